@@ -1,0 +1,1 @@
+"""HeadScope engine: multi-head attention from scratch, and what its heads do."""
