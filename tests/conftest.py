@@ -1,0 +1,160 @@
+"""What the tests share: the embedded model, a free port, the running app and a browser."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 120.0  # a cold start takes 4 to 12 s; a busy machine with two cores takes several times that
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MAC_CHROME = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+CHROMIUM_ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+NO_CHROMIUM = (
+    "no Chromium found: install one (`apt-get install chromium`, `brew install --cask google-chrome` or "
+    "`.venv/bin/playwright install chromium`), or name it in the variable CHROMIUM"
+)
+
+
+@pytest.fixture(scope="session")
+def model():
+    """The embedded model with its trained weights, loaded once for the whole run."""
+    import mha_core
+
+    return mha_core.load_model("minilm")
+
+
+def unused_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port of this machine on which nothing listens."""
+    return unused_port()
+
+
+@dataclass
+class AppServer:
+    """The app in a process of its own: `url` without a closing slash, and the file its output goes to."""
+
+    url: str
+    port: int
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+    def get(self, path: str, timeout: float = 10.0) -> tuple[int, dict[str, str], str]:
+        """Status, headers (names in lower case) and body of a GET, also of a refusal."""
+        request = urllib.request.Request(self.url + path)  # noqa: S310 - our own server
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310
+                return (
+                    answer.status,
+                    {k.lower(): v for k, v in answer.headers.items()},
+                    answer.read().decode(),
+                )
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                headers = {k.lower(): v for k, v in refusal.headers.items()}
+                return refusal.code, headers, refusal.read().decode()
+
+    def healthy(self) -> bool:
+        try:
+            return self.get("/_stcore/health", timeout=2)[2].strip() == "ok"
+        except OSError:
+            return False
+
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def stop(self, grace: float = 10.0) -> int:
+        """SIGTERM to the process group, SIGKILL after `grace` seconds; the exit status."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            try:
+                self.process.wait(grace)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+        return self.process.wait()
+
+
+def start_app(log: Path, *, port: int | None = None, script: Path = ROOT / "app.py", **env: str) -> AppServer:
+    """Start `script` as a reader would (`streamlit run`), and return once its health check answers ok."""
+    port = port or unused_port()
+    command = [sys.executable, "-m", "streamlit", "run", str(script)]
+    command += ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
+    settings = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", **env}
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **settings},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    server = AppServer(f"http://127.0.0.1:{port}", port, process, log)
+    deadline = time.monotonic() + START_SECONDS
+    while not server.healthy():
+        if process.poll() is not None or time.monotonic() > deadline:
+            status = server.stop(grace=0)
+            pytest.fail(f"the app did not start (exit status {status}):\n{server.output()[-4000:]}")
+        time.sleep(0.1)
+    return server
+
+
+@pytest.fixture(scope="session")
+def app_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """The app, started once as a fresh process and shared by the tests that leave no trace in it."""
+    server = start_app(tmp_path_factory.mktemp("app") / "server.log")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def fresh_server(tmp_path: Path) -> Iterator[Callable[..., AppServer]]:
+    """`fresh_server(**environment)`: an app of one's own on which nothing was opened yet."""
+    servers: list[AppServer] = []
+
+    def start(**kwargs) -> AppServer:
+        servers.append(start_app(tmp_path / f"server-{len(servers)}.log", **kwargs))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+def find_chromium(bundled: str) -> str | None:
+    """The browser to drive: the one named in CHROMIUM, one on the path, or Playwright's own (`bundled`)."""
+    candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, BROWSERS), MAC_CHROME, bundled]
+    return next((found for found in candidates if found and Path(found).is_file()), None)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A headless Chromium under Playwright. REQUIRE_CHROMIUM=1 turns its absence into a failure."""
+    absent = pytest.fail if os.environ.get("REQUIRE_CHROMIUM") == "1" else pytest.skip
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError:
+        absent("Playwright is not installed: `pip install -r requirements-dev.txt`")
+    with sync_playwright() as playwright:
+        executable = find_chromium(playwright.chromium.executable_path)
+        if executable is None:
+            absent(NO_CHROMIUM)
+        browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGS)
+        yield browser
+        browser.close()
