@@ -1,0 +1,132 @@
+"""Sentences worth a look, each with what to look for, and the view a known sentence opens with.
+
+In: nothing. Out: `SENTENCES` for Explore, `PAIRS` for Compare; heads are (layer, head) from 0.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Head = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A sentence, what to look for in it, and where the view opens: a head and the word it looks from."""
+
+    name: str
+    text: str
+    look_for: str
+    pair: str = ""
+    head: Head = (3, 1)
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class MinimalPair:
+    """Two sentences that differ in one place; the word and candidates as A spells them."""
+
+    name: str
+    a: str
+    b: str
+    look_for: str
+    word: str = "it"
+    candidates: tuple[str, ...] = ()
+
+
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = "The animal didn't cross the street because it was too wide."
+
+SENTENCES = (
+    Preset("tired", TIRED, "Which heads send `it` to `animal`? Start with 4-2.", word="it"),
+    Preset(
+        "wide",
+        WIDE,
+        "One word changed, and `it` should now mean the street. Do the same heads move?",
+        word="it",
+    ),
+    Preset(
+        "trophy",
+        "The trophy didn't fit in the suitcase because it was too big.",
+        "A riddle from the Winograd schemas: too big is the trophy. Does any head know?",
+        word="it",
+    ),
+    Preset(
+        "suitcase",
+        "The trophy didn't fit in the suitcase because it was too small.",
+        "Too small is the suitcase. Compare it with the sentence before.",
+        word="it",
+    ),
+    Preset(
+        "cat",
+        "The cat sat on the mat because it was tired.",
+        "Short enough to read a whole matrix: find a head with a clean diagonal.",
+        word="it",
+    ),
+    Preset(
+        "agreement",
+        "The keys to the old wooden cabinet are on the table.",
+        "The verb `are` agrees with `keys`, five words back. Who looks that far?",
+        word="are",
+    ),
+    Preset(
+        "rare name",
+        "Zbigniew called and said that Zbigniew would be late.",
+        "A rare name falls into pieces and comes twice. Which heads tie the second to the first?",
+        word="Zbigniew",
+    ),
+    Preset(
+        "two sentences",
+        "Maria gave the book to her sister.",
+        "Two texts with [SEP] between them: which heads cross the border?",
+        pair="She had already read it twice.",
+        word="She",
+    ),
+)
+
+PAIRS = (
+    MinimalPair(
+        "tired / wide",
+        TIRED,
+        WIDE,
+        "One adjective decides what `it` is: the animal is tired, the street is wide.",
+        candidates=("animal", "street"),
+    ),
+    MinimalPair(
+        "big / small",
+        "The trophy didn't fit in the suitcase because it was too big.",
+        "The trophy didn't fit in the suitcase because it was too small.",
+        "Too big is the trophy, too small is the suitcase.",
+        candidates=("trophy", "suitcase"),
+    ),
+    MinimalPair(
+        "feared / advocated",
+        "The councilmen refused the demonstrators a permit because they feared violence.",
+        "The councilmen refused the demonstrators a permit because they advocated violence.",
+        "Winograd's own example: the verb decides who `they` are.",
+        word="they",
+        candidates=("councilmen", "demonstrators"),
+    ),
+    MinimalPair(
+        "key / keys",
+        "The key to the cabinets is on the table.",
+        "The keys to the cabinets are on the table.",
+        "The verb agrees with the first noun, whatever stands between them.",
+        word="is",
+        candidates=("key", "cabinets"),
+    ),
+)
+
+# Words whose meaning lies elsewhere in the sentence: where a new sentence opens.
+_POINTERS = {"it", "she", "he", "they", "him", "them", "itself", "herself", "himself", "themselves"}
+
+
+def opening(text: str, pair: str) -> Preset | None:
+    """The preset with exactly this text, if there is one."""
+    return next((p for p in SENTENCES if (p.text, p.pair) == (text, pair)), None)
+
+
+def opening_word(text: str, pair: str, labels: Iterable[str]) -> int | None:
+    """Position of the word a fresh view of this sentence looks from: the preset's, else the first pronoun."""
+    preset = opening(text, pair)
+    wanted = {preset.word.casefold()} if preset and preset.word else _POINTERS
+    return next((i for i, label in enumerate(labels) if label.casefold().strip(".,;:!?") in wanted), None)

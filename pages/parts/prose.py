@@ -1,0 +1,48 @@
+"""Sentences on the page: plain text in, escaped HTML out; never Markdown, whatever the reader typed."""
+
+import html
+import re
+
+import streamlit as st
+
+# Control and direction marks would rearrange the page; they are shown as signs.
+_SIGNS = (
+    {chr(i): chr(0x2400 + i) for i in range(32) if chr(i) not in "\n\t"}
+    | {"\x7f": "␡"}
+    | {
+        chr(i): "\ufffd"
+        for i in (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)
+    }
+)
+_ROLES = {"problem": "alert", "notice": "status"}
+
+
+def say(text: str, kind: str = "note") -> None:
+    """One paragraph. Kinds: lead, note, notice, problem (announced to readers), caveat, label, summary."""
+    role = f' role="{_ROLES[kind]}"' if kind in _ROLES else ""
+    markup(f'<p class="hs-{kind}"{role}>{prose(text)}</p>')
+
+
+def heading(text: str, level: int = 2) -> None:
+    """A heading in the page's own type; levels follow one another without a gap."""
+    markup(f"<h{level}>{prose(text)}</h{level}>")
+
+
+def prose(text: str) -> str:
+    """Escaped HTML of a sentence in which `a word` between backticks is set off as a word of the text."""
+    return re.sub(r"`([^`]+)`", r'<bdi class="hs-word">\1</bdi>', html.escape(visible(text)))
+
+
+def visible(text: str) -> str:
+    """The text with its control and direction marks shown as signs."""
+    return "".join(_SIGNS.get(character, character) for character in text)
+
+
+def markup(body: str) -> None:
+    """HTML written by us; what the reader typed must have gone through `prose` or `html.escape`."""
+    st.html(body)
+
+
+def quoted(value: str, limit: int = 40) -> str:
+    """What the reader gave, short enough for a sentence."""
+    return f"“{value if len(value) <= limit else value[: limit - 1] + '…'}”"
