@@ -1,0 +1,135 @@
+"""One head or many: the layer's own weights read as a single wide head, ranks, and the hull of the values."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mha_core.inside.walk import HeadWeights, Walk
+
+
+def as_one_head(weights: HeadWeights) -> HeadWeights:
+    """The very same numbers, not split: one head of width h * d_k."""
+    shared = weights.n_heads // weights.n_kv_heads
+
+    def wide(array: np.ndarray, repeats: int = 1) -> np.ndarray:
+        every = np.repeat(array, repeats, axis=0)
+        return (
+            every.reshape(1, -1)
+            if every.ndim == 2
+            else every.transpose(1, 0, 2).reshape(1, every.shape[1], -1)
+        )
+
+    return HeadWeights(
+        W_q=wide(weights.W_q),
+        b_q=wide(weights.b_q),
+        W_k=wide(weights.W_k, shared),
+        b_k=wide(weights.b_k, shared),
+        W_v=wide(weights.W_v, shared),
+        b_v=wide(weights.b_v, shared),
+        W_o=weights.W_o.reshape(1, -1, weights.d_model),
+        b_o=weights.b_o,
+    )
+
+
+@dataclass(frozen=True)
+class Bilinear:
+    """The form W_q W_k^T (d_model, d_model) that compares two tokens: its singular values and rank."""
+
+    singular: np.ndarray
+    rank: int
+    d_model: int
+
+
+def bilinear(W_q: np.ndarray, W_k: np.ndarray) -> Bilinear:
+    """Rank and singular values of W_q W_k^T; W_q and W_k are (d_model, d_k).
+
+    From the small triangles of two QR factorisations: the large product is never made.
+    """
+    r_q = np.linalg.qr(W_q.astype(np.float64)).R
+    r_k = np.linalg.qr(W_k.astype(np.float64)).R
+    singular = np.linalg.svd(r_q @ r_k.T, compute_uv=False)
+    limit = singular[0] * W_q.shape[0] * np.finfo(np.float32).eps if singular.size else 0.0
+    return Bilinear(singular, int((singular > limit).sum()), W_q.shape[0])
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Points in the plane of their two strongest directions; `hull` are the corners, in order."""
+
+    points: np.ndarray
+    hull: np.ndarray
+    marks: np.ndarray
+    kept: float
+
+
+def plane(points: np.ndarray, marks: np.ndarray) -> Plane:
+    """PCA of points and marks together into a plane, with the convex hull of the points alone."""
+    together = np.concatenate([points, marks]).astype(np.float64)
+    middle = points.mean(axis=0)
+    _, singular, directions = np.linalg.svd(together - middle, full_matrices=False)
+    flat = (together - middle) @ directions[:2].T
+    if flat.shape[1] < 2:
+        flat = np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
+    total = float((singular**2).sum())
+    kept = float((singular[:2] ** 2).sum()) / total if total else 1.0
+    n = len(points)
+    return Plane(flat[:n], convex_hull(flat[:n]), flat[n:], kept)
+
+
+def convex_hull(points: np.ndarray) -> np.ndarray:
+    """Corners of the convex hull of points in a plane, counter-clockwise (Andrew's monotone chain)."""
+    ordered = np.unique(points, axis=0)
+    if len(ordered) < 3:
+        return ordered
+
+    def half(sequence: np.ndarray) -> list[np.ndarray]:
+        chain: list[np.ndarray] = []
+        for point in sequence:
+            while len(chain) > 1 and _turn(chain[-2], chain[-1], point) <= 0:
+                chain.pop()
+            chain.append(point)
+        return chain[:-1]
+
+    return np.array(half(ordered) + half(ordered[::-1]))
+
+
+def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+
+@dataclass(frozen=True)
+class Outside:
+    """How far a point is from a hull. `gap` > 0 is a proof: a plane with that margin separates them."""
+
+    distance: float
+    gap: float
+    mixture: np.ndarray
+
+
+def distance_to_hull(point: np.ndarray, points: np.ndarray, steps: int = 400) -> Outside:
+    """The nearest mixture of the points to a point (Frank-Wolfe with exact steps, pairwise)."""
+    p, target = points.astype(np.float64), point.astype(np.float64)
+    mixture = np.zeros(len(p))
+    mixture[np.argmin(((p - target) ** 2).sum(axis=1))] = 1.0
+    for _ in range(steps):
+        gradient = p @ (mixture @ p - target)
+        best = int(gradient.argmin())
+        worst = int(np.where(mixture > 0, gradient, -np.inf).argmax())
+        way = p[best] - p[worst]
+        length = float(way @ way)
+        if length == 0 or gradient[worst] - gradient[best] < 1e-12:
+            break
+        step = min(mixture[worst], (gradient[worst] - gradient[best]) / length)
+        mixture[best] += step
+        mixture[worst] -= step
+    away = target - mixture @ p
+    size = float(np.linalg.norm(away))
+    gap = float(away @ target - (p @ away).max()) / size if size > 0 else 0.0
+    return Outside(size, gap, mixture)
+
+
+def sum_of_heads(walk: Walk, query: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every head's values seen through its slice of W_o (H, key, d_model), and their sum over the heads."""
+    shared = walk.weights_used.n_heads // walk.weights_used.n_kv_heads
+    mapped = np.repeat(walk.v, shared, axis=0) @ walk.weights_used.W_o
+    return mapped, walk.contributions[:, query].sum(axis=0)
