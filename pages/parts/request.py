@@ -40,7 +40,7 @@ class Request:
 
 @dataclass(frozen=True)
 class View:
-    """What is chosen in the picture: head is (layer, head), pins and to are positions of units, all from 0."""
+    """What is chosen in the picture: head is (layer, head), pins and to are positions, all from 0."""
 
     head: Head
     pins: tuple[int, ...] = ()

@@ -53,6 +53,12 @@ SPECIALS_SAID = {
     "renormalised": "[CLS] and [SEP] hidden, rows renormalised",
 }
 
+OPTIONS_SAID = (
+    "Untrained is the same model with random weights. Words takes the pieces of a word together: summed "
+    "where it is looked at, averaged where it looks. With [CLS] and [SEP] hidden, rows sum to less than "
+    "100 %, unless renormalised."
+)
+
 
 def page(title: str, *, question: str = "", lead: str = "", sentence: bool = True) -> Request:
     """Draw the frame, the heading and the reader's controls; return what they ask for.
@@ -166,11 +172,7 @@ def _controls(present: bool) -> Request:
             weights = _switch("Weights", "weights", WEIGHTS)
             unit = _switch("Units", "unit", UNITS)
             specials = _switch("[CLS] and [SEP]", "specials", SPECIALS)
-            say(
-                "Untrained is the same model with random weights. Words takes the pieces of a word together: "
-                "summed where it is looked at, averaged where it looks. With [CLS] and [SEP] hidden, rows sum "
-                "to less than 100 %, unless renormalised."
-            )
+            say(OPTIONS_SAID)
         units = "whole words" if unit == "words" else "word pieces"
         say(f"{title_of(model)}, {weights} · {units} · {SPECIALS_SAID[specials]}", "summary")
     return Request(text or "", pair or None, model, weights == "trained", unit, specials, present)

@@ -1,0 +1,143 @@
+"""Two runs side by side: what one word looks at under both, and which heads changed most.
+
+In: two grids (weights: layer, head, query, key) and a position in each. Out: aligned positions, the masses
+of candidate words, and heads by change. Grids of different sizes (two models) have masses but no change by
+head.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import numpy as np
+import numpy.typing as npt
+
+from mha_core.errors import InputError, SizeError
+from mha_core.record import Grid
+
+Head = tuple[int, int]
+Pairs = tuple[tuple[int | None, int | None], ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One word and what the chosen word sends to it: mean over all heads, and the head that sends most."""
+
+    label_a: str
+    label_b: str
+    mean_a: float
+    mean_b: float
+    top_a: float
+    top_b: float
+    head_a: Head
+    head_b: Head
+
+
+@dataclass(frozen=True)
+class HeadChange:
+    """How much of a head's attention from the chosen word moved (0 to 1), and what each candidate gets.
+
+    `masses_a`, `masses_b`: one share a candidate, in their order. `flips`: the candidate it prefers differs.
+    """
+
+    head: Head
+    moved: float
+    masses_a: tuple[float, ...]
+    masses_b: tuple[float, ...]
+
+    @property
+    def flips(self) -> bool:
+        """Whether the larger of the candidates is another one; False without candidates or with a tie."""
+        a, b = _favourite(self.masses_a), _favourite(self.masses_b)
+        return a is not None and b is not None and a != b
+
+
+def align(a: Sequence[str], b: Sequence[str]) -> Pairs:
+    """Positions of two sequences of labels, in order, side by side; None where one has no counterpart.
+
+    Equal labels (case aside) meet; runs of the same length that differ are taken one by one.
+    """
+    folded = [label.casefold() for label in a], [label.casefold() for label in b]
+    pairs: list[tuple[int | None, int | None]] = []
+    for kind, a1, a2, b1, b2 in SequenceMatcher(None, *folded, autojunk=False).get_opcodes():
+        if kind == "equal" or a2 - a1 == b2 - b1:
+            pairs.extend(zip(range(a1, a2), range(b1, b2), strict=True))
+        else:
+            pairs.extend((i, None) for i in range(a1, a2))
+            pairs.extend((None, j) for j in range(b1, b2))
+    return tuple(pairs)
+
+
+def counterpart(pairs: Pairs, position: int) -> int | None:
+    """Where a position of A is in B."""
+    return next((b for a, b in pairs if a == position), None)
+
+
+def candidates(a: Grid, b: Grid, query: tuple[int, int], keys: Sequence[tuple[int, int]]) -> list[Candidate]:
+    """What the word at `query` (its position in A and in B) sends to each of `keys`, under both."""
+    return [_candidate(a, b, query, key) for key in keys]
+
+
+def head_changes(
+    a: Grid, b: Grid, query: tuple[int, int], keys: Sequence[tuple[int, int]] = ()
+) -> list[HeadChange]:
+    """All heads by how much of their attention from the chosen word moved, most first.
+
+    Moved is half of the summed absolute differences of the two rows (total variation): 0 is the same, 1 is
+    nothing in common. A word without a counterpart counts in full. Raises SizeError for grids of two sizes.
+    """
+    if a.weights.shape[:2] != b.weights.shape[:2]:
+        raise SizeError(
+            f"Heads cannot be compared one by one: A has {_size(a)} and B has {_size(b)}, layers times heads."
+        )
+    row_a, row_b = _row(a, query[0]), _row(b, query[1])
+    moved = np.zeros(row_a.shape[:2])
+    for i, j in align(a.labels, b.labels):
+        moved += np.abs((0 if i is None else row_a[..., i]) - (0 if j is None else row_b[..., j])) / 2
+    changes = [
+        HeadChange(
+            (int(layer), int(head)),
+            float(moved[layer, head]),
+            tuple(float(row_a[layer, head, i]) for i, _ in keys),
+            tuple(float(row_b[layer, head, j]) for _, j in keys),
+        )
+        for layer, head in np.ndindex(moved.shape)
+    ]
+    return sorted(changes, key=lambda change: -change.moved)
+
+
+def _candidate(a: Grid, b: Grid, query: tuple[int, int], key: tuple[int, int]) -> Candidate:
+    mass_a, mass_b = _row(a, query[0])[..., key[0]], _row(b, query[1])[..., key[1]]
+    return Candidate(
+        label_a=a.units[key[0]].label,
+        label_b=b.units[key[1]].label,
+        mean_a=float(mass_a.mean()),
+        mean_b=float(mass_b.mean()),
+        top_a=float(mass_a.max()),
+        top_b=float(mass_b.max()),
+        head_a=_where(mass_a),
+        head_b=_where(mass_b),
+    )
+
+
+def _row(grid: Grid, query: int) -> npt.NDArray[np.float64]:
+    """Attention from one position: (layer, head, key)."""
+    if not 0 <= query < len(grid.units):
+        raise InputError(f"There is no position {query} in a sentence of {len(grid.units)} positions.")
+    return np.asarray(grid.weights[:, :, query], dtype=np.float64)
+
+
+def _where(mass: npt.NDArray[np.float64]) -> Head:
+    layer, head = np.unravel_index(int(mass.argmax()), mass.shape)
+    return int(layer), int(head)
+
+
+def _favourite(masses: Sequence[float]) -> int | None:
+    if len(masses) < 2:
+        return None
+    order = sorted(range(len(masses)), key=lambda index: -masses[index])
+    return None if masses[order[0]] == masses[order[1]] else order[0]
+
+
+def _size(grid: Grid) -> str:
+    return f"{grid.weights.shape[0]} × {grid.weights.shape[1]}"

@@ -1,0 +1,181 @@
+"""Why does it look like this? What a reader should know before reading a picture, each with its number.
+
+In: a record (weights: layer, head, query, key). Out: notices, most telling first. All numbers are taken from
+the model's own pieces, whatever the picture groups or hides. "More than half" is Clark et al. (2019).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mha_core.record import Record
+
+HALF = 0.5
+NEARLY_UNIFORM = 0.9
+Head = tuple[int, int]
+Floats = npt.NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One finding: its kind, a sentence for the screen, and its number (a share from 0 to 1, or a count)."""
+
+    kind: str
+    text: str
+    value: float
+
+
+def notices(record: Record, head: Head) -> tuple[Notice, ...]:
+    """What explains the look of one head, (layer, head) from 0, and of the whole record."""
+    found = [*of_the_head(record, head), *of_the_record(record)]
+    return tuple(notice for notice in found if notice is not None)
+
+
+def of_the_head(record: Record, head: Head) -> tuple[Notice | None, ...]:
+    """The notices that one head's own matrix explains."""
+    weights, name = record.weights[head], f"{head[0] + 1}-{head[1] + 1}"
+    return (
+        _sink(record, weights, name),
+        _neighbour(record, weights, name, -1, "previous", "the token before it"),
+        _neighbour(record, weights, name, 1, "next", "the token after it"),
+        _neighbour(record, weights, name, 0, "itself", "itself"),
+        _uniform(weights, name),
+    )
+
+
+def of_the_record(record: Record) -> tuple[Notice | None, ...]:
+    """The notices that hold for every head."""
+    return _untrained(record), _cut(record), _unknown(record), _short(record), _resting(record)
+
+
+def to_specials(record: Record) -> npt.NDArray[np.float64]:
+    """Share of attention that words send to [CLS] and [SEP]: (layer, head), mean over the words' pieces."""
+    special = _special(record)
+    if special.all() or not special.any():
+        return np.zeros(record.weights.shape[:2])
+    return np.asarray(record.weights[..., special].sum(-1)[..., ~special].mean(-1), dtype=np.float64)
+
+
+def at_offset(weights: Floats, offset: int, special: npt.NDArray[np.bool_]) -> float:
+    """Mean weight from a piece to the one `offset` further on, over the pairs where neither is special."""
+    queries = np.arange(max(0, -offset), len(weights) - max(0, offset))
+    queries = queries[~special[queries] & ~special[queries + offset]]
+    return float(weights[queries, queries + offset].mean()) if len(queries) > 1 else 0.0
+
+
+def evenness(weights: Floats) -> float:
+    """Entropy of a row as a share of the largest possible one, mean over rows: 1 is looking at all alike."""
+    rows = np.asarray(weights, dtype=np.float64)
+    entropy = -(rows * np.log(np.where(rows > 0, rows, 1.0))).sum(-1)
+    return float(entropy.mean() / np.log(rows.shape[-1])) if rows.shape[-1] > 1 else 0.0
+
+
+def _sink(record: Record, weights: Floats, name: str) -> Notice | None:
+    special = _special(record)
+    if special.all() or not special.any():
+        return None
+    received = np.where(special, weights[~special].mean(0), 0.0)
+    shares: dict[str, float] = {}
+    for piece, share in zip(record.tokens.pieces, received, strict=True):
+        if piece.special:
+            shares[piece.text] = shares.get(piece.text, 0.0) + float(share)
+    token, share = max(shares.items(), key=lambda item: item[1])
+    if share <= HALF:
+        return None
+    return Notice(
+        "sink",
+        f"In head {name} words send {_percent(share)} of their attention to `{token}`: often a resting place "
+        "for a head that finds nothing to do here.",
+        share,
+    )
+
+
+def _neighbour(
+    record: Record, weights: Floats, name: str, offset: int, kind: str, where: str
+) -> Notice | None:
+    share = at_offset(weights, offset, _special(record))
+    if share <= HALF:
+        return None
+    text = f"Head {name} goes by place: a token looks at {where} with {_percent(share)} of its attention."
+    return Notice(kind, text, share)
+
+
+def _uniform(weights: Floats, name: str) -> Notice | None:
+    share = evenness(weights)
+    if len(weights) < 4 or share <= NEARLY_UNIFORM:
+        return None
+    return Notice(
+        "uniform",
+        f"Head {name} looks at everything nearly alike: its spread is {_percent(share)} of the largest "
+        "possible.",
+        share,
+    )
+
+
+def _untrained(record: Record) -> Notice | None:
+    if record.model.trained:
+        return None
+    return Notice(
+        "untrained",
+        f"The {record.model.n_parameters:,} weights are random: any pattern here comes from chance and from "
+        "the shape of the network, not from language.",
+        float(record.model.n_parameters),
+    )
+
+
+def _cut(record: Record) -> Notice | None:
+    cut = record.tokens.n_cut
+    if not cut:
+        return None
+    limit = record.model.max_tokens
+    return Notice(
+        "cut",
+        f"The text was cut: {_count(cut, 'piece')} left out, for this model takes {limit} at most.",
+        cut,
+    )
+
+
+def _unknown(record: Record) -> Notice | None:
+    unknown = sum(piece.text == "[UNK]" for piece in record.tokens.pieces)
+    if not unknown:
+        return None
+    return Notice(
+        "unknown",
+        f"{_count(unknown, 'piece')} not in the model's vocabulary: it sees `[UNK]`, whatever was written.",
+        unknown,
+    )
+
+
+def _short(record: Record) -> Notice | None:
+    count = int((~_special(record)).sum())
+    if count != 1:
+        return None
+    return Notice(
+        "short", "There is 1 piece of text, so it can only look at itself and at `[CLS]`, `[SEP]`.", count
+    )
+
+
+def _resting(record: Record) -> Notice | None:
+    resting = int((to_specials(record) > HALF).sum())
+    total = record.weights.shape[0] * record.weights.shape[1]
+    if resting <= total // 4:
+        return None
+    return Notice(
+        "resting",
+        f"In {resting} of {total} heads words send more than half of their attention to `[CLS]` and `[SEP]`. "
+        "That is a finding, not a fault.",
+        resting,
+    )
+
+
+def _special(record: Record) -> npt.NDArray[np.bool_]:
+    return np.array([piece.special for piece in record.tokens.pieces], dtype=bool)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun} was" if number == 1 else f"{number:,} {noun}s were"
