@@ -1,0 +1,174 @@
+"""The record of one run: what every head of a model did with one text. Frozen, on the CPU, in NumPy.
+
+Everything above (analysis, figures, pages) reads this and knows no model; everything below makes it and knows
+no screen. Axes of the weights: (layer, head, query, key), all from 0.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mha_core.errors import HeadScopeError, InputError, SizeError
+from mha_core.tokens import Tokens
+
+Array = NDArray[np.float32]
+Specials = Literal["shown", "hidden", "renormalised"]
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a reader must know of the model: sizes, whether it is trained, and the digest of its weights."""
+
+    name: str
+    title: str
+    trained: bool
+    n_layers: int
+    n_heads: int
+    d_model: int
+    d_k: int
+    n_parameters: int
+    max_tokens: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One row and column of a picture: a piece or a word, in the reader's spelling; its characters, its pieces."""
+
+    label: str
+    start: int
+    end: int
+    segment: int
+    special: bool
+    pieces: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The weights between units: (layer, head, query, key). Rows sum to one unless specials are "hidden"."""
+
+    units: tuple[Unit, ...]
+    weights: Array
+    words: bool
+    specials: Specials
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One label a unit."""
+        return tuple(unit.label for unit in self.units)
+
+    def find(self, word: str) -> tuple[int, ...]:
+        """Where that word or piece stands, without regard to case; empty if nowhere."""
+        wanted = word.strip().casefold()
+        return tuple(
+            i for i, unit in enumerate(self.units) if unit.label.removeprefix("##").casefold() == wanted
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One text through one model. Raises SizeError if the weights are not finite rows that sum to one."""
+
+    model: ModelInfo
+    tokens: Tokens
+    weights: Array
+    versions: Mapping[str, str] = field(default_factory=dict)
+    gates: Array | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.tokens)
+        expected = (self.model.n_layers, self.model.n_heads, n, n)
+        if self.weights.shape != expected or self.weights.dtype != np.float32:
+            raise SizeError(
+                f"A record of {n} tokens needs float32 weights of shape {expected}; given are "
+                f"{self.weights.dtype} of {self.weights.shape}."
+            )
+        sums = self.weights.sum(axis=-1)
+        if not np.isfinite(sums).all() or np.abs(sums - 1).max(initial=0) > 1e-2 or (self.weights < 0).any():
+            raise HeadScopeError(
+                "The model gave attention rows that do not sum to one; its weights are damaged."
+            )
+        freeze(self.weights)
+        if self.gates is not None:
+            freeze(self.gates)
+        object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
+
+    @property
+    def n_layers(self) -> int:
+        """How many layers there are."""
+        return self.model.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        """How many heads a layer has."""
+        return self.model.n_heads
+
+    def grid(self, words: bool = False, specials: Specials = "shown") -> Grid:
+        """The weights between pieces or words.
+
+        Words by Clark et al. 2019, section 4.1: attention to a split word is the sum over its pieces, from it
+        the mean. `specials`: "shown"; "hidden" (their rows and columns removed, the rest as it is, so rows sum
+        to less than one); "renormalised" (removed, and every row divided by its sum).
+        """
+        if specials not in ("shown", "hidden", "renormalised"):
+            raise InputError(f"Specials can be shown, hidden or renormalised, not '{specials}'.")
+        units = word_units(self.tokens) if words else piece_units(self.tokens)
+        weights = merge_words(self.weights, [unit.pieces[0] for unit in units]) if words else self.weights
+        if specials != "shown":
+            kept = [i for i, unit in enumerate(units) if not unit.special]
+            units, weights = tuple(units[i] for i in kept), weights[:, :, kept][:, :, :, kept]
+            if specials == "renormalised":
+                sums = weights.sum(axis=-1, keepdims=True)
+                weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+        return Grid(units, freeze(weights), words, specials)
+
+
+def merge_words(weights: Array, starts: list[int]) -> Array:
+    """(..., n, n) between pieces to (..., m, m) between words whose first pieces are `starts`: the sum over
+    the key's pieces, the mean over the query's (Clark et al. 2019, section 4.1)."""
+    n = weights.shape[-1]
+    to_words = np.add.reduceat(weights, starts, axis=-1)
+    counts = np.diff([*starts, n]).astype(np.float32)
+    merged: Array = np.add.reduceat(to_words, starts, axis=-2) / counts[:, None]
+    return merged
+
+
+def piece_units(tokens: Tokens) -> tuple[Unit, ...]:
+    """One unit a piece, in the reader's spelling; a piece that continues a word begins with ##."""
+    units = []
+    for i, piece in enumerate(tokens.pieces):
+        prefix = "##" if piece.text.startswith("##") else ""
+        label = prefix + tokens.spelling(piece)
+        units.append(Unit(label, piece.start, piece.end, piece.segment, piece.special, (i,)))
+    return tuple(units)
+
+
+def word_units(tokens: Tokens) -> tuple[Unit, ...]:
+    """One unit a word, and one for every special token, in order."""
+    units: list[Unit] = []
+    position = 0
+    while position < len(tokens):
+        piece = tokens.pieces[position]
+        if piece.word is None:
+            label = tokens.spelling(piece)
+            units.append(Unit(label, piece.start, piece.end, piece.segment, piece.special, (position,)))
+            position += 1
+        else:
+            word = tokens.words[piece.word]
+            pieces = tuple(range(word.first, word.stop))
+            units.append(Unit(word.text, word.start, word.end, word.segment, False, pieces))
+            position = word.stop
+    return tuple(units)
+
+
+def freeze(array: Array) -> Array:
+    """The array itself, made read-only."""
+    array.setflags(write=False)
+    return array

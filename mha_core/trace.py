@@ -1,0 +1,213 @@
+"""One run of a model: a text in, the record of every head out; and, on demand, all that one layer computed.
+
+Nothing of a run stays on the model, so any number of readers can trace through the same one at once.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from mha_core.encoder import EncoderLayer, EncoderOutput
+from mha_core.errors import InputError, SizeError
+from mha_core.models import Model
+from mha_core.record import Array, Record, freeze
+from mha_core.tokens import Tokens
+
+WINDOW = 8  # batches that are sorted by length together
+VERSIONS = ("torch", "tokenizers", "numpy")
+
+
+def trace(text: str, model: Model, *, pair: str | None = None, gates: ArrayLike | None = None) -> Record:
+    """The record of a text, or of a pair of texts, through a model.
+
+    `gates` (n_layers, n_heads) multiplies each head's context before W_o; zero switches a head off.
+    Raises InputError for an empty text, SizeError for gates of another shape.
+    """
+    return trace_tokens(model.tokenizer.encode(text, pair), model, gates=gates)
+
+
+def trace_tokens(tokens: Tokens, model: Model, *, gates: ArrayLike | None = None) -> Record:
+    """The record of tokens that are already there (a treebank's words, for example)."""
+    factors = gate_tensor(gates, model)
+    output = run([tokens], model, gates=factors)
+    weights = output.stacked()[:, 0]
+    kept = None if factors is None else np.array(factors.float().cpu())
+    return Record(model.info, tokens, to_numpy(weights), versions(), kept)
+
+
+def trace_many(
+    tokens: Iterable[Tokens], model: Model, *, batch_size: int = 32, gates: ArrayLike | None = None
+) -> Iterator[Array]:
+    """The weights (layer, head, query, key) of many texts, one array each, in the order given.
+
+    Texts are sorted by length inside a window of eight batches, run together, padded and masked; the padding
+    is cut off again. Memory does not grow with their number.
+    """
+    if batch_size < 1:
+        raise InputError(f"A batch of {batch_size} texts was asked for; it takes at least one.")
+    factors = gate_tensor(gates, model)
+    source = iter(tokens)
+    while window := list(islice(source, batch_size * WINDOW)):
+        order = sorted(range(len(window)), key=lambda i: len(window[i]))
+        done: dict[int, Array] = {}
+        for start in range(0, len(order), batch_size):
+            batch = order[start : start + batch_size]
+            weights = to_numpy(run([window[i] for i in batch], model, gates=factors).stacked())
+            for place, i in enumerate(batch):
+                n = len(window[i])
+                done[i] = weights[:, place, :, :n, :n]
+        for i in range(len(window)):
+            yield done.pop(i)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerDetails:
+    """All that the attention of one layer computed for one text, in NumPy; H heads of widths d_k and d_v.
+
+    x (n, d_model) is the layer's input; W_q (H, d_model, d_k) and b_q (H, d_k) so that q = x W_q + b_q, and so
+    on; scores (H, n, n) are q kᵀ / sqrt(d_k); contributions (H, n, d_model) sum, plus b_o, to output (n,
+    d_model); residual = LayerNorm(x + output); hidden is what the whole layer gives on.
+    """
+
+    x: Array
+    W_q: Array
+    b_q: Array
+    W_k: Array
+    b_k: Array
+    W_v: Array
+    b_v: Array
+    q: Array
+    k: Array
+    v: Array
+    scores: Array
+    weights: Array
+    context: Array
+    W_o: Array
+    b_o: Array
+    contributions: Array
+    output: Array
+    residual: Array
+    hidden: Array
+
+
+def layer_details(
+    tokens: Tokens, model: Model, layer: int, *, gates: ArrayLike | None = None
+) -> LayerDetails:
+    """What one layer (from 0) computed for a text. Raises InputError for a layer that is not there."""
+    if not 0 <= layer < model.n_layers:
+        raise InputError(f"Layer {layer + 1} was asked for; {model.title} has {model.n_layers}.")
+    output = run([tokens], model, gates=gate_tensor(gates, model), details_of=layer)
+    details, module = output.details, model.encoder.layers[layer]
+    if details is None or not isinstance(module, EncoderLayer):
+        raise SizeError(f"Layer {layer + 1} gave no details.")
+    attention, x = module.attention, output.hidden_states[layer][0]
+
+    def split(linear: torch.nn.Linear) -> tuple[Array, Array]:
+        weight = linear.weight.view(attention.n_heads, -1, attention.d_model).transpose(1, 2)
+        return to_numpy(weight), to_numpy(linear.bias.view(attention.n_heads, -1))
+
+    W_q, b_q = split(attention.W_q)
+    W_k, b_k = split(attention.W_k)
+    W_v, b_v = split(attention.W_v)
+    W_o = attention.W_o.weight.view(attention.d_model, attention.n_heads, attention.d_v).permute(1, 2, 0)
+    with torch.inference_mode():
+        residual = module.attention_norm(x + details.output[0])
+    steps = (details.q, details.k, details.v, details.scores, details.weights, details.context)
+    q, k, v, scores, weights, context = (to_numpy(step[0]) for step in steps)
+    return LayerDetails(
+        to_numpy(x), W_q, b_q, W_k, b_k, W_v, b_v, q, k, v, scores, weights, context, to_numpy(W_o),
+        to_numpy(attention.W_o.bias), to_numpy(details.contributions[0]), to_numpy(details.output[0]),
+        to_numpy(residual), to_numpy(output.hidden_states[layer + 1][0]),
+    )  # fmt: skip
+
+
+def hidden_states(tokens: Tokens, model: Model) -> Array:
+    """The states between layers, (n_layers + 1, n, d_model): the embedding first, the last layer's last."""
+    states = run([tokens], model, need_weights=False).hidden_states
+    return to_numpy(torch.stack([state[0] for state in states]))
+
+
+def embedding(tokens: Tokens, model: Model, *, gates: ArrayLike | None = None) -> Array:
+    """The text as one vector (d_model,): the mean of the last layer over all tokens (mean pooling)."""
+    output = run([tokens], model, gates=gate_tensor(gates, model), need_weights=False)
+    return to_numpy(output.hidden[0].mean(dim=0))
+
+
+def predict_masked(text: str, model: Model, k: int = 5) -> list[list[tuple[str, float]]]:
+    """For every [MASK] in the text, the k likeliest pieces with their probabilities, best first.
+
+    Raises InputError for a model without a masked head, or a text without [MASK].
+    """
+    if model.masked_head is None:
+        raise InputError(f"{model.title} has no head for predicting [MASK]; BERT base has one.")
+    tokens = model.tokenizer.encode(text)
+    places = [i for i, piece in enumerate(tokens.pieces) if piece.id == model.tokenizer.mask_id]
+    if not places:
+        raise InputError("There is no [MASK] in the sentence; put it where the word to predict stands.")
+    with torch.inference_mode():
+        hidden = run([tokens], model, need_weights=False).hidden[0, places]
+        best = model.masked_head(hidden).float().softmax(dim=-1).topk(k)
+    return [
+        [(model.tokenizer.piece_name(i), p) for i, p in zip(ids, probabilities, strict=True)]
+        for ids, probabilities in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def run(
+    batch: Sequence[Tokens],
+    model: Model,
+    *,
+    gates: Tensor | None = None,
+    need_weights: bool = True,
+    details_of: int | None = None,
+) -> EncoderOutput:
+    """A batch of texts through the encoder, without gradients; shorter ones are padded and the padding masked."""
+    longest = max(len(tokens) for tokens in batch)
+    ids = np.full((len(batch), longest), model.tokenizer.pad_id, dtype=np.int64)
+    segments = np.zeros((len(batch), longest), dtype=np.int64)
+    real = np.zeros((len(batch), longest), dtype=bool)
+    for row, tokens in enumerate(batch):
+        ids[row, : len(tokens)] = tokens.ids
+        segments[row, : len(tokens)] = tokens.segments
+        real[row, : len(tokens)] = True
+    with torch.inference_mode():
+        inputs = (torch.from_numpy(array).to(model.device) for array in (ids, segments, real))
+        output: EncoderOutput = model.encoder(
+            *inputs, gates=gates, need_weights=need_weights, details_of=details_of
+        )
+    return output
+
+
+def gate_tensor(gates: ArrayLike | None, model: Model) -> Tensor | None:
+    """Gates as a tensor where the model is. Raises SizeError unless they are (n_layers, n_heads)."""
+    if gates is None:
+        return None
+    factors = torch.tensor(np.asarray(gates, dtype=np.float32), device=model.device)
+    if factors.shape != (model.n_layers, model.n_heads):
+        raise SizeError(
+            f"Gates of shape {tuple(factors.shape)} were given; {model.title} has {model.n_layers} layers of "
+            f"{model.n_heads} heads."
+        )
+    return factors
+
+
+def to_numpy(tensor: Tensor) -> Array:
+    """A tensor as a read-only float32 array on the CPU."""
+    return freeze(tensor.detach().float().cpu().numpy())
+
+
+def versions() -> dict[str, str]:
+    """The versions of what computed the numbers."""
+    found = {}
+    for package in VERSIONS:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found
