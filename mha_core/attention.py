@@ -206,13 +206,14 @@ def _softmax_in_place(scores: Tensor, mask: Tensor | None, is_causal: bool, firs
 
 def _hide(scores: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
     """The scores with minus infinity where a query may not look."""
-    if mask is not None:
-        if mask.dtype == torch.bool:
-            scores = scores.masked_fill(~mask, -math.inf)
-        else:
-            scores = scores + mask.to(scores.dtype)
+    if mask is not None and mask.dtype == torch.bool:
+        scores = scores.masked_fill(~mask, -math.inf)
+    elif mask is not None:
+        scores = scores + mask.to(scores.dtype)
     if is_causal:
-        scores = scores.masked_fill(~causal_mask(*scores.shape[-2:], scores.device), -math.inf)
+        scores = scores.masked_fill(
+            ~causal_mask(scores.shape[-2], scores.shape[-1], scores.device), -math.inf
+        )
     return scores
 
 

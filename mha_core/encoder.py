@@ -7,6 +7,7 @@ Source: Devlin et al. 2019; post-LN layers as in Vaswani et al. 2017.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -117,6 +118,10 @@ class Encoder(nn.Module):
         self.embeddings = Embeddings(config)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
 
+    def layer(self, index: int) -> EncoderLayer:
+        """One layer, from 0."""
+        return cast(EncoderLayer, self.layers[index])
+
     def forward(
         self,
         ids: Tensor,
@@ -138,7 +143,8 @@ class Encoder(nn.Module):
         x = self.embeddings(ids, segments)
         room = self._room(x, need_weights)
         states, weights, details = [x], [], None
-        for index, layer in enumerate(self.layers):
+        for index in range(self.config.n_layers):
+            layer = self.layer(index)
             gate = None if gates is None else gates[index].to(x.device)
             out = None if room is None else room[index]
             if index == details_of:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import torch
@@ -317,19 +318,20 @@ def _check_blob(path: Path | None) -> None:
         )
 
 
-def _reporter(file: str, progress: Progress | None) -> type | None:
+def _reporter(file: str, progress: Progress | None) -> type[Any] | None:
     """A tqdm that draws nothing and tells `progress` instead."""
     if progress is None:
         return None
+    tell = progress
     from tqdm import tqdm
 
-    class Reporter(tqdm):  # type: ignore[misc,type-arg]
+    class Reporter(tqdm):  # type: ignore[misc]
         def __init__(self, *args: object, **kwargs: object) -> None:
             super().__init__(*args, **{**kwargs, "disable": False, "file": _Nowhere()})
 
         def update(self, n: float | None = 1) -> bool | None:
             shown: bool | None = super().update(n)
-            progress(file, int(self.n), int(self.total or 0))
+            tell(file, int(self.n), int(self.total or 0))
             return shown
 
     return Reporter

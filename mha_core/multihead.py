@@ -142,7 +142,7 @@ class MultiHeadAttention(nn.Module):
 
     def _split(self, x: Tensor, heads: int) -> Tensor:
         """(..., n, heads · d) to (..., heads, n, d), as a view."""
-        return x.unflatten(-1, (heads, x.shape[-1] // heads)).transpose(-3, -2)
+        return x.view(*x.shape[:-1], heads, x.shape[-1] // heads).transpose(-3, -2)
 
     def _sources(self, query: Tensor, key: Tensor | None, value: Tensor | None) -> tuple[Tensor, Tensor]:
         if key is None and value is not None:

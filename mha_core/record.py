@@ -136,8 +136,8 @@ def merge_words(weights: Array, starts: list[int]) -> Array:
     n = weights.shape[-1]
     to_words = np.add.reduceat(weights, starts, axis=-1)
     counts = np.diff([*starts, n]).astype(np.float32)
-    merged: Array = np.add.reduceat(to_words, starts, axis=-2) / counts[:, None]
-    return merged
+    sums: Array = np.add.reduceat(to_words, starts, axis=-2)
+    return sums / counts[:, None]
 
 
 def piece_units(tokens: Tokens) -> tuple[Unit, ...]:

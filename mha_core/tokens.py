@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenizers import Encoding
+from tokenizers import Encoding, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as FastTokenizer
-from tokenizers.implementations import BertWordPieceTokenizer
 
 from mha_core.errors import InputError, ModelError
 
@@ -110,7 +109,7 @@ class Tokenizer:
                 return cls(_from_vocabulary(folder / "vocab.txt", bool(lower)), max_tokens)
         except ModelError:
             raise
-        except Exception as problem:  # noqa: BLE001 - the tokenizers library raises bare Exception
+        except Exception as problem:  # the tokenizers library raises bare Exception
             raise ModelError(
                 f"The tokenizer files of '{folder.name}' cannot be read: {problem}."
             ) from problem
@@ -156,10 +155,9 @@ class Tokenizer:
         for word in words:
             starts.append(starts[-1] + len(word) + 1)
         pieces = []
-        for name, identity, (start, end), word in _rows(encoding):
-            limit = len(words[word or 0])
-            base = starts[word or 0]
-            pieces.append((name, identity, base + min(start, limit), base + min(end, limit), word))
+        for piece, identity, (start, end), index in _rows(encoding):
+            base, limit = starts[index or 0], len(words[index or 0])
+            pieces.append((piece, identity, base + min(start, limit), base + min(end, limit), index))
         return self._frame(text, None, [_Part(tuple(pieces))])
 
     def _part(self, text: str) -> _Part:
@@ -296,6 +294,10 @@ def _belongs_to_the_left(character: str) -> bool:
 
 
 def _from_vocabulary(path: Path, lower: bool) -> FastTokenizer:
-    wrapped = BertWordPieceTokenizer(str(path), lowercase=lower)
-    fast: FastTokenizer = wrapped._tokenizer
+    """BERT's tokenizer from its list of pieces alone."""
+    fast = FastTokenizer(models.WordPiece.from_file(str(path), unk_token="[UNK]"))  # noqa: S106 - a token, no password
+    fast.normalizer = normalizers.BertNormalizer(lowercase=lower)
+    fast.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    fast.decoder = decoders.WordPiece()
+    fast.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
     return fast

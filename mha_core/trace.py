@@ -13,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from mha_core.encoder import EncoderLayer, EncoderOutput
+from mha_core.encoder import EncoderOutput
 from mha_core.errors import InputError, SizeError
 from mha_core.models import Model
 from mha_core.record import Array, Record, freeze
@@ -103,8 +103,8 @@ def layer_details(
     if not 0 <= layer < model.n_layers:
         raise InputError(f"Layer {layer + 1} was asked for; {model.title} has {model.n_layers}.")
     output = run([tokens], model, gates=gate_tensor(gates, model), details_of=layer)
-    details, module = output.details, model.encoder.layers[layer]
-    if details is None or not isinstance(module, EncoderLayer):
+    details, module = output.details, model.encoder.layer(layer)
+    if details is None:
         raise SizeError(f"Layer {layer + 1} gave no details.")
     attention, x = module.attention, output.hidden_states[layer][0]
 
