@@ -1,0 +1,137 @@
+"""The command line: `python -m mha_core trace TEXT`, `models`, and `heads ...`.
+
+Layers and heads that a person reads count from 1 ("4-2" is layer 4, head 2, as Clark et al. 2019 write);
+positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one sentence on stderr.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mha_core.errors import HeadScopeError, InputError
+from mha_core.listing import Choice, strongest_heads, unit_named
+from mha_core.models import EMBEDDED, Model, load_model, shelf
+from mha_core.output import FORMATS, render
+from mha_core.trace import trace
+
+NOTE = (
+    "Layers and heads are numbered from 1: 4-2 is layer 4, head 2. Positions in the JSON, CSV and NPZ arrays, "
+    "[layer][head][query][key], are from 0. A row is the token that looks, a column the one looked at."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    options = build_parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except HeadScopeError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader of the pipe (head, less) has seen enough; keep Python from complaining about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    parser = argparse.ArgumentParser(
+        prog="python -m mha_core", description="See what attention heads do.", epilog=NOTE
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_trace(commands)
+    models = commands.add_parser("models", help="the models to choose from")
+    models.set_defaults(run=_run_models)
+    return parser
+
+
+def _add_trace(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("trace", help="the attention of every head for a sentence", epilog=NOTE)
+    parser.add_argument("text", metavar="TEXT", help="the sentence")
+    parser.add_argument("--pair", metavar="TEXT", help="a second sentence")
+    parser.add_argument(
+        "--model", default=EMBEDDED, help="a name on the shelf, a folder or a hub id (%(default)s)"
+    )
+    parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
+    parser.add_argument("--words", action="store_true", help="whole words instead of word pieces")
+    parser.add_argument("--layer", type=int, help="only this layer, from 1")
+    parser.add_argument("--head", type=int, help="only this head, from 1")
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="WORD",
+        help="heads by their weight from this token (it#2: the second)",
+    )
+    parser.add_argument("--to", dest="target", metavar="WORD", help="... to this token")
+    parser.add_argument("--top", type=int, default=10, help="how many heads to list (%(default)s; 0 for all)")
+    parser.add_argument("--format", choices=FORMATS, default="table")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (%(default)s)")
+    parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
+    parser.set_defaults(run=_run_trace)
+
+
+def _run_trace(options: argparse.Namespace) -> int:
+    if options.target and not options.source:
+        raise InputError("--to says where to look and needs --from, the token that looks.")
+    if options.format == "npz" and options.out is None:
+        raise InputError("NPZ is binary; say where to write it with --out FILE.")
+    model = _load(options)
+    record = trace(options.text, model, pair=options.pair)
+    if record.tokens.n_cut:
+        print(
+            f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
+            f"{record.tokens.n_cut} tokens were left out.",
+            file=sys.stderr,
+        )
+    grid = record.grid(words=options.words)
+    ranking = None
+    if options.source:
+        source = unit_named(grid, options.source)
+        target = unit_named(grid, options.target) if options.target else None
+        ranking = strongest_heads(grid, source, target)
+    choice = Choice(options.layer, options.head, ranking, options.top)
+    choice.check(record.n_layers, record.n_heads)
+    result = render(record, grid, choice, options.format)
+    _write(result, options.out)
+    return 0
+
+
+def _load(options: argparse.Namespace) -> Model:
+    def progress(file: str, done: int, total: int) -> None:
+        share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
+        print(f"\rFetching {file}: {share}", end="\n" if total and done >= total else "", file=sys.stderr)
+
+    return load_model(
+        options.model,
+        trained=not options.untrained,
+        device=options.device,
+        dtype=options.precision,
+        progress=progress,
+    )
+
+
+def _write(result: str | bytes, out: Path | None) -> None:
+    if out is None:
+        sys.stdout.write(result if isinstance(result, str) else "")
+        return
+    try:
+        if isinstance(result, bytes):
+            out.write_bytes(result)
+        else:
+            out.write_text(result, encoding="utf-8")
+    except OSError as problem:
+        raise InputError(f"'{out}' cannot be written: {problem.strerror}.") from None
+
+
+def _run_models(_: argparse.Namespace) -> int:
+    for entry in shelf():
+        where = "embedded" if entry.embedded else "from the hub"
+        print(f"{entry.name:32} {entry.title:18} {where:14} {entry.description}")
+    print("Also: any BERT checkpoint in safetensors, by folder or hub id; any of them --untrained.")
+    return 0

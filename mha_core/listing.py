@@ -1,0 +1,73 @@
+"""Which heads connect two tokens: a grid in, the heads by their weight out, strongest first."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mha_core.errors import InputError
+from mha_core.record import Grid
+
+
+@dataclass(frozen=True)
+class RankedHead:
+    """A head (layer and head from 0) with the weight it was ranked by, and the unit it looks at."""
+
+    layer: int
+    head: int
+    weight: float
+    target: int
+
+    @property
+    def name(self) -> str:
+        """As a person reads it: "4-2"."""
+        return f"{self.layer + 1}-{self.head + 1}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What of a record is wanted: one layer or head (from 1, None for all), and a ranking of heads."""
+
+    layer: int | None = None
+    head: int | None = None
+    ranking: tuple[RankedHead, ...] | None = None
+    top: int = 10
+
+    def check(self, n_layers: int, n_heads: int) -> None:
+        """Raise InputError for a layer or head that the model does not have."""
+        for name, value, count in (("layer", self.layer, n_layers), ("head", self.head, n_heads)):
+            if value is not None and not 1 <= value <= count:
+                raise InputError(f"There is no {name} {value}; this model has {name}s 1 to {count}.")
+        if self.head is not None and self.layer is None:
+            raise InputError("A head was given without its layer; head numbers start again in every layer.")
+        if self.top < 0:
+            raise InputError(f"{self.top} heads cannot be listed; give 0 for all, or a number above it.")
+
+
+def strongest_heads(grid: Grid, source: int, target: int | None = None) -> tuple[RankedHead, ...]:
+    """All heads by their weight from unit `source` to unit `target`, strongest first.
+
+    Without a target: by the largest weight in the source's row, each with the unit that it falls on.
+    """
+    rows = grid.weights[:, :, source, :]
+    targets = np.full(rows.shape[:2], target) if target is not None else rows.argmax(axis=-1)
+    weights = np.take_along_axis(rows, targets[..., None], axis=-1)[..., 0]
+    n_heads = weights.shape[1]
+    order = np.argsort(-weights, axis=None, kind="stable")
+    return tuple(
+        RankedHead(int(i // n_heads), int(i % n_heads), float(weights.flat[i]), int(targets.flat[i]))
+        for i in order
+    )
+
+
+def unit_named(grid: Grid, name: str) -> int:
+    """The unit that spells `name`; "it#2" is the second of its kind. Raises InputError if there is none."""
+    word, mark, number = name.rpartition("#")
+    wanted, which = (word, int(number)) if mark and number.isdigit() and word else (name, 1)
+    places = grid.find(wanted)
+    if not places:
+        raise InputError(f"'{wanted}' is not in the sentence; its tokens are: {' '.join(grid.labels)}.")
+    if not 1 <= which <= len(places):
+        raise InputError(
+            f"'{wanted}' stands {len(places)} times in the sentence, so there is no number {which}."
+        )
+    return places[which - 1]
