@@ -20,7 +20,7 @@ _ROLES = {"problem": "alert", "notice": "status"}
 def say(text: str, kind: str = "note") -> None:
     """One paragraph. Kinds: lead, note, notice, problem (announced to readers), caveat, label, summary."""
     role = f' role="{_ROLES[kind]}"' if kind in _ROLES else ""
-    markup(f'<p class="hs-{kind}"{role}>{prose(text)}</p>')
+    markup(f'<p class="hs-{kind}"{role}>{prose(text)}</p>', inline=kind in ("label", "summary"))
 
 
 def heading(text: str, level: int = 2) -> None:
@@ -38,9 +38,9 @@ def visible(text: str) -> str:
     return "".join(_SIGNS.get(character, character) for character in text)
 
 
-def markup(body: str) -> None:
+def markup(body: str, *, inline: bool = False) -> None:
     """HTML written by us; what the reader typed must have gone through `prose` or `html.escape`."""
-    st.html(body)
+    st.html(body, width="content" if inline else "stretch")
 
 
 def quoted(value: str, limit: int = 40) -> str:

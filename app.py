@@ -1,0 +1,49 @@
+"""Explore, the first page: one sentence, every head of a real model at work on it."""
+
+import streamlit as st
+from pages.parts.attention_view import explore_view
+
+from mha_core.notices import notices
+from pages.parts import cache, downloads, server, shell
+from pages.parts.prose import say
+from pages.parts.request import View
+
+
+def explore() -> None:
+    """The sentence, the picture of all heads, why it looks as it does, and what can be taken away."""
+    request = shell.page(
+        "Explore",
+        question="What does each head look at?",
+        lead="A language model reads a sentence through dozens of small lenses, its attention heads. Each lets "
+        "every word look at some of the others. Point at a word to see where it looks.",
+        examples=True,
+    )
+    record = shell.attempt(cache.record, request)
+    if record is None:
+        return
+    grid = record.grid(request.words, request.specials)
+    if not len(grid):
+        say("With [CLS] and [SEP] hidden nothing of this text is left to look at.", "notice")
+        return
+    asked = shell.view(request, grid.weights.shape, grid.labels)
+    chosen = explore_view(
+        grid,
+        record.tokens,
+        model_title=record.model.title,
+        selection=asked,
+        notices=notices(record, asked.head),
+        present=request.present,
+        key="explore",
+    )
+    view = View(chosen.head, chosen.pins, chosen.to)
+    shell.keep(view)
+    with st.container(key="below"):
+        shell.caveat()
+        downloads.heatmap(grid, view, request)
+        downloads.offer(record, grid, view, request)
+
+
+if __name__ == "__main__":  # run by Streamlit for one reader
+    explore()
+else:  # imported by the server
+    app = st.App(__file__, **server.settings())
