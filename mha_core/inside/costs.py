@@ -9,8 +9,8 @@ from functools import lru_cache
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from mha_core.attention import MultiHeadAttention
 from mha_core.errors import SizeError
+from mha_core.multihead import MultiHeadAttention
 
 
 def explain_division(d_model: int, n_heads: int) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional as F  # noqa: N812 - the name every torch text uses
+from torch.nn import functional as F
 
 from mha_core.inside.walk import HeadWeights, Walk
 
