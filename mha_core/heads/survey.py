@@ -1,0 +1,139 @@
+"""A stream of texts through the model, every measure fed as the weights come: one pass, constant memory.
+
+In: items with tokens, a model, and measures (sums that can be merged). The texts are batched by length; what is
+kept is only the measures' sums, so a corpus may be of any size, and a survey that is stopped keeps what it has.
+The pages and the command line both come through here, so they show the same numbers.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+from mha_core.errors import InputError
+from mha_core.heads.positions import HasTokens
+from mha_core.heads.words import FloatArray
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+from mha_core.trace import trace_many
+
+# What is sorted by length together, in pieces (some thousand sentences), and the weights of one batch (64 MiB).
+WINDOW_PIECES = 1 << 15
+MAX_CELLS = 1 << 24
+# Between two reports of progress, in seconds: often enough to look alive, too rarely to cost anything.
+REPORT_EVERY = 0.2
+
+
+class Measure(Protocol):
+    """Something that can be fed text by text."""
+
+    def add(self, weights: FloatArray, item: Any, /) -> None: ...
+
+
+@dataclass(frozen=True)
+class TextItem:
+    """A text of which only the tokens matter."""
+
+    tokens: Tokens
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a survey is. `fraction` and `remaining` (seconds) are None while they cannot be estimated."""
+
+    done: int
+    seconds: float
+    fraction: float | None
+    remaining: float | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run a survey. `limit`: no more texts than that. `progress` is called now and then with a Progress;
+    `stop` is asked after every text; `fraction` says how much of the source has been read (0 to 1)."""
+
+    batch_size: int = 32
+    limit: int | None = None
+    progress: Callable[[Progress], None] | None = None
+    stop: Callable[[], bool] | None = None
+    fraction: Callable[[], float] | None = None
+
+
+@dataclass(frozen=True)
+class Done:
+    """How many texts went through, and whether the survey was stopped before the end of them."""
+
+    n_texts: int
+    stopped: bool
+
+
+def survey(
+    items: Iterable[HasTokens],
+    model: Model,
+    measures: Sequence[tuple[Measure, type]],
+    options: Options | None = None,
+) -> Done:
+    """Feed every measure with the items of its type. Each measure stands with the type of item that it takes.
+
+    Sums do not mind the order, so a batch is used up before the next is run: never more than one is held.
+    """
+    options = options or Options()
+    started = reported = time.monotonic()
+    done = 0
+    for batch, ahead in _batches(islice(items, options.limit), model, options.batch_size):
+        weights = trace_many([item.tokens for item in batch], model, batch_size=len(batch))
+        for item, one in zip(batch, weights, strict=True):
+            for measure, kind in measures:
+                if isinstance(item, kind):
+                    measure.add(one, item)
+            done += 1
+            if options.stop and options.stop():
+                return Done(done, stopped=True)
+        now = time.monotonic()
+        if options.progress and now - reported >= REPORT_EVERY:
+            options.progress(_progress(done, ahead, now - started, options))
+            reported = now
+    if options.progress:
+        options.progress(Progress(done, time.monotonic() - started, 1.0, 0.0))
+    return Done(done, stopped=False)
+
+
+def _batches(
+    items: Iterable[HasTokens], model: Model, batch_size: int
+) -> Iterator[tuple[list[HasTokens], int]]:
+    """Items of about the same length together, and how many more have been read but not yet been run."""
+    if batch_size < 1:
+        raise InputError(f"A batch of {batch_size} texts was asked for; it takes at least one.")
+    for window in _windows(items):
+        window.sort(key=lambda item: len(item.tokens))
+        while window:
+            cells = model.n_layers * model.n_heads * len(window[-1].tokens) ** 2
+            size = max(1, min(batch_size, MAX_CELLS // cells))
+            batch = window[-size:]
+            del window[-size:]
+            yield batch, len(window)
+
+
+def _windows(items: Iterable[HasTokens]) -> Iterator[list[HasTokens]]:
+    window: list[HasTokens] = []
+    pieces = 0
+    for item in items:
+        window.append(item)
+        pieces += len(item.tokens)
+        if pieces >= WINDOW_PIECES:
+            yield window
+            window, pieces = [], 0
+    if window:
+        yield window
+
+
+def _progress(done: int, ahead: int, seconds: float, options: Options) -> Progress:
+    """What has been read but waits in the batch counts as not yet done."""
+    read = options.fraction() if options.fraction else None
+    if options.limit and (read is None or options.limit * read < done + ahead):
+        read = (done + ahead) / options.limit
+    if not read:
+        return Progress(done, seconds, None, None)
+    fraction = min(read * done / (done + ahead), 1.0)
+    return Progress(done, seconds, fraction, seconds * (1 - fraction) / fraction)

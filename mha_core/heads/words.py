@@ -1,0 +1,44 @@
+"""Attention between pieces → attention between words, for all heads at once.
+
+In: weights (layer, head, query, key) over pieces. Out: (layer, head, word, word), inserted tokens left out
+and not renormalised, so that a row plus its shares of [CLS] and [SEP] still sums to one.
+
+Source: Clark et al. 2019, section 4.1: to a split word the sum over its pieces, from it the mean over them.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mha_core.errors import SizeError
+from mha_core.tokens import Tokens
+
+FloatArray = npt.NDArray[np.floating[Any]]
+IntArray = npt.NDArray[np.integer[Any]]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def word_bounds(tokens: Tokens) -> IntArray:
+    """(word, 2): the first piece of each word and the one after its last."""
+    return np.array([(word.first, word.stop) for word in tokens.words], dtype=np.intp).reshape(-1, 2)
+
+
+def merge_words(weights: FloatArray, bounds: IntArray) -> FloatArray:
+    """Weights (..., query, key) over pieces → (..., word, word) over the words that `bounds` names, a new
+    array.
+
+    Raises SizeError where a word has no piece or lies outside the weights.
+    """
+    n = weights.shape[-1]
+    first, stop = bounds[:, 0], bounds[:, 1]
+    if len(bounds) and not (first.min() >= 0 and (first < stop).all() and stop.max() <= n):
+        raise SizeError(f"The words lie in pieces {first.min()} to {stop.max()}, and there are {n} pieces.")
+    if (stop - first == 1).all():
+        return np.ascontiguousarray(weights[..., first[:, None], first])
+    piece = np.arange(n)
+    inside = ((piece >= first[:, None]) & (piece < stop[:, None])).astype(weights.dtype)
+    to_words = weights.reshape(-1, n) @ inside.T
+    from_words = inside / (stop - first)[:, None].astype(weights.dtype)
+    merged: FloatArray = from_words @ to_words.reshape(*weights.shape[:-1], len(bounds))
+    return merged
