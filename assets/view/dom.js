@@ -1,0 +1,34 @@
+// Elements without markup strings: a reader's text only ever arrives as textContent.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function vector(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "text") node.textContent = value;
+    else if (name.startsWith("on")) node[name] = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+// Words between “ ” stand out in a line of words; everything else stays plain.
+export function spoken(node, sentence) {
+  node.replaceChildren(
+    ...sentence.split(/(“.[^”]*”)/s).map((part) => (part.startsWith("“") ? make("b", { text: part.slice(1, -1), class: "word" }) : part)),
+  );
+}
+
+// Arrow keys inside a group of things of which one is reachable by Tab.
+export function arrowStep(key, across) {
+  return { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across }[key] ?? 0;
+}

@@ -1,0 +1,109 @@
+// Token lines: queries on the left, keys on the right, a stroke as thick as the weight. Several heads of one layer
+// lie side by side in colours with numbers, or are summed into one stroke; a head never fades because others came.
+import { OKABE_ITO, at, css, readable, parseColour } from "./colour.js";
+import { make, vector } from "./dom.js";
+import { headName } from "./words.js";
+
+export const tintOf = (head) => OKABE_ITO[head[1] % OKABE_ITO.length];
+
+// links: [{from, to, parts: [{head, weight}]}] → strokes with their offset across the line, so that parts lie beside each other.
+export function sideBySide(links, thick) {
+  const strokes = [];
+  for (const link of links) {
+    const widths = link.parts.map((part) => thick(part.weight));
+    let across = -widths.reduce((sum, w) => sum + w, 0) / 2;
+    link.parts.forEach((part, i) => {
+      strokes.push({ from: link.from, to: link.to, head: part.head, weight: part.weight, width: widths[i], across: across + widths[i] / 2 });
+      across += widths[i];
+    });
+  }
+  return strokes;
+}
+
+export function summedStrokes(links, thick) {
+  return links.map((link) => {
+    const weight = link.parts.reduce((sum, part) => sum + part.weight, 0);
+    return { from: link.from, to: link.to, head: null, weight, width: thick(weight), across: 0 };
+  });
+}
+
+export class Lines {
+  constructor(actions) {
+    this.actions = actions;
+    this.picture = vector("svg", { class: "lines", role: "img" });
+    this.scroll = make("div", { class: "scroll" }, this.picture);
+    this.root = make("div", { class: "tokenlines" }, this.scroll);
+    this.picture.onpointerover = (event) => this.over(event.target);
+    this.picture.onpointerleave = () => actions.cell(null, null);
+    this.picture.onclick = (event) => {
+      const side = event.target.dataset?.side;
+      if (side) actions.choose(Number(event.target.dataset.unit), event.shiftKey || event.ctrlKey || event.metaKey, side);
+    };
+  }
+
+  over(target) {
+    const unit = target.dataset?.unit;
+    if (unit === undefined) return;
+    if (target.dataset.side === "query") this.actions.cell(Number(unit), null);
+    else this.actions.cell(null, Number(unit));
+  }
+
+  // shown: {names, links, heads, summed, from, to, over, label}
+  draw(shown, paint) {
+    const width = Math.floor(this.root.clientWidth);
+    if (!width) return;
+    const size = shown.large ? 24 : 16;
+    const pitch = Math.round(size * 1.62);
+    const gap = Math.max(110, Math.min(width * 0.42, 340));
+    const [left, right] = [(width - gap) / 2, (width + gap) / 2];
+    const head = pitch;
+    const height = head + shown.names.length * pitch + 6;
+    const y = (i) => head + (i + 0.5) * pitch;
+    const thick = (weight) => Math.max(0.8, Math.min(weight, 1.5) * pitch * 0.8);
+    const strokes = shown.summed ? summedStrokes(shown.links, thick) : sideBySide(shown.links, thick);
+    const several = shown.heads.length > 1 && !shown.summed;
+    const colour = (s) => (several ? css(readable(parseColour(tintOf(s.head)), paint.ink, paint.paper, 3)) : css(at(paint.ramp, 0.3 + 0.7 * Math.min(s.weight, 1))));
+    this.strokes = [...strokes].sort((a, b) => a.weight - b.weight).map((s) => {
+      const [y1, y2] = [y(s.from) + s.across, y(s.to) + s.across];
+      const bend = gap * 0.4;
+      return { d: `M${left} ${y1.toFixed(1)}C${left + bend} ${y1.toFixed(1)} ${right - bend} ${y2.toFixed(1)} ${right} ${y2.toFixed(1)}`, width: s.width, colour: colour(s), ...s };
+    });
+    this.texts = [];
+    const put = (side, i, x, anchor, on) => this.texts.push({ side, i, x, y: y(i), anchor, on, text: shown.names[i] });
+    shown.names.forEach((_, i) => {
+      put("query", i, left - 10, "end", shown.from.includes(i) || shown.over[0] === i);
+      put("key", i, right + 10, "start", shown.to === i || shown.over[1] === i);
+    });
+    this.size = { width, height, font: size, left, right };
+    this.picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.picture.setAttribute("height", height);
+    this.picture.setAttribute("aria-label", shown.label);
+    this.picture.replaceChildren(
+      vector("text", { x: left - 10, y: 14, "text-anchor": "end", class: "side", text: "looks (query)" }),
+      vector("text", { x: right + 10, y: 14, "text-anchor": "start", class: "side", text: "looked at (key)" }),
+      ...this.strokes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2) })),
+      ...(several ? this.numbers() : []),
+      ...this.texts.map((t) =>
+        vector("text", {
+          x: t.x, y: t.y, "text-anchor": t.anchor, "dominant-baseline": "central", "font-size": size, class: t.on ? "token on" : "token",
+          "data-unit": t.i, "data-side": t.side, text: t.text, direction: "ltr",
+        }),
+      ),
+    );
+  }
+
+  // The head's number on its strongest stroke: colour alone is never the label.
+  numbers() {
+    const best = new Map();
+    for (const s of this.strokes) if (!best.has(s.head[1]) || best.get(s.head[1]).weight < s.weight) best.set(s.head[1], s);
+    return [...best.values()].map((s, i) => {
+      const t = 0.3 + 0.4 * (i / Math.max(1, best.size - 1));
+      const [y1, y2] = s.d.match(/[\d.]+/g).map(Number).filter((_, j) => j === 1 || j === 7);
+      const ease = t * t * (3 - 2 * t);
+      return vector("g", { class: "number" },
+        vector("rect", { x: this.size.left + (this.size.right - this.size.left) * t - 17, y: y1 + (y2 - y1) * ease - 10, width: 34, height: 20, rx: 10, stroke: s.colour }),
+        vector("text", { x: this.size.left + (this.size.right - this.size.left) * t, y: y1 + (y2 - y1) * ease, "text-anchor": "middle", "dominant-baseline": "central", text: headName(s.head) }),
+      );
+    });
+  }
+}

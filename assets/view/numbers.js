@@ -1,0 +1,82 @@
+// Weights as numbers: one step of uint16 is 1/65535, rows are sums over the pinned units, links are (unit, weight).
+
+export const STEPS = 65535;
+
+export function quantise(weights) {
+  return Uint16Array.from(weights, (w) => Math.round(Math.min(Math.max(w, 0), 1) * STEPS));
+}
+
+export function dequantise(steps) {
+  return Float64Array.from(steps, (q) => q / STEPS);
+}
+
+// Tenths of a percent as an integer first: Python's rounding and JavaScript's differ, this floor does not.
+export function percent(weight) {
+  const sign = weight < 0 ? "−" : "";
+  const tenths = Math.floor(Math.abs(weight) * 1000 + 0.5);
+  return `${tenths ? sign : ""}${Math.floor(tenths / 10)}.${tenths % 10} %`;
+}
+
+export function points(difference) {
+  const text = percent(difference).replace(" %", "");
+  return difference > 0 && text !== "0.0" ? `+${text}` : text;
+}
+
+// One row of weights for several pinned units: summed, never divided.
+export function summedRow(matrix, n, pins) {
+  const row = new Float64Array(n);
+  for (const q of pins) for (let k = 0; k < n; k++) row[k] += matrix[q * n + k] / STEPS;
+  return row;
+}
+
+// The strongest entries of a row: by weight, then by position, so that two languages agree on ties.
+export function strongest(row, limit, least = 0, allowed = () => true) {
+  const found = [];
+  for (let k = 0; k < row.length; k++) if (row[k] > 0 && row[k] >= least && allowed(k)) found.push(k);
+  found.sort((a, b) => row[b] - row[a] || a - b);
+  return found.slice(0, limit).map((k) => ({ to: k, weight: row[k] }));
+}
+
+// The strongest links of a whole matrix, at most one a row.
+export function strongestLinks(matrix, n, limit, allowed = () => true) {
+  const links = [];
+  for (let q = 0; q < n; q++) {
+    let best = -1;
+    for (let k = 0; k < n; k++) {
+      if (allowed(q, k) && matrix[q * n + k] > 0 && (best < 0 || matrix[q * n + k] > matrix[q * n + best])) best = k;
+    }
+    if (best >= 0) links.push({ from: q, to: best, weight: matrix[q * n + best] / STEPS });
+  }
+  links.sort((a, b) => b.weight - a.weight || a.from - b.from);
+  return links.slice(0, limit);
+}
+
+// entries: [{layer, head, weight, ...}] → the same, heaviest first; ties in layer order.
+export function ranked(entries) {
+  return [...entries].sort((a, b) => b.weight - a.weight || a.layer - b.layer || a.head - b.head);
+}
+
+// A thumbnail cell is the maximum of the cells under it: a mean would hide a single strong link.
+export function poolMax(matrix, n, side) {
+  const out = new Float64Array(side * side);
+  for (let q = 0; q < n; q++) {
+    const y = Math.floor((q * side) / n);
+    for (let k = 0; k < n; k++) {
+      const at = y * side + Math.floor((k * side) / n);
+      if (matrix[q * n + k] > out[at]) out[at] = matrix[q * n + k];
+    }
+  }
+  return out;
+}
+
+// Half of the summed absolute difference of two rows: the share of the look that moved elsewhere.
+export function moved(rowA, rowB) {
+  let sum = 0;
+  for (let k = 0; k < rowA.length; k++) sum += Math.abs(rowA[k] - rowB[k]);
+  return sum / 2;
+}
+
+export function mix(from, to, t) {
+  if (!from || from.length !== to.length || t >= 1) return to;
+  return Float64Array.from(to, (value, i) => from[i] + (value - from[i]) * t);
+}

@@ -1,0 +1,58 @@
+// From–to: all heads ranked by how much the pinned words look at the chosen one, or where each head's look goes most.
+import { make } from "./dom.js";
+import { percent } from "./numbers.js";
+import { headName } from "./words.js";
+
+export class Ranking {
+  constructor(actions) {
+    this.actions = actions;
+    this.title = make("h3", {});
+    this.from = make("select", { "aria-label": "From", onchange: () => actions.from(this.from.value === "" ? null : Number(this.from.value)) });
+    this.to = make("select", { "aria-label": "To", onchange: () => actions.to(this.to.value === "" ? null : Number(this.to.value)) });
+    const pair = make("div", { class: "pair" }, make("label", {}, make("span", { text: "from" }), this.from), make("label", {}, make("span", { text: "to" }), this.to));
+    this.list = make("ol", { class: "ranks" });
+    this.root = make("section", { class: "ranking", "aria-label": "Heads ranked" }, this.title, pair, this.list);
+    this.list.onclick = (event) => {
+      const row = event.target.closest?.("[data-head]");
+      if (row) actions.head(row.dataset.head.split("-").map((part) => Number(part) - 1));
+    };
+  }
+
+  fill(names) {
+    const options = (none) => [make("option", { value: "", text: none }), ...names.map((name, i) => make("option", { value: i, text: name }))];
+    this.from.replaceChildren(...options("choose a word"));
+    this.to.replaceChildren(...options("any word"));
+  }
+
+  // entries: [{layer, head, weight, note, text}] in order, or null while unknown.
+  draw({ title, entries, pins, to, chosen, hint, signed }) {
+    this.title.textContent = title;
+    this.from.value = pins.length === 1 ? String(pins[0]) : "";
+    this.from.options[0].textContent = pins.length > 1 ? `${pins.length} words, summed` : "choose a word";
+    this.to.value = to === null ? "" : String(to);
+    this.to.disabled = !pins.length;
+    if (!entries) {
+      this.list.replaceChildren(make("li", { class: "hint", text: hint }));
+      return;
+    }
+    const top = Math.max(1e-9, ...entries.map((entry) => Math.abs(entry.weight)));
+    const scale = signed ? Math.max(top, 0.25) : Math.max(top, 1);
+    const here = headName(chosen);
+    this.list.replaceChildren(
+      ...entries.map((entry) => {
+        const name = headName([entry.layer, entry.head]);
+        const bar = make("span", { class: "bar" });
+        bar.style.setProperty("--share", `${((100 * Math.abs(entry.weight)) / scale).toFixed(2)}%`);
+        const button = make(
+          "button",
+          { type: "button", "data-head": name, "aria-current": name === here ? "true" : null },
+          make("span", { class: "name", text: name }),
+          make("span", { class: "share", text: entry.text ?? percent(entry.weight) }),
+          entry.note ? make("span", { class: "note", text: entry.note }) : null,
+          bar,
+        );
+        return make("li", {}, button);
+      }),
+    );
+  }
+}

@@ -1,0 +1,95 @@
+// A record as it arrives in the browser. Short texts: all heads in full (uint16, order layer, head, query, key).
+// Long texts: a small picture of every head, and from the server the chosen head in full and the pinned row's links.
+import { STEPS, ranked, strongest, summedRow } from "./numbers.js";
+
+export function column(table) {
+  return table.getChildAt(0).toArray();
+}
+
+export function openRecord(data) {
+  const n = data.names.length;
+  return {
+    ...data,
+    n,
+    full: data.packing === "full" ? column(data.weights) : null,
+    small: data.packing === "small" ? column(data.weights) : null,
+    opened: new Map(),
+    links: null,
+  };
+}
+
+export const headIndex = (record, head) => head[0] * record.heads + head[1];
+
+export function allHeads(record) {
+  const out = [];
+  for (let layer = 0; layer < record.layers; layer++) for (let head = 0; head < record.heads; head++) out.push([layer, head]);
+  return out;
+}
+
+// The full matrix of a head as uint16 steps, or null while it is not here.
+export function matrixOf(record, head) {
+  const cells = record.n * record.n;
+  const at = headIndex(record, head);
+  if (record.full) return record.full.subarray(at * cells, (at + 1) * cells);
+  return record.opened.get(at) ?? null;
+}
+
+export function keepOpened(record, head, matrix, limit = 6) {
+  const at = headIndex(record, head);
+  record.opened.delete(at);
+  record.opened.set(at, matrix);
+  while (record.opened.size > limit) record.opened.delete(record.opened.keys().next().value);
+}
+
+// The picture of a head for the contact sheet: {cells, side, top} where top is the step that means 1.
+export function thumbOf(record, head) {
+  if (record.full) return { cells: matrixOf(record, head), side: record.n, top: STEPS };
+  const size = record.side * record.side;
+  const at = headIndex(record, head);
+  return { cells: record.small.subarray(at * size, (at + 1) * size), side: record.side, top: 255 };
+}
+
+export function rowOf(record, head, pins) {
+  const matrix = matrixOf(record, head);
+  return matrix ? summedRow(matrix, record.n, pins) : null;
+}
+
+const samePins = (a, b) => a.length === b.length && a.every((pin, i) => pin === b[i]);
+
+// For every head: how much the pinned units look at `to`, or where they look most. Null while the server has not sent it.
+export function rankHeads(record, pins, to, allowed = () => true) {
+  if (!pins.length) return null;
+  const entries = [];
+  if (!record.full && !(record.links && samePins(record.links.pins, pins))) return null;
+  for (const [layer, head] of allHeads(record)) {
+    const link = record.full ? fromFull(record, [layer, head], pins, to, allowed) : fromLinks(record, [layer, head], to, allowed);
+    if (link) entries.push({ layer, head, ...link });
+  }
+  return ranked(entries);
+}
+
+function fromFull(record, head, pins, to, allowed) {
+  const row = rowOf(record, head, pins);
+  if (to !== null) return { to, weight: row[to] };
+  return strongest(row, 1, 0, allowed)[0] ?? { to: null, weight: 0 };
+}
+
+function fromLinks(record, head, to, allowed) {
+  const { index, weight, toward, k, scale } = record.links;
+  const at = headIndex(record, head);
+  if (to !== null) return toward && record.links.to === to ? { to, weight: (toward[at] * scale) / STEPS } : null;
+  for (let i = at * k; i < (at + 1) * k; i++) if (allowed(index[i])) return { to: index[i], weight: (weight[i] * scale) / STEPS };
+  return { to: null, weight: 0 };
+}
+
+// The strongest link of a head as its picture knows it: for labels that need no exact row.
+export function loudest(record, head) {
+  const [at, size] = [headIndex(record, head), 1];
+  return record.loudest ? { from: record.loudest[at * 3], to: record.loudest[at * 3 + 1], weight: record.loudest[at * 3 + 2] / STEPS, size } : null;
+}
+
+// Two segments: which links the reader wants to see ("all", "AA", "AB", "BA", "BB").
+export function pairAllows(record, filter, q, k) {
+  if (filter === "all") return true;
+  return record.segments[q] === (filter[0] === "A" ? 0 : 1) && record.segments[k] === (filter[1] === "A" ? 0 : 1);
+}

@@ -1,0 +1,184 @@
+// The reader's own words, large, and the arcs drawn on them: from the pinned words to where they look.
+import { at, css } from "./colour.js";
+import { arrowStep, make, vector } from "./dom.js";
+import { arcPath, heroSize, placeLabels, riseOf, strokeOf } from "./geometry.js";
+import { percent } from "./numbers.js";
+
+const DRAWN = 14;
+const FAINT = 0.02;
+
+export class Sentence {
+  constructor(actions) {
+    this.actions = actions;
+    this.arcs = vector("svg", { class: "arcs", "aria-hidden": "true" });
+    this.words = make("div", { class: "words", role: "group", "aria-label": "Your sentence, word by word" });
+    this.labels = make("div", { class: "labels", "aria-hidden": "true" });
+    this.root = make("div", { class: "sentence" }, this.arcs, this.words, this.labels);
+    this.units = [];
+    this.boxes = [];
+    this.focus = 0;
+    this.words.onkeydown = (event) => this.key(event);
+    this.words.onpointerover = (event) => this.over(event);
+    this.words.onpointerleave = () => actions.point(null);
+    this.words.onclick = (event) => {
+      const unit = event.target.closest?.("[data-unit]");
+      if (unit) actions.choose(Number(unit.dataset.unit), event.shiftKey || event.ctrlKey || event.metaKey);
+    };
+  }
+
+  over(event) {
+    const unit = event.target.closest?.("[data-unit]");
+    if (event.pointerType !== "touch") this.actions.point(unit ? Number(unit.dataset.unit) : null);
+  }
+
+  key(event) {
+    const step = arrowStep(event.key, 1);
+    if (step) this.goTo(this.focus + step);
+    else if (event.key === "Enter" || event.key === " ") this.actions.choose(this.focus, event.shiftKey);
+    else return;
+    event.preventDefault();
+  }
+
+  goTo(i) {
+    this.focus = Math.max(0, Math.min(this.units.length - 1, i));
+    this.units.forEach((unit, k) => (unit.tabIndex = k === this.focus ? 0 : -1));
+    this.units[this.focus].focus({ preventScroll: false });
+  }
+
+  fill(record) {
+    this.record = record;
+    this.units = [];
+    this.focus = 0;
+    const lines = [];
+    record.names.forEach((name, i) => {
+      const segment = record.segments[i];
+      lines[segment] ??= make("p", { dir: "auto" });
+      const unit = make("span", {
+        text: name,
+        class: record.specials[i] ? "unit special" : "unit",
+        role: "button",
+        tabindex: i === 0 ? 0 : -1,
+        "data-unit": i,
+        "aria-pressed": "false",
+        onfocus: () => {
+          this.focus = i;
+          if (unit.matches(":focus-visible")) this.actions.point(i);
+        },
+        onblur: () => this.actions.point(null),
+      });
+      this.units.push(unit);
+      if (record.before[i]) lines[segment].append(record.before[i]);
+      lines[segment].append(unit);
+    });
+    record.after.forEach((tail, segment) => tail && lines[segment]?.append(tail));
+    this.words.replaceChildren(...lines.filter(Boolean));
+    this.states = new Array(record.n).fill("");
+    this.characters = record.names.reduce((sum, name, i) => sum + name.length + record.before[i].length, 0);
+  }
+
+  measure(present) {
+    const width = this.root.clientWidth;
+    if (!width || !this.record) return;
+    this.size = heroSize(this.characters, width, present);
+    this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
+    const origin = this.root.getBoundingClientRect();
+    this.readBoxes(origin);
+    const many = this.boxes.length > 0 && this.boxes.some((box) => box.line > 0);
+    this.most = many ? this.size * 1.25 : Math.min(this.size * 5, 210);
+    const reach = Math.max(...this.boxes.map((box) => box.x)) - Math.min(...this.boxes.map((box) => box.x));
+    const head = many ? this.size * 1.6 : Math.min(riseOf(reach * 0.8, this.most), this.most) * 0.75 + 14;
+    this.root.style.setProperty("--rise", `${Math.round(head)}px`);
+    this.root.classList.toggle("many", many);
+    this.readBoxes(this.root.getBoundingClientRect());
+    const height = this.root.clientHeight;
+    this.arcs.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.arcs.setAttribute("width", width);
+    this.arcs.setAttribute("height", height);
+    this.width = width;
+  }
+
+  readBoxes(origin) {
+    let line = -1;
+    let last = -Infinity;
+    this.boxes = this.units.map((unit) => {
+      const rect = unit.getClientRects()[0] ?? origin;
+      const middle = rect.top + rect.height / 2;
+      if (middle > last + this.size * 0.9) {
+        line += 1;
+        last = middle;
+      }
+      const centre = last - origin.top;
+      return {
+        x: rect.left - origin.left + rect.width / 2,
+        width: rect.width,
+        top: centre - this.size * 0.56,
+        bottom: centre + this.size * 0.56,
+        line,
+      };
+    });
+  }
+
+  // shown: {links: [{from, to, weight}], from: [units], to, pointed}
+  draw(shown, paint) {
+    const links = shown.links.slice(0, DRAWN);
+    const inked = [...links].sort((a, b) => a.weight - b.weight);
+    const scale = Math.max(0.6, Math.min(1.5, this.size / 34));
+    this.shapes = inked
+      .filter((link) => this.boxes[link.from] && this.boxes[link.to])
+      .map((link) => ({
+        d: arcPath(this.boxes[link.from], this.boxes[link.to], 1, this.most),
+        width: strokeOf(Math.min(link.weight, 1.2), scale),
+        colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
+        weight: link.weight,
+      }));
+    this.arcs.replaceChildren(
+      ...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "round" })),
+    );
+    this.drawLabels(shown, links);
+    this.drawStates(shown, links);
+  }
+
+  drawLabels(shown, links) {
+    const sums = new Map();
+    if (shown.from.length) for (const link of links) sums.set(link.to, (sums.get(link.to) ?? 0) + link.weight);
+    else links.forEach((link) => sums.set(link.to, Math.max(sums.get(link.to) ?? 0, link.weight)));
+    for (const [unit, weight] of shown.exact ?? []) sums.set(unit, weight);
+    const wanted = [...sums].filter(([unit, weight]) => weight >= FAINT || shown.exact?.has(unit));
+    const loud = Math.max(0.2, ...wanted.map(([, weight]) => weight));
+    this.placed = placeLabels(
+      wanted.map(([unit, weight]) => {
+        const strong = weight >= loud * 0.5 || shown.to === unit;
+        return { unit, weight, strong, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (strong ? 66 : 50) * (this.size > 44 ? 1.6 : 1) };
+      }),
+      this.width,
+      this.root.classList.contains("many") ? 1 : 2,
+    );
+    this.labels.replaceChildren(
+      ...this.placed.map((label) => {
+        const node = make("span", { text: percent(label.weight), class: label.strong ? "share strong" : "share" });
+        node.style.left = `${label.x}px`;
+        node.style.top = `${this.boxes[label.unit].bottom + this.size * 0.14 + label.row * this.size * 0.62}px`;
+        return node;
+      }),
+    );
+  }
+
+  drawStates(shown, links) {
+    const looked = new Set(links.filter((link) => link.weight >= FAINT).map((link) => link.to));
+    const from = new Set(shown.from);
+    const quiet = shown.from.length > 0;
+    this.units.forEach((unit, i) => {
+      const state = [
+        this.record.specials[i] ? "unit special" : "unit",
+        from.has(i) ? "from" : "",
+        shown.to === i ? "to" : "",
+        shown.pointed === i ? "pointed" : "",
+        quiet && !from.has(i) && !looked.has(i) && shown.to !== i ? "quiet" : "",
+      ].join(" ");
+      if (state === this.states[i]) return;
+      this.states[i] = state;
+      unit.className = state;
+      unit.setAttribute("aria-pressed", from.has(i) || shown.to === i ? "true" : "false");
+    });
+  }
+}

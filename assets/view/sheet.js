@@ -1,0 +1,126 @@
+// The contact sheet: every head a small picture, layers downward, heads across, one canvas under a grid of buttons.
+import { LEVELS } from "./colour.js";
+import { arrowStep, make } from "./dom.js";
+import { edges } from "./geometry.js";
+import { poolMax } from "./numbers.js";
+import { allHeads, headIndex, thumbOf } from "./record.js";
+import { headName } from "./words.js";
+
+export class Sheet {
+  constructor(actions) {
+    this.actions = actions;
+    this.canvas = make("canvas", { "aria-hidden": "true" });
+    this.grid = make("div", { class: "heads", role: "grid", "aria-label": "All heads: layers downward, heads across" });
+    this.stage = make("div", { class: "stage" }, this.canvas, this.grid);
+    this.root = make("div", { class: "sheet" }, this.stage);
+    this.cells = [];
+    this.grid.onkeydown = (event) => this.key(event);
+    this.grid.onclick = (event) => {
+      const cell = event.target.closest?.("[data-at]");
+      if (cell) actions.head(this.order[Number(cell.dataset.at)], event.shiftKey || event.ctrlKey || event.metaKey);
+    };
+    this.grid.onpointerover = (event) => {
+      const cell = event.target.closest?.("[data-at]");
+      actions.glance(cell ? this.order[Number(cell.dataset.at)] : null);
+    };
+    this.grid.onpointerleave = () => actions.glance(null);
+  }
+
+  key(event) {
+    const cell = event.target.closest?.("[data-at]");
+    const step = arrowStep(event.key, this.columns);
+    if (!cell || !step) return;
+    event.preventDefault();
+    const next = Number(cell.dataset.at) + step;
+    if (next < 0 || next >= this.cells.length) return;
+    this.cells[next].focus();
+    this.actions.head(this.order[next], false);
+  }
+
+  // order: heads in the order to show; grouped is true when rows are layers.
+  fill(record, order, roles, describe) {
+    this.record = record;
+    this.order = order;
+    this.columns = record.heads;
+    this.grouped = order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
+    const rows = [];
+    this.cells = order.map((head, i) => {
+      const role = roles?.[headName(head)];
+      const cell = make(
+        "button",
+        { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": describe(head) + (role ? `, ${role.label}` : "") },
+        this.grouped ? null : make("span", { class: "tag", text: headName(head) }),
+        role ? make("span", { class: `role role-${role.shape ?? "dot"}`, text: role.letter, title: role.label, style: `--tint:${role.colour}` }) : null,
+      );
+      return cell;
+    });
+    for (let start = 0; start < order.length; start += this.columns) {
+      rows.push(
+        make(
+          "div",
+          { role: "row", class: "layer" },
+          make("span", { class: "axis", "aria-hidden": "true", text: this.grouped ? String(start / this.columns + 1) : "" }),
+          ...this.cells.slice(start, start + this.columns),
+        ),
+      );
+    }
+    const top = make("div", { class: "layer top", "aria-hidden": "true" }, make("span", { class: "axis", text: "" }));
+    for (let head = 0; head < this.columns; head++) top.append(make("span", { class: "axis", text: this.grouped ? String(head + 1) : "" }));
+    this.grid.replaceChildren(...rows);
+    this.stage.querySelector(".top")?.remove();
+    if (this.grouped) this.stage.prepend(top);
+    this.stage.style.setProperty("--columns", this.columns);
+    this.images = null;
+  }
+
+  mark(head, more = []) {
+    const chosen = headName(head);
+    const others = new Set(more.map(headName));
+    this.cells.forEach((cell, i) => {
+      const name = headName(this.order[i]);
+      const on = name === chosen;
+      cell.setAttribute("aria-selected", on ? "true" : "false");
+      cell.classList.toggle("also", others.has(name) && !on);
+      cell.tabIndex = on ? 0 : -1;
+    });
+    if (this.cells.length && !this.cells.some((cell) => cell.tabIndex === 0)) this.cells[0].tabIndex = 0;
+  }
+
+  // paint: {pixels, signed}; pictures(head) → {cells, side, top}
+  draw(paint, pictures = (head) => thumbOf(this.record, head)) {
+    if (!this.cells.length) return;
+    const scale = Math.min(2, globalThis.devicePixelRatio || 1);
+    const frame = this.stage.getBoundingClientRect();
+    if (!frame.width) return;
+    const rects = this.cells.map((cell) => cell.getBoundingClientRect());
+    this.canvas.width = Math.round(frame.width * scale);
+    this.canvas.height = Math.round(frame.height * scale);
+    const context = this.canvas.getContext("2d");
+    const side = Math.round(rects[0].width * scale);
+    const image = context.createImageData(side, side);
+    const out = new Uint32Array(image.data.buffer);
+    this.order.forEach((head, i) => {
+      this.paintOne(out, side, pictures(head), paint);
+      context.putImageData(image, Math.round((rects[i].left - frame.left) * scale), Math.round((rects[i].top - frame.top) * scale));
+    });
+  }
+
+  paintOne(out, side, picture, paint) {
+    let { cells, side: n } = picture;
+    if (n > side && !paint.signed) {
+      cells = poolMax(cells, n, side);
+      n = side;
+    }
+    const at = edges(n, side);
+    const last = LEVELS - 1;
+    for (let q = 0; q < n; q++) {
+      for (let k = 0; k < n; k++) {
+        const share = cells[q * n + k] / picture.top;
+        const colour = paint.pixels[Math.round((paint.signed ? (share + 1) / 2 : share) * last)];
+        for (let y = at[q]; y < at[q + 1]; y++) out.fill(colour, y * side + at[k], y * side + at[k + 1]);
+      }
+    }
+  }
+}
+
+export { allHeads };

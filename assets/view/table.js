@@ -1,0 +1,35 @@
+// The same numbers as a table: what the pinned words look at, or where every word looks most.
+import { make } from "./dom.js";
+import { percent } from "./numbers.js";
+
+// {caption, head: [..], rows: [[text or number, ..]]}
+export function pinnedTable(names, pins, matrix, n) {
+  const rows = names.map((name, k) => {
+    const each = pins.map((q) => matrix[q * n + k] / 65535);
+    return pins.length > 1 ? [name, ...each, each.reduce((sum, w) => sum + w, 0)] : [name, ...each];
+  });
+  const who = pins.map((pin) => `from “${names[pin]}”`);
+  return { head: ["looked at", ...who, ...(pins.length > 1 ? ["sum"] : [])], rows };
+}
+
+export function strongestTable(names, matrix, n) {
+  const rows = names.map((name, q) => {
+    let best = 0;
+    for (let k = 1; k < n; k++) if (matrix[q * n + k] > matrix[q * n + best]) best = k;
+    return [name, names[best], matrix[q * n + best] / 65535];
+  });
+  return { head: ["word", "looks most at", "weight"], rows };
+}
+
+export function drawTable(root, { caption, head, rows }, say = percent) {
+  const cell = (value) => (typeof value === "number" ? make("td", { class: "number", text: say(value) }) : make("td", { text: value }));
+  root.replaceChildren(
+    make(
+      "table",
+      {},
+      make("caption", { text: caption }),
+      make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col", text })))),
+      make("tbody", {}, ...rows.map(([first, ...rest]) => make("tr", {}, make("th", { scope: "row", text: first }), ...rest.map(cell)))),
+    ),
+  );
+}

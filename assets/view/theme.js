@@ -1,0 +1,47 @@
+// The page's theme as colours a canvas can use, read from the --st-* variables and read again when they change.
+import { blend, contrast, css, diverging, isDark, parseColour, pixels, readable, sequential } from "./colour.js";
+
+export const FONT = '"HeadScope", "Source Serif 4", Georgia, "Times New Roman", serif';
+
+export function readTheme(root) {
+  const style = getComputedStyle(root);
+  const own = (name, fallback) => parseColour(style.getPropertyValue(name), fallback);
+  const paper = own("--st-background-color", [251, 250, 247]);
+  const dark = isDark(paper);
+  const ink = own("--st-text-color", dark ? [236, 235, 229] : [29, 28, 26]);
+  const accent = own("--st-primary-color", dark ? [242, 153, 92] : [168, 64, 12]);
+  return { key: [paper, ink, accent].join("|"), ...themeOf(paper, ink, accent) };
+}
+
+export function themeOf(paper, ink, accent) {
+  const ramp = sequential(paper);
+  const change = diverging(paper);
+  return {
+    paper,
+    ink,
+    accent,
+    accentText: readable(accent, ink, paper, 4.6),
+    onAccent: contrast(paper, accent) >= contrast(ink, accent) ? paper : ink,
+    soft: readable(blend(ink, paper, 0.34), ink, paper, 4.6),
+    line: blend(ink, paper, 0.8),
+    ramp,
+    pixels: pixels(ramp),
+    change: { ramp: change, pixels: pixels(change), signed: true },
+    font: FONT,
+    dark: isDark(paper),
+  };
+}
+
+// Derived colours go back into CSS, so that the drawn and the styled agree.
+export function wear(root, paint) {
+  const set = (name, rgb) => root.style.setProperty(name, css(rgb));
+  set("--paper", paint.paper);
+  set("--ink", paint.ink);
+  set("--accent", paint.accent);
+  set("--accent-text", paint.accentText);
+  set("--on-accent", paint.onAccent);
+  set("--soft", paint.soft);
+  set("--line", paint.line);
+  root.style.setProperty("--ramp", `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((t) => css(paint.ramp[Math.round(t * 1023)])).join(", ")})`);
+  root.style.setProperty("--change", `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((t) => css(paint.change.ramp[Math.round(t * 1023)])).join(", ")})`);
+}
