@@ -1,10 +1,10 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
 import streamlit as st
-from pages.parts.attention_view import explore_view
 
 from mha_core.notices import notices
 from pages.parts import cache, downloads, server, shell
+from pages.parts.attention_view import Selection, explore_view
 from pages.parts.prose import say
 from pages.parts.request import View
 
@@ -30,15 +30,14 @@ def explore() -> None:
         grid,
         record.tokens,
         model_title=record.model.title,
-        selection=asked,
-        notices=notices(record, asked.head),
+        selection=Selection(asked.head, asked.pins, asked.to),
         present=request.present,
         key="explore",
     )
     view = View(chosen.head, chosen.pins, chosen.to)
     shell.keep(view)
     with st.container(key="below"):
-        shell.caveat()
+        shell.why(notices(record, view.head))
         downloads.heatmap(grid, view, request)
         downloads.offer(record, grid, view, request)
 

@@ -125,6 +125,17 @@ def opening(text: str, pair: str) -> Preset | None:
     return next((p for p in SENTENCES if (p.text, p.pair) == (text, pair)), None)
 
 
+def minimal_pair(a: str, b: str) -> MinimalPair | None:
+    """The preset with exactly these two sentences, if there is one."""
+    return next((p for p in PAIRS if (p.a, p.b) == (a, b)), None)
+
+
+def partner(text: str) -> str:
+    """What a sentence is compared with at first: its twin among the presets, else itself, ready to be changed."""
+    twins = {p.a: p.b for p in PAIRS} | {p.b: p.a for p in PAIRS}
+    return twins.get(text, text)
+
+
 def opening_word(text: str, pair: str, labels: Iterable[str]) -> int | None:
     """Position of the word a fresh view of this sentence looks from: the preset's, else the first pronoun."""
     preset = opening(text, pair)

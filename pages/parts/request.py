@@ -19,11 +19,15 @@ Head = tuple[int, int]
 WEIGHTS = ("trained", "untrained")
 UNITS = ("pieces", "words")
 SPECIALS = ("shown", "hidden", "renormalised")
+AGAINST = ("sentence", "weights", "model")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to show: the reader's text as typed, a second text or None, and a checked choice for the rest."""
+    """What to show: the reader's text as typed, a second text or None, and a checked choice for the rest.
+
+    `other` is what it is compared with, on the page that compares.
+    """
 
     text: str
     pair: str | None = None
@@ -32,6 +36,7 @@ class Request:
     unit: str = "pieces"
     specials: str = "shown"
     present: bool = False
+    other: "Request | None" = None
 
     @property
     def words(self) -> bool:
@@ -77,14 +82,14 @@ def model_allowed(value: str) -> bool:
 
 def refusal(key: str, value: str) -> str | None:
     """Why a choice is not taken, in one sentence; None where it is."""
-    if key == "model":
+    if key in ("model", "model2"):
         there = model_allowed(value)
         return (
             None
             if there
             else f"There is no model {quoted(value)} on this server; you see {title_of('minilm')}."
         )
-    options = {"weights": WEIGHTS, "unit": UNITS, "specials": SPECIALS}[key]
+    options = {"weights": WEIGHTS, "unit": UNITS, "specials": SPECIALS, "against": AGAINST}[key]
     if value in options:
         return None
     return f"The link asks for {key} {quoted(value)}, which there is not; you see “{options[0]}”."
@@ -92,7 +97,7 @@ def refusal(key: str, value: str) -> str | None:
 
 def refused(query: Mapping[str, str]) -> Iterator[str]:
     """What the link asks for and the controls drop without a word."""
-    for key in ("model", "weights", "unit", "specials"):
+    for key in ("model", "weights", "unit", "specials", "against", "model2"):
         sentence = refusal(key, query[key]) if key in query else None
         if sentence:
             yield sentence

@@ -1,4 +1,4 @@
-"""The frame around every page: menu, heading, the controls; the only writer of session state and URL.
+"""The frame around every page: menu, heading, the controls.
 
 In: the URL and what the reader types. Out: one frozen `Request`, each value checked; what was refused is
 said in one sentence.
@@ -18,22 +18,13 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 
 from mha_core import HeadScopeError
-from pages.parts import presets
-from pages.parts.prose import markup, say
-from pages.parts.request import (
-    SPECIALS,
-    UNITS,
-    WEIGHTS,
-    Request,
-    View,
-    allowed,
-    models,
-    query_of,
-    refusal,
-    refused,
-    title_of,
-    view_of,
-)
+from mha_core.notices import Notice
+from pages.parts import controls, state
+from pages.parts.prose import heading, markup, say
+from pages.parts.request import Request, View, refused, view_of
+from pages.parts.state import keep
+
+__all__ = ["attempt", "keep", "page", "view", "why"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,21 +45,7 @@ MENU = (
     ("Inside", "pages/inside.py"),
     ("Learn", "pages/learn.py"),
 )
-# These belong to a view, not to a control, so the menu's links carry them from page to page.
-CARRIED = ("head", "pin", "to")
-SPECIALS_SAID = {
-    "shown": "[CLS], [SEP] shown",
-    "hidden": "[CLS], [SEP] hidden, not renormalised",
-    "renormalised": "[CLS], [SEP] hidden, renormalised",
-}
-
 TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
-OPTIONS_SAID = (
-    "Untrained is the same model with random weights. Words takes the pieces of a word together: summed "
-    "where it is looked at, averaged where it looks. With [CLS] and [SEP] hidden, rows sum to less than "
-    "100 %, unless renormalised."
-)
-
 CAVEAT = (
     "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
     "Other weights can give the same output (Jain & Wallace 2019); whether that makes them useless is argued "
@@ -77,13 +54,19 @@ CAVEAT = (
 
 
 def page(
-    title: str, *, question: str = "", lead: str = "", sentence: bool = True, examples: bool = False
+    title: str,
+    *,
+    question: str = "",
+    lead: str = "",
+    sentence: bool = True,
+    examples: bool = False,
+    comparison: bool = False,
 ) -> Request:
     """Draw the frame, the heading and the reader's controls; return what they ask for.
 
-    `title` is the page's name in MENU, `question` its heading. A page without a sentence of its own
-    (`sentence=False`) keeps the controls unseen, so that their values and the link stay whole. `examples` puts
-    the example sentences beneath the box, and what to look for in the one that is open.
+    `title` is the page's name in MENU, `question` its heading. `examples` puts the example sentences beneath the
+    box; `comparison` adds what it is compared with, as `Request.other`. A page without a sentence of its own
+    (`sentence=False`) keeps the controls unseen, so that their values and the link stay whole.
     """
     st.set_page_config(page_title=f"{title} · HeadScope", page_icon=str(THEME / "favicon.svg"), layout="wide")
     st.html(_style())
@@ -97,7 +80,10 @@ def page(
         if lead:
             say(lead, "lead")
     with st.container(key="controls" if sentence else "controls-kept", gap="xsmall"):
-        request = _controls(present, examples)
+        if comparison:
+            request = controls.compare(present=present)
+        else:
+            request = controls.explore(present=present, examples=examples)
     for sentence_said in said:
         say(sentence_said, "notice")
     markup('<div id="picture" tabindex="-1"></div>')
@@ -124,26 +110,13 @@ def view(request: Request, shape: Sequence[int], labels: Sequence[str]) -> View:
     return chosen
 
 
-def keep(chosen: View) -> None:
-    """Put the view into the URL, so that the browser's address is always a link to what is seen."""
-    wanted = query_of(chosen)
-    for key in CARRIED:
-        if key not in wanted:
-            st.query_params.pop(key, None)
-        elif st.query_params.get(key) != wanted[key]:
-            st.query_params[key] = wanted[key]
-
-
-def caveat() -> None:
-    """Said once on a page, where the picture has been seen and before it is taken away."""
+def why(found: Sequence[Notice]) -> None:
+    """Why the picture looks as it does, and, once on a page, that attention is not explanation."""
+    if found:
+        heading("Why does it look like this?")
+    for notice in found:
+        say(notice.text, "why")
     say(CAVEAT, "caveat")
-
-
-def open_text(text: str, pair: str = "") -> None:
-    """Put a sentence into the box, as if the reader had typed it; its view opens afresh."""
-    st.session_state["text"], st.session_state["pair"] = text, pair
-    for key in CARRIED:
-        st.query_params.pop(key, None)
 
 
 @cache
@@ -160,101 +133,10 @@ def _style() -> str:
 def _top(title: str, present: bool) -> None:
     with st.container(key="top", horizontal=True, vertical_alignment="center", gap="small"):
         markup(TOP, inline=True)
-        carried = {key: st.query_params[key] for key in CARRIED if key in st.query_params}
+        carried = state.carried()
         for label, path in MENU:
             if (ROOT / path).exists():
                 with st.container(key="here" if label == title else f"go-{label}", width="content"):
                     st.page_link(path, label=label, query_params=carried)
         words = "Leave presenter mode" if present else "Present"
-        st.button(words, key="presenter", type="tertiary", on_click=_present, args=(not present,))
-
-
-def _present(on: bool) -> None:
-    if on:
-        st.query_params["present"] = "1"
-    else:
-        st.query_params.pop("present", None)
-
-
-def _controls(present: bool, examples: bool) -> Request:
-    st.session_state.setdefault("text", presets.TIRED)
-    text = st.text_input(
-        "Your sentence",
-        key="text",
-        bind="query-params",
-        on_change=_forget_words,
-        placeholder="Type a sentence and press Enter",
-    )
-    with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        if examples:
-            _examples()
-        with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
-            slot = st.container(width="content")
-            with st.popover("Options", key="options-menu", type="tertiary"):
-                pair = st.text_input(
-                    "Second sentence (optional)", key="pair", bind="query-params", on_change=_forget_words
-                )
-                model = _model()
-                weights = _switch("Weights", "weights", WEIGHTS)
-                unit = _switch("Units", "unit", UNITS)
-                specials = _switch("[CLS] and [SEP]", "specials", SPECIALS)
-                say(OPTIONS_SAID)
-            with slot:
-                units = "whole words" if unit == "words" else "word pieces"
-                say(f"{title_of(model)}, {weights} · {units} · {SPECIALS_SAID[specials]}", "summary")
-    opened = presets.opening(text or "", pair or "")
-    if examples and opened:
-        say(opened.look_for, "look")
-    return Request(text or "", pair or None, model, weights == "trained", unit, specials, present)
-
-
-def _examples() -> None:
-    with st.container(
-        key="examples", horizontal=True, vertical_alignment="center", gap="xxsmall", width="content"
-    ):
-        say("Examples", "label")
-        for preset in presets.SENTENCES:
-            st.button(
-                preset.name,
-                key=f"example-{preset.name}",
-                type="tertiary",
-                help=preset.text,
-                on_click=open_text,
-                args=(preset.text, preset.pair),
-            )
-
-
-def _model() -> str:
-    any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
-    chosen = st.selectbox("Model", models(), key="model", bind="query-params", accept_new_options=any_model)
-    return _checked("model", chosen, models()[0])
-
-
-def _switch(label: str, key: str, options: tuple[str, ...]) -> str:
-    chosen = st.segmented_control(
-        label,
-        options,
-        default=options[0],
-        required=True,
-        key=key,
-        bind="query-params",
-        on_change=None if key == "weights" else _forget_words,
-    )
-    return _checked(key, chosen, options[0])
-
-
-def _checked(key: str, value: str | None, standard: str) -> str:
-    """The value, if it may be chosen: a browser can send what its control does not offer."""
-    if not isinstance(value, str):
-        return standard
-    sentence = refusal(key, value)
-    if sentence is None:
-        return value
-    say(sentence, "notice")
-    return standard
-
-
-def _forget_words() -> None:
-    """Positions in one sentence mean nothing in the next."""
-    for key in ("pin", "to"):
-        st.query_params.pop(key, None)
+        st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))

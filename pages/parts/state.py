@@ -1,0 +1,56 @@
+"""The only writer of session state and URL: what a click changes. Every function is a callback or ends a page."""
+
+import streamlit as st
+
+from pages.parts import presets
+from pages.parts.request import View, query_of
+
+# These belong to a view, not to a control, so the menu's links carry them from page to page.
+CARRIED = ("head", "pin", "to")
+
+
+def begin(key: str, value: str) -> None:
+    """The value a control starts with, unless the link or the reader has given another."""
+    st.session_state.setdefault(key, value)
+
+
+def carried() -> dict[str, str]:
+    """The parameters that go along to another page."""
+    return {key: st.query_params[key] for key in CARRIED if key in st.query_params}
+
+
+def keep(chosen: View) -> None:
+    """Put the view into the URL, so that the browser's address is always a link to what is seen."""
+    wanted = query_of(chosen)
+    for key in CARRIED:
+        if key not in wanted:
+            st.query_params.pop(key, None)
+        elif st.query_params.get(key) != wanted[key]:
+            st.query_params[key] = wanted[key]
+
+
+def open_text(text: str, pair: str = "") -> None:
+    """Put a sentence into the box, as if the reader had typed it; its view opens afresh."""
+    st.session_state["text"], st.session_state["pair"] = text, pair
+    for key in CARRIED:
+        st.query_params.pop(key, None)
+
+
+def open_pair(pair: presets.MinimalPair) -> None:
+    """Put both sentences of a minimal pair into their boxes."""
+    open_text(pair.a)
+    st.session_state["text2"], st.session_state["against"] = pair.b, "sentence"
+
+
+def forget_words() -> None:
+    """Positions in one sentence mean nothing in the next."""
+    for key in ("pin", "to"):
+        st.query_params.pop(key, None)
+
+
+def present(on: bool) -> None:
+    """Enter or leave presenter mode."""
+    if on:
+        st.query_params["present"] = "1"
+    else:
+        st.query_params.pop("present", None)
