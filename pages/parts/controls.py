@@ -53,10 +53,12 @@ def compare(*, present: bool) -> Request:
     text = _sentence("Sentence A", "text", presets.TIRED)
     other = st.container(key="other")
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
+        with _row("against-row"):
+            say("Compare with", "label")
+            against = _switch("Compare with", "against", AGAINST, label_shown=False)
         _pairs()
         request = _options(text, present)
     with other:
-        against = _switch("Compare with", "against", AGAINST)
         if against == "sentence":
             second = _sentence("Sentence B", "text2", presets.partner(text))
             return replace(request, other=replace(request, text=second))
@@ -123,7 +125,7 @@ def _model(label: str, key: str) -> str:
     return _checked(key, chosen, models()[0])
 
 
-def _switch(label: str, key: str, options: tuple[str, ...]) -> str:
+def _switch(label: str, key: str, options: tuple[str, ...], label_shown: bool = True) -> str:
     chosen = st.segmented_control(
         label,
         options,
@@ -131,6 +133,7 @@ def _switch(label: str, key: str, options: tuple[str, ...]) -> str:
         required=True,
         key=key,
         bind="query-params",
+        label_visibility="visible" if label_shown else "collapsed",
         on_change=state.forget_words if key in ("unit", "specials") else None,
     )
     return _checked(key, chosen, options[0])

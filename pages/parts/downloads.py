@@ -4,6 +4,7 @@ import streamlit as st
 
 from mha_core import Grid, Record
 from pages.parts import export, figures
+from pages.parts.attention_view import Selection, explore_payload, standalone_html
 from pages.parts.prose import say
 from pages.parts.request import Request, View, name
 
@@ -48,6 +49,19 @@ def offer(record: Record, grid: Grid, view: View, request: Request) -> None:
                 export.file_name(request, "json"),
                 "application/json",
             )
+            title = f"HeadScope: {request.text}"[:120]
+            page = standalone_html(
+                explore_payload(
+                    grid,
+                    record.tokens,
+                    model_title=record.model.title,
+                    selection=Selection(view.head, view.pins, view.to),
+                ),
+                title=title,
+            )
+            _file("HTML, works offline", page, export.file_name(request, "html"), "text/html")
+        say("The link to exactly this view:")
+        st.code(export.link_of(st.context.url or "", request, view), language=None, wrap_lines=True)
         say("The lines of Python that give the same numbers:")
         st.code(export.python_of(request, view), language="python", wrap_lines=True)
 

@@ -9,9 +9,10 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from mha_core import Grid, Record
-from pages.parts.request import Head, Request, View, name
+from pages.parts.request import Head, Request, View, name, query_of
 
 _FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]")
 
@@ -78,6 +79,20 @@ for query in {queries}:
     for key in row.argsort()[::-1][:5]:
         print(f"{{grid.labels[query]}} looks at {{grid.labels[key]}}: {{row[key]:.1%}}")
 """
+
+
+def link_of(page: str, request: Request, view: View) -> str:
+    """The address that opens this view anywhere, with everything in it, also what is the default today."""
+    query = {
+        "text": request.text,
+        "pair": request.pair or "",
+        "model": request.model,
+        "weights": "trained" if request.trained else "untrained",
+        "unit": request.unit,
+        "specials": request.specials,
+        **query_of(view),
+    }
+    return f"{page}?{urlencode({key: value for key, value in query.items() if value})}"
 
 
 def file_name(request: Request, ending: str, part: str = "") -> str:

@@ -138,6 +138,6 @@ def partner(text: str) -> str:
 
 def opening_word(text: str, pair: str, labels: Iterable[str]) -> int | None:
     """Position of the word a fresh view of this sentence looks from: the preset's, else the first pronoun."""
-    preset = opening(text, pair)
+    preset = opening(text, pair) or next((p for p in PAIRS if text in (p.a, p.b)), None)
     wanted = {preset.word.casefold()} if preset and preset.word else _POINTERS
     return next((i for i, label in enumerate(labels) if label.casefold().strip(".,;:!?") in wanted), None)

@@ -1,0 +1,32 @@
+"""Compare: the same picture twice, and what changed for one word between the two."""
+
+from pages.parts import cache, comparison, shell
+from pages.parts.attention_view import Selection, compare_view
+from pages.parts.request import View
+
+request = shell.page(
+    "Compare",
+    question="What changes when one word does?",
+    lead="Two runs through the same eyes: change a word, take away the training, or take another model, and see "
+    "which heads notice.",
+    comparison=True,
+)
+records = [shell.attempt(cache.record, side) for side in (request, request.other) if side]
+if None not in records:
+    a, b = records
+    grids = [record.grid(request.words, request.specials) for record in records]
+    if comparison.both_have_words(grids):
+        asked = shell.view(request, grids[0].weights.shape, grids[0].labels)
+        chosen = compare_view(
+            grids[0],
+            a.tokens,
+            grids[1],
+            b.tokens,
+            titles=comparison.titles(request, a, b),
+            selection=Selection(asked.head, asked.pins, asked.to),
+            present=request.present,
+            key="compare",
+        )
+        view = View(chosen.head, chosen.pins, chosen.to)
+        shell.keep(view)
+        comparison.below(request, *grids, view)
