@@ -1,13 +1,36 @@
-"""Inside: one head's whole calculation, from X to the output, with the reader's own sentence."""
+"""Inside: the whole calculation of attention, from X to the output, with the reader's own sentence."""
+
+import streamlit as st
 
 from pages.parts import cache, shell
-from pages.parts.inside_view import walk_view
+from pages.parts.inside_example import example_view
+from pages.parts.inside_many import many_view
+from pages.parts.inside_variants import sizes_view, variants_view
+from pages.parts.inside_view import style, walk_view
+
+PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
+OF_THE_SENTENCE = {"Step by step": walk_view, "One head or many": many_view, "Variants": variants_view}
 
 request = shell.page(
     "Inside",
     question="How does a head come to its weights?",
     lead="Every number here is computed now, from your sentence, with this model’s own weights.",
 )
-record = shell.attempt(cache.record, request)
-if record is not None:
-    walk_view(request, record)
+style()
+part = st.segmented_control(
+    "What to look at",
+    PARTS,
+    default=PARTS[0],
+    required=True,
+    key="part",
+    bind="query-params",
+    label_visibility="collapsed",
+)
+if part == "By hand":
+    example_view()
+elif part == "Sizes and costs":
+    sizes_view()
+else:
+    record = shell.attempt(cache.record, request)
+    if record is not None:
+        OF_THE_SENTENCE.get(part, walk_view)(request, record)

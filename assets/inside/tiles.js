@@ -145,9 +145,17 @@ function element(tag, className = "", text = null) {
   return made;
 }
 
+// W_q is written with a lowered q; only our own words go through here, never a reader's token.
+function lowered(parent, text) {
+  for (const [i, part] of String(text).split(/(?<=\b[A-Za-zd])_([a-z]+)\b/).entries()) {
+    parent.append(i % 2 ? element("sub", "", part) : document.createTextNode(part));
+  }
+  return parent;
+}
+
 function draw(board, block) {
   const kinds = {
-    row: group, column: group, undo, op, say, tokens, matrix, tiles, follow, heads, ruler, sheets, plane, groups, bars,
+    row: group, column: group, undo, op, say, tokens, matrix, tiles, follow, heads, ruler, sheets, plane, groups, bars, grid: gridTable, curve,
   };
   const made = kinds[block.type](board, block);
   if (block.size) made.classList.add(block.size);
@@ -179,7 +187,7 @@ function say(board, block) {
 }
 
 function spanOf(board, span) {
-  if (typeof span === "string") return document.createTextNode(span);
+  if (typeof span === "string") return lowered(document.createDocumentFragment(), span);
   const [kind, text, more] = span;
   if (kind === "term") return term(board, text, more);
   if (kind === "code") return element("code", "", text);
@@ -187,7 +195,7 @@ function spanOf(board, span) {
 }
 
 function term(board, text, meaning) {
-  const button = element("button", "term", text);
+  const button = lowered(element("button", "term"), text);
   button.type = "button";
   button.onclick = () => {
     const note = element("div", "definition");
@@ -239,11 +247,11 @@ function tokens(board, block) {
   return made;
 }
 
-function caption(board, block) {
+function caption(block, ...more) {
   const made = element("figcaption");
-  made.append(element("span", "name", block.name));
-  if (block.note) made.append(element("span", "quiet", block.note));
-  made.append(element("span", "shape", block.shape.join(" × ")));
+  made.append(lowered(element("span", "name"), block.name));
+  if (block.note) made.append(lowered(element("span", "note"), block.note));
+  made.append(element("span", "shape", block.shape.join(" × ")), ...more);
   return made;
 }
 
@@ -287,15 +295,23 @@ function matrix(board, block) {
     labels.append(...block.rows.map((label) => element("span", "", label)));
   }
   picture.append(labels, overlaid(board, block, canvas, labels));
-  const readout = element("div", "readout", block.legend === false ? "" : legend(block, top));
-  hover(block, canvas, values, readout, top);
-  made.append(caption(board, block), picture, readout, numbersButton(board, block, values));
+  const readout = element("div", "readout");
+  const rest = () => readout.replaceChildren(...(block.legend === false ? [] : legend(board, block, top)));
+  rest();
+  hover(block, canvas, values, readout, rest);
+  const numbers = block.numbers === false ? [] : numbersButton(board, block, values);
+  made.append(caption(block, ...numbers.slice(0, 1)), picture, readout, ...numbers.slice(1));
   return made;
 }
 
-function legend(block, top) {
-  if (block.ramp === "weight") return `dark = ${percent(top)}`;
-  return `orange −${fixed(top, 2)} · 0 · +${fixed(top, 2)} blue`;
+function legend(board, block, top) {
+  const { minus, plus, weight, paper } = board.colours;
+  const weighing = block.ramp === "weight";
+  const bar = element("i", "scale");
+  const ends = weighing ? [css(paper), css(weight[127]), css(weight[255])] : [css(minus[255]), css(paper), css(plus[255])];
+  bar.style.background = `linear-gradient(90deg in oklab, ${ends.join(", ")})`;
+  const [low, high] = weighing ? ["0 %", percent(top)] : [`−${fixed(top, 2)}`, `+${fixed(top, 2)}`];
+  return [element("span", "", low), bar, element("span", "", high)];
 }
 
 function columnLabels(block, wide) {
@@ -334,7 +350,7 @@ function overlaid(board, block, canvas, labels) {
   return made;
 }
 
-function hover(block, canvas, values, readout, top) {
+function hover(block, canvas, values, readout, rest) {
   const [n, m] = block.shape;
   canvas.onpointermove = (event) => {
     const box = canvas.getBoundingClientRect();
@@ -346,32 +362,29 @@ function hover(block, canvas, values, readout, top) {
     const shown = block.ramp === "weight" ? percent(value) : fixed(value);
     readout.textContent = Number.isFinite(value) ? `${rowName}, ${colName}: ${shown}` : `${rowName}, ${colName}: hidden`;
   };
-  canvas.onpointerleave = () => {
-    readout.textContent = block.legend === false ? "" : legend(block, top);
-  };
+  canvas.onpointerleave = rest;
 }
 
 const LARGEST_TABLE = 40000;
 
 function numbersButton(board, block, values) {
-  const made = element("div", "column");
-  if (block.numbers === false) return made;
-  const button = element("button", "numbers", "Numbers");
+  const button = element("button", "numbers", "");
   button.type = "button";
-  button.dataset.matrix = block.id || block.name;
-  const place = element("div", "column");
   const id = block.id || block.name;
+  button.dataset.matrix = id;
+  button.dataset.focus = `numbers-${id}`;
+  const place = element("div", "place");
   const show = (open) => {
     button.setAttribute("aria-expanded", String(open));
-    button.textContent = open ? "Hide numbers" : "Numbers";
+    button.textContent = open ? "hide numbers" : "numbers";
+    button.setAttribute("aria-label", `${open ? "Hide numbers" : "Numbers"} of ${block.name}`);
     place.replaceChildren(...(open ? [table(block, values), csvButton(block, values)] : []));
     if (open) board.open.add(id);
     else board.open.delete(id);
   };
   button.onclick = () => show(!board.open.has(id));
   show(board.open.has(id));
-  made.append(button, place);
-  return made;
+  return [button, place];
 }
 
 function names(block, axis) {
@@ -436,7 +449,7 @@ function tiles(board, block) {
     if (block.rows) grid.append(element("div", "label", block.rows[i]));
     for (let j = 0; j < m; j += 1) grid.append(tile(board, block, values, i, j, top));
   }
-  if (!block.bare) made.append(caption(board, block));
+  if (!block.bare) made.append(caption(block));
   made.append(grid);
   return made;
 }
@@ -519,7 +532,7 @@ function follow(board, block) {
   const head = made.createTHead().insertRow();
   head.className = "top-row";
   const headings = [
-    ["", "key"], ["k", "k"], ["product", `q × k, number by number`], ["raw", "sum: q · k"],
+    ["", "key"], ["k", "k"], ["product", `q × k, number by number`], ["raw", "q · k"],
     ["score", `÷ ${fixed(block.divisor, 2)}`], ["bar", "softmax: weight"], ["value", "weight × v"],
   ];
   head.append(...headings.map(([name, text]) => element("th", name, text)));
@@ -573,7 +586,7 @@ function heads(board, block) {
   for (const line of block.rows) {
     const row = body.insertRow();
     if (line.chosen) row.className = "chosen";
-    cell(row, "", line.label);
+    lowered(cell(row, "", ""), line.label);
     cell(row, "bar", barline(line.norm, fixed(line.norm, 3), widest));
     cell(row, "number", percent(line.share));
     cell(row, "number cosine", line.cosine === null ? "" : fixed(line.cosine, 2));
@@ -605,6 +618,48 @@ function bars(board, block) {
   return made;
 }
 
+function gridTable(board, block) {
+  const scroll = element("div", "wide");
+  scroll.tabIndex = 0;
+  scroll.setAttribute("role", "region");
+  scroll.setAttribute("aria-label", block.label);
+  const made = element("table", "grid");
+  made.dataset.matrix = block.id;
+  const head = made.createTHead().insertRow();
+  head.append(...block.head.map((name) => lowered(element("th"), name)));
+  const body = made.createTBody();
+  block.rows.forEach((line, i) => {
+    const row = body.insertRow();
+    if (i === block.chosen) row.className = "chosen";
+    line.forEach((text) => lowered(cell(row, "", ""), text));
+  });
+  scroll.append(made);
+  return scroll;
+}
+
+function curve(board, block) {
+  const [width, height, pad] = [440, 190, 26];
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": block.describe });
+  const longest = Math.max(...block.lines.map((line) => line.count));
+  svg.append(shape("path", { d: `M${pad},8V${height - pad}H${width - 4}`, fill: "none", stroke: "var(--line)" }));
+  svg.append(shape("text", { x: width - 4, y: height - 8, "text-anchor": "end", class: "quiet" }, block.axis));
+  block.lines.forEach((line, i) => {
+    const values = board.numbers.subarray(line.at, line.at + line.count);
+    const top = values[0] || 1;
+    const x = (j) => pad + ((width - pad - 8) * j) / Math.max(1, longest - 1);
+    const y = (v) => 10 + (height - pad - 10) * (1 - v / top);
+    const points = Array.from(values, (v, j) => `${x(j)},${y(v)}`).join(" ");
+    const colour = i ? "var(--link)" : "var(--accent)";
+    svg.append(shape("polyline", { points, fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": i ? "5 3" : "" }));
+    const end = values.length - 1;
+    const [atX, atY] = i ? [x(end) * 0.55, y(values[Math.floor(end * 0.45)]) - 8] : [x(end) + 8, y(values[end]) - 10];
+    svg.append(shape("text", { x: atX, y: Math.max(16, atY), style: `fill:${colour}` }, line.label));
+  });
+  const made = element("figure");
+  made.append(svg);
+  return made;
+}
+
 function ruler(board, block) {
   const made = element("figure");
   const line = element("div", "ruler");
@@ -615,7 +670,7 @@ function ruler(board, block) {
       element("span", i >= block.from && i < block.to ? "chosen" : ""),
     ),
   );
-  made.append(line, element("span", "quiet", block.text));
+  made.append(line, lowered(element("span", "quiet"), block.text));
   return made;
 }
 
@@ -630,6 +685,7 @@ function sheets(board, block) {
     const name = block.labels ? block.labels[i] : `head ${i + 1}`;
     const { canvas } = paint(board, { name, shape: [n, d], ramp: block.ramp || "signed", top }, values);
     canvas.style.height = `${Math.max(32, Math.min(88, n * 4))}px`;
+    canvas.classList.add("crisp");
     figure.append(canvas, element("span", "", name));
     made.append(figure);
   }

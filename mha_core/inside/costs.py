@@ -5,6 +5,7 @@ An operation is one multiplication or one addition (a multiply-add counts two), 
 
 from dataclasses import dataclass
 from functools import lru_cache
+from time import perf_counter
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -102,6 +103,21 @@ def measured_operations(n: int, d_model: int, n_heads: int, n_kv_heads: int | No
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         layer(x)
     return int(counter.get_total_flops())
+
+
+@lru_cache(maxsize=64)
+def measured_seconds(n: int, d_model: int, n_heads: int, repeats: int = 9) -> float:
+    """Median seconds of one call for n tokens on this machine, with all weights returned."""
+    layer = MultiHeadAttention(d_model, n_heads).eval()
+    x = torch.zeros(1, n, d_model)
+    times = []
+    with torch.inference_mode():
+        layer(x)
+        for _ in range(repeats):
+            start = perf_counter()
+            layer(x)
+            times.append(perf_counter() - start)
+    return sorted(times)[repeats // 2]
 
 
 def weights_bytes(n: int, n_heads: int, n_layers: int = 1, bytes_each: int = 4) -> int:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2s
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from mha_core import HeadScopeError, LayerDetails, Record, layer_details
+from mha_core import HeadScopeError, LayerDetails, Record, Unit, layer_details
 from mha_core.inside import (
     CellEdit,
     Edits,
@@ -33,6 +34,7 @@ from pages.parts.request import Head, Request, View
 from pages.parts.tiles import Block, Board, column, row, ruler, token_row
 from pages.parts.tiles import say as words
 
+PAGE = Path(__file__).parents[2] / "assets" / "inside" / "page.css"
 SHOWN_KEYS = 40
 MATRICES = ("W_q", "W_k", "W_v", "W_o")
 
@@ -62,10 +64,15 @@ class Scene:
         return self.now.weights_used
 
 
-def details(request: Request, layer: int) -> LayerDetails:
-    """What one layer computed for the reader's sentence; the last few are kept."""
+def style() -> None:
+    """The little that this page adds to the frame's own style."""
+    st.html(PAGE)
+
+
+def details_of(request: Request, text: str, pair: str | None, layer: int) -> LayerDetails:
+    """What one layer (from 0) computed for a text; the last few are kept."""
     used = cache.model(request)
-    return _details(request.model, request.trained, used.digest, request.text, request.pair, layer)
+    return _details(request.model, request.trained, used.digest, text, pair, layer)
 
 
 @lru_cache(maxsize=16)
@@ -74,24 +81,43 @@ def _details(name: str, trained: bool, digest: str, text: str, pair: str | None,
     return layer_details(used.tokenizer.encode(text, pair), used, layer)
 
 
+@dataclass(frozen=True)
+class Picked:
+    """The head and the token the reader follows; `key` names this sentence."""
+
+    units: tuple[Unit, ...]
+    head: Head
+    query: int
+    key: str
+
+
 @st.fragment
 def walk_view(request: Request, record: Record) -> None:
     """The six steps. A fragment: a click on a token redraws them and nothing else of the page."""
+    scene = make_plain(request, pick(request, record))
+    if scene is None:
+        return
+    try:
+        scene = replace(scene, now=walk(scene.plain.x, scene.plain.weights_used, read_edits(scene)))
+    except HeadScopeError as error:
+        say(str(error), "problem")
+    for step in (_projections, _weights, _one_query, _output, _equal, _edit):
+        with st.container(key=f"inside-step-{step.__name__.strip('_')}", gap="small"):
+            step(scene)
+
+
+def pick(request: Request, record: Record) -> Picked:
+    """Layer, head and token: from the link first, then as the reader chooses; the link follows."""
     units = piece_units(record.tokens)
-    grid = record.grid(words=request.words, specials=request.specials)  # type: ignore[arg-type]
+    grid = record.grid(words=request.words, specials=request.specials)
     view = shell.view(request, grid.weights.shape, grid.labels)
     head = choose_head(record, view.head)
     asked = grid.units[view.pins[0]].pieces[0] if view.pins else 0
-    digest = blake2s(repr([unit.label for unit in units]).encode(), digest_size=6).hexdigest()
-    query = choose_token(units, asked, f"inside-token-{digest}")
+    key = blake2s(repr([unit.label for unit in units]).encode(), digest_size=6).hexdigest()
+    query = choose_token(units, asked, f"inside-token-{key}")
     place = next((i for i, unit in enumerate(grid.units) if query in unit.pieces), None)
     shell.keep(View(head, view.pins if place is None else (place,), view.to))
-    scene = make_scene(request, units, head, query, digest)
-    if scene is None:
-        return
-    for step in (_projections, _weights, _one_query, _output, _equal, _edit):
-        with st.container(key=f"inside-{step.__name__.strip('_')}", gap="small"):
-            step(scene)
+    return Picked(units, head, query, key)
 
 
 def choose_head(record: Record, opening: Head) -> Head:
@@ -110,7 +136,7 @@ def _from_one(position: int) -> str:
     return str(position + 1)
 
 
-def choose_token(units: Sequence[Any], opening: int, key: str) -> int:
+def choose_token(units: Sequence[Unit], opening: int, key: str) -> int:
     """The token to follow; the picture marks it without asking the server."""
     chosen = st.session_state.get(key, {}).get("query", opening)
     chosen = chosen if isinstance(chosen, int) and 0 <= chosen < len(units) else opening
@@ -119,29 +145,24 @@ def choose_token(units: Sequence[Any], opening: int, key: str) -> int:
         words("Follow one token through all six steps:"),
         token_row([u.label for u in units], [u.special for u in units], "Token to follow"),
     )
-    given = board.show(key, {"query": _nothing}, query=chosen).query
+    given = board.show(key, {"query": nothing}, query=chosen).query
     return given if isinstance(given, int) and 0 <= given < len(units) else chosen
 
 
-def _nothing() -> None:
+def nothing() -> None:
     """A component needs a callback for each of its states; the page reads the state itself."""
 
 
-def make_scene(request: Request, units: Sequence[Any], head: Head, query: int, digest: str) -> Scene | None:
-    """The layer twice: as the model has it, and with the reader's changes."""
-    found = shell.attempt(details, request, head[0])
+def make_plain(request: Request, picked: Picked) -> Scene | None:
+    """The layer as the model has it, with nothing changed."""
+    found = shell.attempt(details_of, request, request.text, request.pair, picked.head[0])
     if found is None:
         return None
-    weights = weights_from(found)
-    key = f"{digest}-{head[0]}-{head[1]}-{query}"
-    plain = walk(found.x, weights)
-    labels = tuple(unit.label for unit in units)
-    scene = Scene(labels, tuple(u.special for u in units), head, query, plain, plain, key)
-    try:
-        return replace(scene, now=walk(found.x, weights, read_edits(scene)))
-    except HeadScopeError as error:
-        say(str(error), "problem")
-        return scene
+    plain = walk(found.x, weights_from(found))
+    labels = tuple(unit.label for unit in picked.units)
+    special = tuple(unit.special for unit in picked.units)
+    key = f"{picked.key}-{picked.head[0]}-{picked.head[1]}-{picked.query}"
+    return Scene(labels, special, picked.head, picked.query, plain, plain, key)
 
 
 def read_edits(scene: Scene) -> Edits:
@@ -171,11 +192,17 @@ def read_edits(scene: Scene) -> Edits:
     )
 
 
-def formula(latex: str, code: str) -> None:
-    """The formula, and the lines of torch that do it."""
+def formula(latex: str, *lines: tuple[str, str]) -> None:
+    """The formula, and the lines of torch that do it with the shapes that come out."""
     left, right = st.columns([2, 3], vertical_alignment="center")
     left.latex(latex)
-    right.code(code, language="python")
+    right.code(aligned(*lines), language="python")
+
+
+def aligned(*lines: tuple[str, str]) -> str:
+    """Code with its remarks one under the other."""
+    wide = max(len(code) for code, remark in lines if remark)
+    return "\n".join(f"{code:<{wide}}  # {remark}" if remark else code for code, remark in lines)
 
 
 def _projections(scene: Scene) -> None:
@@ -202,9 +229,9 @@ def _projections(scene: Scene) -> None:
     board.show("inside-board-1")
     formula(
         r"Q = X\,W_q + b_q,\quad K = X\,W_k + b_k,\quad V = X\,W_v + b_v",
-        f"q = W_q(x)                                        # (1, {n}, {h * d_k})\n"
-        f"q = q.view(1, {n}, {h}, {d_k}).transpose(1, 2)    # (1, {h}, {n}, {d_k})\n"
-        f"q = q[:, {scene.h}]                               # head {scene.h + 1}: (1, {n}, {d_k}); so k, v",
+        ("q = W_q(x)", f"(1, {n}, {h * d_k})"),
+        (f"q = q.view(1, {n}, {h}, {d_k}).transpose(1, 2)", f"(1, {h}, {n}, {d_k})"),
+        (f"q = q[:, {scene.h}]", f"head {scene.h + 1}: (1, {n}, {d_k}); k and v alike"),
     )
 
 
@@ -264,27 +291,27 @@ def _weights(scene: Scene) -> None:
             column(board.matrix("scores", seen, id="scores", **share, **size), size="half"),
             column(
                 board.matrix("weights", now.weights[scene.h], id="weights", ramp="weight", **share, **size),
-                words(f"Rows add up to between {_percent(sums.min())} and {_percent(sums.max())}."),
+                words(f"Rows add up to between {percent(sums.min())} and {percent(sums.max())}."),
                 size="half",
             ),
         ),
         words(
             f"Why divide? A sum of {d_k} products grows with {d_k}. Undivided, these scores have a variance of "
-            f"**{without.variance:.1f}** and the largest weight of a row is **{_percent(without.largest)}** on "
-            f"average; divided by √{d_k}, **{with_.variance:.1f}** and **{_percent(with_.largest)}**. Where one "
+            f"**{without.variance:.1f}** and the largest weight of a row is **{percent(without.largest)}** on "
+            f"average; divided by √{d_k}, **{with_.variance:.1f}** and **{percent(with_.largest)}**. Where one "
             "weight takes all, softmax hardly answers to small changes, and training stalls."
         ),
     )
     board.show("inside-board-2")
     formula(
         r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)",
-        f"scores = q @ k.transpose(-2, -1) / {d_k} ** 0.5     # (1, {n}, {n})\n"
-        'scores = scores.masked_fill(~allowed, float("-inf"))\n'
-        "weights = scores.softmax(dim=-1)                    # rows sum to one",
+        (f"scores = q @ k.transpose(-2, -1) / {d_k} ** 0.5", f"(1, {n}, {n})"),
+        ('scores = scores.masked_fill(~allowed, float("-inf"))', ""),
+        ("weights = scores.softmax(dim=-1)", "rows add up to one"),
     )
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
@@ -332,7 +359,7 @@ def _one_query(scene: Scene) -> None:
             token=scene.token,
         ),
         words(
-            "{token} looks most at {best}: " + f"**{_percent(found.weights[best])}**.",
+            "{token} looks most at {best}: " + f"**{percent(found.weights[best])}**.",
             "verdict",
             token=scene.token,
             best=scene.labels[best],
@@ -371,9 +398,9 @@ def _one_query(scene: Scene) -> None:
     board.show("inside-board-3")
     formula(
         r"z_i = \sum_j \mathrm{softmax}_j\!\left(\frac{q_i \cdot k_j}{\sqrt{d_k}}\right) v_j",
-        f"scores = (q[{i}] * k).sum(-1) / {now.q.shape[-1]} ** 0.5    # ({now.n},)\n"
-        f"weights = scores.softmax(-1)                 # ({now.n},)\n"
-        f"z = weights @ v                              # ({now.v.shape[-1]},)",
+        (f"scores = (q[{i}] * k).sum(-1) / {now.q.shape[-1]} ** 0.5", f"({now.n},)"),
+        ("weights = scores.softmax(-1)", f"({now.n},)"),
+        ("z = weights @ v", f"({now.v.shape[-1]},)"),
     )
 
 
@@ -417,16 +444,16 @@ def _output(scene: Scene) -> None:
         ),
         words(
             "Could W_o be merged into the [[feed-forward|feed-forward network]] that follows? No: before it, the "
-            f"layer adds its input X back (the [[residual]]). Z W_o must have X's own {d} columns to be added to it, and "
-            "the sum, not Z alone, goes on."
+            f"layer adds its input X back (the [[residual]]). Z W_o must have X's own {d} columns to be added to it, "
+            "and the sum, not Z alone, goes on."
         ),
     )  # fmt: skip
     board.show("inside-board-4")
     formula(
         r"\mathrm{output} = [z_1 \,|\, \dots \,|\, z_h]\,W_o + b_o = \sum_{i=1}^{h} z_i\,W_o^{(i)} + b_o",
-        f"z = z.transpose(1, 2).reshape(1, {now.n}, {h * d_v})    # side by side\n"
-        f"output = W_o(z)                          # (1, {now.n}, {d})\n"
-        "x = layer_norm(x + output)               # the residual",
+        (f"z = z.transpose(1, 2).reshape(1, {now.n}, {h * d_v})", "side by side"),
+        ("output = W_o(z)", f"(1, {now.n}, {d})"),
+        ("x = layer_norm(x + output)", "the residual"),
     )
 
 
@@ -464,9 +491,11 @@ def _equal(scene: Scene) -> None:
     board.show("inside-board-5")
     h, d = scene.sizes.n_heads, scene.sizes.d_model
     st.code(
-        f"layer = torch.nn.MultiheadAttention({d}, {h}, batch_first=True)    # with this layer's weights\n"
-        "theirs, weights = layer(x, x, x, average_attn_weights=False)\n"
-        "(theirs - output).abs().max()",
+        aligned(
+            (f"layer = torch.nn.MultiheadAttention({d}, {h}, batch_first=True)", "with these weights in it"),
+            ("theirs, weights = layer(x, x, x, average_attn_weights=False)", ""),
+            ("(theirs - output).abs().max()", f"{found.output:.1e}"),
+        ),
         language="python",
     )
 
@@ -491,12 +520,16 @@ def _edit(scene: Scene) -> None:
         ),
         {"type": "undo", "text": "Undo changed scores"},
     )  # fmt: skip
+    if not now.edits.any:
+        board.add(words("Nothing is changed yet, here or at step 2."))
+        board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
+        return
     moved = np.linalg.norm(now.output - plain.output, axis=-1)
     length = float(np.linalg.norm(plain.output[i]))
     board.add(
         words(
             "The output of {token} moved by "
-            + f"**{moved[i]:.3f}**: {_percent(moved[i] / length if length else 0.0)} of its length.",
+            + f"**{moved[i]:.3f}**: {percent(moved[i] / length if length else 0.0)} of its length.",
             "verdict",
             token=scene.token,
         ),
@@ -522,7 +555,7 @@ def _edit(scene: Scene) -> None:
             high=18, wide=min(2.6, 1000 / scene.sizes.d_model),
         ),
     )  # fmt: skip
-    board.show(f"edit-{scene.key}", {"cells": _nothing}, cells=typed)
+    board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
 
 
 def _edit_controls(scene: Scene) -> None:
