@@ -46,7 +46,7 @@ def below(request: Request, a: Grid, b: Grid, view: View) -> None:
         else:
             left, right = st.columns(2, gap="large")
             with left:
-                heading(f"What `{a.labels[query[0]]}` looks at")
+                heading(f"What “{a.labels[query[0]]}” looks at")
                 keys = _candidates(request, a, pairs, query)
                 _masses(a, b, query, keys)
             with right:
@@ -69,8 +69,7 @@ def _candidates(
 ) -> list[tuple[int, int]]:
     """The preset's candidates; else whatever the reader picks from the words that both have."""
     both = [(i, j) for i, j in pairs if i is not None and j is not None and i != query[0]]
-    preset = presets.minimal_pair(request.text, _text_b(request))
-    wanted = preset.candidates if preset else ()
+    wanted = presets.candidates(request.text)
     at_first = [i for i, _ in both if a.labels[i].casefold() in wanted]
     picked = st.multiselect(
         "Candidates: the words it might be about",
@@ -108,7 +107,7 @@ def _changes(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int
     except HeadScopeError as error:
         say(str(error), "notice")
         return
-    heading(f"Which heads changed their mind about `{word}`")
+    heading(f"Which heads changed their mind about “{word}”")
     if len(keys) > 1:
         say(_flips_in_words([change for change in changes if change.flips], len(changes), a, keys))
     labels = [_both(a.labels[i], b.labels[j]) for i, j in keys]

@@ -130,6 +130,11 @@ def minimal_pair(a: str, b: str) -> MinimalPair | None:
     return next((p for p in PAIRS if (p.a, p.b) == (a, b)), None)
 
 
+def candidates(text: str) -> tuple[str, ...]:
+    """The words that the followed word of a preset sentence may be about; none for the reader's own."""
+    return next((p.candidates for p in PAIRS if text in (p.a, p.b)), ())
+
+
 def partner(text: str) -> str:
     """What a sentence is compared with at first: its twin among the presets, else itself, ready to be changed."""
     twins = {p.a: p.b for p in PAIRS} | {p.b: p.a for p in PAIRS}

@@ -1,0 +1,261 @@
+"""The pages without a browser: what a link opens, what is said about a bad one, and that the text always stays."""
+
+import html
+import json
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mha_core import load_model, trace
+from mha_core.compare import head_changes
+
+ROOT = Path(__file__).parent.parent
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = "The animal didn't cross the street because it was too wide."
+SCRIPTS = (
+    "<script>window.top.hacked=1</script>",
+    "<img src=x onerror=window.top.hacked=1>",
+    "![x](http://evil.example/x.png) [y](javascript:alert(1))",
+    "</p><iframe srcdoc='<script>top.hacked=1</script>'></iframe>",
+    "`</bdi><b>bold</b>` :material/home: $$x$$",
+)
+TEXTS = (
+    "tired",
+    "x",
+    "\x00\x07\x1b[31m control \u202e right to left \u200b zero",
+    "مرحبا بالعالم، هذا اختبار.",
+    "👩‍👩‍👧‍👦 🇫🇷 1️⃣ family",
+    "e\u0301" * 50,
+    "word " * 700,
+    "[CLS] [SEP] [MASK] typed",
+    "\ufffd \ufffe \U000e0041 alone",
+    *SCRIPTS,
+)
+
+
+def open_page(page: str = "app.py", **query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    if page != "app.py":
+        at.switch_page(page)
+    for key, value in query.items():
+        at.query_params[key] = value
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+def bodies(at: AppTest) -> list[str]:
+    return [element.proto.body for element in at.get("html") if not element.proto.body.startswith("<style")]
+
+
+def said(at: AppTest, kind: str) -> list[str]:
+    """The sentences of one kind on the page, as a reader sees them."""
+    found = [re.fullmatch(rf'<p class="hs-{kind}".*?>(.*)</p>', body, re.DOTALL) for body in bodies(at)]
+    return [html.unescape(re.sub(r"<[^>]+>", "", match[1])) for match in found if match]
+
+
+def picture(at: AppTest) -> dict:
+    views = [c for c in at.get("bidi_component") if c.proto.component_name == "headscope_view"]
+    assert len(views) == 1, f"{len(views)} pictures on the page"
+    proto = views[0].proto
+    return json.loads(proto.json or proto.mixed.json)
+
+
+def test_the_first_visit_opens_on_it_and_animal_in_head_4_2():
+    at = open_page()
+    assert at.text_input(key="text").value == TIRED
+    assert picture(at)["selection"] == {"head": [3, 1], "pins": [10], "to": None}
+    assert at.query_params["head"] == ["4-2"] or at.query_params["head"] == "4-2"
+    assert not said(at, "problem")
+    assert not said(at, "notice")
+
+
+def test_a_link_opens_exactly_what_it_says():
+    at = open_page(
+        text="The cat sat on the mat.", head="6-11", pin="2,5", to="1", unit="words", weights="untrained"
+    )
+    assert at.text_input(key="text").value == "The cat sat on the mat."
+    assert picture(at)["selection"] == {"head": [5, 10], "pins": [2, 5], "to": 1}
+    assert "untrained · whole words" in said(at, "summary")[0]
+    assert any("weights are random" in line for line in said(at, "why"))
+
+
+def test_a_link_without_pins_is_kept_apart_from_one_that_says_none():
+    assert picture(open_page(pin="none"))["selection"]["pins"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ({"head": "9-40"}, "There is no head “9-40” in 6 layers of 12; you see 4-2."),
+        ({"head": "0-1"}, "There is no head “0-1” in 6 layers of 12; you see 4-2."),
+        ({"head": "x"}, "There is no head “x” in 6 layers of 12; you see 4-2."),
+        ({"head": "٤-٢"}, "There is no head “٤-٢” in 6 layers of 12; you see 4-2."),
+        ({"pin": "77"}, "The link points at pin “77”; this sentence has positions 0 to 15."),
+        ({"to": "-1"}, "The link points at to “-1”; this sentence has positions 0 to 15."),
+        ({"model": "gpt-5"}, "There is no model “gpt-5” on this server; you see MiniLM."),
+        (
+            {"model": "../../etc/passwd"},
+            "There is no model “../../etc/passwd” on this server; you see MiniLM.",
+        ),
+        ({"weights": "heavy"}, "The link asks for weights “heavy”, which there is not; you see “trained”."),
+        ({"unit": "__proto__"}, "The link asks for unit “__proto__”, which there is not; you see “pieces”."),
+        ({"specials": ""}, "The link asks for specials “”, which there is not; you see “shown”."),
+    ],
+)
+def test_a_bad_value_in_a_link_falls_back_with_one_notice(query, sentence):
+    at = open_page(**query)
+    assert said(at, "notice") == [sentence]
+    assert picture(at)["selection"]["head"] == [3, 1]
+
+
+def test_a_long_bad_value_is_quoted_in_short():
+    (sentence,) = said(open_page(model="a" * 10_000), "notice")
+    assert len(sentence) < 120
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:24])
+@pytest.mark.parametrize("unit", ["pieces", "words"])
+def test_any_text_is_drawn_and_stays_in_the_box(text, unit):
+    at = open_page(text=text, unit=unit)
+    assert at.text_input(key="text").value == text
+    assert not said(at, "problem")
+    assert picture(at)
+
+
+@pytest.mark.parametrize("text", SCRIPTS)
+def test_nothing_of_the_readers_is_markup(text):
+    at = open_page(text=text, unit="words", head=text, model=text, pin="1")
+    everything = "".join(bodies(at))
+    assert "<script" not in everything
+    assert "<img" not in everything
+    assert "<iframe" not in everything
+    assert "<b>" not in everything
+    assert not at.markdown, "Markdown fetches images from anywhere"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (" ", "The sentence is empty; type at least one word."),
+        ("\x00\x01", "The sentence is empty; type at least one word."),
+        ("y" * 100_000, "The text has 100,000 characters and HeadScope takes 4,000 at most; shorten it."),
+    ],
+    ids=["blank", "control", "long"],
+)
+def test_a_text_that_cannot_be_taken_gets_one_sentence_and_stays(text, sentence):
+    at = open_page(text=text)
+    assert said(at, "problem") == [sentence]
+    assert at.text_input(key="text").value == text
+    assert at.button(key="example-wide")
+
+
+def test_an_emptied_box_gets_one_sentence_and_the_next_text_works():
+    at = open_page()
+    at.text_input(key="text").set_value("").run()
+    assert said(at, "problem") == ["The sentence is empty; type at least one word."]
+    at.text_input(key="text").set_value("Back again.").run()
+    assert not said(at, "problem")
+    assert picture(at)
+
+
+def test_only_specials_hidden_leaves_a_sentence_and_no_picture():
+    at = open_page(text="[SEP]", specials="hidden")
+    assert not at.get("bidi_component")
+    assert said(at, "notice") or said(at, "problem")
+
+
+def test_an_example_is_one_click_and_says_what_to_look_for():
+    at = open_page(text="Something else.", head="1-1", pin="1")
+    at.button(key="example-two sentences").click().run()
+    assert at.text_input(key="text").value == "Maria gave the book to her sister."
+    assert at.text_input(key="pair").value == "She had already read it twice."
+    assert "which heads cross the border" in said(at, "look")[0]
+    assert picture(at)["selection"]["head"] == [3, 1]
+
+
+def test_a_hub_model_without_a_network_is_one_quick_sentence(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    start = time.monotonic()
+    at = open_page(model="bert-large-uncased")
+    assert time.monotonic() - start < 15
+    (sentence,) = said(at, "problem")
+    assert "cannot be reached" in sentence
+    assert at.text_input(key="text").value == TIRED
+
+
+def test_the_owner_can_close_the_hub(monkeypatch):
+    monkeypatch.setenv("HEADSCOPE_ALLOW_HUB", "0")
+    at = open_page(model="bert-base-uncased")
+    assert at.selectbox(key="model").options == ["minilm"]
+    assert "There is no model" in said(at, "notice")[0]
+
+
+def test_folders_open_only_where_the_owner_allows_it(monkeypatch, tmp_path):
+    assert "There is no model" in said(open_page(model=str(tmp_path)), "notice")[0]
+    monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
+    at = open_page(model=str(tmp_path))
+    assert not said(at, "notice")
+    assert len(said(at, "problem")) == 1
+
+
+def test_a_forged_control_is_not_believed(monkeypatch):
+    at = open_page()
+    at.session_state["weights"] = "../../etc/passwd"
+    at.run()
+    assert "../../etc/passwd" not in said(at, "summary")[0]
+
+
+def test_presenter_mode_keeps_the_picture_and_the_way_out():
+    at = open_page(present="1")
+    assert picture(at)["present"] is True
+    assert at.button(key="presenter").label == "Leave presenter mode"
+
+
+def test_compare_opens_on_tired_and_wide_with_the_numbers_of_the_engine():
+    at = open_page("pages/compare.py")
+    assert (at.text_input(key="text").value, at.text_input(key="text2").value) == (TIRED, WIDE)
+    model = load_model()
+    a, b = trace(TIRED, model).grid(), trace(WIDE, model).grid()
+    change = head_changes(a, b, (10, 10), [(2, 2), (8, 8)])[0]
+    tables = "".join(body for body in bodies(at) if "<table" in body)
+    assert change.head == (3, 1)
+    assert '<th scope="row"><bdi>4-2</bdi></th><td>45.3 %</td><td>67.7 % → 28.1 %</td>' in tables
+    assert round(100 * change.moved, 1) == 45.3
+    means = a.weights[:, :, 10, 2].mean(), b.weights[:, :, 10, 2].mean()
+    assert f"<td>{100 * means[0]:.1f} %</td><td>{100 * means[1]:.1f} %</td>" in tables
+    assert "It proves nothing" in said(at, "caveat")[0]
+
+
+def test_compare_trained_with_untrained_uses_both_sets_of_weights():
+    at = open_page("pages/compare.py", against="weights")
+    payloads = [c.proto for c in at.get("bidi_component") if c.proto.component_name == "headscope_record"]
+    assert len(payloads) == 2
+    assert payloads[0] != payloads[1]
+    a, b = (trace(TIRED, load_model(trained=t)).grid() for t in (True, False))
+    assert not np.allclose(a.weights, b.weights)
+    top = head_changes(a, b, (10, 10))[0]
+    tables = "".join(body for body in bodies(at) if "<table" in body)
+    assert f"<bdi>{top.head[0] + 1}-{top.head[1] + 1}</bdi></th><td>{100 * top.moved:.1f} %" in tables
+
+
+def test_compare_says_what_is_wrong_with_one_side_and_keeps_both_texts():
+    at = open_page("pages/compare.py", text2=" ")
+    assert said(at, "problem") == ["The sentence is empty; type at least one word."]
+    assert at.text_input(key="text").value == TIRED
+
+
+def test_compare_with_a_word_that_is_gone_asks_for_another():
+    at = open_page("pages/compare.py", text="He said it twice.", text2="He said twice.", pin="3")
+    assert "Choose a word" in said(at, "look")[0]
+
+
+def test_a_minimal_pair_is_one_click():
+    at = open_page("pages/compare.py")
+    at.button(key="example-big / small").click().run()
+    assert at.text_input(key="text2").value.endswith("too small.")
+    assert any("prefer another candidate" in line for line in said(at, "note"))

@@ -1,0 +1,111 @@
+"""Two runs side by side: alignment, masses, change, flips; on grids small enough to do by hand."""
+
+import numpy as np
+import pytest
+
+from mha_core import Grid, InputError, SizeError, Unit
+from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes
+
+
+def grid_of(labels: str, weights) -> Grid:
+    units = tuple(Unit(t, 0, 0, 0, t.startswith("["), (i,)) for i, t in enumerate(labels.split()))
+    return Grid(units, np.asarray(weights, dtype=np.float32), words=False, specials="shown")
+
+
+def rows(*first: list[float]) -> np.ndarray:
+    """(1 layer, one head a row, n, n): the row of query 0 as given, the others even."""
+    n = len(first[0])
+    weights = np.full((1, len(first), n, n), 1 / n)
+    for head, row in enumerate(first):
+        weights[0, head, 0] = row
+    return weights
+
+
+def test_equal_words_meet_and_a_changed_word_meets_its_change():
+    assert align(["It", "was", "too", "tired", "."], ["it", "was", "too", "wide", "."]) == tuple(
+        (i, i) for i in range(5)
+    )
+
+
+def test_words_without_a_counterpart_stay_alone():
+    pairs = align(["the", "cat", "sat"], ["the", "big", "fat", "cat", "sat"])
+    assert pairs == ((0, 0), (None, 1), (None, 2), (1, 3), (2, 4))
+    assert counterpart(pairs, 1) == 3
+    assert counterpart(align(["a", "b"], ["a"]), 1) is None
+
+
+def test_repeated_words_keep_their_order():
+    assert align(["a", "b", "a"], ["a", "b", "a"]) == ((0, 0), (1, 1), (2, 2))
+
+
+def test_moved_is_the_share_of_attention_that_is_elsewhere_now():
+    a = grid_of("x y z", rows([0.7, 0.2, 0.1], [1, 0, 0]))
+    b = grid_of("x y z", rows([0.1, 0.8, 0.1], [1, 0, 0]))
+    first, second = head_changes(a, b, (0, 0))
+    assert (first.head, second.head) == ((0, 0), (0, 1))
+    assert first.moved == pytest.approx(0.6)
+    assert second.moved == 0
+
+
+def test_a_word_that_is_gone_counts_in_full():
+    a = grid_of("x y z", rows([0, 0, 1]))
+    b = grid_of("x y", rows([0.5, 0.5]))
+    assert head_changes(a, b, (0, 0))[0].moved == pytest.approx(1)
+
+
+def test_the_masses_of_the_candidates_are_those_of_the_chosen_word():
+    a = grid_of("x y z", rows([0.2, 0.5, 0.3]))
+    b = grid_of("x y w", rows([0.2, 0.1, 0.7]))
+    change = head_changes(a, b, (0, 0), [(1, 1), (2, 2)])[0]
+    assert change.masses_a == pytest.approx((0.5, 0.3))
+    assert change.masses_b == pytest.approx((0.1, 0.7))
+    assert change.flips
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "flips"),
+    [
+        ((0.5, 0.3), (0.1, 0.7), True),
+        ((0.5, 0.3), (0.4, 0.3), False),
+        ((0.5, 0.5), (0.1, 0.7), False),
+        ((0.5,), (0.1,), False),
+        ((), (), False),
+    ],
+)
+def test_a_head_flips_when_another_candidate_is_ahead(a, b, flips):
+    assert HeadChange((0, 0), 0.1, a, b).flips is flips
+
+
+def test_a_candidate_has_its_mean_over_heads_and_its_strongest_head():
+    a = grid_of("x y z", rows([0.2, 0.5, 0.3], [0.8, 0.1, 0.1]))
+    b = grid_of("x y w", rows([0.2, 0.1, 0.7], [0, 0.6, 0.4]))
+    found = candidates(a, b, (0, 0), [(1, 1)])[0]
+    assert (found.mean_a, found.mean_b) == pytest.approx((0.3, 0.35))
+    assert (found.top_a, found.top_b) == pytest.approx((0.5, 0.6))
+    assert (found.head_a, found.head_b) == ((0, 0), (0, 1))
+
+
+def test_models_of_two_sizes_cannot_be_compared_head_by_head():
+    with pytest.raises(SizeError, match="A has 1 × 2 and B has 1 × 1"):
+        head_changes(grid_of("x y", rows([1, 0], [1, 0])), grid_of("x y", rows([1, 0])), (0, 0))
+
+
+def test_a_position_outside_the_sentence_is_refused():
+    a = grid_of("x y", rows([1, 0]))
+    with pytest.raises(InputError, match="no position 7 in a sentence of 2"):
+        head_changes(a, a, (7, 7))
+
+
+def test_tired_and_wide_in_head_4_2(model):
+    from mha_core import trace
+
+    a, b = (
+        trace(f"The animal didn't cross the street because it was too {word}.", model).grid()
+        for word in ("tired", "wide")
+    )
+    it, animal = a.find("it")[0], a.find("animal")[0]
+    change = {c.head: c for c in head_changes(a, b, (it, it), [(animal, animal)])}[3, 1]
+    assert change.masses_a[0] == pytest.approx(0.677, abs=1e-3)
+    assert change.masses_b[0] == pytest.approx(0.281, abs=1e-3)
+    row_a, row_b = a.weights[3, 1, it], b.weights[3, 1, it]
+    assert change.moved == pytest.approx(np.abs(row_a.astype(float) - row_b).sum() / 2, abs=1e-6)
