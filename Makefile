@@ -1,0 +1,91 @@
+# One door to everything: `make help` lists what there is.
+#
+#   make run PORT=8600 ADDRESS=0.0.0.0     another port, open to the network
+#   make run PYTHON=/path/to/python3.11    a Python that is not on the path
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= $(shell for p in python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
+PORT ?=
+ADDRESS ?= $(or $(STREAMLIT_SERVER_ADDRESS),localhost)
+ENGINE ?= $(or $(shell command -v docker),$(shell command -v podman),$(shell command -v buildah),docker)
+IMAGE ?= headscope
+BENCH ?= benchmarks/engine.py
+TESTS ?=
+LOCK_FLAGS ?=
+
+BIN := .venv/bin
+CPU_INDEX := https://download.pytorch.org/whl/cpu
+# A Linux machine without an NVIDIA card needs none of the gigabytes of CUDA that the ordinary torch brings. An index
+# that cannot be reached within six seconds is left out: pip would go on trying for minutes.
+TORCH_INDEX = $$( [ "$$(uname -s)" = Linux ] && [ ! -e /dev/nvidiactl ] && ! command -v nvidia-smi >/dev/null \
+	&& $(BIN)/python -c 'import signal, sys, urllib.request; signal.alarm(6); \
+urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)' $(CPU_INDEX) 2>/dev/null \
+	&& echo --extra-index-url $(CPU_INDEX) )
+
+PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --no-emit-options \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_FLAGS)
+
+.PHONY: help run test pytest lint types format bench picture image lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+run: .venv/.run ## start the app on the embedded model and print its address
+	@MALLOC_ARENA_MAX=2 exec $(BIN)/python -m streamlit run app.py \
+		--server.address $(ADDRESS) $(if $(PORT),--server.port $(PORT))
+
+test: .venv/.dev ## lint, types and every test; browser tests run where a Chromium is found
+	@$(MAKE) -k lint types pytest
+
+pytest: .venv/.dev ## the tests alone; TESTS="tests/test_x.py -k word" chooses
+	@$(BIN)/python -m pytest $(TESTS)
+
+lint: .venv/.dev ## ruff: format and rules
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+types: .venv/.dev ## mypy
+	@$(BIN)/mypy
+
+format: .venv/.dev ## put the code into the house's format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures the app
+	@$(BIN)/python $(BENCH)
+
+picture: .venv/.dev ## make the README's picture from the running app
+	@$(BIN)/python benchmarks/picture.py
+
+image: ## build the container image; docker, podman or buildah
+	$(ENGINE) build -t $(IMAGE) .
+
+lock: .venv/.dev ## write the exact set of packages from pyproject.toml; LOCK_FLAGS=--upgrade renews it
+	@$(PIP_COMPILE) --extra dev -o requirements-dev.txt pyproject.toml
+	@$(PIP_COMPILE) -c requirements-dev.txt -o requirements.txt pyproject.toml
+	@# The CPU build is this machine's own choice, and the pin of every other.
+	@for f in requirements.txt requirements-dev.txt; do \
+		{ echo "# Made by \`make lock\` from pyproject.toml."; \
+		  sed -e '/^#/d' -e '/^$$/d' -e 's/^\(torch==[0-9.]*\)+[a-z0-9]*/\1/' $$f; } > $$f.new && mv $$f.new $$f; done
+
+clean: ## remove the environment and every cache
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@[ -n "$(PYTHON)" ] && $(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+		echo "HeadScope needs Python 3.11: install it, or name it with make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+
+.venv/.run: requirements.txt | $(BIN)/python
+	$(BIN)/python -m pip install -q $(TORCH_INDEX) "$$(grep '^torch==' requirements.txt)"
+	$(BIN)/python -m pip install -q -r requirements.txt
+	@touch $@
+
+.venv/.dev: requirements-dev.txt .venv/.run
+	$(BIN)/python -m pip install -q -r requirements-dev.txt
+	@touch $@
