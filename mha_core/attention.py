@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mha_core.errors import DtypeError, InputError, SizeError
+from mha_core.packed import times_transposed
 
 # A tile of scores (QKᵀ, softmax, times V) that stays in a core's second-level cache: 1 MiB of fp32.
 TILE_CELLS = 1 << 18
@@ -153,55 +154,67 @@ def _in_place(
     weights = q.new_empty(shape) if out is None else out
     if weights.shape != shape or weights.dtype != q.dtype or not weights.is_contiguous():
         raise SizeError(f"`out` must be a contiguous tensor of shape {tuple(shape)} and type {q.dtype}.")
-    q = q * scale
-    if weights.numel() <= TILE_CELLS or k.shape[-3] != h_q:
-        torch.matmul(*_fold(q, k.transpose(-1, -2)), out=weights.view(_folded_shape(q, k, n_k)))
-        _softmax_in_place(weights, mask, is_causal, 0)
+    if weights.numel() <= TILE_CELLS:
+        torch.matmul(*_fold(q * scale, k.transpose(-1, -2)), out=weights.view(_folded_shape(q, k, n_k)))
+        _softmax_into(weights, weights, mask, is_causal, 0)
         return _grouped_matmul(weights, v), weights
     context = q.new_empty(*q.shape[:-3], n_q, h_q, v.shape[-1]).transpose(-3, -2)
     whole_mask = None if mask is None else mask.expand(shape)
-    for at, rows in _tiles(shape):
-        tile = weights[at][..., rows, :]
-        torch.matmul(q[at][..., rows, :], k[at].transpose(-1, -2), out=tile)
-        tile_mask = None if whole_mask is None else whole_mask[at][..., rows, :]
-        _softmax_in_place(tile, tile_mask, is_causal, rows.start)
-        context[at][..., rows, :] = torch.matmul(tile, v[at])
+    for at, heads, kv, rows in _tiles(shape, k.shape[-3]):
+        tile, keys, values = weights[at][heads, rows], k[at][kv], v[at][kv]
+        queries = q[at][heads, rows] * scale
+        alone = tile.shape[0] == 1 and keys.numel() == keys.shape[-2] * keys.shape[-1]
+        if alone:
+            scores = times_transposed(queries[0], keys.view(keys.shape[-2:]))[None]
+        else:
+            scores = torch.matmul(queries, keys.transpose(-1, -2), out=tile)
+        tile_mask = None if whole_mask is None else whole_mask[at][heads, rows]
+        _softmax_into(tile, scores, tile_mask, is_causal, rows.start)
+        if alone:
+            context[at][heads, rows] = times_transposed(tile[0], values.view(values.shape[-2:]).t())
+        else:
+            context[at][heads, rows] = torch.matmul(tile, values)
     return context, weights
 
 
-def _tiles(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int | slice, ...], slice]]:
-    """Which batch member and heads, and which rows of them: pieces of at most TILE_CELLS cells, or one row block."""
+def _tiles(
+    shape: tuple[int, ...], n_kv_heads: int
+) -> Iterator[tuple[tuple[int, ...], slice, slice | int, slice]]:
+    """Batch member, query heads, the key heads they read, and rows: at most TILE_CELLS cells, or one row block.
+
+    Several heads go together while they are small: whole key heads, or a part of one group that shares one.
+    """
     *batch, heads, n_q, n_k = shape
-    rows = n_q if n_q * n_k <= TILE_CELLS else min(n_q, TILE_ROWS)
-    together = max(1, TILE_CELLS // max(1, n_q * n_k)) if rows == n_q else 1
+    group = heads // n_kv_heads
+    whole = n_q * n_k <= TILE_CELLS
+    rows = n_q if whole else TILE_ROWS
+    together = TILE_CELLS // max(1, n_q * n_k) if n_q * n_k < TILE_CELLS // 4 else 1
+    span = heads if group == 1 else group
     for member in itertools.product(*map(range, batch)):
-        for head in range(0, heads, together):
-            for row in range(0, n_q, rows):
-                which = slice(head, head + together) if together > 1 else head
-                yield (*member, which), slice(row, min(n_q, row + rows))
+        for first in range(0, heads, span):
+            for head in range(first, first + span, together):
+                last = min(head + together, first + span)
+                kv = slice(head, last) if group == 1 else head // group
+                for row in range(0, n_q, rows):
+                    yield member, slice(head, last), kv, slice(row, min(n_q, row + rows))
 
 
-def _softmax_in_place(scores: Tensor, mask: Tensor | None, is_causal: bool, first_row: int) -> None:
-    """`masked_softmax`, written into the scores; rows start at `first_row` of the whole matrix."""
-    if mask is None and not is_causal:
-        torch.softmax(scores, dim=-1, out=scores)
-        return
-    if mask is not None:
-        if mask.dtype == torch.bool:
-            scores.masked_fill_(~mask, -math.inf)
-        else:
-            scores.add_(mask.to(scores.dtype))
+def _softmax_into(out: Tensor, scores: Tensor, mask: Tensor | None, is_causal: bool, first_row: int) -> None:
+    """`masked_softmax` of the scores, which are used up, into `out`; row 0 is `first_row` of the whole matrix."""
+    if mask is not None and mask.dtype == torch.bool:
+        scores.masked_fill_(~mask, -math.inf)
+    elif mask is not None:
+        scores.add_(mask.to(scores.dtype))
     if is_causal:
         n_q, n_k = scores.shape[-2:]
         future = torch.ones(n_q, n_k, dtype=torch.bool, device=scores.device).triu(1 + first_row)
         scores.masked_fill_(future, -math.inf)
-    if mask is not None and scores.shape[-1]:
-        dead = scores.amax(dim=-1, keepdim=True) == -math.inf
-        scores.masked_fill_(dead, 0.0)
-        torch.softmax(scores, dim=-1, out=scores)
-        scores.masked_fill_(dead, 0.0)
-    else:
-        torch.softmax(scores, dim=-1, out=scores)
+    if mask is None or scores.shape[-1] == 0:
+        torch.softmax(scores, dim=-1, out=out)
+        return
+    dead = scores.amax(dim=-1, keepdim=True) == -math.inf
+    torch.softmax(scores.masked_fill_(dead, 0.0), dim=-1, out=out)
+    out.masked_fill_(dead, 0.0)
 
 
 def _hide(scores: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:

@@ -79,15 +79,21 @@ class Embeddings(nn.Module):
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        self.word = nn.Embedding(config.vocab_size, config.d_model)
-        self.position = nn.Embedding(config.max_positions, config.d_model)
-        self.segment = nn.Embedding(config.n_segments, config.d_model)
+        self.word = _table(config.vocab_size, config.d_model)
+        self.position = _table(config.max_positions, config.d_model)
+        self.segment = _table(config.n_segments, config.d_model)
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
 
     def forward(self, ids: Tensor, segments: Tensor) -> Tensor:
         summed = self.word(ids) + self.segment(segments) + self.position.weight[: ids.shape[1]]
         normed: Tensor = self.norm(summed)
         return normed
+
+
+def _table(rows: int, width: int) -> nn.Embedding:
+    """An embedding; on the meta device without its random start, for which torch would import its compiler."""
+    empty = torch.empty(rows, width)
+    return nn.Embedding(rows, width, _weight=empty if empty.is_meta else None)
 
 
 class EncoderLayer(nn.Module):
