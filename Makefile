@@ -18,6 +18,8 @@ TESTS ?=
 LOCK_FLAGS ?=
 
 BIN := .venv/bin
+# A broken .venv whose python is really the machine's own must be refused, not installed into.
+export PIP_REQUIRE_VIRTUALENV := 1
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 # A Linux machine without an NVIDIA card needs none of the gigabytes of CUDA that the ordinary torch brings. An index
 # that cannot be reached within six seconds is left out: pip would go on trying for minutes.
