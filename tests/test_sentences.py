@@ -25,13 +25,13 @@ SPANS = {
 }
 MINIMUM = {
     "plain": 25,
-    "determiner": 25,
+    "determiner": 40,
     "subject-verb": 40,
-    "object": 25,
-    "possessive": 20,
+    "object": 40,
+    "possessive": 40,
     "coreference": 100,
-    "copy": 20,
-    "rare": 20,
+    "copy": 30,
+    "rare": 30,
 }
 ARTICLES = {"a", "an", "the", "this", "that", "these", "those", "every", "each", "another", "some"}
 OWNERS = {"her", "his", "their", "our", "its", "my", "your"}
