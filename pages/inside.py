@@ -11,10 +11,12 @@ from pages.parts.inside_view import style, walk_view
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 OF_THE_SENTENCE = {"Step by step": walk_view, "One head or many": many_view, "Variants": variants_view}
 
+asked = st.session_state.get("part") or st.query_params.get("part", PARTS[0])
 request = shell.page(
     "Inside",
     question="How does a head come to its weights?",
-    lead="Every number here is computed now, from your sentence, with this model’s own weights.",
+    lead="Every number here is computed now; nothing is drawn from memory.",
+    sentence=asked not in ("By hand", "Sizes and costs"),
 )
 style()
 part = st.segmented_control(

@@ -18,6 +18,7 @@ export default function (component) {
   board.numbers = column(data.numbers);
   board.cells = structuredClone(data.cells || {});
   board.colours = colours(board.root);
+  board.root.classList.toggle("large", Boolean(data.large));
   board.root.style.setProperty("--ink", css(board.colours.ink));
   if (board.stop) board.stop();
   const listeners = [];
@@ -155,7 +156,7 @@ function lowered(parent, text) {
 
 function draw(board, block) {
   const kinds = {
-    row: group, column: group, undo, op, say, tokens, matrix, tiles, follow, heads, ruler, sheets, plane, groups, bars, grid: gridTable, curve,
+    row: group, column: group, undo, steps, op, say, tokens, matrix, tiles, follow, heads, ruler, sheets, plane, groups, bars, grid: gridTable, curve,
   };
   const made = kinds[block.type](board, block);
   if (block.size) made.classList.add(block.size);
@@ -170,6 +171,23 @@ function group(board, block) {
 
 function op(board, block) {
   return element("div", "op", block.text);
+}
+
+function steps(board, block) {
+  const made = element("div", "steps");
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", block.label);
+  block.items.forEach((title, i) => {
+    const button = element("button", block.done[i] ? "done" : "", String(i + 1));
+    button.type = "button";
+    button.title = title;
+    button.dataset.focus = `step-${i}`;
+    button.setAttribute("aria-label", `Step ${i + 1}: ${title}${block.done[i] ? ", done" : ""}`);
+    if (i === block.now) button.setAttribute("aria-current", "step");
+    button.onclick = () => board.component.setTriggerValue("step", i + 1);
+    made.append(button);
+  });
+  return made;
 }
 
 function undo(board, block) {
@@ -200,7 +218,7 @@ function term(board, text, meaning) {
   button.onclick = () => {
     const note = element("div", "definition");
     note.popover = "auto";
-    note.append(element("strong", "", meaning.term), document.createTextNode(meaning.short));
+    note.append(lowered(element("strong"), meaning.term), lowered(element("span"), meaning.short));
     board.root.append(note);
     note.addEventListener("toggle", (event) => event.newState === "closed" && note.remove());
     note.showPopover();
@@ -446,7 +464,7 @@ function tiles(board, block) {
     grid.append(...block.cols.map((label) => element("div", "label", label)));
   }
   for (let i = 0; i < n; i += 1) {
-    if (block.rows) grid.append(element("div", "label", block.rows[i]));
+    if (block.rows) grid.append(element("div", "label line", block.rows[i]));
     for (let j = 0; j < m; j += 1) grid.append(tile(board, block, values, i, j, top));
   }
   if (!block.bare) made.append(caption(block));
@@ -459,7 +477,7 @@ function tile(board, block, values, i, j, top) {
   const value = values[i * m + j];
   const digits = block.digits ?? 4;
   const rounded = fixed(value, digits);
-  const text = block.ramp === "weight" && block.percent ? percent(value) : trim(rounded);
+  const text = value !== 0 && Number(value.toFixed(digits)) === 0 ? tiny(value) : trim(rounded);
   const place = (block.first || 0) + i * m + j;
   if (block.editable) {
     const input = element("input");
@@ -488,7 +506,11 @@ function tile(board, block, values, i, j, top) {
   return made;
 }
 
-function trim(text) {
+export function tiny(value) {
+  return value.toExponential(1).replaceAll("-", "−");
+}
+
+export function trim(text) {
   return text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
 }
 
@@ -682,11 +704,21 @@ function sheets(board, block) {
   for (let i = 0; i < h; i += 1) {
     const figure = element("figure", i === block.chosen ? "chosen" : "");
     const values = all.subarray(i * n * d, (i + 1) * n * d);
+    if (block.line && i % block.line === 0 && i) made.append(element("hr"));
     const name = block.labels ? block.labels[i] : `head ${i + 1}`;
     const { canvas } = paint(board, { name, shape: [n, d], ramp: block.ramp || "signed", top }, values);
-    canvas.style.height = `${Math.max(32, Math.min(88, n * 4))}px`;
+    canvas.style.height = `${block.square ? 56 : Math.max(32, Math.min(88, n * 4))}px`;
+    if (block.square) canvas.style.width = "56px";
     canvas.classList.add("crisp");
-    figure.append(canvas, element("span", "", name));
+    if (block.pick) {
+      const button = element("button", "pick");
+      button.type = "button";
+      button.dataset.focus = `pick-${i}`;
+      button.setAttribute("aria-label", `${block.pick} ${name}`);
+      button.onclick = () => board.component.setStateValue("picked", i);
+      button.append(canvas, element("span", "", name));
+      figure.append(button);
+    } else figure.append(canvas, element("span", "", name));
     made.append(figure);
   }
   return made;

@@ -113,15 +113,9 @@ def _head(board: Board, made: Example, run: Walk, h: int, together: bool) -> Blo
         **rows,
     )
     z = board.matrix(f"Z{i}", run.context[h], id=f"Z{i}", note=f"weights × V{i}", **rows)
+    products = board.matrix("products", run.raw[h], id=f"raw{i}", note=f"Q{i} K{i}ᵀ", cols=TOKENS, **rows)
     return column(
-        words(f"**Head {i}**"),
-        row(*given),
-        row(*readings),
-        board.matrix("products", run.raw[h], id=f"raw{i}", note=f"Q{i} K{i}ᵀ", cols=TOKENS, **rows),
-        scores,
-        weights,
-        z,
-        size="half",
+        words(f"**Head {i}**"), row(*given), row(*readings, products), row(scores, weights), z, size="half"
     )
 
 

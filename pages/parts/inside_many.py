@@ -42,12 +42,11 @@ def many_view(request: Request, record: Record) -> None:
 
 
 def _rows(scene: Scene, one: Walk) -> None:
-    now, i, layer = scene.plain, scene.query, scene.head[0] + 1
+    now, i = scene.plain, scene.query
     h = scene.sizes.n_heads
     heading("One row must compromise, several need not")
     rows = np.concatenate([one.weights[0, i][None], now.weights[:, i]])
     best = rows.argmax(axis=1)
-    names = ["one head", *(f"{layer}-{j + 1}" for j in range(h))]
     board = Board()
     board.add(
         words(
@@ -63,17 +62,7 @@ def _rows(scene: Scene, one: Walk) -> None:
             token=scene.token,
             first=scene.labels[best[0]],
         ),
-        board.matrix(
-            "weights",
-            rows,
-            id="one-or-many",
-            note="rows: heads; columns: what the token looks at",
-            rows=names,
-            cols=scene.labels,
-            ramp="weight",
-            high=20,
-            wide=min(44.0, 800 / now.n),
-        ),
+        rows_block(board, scene, one),
         words(
             "These matrices were trained as separate heads; a model trained with one head would have found other "
             "numbers. What does not depend on training is that one row adds up to 100 %, once.",
@@ -83,10 +72,44 @@ def _rows(scene: Scene, one: Walk) -> None:
     board.show("many-rows")
 
 
+def rows_block(board: Board, scene: Scene, one: Walk) -> Block:
+    """The weights of the followed token: as one wide head, then head by head."""
+    now, i, layer = scene.plain, scene.query, scene.head[0] + 1
+    return board.matrix(
+        "weights",
+        np.concatenate([one.weights[0, i][None], now.weights[:, i]]),
+        id="one-or-many",
+        note="rows: heads; columns: what the token looks at",
+        rows=["one head", *(f"{layer}-{j + 1}" for j in range(scene.sizes.n_heads))],
+        cols=scene.labels,
+        ramp="weight",
+        high=20,
+        wide=min(44.0, 800 / now.n),
+    )
+
+
 def _costs(scene: Scene, one: Walk) -> None:
     del one
     n, d, h = scene.plain.n, scene.sizes.d_model, scene.sizes.n_heads
     heading("Many heads cost no more")
+    board = Board()
+    board.add(
+        words(
+            f"Each of {h} heads is {d // h} numbers wide instead of {d}: {h} times as many, {h} times as narrow. "
+            f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without biases."
+        ),
+        cost_block(n, d, h),
+        words(
+            f"Only the weights themselves are more: {h} tables of {n} × {n} to keep instead of one, which costs some "
+            "time in the softmax.",
+            "quiet",
+        ),
+    )
+    board.show("many-costs")
+
+
+def cost_block(n: int, d: int, h: int) -> Block:
+    """Parameters, operations and time of one head and of h heads, for n tokens."""
     counted = {heads: parameters(d, heads, bias=False) for heads in (1, h)}
     done = {heads: operations(n, d, heads) for heads in (1, h)}
     both = (1, h)
@@ -106,26 +129,13 @@ def _costs(scene: Scene, one: Walk) -> None:
             *(f"{1e3 * measured_seconds(n, d, k):.2f} ms" for k in both),
         ],
     ]
-    board = Board()
-    board.add(
-        words(
-            f"Each of {h} heads is {d // h} numbers wide instead of {d}: {h} times as many, {h} times as narrow. "
-            f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without biases."
-        ),
-        {
-            "type": "grid",
-            "id": "costs",
-            "label": "Parameters and operations",
-            "head": [f"{n} tokens, d_model {d}", "1 head", f"{h} heads"],
-            "rows": lines,
-        },
-        words(
-            f"Only the weights themselves are more: {h} tables of {n} × {n} to keep instead of one, which costs some "
-            "time in the softmax.",
-            "quiet",
-        ),
-    )
-    board.show("many-costs")
+    return {
+        "type": "grid",
+        "id": "costs",
+        "label": "Parameters and operations",
+        "head": [f"{n} tokens, d_model {d}", "1 head", f"{h} heads"],
+        "rows": lines,
+    }
 
 
 def _ranks(scene: Scene, one: Walk) -> None:

@@ -96,13 +96,7 @@ def _one(board: Board, scene: Scene, variant: Variant, other: tuple[str, ...]) -
     return column(
         words(f"**{NAMES[variant.name]}**", "name-line"),
         words(ABOUT[variant.name]),
-        {
-            "type": "groups",
-            "owner": list(variant.owner),
-            "keys": variant.n_kv_heads,
-            "chosen": h,
-            "describe": f"{heads} query heads share {variant.n_kv_heads} key and value heads",
-        },
+        groups_block(variant.owner, variant.n_kv_heads, h),
         board.matrix(
             "weights",
             run.weights[h],
@@ -115,14 +109,29 @@ def _one(board: Board, scene: Scene, variant: Variant, other: tuple[str, ...]) -
             wide=min(16.0, 280 / n),
         ),
         words(
-            f"{{token}} looks most at {{best}}, **{percent(run.weights[h, i, best])}**; its output is "
-            f"{percent(moved / length)} of its length away from multi-head.",
+            f"{{token}} looks most at {{best}}: **{percent(run.weights[h, i, best])}**."
+            + (
+                ""
+                if variant.name == "MHA"
+                else f" Its output moves by {percent(moved / length)} of its length."
+            ),
             token=scene.token,
             best=keys[best],
         ),
         words(f"{counted:,} parameters; K and V of {n} tokens: {size_of(kept)} in 16 bits."),
         size="third",
     )
+
+
+def groups_block(owner: tuple[int, ...], keys: int, chosen: int) -> Block:
+    """Which query heads use which key and value head."""
+    return {
+        "type": "groups",
+        "owner": list(owner),
+        "keys": keys,
+        "chosen": chosen,
+        "describe": f"{len(owner)} query heads share {keys} key and value heads",
+    }
 
 
 def size_of(count: float) -> str:
@@ -146,11 +155,12 @@ def amount(count: float) -> str:
 def sizes_view() -> None:
     """Known models and the reader's own numbers, counted the same way."""
     heading("What it costs, from BERT to GPT-3")
+    say("Your own numbers", "label")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         n = int(st.number_input("Tokens", 1, 1_000_000, 2048, key="n", bind="query-params", width=140))
-        d = int(st.number_input("d_model", 1, 65_536, 1000, key="d", bind="query-params", width=120))
-        h = int(st.number_input("Heads", 1, 1024, 16, key="h", bind="query-params", width=110))
-        layers = int(st.number_input("Layers", 1, 1000, 12, key="layers", bind="query-params", width=110))
+        d = int(st.number_input("d_model", 1, 65_536, 512, key="d", bind="query-params", width=120))
+        h = int(st.number_input("Heads", 1, 1024, 8, key="h", bind="query-params", width=110))
+        layers = int(st.number_input("Layers", 1, 1000, 6, key="layers", bind="query-params", width=110))
         shared = int(st.number_input("Key heads (0 = as heads)", 0, 1024, 0, key="kv", width=190))
     mine, problem = read_own(d, h, layers, shared)
     if problem:

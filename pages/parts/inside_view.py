@@ -28,8 +28,8 @@ from mha_core.inside import (
     weights_from,
 )
 from mha_core.record import piece_units
-from pages.parts import cache, shell
-from pages.parts.prose import heading, say
+from pages.parts import cache, shell, state
+from pages.parts.prose import heading, say, visible
 from pages.parts.request import Head, Request, View
 from pages.parts.tiles import Block, Board, column, row, ruler, token_row
 from pages.parts.tiles import say as words
@@ -97,12 +97,19 @@ def walk_view(request: Request, record: Record) -> None:
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return
+    steps = (_projections, _weights, _one_query, _output, _equal, _edit)
+    places = [st.container(key=f"inside-step-{step.__name__.strip('_')}", gap="small") for step in steps]
+    # The controls come first, whatever their place: all that is drawn depends on them.
+    with places[1]:
+        edits = _weights_controls(scene)
+    with places[5]:
+        edits = _edit_controls(scene, edits)
     try:
-        scene = replace(scene, now=walk(scene.plain.x, scene.plain.weights_used, read_edits(scene)))
+        scene = replace(scene, now=walk(scene.plain.x, scene.plain.weights_used, edits))
     except HeadScopeError as error:
         say(str(error), "problem")
-    for step in (_projections, _weights, _one_query, _output, _equal, _edit):
-        with st.container(key=f"inside-step-{step.__name__.strip('_')}", gap="small"):
+    for place, step in zip(places, steps, strict=True):
+        with place:
             step(scene)
 
 
@@ -116,7 +123,7 @@ def pick(request: Request, record: Record) -> Picked:
     key = blake2s(repr([unit.label for unit in units]).encode(), digest_size=6).hexdigest()
     query = choose_token(units, asked, f"inside-token-{key}")
     place = next((i for i, unit in enumerate(grid.units) if query in unit.pieces), None)
-    shell.keep(View(head, view.pins if place is None else (place,), view.to))
+    state.keep(View(head, view.pins if place is None else (place,), view.to))
     return Picked(units, head, query, key)
 
 
@@ -142,7 +149,7 @@ def choose_token(units: Sequence[Unit], opening: int, key: str) -> int:
     chosen = chosen if isinstance(chosen, int) and 0 <= chosen < len(units) else opening
     board = Board()
     board.add(
-        words("Follow one token through all six steps:"),
+        words("Choose a token to follow:"),
         token_row([u.label for u in units], [u.special for u in units], "Token to follow"),
     )
     given = board.show(key, {"query": nothing}, query=chosen).query
@@ -165,30 +172,18 @@ def make_plain(request: Request, picked: Picked) -> Scene | None:
     return Scene(labels, special, picked.head, picked.query, plain, plain, key)
 
 
-def read_edits(scene: Scene) -> Edits:
-    """The reader's changes, from the controls of steps 2 and 6 as they stand."""
-    state = st.session_state
-    n = len(scene.labels)
-    hidden = tuple(i for i in state.get("hide", ()) if isinstance(i, int) and 0 <= i < n)
-    typed: Mapping[str, Any] = state.get(f"edit-{scene.key}", {}).get("cells", {}) or {}
-    scores = tuple(
+def typed_scores(scene: Scene) -> dict[str, dict[str, float]]:
+    """The scores typed into the boxes of step 6, as the component keeps them."""
+    cells = st.session_state.get(f"edit-{scene.key}", {}).get("cells")
+    return cells if isinstance(cells, dict) else {}
+
+
+def score_edits(scene: Scene, typed: Mapping[str, Any]) -> tuple[ScoreEdit, ...]:
+    """Those of them that are numbers at places there are."""
+    return tuple(
         ScoreEdit(scene.h, scene.query, int(at), float(value))
-        for at, value in typed.get("scores", {}).items()
-        if str(at).isdigit() and int(at) < n and isinstance(value, int | float)
-    )
-    value = state.get(f"cell-value-{scene.key}")
-    cells: tuple[CellEdit, ...] = ()
-    if value is not None:
-        matrix = state.get("cell-matrix", "W_q")
-        place = (int(state.get(f"cell-{axis}-{matrix}", 1)) - 1 for axis in ("row", "column"))
-        cells = (CellEdit(matrix, scene.h, *place, float(value)),)
-    return Edits(
-        scaled=bool(state.get("divide", True)),
-        temperature=float(state.get("temperature", 1.0)),
-        causal=bool(state.get("causal", False)),
-        hidden_keys=hidden,
-        cells=cells,
-        scores=scores,
+        for at, value in (typed.get("scores") or {}).items()
+        if str(at).isdigit() and int(at) < len(scene.labels) and isinstance(value, int | float)
     )
 
 
@@ -265,20 +260,23 @@ def _reading(board: Board, scene: Scene, name: str) -> Block:
     )  # fmt: skip
 
 
-def _weights(scene: Scene) -> None:
-    sizes, now = scene.sizes, scene.now
-    n, d_k = now.n, sizes.d_k
+def _weights_controls(scene: Scene) -> Edits:
     heading("2 · From fit to weight")
     board = Board()
     board.add(
         words(
-            f"Every query meets every key. Multiply them number by number, add up, divide by √{d_k}: that is the "
-            "[[score]], how well the two fit. [[softmax|Softmax]] turns each row of scores into [[weight|weights]] "
-            "that add up to 100 %. Row = the token that looks, column = the token it looks at."
+            "Every query meets every key. Multiply them number by number, add up, divide by "
+            f"√{scene.sizes.d_k}: that is the [[score]], how well the two fit. [[softmax|Softmax]] turns each row of "
+            "scores into [[weight|weights]] that add up to 100 %. Row = the token that looks, column = the token it "
+            "looks at."
         )
     )
     board.show("inside-board-2-text")
-    _switches(scene)
+    return _switches(scene)
+
+
+def _weights(scene: Scene) -> None:
+    now, n, d_k = scene.now, scene.now.n, scene.sizes.d_k
     seen = np.where(now.allowed, now.scores[scene.h], np.nan)
     with_, without = (spread(now.raw[scene.h], d) for d in (np.sqrt(d_k), 1.0))
     board = Board()
@@ -315,18 +313,19 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _switches(scene: Scene) -> None:
+def _switches(scene: Scene) -> Edits:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        st.toggle(f"Divide by √{scene.sizes.d_k}", True, key="divide", bind="query-params")
-        st.toggle("Look only back (causal mask)", key="causal", bind="query-params")
-        st.multiselect(
+        scaled = st.toggle(f"Divide by √{scene.sizes.d_k}", True, key="divide", bind="query-params")
+        causal = st.toggle("Look only back (causal mask)", key="causal", bind="query-params")
+        hidden = st.multiselect(
             "Hide tokens, as padding is hidden",
             range(len(scene.labels)),
-            key="hide",
-            format_func=lambda i: f"{i + 1} {scene.labels[i]}" if i < len(scene.labels) else str(i + 1),
+            key=f"unseen-{scene.key.split('-')[0]}",
+            format_func=lambda i: f"{i + 1} · {visible(scene.labels[i])}",
             placeholder="none hidden",
             width=320,
         )
+    return Edits(scaled=scaled, causal=causal, hidden_keys=tuple(hidden))
 
 
 def _changed(edits: Edits) -> list[Block]:
@@ -349,7 +348,6 @@ def _one_query(scene: Scene) -> None:
     found = follow(now, h, i)
     heading("3 · One token, number by number")
     board = Board()
-    order = np.sort(np.argsort(-found.weights, kind="stable")[:SHOWN_KEYS])
     best = int(found.weights.argmax())
     board.add(
         words(
@@ -364,23 +362,7 @@ def _one_query(scene: Scene) -> None:
             token=scene.token,
             best=scene.labels[best],
         ),
-        {
-            "type": "follow",
-            "tokens": list(scene.labels),
-            "query": i,
-            "shown": order.tolist(),
-            "d_k": now.q.shape[-1],
-            "d_v": now.v.shape[-1],
-            "divisor": now.divisor,
-            "q": board.put(found.q),
-            "k": board.put(now.k[scene.sizes.kv_head(h)]),
-            "products": board.put(found.products),
-            "raw": board.put(found.raw),
-            "scores": board.put(np.where(found.allowed, found.scores, np.nan)),
-            "weights": board.put(found.weights),
-            "weighted": board.put(found.weighted),
-            "z": board.put(found.context),
-        },
+        follow_block(board, scene),
         words(
             "The matrix form does this for all tokens at once. The same token computed alone, vector by vector, "
             "and its row of the matrix form:"
@@ -402,6 +384,30 @@ def _one_query(scene: Scene) -> None:
         ("weights = scores.softmax(-1)", f"({now.n},)"),
         ("z = weights @ v", f"({now.v.shape[-1]},)"),
     )
+
+
+def follow_block(board: Board, scene: Scene) -> Block:
+    """The row of one query, element by element, for the keys it looks at most."""
+    now, h = scene.now, scene.h
+    found = follow(now, h, scene.query)
+    order = np.sort(np.argsort(-found.weights, kind="stable")[:SHOWN_KEYS])
+    return {
+        "type": "follow",
+        "tokens": [visible(label) for label in scene.labels],
+        "query": scene.query,
+        "shown": order.tolist(),
+        "d_k": now.q.shape[-1],
+        "d_v": now.v.shape[-1],
+        "divisor": now.divisor,
+        "q": board.put(found.q),
+        "k": board.put(now.k[scene.sizes.kv_head(h)]),
+        "products": board.put(found.products),
+        "raw": board.put(found.raw),
+        "scores": board.put(np.where(found.allowed, found.scores, np.nan)),
+        "weights": board.put(found.weights),
+        "weighted": board.put(found.weighted),
+        "z": board.put(found.context),
+    }
 
 
 def _output(scene: Scene) -> None:
@@ -429,7 +435,7 @@ def _output(scene: Scene) -> None:
             "its share of the output, and its [[cosine]] with it. A negative share pulls the other way.",
             token=scene.token,
         ),
-        _head_table(scene, found),
+        head_table(scene),
         words(
             f"Sum of the {h} parts and b_o, minus the layer's output: largest difference **{found.difference:.1e}**."
         ),
@@ -457,7 +463,9 @@ def _output(scene: Scene) -> None:
     )
 
 
-def _head_table(scene: Scene, found: Any) -> Block:
+def head_table(scene: Scene) -> Block:
+    """What every head adds to the output of the followed token."""
+    found = shares(scene.now, scene.query)
     lines = [
         {
             "label": f"{scene.head[0] + 1}-{i + 1}",
@@ -501,11 +509,9 @@ def _equal(scene: Scene) -> None:
 
 
 def _edit(scene: Scene) -> None:
-    heading("6 · Change it, and see what follows")
-    _edit_controls(scene)
     plain, now, h, i = scene.plain, scene.now, scene.h, scene.query
     board = Board()
-    typed = st.session_state.get(f"edit-{scene.key}", {}).get("cells", {}) or {}
+    typed = typed_scores(scene)
     board.add(
         words(
             "Type another score of {token}, in any box; the weights, z and the output follow at once.",
@@ -513,13 +519,20 @@ def _edit(scene: Scene) -> None:
         ),
         *(
             board.matrix(
-                "scores", now.scores[h, i][None, start : start + 8], kind="tiles", id="scores", first=start,
-                cols=scene.labels[start : start + 8], editable=True, digits=3, bare=start > 0,
+                "scores",
+                now.scores[h, i][None, start : start + 8],
+                kind="tiles",
+                id="scores",
+                first=start,
+                cols=scene.labels[start : start + 8],
+                editable=True,
+                digits=3,
+                bare=start > 0,
             )
             for start in range(0, min(len(scene.labels), SHOWN_KEYS), 8)
         ),
         {"type": "undo", "text": "Undo changed scores"},
-    )  # fmt: skip
+    )
     if not now.edits.any:
         board.add(words("Nothing is changed yet, here or at step 2."))
         board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
@@ -558,24 +571,26 @@ def _edit(scene: Scene) -> None:
     board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
 
 
-def _edit_controls(scene: Scene) -> None:
+def _edit_controls(scene: Scene, edits: Edits) -> Edits:
+    heading("6 · Change it, and see what follows")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.slider("Temperature", 0.1, 5.0, 1.0, 0.1, key="temperature", bind="query-params", width=220)
-        matrix = st.selectbox("Change one number of", MATRICES, key="cell-matrix", width=150)
+        warm = st.slider("Temperature", 0.1, 5.0, 1.0, 0.1, key="temperature", bind="query-params", width=220)
+        matrix = st.selectbox("A number of", MATRICES, key="cell-matrix", width=120)
         matrix = matrix if matrix in MATRICES else "W_q"
-        used = getattr(scene.plain.weights_used, matrix)
         h = scene.h if matrix in ("W_q", "W_o") else scene.sizes.kv_head(scene.h)
-        rows, columns = used.shape[1:]
+        used = getattr(scene.plain.weights_used, matrix)[h]
         at = [
-            int(st.number_input(label, 1, size, 1, key=f"cell-{label}-{matrix}", width=110))
-            for label, size in (("row", rows), ("column", columns))
+            int(st.number_input(label, 1, size, 1, key=f"cell-{label}-{matrix}", width=110)) - 1
+            for label, size in zip(("row", "column"), used.shape, strict=True)
         ]
-        present = float(used[h, at[0] - 1, at[1] - 1])
-        st.number_input(
-            f"instead of {present:.4f}",
+        value = st.number_input(
+            f"instead of {used[at[0], at[1]]:.4f}",
             value=None,
             key=f"cell-value-{scene.key}",
             placeholder="as it is",
             format="%.4f",
             width=170,
         )
+    cells = () if value is None else (CellEdit(matrix, scene.h, at[0], at[1], float(value)),)
+    scores = score_edits(scene, typed_scores(scene))
+    return replace(edits, temperature=float(warm), cells=cells, scores=scores)
