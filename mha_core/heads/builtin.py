@@ -1,7 +1,7 @@
 """The project's own sentences: what they are examples of, and the items that the measures are fed with.
 
-In: a JSON list of {"id", "role", "text", "spans": {name: [start, end]}} and of choices (as in pairs JSON, with a
-"kind"). Out: texts, relation cases and choice cases.
+In: a JSON list of {"id", "role", "text", "spans": {name: [start, end]}} and of choices (as in pairs JSON,
+with a "kind"). Out: texts, relation cases and choice cases.
 """
 
 import json
@@ -27,6 +27,8 @@ GOLD = {
     "possessive": ("nmod:poss", "possessor", "possessed"),
 }
 CHOICES = "coreference"
+# Kinds of choices that the form of the pronoun decides (he or she, it or they): agreement, not reference.
+AGREEMENT = ("gender", "number")
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def builtin_items(
     """One item for every sentence: relation cases and choices where there is gold, the text alone elsewhere."""
     for sentence in sentences:
         if sentence.choice is not None:
-            yield choice_case(sentence.choice, tokenizer)
+            yield choice_case(sentence.choice, tokenizer, sentence.kind)
         elif sentence.role in GOLD:
             yield _cases(sentence, tokenizer.encode(sentence.text))
         else:

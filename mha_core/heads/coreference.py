@@ -22,7 +22,7 @@ import numpy as np
 
 from mha_core.corpus import Choice, Span
 from mha_core.errors import InputError, SizeError
-from mha_core.heads.intervals import wilson
+from mha_core.heads.intervals import wilson, z_for_best_of
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokenizer, Tokens
 
@@ -45,9 +45,10 @@ class ChoiceCase:
     answer: int
     pair: str | None
     baselines: tuple[float, ...]
+    kind: str | None = None
 
 
-def choice_case(choice: Choice, tokenizer: Tokenizer) -> ChoiceCase:
+def choice_case(choice: Choice, tokenizer: Tokenizer, kind: str | None = None) -> ChoiceCase:
     """A choice tokenised; a text beyond the model's limit is cut to a window around the three mentions.
 
     Raises InputError where even the stretch between them is too long or a mention has no piece.
@@ -57,7 +58,7 @@ def choice_case(choice: Choice, tokenizer: Tokenizer) -> ChoiceCase:
     pronoun, a, b = (_pieces(tokens, span) for span in spans)
     if not (len(pronoun) and len(a) and len(b)):
         raise InputError("a mention has no token of its own.")
-    return ChoiceCase(tokens, pronoun, (a, b), choice.answer, choice.pair, _baselines(choice))
+    return ChoiceCase(tokens, pronoun, (a, b), choice.answer, choice.pair, _baselines(choice), kind)
 
 
 def _pieces(tokens: Tokens, span: Span) -> IntArray:
@@ -128,6 +129,10 @@ class CoreferenceTable:
     both: FloatArray
     flip: FloatArray
 
+    def interval(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """The interval of every accuracy for another number of standard errors than that of 95 %."""
+        return wilson(self.accuracy * self.n, self.n, z)
+
     def best(self, direction: Direction = "pronoun->mention") -> tuple[int, int]:
         """The head that chooses right most often: (layer, head) from 0."""
         values = self.accuracy[DIRECTIONS.index(direction)]
@@ -142,10 +147,12 @@ class CoreferenceTable:
     def resolves(self) -> BoolArray:
         """(direction, layer, head): the whole interval is above every baseline, and the control far below.
 
-        Far: at least half of what the head has above a coin is gone when it is read from the other rows.
+        The interval allows for the number of heads and directions that were tried. Far: at least half of what
+        the head has above a coin is gone when it is read from the other rows.
         """
+        low, _ = self.interval(z_for_best_of(self.accuracy.size))
         specific = self.control - 0.5 <= (self.accuracy - 0.5) / 2
-        found: BoolArray = (self.ci_low > self.baseline) & specific
+        found: BoolArray = (low > self.baseline) & specific
         return found
 
 

@@ -2,11 +2,12 @@
 other's place.
 
 Sources: Wilson 1927; Efron 1979 for the bootstrap over sentences, here over groups of them: the text of a
-sentence decides its group, so the order, the batches and the merging of parts change nothing, the same sentence
-twice counts as one, and memory is constant.
+sentence decides its group, so the order, the batches and the merging of parts change nothing, the same
+sentence twice counts as one, and memory is constant.
 """
 
 import zlib
+from statistics import NormalDist
 
 import numpy as np
 
@@ -17,13 +18,20 @@ N_GROUPS = 256
 N_DRAWS = 1000
 
 
-def wilson(hits: FloatArray | float, n: FloatArray | float) -> tuple[FloatArray, FloatArray]:
-    """The 95 % interval of the share hits / n, as (low, high); (0, 1) where n is 0."""
+def z_for_best_of(tried: int) -> float:
+    """How many standard errors make 95 % sure when the best of `tried` is looked at (Bonferroni)."""
+    return NormalDist().inv_cdf(1 - 0.025 / max(tried, 1))
+
+
+def wilson(hits: FloatArray | float, n: FloatArray | float, z: float = Z_95) -> tuple[FloatArray, FloatArray]:
+    """The interval of the share hits / n (of 95 % unless `z` says otherwise), (low, high); (0, 1) where n is
+    0.
+    """
     n = np.asarray(n, dtype=float)
     safe = np.where(n > 0, n, 1.0)
     share = np.where(n > 0, np.asarray(hits, dtype=float) / safe, 0.5)
-    centre = (share + Z_95**2 / (2 * safe)) / (1 + Z_95**2 / safe)
-    half = Z_95 * np.sqrt(share * (1 - share) / safe + Z_95**2 / (4 * safe**2)) / (1 + Z_95**2 / safe)
+    centre = (share + z**2 / (2 * safe)) / (1 + z**2 / safe)
+    half = z * np.sqrt(share * (1 - share) / safe + z**2 / (4 * safe**2)) / (1 + z**2 / safe)
     low, high = np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
     return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
 

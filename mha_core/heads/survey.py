@@ -1,8 +1,8 @@
 """A stream of texts through the model, every measure fed as the weights come: one pass, constant memory.
 
-In: items with tokens, a model, and measures (sums that can be merged). The texts are batched by length; what is
-kept is only the measures' sums, so a corpus may be of any size, and a survey that is stopped keeps what it has.
-The pages and the command line both come through here, so they show the same numbers.
+In: items with tokens, a model, and measures (sums that can be merged). The texts are batched by length; what
+is kept is only the measures' sums, so a corpus may be of any size, and a survey that is stopped keeps what it
+has. The pages and the command line both come through here, so they show the same numbers.
 """
 
 import time
@@ -18,7 +18,8 @@ from mha_core.models import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import trace_many
 
-# What is sorted by length together, in pieces (some thousand sentences), and the weights of one batch (64 MiB).
+# What is sorted by length together, in pieces (some thousand sentences), and the weights of one batch (64
+# MiB).
 WINDOW_PIECES = 1 << 15
 MAX_CELLS = 1 << 24
 # Between two reports of progress, in seconds: often enough to look alive, too rarely to cost anything.
@@ -50,8 +51,9 @@ class Progress:
 
 @dataclass(frozen=True)
 class Options:
-    """How to run a survey. `limit`: no more texts than that. `progress` is called now and then with a Progress;
-    `stop` is asked after every text; `fraction` says how much of the source has been read (0 to 1)."""
+    """How to run a survey. `limit`: no more texts than that. `progress` is called now and then with a
+    Progress; `stop` is asked after every text; `fraction` says how much of the source has been read (0 to
+    1)."""
 
     batch_size: int = 32
     limit: int | None = None
@@ -68,13 +70,18 @@ class Done:
     stopped: bool
 
 
+def every_item(item: object) -> bool:
+    """For measures that take whatever has tokens."""
+    return item is not None
+
+
 def survey(
     items: Iterable[HasTokens],
     model: Model,
-    measures: Sequence[tuple[Measure, type]],
+    measures: Sequence[tuple[Measure, Callable[[Any], bool]]],
     options: Options | None = None,
 ) -> Done:
-    """Feed every measure with the items of its type. Each measure stands with the type of item that it takes.
+    """Feed every measure with its items. Each measure stands with a question: is this item for you?
 
     Sums do not mind the order, so a batch is used up before the next is run: never more than one is held.
     """
@@ -84,8 +91,8 @@ def survey(
     for batch, ahead in _batches(islice(items, options.limit), model, options.batch_size):
         weights = trace_many([item.tokens for item in batch], model, batch_size=len(batch))
         for item, one in zip(batch, weights, strict=True):
-            for measure, kind in measures:
-                if isinstance(item, kind):
+            for measure, takes in measures:
+                if takes(item):
                     measure.add(one, item)
             done += 1
             if options.stop and options.stop():
