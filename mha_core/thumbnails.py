@@ -19,14 +19,16 @@ def quantise(weights: Floats) -> NDArray[np.uint16]:
 def thumbnails(weights: Floats, side: int) -> NDArray[np.uint8]:
     """(layer, head, n, n) to (layer, head, side, side), one byte a cell: the maximum, in steps of 1/255."""
     small = _reduced(weights, side, np.maximum)
-    return np.rint(np.clip(small, 0, 1) * 255).astype(np.uint8)
+    cells: NDArray[np.uint8] = np.rint(np.clip(small, 0, 1) * 255).astype(np.uint8)
+    return cells
 
 
 def changes(difference: Floats, side: int) -> NDArray[np.int8]:
     """Differences (layer, head, m, m) from -1 to 1 as small pictures: the change of the largest size, in 1/127."""
     most, least = _reduced(difference, side, np.maximum), _reduced(difference, side, np.minimum)
     larger = np.where(most >= -least, most, least)
-    return np.rint(np.clip(larger, -1, 1) * 127).astype(np.int8)
+    cells: NDArray[np.int8] = np.rint(np.clip(larger, -1, 1) * 127).astype(np.int8)
+    return cells
 
 
 def _reduced(values: Floats, side: int, ufunc: np.ufunc) -> Floats:

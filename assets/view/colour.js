@@ -70,12 +70,12 @@ export function readable(colour, ink, paper, wanted = 4.5) {
 
 export const isDark = (paper) => luminance(paper) < 0.18;
 
-// Paper at 0, deep ink (light theme) or pale glow (dark theme) at 1; a breath of blue or amber on the way.
+// Paper at 0, deep ink (light theme) or pale glow (dark theme) at 1; a breath of blue on the way.
 export function sequential(paper) {
   const dark = isDark(paper);
   const from = toOklab(paper);
-  const to = toOklab(dark ? [255, 243, 214] : [17, 28, 54]);
-  const swell = dark ? [0.02, 0.045] : [-0.012, -0.05];
+  const to = toOklab(dark ? [228, 238, 255] : [17, 28, 54]);
+  const swell = dark ? [-0.014, -0.055] : [-0.012, -0.05];
   return Array.from({ length: LEVELS }, (_, i) => {
     const t = i / (LEVELS - 1);
     const hump = Math.sin(Math.PI * t);

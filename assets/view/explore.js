@@ -16,6 +16,16 @@ import { headInWords, headName, listed, quoted, rowInWords } from "./words.js";
 const TWEEN = 150;
 const PANELS = [["matrix", "Matrix"], ["lines", "Lines"], ["table", "Table"]];
 
+// What the shades mean.
+export function legend(low, high, kind) {
+  return make("p", { class: "legend", "aria-hidden": "true" }, make("span", { text: low }), make("i", { class: kind }), make("span", { text: high }));
+}
+
+// Sentences with `words` in backticks, as the core writes them.
+export function noted(sentence) {
+  return make("p", {}, ...sentence.split(/`([^`]*)`/).map((part, i) => (i % 2 ? make("b", { class: "word", text: part }) : part)));
+}
+
 export class Explore {
   constructor(root, tell) {
     this.root = root;
@@ -58,7 +68,8 @@ export class Explore {
     this.sheetTitle = make("h3", { text: "All heads" });
     this.sort = make("select", { "aria-label": "Order of the heads", onchange: () => this.resort(this.sort.value) });
     this.glanced = make("p", { class: "caption" });
-    this.sheetPart = make("section", { class: "part overview", "aria-label": "All heads" }, make("header", {}, this.sheetTitle, this.sort), this.sheet.root, this.glanced);
+    this.why = make("div", { class: "why" });
+    this.sheetPart = make("section", { class: "part overview", "aria-label": "All heads" }, make("header", {}, this.sheetTitle, this.sort), this.sheet.root, legend("0 %", "100 %", "ramp"), this.glanced, this.why);
     this.panelTitle = make("h3", {});
     this.tabs = make("div", { class: "tabs", role: "group", "aria-label": "How to show the head" });
     this.controls = make("div", { class: "controls" });
@@ -97,6 +108,7 @@ export class Explore {
       this.pairs.hidden = !record.segments.some((segment) => segment > 0);
       this.fillSheet();
     }
+    this.notices = { texts: view.notices ?? [], of: view.noticesOf };
     this.present = Boolean(view.present);
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
     this.wasPresent = this.present;
@@ -279,6 +291,7 @@ export class Explore {
     this.drawWords();
     this.drawRanking();
     this.drawTabs();
+    this.drawNotices();
     this.animate(moving);
   }
 
@@ -478,6 +491,14 @@ export class Explore {
     this.sum.setAttribute("aria-pressed", String(this.state.summed));
   }
 
+  // They come from Python with the head they speak of; in a saved file only that head has them.
+  drawNotices() {
+    const { texts, of } = this.notices;
+    const fits = texts.length && (globalThis.headscope?.live !== false || of === headName(this.state.head));
+    this.why.hidden = !fits;
+    if (fits) this.why.replaceChildren(make("h3", { text: "Why does it look like this?" }), ...texts.map(noted));
+  }
+
   tableNow() {
     const { names, n } = this.record;
     const { pins } = this.state;
@@ -572,7 +593,7 @@ export class Explore {
 // The sentence with its arcs as SVG, where the browser has set it.
 export function sentenceSvg(sentence, paint, shift = 0) {
   const origin = sentence.root.getBoundingClientRect();
-  const body = (sentence.shapes ?? []).map((s) => tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width, "stroke-linecap": "round" }));
+  const body = (sentence.shapes ?? []).map((s) => tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width, "stroke-linecap": "butt" }));
   sentence.units.forEach((unit, i) => {
     const box = sentence.boxes[i];
     const from = unit.classList.contains("from");

@@ -43,13 +43,12 @@ export function ticks(n, step, room) {
   return Array.from({ length: Math.ceil(n / every) }, (_, i) => i * every);
 }
 
+// The size of the sentence: large, on one line where that stays large, smaller as the text grows.
 export function heroSize(characters, width, present) {
-  const tiers = [[70, 36], [110, 33], [200, 30], [420, 25], [900, 21], [Infinity, 18]];
+  const tiers = present ? [[70, 72], [110, 56], [200, 46], [420, 34], [900, 26], [Infinity, 21]] : [[70, 36], [110, 33], [200, 30], [420, 25], [900, 21], [Infinity, 18]];
   const size = tiers.find(([most]) => characters <= most)[1];
-  if (present) {
-    const tall = [[70, 68], [110, 56], [200, 46], [420, 34], [900, 26], [Infinity, 21]];
-    return Math.min(tall.find(([most]) => characters <= most)[1], Math.max(24, width / 17));
-  }
+  const oneLine = width / (characters * 0.5 + 2);
+  if (oneLine >= (present ? 40 : 27)) return Math.min(size, oneLine);
   return Math.min(size, Math.max(20, width / 15));
 }
 

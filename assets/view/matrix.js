@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 import { edges, ticks } from "./geometry.js";
 import { percent } from "./numbers.js";
 
-const TALL = 0.92;
+const TALL = 1.04;
 
 export class Matrix {
   constructor(actions, label) {
@@ -101,7 +101,7 @@ export class Matrix {
         for (let k = 0; k < nk; k++) {
           const value = spec.values[q * nk + k];
           const blank = Math.abs(value) < spec.least || spec.hidden?.(q, k);
-          out.fill(blank ? pale : paint.pixels[Math.round((spec.signed ? (value + 1) / 2 : Math.min(value, 1)) * last)], start + xs[k], start + xs[k + 1]);
+          out.fill(blank ? pale : paint.pixels[Math.round(level(value, spec) * last)], start + xs[k], start + xs[k + 1]);
         }
         for (let y = ys[q] + 1; y < ys[q + 1]; y++) out.copyWithin(y * wide, start, start + wide);
       }
@@ -123,7 +123,7 @@ export class Matrix {
         if (Math.abs(value) > Math.abs(best[i])) best[i] = value;
       }
     }
-    for (let i = 0; i < best.length; i++) out[i] = paint.pixels[Math.round((spec.signed ? (best[i] + 1) / 2 : Math.min(best[i], 1)) * (LEVELS - 1))];
+    for (let i = 0; i < best.length; i++) out[i] = paint.pixels[Math.round(level(best[i], spec) * (LEVELS - 1))];
   }
 
   highlight(context, spec, paint) {
@@ -189,6 +189,12 @@ export class Matrix {
       context.restore();
     }
   }
+}
+
+// Where a value stands on its ramp, 0..1; differences may be stretched to the largest one shown (spec.span).
+export function level(value, spec) {
+  if (!spec.signed) return Math.min(Math.max(value, 0), 1);
+  return (Math.min(Math.max(value / (spec.span ?? 1), -1), 1) + 1) / 2;
 }
 
 // A label cut at a grapheme, never inside one.

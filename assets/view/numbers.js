@@ -69,6 +69,19 @@ export function poolMax(matrix, n, side) {
   return out;
 }
 
+// The same for differences: the change of the largest size, with its sign.
+export function poolSigned(cells, n, side) {
+  const out = new Float64Array(side * side);
+  for (let q = 0; q < n; q++) {
+    const y = Math.floor((q * side) / n);
+    for (let k = 0; k < n; k++) {
+      const at = y * side + Math.floor((k * side) / n);
+      if (Math.abs(cells[q * n + k]) > Math.abs(out[at])) out[at] = cells[q * n + k];
+    }
+  }
+  return out;
+}
+
 // Half of the summed absolute difference of two rows: the share of the look that moved elsewhere.
 export function moved(rowA, rowB) {
   let sum = 0;

@@ -41,7 +41,7 @@ export class Ranking {
     this.list.replaceChildren(
       ...entries.map((entry) => {
         const name = headName([entry.layer, entry.head]);
-        const bar = make("span", { class: "bar" });
+        const bar = make("span", { class: `bar ${entry.kind ?? ""}` });
         bar.style.setProperty("--share", `${((100 * Math.abs(entry.weight)) / scale).toFixed(2)}%`);
         const button = make(
           "button",

@@ -111,8 +111,8 @@ export class Sentence {
       return {
         x: rect.left - origin.left + rect.width / 2,
         width: rect.width,
-        top: centre - this.size * 0.56,
-        bottom: centre + this.size * 0.56,
+        top: centre - this.size * 0.62,
+        bottom: centre + this.size * 0.58,
         line,
       };
     });
@@ -122,7 +122,7 @@ export class Sentence {
   draw(shown, paint) {
     const links = shown.links.slice(0, DRAWN);
     const inked = [...links].sort((a, b) => a.weight - b.weight);
-    const scale = Math.max(0.6, Math.min(1.5, this.size / 34));
+    const scale = Math.max(0.6, Math.min(1.5, this.size / 34)) * (this.root.classList.contains("many") ? 0.6 : 1);
     this.shapes = inked
       .filter((link) => this.boxes[link.from] && this.boxes[link.to])
       .map((link) => ({
@@ -132,7 +132,7 @@ export class Sentence {
         weight: link.weight,
       }));
     this.arcs.replaceChildren(
-      ...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "round" })),
+      ...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt" })),
     );
     this.drawLabels(shown, links);
     this.drawStates(shown, links);

@@ -2,7 +2,7 @@
 import { LEVELS } from "./colour.js";
 import { arrowStep, make } from "./dom.js";
 import { edges } from "./geometry.js";
-import { poolMax } from "./numbers.js";
+import { poolMax, poolSigned } from "./numbers.js";
 import { allHeads, headIndex, thumbOf } from "./record.js";
 import { headName } from "./words.js";
 
@@ -107,15 +107,15 @@ export class Sheet {
 
   paintOne(out, side, picture, paint) {
     let { cells, side: n } = picture;
-    if (n > side && !paint.signed) {
-      cells = poolMax(cells, n, side);
+    if (n > side) {
+      cells = paint.signed ? poolSigned(cells, n, side) : poolMax(cells, n, side);
       n = side;
     }
     const at = edges(n, side);
     const last = LEVELS - 1;
     for (let q = 0; q < n; q++) {
       for (let k = 0; k < n; k++) {
-        const share = cells[q * n + k] / picture.top;
+        const share = Math.max(-1, Math.min(1, cells[q * n + k] / picture.top));
         const colour = paint.pixels[Math.round((paint.signed ? (share + 1) / 2 : share) * last)];
         for (let y = at[q]; y < at[q + 1]; y++) out.fill(colour, y * side + at[k], y * side + at[k + 1]);
       }

@@ -15,6 +15,7 @@ function revived(payload) {
 
 const content = JSON.parse(document.getElementById("data").textContent);
 const headscope = createHeadscope(content.css);
+headscope.live = false;
 globalThis.headscope = headscope;
 headscope.useFonts(content.fonts.map(([base64, range]) => ({ bytes: bytesOf(base64).buffer, range })));
 content.records.forEach((record) => headscope.keep(revived(record)));

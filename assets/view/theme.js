@@ -42,6 +42,9 @@ export function wear(root, paint) {
   set("--on-accent", paint.onAccent);
   set("--soft", paint.soft);
   set("--line", paint.line);
+  set("--data", paint.ramp[Math.round(0.82 * 1023)]);
+  set("--less", paint.change.ramp[60]);
+  set("--more", paint.change.ramp[963]);
   root.style.setProperty("--ramp", `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((t) => css(paint.ramp[Math.round(t * 1023)])).join(", ")})`);
   root.style.setProperty("--change", `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((t) => css(paint.change.ramp[Math.round(t * 1023)])).join(", ")})`);
 }

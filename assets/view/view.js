@@ -5,7 +5,7 @@ import { Explore } from "./explore.js";
 import { column, keepOpened, openRecord } from "./record.js";
 import { readTheme, wear } from "./theme.js";
 
-const KEPT = 6;
+const KEPT = 8;
 
 export function createHeadscope(css) {
   const records = new Map();
@@ -16,7 +16,8 @@ export function createHeadscope(css) {
   function keep(data) {
     if (!records.has(data.id)) {
       performance.mark("headscope:data");
-      records.set(data.id, { ...openRecord(data), arrived: performance.now() });
+      const opened = data.kind === "change" ? { ...data, cells: column(data.weights) } : openRecord(data);
+      records.set(data.id, { ...opened, arrived: performance.now() });
     }
     const record = records.get(data.id);
     records.delete(data.id);
@@ -81,6 +82,7 @@ export function createHeadscope(css) {
       const matrix = data[part.column];
       if (matrix) keepOpened(wanted[part.record], part.head, column(matrix));
     }
+    if (data.moves) data.moves.cells = column(data.move_cells);
     if (data.links) {
       const { pins, to, k, scale } = data.links;
       wanted[0].links = { pins, to, k, scale, index: column(data.link_index), weight: column(data.link_weight), toward: to === null ? null : column(data.link_toward) };

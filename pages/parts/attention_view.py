@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 
 from mha_core.compare import align as align_labels
 from mha_core.record import Grid
-from mha_core.thumbnails import STEPS, loudest, quantise, strongest, thumbnails, toward
+from mha_core.thumbnails import STEPS, changes, loudest, quantise, strongest, thumbnails, toward
 from mha_core.tokens import Tokens
 
 VIEW = Path(__file__).parents[2] / "assets" / "view"
 MODULES = (
     "numbers", "words", "colour", "record", "geometry", "dom", "exports", "theme", "sentence", "sheet",
-    "matrix", "lines", "table", "ranking", "menu", "explore", "compare", "view",
+    "matrix", "lines", "table", "ranking", "menu", "explore", "duo", "compare", "view",
 )  # fmt: skip
 FONTS = {
     "headscope-latin.woff2": "U+0-FF, U+131, U+152-153, U+2000-206F, U+20AC, U+2122, U+2212",
@@ -106,13 +106,21 @@ def compare_view(
     *,
     titles: tuple[str, str],
     selection: Selection,
+    notices: Sequence[Any] = (),
     present: bool = False,
     key: str,
     on_change: Callable[[], None] | None = None,
 ) -> Selection:
     """Draw two runs against each other; positions in the selection are A's."""
     packed = compare_payload(
-        a, a_tokens, b, b_tokens, titles=titles, selection=_current(key, selection), present=present
+        a,
+        a_tokens,
+        b,
+        b_tokens,
+        titles=titles,
+        selection=_current(key, selection),
+        notices=notices,
+        present=present,
     )
     return _mount(packed, selection, key, on_change)
 
@@ -200,6 +208,7 @@ def explore_payload(
     model_title: str,
     selection: Selection,
     roles: Mapping[Head, Role] | None = None,
+    notices: Sequence[Any] = (),
     present: bool = False,
 ) -> Payload:
     """Everything the browser needs for one text: {records, view, selection}. Pure.
@@ -209,6 +218,7 @@ def explore_payload(
     record = record_payload(grid, tokens, model_title, roles)
     selection = clamp(selection, grid)
     view: Payload = {"mode": "explore", "records": [record["id"]], "present": present, "opened": []}
+    view |= {"notices": [_text(notice) for notice in notices], "noticesOf": named(selection.head)}
     if record["packing"] == "small":
         view |= _opened(grid, 0, selection.head) | _links(grid, selection)
     return {"records": [record], "view": view, "selection": _as_json(selection)}
@@ -270,6 +280,7 @@ def compare_payload(
     *,
     titles: tuple[str, str],
     selection: Selection,
+    notices: Sequence[Any] = (),
     present: bool = False,
 ) -> Payload:
     """Everything the browser needs for two runs; pure."""
@@ -278,13 +289,74 @@ def compare_payload(
     records = [record_payload(a, a_tokens, titles[0]), record_payload(b, b_tokens, titles[1])]
     view: Payload = {
         "mode": "compare",
-        "records": [record["id"] for record in records],
         "titles": list(titles),
         "present": present,
         "pairs": [list(pair) for pair in pairs],
+        "notices": [_text(notice) for notice in notices],
         "opened": [],
     }
+    if any(record["packing"] == "small" for record in records):
+        records = [_without_pictures(record) for record in records]
+        records.append(_change_payload(a, b, pairs, records))
+        view |= _moved(a, b, pairs, selection)
+        for number, grid in enumerate((a, b)):
+            part = _opened(grid, number, clamp(selection, grid).head)
+            view |= part | {"opened": view["opened"] + part["opened"]}
+    view["records"] = [record["id"] for record in records]
     return {"records": records, "view": view, "selection": _as_json(selection)}
+
+
+def _without_pictures(record: Payload) -> Payload:
+    """A record whose heads come one at a time: the sheet shows the difference instead."""
+    kept = {name: value for name, value in record.items() if name not in ("weights", "loudest", "side")}
+    return kept | {"packing": "none", "id": f"{record['id']}-plain"}
+
+
+def _change_payload(a: Grid, b: Grid, pairs: Pairs, records: list[Payload]) -> Payload:
+    """A minus B of every head over the units that both have, small: the largest change under a cell."""
+    both = [(i, j) for i, j in pairs if i is not None and j is not None]
+    layers, heads = (min(x, y) for x, y in zip(a.weights.shape[:2], b.weights.shape[:2], strict=True))
+    left, right = [i for i, _ in both], [j for _, j in both]
+    parts = []
+    for layer in range(layers):  # one layer at a time: two long texts in full would be hundreds of megabytes
+        of_a = a.weights[layer, :heads][:, left][:, :, left]
+        parts.append(changes(of_a - b.weights[layer, :heads][:, right][:, :, right], SIDE))
+    cells = np.stack(parts)
+    return {
+        "kind": "change",
+        "id": f"{records[0]['id']}-{records[1]['id']}",
+        "side": cells.shape[-1],
+        "weights": cells.ravel(),
+    }
+
+
+def _moved(a: Grid, b: Grid, pairs: Pairs, selection: Selection) -> Payload:
+    """For every head both have: the share of the look that moved, the column that changed most, its two masses."""
+    place = {i: column for column, (i, _) in enumerate(pairs)}
+    columns = [place[pin] for pin in selection.pins]
+    if not columns:
+        return {}
+    layers, heads = (min(x, y) for x, y in zip(a.weights.shape[:2], b.weights.shape[:2], strict=True))
+    rows = []
+    for side, grid in enumerate((a, b)):
+        units = [pairs[column][side] for column in columns]
+        row = grid.weights[:layers, :heads, [unit for unit in units if unit is not None]].sum(
+            axis=2, dtype=np.float64
+        )
+        spread = np.zeros((layers, heads, len(pairs)))
+        here = [column for column, pair in enumerate(pairs) if pair[side] is not None]
+        spread[..., here] = row[..., [pairs[column][side] for column in here]]
+        rows.append(spread)
+    change = np.abs(rows[0] - rows[1])
+    most = change.argmax(axis=-1) if selection.to is None else np.full((layers, heads), place[selection.to])
+    mass = [np.take_along_axis(row, most[..., None], axis=-1)[..., 0] for row in rows]
+    scale = len(columns)
+    cells = [quantise(change.sum(axis=-1) / 2 / scale), most.astype(np.uint16)]
+    cells += [quantise(each / scale) for each in mass]
+    return {
+        "moves": {"pins": list(selection.pins), "to": selection.to, "scale": scale},
+        "move_cells": np.stack(cells, axis=-1).ravel(),
+    }
 
 
 def align(a: Grid, b: Grid) -> Pairs:
@@ -299,6 +371,15 @@ def clamp(selection: Selection, grid: Grid) -> Selection:
     pins = tuple(pin for pin in selection.pins if 0 <= pin < n)
     to = selection.to if pins and selection.to is not None and 0 <= selection.to < n else None
     return Selection(head, pins, to)
+
+
+def named(head: Head) -> str:
+    """A head as people read it: layer and head, numbered from 1."""
+    return f"{head[0] + 1}-{head[1] + 1}"
+
+
+def _text(notice: Any) -> str:
+    return str(getattr(notice, "text", notice))
 
 
 def _opened(grid: Grid, record: int, head: Head) -> Payload:
@@ -331,7 +412,7 @@ def _roles(roles: Mapping[Head, Role] | None) -> Payload:
     tints = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
     labels = sorted({role.label for role in (roles or {}).values()})
     return {
-        f"{head[0] + 1}-{head[1] + 1}": {
+        named(head): {
             "letter": role.letter,
             "label": role.label,
             "shape": shapes[labels.index(role.label) % len(shapes)],
@@ -418,7 +499,7 @@ def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Token
     """What one head does, in one sentence; letter for letter what the browser writes (assets/view/words.js)."""
     names = spelled(grid, tokens)["names"] if tokens else [visible(label) for label in grid.labels]
     weights = quantise(grid.weights[head]).astype(np.float64)
-    number = f"{head[0] + 1}-{head[1] + 1}"
+    number = named(head)
     if pins:
         return _row_in_words(number, names, pins, weights)
     special = np.array([unit.special for unit in grid.units], dtype=bool)

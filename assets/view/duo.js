@@ -1,0 +1,169 @@
+// Two sentences, one above the other, word under word: arcs of A rise above, arcs of B hang below, and where they
+// meet the two percentages stand face to face.
+import { at, css } from "./colour.js";
+import { arrowStep, make, vector } from "./dom.js";
+import { arcPath, heroSize, placeLabels, riseOf, strokeOf } from "./geometry.js";
+import { percent } from "./numbers.js";
+
+export const DRAWN_BOTH = 10;
+
+export class Duo {
+  constructor(actions) {
+    this.actions = actions;
+    this.arcs = vector("svg", { class: "arcs", "aria-hidden": "true" });
+    this.words = make("div", { class: "words duo", role: "group", "aria-label": "Both sentences, word under word" });
+    this.labels = make("div", { class: "labels", "aria-hidden": "true" });
+    this.root = make("div", { class: "sentence pairwise" }, this.arcs, this.words, this.labels);
+    this.columns = [];
+    this.focus = 0;
+    this.words.onkeydown = (event) => this.key(event);
+    this.words.onpointerover = (event) => {
+      const column = event.target.closest?.("[data-column]");
+      if (event.pointerType !== "touch") actions.point(column ? Number(column.dataset.column) : null);
+    };
+    this.words.onpointerleave = () => actions.point(null);
+    this.words.onclick = (event) => {
+      const column = event.target.closest?.("[data-column]");
+      if (column) actions.choose(Number(column.dataset.column), event.shiftKey || event.ctrlKey || event.metaKey);
+    };
+  }
+
+  key(event) {
+    const step = arrowStep(event.key, 1);
+    if (step) {
+      this.focus = Math.max(0, Math.min(this.columns.length - 1, this.focus + step));
+      this.columns.forEach((column, i) => (column.tabIndex = i === this.focus ? 0 : -1));
+      this.columns[this.focus].focus();
+    } else if (event.key === "Enter" || event.key === " ") this.actions.choose(this.focus, event.shiftKey);
+    else return;
+    event.preventDefault();
+  }
+
+  // pairs: [[a or null, b or null]], one a column
+  fill(a, b, pairs, differs) {
+    this.records = [a, b];
+    this.pairs = pairs;
+    this.units = [[], []];
+    this.columns = pairs.map((pair, i) => {
+      const cells = pair.map((unit, side) => {
+        const record = this.records[side];
+        const special = unit !== null && record.specials[unit];
+        const cell = make("span", { text: unit === null ? "" : record.names[unit], class: special ? "unit special" : "unit" });
+        this.units[side].push(unit === null ? null : cell);
+        return cell;
+      });
+      const spaced = pair.some((unit, side) => unit !== null && /\s$/.test(this.records[side].before[unit]));
+      const turn = pair.some((unit, side) => unit !== null && unit > 0 && this.records[side].segments[unit] !== this.records[side].segments[unit - 1]);
+      return make(
+        "span",
+        {
+          class: `column${spaced ? " spaced" : ""}${differs[i] ? " differs" : ""}${turn ? " turn" : ""}`,
+          role: "button",
+          tabindex: i === 0 ? 0 : -1,
+          "data-column": i,
+          "aria-pressed": "false",
+          "aria-label": columnSaid(pair, this.records, differs[i]),
+          onfocus: (event) => {
+            this.focus = i;
+            if (event.target.matches(":focus-visible")) this.actions.point(i);
+          },
+          onblur: () => this.actions.point(null),
+        },
+        ...cells,
+      );
+    });
+    const marks = make("span", { class: "column sides", "aria-hidden": "true" }, make("span", { class: "side", text: "A" }), make("span", { class: "side", text: "B" }));
+    this.words.replaceChildren(marks, ...this.columns);
+    this.characters = pairs.reduce((sum, pair) => sum + 1 + Math.max(...pair.map((unit, side) => (unit === null ? 0 : this.records[side].names[unit].length))), 0);
+  }
+
+  measure(present) {
+    const width = this.root.clientWidth;
+    if (!width || !this.records) return;
+    this.size = Math.min(heroSize(this.characters, width, present), present ? 60 : 33);
+    this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
+    this.readBoxes();
+    const known = this.boxes.flat().filter(Boolean);
+    const many = known.some((box) => box.line > 0);
+    this.most = many ? this.size * 1.5 : Math.min(this.size * 3.6, 150);
+    const reach = Math.max(...known.map((box) => box.x)) - Math.min(...known.map((box) => box.x));
+    const head = many ? this.size * 1.5 : Math.min(riseOf(reach * 0.8, this.most), this.most) * 0.75 + 12;
+    this.root.style.setProperty("--rise", `${Math.round(head)}px`);
+    this.root.classList.toggle("many", many);
+    this.readBoxes();
+    this.width = width;
+    this.arcs.setAttribute("viewBox", `0 0 ${width} ${this.root.clientHeight}`);
+    this.arcs.setAttribute("width", width);
+    this.arcs.setAttribute("height", this.root.clientHeight);
+  }
+
+  readBoxes() {
+    const origin = this.root.getBoundingClientRect();
+    const tops = [...new Set(this.columns.map((column) => Math.round(column.getBoundingClientRect().top)))].sort((x, y) => x - y);
+    this.boxes = [0, 1].map((side) =>
+      this.units[side].map((unit, i) => {
+        if (!unit) return null;
+        const rect = unit.getBoundingClientRect();
+        const centre = rect.top - origin.top + rect.height / 2;
+        const line = tops.indexOf(Math.round(this.columns[i].getBoundingClientRect().top));
+        return { x: rect.left - origin.left + rect.width / 2, width: rect.width, top: centre - this.size * 0.6, bottom: centre + this.size * 0.6, line };
+      }),
+    );
+  }
+
+  // shown: {links: [A, B] of {from, to, weight} in columns, from, to, pointed, masses: Map(column → [a, b])}
+  draw(shown, paint) {
+    const scale = Math.max(0.55, Math.min(1.4, this.size / 36)) * (this.root.classList.contains("many") ? 0.6 : 0.85);
+    this.shapes = [0, 1].flatMap((side) =>
+      shown.links[side]
+        .slice(0, DRAWN_BOTH)
+        .sort((x, y) => x.weight - y.weight)
+        .filter((link) => this.boxes[side][link.from] && this.boxes[side][link.to])
+        .map((link) => ({
+          d: arcPath(this.boxes[side][link.from], this.boxes[side][link.to], side ? -1 : 1, this.most),
+          width: strokeOf(Math.min(link.weight, 1.2), scale),
+          colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
+        })),
+    );
+    this.arcs.replaceChildren(...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2) })));
+    this.drawLabels(shown);
+    this.columns.forEach((column, i) => {
+      const on = shown.from.includes(i);
+      column.classList.toggle("pinned", on);
+      column.classList.toggle("aimed", shown.to === i);
+      column.classList.toggle("hot", shown.pointed === i && !on);
+      column.classList.toggle("still", shown.from.length > 0 && !on && shown.to !== i && !shown.masses.has(i));
+      column.setAttribute("aria-pressed", on || shown.to === i ? "true" : "false");
+    });
+  }
+
+  drawLabels(shown) {
+    const wanted = [...shown.masses].map(([column, pair]) => {
+      const loud = Math.max(...pair.filter((w) => w !== null));
+      return { column, pair, weight: loud + (shown.to === column ? 2 : 0), strong: loud >= 0.2 || shown.to === column };
+    });
+    const place = ({ column, pair, weight, strong }) => {
+      const box = this.boxes[0][column] ?? this.boxes[1][column];
+      return { column, pair, weight, strong, x: box.x, line: box.line, width: strong ? 62 : 48 };
+    };
+    this.placed = placeLabels(wanted.map(place), this.width, 1);
+    this.labels.replaceChildren(
+      ...this.placed.flatMap((label) =>
+        label.pair.map((weight, side) => {
+          if (weight === null) return "";
+          const box = this.boxes[side][label.column];
+          const node = make("span", { text: percent(weight), class: label.strong ? "share strong" : "share" });
+          node.style.left = `${label.x}px`;
+          node.style.top = side ? `${box.top - (label.strong ? 26 : 20)}px` : `${box.bottom + 2}px`;
+          return node;
+        }),
+      ),
+    );
+  }
+}
+
+function columnSaid([a, b], [recordA, recordB], differs) {
+  if (a === null) return `only in B: ${recordB.names[b]}`;
+  if (b === null) return `only in A: ${recordA.names[a]}`;
+  return differs ? `${recordA.names[a]} in A, ${recordB.names[b]} in B` : recordA.names[a];
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { STEPS, dequantise, mix, moved, percent, points, poolMax, poolSigned, quantise, ranked, strongest, strongestLinks, summedRow } from "../../assets/view/numbers.js";
+
+test("a weight survives the trip as uint16 within 8e-6", () => {
+  const weights = Array.from({ length: 1001 }, (_, i) => i / 1000);
+  const back = dequantise(quantise(weights));
+  assert.ok(weights.every((w, i) => Math.abs(w - back[i]) <= 8e-6));
+});
+
+test("a percentage has one digit after the point and a real minus", () => {
+  assert.equal(percent(0.67685), "67.7 %");
+  assert.equal(percent(0.0004), "0.0 %");
+  assert.equal(percent(1), "100.0 %");
+  assert.equal(percent(-0.224), "−22.4 %");
+  assert.equal(percent(-0.0001), "0.0 %");
+  assert.equal(points(0.396), "+39.6");
+});
+
+test("several pins are summed and never divided", () => {
+  const matrix = quantise([0.5, 0.5, 0.25, 0.75]);
+  const row = summedRow(matrix, 2, [0, 1]);
+  assert.ok(Math.abs(row[0] - 0.75) < 2e-5 && Math.abs(row[1] - 1.25) < 2e-5);
+});
+
+test("the strongest entries come by weight, ties by position, below the threshold none", () => {
+  assert.deepEqual(strongest([0.1, 0.4, 0.4, 0.02], 3, 0.05).map((link) => link.to), [1, 2, 0]);
+});
+
+test("the strongest links of a matrix are at most one a row and obey the filter", () => {
+  const matrix = quantise([0.9, 0.1, 0.8, 0.2]);
+  assert.deepEqual(strongestLinks(matrix, 2, 5).map((l) => [l.from, l.to]), [[0, 0], [1, 0]]);
+  assert.deepEqual(strongestLinks(matrix, 2, 5, (q, k) => q !== k).map((l) => [l.from, l.to]), [[1, 0], [0, 1]]);
+});
+
+test("heads rank by weight and ties keep the order of layers", () => {
+  const order = ranked([{ layer: 1, head: 0, weight: 0.2 }, { layer: 0, head: 1, weight: 0.2 }, { layer: 2, head: 2, weight: 0.9 }]);
+  assert.deepEqual(order.map((e) => [e.layer, e.head]), [[2, 2], [0, 1], [1, 0]]);
+});
+
+test("a small picture keeps a single strong link that a mean would hide", () => {
+  const cells = new Uint16Array(36);
+  cells[35] = STEPS;
+  assert.deepEqual([...poolMax(cells, 6, 2)], [0, 0, 0, STEPS]);
+  const signed = new Float64Array(36);
+  signed[0] = 0.1;
+  signed[1] = -0.8;
+  assert.equal(poolSigned(signed, 6, 2)[0], -0.8);
+});
+
+test("what moved is half of the absolute differences", () => {
+  assert.ok(Math.abs(moved([0.7, 0.3], [0.2, 0.8]) - 0.5) < 1e-12);
+  assert.deepEqual([...mix([0, 1], Float64Array.of(1, 0), 0.25)], [0.25, 0.75]);
+});

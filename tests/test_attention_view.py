@@ -1,0 +1,318 @@
+"""The picture's payload is the record, its words are the browser's words, and a reader's text is never markup."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.dataframe_util import convert_anything_to_arrow_bytes
+
+from mha_core.record import Grid, Unit
+from mha_core.thumbnails import changes, loudest, quantise, strongest, thumbnails
+from mha_core.tokens import Tokens
+from pages.parts import attention_view as view
+from pages.parts.attention_view import Selection, align, compare_payload, explore_payload, standalone_html
+
+WITHIN = 8e-6
+VIEW = Path(__file__).parents[1] / "assets" / "view"
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")
+
+
+def grid_of(words: str, layers: int = 2, heads: int = 3, seed: int = 7, pair: str | None = None) -> Grid:
+    """A grid with a special token at both ends; one unit a word, spans as in the text."""
+    units = [Unit("[CLS]", 0, 0, 0, True, (0,))]
+    for segment, text in enumerate((words, pair)):
+        for match in re.finditer(r"\S+", text or ""):
+            units.append(Unit(match[0], match.start(), match.end(), segment, False, (len(units),)))
+    units.append(Unit("[SEP]", 0, 0, 0 if pair is None else 1, True, (len(units),)))
+    n = len(units)
+    weights = np.random.default_rng(seed).dirichlet(np.full(n, 0.3), size=(layers, heads, n))
+    weights = weights.astype(np.float32)
+    weights.setflags(write=False)
+    return Grid(tuple(units), weights, False, "shown")
+
+
+def tokens_of(text: str, pair: str | None = None) -> Tokens:
+    return Tokens(text, pair, (), ())
+
+
+def record_of(text: str, **options: object) -> tuple[Grid, dict]:
+    grid = grid_of(text, **options)
+    packed = explore_payload(grid, tokens_of(text), model_title="M", selection=Selection((0, 0)))
+    return grid, packed["records"][0]
+
+
+def test_every_weight_arrives_within_the_step_of_sixteen_bits():
+    grid, record = record_of("the cat sat on the mat")
+    back = record["weights"].astype(np.float64).reshape(grid.weights.shape) / 65535
+    assert record["packing"] == "full"
+    assert np.abs(back - grid.weights).max() <= WITHIN
+
+
+def test_the_reader_s_spelling_and_spacing_come_back_whole():
+    text = "  Two  spaces,\na line;  the end "
+    _, record = record_of(text)
+    whole = "".join(
+        b + n for b, n, s in zip(record["before"], record["names"], record["specials"], strict=True) if not s
+    )
+    assert whole + record["after"][0] == text
+
+
+def test_the_same_text_has_the_same_name_and_another_weight_another():
+    _, first = record_of("a b c")
+    _, again = record_of("a b c")
+    _, other = record_of("a b c", seed=8)
+    assert first["id"] == again["id"] != other["id"]
+
+
+def test_a_cut_never_falls_inside_a_grapheme():
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    assert view.grapheme_end("cafe\u0301s", 4) == 5
+    assert view.grapheme_end(family, 1) == len(family)
+    assert view.grapheme_end("\U0001f44d\U0001f3fd!", 1) == 2
+    assert view.grapheme_end("ab", 1) == 1
+
+
+def test_what_cannot_be_seen_is_shown_by_a_mark():
+    assert view.visible("a\x00b\x07") == "a␀b␇"
+    assert view.visible("\u202eabc\u200b") == "\u25ccabc\u25cc"
+    assert view.visible("\U0001f468\u200d\U0001f469") == "\U0001f468\u200d\U0001f469"
+    assert view.visible(" \n", spaces=True) == " \n"
+
+
+def test_a_long_text_sends_small_pictures_and_the_chosen_head_in_full():
+    text = " ".join(f"w{i}" for i in range(300))
+    grid = grid_of(text, layers=2, heads=2)
+    packed = explore_payload(
+        grid, tokens_of(text), model_title="M", selection=Selection((1, 0), pins=(5, 9), to=17)
+    )
+    record, sent = packed["records"][0], packed["view"]
+    assert record["packing"] == "small"
+    assert record["weights"].dtype == np.uint8
+    assert record["weights"].size == 2 * 2 * 64 * 64
+    opened = sent["opened_0"].reshape(302, 302) / 65535
+    assert np.abs(opened - grid.weights[1, 0]).max() <= WITHIN
+    row = grid.weights[:, :, [5, 9]].sum(axis=2)
+    toward = sent["link_toward"].reshape(2, 2) / 65535 * sent["links"]["scale"]
+    assert np.abs(toward - row[..., 17]).max() <= 2 * WITHIN
+    best = sent["link_index"].reshape(2, 2, -1)[..., 0]
+    assert (best == row.argmax(axis=-1)).all()
+
+
+def test_a_small_picture_is_the_maximum_under_each_cell():
+    weights = np.zeros((1, 1, 130, 130), dtype=np.float32)
+    weights[0, 0, 129, 3] = 1
+    small = thumbnails(weights, 64)
+    assert small.shape == (1, 1, 64, 64)
+    assert small[0, 0, 63, 1] == 255
+    assert (small > 0).sum() == 1
+
+
+def test_a_small_difference_keeps_the_sign_of_the_largest_change():
+    difference = np.zeros((1, 1, 128, 128))
+    difference[0, 0, 0, 0], difference[0, 0, 1, 1] = 0.2, -0.6
+    assert changes(difference, 64)[0, 0, 0, 0] == -76
+
+
+def test_the_strongest_few_come_largest_first():
+    index, weight = strongest(np.array([[0.1, 0.6, 0.3]]), 2)
+    assert index.tolist() == [[1, 2]]
+    assert weight.tolist() == quantise(np.array([[0.6, 0.3]])).tolist()
+
+
+def test_the_loudest_link_leaves_special_tokens_out():
+    weights = np.array([[[[0.9, 0.1, 0.0], [0.8, 0.05, 0.15], [0.7, 0.2, 0.1]]]])
+    assert loudest(weights, np.array([True, False, False]))[0, 0].tolist()[:2] == [2, 1]
+
+
+@pytest.mark.parametrize(("layers", "heads", "n", "most"), [(6, 12, 14, 60_000), (12, 12, 510, 1_200_000)])
+def test_the_bytes_of_a_text_stay_below_the_bar(layers: int, heads: int, n: int, most: int):
+    text = " ".join(["word"] * n)
+    grid = grid_of(text, layers=layers, heads=heads)
+    packed = explore_payload(
+        grid, tokens_of(text), model_title="M", selection=Selection((1, 1), pins=(5,), to=7)
+    )
+    size = 0
+    for payload in (*packed["records"], packed["view"]):
+        arrays = {name: value for name, value in payload.items() if isinstance(value, np.ndarray)}
+        rest = {name: value for name, value in payload.items() if name not in arrays}
+        size += len(json.dumps(rest)) + sum(
+            len(convert_anything_to_arrow_bytes(array)) for array in arrays.values()
+        )
+    assert size < most
+
+
+def test_only_the_reader_moves_the_selection_back_and_a_preset_pressed_twice_counts_twice(monkeypatch):
+    state: dict[str, object] = {}
+    monkeypatch.setattr(view.st, "session_state", state)
+    preset, own = Selection((3, 1), (10,)), Selection((0, 2), (4,), 5)
+
+    def choose(selection: Selection) -> None:
+        state["picture"] = {
+            "selection": {"head": list(selection.head), "pins": list(selection.pins), "to": selection.to}
+        }
+
+    first = view._moves("picture", preset, ["r"])
+    choose(own)
+    assert view._moves("picture", own, ["r"]) == first, "the browser's own choice is not echoed"
+    again = view._moves("picture", preset, ["r"])
+    assert again["n"] == first["n"] + 1
+    assert again["selection"]["head"] == [3, 1]
+    assert view._moves("picture", preset, ["other"])["n"] == first["n"] + 2, (
+        "a new text sends the selection again"
+    )
+
+
+NO_SELECTIONS = (
+    None,
+    {},
+    {"head": [1], "pins": [], "to": None},
+    {"head": ["x", 1], "pins": [], "to": None},
+    {"head": [-1, 0], "pins": [], "to": None},
+    {"head": [0, 0], "pins": 3, "to": None},
+)
+
+
+@pytest.mark.parametrize("sent", NO_SELECTIONS)
+def test_what_is_no_selection_is_not_taken_for_one(sent):
+    assert view._selection_of(sent) is None
+
+
+def test_a_selection_outside_the_text_is_clamped():
+    grid = grid_of("a b c")
+    assert view.clamp(Selection((9, -1), (2, 99), 77), grid) == Selection((1, 0), (2,), None)
+
+
+def test_alignment_meets_differing_words_and_leaves_extra_ones_alone():
+    assert align(grid_of("it was too tired"), grid_of("it was too wide")) == tuple((i, i) for i in range(6))
+    assert (3, None) in align(grid_of("it was very tired now"), grid_of("it was now"))
+
+
+def test_comparing_sends_both_texts_and_their_alignment():
+    a, b = grid_of("it was too tired"), grid_of("it was wide")
+    packed = compare_payload(
+        a,
+        tokens_of("it was too tired"),
+        b,
+        tokens_of("it was wide"),
+        titles=("A", "B"),
+        selection=Selection((0, 0), (1,)),
+    )
+    assert [len(record["names"]) for record in packed["records"]] == [6, 5]
+    assert packed["view"]["records"] == [record["id"] for record in packed["records"]]
+    assert [0, 0] in packed["view"]["pairs"]
+
+
+def test_long_texts_compare_by_small_differences_and_exact_masses():
+    words = [f"w{i}" for i in range(150)]
+    other = [*words[:70], "new", *words[71:]]
+    a, b = (grid_of(" ".join(w), layers=4, heads=4, seed=s) for s, w in enumerate((words, other)))
+    selection = Selection((1, 2), (71,), 3)
+    packed = compare_payload(
+        a, tokens_of(" ".join(words)), b, tokens_of(" ".join(other)), titles=("A", "B"), selection=selection
+    )
+    assert [record["packing"] if "packing" in record else record["kind"] for record in packed["records"]] == [
+        "none",
+        "none",
+        "change",
+    ]
+    cells = packed["view"]["move_cells"].reshape(4, 4, 4) / 65535
+    expected = np.abs(a.weights[:, :, 71] - b.weights[:, :, 71]).sum(-1) / 2
+    assert np.abs(cells[..., 0] - expected).max() < 1e-5
+    assert np.abs(cells[..., 2] - a.weights[:, :, 71, 3]).max() <= WITHIN
+
+
+@dataclass(frozen=True)
+class FakeRole:
+    letter: str
+    label: str
+
+
+def test_roles_carry_a_letter_a_label_and_a_shape():
+    grid = grid_of("a b")
+    roles = {(1, 2): FakeRole("p", "previous token"), (0, 0): FakeRole("n", "next token")}
+    record = view.record_payload(grid, tokens_of("a b"), "M", roles)
+    assert record["roles"]["2-3"]["letter"] == "p"
+    assert record["roles"]["2-3"]["shape"] != record["roles"]["1-1"]["shape"]
+
+
+def standalone(text: str, **options: object) -> str:
+    grid = grid_of(text, **options)
+    packed = explore_payload(grid, tokens_of(text), model_title="M", selection=Selection((1, 2), (1,)))
+    return standalone_html(packed, title=text)
+
+
+def test_one_file_holds_the_numbers_and_fetches_nothing():
+    page = standalone("the cat sat")
+    content = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    packed = content["records"][0]["weights"]
+    weights = np.frombuffer(base64.b64decode(packed["base64"]), dtype=packed["type"]) / 65535
+    assert np.abs(weights.reshape(2, 3, 5, 5) - grid_of("the cat sat").weights).max() <= WITHIN
+    assert content["view"]["selection"] == {"head": [1, 2], "pins": [1], "to": None}
+    assert not re.search(
+        r"""(src|href)=|url\(["']?http|import\(|fetch\(""", page.replace("src:url(data:", "")
+    )
+
+
+def test_markup_in_a_text_stays_text_in_the_file():
+    page = standalone("</script><script>alert(1)</script> <b>x</b> @@SOURCE@@")
+    assert "alert(1)</script>" not in page
+    assert page.count("<script") == 2
+    assert "<b>x" not in page
+    assert r"\u003c/script>" in page
+
+
+def test_the_modules_make_one_without_imports_and_without_a_name_twice():
+    source = view.library_source()
+    assert not re.search(r"^(import|export) ", source, re.MULTILINE)
+    names = re.findall(r"^(?:async )?(?:function|const|class|let) (\w+)", source, re.MULTILINE)
+    assert len(names) == len(set(names))
+    for name in view.MODULES:
+        for needed in re.findall(r'from "\./(\w+)\.js"', (VIEW / f"{name}.js").read_text()):
+            assert needed in view.MODULES
+
+
+@needs_node
+def test_the_modules_together_are_valid_javascript(tmp_path):
+    file = tmp_path / "library.mjs"
+    file.write_text(view.library_source() + view._LIBRARY_ENTRY)
+    done = subprocess.run(["node", "--check", str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+SAY = """
+  import { rowInWords, headInWords } from "VIEW/words.js";
+  import { summedRow } from "VIEW/numbers.js";
+  const { cases, names, specials, pins } = JSON.parse(process.argv[1]);
+  console.log(JSON.stringify(cases.map(({ head, steps }) => pins.length
+    ? rowInWords(head, names, pins, summedRow(steps, names.length, pins))
+    : headInWords(head, names, specials, steps))));
+"""
+
+
+@needs_node
+@pytest.mark.parametrize("pins", [(), (3,), (1, 4, 6)])
+def test_python_and_the_browser_say_the_same_sentence(pins):
+    text = "the cat sat on the mat because it was tired"
+    grid = grid_of(text)
+    record = explore_payload(grid, tokens_of(text), model_title="M", selection=Selection((0, 0)))["records"][
+        0
+    ]
+    n = len(grid.units)
+    cases = []
+    for head in range(3):
+        steps = record["weights"].reshape(2, 3, n * n)[1, head].tolist()
+        cases.append({"head": [1, head], "steps": steps})
+    script = SAY.replace("VIEW", VIEW.as_uri())
+    given = json.dumps(
+        {"cases": cases, "names": record["names"], "specials": record["specials"], "pins": pins}
+    )
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script, given], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == [view.sentence_in_words(grid, (1, head), pins) for head in range(3)]
