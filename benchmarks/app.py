@@ -33,9 +33,8 @@ from playwright.sync_api import Page, sync_playwright  # noqa: E402
 import mha_core  # noqa: E402
 from tests.conftest import CHROMIUM_ARGS, start_app  # noqa: E402
 
-WORDS = (
-    "the animal did not cross a street because it was too tired and small birds sang in old green trees"
-).split(" ")
+TEXT = "the animal did not cross a street because it was too tired and small birds sang in old green trees"
+WORDS = TEXT.split()
 SCRIPTS = {"require": "requirejs@2.3.6", "d3": "d3@5.7.0", "jquery": "jquery@2.2.4"}
 DRAWN = ".headscope[data-arrived-ms]"
 
