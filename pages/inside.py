@@ -7,6 +7,7 @@ from pages.parts.inside_example import example_view
 from pages.parts.inside_many import many_view
 from pages.parts.inside_variants import sizes_view, variants_view
 from pages.parts.inside_view import style, walk_view
+from pages.parts.lesson import hide_parts
 
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 OF_THE_SENTENCE = {"Step by step": walk_view, "One head or many": many_view, "Variants": variants_view}
@@ -19,6 +20,7 @@ request = shell.page(
     sentence=asked not in ("By hand", "Sizes and costs"),
 )
 style()
+hide_parts(st.query_params.get("hide", ""))
 part = st.segmented_control(
     "What to look at",
     PARTS,

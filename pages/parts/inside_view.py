@@ -289,7 +289,7 @@ def _weights(scene: Scene) -> None:
             column(board.matrix("scores", seen, id="scores", **share, **size), size="half"),
             column(
                 board.matrix("weights", now.weights[scene.h], id="weights", ramp="weight", **share, **size),
-                words(f"Rows add up to between {percent(sums.min())} and {percent(sums.max())}."),
+                words(said_sums(sums)),
                 size="half",
             ),
         ),
@@ -311,6 +311,16 @@ def _weights(scene: Scene) -> None:
 
 def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def said_sums(sums: np.ndarray) -> str:
+    """What the rows of a table of weights add up to."""
+    low, high = percent(sums.min()), percent(sums.max())
+    return (
+        f"Every row adds up to {low}."
+        if low == high
+        else f"Rows add up to {low} at least and {high} at most."
+    )
 
 
 def _switches(scene: Scene) -> Edits:

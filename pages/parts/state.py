@@ -1,5 +1,7 @@
 """The only writer of session state and URL: what a click changes. Every function is a callback or ends a page."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.parts import presets
@@ -54,3 +56,11 @@ def present(on: bool) -> None:
         st.query_params["present"] = "1"
     else:
         st.query_params.pop("present", None)
+
+
+def study(step: int, done: Sequence[str]) -> None:
+    """The step of the lesson and the exercises solved: in the link, and kept while other pages are open."""
+    st.session_state["lesson"] = (step, tuple(done))
+    st.query_params["step"] = str(step)
+    if done:
+        st.query_params["done"] = ",".join(done)

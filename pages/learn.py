@@ -1,0 +1,48 @@
+"""Learn: a lesson of ten steps with live pictures, exercises, a quiz, the glossary, and links for a class."""
+
+import streamlit as st
+
+from pages.parts import cache, shell
+from pages.parts.lesson import (
+    glossary_view,
+    hide_parts,
+    lesson_view,
+    quiz_view,
+    references_view,
+    style,
+    teacher_view,
+)
+
+SHOWN = ("Lesson", "Quiz", "Glossary", "References", "For teachers")
+
+asked = st.session_state.get("show") or st.query_params.get("show", SHOWN[0])
+request = shell.page(
+    "Learn",
+    question="How does multi-head attention work?",
+    lead="Ten short steps. Every picture is the model at work on your sentence, now.",
+    sentence=asked == "Lesson",
+)
+style(request.present)
+hide_parts(st.query_params.get("hide", ""))
+with st.container(key="show-row"):
+    shown = st.segmented_control(
+        "What to show",
+        SHOWN,
+        default=SHOWN[0],
+        required=True,
+        key="show",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+if shown == "Quiz":
+    quiz_view()
+elif shown == "Glossary":
+    glossary_view()
+elif shown == "References":
+    references_view()
+elif shown == "For teachers":
+    teacher_view(request)
+else:
+    record = shell.attempt(cache.record, request)
+    if record is not None:
+        lesson_view(request, record)
