@@ -286,8 +286,8 @@ def _span(value: object, text: str) -> Span | None:
     return (start, end) if 0 <= start < end <= len(text) and text[start:end].strip() else None
 
 
-def read_text(lines: Iterable[str]) -> Iterator[str]:
-    """The texts of a plain file: one a line, empty lines left out."""
-    for line in lines:
+def read_text(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The texts of a plain file with the lines they stand on: one a line, empty lines left out."""
+    for number, line in enumerate(lines, start=1):
         if text := line.strip():
-            yield text
+            yield number, text

@@ -72,6 +72,7 @@ def ablate_each(tokens: Tokens, model: Model) -> FloatArray:
 def _embeddings(tokens: Tokens, model: Model, gates: torch.Tensor) -> Iterable[FloatArray]:
     """The embedding of the same text under every column of gates (layer, run, head)."""
     step = max(1, BATCH_TOKENS // len(tokens))
-    for part in gates.split(step, dim=1):
+    for start in range(0, gates.shape[1], step):
+        part = gates[:, start : start + step]
         output = run([tokens] * part.shape[1], model, gates=part.to(model.device), need_weights=False)
         yield output.hidden.mean(dim=1).float().cpu().numpy()

@@ -80,7 +80,7 @@ class _Finder:
             relation, direction = detail.split(" ")
             self.found += _relation(own, item, relation, direction == "dep->head")
         elif key in ("coreference", "agreement") and isinstance(item, ChoiceCase):
-            self.found.append(_choice(own, item, CHOICE_DIRECTIONS.index(detail)))  # type: ignore[arg-type]
+            self.found.append(_choice(own, item, CHOICE_DIRECTIONS.index(detail)))
         elif key == "positional":
             self.found.append(_position(own, item.tokens, int(detail)))
         elif key == "copy":

@@ -127,4 +127,5 @@ def disagreement(raw: FloatArray, other: FloatArray) -> FloatArray:
 def _shares(rows: FloatArray) -> FloatArray:
     """Rows divided by their sums; a row of zeros stays one."""
     sums = rows.sum(axis=-1, keepdims=True)
-    return np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0)
+    shares: FloatArray = np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0)
+    return shares

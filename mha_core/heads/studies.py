@@ -155,9 +155,16 @@ def treebank_items(sentences: Iterable[Sentence], tokenizer: Tokenizer) -> Itera
     return (relation_cases(sentence, tokenizer) for sentence in sentences)
 
 
-def text_items(texts: Iterable[str], tokenizer: Tokenizer) -> Iterator[TextItem]:
-    """Plain texts as items."""
-    return (TextItem(tokenizer.encode(text)) for text in texts)
+def text_items(
+    texts: Iterable[tuple[int, str]], tokenizer: Tokenizer, reading: Reading | None = None
+) -> Iterator[TextItem]:
+    """Plain texts (with their lines) as items; one without a token is refused or skipped as the reading says."""
+    reading = reading or Reading()
+    for line, text in texts:
+        try:
+            yield TextItem(tokenizer.encode(text))
+        except InputError as flaw:
+            reading.broken(line, str(flaw))
 
 
 def choice_items(

@@ -1,0 +1,229 @@
+"""`python -m mha_core heads …`: the measures on a file, as a table for a person or as JSON for a program.
+
+In: arguments. Out: an exit code (0 done, 2 cannot be used, 130 stopped by the reader: what there was is kept).
+Layers and heads are numbered from 1 in everything that is written.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from mha_core.corpus import Choice, Lines, Reading, read_conllu, read_gap, read_pairs, read_text
+from mha_core.errors import HeadScopeError, InputError
+from mha_core.heads import tables
+from mha_core.heads.builtin import builtin_items, read_builtin
+from mha_core.heads.positions import HasTokens
+from mha_core.heads.studies import (
+    study_builtin,
+    study_coreference,
+    study_corpus,
+    study_relations,
+    study_similarity,
+    text_items,
+    treebank_items,
+)
+from mha_core.heads.survey import Done, Options, Progress
+from mha_core.models import Model, load_model
+
+UNUSABLE = 2
+STOPPED = 130
+QUESTIONS = {
+    "relations": "which head finds which dependency relation of a CoNLL-U treebank",
+    "coreference": "which head chooses the right antecedent (GAP .tsv, or pairs in .json)",
+    "profile": "what every head looks at, how sharply, and its role (.txt or .conllu)",
+    "similarity": "how far apart the heads are (.txt or .conllu)",
+}
+
+
+def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `heads` and its questions to the command line."""
+    heads = subparsers.add_parser("heads", help="which head does which job, with evidence")
+    questions = heads.add_subparsers(dest="question", required=True)
+    for name, text in QUESTIONS.items():
+        parser = questions.add_parser(name, help=text, description=f"Find out {text}.")
+        needed = name == "relations"
+        more = "" if needed else " (the built-in sentences without it)"
+        parser.add_argument(
+            "file", metavar="FILE", type=Path, nargs=None if needed else "?", help="the corpus" + more
+        )
+        formats = "X.json or X.csv" if name == "similarity" else "X.json"
+        parser.add_argument("--out", type=Path, help=f"write the numbers to {formats}")
+        if name == "relations":
+            parser.add_argument("--all", action="store_true", help="every head, not only the best")
+        _add_options(parser)
+    heads.set_defaults(run=run)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
+    parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
+    parser.add_argument("--limit", type=_positive, help="no more sentences than that")
+    parser.add_argument("--batch-size", type=_positive, default=32, help="sentences at a time (32)")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
+    parser.add_argument("--progress", action="store_true", help="say how far it is and how long it will take")
+    parser.add_argument(
+        "--on-error", choices=("refuse", "skip"), default="refuse", help="what to do about a broken line"
+    )
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return number
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer the question that was asked; errors are one sentence on stderr and exit code 2."""
+    reading = Reading(on_error=args.on_error)
+    try:
+        _check_out(args)
+        with _interrupts() as stop:
+            data, text, done = _ask(args, reading, stop)
+        if not done.n_texts or data == []:
+            raise InputError(f"There is nothing in {args.file or 'the built-in sentences'} to measure.")
+        _write(args, data, text)
+    except HeadScopeError as flaw:
+        _say(str(flaw))
+        return UNUSABLE
+    for note in reading.notes:
+        _say(f"Skipped. {note}")
+    if reading.n_skipped > len(reading.notes):
+        _say(f"Skipped {reading.n_skipped:,} in all.")
+    if done.stopped:
+        _say(f"Stopped after {done.n_texts:,} sentences; the numbers are those of what was read.")
+        return STOPPED
+    return 0
+
+
+def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -> tuple[object, str, Done]:
+    """The data for a file, the text for a person, and how much was read."""
+    lines = Lines(args.file) if args.file else None
+    kind = _kind(args)
+    model = load_model(args.model, trained=not args.untrained, device=args.device)
+    progress = _report if args.progress else None
+    fraction = (lambda: lines.fraction) if lines is not None else None
+    options = Options(args.batch_size, args.limit, progress, stop, fraction)
+    if args.question == "relations" and lines is not None:
+        table, done = study_relations(read_conllu(lines, reading), model, options)
+        return tables.relation_rows(table, args.all), tables.relation_text(table), done
+    if args.question == "coreference":
+        choices, done = study_coreference(_choices(lines, kind, reading), model, options, reading)
+        return tables.coreference_data(choices, model.info), tables.coreference_text(choices), done
+    if args.question == "similarity":
+        alike, done = study_similarity(_items(lines, kind, model, reading), model, options)
+        return tables.similarity_data(alike, model.info), tables.similarity_text(alike), done
+    study = (
+        study_builtin(model, options=options, similarity=False)
+        if lines is None
+        else study_corpus(lambda: _items(lines, kind, model, _quiet(reading)), model, options=options)
+    )
+    return tables.profile_data(study, model.info), tables.profile_text(study), study.done
+
+
+KINDS = {
+    "relations": (".conllu",),
+    "coreference": (".tsv", ".json"),
+    "profile": (".txt", ".conllu"),
+    "similarity": (".txt", ".conllu"),
+}
+
+
+def _kind(args: argparse.Namespace) -> str:
+    """The file's ending, if the question can read it."""
+    if args.file is None:
+        return ""
+    kind = args.file.suffix.lower()
+    if kind not in KINDS[args.question]:
+        known = " or ".join(KINDS[args.question])
+        raise InputError(f"{args.file.name} does not end in {known}, which `heads {args.question}` reads.")
+    return str(kind)
+
+
+def _choices(lines: Lines | None, kind: str, reading: Reading) -> Iterable[Choice]:
+    if lines is None:
+        return (sentence.choice for sentence in read_builtin() if sentence.choice)
+    return read_gap(lines, reading) if kind == ".tsv" else read_pairs(lines, reading)
+
+
+def _items(lines: Lines | None, kind: str, model: Model, reading: Reading) -> Iterable[HasTokens]:
+    if lines is None:
+        return builtin_items(read_builtin(), model.tokenizer)
+    if kind == ".conllu":
+        return treebank_items(read_conllu(lines, reading), model.tokenizer)
+    return text_items(read_text(lines), model.tokenizer, reading)
+
+
+def _quiet(reading: Reading) -> Reading:
+    """The corpus is read twice for a profile: what was skipped is noted the last time alone."""
+    reading.n_skipped, reading.n_unused = 0, 0
+    reading.notes.clear()
+    return reading
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C asks for a stop after the sentence at hand, so that no sum is left half added."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked.is_set
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: asked.set())
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _check_out(args: argparse.Namespace) -> None:
+    """Before the work and not after it: can the result be written?"""
+    if args.out is None:
+        return
+    known = (".json", ".csv") if args.question == "similarity" else (".json",)
+    if args.out.suffix.lower() not in known:
+        raise InputError(f"{args.out.name} does not end in {' or '.join(known)}.")
+    if not args.out.parent.is_dir():
+        raise InputError(f"There is no folder {args.out.parent} to write {args.out.name} to.")
+
+
+def _write(args: argparse.Namespace, data: object, text: str) -> None:
+    """To a file, with a table on the screen; without a file the table on a terminal, JSON in a pipe."""
+    if args.out is None:
+        sys.stdout.write(text if sys.stdout.isatty() else _json(data))
+        return
+    as_csv = args.out.suffix.lower() == ".csv"
+    content = tables.similarity_csv(data) if isinstance(data, dict) and as_csv else _json(data)
+    try:
+        args.out.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{args.out} cannot be written: {error.strerror}.") from None
+    sys.stdout.write(text)
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(type(value).__name__)
+
+
+def _report(progress: Progress) -> None:
+    line = f"{progress.done:,} sentences"
+    if progress.fraction is not None and progress.remaining is not None:
+        line += f", {100 * progress.fraction:.0f} %, about {progress.remaining:.0f} s to go"
+    sys.stderr.write(f"\r{line:<60}" + ("\n" if progress.remaining == 0 else ""))
+    sys.stderr.flush()
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(sentence + "\n")

@@ -1,0 +1,211 @@
+"""Results → rows for JSON and CSV, and the same as text for a terminal. Layers and heads from 1 here.
+
+What cannot be measured (no repeated token in the corpus, say) is None, never a number.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mha_core.heads.coreference import DIRECTIONS as CHOICE_DIRECTIONS
+from mha_core.heads.coreference import CoreferenceTable
+from mha_core.heads.positions import DISTANCES, MEASURES
+from mha_core.heads.relations import RelationTable
+from mha_core.heads.roles import percent
+from mha_core.heads.similarity import SimilarityTable, clusters, plane
+from mha_core.heads.studies import Study
+from mha_core.record import ModelInfo
+
+N_CLUSTERS = 8
+Row = dict[str, Any]
+
+
+def head_name(layer: int, head: int) -> str:
+    """A head as a person reads it; layer and head from 0."""
+    return f"{layer + 1}-{head + 1}"
+
+
+def relation_rows(table: RelationTable, every_head: bool = False) -> list[Row]:
+    """One row for the best head of each relation and direction (the better direction first), or for every head.
+
+    The best rows also say which heads cannot be told from the best, and what is left of its accuracy when it is
+    chosen on one half of the sentences and counted on the other.
+    """
+    rows = []
+    for score in table.scores(every_head):
+        row = {**score.as_row(), "beats_offset": score.beats_offset}
+        if not every_head:
+            equals = table.equals(score.relation, score.direction)
+            row["equals"] = [head_name(*place) for place in equals]
+            row["held_out"] = table.held_out(score.relation, score.direction)
+        rows.append(row)
+    return rows
+
+
+def relation_text(table: RelationTable) -> str:
+    """The best heads as lines, each against its fixed offset."""
+    lines = [("relation", "direction", "head", "accuracy", "95 % interval", "n", "best offset", "")]
+    for score in table.scores():
+        interval = f"{100 * score.ci_low:.1f} to {100 * score.ci_high:.1f}"
+        offset = f"{percent(score.offset_accuracy)} ({score.offset:+d})"
+        lines.append(
+            (
+                score.relation,
+                score.direction,
+                head_name(score.layer, score.head),
+                percent(score.accuracy),
+                interval,
+                f"{score.n:,}",
+                offset,
+                "" if score.beats_offset else "no better than its offset",
+            )
+        )
+    return _text(lines)
+
+
+def coreference_data(table: CoreferenceTable, model: ModelInfo) -> Row:
+    """Every head and direction, the baselines, and for pairs the share that flips and that is right twice."""
+    heads = []
+    resolves = table.resolves()
+    for d, direction in enumerate(CHOICE_DIRECTIONS):
+        for layer, head in np.ndindex(*table.accuracy.shape[1:]):
+            place = (d, layer, head)
+            row: Row = {
+                "layer": layer + 1,
+                "head": head + 1,
+                "direction": direction,
+                "n": table.n,
+                "accuracy": float(table.accuracy[place]),
+                "ci_low": float(table.ci_low[place]),
+                "ci_high": float(table.ci_high[place]),
+                "control": float(table.control[place]),
+                "resolves": bool(resolves[place]),
+            }
+            if table.n_pairs:
+                row |= {"flip": float(table.flip[place]), "both": float(table.both[place])}
+            heads.append(row)
+    return {
+        "model": _model(model),
+        "n": table.n,
+        "n_pairs": table.n_pairs,
+        "baselines": table.baselines,
+        "heads": heads,
+    }
+
+
+def coreference_text(table: CoreferenceTable, count: int = 5) -> str:
+    """The best heads of each direction, then the baselines."""
+    lines = [("direction", "head", "accuracy", "95 % interval", "other rows", "flips", "")]
+    resolves = table.resolves()
+    for d, direction in enumerate(CHOICE_DIRECTIONS):
+        for flat in table.accuracy[d].ravel().argsort()[::-1][:count]:
+            place = (d, *divmod(int(flat), table.accuracy.shape[2]))
+            lines.append(
+                (
+                    direction,
+                    head_name(*place[1:]),
+                    percent(table.accuracy[place]),
+                    f"{100 * table.ci_low[place]:.1f} to {100 * table.ci_high[place]:.1f}",
+                    percent(table.control[place]),
+                    percent(table.flip[place]) if table.n_pairs else "",
+                    "" if resolves[place] else "not told from a simple rule",
+                )
+            )
+    rules = ", ".join(f"{name} {percent(share)}" for name, share in table.baselines.items())
+    return _text(lines) + f"n = {table.n:,}. Simple rules: {rules}.\n"
+
+
+def profile_data(study: Study, model: ModelInfo) -> Row:
+    """Every measure of positions and copies for every head, and its role."""
+    positions, copies = study.tables.positions, study.tables.copies
+    heads = []
+    for layer, roles in enumerate(study.roles):
+        for head, role in enumerate(roles):
+            place = (layer, head)
+            row: Row = {"layer": layer + 1, "head": head + 1, "role": role.key, "label": role.label}
+            row |= {"score": role.score, "baseline": role.baseline, "n": role.n, "evidence": role.evidence}
+            row |= {measure: float(positions[measure][place]) for measure in MEASURES}
+            row["distance"] = dict(zip(DISTANCES.tolist(), positions.distance[place].tolist(), strict=True))
+            row["peak"] = dict(zip(DISTANCES.tolist(), positions.peak[place].tolist(), strict=True))
+            if copies is not None:
+                for name in ("rare", "lift", "copy", "copy_mass", "after_copy"):
+                    row[name] = number(getattr(copies, name)[place])
+            heads.append(row)
+    found: Row = {"model": _model(model), "n_texts": study.done.n_texts, "rows": "pieces", "heads": heads}
+    found["uniform"] = {"entropy": positions.uniform_entropy, "share": positions.uniform_share}
+    if copies is not None:
+        found |= {"n_rare": copies.n_rare, "rare_baseline": number(copies.rare_baseline)}
+        found |= {"n_copies": copies.n_copies, "copy_baseline": number(copies.copy_baseline)}
+    return found
+
+
+def profile_text(study: Study) -> str:
+    """One line a head: role and evidence, and the measures most asked for."""
+    positions = study.tables.positions
+    lines = [["head", "previous", "next", "[CLS]", "[SEP]", "entropy", "role", "evidence"]]
+    for layer, roles in enumerate(study.roles):
+        for head, role in enumerate(roles):
+            masses = [percent(positions[name][layer, head]) for name in ("previous", "next", "cls", "sep")]
+            nats = f"{positions['entropy'][layer, head]:.2f}"
+            says = role.evidence if role else ""
+            lines.append([head_name(layer, head), *masses, nats, role.label, says])
+    return _text(lines) + f"{study.done.n_texts:,} texts; mass and entropy between pieces.\n"
+
+
+def similarity_data(table: SimilarityTable, model: ModelInfo) -> Row:
+    """The distances, the map and the clusters; heads in the order of `heads`."""
+    points, stress = plane(table.distance)
+    names = [head_name(layer, head) for layer, head in np.ndindex(*table.shape)]
+    return {
+        "model": _model(model),
+        "n_texts": table.n_texts,
+        "unit": "nats",
+        "mean": table.mean,
+        "heads": names,
+        "distance": table.distance.tolist(),
+        "map": points.tolist(),
+        "stress": stress,
+        "cluster": clusters(table.distance, min(N_CLUSTERS, len(names))).tolist(),
+    }
+
+
+def similarity_text(table: SimilarityTable, count: int = 5) -> str:
+    """The nearest and the farthest pairs of heads."""
+    rows, columns = np.triu_indices(len(table.distance), 1)
+    apart = table.distance[rows, columns]
+    order = apart.argsort(kind="stable")
+    lines = [("", "heads", "distance in nats")]
+    for title, chosen in (("nearest", order[:count]), ("farthest", order[::-1][:count])):
+        for i in chosen:
+            pair = [head_name(*divmod(int(flat), table.shape[1])) for flat in (rows[i], columns[i])]
+            lines.append((title, " and ".join(pair), f"{apart[i]:.3f}"))
+    return _text(lines) + f"mean {table.mean:.3f} nats, {table.n_texts:,} texts\n"
+
+
+def similarity_csv(data: Mapping[str, Any]) -> str:
+    """The distances as a square with the heads' names in the first row and column."""
+    names = data["heads"]
+    lines = [",".join(["head", *names])]
+    rows = zip(names, data["distance"], strict=True)
+    lines += [",".join([name, *(f"{value:.6f}" for value in row)]) for name, row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def number(value: float) -> float | None:
+    """A number for JSON, which knows no nan."""
+    return None if math.isnan(value) else float(value)
+
+
+def _model(model: ModelInfo) -> Row:
+    return {"name": model.name, "trained": model.trained, "digest": model.digest}
+
+
+def _text(lines: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest entry."""
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n"
+        for line in lines
+    )
