@@ -277,7 +277,7 @@ def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
         raise SizeError(f"q has width {q.shape[-1]} and k {k.shape[-1]}; they must be equal and above zero.")
     if k.shape[-2] != v.shape[-2]:
         raise SizeError(f"There are {k.shape[-2]} keys and {v.shape[-2]} values; every key needs one value.")
-    if k.shape[-3] != v.shape[-3] or k.shape[-3] == 0 or q.shape[-3] % k.shape[-3]:
+    if k.shape[-3] != v.shape[-3] or 0 in (q.shape[-3], k.shape[-3]) or q.shape[-3] % k.shape[-3]:
         raise SizeError(
             f"{q.shape[-3]} query heads cannot share {k.shape[-3]} key heads and {v.shape[-3]} value heads; "
             "the query heads must be a multiple of both, and these two equal."

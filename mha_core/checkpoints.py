@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from mha_core.encoder import Encoder, EncoderConfig, MaskedHead
 from mha_core.errors import ModelError, SizeError
+from mha_core.tokens import model_name
 
 # (their name, our name); the first that matches wins. {n} is the layer.
 ENCODER_NAMES = (
@@ -50,26 +51,32 @@ def read_config(folder: Path) -> EncoderConfig:
     try:
         raw = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelError(f"'{folder.name}' has no config.json, so it is not a model folder.") from None
-    except (OSError, ValueError):
-        raise ModelError(f"The config.json of '{folder.name}' is damaged: it is not JSON.") from None
+        raise ModelError(f"'{model_name(folder)}' has no config.json, so it is not a model folder.") from None
+    except (OSError, ValueError, RecursionError):
+        raise ModelError(f"The config.json of '{model_name(folder)}' is damaged: it is not JSON.") from None
     if not isinstance(raw, dict):
-        raise ModelError(f"The config.json of '{folder.name}' is damaged: it holds no settings.")
-    kind = raw.get("model_type") or ", ".join(raw.get("architectures") or ()) or "of no named architecture"
+        raise ModelError(f"The config.json of '{model_name(folder)}' is damaged: it holds no settings.")
+    kind = (
+        raw.get("model_type")
+        or ", ".join(map(str, raw.get("architectures") or ()))
+        or "of no named architecture"
+    )
     if kind != "bert":
-        raise ModelError(f"'{folder.name}' is {kind}; supported are BERT models (model_type 'bert').")
+        raise ModelError(f"'{model_name(folder)}' is {kind}; supported are BERT models (model_type 'bert').")
     if raw.get("position_embedding_type", "absolute") != "absolute":
         raise ModelError(
-            f"'{folder.name}' has {raw['position_embedding_type']} positions; supported are absolute ones."
+            f"'{model_name(folder)}' has {raw['position_embedding_type']} positions; supported are absolute ones."
         )
     if raw.get("is_decoder") or raw.get("add_cross_attention"):
-        raise ModelError(f"'{folder.name}' is a BERT decoder; supported are BERT encoders.")
+        raise ModelError(f"'{model_name(folder)}' is a BERT decoder; supported are BERT encoders.")
     try:
         return _config_from(raw)
     except KeyError as missing:
-        raise ModelError(f"The config.json of '{folder.name}' does not say its {missing.args[0]}.") from None
-    except (SizeError, TypeError, ValueError) as problem:
-        raise ModelError(f"The config.json of '{folder.name}' cannot be right: {problem}") from None
+        raise ModelError(
+            f"The config.json of '{model_name(folder)}' does not say its {missing.args[0]}."
+        ) from None
+    except (SizeError, TypeError, ValueError, OverflowError) as problem:
+        raise ModelError(f"The config.json of '{model_name(folder)}' cannot be right: {problem}") from None
 
 
 def load_encoder(folder: Path, config: EncoderConfig) -> tuple[Encoder, MaskedHead | None]:
@@ -84,15 +91,15 @@ def load_encoder(folder: Path, config: EncoderConfig) -> tuple[Encoder, MaskedHe
     left = [name for name in rest if not NOT_NEEDED.match(name)]
     if left:
         raise ModelError(
-            f"The weights of '{folder.name}' hold {len(left)} tensors that its config.json does not account "
+            f"The weights of '{model_name(folder)}' hold {len(left)} tensors that its config.json does not account "
             f"for, such as '{left[0]}'."
         )
-    _fill(encoder, ours, folder.name)
+    _fill(encoder, ours, model_name(folder))
     if "transform.weight" in head_ours:
         head_ours.setdefault("decoder.weight", ours["embeddings.word.weight"])
         with torch.device("meta"):
             head = MaskedHead(config)
-        _fill(head, head_ours, folder.name)
+        _fill(head, head_ours, model_name(folder))
     return encoder, head
 
 
@@ -143,14 +150,14 @@ def weight_files(folder: Path) -> list[Path]:
         try:
             shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
         except (ValueError, KeyError, AttributeError):
-            raise ModelError(f"The index of the weights of '{folder.name}' is damaged.") from None
+            raise ModelError(f"The index of the weights of '{model_name(folder)}' is damaged.") from None
         return [folder / Path(str(shard)).name for shard in shards]
     if any(found for pattern in PICKLES for found in folder.glob(pattern)):
         raise ModelError(
-            f"'{folder.name}' holds its weights as a pickle, which can run any code when opened; "
+            f"'{model_name(folder)}' holds its weights as a pickle, which can run any code when opened; "
             "only safetensors are read (most models have a model.safetensors as well)."
         )
-    raise ModelError(f"'{folder.name}' has no model.safetensors.")
+    raise ModelError(f"'{model_name(folder)}' has no model.safetensors.")
 
 
 def _read_tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
@@ -162,7 +169,7 @@ def _read_tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
                         yield _plain_name(name), file.get_tensor(name)
         except (OSError, SafetensorError):
             raise ModelError(
-                f"The weights of '{folder.name}' ({path.name}) are missing, cut or damaged."
+                f"The weights of '{model_name(folder)}' ({path.name}) are missing, cut or damaged."
             ) from None
 
 

@@ -8,7 +8,9 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
+from typing import NoReturn
 
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.listing import Choice, strongest_heads, unit_named
@@ -38,11 +40,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line, without repeating its usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with exit code 2 and one sentence."""
+        self.exit(2, f"{message[:1].upper()}{message[1:]}; see '{self.prog} --help'.\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mha_core", description="See what attention heads do.", epilog=NOTE
-    )
+    parser = Parser(prog="python -m mha_core", description="See what attention heads do.", epilog=NOTE)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_trace(commands)
     models = commands.add_parser("models", help="the models to choose from")
@@ -118,6 +126,8 @@ def _load(options: argparse.Namespace) -> Model:
 
 def _write(result: str | bytes, out: Path | None) -> None:
     if out is None:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot write "→" or an accent
         sys.stdout.write(result if isinstance(result, str) else "")
         return
     try:

@@ -55,11 +55,13 @@ class EncoderConfig:
 @dataclass(frozen=True)
 class EncoderOutput:
     """`hidden_states`: n_layers + 1 tensors (batch, n, d_model), the embedding first. `weights`: n_layers
-    tensors (batch, n_heads, n, n), or none. `details`: those of the one layer asked for, with its input."""
+    tensors (batch, n_heads, n, n), or none. `details`: those of the one layer asked for. `whole`: the one
+    tensor that all weights are views of, where they are."""
 
     hidden_states: tuple[Tensor, ...]
     weights: tuple[Tensor, ...]
     details: AttentionDetails | None = None
+    whole: Tensor | None = None
 
     @property
     def hidden(self) -> Tensor:
@@ -67,11 +69,8 @@ class EncoderOutput:
         return self.hidden_states[-1]
 
     def stacked(self) -> Tensor:
-        """All weights as one tensor (layer, batch, head, query, key); a view where they already are one."""
-        base = self.weights[0]._base
-        if base is not None and base.shape == (len(self.weights), *self.weights[0].shape):
-            return base
-        return torch.stack(self.weights)
+        """All weights as one tensor (layer, batch, head, query, key); uncopied where they already are one."""
+        return torch.stack(self.weights) if self.whole is None else self.whole
 
 
 class Embeddings(nn.Module):
@@ -147,7 +146,7 @@ class Encoder(nn.Module):
         self._check(ids, segments, gates)
         mask = None if real is None or bool(real.all()) else real[:, None, None, :]
         x = self.embeddings(ids, segments)
-        room = self._room(x, need_weights)
+        room = self._room(x, need_weights, gates)
         states, weights, details = [x], [], None
         for index in range(self.config.n_layers):
             layer = self.layer(index)
@@ -162,14 +161,16 @@ class Encoder(nn.Module):
             states.append(x)
             if need_weights and seen is not None:
                 weights.append(seen)
-        return EncoderOutput(tuple(states), tuple(weights), details)
+        return EncoderOutput(tuple(states), tuple(weights), details, room)
 
-    def _room(self, x: Tensor, need_weights: bool) -> Tensor | None:
+    def _room(self, x: Tensor, need_weights: bool, gates: Tensor | None) -> Tensor | None:
         """One tensor for the weights of all layers, written into by the layers where that is possible."""
         plain = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
         autocast = torch.amp.is_autocast_available(x.device.type) and torch.is_autocast_enabled(x.device.type)
         trains = torch.is_grad_enabled() and (
-            x.requires_grad or any(p.requires_grad for p in self.parameters())
+            x.requires_grad
+            or (gates is not None and gates.requires_grad)
+            or any(p.requires_grad for p in self.parameters())
         )
         if not need_weights or not plain or trains or autocast or torch.compiler.is_compiling():
             return None

@@ -32,6 +32,10 @@ class Choice:
     ranking: tuple[RankedHead, ...] | None = None
     top: int = 10
 
+    def has(self, ranked: RankedHead) -> bool:
+        """Whether the head is in the layer, or is the head, that is wanted."""
+        return self.layer in (None, ranked.layer + 1) and self.head in (None, ranked.head + 1)
+
     def check(self, n_layers: int, n_heads: int) -> None:
         """Raise InputError for a layer or head that the model does not have."""
         for name, value, count in (("layer", self.layer, n_layers), ("head", self.head, n_heads)):

@@ -24,7 +24,7 @@ from mha_core.encoder import Encoder, EncoderConfig, MaskedHead
 from mha_core.errors import InputError, ModelError, Unavailable
 from mha_core.packed import pack
 from mha_core.record import ModelInfo
-from mha_core.tokens import Tokenizer
+from mha_core.tokens import Tokenizer, model_name
 
 Progress = Callable[[str, int, int], None]  # file, bytes so far, bytes in all
 
@@ -163,13 +163,13 @@ def load_model(
     """
     where = choose_device(device)
     precision = choose_precision(dtype, where)
-    key = (name, trained, None if trained else seed, str(where), precision)
-    with _LOADING:
-        if key not in _LOADED:
-            _LOADED[key] = _load(name, trained, seed, where, precision, progress, local)
-        elif not local and Path(name).is_dir():
-            raise InputError(f"There is no model '{name}' here.")
-        return _LOADED[key]
+    folder = local and name != EMBEDDED and is_folder(name)
+    key = (name, folder, trained, None if trained else seed, str(where), precision)
+    if key not in _LOADED:  # a model that is here does not wait for another one's download
+        with _LOADING:
+            if key not in _LOADED:
+                _LOADED[key] = _load(name, trained, seed, where, precision, progress, local)
+    return _LOADED[key]
 
 
 def _load(
@@ -186,7 +186,7 @@ def _load(
     tokenizer = Tokenizer.from_folder(folder, config.max_positions)
     if tokenizer.vocab_size > config.vocab_size:
         raise ModelError(
-            f"'{folder.name}' has a tokenizer of {tokenizer.vocab_size} pieces and embeddings for "
+            f"'{model_name(folder)}' has a tokenizer of {tokenizer.vocab_size} pieces and embeddings for "
             f"{config.vocab_size}; they belong to different models."
         )
     head: MaskedHead | None = None
@@ -199,7 +199,7 @@ def _load(
     pack(encoder)
     if head is not None:
         pack(head.to(device=device, dtype=dtype))
-    title = next((entry.title for entry in SHELF if entry.name == name), folder.name if local else name)
+    title = next((entry.title for entry in SHELF if entry.name == name), model_name(folder))
     if not trained:
         title += ", untrained"
     return Model(name, title, trained, tokenizer, encoder, head, device, dtype, digest, config)
@@ -209,13 +209,21 @@ def _folder(name: str, progress: Progress | None, local: bool) -> tuple[Path, di
     """Where the model's files are, and the digests that were already checked."""
     if name == EMBEDDED:
         return _embedded_folder(), EMBEDDED_DIGESTS
-    if local and ("\0" not in name) and Path(name).expanduser().is_dir():
-        return Path(name).expanduser().resolve(), {}
+    if local and is_folder(name):
+        return Path(os.path.expanduser(name)).resolve(), {}  # noqa: PTH111 - Path's own fails on an unknown user
     if not HUB_ID.fullmatch(name) or ".." in name or len(name) > 96:
         raise InputError(
             f"There is no model '{name[:60]}'; choose a name on the shelf, a hub id or a folder."
         )
     return _from_hub(name, progress), {}
+
+
+def is_folder(name: str) -> bool:
+    """Whether the name is a folder here; whatever cannot be a path is none."""
+    try:
+        return bool(name) and Path(os.path.expanduser(name)).is_dir()  # noqa: PTH111 - as above
+    except (OSError, ValueError):
+        return False
 
 
 def _embedded_folder() -> Path:
@@ -267,8 +275,8 @@ def _hub_file(name: str, file: str, progress: Progress | None) -> Path | None:
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
 
     cached = try_to_load_from_cache(name, file)
-    if isinstance(cached, str):
-        return Path(cached)
+    if cached is not None:  # a path, or the note that the hub has no such file
+        return Path(cached) if isinstance(cached, str) else None
     offline = (
         f"'{name}' is not on this machine and the model hub cannot be reached; connect once to fetch it, "
         f"give a folder with its files, or choose the embedded model '{EMBEDDED}'."

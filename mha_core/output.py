@@ -138,5 +138,5 @@ def _matrix(grid: Grid, matrix: Array, name: str) -> str:
 
 
 def _listed(choice: Choice) -> tuple[RankedHead, ...]:
-    ranking = choice.ranking or ()
+    ranking = tuple(ranked for ranked in choice.ranking or () if choice.has(ranked))
     return ranking[: choice.top] if choice.top else ranking

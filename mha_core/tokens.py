@@ -17,6 +17,7 @@ from mha_core.errors import InputError, ModelError
 
 APOSTROPHES_AND_HYPHENS = frozenset("'’‘ʼ`-‐‑_")
 DECIMAL_MARKS = frozenset(".,:")
+SMALLEST_LIMIT = 5  # [CLS], a piece, [SEP], a piece, [SEP]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,10 @@ class Tokenizer:
     """WordPiece by the model's own files. Always called in one way, never truncating, so it can be shared."""
 
     def __init__(self, fast: FastTokenizer, max_tokens: int) -> None:
+        if max_tokens < SMALLEST_LIMIT:
+            raise ModelError(
+                f"The model takes {max_tokens} tokens; a pair of words in their frame needs {SMALLEST_LIMIT}."
+            )
         fast.no_truncation()
         fast.no_padding()
         self._fast = fast
@@ -105,15 +110,18 @@ class Tokenizer:
                 return cls(FastTokenizer.from_file(str(folder / "tokenizer.json")), max_tokens)
             if (folder / "vocab.txt").is_file():
                 settings = folder / "tokenizer_config.json"
-                lower = json.loads(settings.read_text())["do_lower_case"] if settings.is_file() else True
+                found = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+                lower = found.get("do_lower_case", True)
                 return cls(_from_vocabulary(folder / "vocab.txt", bool(lower)), max_tokens)
         except ModelError:
             raise
         except Exception as problem:  # the tokenizers library raises bare Exception
             raise ModelError(
-                f"The tokenizer files of '{folder.name}' cannot be read: {problem}."
+                f"The tokenizer files of '{model_name(folder)}' cannot be read: {problem}."
             ) from problem
-        raise ModelError(f"'{folder.name}' has neither tokenizer.json nor vocab.txt, so no text can be read.")
+        raise ModelError(
+            f"'{model_name(folder)}' has neither tokenizer.json nor vocab.txt, so no text can be read."
+        )
 
     @property
     def vocab_size(self) -> int:
@@ -224,6 +232,14 @@ class Tokenizer:
         if identity is None:
             raise ModelError(f"The tokenizer has no {name}; only BERT's kind of tokenizer is supported.")
         return int(identity)
+
+
+def model_name(folder: Path) -> str:
+    """What to call the model in a folder; in the hub's cache the folder itself is named by a commit."""
+    repository = folder.parent.parent.name
+    if folder.parent.name == "snapshots" and repository.startswith("models--"):
+        return repository.removeprefix("models--").replace("--", "/")
+    return folder.name
 
 
 def _rows(encoding: Encoding) -> list[tuple[str, int, tuple[int, int], int | None]]:

@@ -144,6 +144,8 @@ def predict_masked(text: str, model: Model, k: int = 5) -> list[list[tuple[str, 
 
     Raises InputError for a model without a masked head, or a text without [MASK].
     """
+    if not 1 <= k <= model.tokenizer.vocab_size:
+        raise InputError(f"{k} guesses were asked for; give 1 to {model.tokenizer.vocab_size}.")
     if model.masked_head is None:
         raise InputError(f"{model.title} has no head for predicting [MASK]; BERT base has one.")
     tokens = model.tokenizer.encode(text)
@@ -176,6 +178,8 @@ def run(
         ids[row, : len(tokens)] = tokens.ids
         segments[row, : len(tokens)] = tokens.segments
         real[row, : len(tokens)] = True
+    if segments.max(initial=0) >= model.config.n_segments:
+        raise InputError(f"{model.title} was made for single texts; it takes no pair.")
     with torch.inference_mode():
         inputs = (torch.from_numpy(array).to(model.device) for array in (ids, segments, real))
         output: EncoderOutput = model.encoder(
@@ -188,7 +192,12 @@ def gate_tensor(gates: ArrayLike | None, model: Model) -> Tensor | None:
     """Gates as a tensor where the model is. Raises SizeError unless they are (n_layers, n_heads)."""
     if gates is None:
         return None
-    factors = torch.tensor(np.asarray(gates, dtype=np.float32), device=model.device)
+    try:
+        factors = torch.tensor(np.asarray(gates, dtype=np.float32), device=model.device)
+    except (TypeError, ValueError):
+        raise InputError("Gates are one number for every head, in rows of one layer each.") from None
+    if not bool(factors.isfinite().all()):
+        raise InputError("A gate is not a finite number; 0 switches a head off, 1 leaves it as it is.")
     if factors.shape != (model.n_layers, model.n_heads):
         raise SizeError(
             f"Gates of shape {tuple(factors.shape)} were given; {model.title} has {model.n_layers} layers of "
