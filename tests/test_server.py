@@ -1,0 +1,197 @@
+"""The server as it stands on the network: what it answers, what it refuses, and what nobody can do to it."""
+
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from conftest import ROOT
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from mha_core import ModelError
+from pages.parts import server
+from pages.parts.guard import HEADERS, Guard, weigh
+
+LIMIT = 512 * 1024
+
+
+def stream(app, **options):
+    return connect(app.url.replace("http", "ws") + "/_stcore/stream", subprotocols=["streamlit"], **options)
+
+
+def rerun(query: str = "") -> bytes:
+    message = BackMsg()
+    message.rerun_script.query_string = query
+    return message.SerializeToString()
+
+
+def clear_cache() -> bytes:
+    return BackMsg(clear_cache=True).SerializeToString()
+
+
+def put_file(app, session: str, name: str, size: int) -> int:
+    path = f"{app.url}/_stcore/upload_file/{session}/{name}"
+    request = urllib.request.Request(path, data=b"x" * size, method="PUT")  # noqa: S310 - our own server
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            return answer.status
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code
+
+
+def test_it_is_healthy_and_ready(app_server):
+    assert app_server.get("/_stcore/health")[::2] == (200, "ok")
+    assert app_server.get("/ready")[::2] == (200, "ready")
+
+
+@pytest.mark.parametrize("path", ["/", "/compare", "/_stcore/health", "/_stcore/metrics", "/ready"])
+def test_every_answer_carries_the_security_headers(app_server, path):
+    headers = app_server.get(path)[1]
+    assert {name: headers.get(name.lower()) for name in HEADERS} == HEADERS
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/_stcore/metrics", "/_stcore/agent/openapi.json", "/_stcore/agent/mcp", "/_stcore/script-health-check"],
+)
+def test_routes_the_app_has_no_use_for_are_closed(app_server, path):
+    assert app_server.get(path)[0] == 404
+    assert app_server.get("/nested" + path)[0] == 404
+
+
+def test_the_page_comes_over_the_socket(app_server):
+    with stream(app_server) as socket:
+        socket.send(rerun())
+        assert len(socket.recv(timeout=30)) > 0
+
+
+def test_a_socket_from_a_foreign_page_is_refused(app_server):
+    with pytest.raises(InvalidStatus, match="403"), stream(app_server, origin="http://elsewhere.example"):
+        pass
+
+
+def test_a_frame_over_the_limit_closes_the_socket_and_nothing_else(app_server):
+    with stream(app_server) as socket:
+        socket.send(rerun("x" * LIMIT))
+        with pytest.raises(ConnectionClosed) as closed:
+            drain(socket)
+        assert closed.value.rcvd.code == 1009
+    assert app_server.healthy()
+
+
+def test_a_long_text_that_must_be_answered_still_fits(app_server):
+    assert weigh(rerun("\N{GRINNING FACE}" * 100_000), LIMIT) == (0, True)
+
+
+@pytest.mark.parametrize(("frame", "code"), [("text", 1003), (b"\xff\xff", 1002)])
+def test_what_is_no_message_of_ours_closes_the_socket(app_server, frame, code):
+    with stream(app_server) as socket:
+        socket.send(frame)
+        with pytest.raises(ConnectionClosed) as closed:
+            drain(socket)
+        assert closed.value.rcvd.code == code
+
+
+def drain(socket):
+    while True:
+        socket.recv(timeout=30)
+
+
+@pytest.mark.parametrize(
+    "kind", ["clear_cache", "load_git_info", "set_run_on_save", "debug_shutdown_runtime"]
+)
+def test_messages_that_act_on_everybody_are_dropped(kind):
+    frame = BackMsg(**{kind: True}).SerializeToString()
+    assert weigh(frame, LIMIT) == (0, False)
+
+
+def test_nobody_can_have_files_written_on_the_server():
+    message = BackMsg()
+    message.backend_operation_request.install_skills.SetInParent()
+    assert weigh(message.SerializeToString(), LIMIT) == (0, False)
+
+
+COUNTING_APP = """
+import os
+import streamlit as st
+from pages.parts import server
+
+@st.cache_resource
+def load():
+    with open(os.environ["LOADS"], "a") as loads:
+        loads.write("x")
+
+if __name__ == "__main__":
+    load()
+else:
+    app = st.App(__file__, **server.settings())
+"""
+
+
+def test_nobody_can_clear_the_caches_over_the_network(fresh_server, tmp_path):
+    script, loads = tmp_path / "counting.py", tmp_path / "loads"
+    script.write_text(COUNTING_APP)
+    app = fresh_server(script=script, PYTHONPATH=str(ROOT), LOADS=str(loads))
+    with stream(app) as socket:
+        for _ in range(3):
+            socket.send(clear_cache())
+            socket.send(rerun())
+            run_to_the_end(socket)
+    assert loads.read_text() == "x"
+
+
+def run_to_the_end(socket):
+    message = ForwardMsg()
+    while message.WhichOneof("type") != "script_finished":
+        message = ForwardMsg.FromString(socket.recv(timeout=30))
+
+
+def test_an_upload_without_a_session_is_refused(app_server):
+    assert put_file(app_server, "no-session", "file", 10) in {400, 403}
+
+
+class Files:
+    def __init__(self, held):
+        self.file_storage = held
+
+
+@pytest.mark.parametrize(("files", "full"), [(0, False), (7, False), (8, True)])
+def test_a_session_holds_only_so_many_files(monkeypatch, files, full):
+    held = {"mine": {str(i): type("File", (), {"data": b"x"}) for i in range(files)}}
+    runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
+    monkeypatch.setattr("pages.parts.guard.Runtime.instance", lambda: runtime)
+    assert Guard(None).uploads_are_full("upload_file/mine/new") is full
+
+
+def test_all_sessions_together_hold_only_so_many_bytes(monkeypatch):
+    held = {"theirs": {"0": type("File", (), {"data": b"x" * 100})}}
+    runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
+    monkeypatch.setattr("pages.parts.guard.Runtime.instance", lambda: runtime)
+    assert Guard(None, upload_bytes=100).uploads_are_full("upload_file/mine/new")
+    assert not Guard(None, upload_bytes=101).uploads_are_full("upload_file/mine/new")
+
+
+@pytest.mark.slow
+def test_a_flood_on_one_socket_does_not_hold_up_another(app_server):
+    with stream(app_server) as flood, stream(app_server) as reader:
+        for _ in range(300):
+            flood.send(rerun())
+        start = time.monotonic()
+        reader.send(rerun())
+        assert len(reader.recv(timeout=30)) > 0
+        assert time.monotonic() - start < 5  # 300 runs of the page would take longer on any two cores
+
+
+def test_the_embedded_model_passes_its_proof(model):
+    server.prove(model)
+
+
+def test_a_model_that_looks_elsewhere_fails_its_proof():
+    import mha_core
+
+    with pytest.raises(ModelError, match=r"failed its test: head 4-2 gives"):
+        server.prove(mha_core.load_model("minilm", trained=False))
