@@ -241,7 +241,8 @@ function tokens(board, block) {
     button.setAttribute("role", "radio");
     button.dataset.focus = `token-${i}`;
     button.onclick = () => {
-      choose(i);
+      if (block.apart) mark(i);
+      else choose(i);
       board.component.setStateValue("query", i);
     };
     button.onkeydown = (event) => {
@@ -255,12 +256,14 @@ function tokens(board, block) {
     };
     return button;
   });
-  board.onChosen((query) =>
+  const mark = (query) =>
     buttons.forEach((button, i) => {
       button.setAttribute("aria-checked", String(i === query));
-      button.tabIndex = i === query || (query === null && i === 0) ? 0 : -1;
-    }),
-  );
+      button.tabIndex = i === query || (!Number.isInteger(query) && i === 0) ? 0 : -1;
+    });
+  // A guess is a choice of its own; every other row of tokens follows the token that the page follows.
+  if (block.apart) mark(block.chosen ?? null);
+  else board.onChosen(mark);
   made.append(...buttons);
   return made;
 }

@@ -24,6 +24,7 @@ from pages.parts.request import Request, models, name, parse_head
 from pages.parts.tiles import Block, Board, token_row
 from pages.parts.tiles import say as words
 
+PLAN = LESSON.parent / "lesson-plan.md"
 KEY = "lesson-board"
 MOST_TOKENS = 32
 PAGES = {
@@ -67,7 +68,7 @@ def lesson_view(request: Request, record: Record) -> None:
         heading(f"{place.step} · {step.title}")
         board = Board()
         board.add(*(words(text, "big", token=scene.token, head=name(scene.head)) for text in step.text))
-        board.show(f"lesson-text-{place.step}", large=request.present)
+        board.show(f"lesson-text-{place.step}")
         open_ = not step.predict or _predict(step.predict, scene, record, place)
         blocks: list[Block] = []
         board = Board()
@@ -75,7 +76,7 @@ def lesson_view(request: Request, record: Record) -> None:
             blocks = VIEWS[step.view](board, scene)
         if blocks:
             board.add(*blocks)
-            board.show(f"lesson-view-{place.step}-{scene.key}", query=scene.query, large=request.present)
+            board.show(f"lesson-view-{place.step}-{scene.key}", query=scene.query)
         for key in step.exercises:
             ask(exercises()[key], scene, place)
     _onward(place)
@@ -135,15 +136,11 @@ def go(step: int) -> None:
 def _onward(place: Lesson) -> None:
     with st.container(horizontal=True, gap="small", key="lesson-onward"):
         st.button("Back", key="lesson-back", disabled=place.step == 1, on_click=go, args=(place.step - 1,))
-        last = place.step == len(steps())
-        st.button(
-            "The quiz is next: choose it above" if last else f"Next: {steps()[place.step].title}",
-            key="lesson-next",
-            type="primary",
-            disabled=last,
-            on_click=go,
-            args=(place.step + 1,),
-        )
+        if place.step == len(steps()):
+            say("That was the lesson. The quiz is above, beside it.")
+        else:
+            following = f"Next: {steps()[place.step].title}"
+            st.button(following, key="lesson-next", on_click=go, args=(place.step + 1,))
 
 
 def solve(key: str) -> None:
@@ -165,10 +162,11 @@ def _predict(key: str, scene: Scene, record: Record, place: Lesson) -> bool:
 
 def _predict_token(exercise: Exercise, scene: Scene) -> bool:
     key = f"predict-{exercise.key}-{scene.key}"
+    before = st.session_state.get(key, {}).get("query")
     board = Board()
     board.add(
         words(exercise.question, "strong", token=scene.token, head=name(scene.head)),
-        token_row(scene.labels, scene.special, "Your guess"),
+        token_row(scene.labels, scene.special, "Your guess", apart=True, chosen=before),
     )
     guess = board.show(key, {"query": nothing}).query
     if not isinstance(guess, int) or not 0 <= guess < len(scene.labels):
@@ -205,6 +203,7 @@ def _predict_head(exercise: Exercise, record: Record) -> bool:
             shown.reshape(-1, size, size),
             labels=names,
             ramp="weight",
+            top=1,
             line=heads,
             square=True,
             pick="Choose",
@@ -339,10 +338,9 @@ def teacher_view(request: Request) -> None:
     if present:
         query["present"] = "1"
     st.code(class_link(st.context.url or "", PAGES[page or "Inside"], query), language=None, wrap_lines=True)
-    say(
-        "In presenter mode the type is large, and → and ← turn the steps of the lesson. A plan for one hour is in "
-        "`assets/lesson-plan.md`."
-    )
+    say("In presenter mode the type is large, and the arrow keys → and ← turn the steps of the lesson.")
+    with st.expander("A plan for one hour"):
+        st.markdown(PLAN.read_text(encoding="utf-8"))
 
 
 def class_link(here: str, page: str, query: Mapping[str, str]) -> str:

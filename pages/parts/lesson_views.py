@@ -11,7 +11,7 @@ from mha_core.inside import as_one_head, example, kv_cache_bytes, middle_groups,
 from mha_core.inside.worked import TOKENS
 from pages.parts.inside_many import cost_block, rows_block
 from pages.parts.inside_variants import groups_block, size_of
-from pages.parts.inside_view import Scene, follow_block, head_table, percent
+from pages.parts.inside_view import Scene, follow_block, head_table
 from pages.parts.tiles import Block, Board, column, row
 from pages.parts.tiles import say as words
 
@@ -23,17 +23,7 @@ def rows(board: Board, scene: Scene) -> list[Block]:
 
 def one_query(board: Board, scene: Scene) -> list[Block]:
     """A query against every key."""
-    weights = scene.plain.weights[scene.h, scene.query]
-    best = int(weights.argmax())
-    return [
-        words(
-            f"{{token}} looks most at {{best}}: **{percent(weights[best])}**.",
-            "verdict",
-            token=scene.token,
-            best=scene.labels[best],
-        ),
-        follow_block(board, scene),
-    ]
+    return [follow_block(board, scene)]
 
 
 def by_hand(board: Board, scene: Scene) -> list[Block]:

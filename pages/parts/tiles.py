@@ -91,12 +91,14 @@ class Board:
         """Mount the board; returns what the reader did there (`query`, `cells`, `go`)."""
         numbers = np.concatenate(self._arrays) if self._arrays else np.zeros(1, np.float32)
         callbacks = {f"on_{name}_change": call for name, call in (on_change or {}).items()}
+        data.setdefault("large", st.query_params.get("present") == "1")
         return _draw(key=key, data={"blocks": self.blocks, "numbers": numbers, **data}, **callbacks)
 
 
-def token_row(labels: Sequence[str], special: Sequence[bool], label: str) -> Block:
-    """Tokens to choose one of."""
+def token_row(labels: Sequence[str], special: Sequence[bool], label: str, **options: Any) -> Block:
+    """Tokens to choose one of; `apart=True` is a choice of its own, not the token the page follows."""
     return {
+        **options,
         "type": "tokens",
         "labels": [visible(text) for text in labels],
         "special": list(special),

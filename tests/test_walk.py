@@ -1,0 +1,421 @@
+"""The walk through one layer: every number of it against the record, against torch, and against plain NumPy."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from mha_core import InputError, SizeError, layer_details
+from mha_core.checkpoints import untrained_encoder
+from mha_core.encoder import EncoderConfig
+from mha_core.inside import (
+    CONFIGURATIONS,
+    CellEdit,
+    Configuration,
+    Edits,
+    HeadWeights,
+    ScoreEdit,
+    as_one_head,
+    bilinear,
+    convex_hull,
+    distance_to_hull,
+    equal_to_torch,
+    example,
+    follow,
+    kv_cache_bytes,
+    measured_operations,
+    middle_groups,
+    operations,
+    parameters,
+    plane,
+    pooled,
+    shares,
+    spread,
+    sum_of_heads,
+    variants,
+    walk,
+    weights_bytes,
+    weights_from,
+)
+
+TIRED = "The animal didn't cross the street because it was too tired."
+NEAR = 2e-5
+EDITS = {
+    "nothing": Edits(),
+    "not divided": Edits(scaled=False),
+    "warmer": Edits(temperature=2.5),
+    "causal": Edits(causal=True),
+    "padding": Edits(hidden_keys=(1, 3)),
+    "nothing to see for the first": Edits(causal=True, hidden_keys=(0,)),
+    "a score": Edits(scores=(ScoreEdit(1, 4, 2, 3.5),)),
+    "a masked score": Edits(causal=True, scores=(ScoreEdit(1, 2, 4, 9.0),)),
+    "a weight of W_q": Edits(cells=(CellEdit("W_q", 1, 2, 3, 4.0),)),
+    "a weight of W_o": Edits(cells=(CellEdit("W_o", 0, 1, 2, -4.0),)),
+    "everything": Edits(False, 0.7, True, (2,), (CellEdit("W_v", 2, 0, 1, 2.0),), (ScoreEdit(0, 4, 1, 1.0),)),
+}
+
+
+@pytest.fixture(scope="module")
+def odd_model(model):
+    """Random weights in sizes that nothing else has: d_model 35, 5 heads of 7, 3 layers."""
+    config = EncoderConfig(model.config.vocab_size, d_model=35, n_layers=3, n_heads=5, d_ff=13)
+    encoder = untrained_encoder(config, seed=11)
+    generator = torch.Generator().manual_seed(5)
+    for parameter in encoder.parameters():
+        torch.nn.init.normal_(parameter, std=0.4, generator=generator)
+    return replace(
+        model, name="odd", encoder=encoder.eval().requires_grad_(False), config=config, digest="odd"
+    )
+
+
+@pytest.fixture(params=["minilm", "odd"])
+def case(request, model, odd_model):
+    used = model if request.param == "minilm" else odd_model
+    return used, used.tokenizer.encode(TIRED)
+
+
+def small(h=3, h_kv=3, d_model=6, d_k=4, d_v=5, seed=0) -> HeadWeights:
+    rng = np.random.default_rng(seed)
+
+    def make(*shape):
+        return rng.normal(size=shape).astype(np.float32)
+
+    return HeadWeights(
+        make(h, d_model, d_k), make(h, d_k), make(h_kv, d_model, d_k), make(h_kv, d_k),
+        make(h_kv, d_model, d_v), make(h_kv, d_v), make(h, d_v, d_model), make(d_model),
+    )  # fmt: skip
+
+
+def by_the_book(x, w: HeadWeights, edits: Edits):
+    """Slow and obvious, in double precision: one head, one query, one key after the other."""
+    x = x.astype(np.float64)
+    output = np.tile(w.b_o.astype(np.float64), (len(x), 1))
+    all_weights = np.zeros((w.n_heads, len(x), len(x)))
+    W = {name: getattr(w, name).astype(np.float64) for name in ("W_q", "W_k", "W_v", "W_o")}
+    for cell in edits.cells:
+        W[cell.matrix][cell.head, cell.row, cell.column] = cell.value
+    for h in range(w.n_heads):
+        kv = w.kv_head(h)
+        for i in range(len(x)):
+            q = x[i] @ W["W_q"][h] + w.b_q[h]
+            powers = np.zeros(len(x))
+            for j in range(len(x)):
+                k = x[j] @ W["W_k"][kv] + w.b_k[kv]
+                score = q @ k / (np.sqrt(w.d_k) if edits.scaled else 1.0) / edits.temperature
+                for edit in edits.scores:
+                    if (edit.head, edit.query, edit.key) == (h, i, j):
+                        score = edit.value
+                hidden = j in edits.hidden_keys or (edits.causal and j > i)
+                powers[j] = 0.0 if hidden else np.exp(score)
+            weights = powers / powers.sum() if powers.sum() else powers
+            all_weights[h, i] = weights
+            output[i] += weights @ (x @ W["W_v"][kv] + w.b_v[kv]) @ W["W_o"][h]
+    return all_weights, output
+
+
+def test_the_walk_is_what_the_model_computed(case):
+    used, tokens = case
+    for layer in range(used.n_layers):
+        found = layer_details(tokens, used, layer)
+        run = walk(found.x, weights_from(found))
+        for name in ("q", "k", "v", "scores", "weights", "context", "contributions", "output"):
+            np.testing.assert_allclose(getattr(run, name), getattr(found, name), atol=NEAR, err_msg=name)
+
+
+def test_the_walk_is_the_printed_lines_of_torch(case):
+    used, tokens = case
+    found = layer_details(tokens, used, 2)
+    run = walk(found.x, weights_from(found))
+    layer = used.encoder.layer(2).attention
+    n, h, d_k = run.n, used.n_heads, used.d_k
+    x = torch.from_numpy(found.x.copy())[None]
+    with torch.no_grad():
+        q, k, v = (getattr(layer, f"W_{name}")(x).view(1, n, h, d_k).transpose(1, 2) for name in "qkv")
+        scores = q @ k.transpose(-2, -1) / d_k**0.5
+        weights = scores.softmax(dim=-1)
+        z = weights @ v
+        output = layer.W_o(z.transpose(1, 2).reshape(1, n, h * d_k))
+    for ours, theirs in (
+        (run.q, q), (run.k, k), (run.v, v), (run.scores, scores), (run.weights, weights), (run.context, z),
+        (run.output, output),
+    ):  # fmt: skip
+        np.testing.assert_allclose(ours, theirs[0], atol=NEAR)
+
+
+def test_one_changed_weight_of_the_engine_breaks_the_agreement(model):
+    tokens = model.tokenizer.encode(TIRED)
+    right = weights_from(layer_details(tokens, model, 3))
+    encoder = copy.deepcopy(model.encoder)
+    broken = replace(model, encoder=encoder, digest="broken")
+    attention = encoder.layer(3).attention
+    weight = dict(attention.named_parameters())["W_v.weight"]
+    with torch.no_grad():
+        weight[40, 7] += 0.5
+    found = layer_details(tokens, broken, 3)
+    run = walk(found.x, right)
+    assert np.abs(run.output - found.output).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_every_change_reaches_the_output_as_by_the_book(name):
+    w, rng = small(), np.random.default_rng(3)
+    x = rng.normal(size=(5, 6)).astype(np.float32)
+    run = walk(x, w, EDITS[name])
+    weights, output = by_the_book(x, w, EDITS[name])
+    np.testing.assert_allclose(run.weights, weights, atol=NEAR)
+    np.testing.assert_allclose(run.output, output, atol=NEAR * 10)
+    assert (name == "nothing") == (not EDITS[name].any)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_torch_agrees_whatever_was_changed(name):
+    square = small(h=3, h_kv=3, d_model=12, d_k=4, d_v=4)
+    x = np.random.default_rng(4).normal(size=(5, 12)).astype(np.float32)
+    found = equal_to_torch(walk(x, square, EDITS[name]))
+    assert found.against == "torch.nn.MultiheadAttention"
+    assert found.output < NEAR
+    assert found.weights < NEAR
+    odd = equal_to_torch(walk(x[:, :6], small(h=4, h_kv=2), EDITS[name]))
+    assert odd.against.endswith("scaled_dot_product_attention")
+    assert odd.output < NEAR
+
+
+def test_the_comparison_with_torch_notices_a_wrong_output():
+    x = np.random.default_rng(4).normal(size=(5, 12)).astype(np.float32)
+    run = walk(x, small(d_model=12, d_v=4))
+    wrong = run.output.copy()
+    wrong[2, 3] += 0.01
+    assert equal_to_torch(replace(run, output=wrong)).output == pytest.approx(0.01, abs=1e-4)
+
+
+def test_minilm_equals_torch_to_a_millionth_or_so(case):
+    used, tokens = case
+    found = layer_details(tokens, used, 1)
+    parity = equal_to_torch(walk(found.x, weights_from(found)))
+    assert parity.against == "torch.nn.MultiheadAttention"
+    assert parity.output < 1e-5
+    assert parity.weights < 1e-5
+
+
+def test_the_engine_gives_it_to_animal(model):
+    found = layer_details(model.tokenizer.encode(TIRED), model, 3)
+    row = follow(walk(found.x, weights_from(found)), 1, 10)
+    assert row.weights[2] == pytest.approx(0.677, abs=5e-4)
+    assert row.difference < 1e-6
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_one_token_alone_is_its_row_of_the_matrix_form(name):
+    x = np.random.default_rng(6).normal(size=(5, 6)).astype(np.float32)
+    run = walk(x, small(h=4, h_kv=2), replace(EDITS[name], cells=()))
+    for head in range(4):
+        for query in range(5):
+            row = follow(run, head, query)
+            assert row.difference < NEAR
+            np.testing.assert_allclose(row.products.sum(axis=-1), row.raw, atol=NEAR)
+            np.testing.assert_allclose(row.weighted.sum(axis=0), row.context, atol=NEAR)
+
+
+def test_a_wrong_row_would_be_seen():
+    x = np.random.default_rng(6).normal(size=(5, 6)).astype(np.float32)
+    run = walk(x, small())
+    context = run.context.copy()
+    context[1, 2] *= 1.1
+    assert follow(replace(run, context=context), 1, 2).difference > 1e-3
+
+
+def test_the_parts_of_all_heads_and_the_bias_make_the_output(case):
+    used, tokens = case
+    found = layer_details(tokens, used, 1)
+    run = walk(found.x, weights_from(found))
+    for query in range(run.n):
+        part = shares(run, query)
+        assert part.share.sum() + part.bias_share == pytest.approx(1.0, abs=1e-4)
+        assert part.difference < NEAR
+        length = np.linalg.norm(found.output[query])
+        expected = [
+            c @ found.output[query] / np.linalg.norm(c) / length for c in found.contributions[:, query]
+        ]
+        np.testing.assert_allclose(part.cosine, expected, atol=1e-4)
+        np.testing.assert_allclose(
+            part.norms, np.linalg.norm(found.contributions[:, query], axis=-1), atol=NEAR
+        )
+
+
+def test_a_change_leaves_the_models_own_weights_alone():
+    w = small()
+    before = w.W_q.copy()
+    walk(np.ones((2, 6), np.float32), w, Edits(cells=(CellEdit("W_q", 0, 0, 0, 99.0),)))
+    np.testing.assert_array_equal(w.W_q, before)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda x, w: walk(x, w, Edits(hidden_keys=(9,))), "position 9"),
+        (lambda x, w: walk(x, w, Edits(scores=(ScoreEdit(0, 9, 0, 1.0),))), r"no score at \(9, 0\)"),
+        (lambda x, w: walk(x, w, Edits(cells=(CellEdit("W_q", 0, 99, 0, 1.0),))), "6 by 4"),
+        (lambda x, w: walk(x, w, Edits(cells=(CellEdit("W_x", 0, 0, 0, 1.0),))), "W_x is not one of"),
+        (lambda x, w: Edits(temperature=0.0), "greater than 0; 0"),
+        (lambda x, w: Edits(temperature=float("nan")), "finite"),
+    ],
+)
+def test_an_impossible_change_is_refused_in_a_sentence(make, match):
+    with pytest.raises(InputError, match=match):
+        make(np.ones((3, 6), np.float32), small())
+
+
+def test_an_x_of_another_width_is_refused():
+    with pytest.raises(SizeError, match="6 numbers a token"):
+        walk(np.ones((3, 7), np.float32), small())
+    with pytest.raises(SizeError, match="b_q has the shape"):
+        replace(small(), b_q=np.zeros((2, 2), np.float32))
+
+
+def test_dividing_keeps_the_scores_of_random_vectors_at_one():
+    rng = np.random.default_rng(0)
+    q, k = rng.normal(size=(2, 400, 64))
+    raw = q @ k.T
+    assert spread(raw).variance == pytest.approx(64, rel=0.05)
+    assert spread(raw, 8.0).variance == pytest.approx(1, rel=0.05)
+    assert spread(raw).largest > 2 * spread(raw, 8.0).largest
+    assert spread(raw).entropy < spread(raw, 8.0).entropy
+
+
+def test_the_worked_example_by_hand():
+    made = example()
+    run = walk(made.x, made.weights)
+    np.testing.assert_allclose(run.q, [[[2, 0], [0, 4]], [[0, 2], [4, 0]]])
+    np.testing.assert_allclose(run.raw[0], [[4, 0], [0, 16]])
+    np.testing.assert_allclose(run.scores[0], [[4 / 2**0.5, 0], [0, 16 / 2**0.5]], rtol=1e-6)
+    first = np.exp(4 / 2**0.5) / (np.exp(4 / 2**0.5) + 1)
+    np.testing.assert_allclose(run.weights[0, 0], [first, 1 - first], rtol=1e-5)
+    np.testing.assert_allclose(
+        run.output[0], [2 * first, 4 * (1 - first), 4 * (1 - first), 2 * first], rtol=1e-5
+    )
+    np.testing.assert_allclose(run.output, run.concatenated)
+
+
+def test_while_q_is_k_two_tokens_cannot_both_prefer_the_other():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        raw = walk(rng.normal(size=(2, 4)), example().weights).raw
+        assert not ((raw[:, 0, 1] > raw[:, 0, 0]) & (raw[:, 1, 0] > raw[:, 1, 1])).any()
+
+
+def test_one_wide_head_is_the_same_numbers_unsplit():
+    w = small(h=3, d_k=4, d_v=4, d_model=12)
+    one = as_one_head(w)
+    x = np.random.default_rng(2).normal(size=(5, 12)).astype(np.float32)
+    run, wide = walk(x, w), walk(x, one)
+    np.testing.assert_allclose(wide.q[0], np.concatenate(list(run.q), axis=-1), atol=NEAR)
+    np.testing.assert_allclose(wide.raw[0], run.raw.sum(axis=0), atol=1e-4)
+    assert equal_to_torch(wide).output < NEAR
+
+
+def test_the_form_that_compares_tokens_has_the_rank_of_a_head():
+    w = small(d_model=11, d_k=4)
+    found = bilinear(w.W_q[1], w.W_k[1])
+    product = w.W_q[1].astype(np.float64) @ w.W_k[1].T
+    assert found.rank == 4 == np.linalg.matrix_rank(product)
+    np.testing.assert_allclose(found.singular, np.linalg.svd(product, compute_uv=False)[:4], rtol=1e-6)
+    repeated = w.W_q[1].copy()
+    repeated[:, 3] = repeated[:, 0]
+    assert bilinear(repeated, w.W_k[1]).rank == 3
+
+
+def test_one_head_stays_inside_its_values_and_several_leave_them(case):
+    used, tokens = case
+    found = layer_details(tokens, used, 2)
+    run = walk(found.x, weights_from(found))
+    z, values = run.context[1, 4], run.v[1]
+    assert distance_to_hull(z, values, 3000).distance < 0.02 * np.linalg.norm(z)
+    assert distance_to_hull(z, values).gap <= 1e-6
+    mapped, total = sum_of_heads(run, 4)
+    np.testing.assert_allclose(total + run.weights_used.b_o, run.output[4], atol=NEAR)
+    assert all(distance_to_hull(total, points).gap > 0 for points in mapped)
+
+
+def test_the_distance_to_a_square():
+    square = np.array([[0, 0], [2, 0], [2, 2], [0, 2], [1, 1]], float)
+    out = distance_to_hull(np.array([3.0, 1.0]), square)
+    assert out.distance == pytest.approx(1, abs=1e-6)
+    assert out.gap == pytest.approx(1, abs=1e-6)
+    inside = distance_to_hull(np.array([0.5, 1.2]), square)
+    assert inside.distance == pytest.approx(0, abs=1e-3)
+    assert inside.gap <= 1e-9
+    np.testing.assert_allclose(inside.mixture.sum(), 1)
+    assert sorted(map(tuple, convex_hull(square))) == [(0, 0), (0, 2), (2, 0), (2, 2)]
+
+
+def test_a_plane_keeps_what_is_flat():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(9, 2)) @ rng.normal(size=(2, 5))
+    found = plane(flat, flat[:1])
+    assert found.kept == pytest.approx(1)
+    gaps = np.linalg.norm(flat[:, None] - flat, axis=-1)
+    np.testing.assert_allclose(np.linalg.norm(found.points[:, None] - found.points, axis=-1), gaps, atol=1e-8)
+    np.testing.assert_allclose(found.marks, found.points[:1], atol=1e-8)
+
+
+def test_the_variants_are_what_their_names_say():
+    w = small(h=6, h_kv=6, d_model=12, d_k=2, d_v=2)
+    rng = np.random.default_rng(8)
+    x, other = (rng.normal(size=(n, 12)).astype(np.float32) for n in (5, 7))
+    made = {one.name: one for one in variants(x, w, other, n_groups=3)}
+    np.testing.assert_array_equal(made["MHA"].walk.output, walk(x, w).output)
+    assert made["GQA"].owner == (0, 0, 1, 1, 2, 2)
+    assert made["MQA"].owner == (0,) * 6
+    np.testing.assert_allclose(made["GQA"].walk.k[1], (walk(x, w).k[2] + walk(x, w).k[3]) / 2, atol=NEAR)
+    np.testing.assert_allclose(made["MQA"].walk.v[0], walk(x, w).v.mean(axis=0), atol=NEAR)
+    assert not np.triu(made["Causal"].walk.weights, 1).any()
+    assert made["Cross"].walk.weights.shape == (6, 5, 7)
+    for one in made.values():
+        np.testing.assert_allclose(one.walk.weights.sum(axis=-1), 1, atol=1e-5)
+        assert equal_to_torch(one.walk).output < NEAR
+    np.testing.assert_array_equal(walk(x, pooled(w, 6)).output, walk(x, w).output)
+    assert [middle_groups(h) for h in (12, 16, 7, 1)] == [4, 4, 1, 1]
+    with pytest.raises(SizeError, match="6 key heads cannot be averaged into 4"):
+        pooled(w, 4)
+
+
+@pytest.mark.parametrize(("d_model", "heads", "kv"), [(35, 5, None), (24, 6, 2), (24, 6, 1), (768, 12, None)])
+def test_what_is_counted_is_what_torch_counts(d_model, heads, kv):
+    assert operations(17, d_model, heads, kv)["all"] == measured_operations(17, d_model, heads, kv)
+
+
+def test_many_heads_cost_what_one_costs():
+    for heads in (1, 2, 12):
+        assert parameters(768, heads, bias=False)["all"] == 4 * 768**2
+        assert operations(16, 768, heads) == operations(16, 768, 1)
+    assert parameters(768, 12)["all"] == 4 * (768**2 + 768) == 2_362_368
+
+
+def test_the_known_models_have_their_known_sizes():
+    sizes = {c.name: (c.d_model, c.n_heads, c.d_k) for c in CONFIGURATIONS}
+    assert sizes == {
+        "BERT-base": (768, 12, 64), "BERT-large": (1024, 16, 64), "GPT-2": (768, 12, 64),
+        "GPT-3 175B": (12288, 96, 128), "LLaMA-7B": (4096, 32, 128), "LLaMA-2-7B": (4096, 32, 128),
+    }  # fmt: skip
+    assert parameters(12288, 96)["all"] == 4 * (12288**2 + 12288)
+    # LLaMA-2-7B, 4,096 tokens in 16 bits: 2 GiB, as its users know.
+    assert kv_cache_bytes(4096, 128, 32, 32) == 2 * 1024**3
+    assert weights_bytes(512, 12, 12) == 12 * 12 * 512**2 * 4
+
+
+@pytest.mark.parametrize(
+    ("sizes", "match"),
+    [
+        ((1000, 16, 1), r"1000 / 16 = 62\.5.*992 or 1008 would do"),
+        ((3, 8, 1), "8 would do"),
+        ((0, 8, 1), "at least one of d_model; 0"),
+        ((8, 0, 1), "at least one of heads; 0"),
+    ],
+)
+def test_impossible_sizes_are_explained(sizes, match):
+    with pytest.raises(SizeError, match=match):
+        Configuration("yours", *sizes)
+    with pytest.raises(SizeError, match=r"8 / 3 is not a whole number"):
+        Configuration("yours", 64, 8, 1, n_kv_heads=3)
