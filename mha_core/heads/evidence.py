@@ -121,6 +121,12 @@ class Sample:
     tokens: Tokens
     choice: ChoiceCase | None
 
+    @property
+    def family(self) -> str:
+        """The same for the two versions of a minimal pair."""
+        pair = self.sentence.choice.pair if self.sentence.choice else None
+        return pair or self.sentence.id
+
 
 def sample(sentence: BuiltIn, tokenizer: Tokenizer) -> Sample:
     """A sentence ready to be fed to an `EvidenceLog`, or to any measure of whole texts."""
@@ -191,8 +197,12 @@ class JobTable:
         """Where the head works best, or with `right=False` where it fails worst; fewer if there are fewer."""
         works, mass = self.right[:, layer, head], self.mass[:, layer, head]
         order = np.lexsort((-mass, -works)) if right else np.lexsort((mass, works))
-        kept = [int(i) for i in order if (works[i] >= 0.5) == right]
-        return tuple(self._look(i, layer, head, right) for i in kept[:count])
+        kept: dict[str, int] = {}
+        for i in order:
+            if (works[i] >= 0.5) == right:
+                # Of a minimal pair one is enough.
+                kept.setdefault(self.cases[i].family, int(i))
+        return tuple(self._look(i, layer, head, right) for i in list(kept.values())[:count])
 
     def _look(self, case: int, layer: int, head: int, right: bool) -> Look:
         item = self.cases[case]

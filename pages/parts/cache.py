@@ -4,14 +4,18 @@ In: a `Request`. Out: a model, a frozen record. A model is kept by mha_core itse
 Streamlit to clear its caches.
 """
 
-from collections.abc import Callable
-from threading import BoundedSemaphore
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import BoundedSemaphore, Lock
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from mha_core import InputError, Model, Record, Tokens, load_model, trace_tokens
-from pages.parts.request import Request, model_allowed, refusal
+from mha_core.heads.roles import Role
+from pages.parts.findings import Findings, find
+from pages.parts.jobs import Job, Step, Watch
+from pages.parts.request import Head, Request, model_allowed, refusal
 
 T = TypeVar("T")
 
@@ -85,3 +89,47 @@ def _large(
 @st.cache_resource(max_entries=256, show_spinner=False)
 def _result(name: str, arguments: tuple[Any, ...], _make: Callable[..., T]) -> T:
     return _make(*arguments)
+
+
+# What the built-in sentences tell of a model takes seconds and a few megabytes. It is made once, behind the pages,
+# and not in Streamlit's cache, so that nobody can have it made again and again by clearing that.
+FINDINGS_AT_MOST = 6
+_found: dict[tuple[str, bool], "Future[Findings]"] = {}
+_finding = Lock()
+_background = ThreadPoolExecutor(1, thread_name_prefix="findings")
+
+
+def findings(name: str, trained: bool = True) -> Findings:
+    """What each head of a model does, on the built-in sentences; waits until it is known."""
+    return _findings(name, trained).result()
+
+
+def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
+    """The heads with a role, as (layer, head) from 0. Empty while they are being found out: nobody waits for it."""
+    future = _findings(name, trained)
+    return future.result().roles if future.done() and future.exception() is None else {}
+
+
+def _findings(name: str, trained: bool) -> "Future[Findings]":
+    if not model_allowed(name):
+        raise InputError(refusal("model", name) or "")
+    key = (name, trained)
+    with _finding:
+        future = _found.get(key)
+        if future is None or (future.done() and future.exception() is not None):
+            while len(_found) >= FINDINGS_AT_MOST:
+                del _found[next(iter(_found))]
+            future = _found[key] = _background.submit(lambda: find(load_model(name, trained=trained)))
+        return future
+
+
+@st.cache_resource(max_entries=8, ttl=3600, show_spinner=False)
+def job(key: tuple[str, ...], _start: Callable[[], Iterator[Step[T]]]) -> Job[T]:
+    """Work on one file with one model, shared by all who bring the same file."""
+    return Job(_start())
+
+
+@st.cache_resource(max_entries=4, scope="session", show_spinner=False)
+def watch(key: tuple[str, ...]) -> Watch:
+    """Whether this reader lets the work on a file go on."""
+    return Watch()

@@ -22,7 +22,7 @@ def csv_of(grid: Grid, heads: Sequence[Head]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["layer", "head", "query position", "query", "key position", "key", "weight"])
-    labels = [_inert(label) for label in grid.labels]
+    labels = [inert(label) for label in grid.labels]
     for layer, head in heads:
         for q, row in enumerate(grid.weights[layer, head].tolist()):
             writer.writerows(
@@ -101,5 +101,5 @@ def file_name(request: Request, ending: str, part: str = "") -> str:
     return "-".join(filter(None, ["headscope", part, *map(str.lower, words)]))[:80] + f".{ending}"
 
 
-def _inert(cell: str) -> str:
+def inert(cell: str) -> str:
     return f"'{cell}" if _FORMULA.match(cell) else cell

@@ -7,6 +7,8 @@ import streamlit as st
 from pages.parts import presets
 from pages.parts.request import View, query_of
 
+# What the controls hold, by the name it has in the link.
+KEPT = ("text", "pair", "model", "weights", "unit", "specials", "text2", "against", "model2")
 # These belong to a view, not to a control, so the menu's links carry them from page to page.
 CARRIED = ("head", "pin", "to")
 
@@ -16,9 +18,23 @@ def begin(key: str, value: str) -> None:
     st.session_state.setdefault(key, value)
 
 
+def enter(page: str) -> None:
+    """Hand the controls' values over to the page the reader has come to.
+
+    A control is a new one on every page; Streamlit gives it the old one's value only if that was set from here.
+    """
+    if st.session_state.get("page") == page:
+        return
+    st.session_state["page"] = page
+    for key in KEPT:
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
+
+
 def carried() -> dict[str, str]:
     """The parameters that go along to another page."""
-    return {key: st.query_params[key] for key in CARRIED if key in st.query_params}
+    held = {key: st.session_state[key] for key in KEPT if st.session_state.get(key)}
+    return held | {key: st.query_params[key] for key in CARRIED if key in st.query_params}
 
 
 def keep(chosen: View) -> None:
@@ -29,6 +45,11 @@ def keep(chosen: View) -> None:
             st.query_params.pop(key, None)
         elif st.query_params.get(key) != wanted[key]:
             st.query_params[key] = wanted[key]
+
+
+def choose_head(name: str) -> None:
+    """Another head, everything else as it is; `name` counts from 1 ("4-2")."""
+    st.query_params["head"] = name
 
 
 def open_text(text: str, pair: str = "") -> None:

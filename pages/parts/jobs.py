@@ -1,0 +1,83 @@
+"""Long work in short slices, so that a page shows how far it is and can stop it; no Streamlit, no threads.
+
+In: an iterator of `Step`s. Out: a `Job` that a page moves on for about a second at a time. Two readers with the
+same file share one job: whoever looks moves it on, and one at a time.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from mha_core import HeadScopeError
+
+T = TypeVar("T")
+R = TypeVar("R")
+SLICE_SECONDS = 0.8
+# An estimate from the first half second is a guess about the cache, not about the file.
+SETTLED_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Step(Generic[T]):
+    """How far the work is (0 to 1), how many sentences it has seen, and the result so far."""
+
+    fraction: float
+    n: int
+    result: T
+
+
+class Job(Generic[T]):
+    """One piece of work: `advance()` until `finished`; `step` is the last one, kept whatever happens."""
+
+    def __init__(self, steps: Iterator[Step[T]]) -> None:
+        self._steps = steps
+        self._lock = threading.Lock()
+        self.step: Step[T] | None = None
+        self.seconds = 0.0
+        self.finished = False
+        self.problem: str | None = None
+
+    def advance(self, seconds: float = SLICE_SECONDS) -> None:
+        """Work for about so long; return at once if another reader's page is at it."""
+        if self.finished or not self._lock.acquire(blocking=False):
+            return
+        start = time.monotonic()
+        try:
+            while not self.finished and time.monotonic() - start < seconds:
+                self.step = next(self._steps)
+        except StopIteration:
+            self.finished = True
+        except HeadScopeError as error:
+            self.finished, self.problem = True, str(error)
+        finally:
+            self.seconds += time.monotonic() - start
+            self._lock.release()
+
+    def read(self, make: Callable[[Step[T]], R]) -> R | None:
+        """`make` of the last step, while nobody moves the work on; None before the first."""
+        with self._lock:
+            return None if self.step is None else make(self.step)
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds of work that are left at the pace so far; None where that would be a guess."""
+        if self.finished:
+            return 0.0
+        if self.step is None or self.step.fraction <= 0 or self.seconds < SETTLED_SECONDS:
+            return None
+        return self.seconds * (1 - self.step.fraction) / self.step.fraction
+
+
+@dataclass
+class Watch:
+    """Whether this reader lets the job run; stopping is one reader's choice, the job belongs to all."""
+
+    running: bool = True
+
+    def stop(self) -> None:
+        self.running = False
+
+    def go_on(self) -> None:
+        self.running = True
