@@ -15,8 +15,18 @@ from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from mha_core.record import Grid, Unit
 from mha_core.thumbnails import changes, loudest, quantise, strongest, thumbnails
 from mha_core.tokens import Tokens
-from pages.parts import attention_view as view
-from pages.parts.attention_view import Selection, align, compare_payload, explore_payload, standalone_html
+from pages.parts.attention_view import (
+    Selection,
+    align,
+    compare_payload,
+    explore_payload,
+    sentence_in_words,
+    standalone_html,
+)
+from pages.parts.picture_code import LIBRARY_ENTRY, MODULES, library_source
+from pages.parts.picture_payload import record_payload
+from pages.parts.picture_state import clamp, selection_of, settle
+from pages.parts.picture_text import grapheme_end, visible
 
 WITHIN = 8e-6
 VIEW = Path(__file__).parents[1] / "assets" / "view"
@@ -72,17 +82,17 @@ def test_the_same_text_has_the_same_name_and_another_weight_another():
 
 def test_a_cut_never_falls_inside_a_grapheme():
     family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
-    assert view.grapheme_end("cafe\u0301s", 4) == 5
-    assert view.grapheme_end(family, 1) == len(family)
-    assert view.grapheme_end("\U0001f44d\U0001f3fd!", 1) == 2
-    assert view.grapheme_end("ab", 1) == 1
+    assert grapheme_end("cafe\u0301s", 4) == 5
+    assert grapheme_end(family, 1) == len(family)
+    assert grapheme_end("\U0001f44d\U0001f3fd!", 1) == 2
+    assert grapheme_end("ab", 1) == 1
 
 
 def test_what_cannot_be_seen_is_shown_by_a_mark():
-    assert view.visible("a\x00b\x07") == "a␀b␇"
-    assert view.visible("\u202eabc\u200b") == "\u25ccabc\u25cc"
-    assert view.visible("\U0001f468\u200d\U0001f469") == "\U0001f468\u200d\U0001f469"
-    assert view.visible(" \n", spaces=True) == " \n"
+    assert visible("a\x00b\x07") == "a␀b␇"
+    assert visible("\u202eabc\u200b") == "\u25ccabc\u25cc"
+    assert visible("\U0001f468\u200d\U0001f469") == "\U0001f468\u200d\U0001f469"
+    assert visible(" \n", spaces=True) == " \n"
 
 
 def test_a_long_text_sends_small_pictures_and_the_chosen_head_in_full():
@@ -147,25 +157,59 @@ def test_the_bytes_of_a_text_stay_below_the_bar(layers: int, heads: int, n: int,
     assert size < most
 
 
-def test_only_the_reader_moves_the_selection_back_and_a_preset_pressed_twice_counts_twice(monkeypatch):
-    state: dict[str, object] = {}
-    monkeypatch.setattr(view.st, "session_state", state)
-    preset, own = Selection((3, 1), (10,)), Selection((0, 2), (4,), 5)
+class Page:
+    """A page that draws the picture again and again, and keeps what it was given in its link, one run late."""
 
-    def choose(selection: Selection) -> None:
-        state["picture"] = {
-            "selection": {"head": list(selection.head), "pins": list(selection.pins), "to": selection.to}
-        }
+    def __init__(self, first: Selection, late: bool = True):
+        self.memory: dict[str, object] = {}
+        self.link, self.late = first, late
+        self.records, self.sent = ("text",), None
+        self.run()
 
-    first = view._moves("picture", preset, ["r"])
-    choose(own)
-    assert view._moves("picture", own, ["r"]) == first, "the browser's own choice is not echoed"
-    again = view._moves("picture", preset, ["r"])
-    assert again["n"] == first["n"] + 1
-    assert again["selection"]["head"] == [3, 1]
-    assert view._moves("picture", preset, ["other"])["n"] == first["n"] + 2, (
-        "a new text sends the selection again"
-    )
+    def run(self):
+        self.sent = settle(self.memory, "picture", self.link, self.records)
+        self.link = self.sent.answered
+        return self.sent
+
+    def click(self, selection: Selection):
+        self.memory["picture"] = {"selection": selection.as_json() | {"n": self.sent.number}}
+        if not self.late:
+            self.link = selection
+        return self.run()
+
+
+PRESET, OWN, NEXT = Selection((3, 1), (10,)), Selection((0, 2), (4,), 5), Selection((1, 1), (2,))
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_what_the_reader_chooses_is_never_sent_back(late):
+    page = Page(PRESET, late)
+    assert page.click(OWN).answered == OWN
+    assert page.click(NEXT).answered == NEXT
+    assert page.run().answered == NEXT
+    assert page.sent.number == 1
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_preset_pressed_twice_counts_twice(late):
+    page = Page(PRESET, late)
+    page.click(OWN)
+    page.link = PRESET
+    assert page.run().number == 2
+    assert page.run().answered == PRESET, "the reader's older choice does not come back"
+    assert page.click(OWN).answered == OWN, "and the same choice made again counts"
+    assert page.sent.number == 2
+
+
+def test_a_new_text_or_a_new_mount_sends_the_selection_again():
+    page = Page(PRESET)
+    page.click(OWN)
+    page.records = ("other text",)
+    assert page.run().number == 2
+    assert page.sent.selection == OWN
+    page.click(NEXT)
+    del page.memory["picture"]
+    assert page.run().selection == NEXT
 
 
 NO_SELECTIONS = (
@@ -180,12 +224,12 @@ NO_SELECTIONS = (
 
 @pytest.mark.parametrize("sent", NO_SELECTIONS)
 def test_what_is_no_selection_is_not_taken_for_one(sent):
-    assert view._selection_of(sent) is None
+    assert selection_of(sent) is None
 
 
 def test_a_selection_outside_the_text_is_clamped():
     grid = grid_of("a b c")
-    assert view.clamp(Selection((9, -1), (2, 99), 77), grid) == Selection((1, 0), (2,), None)
+    assert clamp(Selection((9, -1), (2, 99), 77), grid) == Selection((1, 0), (2,), None)
 
 
 def test_alignment_meets_differing_words_and_leaves_extra_ones_alone():
@@ -236,7 +280,7 @@ class FakeRole:
 def test_roles_carry_a_letter_a_label_and_a_shape():
     grid = grid_of("a b")
     roles = {(1, 2): FakeRole("p", "previous token"), (0, 0): FakeRole("n", "next token")}
-    record = view.record_payload(grid, tokens_of("a b"), "M", roles)
+    record = record_payload(grid, tokens_of("a b"), "M", roles)
     assert record["roles"]["2-3"]["letter"] == "p"
     assert record["roles"]["2-3"]["shape"] != record["roles"]["1-1"]["shape"]
 
@@ -268,19 +312,19 @@ def test_markup_in_a_text_stays_text_in_the_file():
 
 
 def test_the_modules_make_one_without_imports_and_without_a_name_twice():
-    source = view.library_source()
+    source = library_source()
     assert not re.search(r"^(import|export) ", source, re.MULTILINE)
     names = re.findall(r"^(?:async )?(?:function|const|class|let) (\w+)", source, re.MULTILINE)
     assert len(names) == len(set(names))
-    for name in view.MODULES:
+    for name in MODULES:
         for needed in re.findall(r'from "\./(\w+)\.js"', (VIEW / f"{name}.js").read_text()):
-            assert needed in view.MODULES
+            assert needed in MODULES
 
 
 @needs_node
 def test_the_modules_together_are_valid_javascript(tmp_path):
     file = tmp_path / "library.mjs"
-    file.write_text(view.library_source() + view._LIBRARY_ENTRY)
+    file.write_text(library_source() + LIBRARY_ENTRY)
     done = subprocess.run(["node", "--check", str(file)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -315,4 +359,4 @@ def test_python_and_the_browser_say_the_same_sentence(pins):
     done = subprocess.run(
         ["node", "--input-type=module", "-e", script, given], capture_output=True, text=True, check=True
     )
-    assert json.loads(done.stdout) == [view.sentence_in_words(grid, (1, head), pins) for head in range(3)]
+    assert json.loads(done.stdout) == [sentence_in_words(grid, (1, head), pins) for head in range(3)]

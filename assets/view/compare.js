@@ -438,7 +438,7 @@ export class Compare {
 
   // ---- saving
   fileName(ending) {
-    return fileName(headName(this.state.head), `${this.records[0].title} compared`, ending);
+    return fileName(headName(this.state.head), `compared ${this.records[0].title}`, ending);
   }
 
   page(style = "") {

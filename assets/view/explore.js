@@ -7,7 +7,7 @@ import { Matrix } from "./matrix.js";
 import { Menu } from "./menu.js";
 import { STEPS, mix, percent, strongest, strongestLinks, summedRow } from "./numbers.js";
 import { Ranking } from "./ranking.js";
-import { allHeads, matrixOf, pairAllows, rankHeads } from "./record.js";
+import { allHeads, matrixOf, pairAllows, rankHeads, thumbOf } from "./record.js";
 import { Sentence } from "./sentence.js";
 import { Sheet } from "./sheet.js";
 import { drawTable, pinnedTable, strongestTable } from "./table.js";
@@ -101,6 +101,10 @@ export class Explore {
       this.record = record;
       this.over = { unit: null, q: null, k: null };
       this.before = { row: null, values: null };
+      this.matrixNow = null;
+      this.headNow = null;
+      this.valuesOf = null;
+      this.valuesNow = null;
       this.state.pair = "all";
       this.state.sort = "layer";
       this.sentence.fill(record);
@@ -323,7 +327,7 @@ export class Explore {
   }
 
   values() {
-    if (!this.matrixNow) return this.preview();
+    if (!this.matrixNow) return null;
     if (this.valuesOf !== this.matrixNow) {
       this.valuesOf = this.matrixNow;
       this.valuesNow = Float64Array.from(this.matrixNow, (step) => step / STEPS);
@@ -331,8 +335,10 @@ export class Explore {
     return this.tween < 1 ? mix(this.before.values, this.valuesNow, this.tween) : this.valuesNow;
   }
 
+  // While a head of a long text is on its way: its small picture in place of the matrix.
   preview() {
-    return new Float64Array(this.record.n * this.record.n);
+    const { cells, side, top } = thumbOf(this.record, this.state.head);
+    return { values: Float64Array.from(cells, (cell) => cell / top), shape: [side, side], hidden: null, silent: true };
   }
 
   shownLinks() {
@@ -371,7 +377,7 @@ export class Explore {
   }
 
   matrixSpec() {
-    const { names, n } = this.record;
+    const { names } = this.record;
     const inSentence = this.over.unit;
     const pinned = this.state.pins.length > 0;
     return {
@@ -384,7 +390,8 @@ export class Explore {
       over: [this.over.q ?? (pinned ? null : inSentence), this.over.k ?? (pinned ? inSentence : null)],
       least: this.state.least,
       hidden: this.state.pair === "all" ? null : (q, k) => !this.allowed(q, k),
-      labelSize: this.present ? 20 : n > 30 ? 13 : 14,
+      labelSize: this.present ? 20 : 15,
+      ...(matrixOf(this.record, this.state.head) ? {} : this.preview()),
     };
   }
 
@@ -468,7 +475,7 @@ export class Explore {
     const was = this.root.dataset.panel;
     this.root.dataset.panel = state.panel;
     if (was !== state.panel && state.panel === "sheet") this.sheet.draw(this.paint);
-    this.panelTitle.textContent = `Head ${headName(this.headNow ?? state.head)}`;
+    this.panelTitle.textContent = `Head ${headName(state.head)}`;
     this.panelNote.textContent = { matrix: "row = query, looks at column = key", lines: "left = query, looks at right = key", table: "", sheet: "" }[state.panel];
     this.together.hidden = state.panel !== "lines";
     this.drawChips();
@@ -515,6 +522,7 @@ export class Explore {
     if (!this.record || !this.paint) return;
     this.root.classList.toggle("present", Boolean(this.present));
     this.sentence.measure(this.present);
+    if (this.state.pins.length) this.sentence.reveal(this.state.pins[0]);
     this.update(false);
     this.sheet.draw(this.paint);
   }

@@ -56,13 +56,15 @@ export class Matrix {
     this.actions.cell(cell ? cell[0] : null, cell ? cell[1] : null);
   }
 
-  // spec: {rows, columns (names), values (0..1 or -1..1), signed, from: [rows], over: [q, k], least, hidden(q, k), tall}
+  // spec: {rows, columns (names), values (0..1 or -1..1), signed, from: [rows], over: [q, k], least, hidden(q, k),
+  // shape: cells if they are fewer than the names}
   draw(spec, paint) {
     this.spec = spec;
     const width = Math.floor(this.root.clientWidth);
     if (!width) return;
     const [nq, nk] = [spec.rows.length, spec.columns.length];
-    const font = Math.max(spec.labelSize ?? 13, 13);
+    const cell = (Math.min(width, spec.most ?? 1200) * 0.82) / nk;
+    const font = Math.max(13, Math.min(spec.labelSize ?? 13, cell / 1.13));
     const context = this.canvas.getContext("2d");
     context.font = `400 ${font}px ${paint.font}`;
     const longest = (names) => Math.min(width * 0.24, Math.max(...names.slice(0, 200).map((name) => context.measureText(name).width)));
@@ -85,7 +87,7 @@ export class Matrix {
   }
 
   cells(context, spec, paint, scale) {
-    const [nq, nk] = [spec.rows.length, spec.columns.length];
+    const [nq, nk] = spec.shape ?? [spec.rows.length, spec.columns.length];
     const { left, top, size, high } = this.frame;
     const [wide, tall] = [Math.round(size * scale), Math.round(high * scale)];
     const image = context.createImageData(wide, tall);
@@ -112,7 +114,7 @@ export class Matrix {
 
   // More columns than pixels: a pixel takes the strongest cell under it.
   crowded(out, wide, tall, spec, paint) {
-    const [nq, nk] = [spec.rows.length, spec.columns.length];
+    const [nq, nk] = spec.shape ?? [spec.rows.length, spec.columns.length];
     const best = new Float64Array(wide * tall);
     for (let q = 0; q < nq; q++) {
       const y = Math.floor((q * tall) / nq) * wide;

@@ -89,8 +89,10 @@ export class Sentence {
     const head = many ? this.size * 1.6 : Math.min(riseOf(reach * 0.8, this.most), this.most) * 0.75 + 14;
     this.root.style.setProperty("--rise", `${Math.round(head)}px`);
     this.root.classList.toggle("many", many);
+    const lines = 1 + Math.max(0, ...this.boxes.map((box) => box.line));
+    this.root.classList.toggle("scrolls", lines > 9 && !present);
     this.readBoxes(this.root.getBoundingClientRect());
-    const height = this.root.clientHeight;
+    const height = this.root.scrollHeight;
     this.arcs.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.arcs.setAttribute("width", width);
     this.arcs.setAttribute("height", height);
@@ -107,7 +109,7 @@ export class Sentence {
         line += 1;
         last = middle;
       }
-      const centre = last - origin.top;
+      const centre = last - origin.top + this.root.scrollTop;
       return {
         x: rect.left - origin.left + rect.width / 2,
         width: rect.width,
@@ -116,6 +118,14 @@ export class Sentence {
         line,
       };
     });
+  }
+
+  // In a text that scrolls, the chosen word comes into sight.
+  reveal(unit) {
+    const box = this.boxes[unit];
+    if (!box || !this.root.classList.contains("scrolls")) return;
+    const { scrollTop, clientHeight } = this.root;
+    if (box.top - this.size < scrollTop || box.bottom + this.size > scrollTop + clientHeight) this.root.scrollTop = box.top - clientHeight / 2;
   }
 
   // shown: {links: [{from, to, weight}], from: [units], to, pointed}

@@ -38,7 +38,7 @@ export function createHeadscope(css) {
     }
     entry.tell = (selection) => {
       lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
-      setStateValue("selection", selection);
+      setStateValue("selection", { ...selection, n: entry.n });
     };
     show(entry, data);
   }
