@@ -1,8 +1,9 @@
 """The server as it stands on the network: what it answers, what it refuses, and what nobody can do to it."""
 
-import time
+import asyncio
 import urllib.error
 import urllib.request
+from contextlib import suppress
 
 import pytest
 from conftest import ROOT
@@ -13,7 +14,7 @@ from websockets.sync.client import connect
 
 from mha_core import ModelError
 from pages.parts import server
-from pages.parts.guard import HEADERS, Guard, weigh
+from pages.parts.guard import HEADERS, Guard, Line, weigh
 
 LIMIT = 512 * 1024
 
@@ -175,15 +176,58 @@ def test_all_sessions_together_hold_only_so_many_bytes(monkeypatch):
     assert not Guard(None, upload_bytes=101).uploads_are_full("upload_file/mine/new")
 
 
-@pytest.mark.slow
-def test_a_flood_on_one_socket_does_not_hold_up_another(app_server):
-    with stream(app_server) as flood, stream(app_server) as reader:
-        for _ in range(300):
-            flood.send(rerun())
-        start = time.monotonic()
-        reader.send(rerun())
-        assert len(reader.recv(timeout=30)) > 0
-        assert time.monotonic() - start < 5  # 300 runs of the page would take longer on any two cores
+def line(*, rate: float, burst: float, send=None) -> Line:
+    """One guarded socket whose client sends reruns without a pause."""
+
+    async def receive():
+        return {"type": "websocket.receive", "bytes": rerun()}
+
+    return Line(Guard(None, frames_per_second=rate, frames_at_once=burst), receive, send)
+
+
+async def heard(guarded: Line, seconds: float) -> int:
+    count = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while True:
+                await guarded.receive()
+                count += 1
+    return count
+
+
+def test_a_flood_is_read_at_its_share():
+    assert 5 <= asyncio.run(heard(line(rate=20, burst=5), seconds=0.5)) <= 16
+
+
+def test_a_client_that_does_not_read_is_not_heard():
+    async def silent_client():
+        blocked = asyncio.Event()
+        guarded = line(rate=1000, burst=1000, send=lambda _message: blocked.wait())
+        sending = asyncio.create_task(guarded.send({"type": "websocket.send", "bytes": b"x"}))
+        await asyncio.sleep(0)
+        meanwhile = await heard(guarded, seconds=0.2)
+        blocked.set()
+        await sending
+        return meanwhile, await heard(guarded, seconds=0.1)
+
+    meanwhile, afterwards = asyncio.run(silent_client())
+    assert meanwhile == 0 < afterwards
+
+
+def test_only_so_many_sockets_are_open_at_once():
+    async def one_too_many():
+        sent = []
+
+        async def nothing():
+            return {"type": "websocket.connect"}
+
+        async def send(message):
+            sent.append(message)
+
+        await Guard(None, sockets=0)({"type": "websocket"}, nothing, send)
+        return sent
+
+    assert asyncio.run(one_too_many()) == [{"type": "websocket.close", "code": 1013}]
 
 
 def test_the_embedded_model_passes_its_proof(model):
