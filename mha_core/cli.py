@@ -48,9 +48,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{message[:1].upper()}{message[1:]}; see '{self.prog} --help'.\n")
 
 
+def _root() -> argparse.ArgumentParser:
+    return Parser(prog="python -m mha_core", description="See what attention heads do.", epilog=NOTE)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    parser = Parser(prog="python -m mha_core", description="See what attention heads do.", epilog=NOTE)
+    parser = _root()
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_trace(commands)
     models = commands.add_parser("models", help="the models to choose from")

@@ -1,0 +1,143 @@
+"""Packed linear layers: the same numbers as plain ones, and the plain way wherever packing does not fit."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from mha_core import EncoderConfig, PackedLinear, pack
+from mha_core import encoder as encoder_module
+from mha_core import packed as packed_module
+
+NEEDS_OPERATORS = pytest.mark.skipif(
+    not packed_module.packing_works(), reason="this torch lacks oneDNN's operators, so nothing is packed"
+)
+
+
+def pair(bias=True):
+    torch.manual_seed(0)
+    plain = nn.Linear(13, 29, bias=bias)
+    return plain, PackedLinear(copy.deepcopy(plain))
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How often the packed way was taken."""
+    taken = []
+    run = PackedLinear._run
+
+    def counted(self, *arguments):
+        taken.append(arguments)
+        return run(self, *arguments)
+
+    monkeypatch.setattr(PackedLinear, "_run", counted)
+    return taken
+
+
+@NEEDS_OPERATORS
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(13,), (1, 13), (2, 5, 13), (2, 3, 5, 13)])
+def test_packed_gives_what_plain_gives(bias, shape, calls):
+    plain, packed = pair(bias)
+    x = torch.randn(shape)
+    torch.testing.assert_close(packed(x), plain(x), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(packed.gelu(x), F.gelu(plain(x)), atol=1e-5, rtol=1e-5)
+    assert len(calls) == 2
+
+
+@NEEDS_OPERATORS
+def test_rows_that_do_not_lie_together_in_memory_are_read_right(calls):
+    plain, packed = pair()
+    x = torch.randn(13, 7, 5).permute(2, 1, 0)
+    torch.testing.assert_close(packed(x), plain(x), atol=1e-5, rtol=1e-5)
+    assert calls
+
+
+def test_without_the_operators_the_plain_way_gives_the_same(monkeypatch, calls):
+    plain, _ = pair()
+    monkeypatch.setattr(packed_module, "packing_works", lambda: False)
+    packed = PackedLinear(plain)
+    x = torch.randn(5, 13)
+    torch.testing.assert_close(packed(x), plain(x))
+    torch.testing.assert_close(packed.gelu(x), F.gelu(plain(x)))
+    assert not calls
+
+
+def test_operators_that_give_wrong_numbers_are_not_used(monkeypatch):
+    class Wrong:
+        def _reorder_linear_weight(self, weight):
+            return weight
+
+        def _linear_pointwise(self, x, weight, bias, *_):
+            return F.linear(x, weight, bias) + 0.01
+
+    monkeypatch.setattr(torch.ops, "mkldnn", Wrong())
+    assert not packed_module.packing_works.__wrapped__()
+    monkeypatch.setattr(torch.ops, "mkldnn", object())
+    assert not packed_module.packing_works.__wrapped__()
+
+
+def test_what_packing_does_not_fit_takes_the_plain_way(calls):
+    plain, packed = pair()
+    x = torch.randn(5, 13)
+    for other in (x.clone().requires_grad_(), torch.empty(0, 13)):
+        torch.testing.assert_close(packed(other), plain(other))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert packed(x).dtype == torch.bfloat16
+    packed.double()
+    torch.testing.assert_close(packed(x.double()), plain.double()(x.double()))
+    packed.to("meta")
+    assert packed(x.to("meta")).shape == (5, 29)
+    assert not calls
+
+
+def test_gradients_pass_through_it_to_its_input():
+    plain, packed = pair()
+    x = torch.randn(5, 13, requires_grad=True)
+    ours = torch.autograd.grad(packed(x).pow(2).sum(), x)
+    theirs = torch.autograd.grad(plain(x).pow(2).sum(), x)
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_a_weight_changed_since_is_the_one_that_counts():
+    plain, packed = pair()
+    x = torch.randn(5, 13)
+    packed(x)
+    with torch.no_grad():
+        packed.weight[3] = 2.0
+        plain.weight[3] = 2.0
+        plain.bias[1] = packed.bias[1] = -5.0
+    torch.testing.assert_close(packed(x), plain(x))
+    other, _ = pair(), None
+    packed.load_state_dict(other[0].state_dict())
+    torch.testing.assert_close(packed(x), other[0](x))
+
+
+@pytest.mark.parametrize("way", ["deepcopy", "pickle"])
+def test_a_copy_is_packed_too_and_free_of_the_first(way, calls):
+    plain, packed = pair()
+    x = torch.randn(5, 13)
+    other = copy.deepcopy(packed) if way == "deepcopy" else pickle.loads(pickle.dumps(packed))  # noqa: S301
+    with torch.no_grad():
+        packed.weight.zero_()
+    torch.testing.assert_close(other(x), plain(x), atol=1e-5, rtol=1e-5)
+    assert bool(calls) == packed_module.packing_works()
+    assert set(other.state_dict()) == {"weight", "bias"}
+
+
+def test_a_whole_encoder_packed_gives_the_same_and_is_frozen():
+    torch.manual_seed(0)
+    encoder = encoder_module.Encoder(EncoderConfig(31, 12, 2, 3, 17)).eval()
+    ids = torch.arange(14).view(2, 7)
+    with torch.no_grad():
+        expected = encoder(ids)
+    packed = pack(copy.deepcopy(encoder))
+    output = packed(ids)
+    assert not any(p.requires_grad for p in packed.parameters())
+    assert all(type(m) is not nn.Linear for m in packed.modules())
+    assert set(packed.state_dict()) == set(encoder.state_dict())
+    torch.testing.assert_close(output.hidden, expected.hidden, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(output.stacked(), expected.stacked(), atol=1e-5, rtol=1e-5)
