@@ -281,7 +281,12 @@ def _baseline(job: Job, log: _Log, score: FloatArray) -> tuple[float, str]:
     if not log.offsets:
         return chance
     offset, hits = max(((o, log.offsets.count(o)) for o in set(log.offsets)), key=lambda pair: pair[1])
-    return max(chance, (hits / len(log.offsets), f"always {offset:+d} words"))
+    return max(chance, (hits / len(log.offsets), _always(offset)))
+
+
+def _always(offset: int) -> str:
+    words = "word" if abs(offset) == 1 else "words"
+    return f"always {abs(offset)} {words} {'on' if offset > 0 else 'back'}"
 
 
 @dataclass(frozen=True)

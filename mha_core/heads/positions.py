@@ -50,13 +50,14 @@ class PositionTable:
     distance).
 
     `first`, `last`: the first and last piece of the reader's own text. `cls`, `sep`: the special pieces at
-    the start and all later ones. `uniform_entropy`: what a head that looks everywhere equally would have.
+    the start and all later ones. `peak_rows` (distance,): the rows behind `peak`. `uniform_entropy`: what a head that looks everywhere equally would have.
     """
 
     n_texts: int
     values: dict[str, FloatArray]
     distance: FloatArray
     peak: FloatArray
+    peak_rows: FloatArray
     uniform_entropy: float
     uniform_share: float
 
@@ -120,6 +121,7 @@ class PositionSums:
             {name: row.reshape(self.shape) / n for name, row in zip(MEASURES, self.sums, strict=True)},
             self.distance.reshape(*self.shape, -1) / n,
             (self.peaks / np.maximum(self.peak_rows, 1)).reshape(*self.shape, -1),
+            self.peak_rows.copy(),
             float(self.uniform[0] / n),
             float(self.uniform[1] / n),
         )

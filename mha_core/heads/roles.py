@@ -3,7 +3,7 @@
 In: the tables of the other measures. Out: a Role for every head, (layer, head). A head whose score does not
 beat its baseline, or whose control fails, is given no role, whatever else is said of it. Tried in this order:
 
-positional: at least 90 % of its largest weights lie at one distance (Voita et al. 2019, section 5.2.1), or at
+positional: at least 90 % of its largest weights lie at one distance that most rows have (Voita et al. 2019, section 5.2.1), or at
 least half of its mass on the previous or the next token (Clark et al. 2019, section 3.1).
 copy: at least half of the repeated content tokens look most at their copy and a quarter of the mass goes
 there. agreement, coreference: the interval is above every baseline and the control fails (see
@@ -117,20 +117,25 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
+def _texts(n: int) -> str:
+    return "1 text" if n == 1 else f"{n:,} texts"
+
+
 def _positional(table: PositionTable, place: tuple[int, int]) -> Role | None:
-    peaks = table.peak[place]
+    common = table.peak_rows >= max(MIN_CASES, table.peak_rows.max() / 2)
+    peaks = np.where(common, table.peak[place], 0.0)
     best = int(peaks.argmax())
     names = {-1: "previous token", 0: "same token", 1: "next token"}
     distance = int(DISTANCES[best])
     label = names.get(distance, f"{abs(distance)} tokens {'back' if distance < 0 else 'ahead'}")
     n, blind = table.n_texts, table.uniform_share
     if peaks[best] >= PEAKS:
-        says = f"{percent(peaks[best])} of its largest weights lie there, in {n:,} texts."
+        says = f"{percent(peaks[best])} of its largest weights lie there, in {_texts(n)}."
         return _role("positional", label, float(peaks[best]), blind, n, says, str(distance))
     for measure, distance in (("previous", -1), ("next", 1)):
         mass = float(table[measure][place])
         if mass >= HALF:
-            says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {n:,} texts."
+            says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {_texts(n)}."
             return _role("positional", f"{measure} token", mass, blind, n, says, str(distance))
     return None
 
@@ -145,7 +150,7 @@ def _separator(table: PositionTable, place: tuple[int, int]) -> Role | None:
     mass, n, blind = float(masses[name]), table.n_texts, table.uniform_share
     if mass < HALF:
         return None
-    says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {n:,} texts."
+    says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {_texts(n)}."
     return _role("separator", f"looks at {name}", mass, blind, n, says)
 
 
@@ -220,5 +225,5 @@ def _broad(table: PositionTable, place: tuple[int, int]) -> Role | None:
     share = nats / table.uniform_entropy if table.uniform_entropy else 0.0
     if share <= BROAD:
         return None
-    says = f"Entropy {nats:.2f} nats of {table.uniform_entropy:.2f} possible, in {table.n_texts:,} texts."
+    says = f"Entropy {nats:.2f} nats of {table.uniform_entropy:.2f} possible, in {_texts(table.n_texts)}."
     return _role("broad", "looks broadly", share, BROAD, table.n_texts, says)

@@ -1,0 +1,270 @@
+"""Files a reader brings: what is read, what is refused, and by which line it is named."""
+
+import itertools
+import json
+
+import pytest
+
+from mha_core.corpus import (
+    MAX_LINE,
+    Choice,
+    Lines,
+    Reading,
+    read_conllu,
+    read_gap,
+    read_pairs,
+    read_text,
+)
+from mha_core.errors import InputError
+from mha_core.json_list import BrokenListError, json_items
+
+
+def line(number: str, form: str, head: str, relation: str) -> str:
+    return "\t".join([number, form, "_", "_", "_", "_", head, relation, "_", "_"])
+
+
+DONT = [
+    "# text = Don't go",
+    line("1-2", "Don't", "_", "_"),
+    line("1", "Do", "3", "aux"),
+    line("2", "n't", "3", "advmod"),
+    line("2.1", "really", "_", "_"),
+    line("3", "go", "0", "root"),
+    "",
+]
+GO = [line("1", "Go", "0", "root"), line("2", "home", "1", "advmod:x"), ""]
+GAP = (
+    "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+    "1\tAnn saw Sue when she left.\tshe\t17\tAnn\t0\tTRUE\tSue\t8\tFALSE\tu\n"
+    "2\tAnn saw Sue when she left.\tshe\t17\tAnn\t0\tFALSE\tSue\t8\tFALSE\tu\n"
+    "3\tAnn saw Sue when she left.\tshe\t17\tAnn\t0\tTRUE\tSue\t8\tTRUE\tu\n"
+    "4\tAnn saw Sue when she left.\tshe\t17\tAnn\t0\tFALSE\tSue\t8\tTRUE\tu\n"
+)
+PAIR = {
+    "text": "Ann saw Sue when she left.",
+    "pronoun": [17, 20],
+    "candidates": [[0, 3], [8, 11]],
+    "answer": 1,
+}
+
+
+def test_only_syntactic_words_are_words():
+    (sentence,) = read_conllu(DONT)
+    assert sentence.words == ("Do", "n't", "go")
+    assert sentence.heads == (2, 2, -1)
+    assert sentence.relations == ("aux", "advmod", "root")
+    assert sentence.text == "Don't go"
+
+
+def test_relations_keep_their_subtypes_and_the_last_sentence_needs_no_empty_line():
+    first, second = read_conllu([*DONT, *GO[:2]])
+    assert second.relations == ("root", "advmod:x")
+    assert (first.line, second.line) == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("broken", "what"),
+    [
+        ("2\thome\t_", "3 columns, and CoNLL-U has 10"),
+        (line("x", "home", "1", "obj"), "the word number is 'x'"),
+        (line("3", "home", "1", "obj"), "word number 3 where 2 is due"),
+        (line("2", "home", "one", "obj"), "the head is 'one'"),
+        (line("2", "home", "-1", "obj"), "the head is '-1'"),
+        (line("2", "home", "٣", "obj"), "the head is '٣'"),
+        (line("2", "home", "9", "obj"), "word 2 has head 9 in a sentence of 2 words"),
+        (line("2", "home", "2", "obj"), "word 2 has head 2"),
+        (line("2", " ", "1", "obj"), "a word without letters"),
+        (line("2", "home", "1", ""), "a word without a relation"),
+    ],
+)
+def test_a_broken_line_is_refused_by_its_number_or_its_sentence_skipped(broken: str, what: str):
+    lines = [*DONT, GO[0], broken, "", *GO]
+    with pytest.raises(InputError, match=r"^Line 9: ") as flaw:
+        list(read_conllu(lines))
+    assert what in str(flaw.value)
+    reading = Reading(on_error="skip")
+    assert [s.words for s in read_conllu(lines, reading)] == [("Do", "n't", "go"), ("Go", "home")]
+    assert reading.n_skipped == 1
+    assert reading.notes == [str(flaw.value)]
+
+
+def test_a_treebank_is_read_as_a_stream():
+    endless = itertools.cycle(GO)
+    assert len(list(itertools.islice(read_conllu(endless), 5000))) == 5000
+
+
+def test_a_sentence_without_end_is_not_held_in_memory():
+    def flood():
+        for i in itertools.count(1):
+            yield line(str(i), "a", "0", "root")
+            if i == 200_000:
+                return
+
+    with pytest.raises(InputError, match="more than 5,000 words"):
+        list(read_conllu(flood()))
+
+
+def test_skipping_keeps_few_notes_and_the_full_count():
+    reading = Reading(on_error="skip")
+    list(read_conllu(["broken", ""] * 500, reading))
+    assert (reading.n_skipped, len(reading.notes)) == (500, 20)
+
+
+def test_lines_are_the_same_from_a_file_and_from_bytes_and_know_how_far_they_are(tmp_path):
+    content = "\ufeffone\r\ntwo\u2028still two\n\nfour".encode()
+    (tmp_path / "a.txt").write_bytes(content)
+    expected = ["one", "two\u2028still two", "", "four"]
+    for source in (tmp_path / "a.txt", content):
+        lines = Lines(source)
+        assert list(lines) == expected
+        assert lines.fraction == 1.0
+        assert list(lines) == expected
+        half = iter(lines)
+        next(half)
+        assert 0 < lines.fraction < 1
+
+
+def test_what_is_no_text_or_has_no_lines_is_refused(tmp_path):
+    with pytest.raises(InputError, match="Line 2 is not UTF-8"):
+        list(Lines(b"one\n\xff\xfe\n"))
+    for source in (b"a" * (MAX_LINE + 5), tmp_path / "long"):
+        if not isinstance(source, bytes):
+            source.write_bytes(b"ok\n" + b"a" * (MAX_LINE + 5))
+        with pytest.raises(InputError, match="longer than 1,000,000 bytes"):
+            list(Lines(source))
+    with pytest.raises(InputError, match="There is no file"):
+        Lines(tmp_path / "missing.conllu")
+    with pytest.raises(InputError, match="There is no file"):
+        Lines(tmp_path)
+
+
+def test_gap_gives_only_pronouns_with_exactly_one_right_name():
+    reading = Reading()
+    first, second = read_gap(Lines(GAP.encode()), reading)
+    assert first == Choice("Ann saw Sue when she left.", (17, 20), ((0, 3), (8, 11)), 0, None, 2)
+    assert (second.answer, second.line) == (1, 5)
+    assert reading.n_unused == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("\tshe\t17\t", "\tshe\t16\t", "an offset does not point at the name"),
+        ("\tshe\t17\t", "\tshe\tx\t", "an offset does not point at the name"),
+        ("Sue\t8\tFALSE", "Sue\t8\tmaybe", "TRUE or FALSE"),
+        ("\tu\n", "\n", "10 columns, and the first line has 11"),
+    ],
+)
+def test_a_broken_gap_row_is_refused_by_its_number_or_skipped(old: str, new: str, what: str):
+    rows = Lines(
+        GAP.replace(old, new, 1).encode()
+        if old != "\tu\n"
+        else GAP[::-1].replace("\nu\t", "\n", 1)[::-1].encode()
+    )
+    number = 5 if old == "\tu\n" else 2
+    with pytest.raises(InputError, match=f"^Line {number}: .*{what}"):
+        list(read_gap(rows))
+    reading = Reading("skip")
+    assert len(list(read_gap(rows, reading))) == 1
+    assert reading.n_skipped == 1
+
+
+def test_a_file_without_gap_columns_is_refused():
+    with pytest.raises(InputError, match="Line 1: a GAP file has the column 'ID'"):
+        list(read_gap(["a\tb"]))
+
+
+def test_pairs_are_read_with_their_lines():
+    text = json.dumps([PAIR, {**PAIR, "answer": 0, "pair": "p1"}], indent=1)
+    first, second = read_pairs(text.split("\n"))
+    assert first == Choice(PAIR["text"], (17, 20), ((0, 3), (8, 11)), 1, None, 2)
+    assert (second.answer, second.pair) == (0, "p1")
+    assert second.line > first.line
+    assert list(read_pairs(["[]"])) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"text": 3}, 'an object with a "text"'),
+        ({"pronoun": [17]}, '"pronoun" is'),
+        ({"pronoun": [17, 99]}, '"pronoun" is'),
+        ({"pronoun": [20, 17]}, '"pronoun" is'),
+        ({"pronoun": [True, 3]}, '"pronoun" is'),
+        ({"pronoun": [3, 4]}, '"pronoun" is'),
+        ({"candidates": [[0, 3]]}, "two spans"),
+        ({"candidates": [[0, 3], [8, 8]]}, "two spans"),
+        ({"candidates": [[0, 3], [2, 6]]}, "overlap"),
+        ({"candidates": [[0, 3], [18, 22]]}, "overlap"),
+        ({"answer": 2}, '"answer" is 0 or 1'),
+        ({"answer": True}, '"answer" is 0 or 1'),
+    ],
+)
+def test_a_broken_pair_is_refused_by_its_line_or_skipped(change: dict, what: str):
+    lines = ["[", json.dumps(PAIR) + ",", json.dumps({**PAIR, **change}) + ",", json.dumps(PAIR), "]"]
+    with pytest.raises(InputError, match=f"^Line 3: .*{what}"):
+        list(read_pairs(lines))
+    assert len(list(read_pairs(lines, Reading("skip")))) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('{"text": 1}', (1, r"'\[' is missing")),
+        ("[1\n2]", (2, "',' is missing")),
+        ('[\n\n{"a": }]', (3, "no JSON item")),
+        ('[\n{"a": 1}', (2, "',' is missing")),
+        ("[" * 100_000, (1, "brackets|no JSON")),
+        ("[" + "9" * 5000 + "]", (1, "a number with more digits")),
+        ("", (1, r"'\[' is missing")),
+    ],
+)
+def test_what_is_no_json_list_is_refused_by_the_line_where_it_breaks(text: str, what: tuple[int, str]):
+    with pytest.raises(BrokenListError, match=what[1]) as flaw:
+        list(json_items(text.split("\n")))
+    assert flaw.value.line == what[0]
+
+
+def test_a_broken_list_is_named_by_its_line_and_ends_the_reading():
+    lines = ["[", json.dumps(PAIR), json.dumps(PAIR), "]"]
+    with pytest.raises(InputError, match=r"^Line 3: ',' is missing"):
+        list(read_pairs(lines))
+    assert len(list(read_pairs(lines, Reading("skip")))) == 1
+
+
+def test_pairs_are_read_as_a_stream_and_an_item_may_span_many_lines():
+    spread = json.dumps(PAIR, indent=1).split("\n")
+
+    def endless():
+        yield "["
+        while True:
+            yield from spread
+            yield ","
+
+    assert len(list(itertools.islice(read_pairs(endless()), 3000))) == 3000
+
+
+def test_an_item_without_end_is_refused_in_linear_time():
+    def endless():
+        yield '[{"text": "'
+        while True:
+            yield "a" * 1000
+
+    with pytest.raises(InputError, match=r"^Line 1: no JSON item"):
+        list(read_pairs(endless()))
+
+
+def test_a_number_at_the_edge_of_what_was_read_is_whole():
+    text = "[" + " " * 65_000 + "12" + "\n" + "]"
+    seen = []
+
+    class Note(Reading):
+        def broken(self, line: int, what: str) -> None:
+            seen.append(what)
+
+    list(read_pairs(text.split("\n"), Note()))
+    assert seen == ['an item is an object with a "text".']
+
+
+def test_plain_text_is_one_text_a_line():
+    assert list(read_text(["a b", "", "  ", " c "])) == [(1, "a b"), (4, "c")]
