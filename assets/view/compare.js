@@ -334,6 +334,7 @@ export class Compare {
       to: this.state.to === null ? null : own(this.columnOf[0][this.state.to]),
       over: [own(this.over.q ?? (pinned ? null : this.over.column)), own(this.over.k ?? (pinned ? this.over.column : null))],
       least: 0,
+      measured: this.pairs.map((_, column) => this.nameOf(column)),
       labelSize: this.present ? 18 : 13,
       tell: side === 2 ? (q, k, value) => `${names[q]} to ${names[k]}: ${points(value)} points` : null,
     };
@@ -408,7 +409,6 @@ export class Compare {
       pins,
       to,
       chosen: this.state.head,
-      signed: true,
       hint: pins.length ? "Counting." : "Choose a word, and every head is ranked by how much of its look moved between A and B.",
     });
   }

@@ -21,6 +21,13 @@ export function legend(low, high, kind) {
   return make("p", { class: "legend", "aria-hidden": "true" }, make("span", { text: low }), make("i", { class: kind }), make("span", { text: high }));
 }
 
+// A line of words is written again only when it changes.
+export function spokenOnce(node, sentence) {
+  if (node.dataset.said === sentence) return;
+  node.dataset.said = sentence;
+  spoken(node, sentence);
+}
+
 // Sentences with `words` in backticks, as the core writes them.
 export function noted(sentence) {
   return make("p", {}, ...sentence.split(/`([^`]*)`/).map((part, i) => (i % 2 ? make("b", { class: "word", text: part }) : part)));
@@ -200,6 +207,7 @@ export class Explore {
     performance.mark("headscope:hover");
     this.drawSentence();
     this.drawPanel();
+    spokenOnce(this.line, this.sentenceShown());
     if (aloud && over.q !== null && over.k !== null && this.matrixNow) {
       const { names, n } = this.record;
       this.live.textContent = `${names[over.q]} looks at ${names[over.k]}: ${percent(this.matrixNow[over.q * n + over.k] / STEPS)}`;
@@ -416,6 +424,13 @@ export class Explore {
     return { names, links: [...links.values()], heads, summed: this.state.summed && heads.length > 1, from, to: this.toNow(), over: [this.over.q, this.over.k ?? this.over.unit], label: this.line.textContent, large: this.present };
   }
 
+  // The line under the sentence follows the pointer; what is announced and saved is what is chosen.
+  sentenceShown() {
+    const from = this.fromNow();
+    if (!this.matrixNow || !from.length || from === this.state.pins) return this.said;
+    return rowInWords(this.headNow, this.record.names, from, summedRow(this.matrixNow, this.record.n, from));
+  }
+
   sentenceNow() {
     const { names, specials, n } = this.record;
     if (!this.matrixNow) return `Head ${headName(this.state.head)}.`;
@@ -426,9 +441,10 @@ export class Explore {
 
   drawWords() {
     const sentence = this.sentenceNow();
-    if (this.line.dataset.said !== sentence) {
-      this.line.dataset.said = sentence;
-      spoken(this.line, sentence);
+    this.line.classList.toggle("open", !this.state.pins.length);
+    if (this.said !== sentence) {
+      this.said = sentence;
+      spokenOnce(this.line, sentence);
       this.live.textContent = sentence.replace(/[“”]/g, "");
     }
     const { pins, to } = this.state;
@@ -510,7 +526,7 @@ export class Explore {
     const { names, n } = this.record;
     const { pins } = this.state;
     const table = pins.length ? pinnedTable(names, pins, this.matrixNow, n) : strongestTable(names, this.matrixNow, n);
-    return { ...table, caption: this.line.dataset.said };
+    return { ...table, caption: this.said };
   }
 
   drawTable() {
@@ -538,7 +554,7 @@ export class Explore {
     const heading = this.sentencePicture(paint);
     const body = [...heading.body];
     let y = heading.height + 40;
-    for (const line of wrapped(this.line.dataset.said, 90)) {
+    for (const line of wrapped(this.said, 90)) {
       body.push(say(line, { x: 0, y, "font-size": 18, fill: css(paint.ink) }));
       y += 26;
     }
@@ -559,7 +575,7 @@ export class Explore {
     }
     body.push(say(`${this.record.model} · head ${headName(this.headNow)} · row = query, looks at column = key · HeadScope`, { x: 0, y: y + 30, "font-size": 13, fill: css(paint.soft) }));
     const inner = tag("g", { transform: "translate(40 40)" }, ...body);
-    return svgPage({ width: width + 80, height: y + 110, paper: paint.paper, title: this.line.dataset.said, body: [inner], style });
+    return svgPage({ width: width + 80, height: y + 110, paper: paint.paper, title: this.said, body: [inner], style });
   }
 
   sentencePicture(paint) {
@@ -592,7 +608,7 @@ export class Explore {
     const { names, n, model, words, specialsShown } = this.record;
     const matrix = Array.from({ length: n }, (_, q) => Array.from(this.matrixNow.subarray(q * n, (q + 1) * n), (step) => Number((step / STEPS).toFixed(6))));
     const name = this.fileName("json");
-    const content = { model, head: headName(this.headNow), text: this.record.title, unit: words ? "words" : "pieces", specials: specialsShown, labels: names, pinned: this.state.pins, to: this.state.to, said: this.line.dataset.said, weights: matrix };
+    const content = { model, head: headName(this.headNow), text: this.record.title, unit: words ? "words" : "pieces", specials: specialsShown, labels: names, pinned: this.state.pins, to: this.state.to, said: this.said, weights: matrix };
     save(name, "application/json", `${JSON.stringify(content)}\n`);
     return name;
   }

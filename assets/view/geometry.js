@@ -3,7 +3,8 @@
 export const strokeOf = (weight, scale = 1) => Math.max(0.75, (1 + 21 * weight) * scale);
 
 // An arc between two words. boxes: {x, top, bottom, line}; side 1 rises above the words, -1 hangs below them.
-export function arcPath(from, to, side = 1, most = 170) {
+// room: what stands under a word; with it, lines of one sentence are joined between, not across, their words.
+export function arcPath(from, to, side = 1, most = 170, room = null) {
   const edge = (box) => (side > 0 ? box.top : box.bottom);
   const [x1, y1, x2, y2] = [from.x, edge(from), to.x, edge(to)];
   if (from === to) {
@@ -12,8 +13,17 @@ export function arcPath(from, to, side = 1, most = 170) {
   }
   const rise = riseOf(Math.abs(x2 - x1), most) * side;
   if (from.line === to.line) return `M${f(x1)} ${f(y1)}C${f(x1)} ${f(y1 - rise)} ${f(x2)} ${f(y2 - rise)} ${f(x2)} ${f(y2)}`;
+  if (room !== null) return lineToLine(from, to, room);
   const short = Math.min(Math.abs(rise), 46) * side;
   return `M${f(x1)} ${f(y1)}C${f(x1)} ${f(y1 - short * 1.4)} ${f(x2)} ${f(y2 - short * 1.6)} ${f(x2)} ${f(y2)}`;
+}
+
+function lineToLine(from, to, room) {
+  const up = to.line < from.line;
+  const y1 = up ? from.top : from.bottom;
+  const y2 = up ? to.bottom + room : to.top;
+  const pull = (y2 - y1) * 0.6;
+  return `M${f(from.x)} ${f(y1)}C${f(from.x)} ${f(y1 + pull)} ${f(to.x)} ${f(y2 - pull)} ${f(to.x)} ${f(y2)}`;
 }
 
 export const riseOf = (distance, most) => Math.min(most, 26 + 0.3 * distance);
@@ -47,7 +57,7 @@ export function ticks(n, step, room) {
 export function heroSize(characters, width, present) {
   const tiers = present ? [[70, 72], [110, 56], [200, 46], [420, 34], [900, 26], [Infinity, 21]] : [[70, 36], [110, 33], [200, 30], [420, 25], [900, 21], [Infinity, 18]];
   const size = tiers.find(([most]) => characters <= most)[1];
-  const oneLine = width / (characters * 0.5 + 2);
+  const oneLine = width / (characters * 0.445 + 1);
   if (oneLine >= (present ? 40 : 27)) return Math.min(size, oneLine);
   return Math.min(size, Math.max(20, width / 15));
 }

@@ -56,7 +56,7 @@ export class Matrix {
     this.actions.cell(cell ? cell[0] : null, cell ? cell[1] : null);
   }
 
-  // spec: {rows, columns (names), values (0..1 or -1..1), signed, from: [rows], over: [q, k], least, hidden(q, k),
+  // spec: {rows, columns (names), values (0..1 or -1..1), signed, from: [rows], over: [q, k], least, hidden(q, k), measured (names that set the margins),
   // shape: cells if they are fewer than the names}
   draw(spec, paint) {
     this.spec = spec;
@@ -68,8 +68,8 @@ export class Matrix {
     const context = this.canvas.getContext("2d");
     context.font = `400 ${font}px ${paint.font}`;
     const longest = (names) => Math.min(width * 0.24, Math.max(...names.slice(0, 200).map((name) => context.measureText(name).width)));
-    const left = Math.ceil(longest(spec.rows) + 12);
-    const above = Math.ceil(longest(spec.columns) * TALL + 14);
+    const left = Math.ceil(longest(spec.measured ?? spec.rows) + 12);
+    const above = Math.ceil(longest(spec.measured ?? spec.columns) * TALL + 14);
     const size = Math.max(40, Math.min(width - left - 2, spec.most ?? 1200));
     const high = Math.round((size * nq) / nk);
     this.frame = { left, top: above, size, high };

@@ -20,23 +20,22 @@ export class Ranking {
 
   fill(names) {
     const options = (none) => [make("option", { value: "", text: none }), ...names.map((name, i) => make("option", { value: i, text: name }))];
-    this.from.replaceChildren(...options("choose a word"));
+    this.from.replaceChildren(...options("a word"));
     this.to.replaceChildren(...options("any word"));
   }
 
   // entries: [{layer, head, weight, note, text}] in order, or null while unknown.
-  draw({ title, entries, pins, to, chosen, hint, signed }) {
+  draw({ title, entries, pins, to, chosen, hint }) {
     this.title.textContent = title;
     this.from.value = pins.length === 1 ? String(pins[0]) : "";
-    this.from.options[0].textContent = pins.length > 1 ? `${pins.length} words, summed` : "choose a word";
+    this.from.options[0].textContent = pins.length > 1 ? `${pins.length} words` : "a word";
     this.to.value = to === null ? "" : String(to);
     this.to.disabled = !pins.length;
     if (!entries) {
       this.list.replaceChildren(make("li", { class: "hint", text: hint }));
       return;
     }
-    const top = Math.max(1e-9, ...entries.map((entry) => Math.abs(entry.weight)));
-    const scale = signed ? Math.max(top, 0.25) : Math.max(top, 1);
+    const scale = Math.max(1, ...entries.map((entry) => Math.abs(entry.weight)));
     const here = headName(chosen);
     this.list.replaceChildren(
       ...entries.map((entry) => {

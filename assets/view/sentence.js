@@ -73,7 +73,7 @@ export class Sentence {
     record.after.forEach((tail, segment) => tail && lines[segment]?.append(tail));
     this.words.replaceChildren(...lines.filter(Boolean));
     this.states = new Array(record.n).fill("");
-    this.characters = record.names.reduce((sum, name, i) => sum + name.length + record.before[i].length, 0);
+    this.characters = record.names.reduce((sum, name, i) => sum + (record.specials[i] ? 3.5 : name.length + record.before[i].length), 0);
   }
 
   measure(present) {
@@ -86,10 +86,12 @@ export class Sentence {
     const many = this.boxes.length > 0 && this.boxes.some((box) => box.line > 0);
     this.most = many ? this.size * 1.25 : Math.min(this.size * 5, 210);
     const reach = Math.max(...this.boxes.map((box) => box.x)) - Math.min(...this.boxes.map((box) => box.x));
-    const head = many ? this.size * 1.6 : Math.min(riseOf(reach * 0.8, this.most), this.most) * 0.75 + 14;
+    const head = many ? this.size * 0.7 : Math.min(riseOf(reach * 0.8, this.most), this.most) * 0.75 + 14;
     this.root.style.setProperty("--rise", `${Math.round(head)}px`);
     this.root.classList.toggle("many", many);
     const lines = 1 + Math.max(0, ...this.boxes.map((box) => box.line));
+    this.roomy = lines <= 5;
+    this.root.style.setProperty("--leading", this.roomy ? "3.6" : "2.75");
     this.root.classList.toggle("scrolls", lines > 9 && !present);
     this.readBoxes(this.root.getBoundingClientRect());
     const height = this.root.scrollHeight;
@@ -132,11 +134,11 @@ export class Sentence {
   draw(shown, paint) {
     const links = shown.links.slice(0, DRAWN);
     const inked = [...links].sort((a, b) => a.weight - b.weight);
-    const scale = Math.max(0.6, Math.min(1.5, this.size / 34)) * (this.root.classList.contains("many") ? 0.6 : 1);
+    const scale = Math.max(0.6, Math.min(1.5, this.size / 34)) * (this.root.classList.contains("many") ? 0.75 : 1);
     this.shapes = inked
       .filter((link) => this.boxes[link.from] && this.boxes[link.to])
       .map((link) => ({
-        d: arcPath(this.boxes[link.from], this.boxes[link.to], 1, this.most),
+        d: arcPath(this.boxes[link.from], this.boxes[link.to], 1, this.most, this.roomy ? this.size * 0.14 + (link.weight >= 0.2 ? 25 : 20) : null),
         width: strokeOf(Math.min(link.weight, 1.2), scale),
         colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
         weight: link.weight,
