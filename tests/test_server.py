@@ -180,6 +180,7 @@ def line(*, rate: float, burst: float, send=None) -> Line:
     """One guarded socket whose client sends reruns without a pause."""
 
     async def receive():
+        await asyncio.sleep(0)
         return {"type": "websocket.receive", "bytes": rerun()}
 
     return Line(Guard(None, frames_per_second=rate, frames_at_once=burst), receive, send)
