@@ -22,7 +22,7 @@ if None not in records:
             a.tokens,
             grids[1],
             b.tokens,
-            titles=comparison.titles(request, a, b),
+            titles=comparison.titles(a, b),
             selection=Selection(asked.head, asked.pins, asked.to),
             present=request.present,
             key="compare",

@@ -29,11 +29,9 @@ def both_have_words(grids: Sequence[Grid]) -> bool:
     return False
 
 
-def titles(request: Request, a: Record, b: Record) -> tuple[str, str]:
-    """What tells the two apart, in a few words."""
-    if request.other and request.other.text != request.text:
-        return "A", "B"
-    return f"A: {a.model.title}", f"B: {b.model.title}"
+def titles(a: Record, b: Record) -> tuple[str, str]:
+    """Which model made each of the two."""
+    return a.model.title, b.model.title
 
 
 def below(request: Request, a: Grid, b: Grid, view: View) -> None:

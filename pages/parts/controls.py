@@ -1,6 +1,6 @@
 """The reader's controls: the sentence, set like a line in a book, and the quiet options beneath it.
 
-In: what the reader types and clicks, bound to the URL. Out: a `Request`, every value checked once more.
+In: what the reader types and clicks. Out: a `Request`, every value checked once more.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ OPTIONS_SAID = (
 
 def explore(*, present: bool, examples: bool) -> Request:
     """One sentence, the options, and with `examples` the sentences that are worth a look."""
-    text = _sentence("Your sentence", "text", presets.TIRED)
+    text = _sentence("Your sentence", "text", state.another_sentence)
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         if examples:
             _examples()
@@ -50,7 +50,7 @@ def explore(*, present: bool, examples: bool) -> Request:
 
 def compare(*, present: bool) -> Request:
     """The same, and what it is compared with: another sentence, the untrained twin, or another model."""
-    text = _sentence("Sentence A", "text", presets.TIRED)
+    text = _sentence("Sentence A", "text", state.forget_words)
     other = st.container(key="other")
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         with _row("against-row"):
@@ -60,22 +60,15 @@ def compare(*, present: bool) -> Request:
         request = _options(text, present)
     with other:
         if against == "sentence":
-            second = _sentence("Sentence B", "text2", presets.partner(text))
+            second = _sentence("Sentence B", "text2", state.forget_words)
             return replace(request, other=replace(request, text=second))
         if against == "weights":
             return replace(request, other=replace(request, trained=not request.trained))
         return replace(request, other=replace(request, model=_model("Model B", "model2")))
 
 
-def _sentence(label: str, key: str, first: str) -> str:
-    state.begin(key, first)
-    text = st.text_input(
-        label,
-        key=key,
-        bind="query-params",
-        on_change=state.forget_words,
-        placeholder="Type a sentence and press Enter",
-    )
+def _sentence(label: str, key: str, changed: Callable[[], None]) -> str:
+    text = st.text_input(label, key=key, on_change=changed, placeholder="Type a sentence and press Enter")
     return text or ""
 
 
@@ -83,9 +76,7 @@ def _options(text: str, present: bool) -> Request:
     with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
         slot = st.container(width="content")
         with st.popover("Options", key="options-menu", type="tertiary"):
-            pair = st.text_input(
-                "Second sentence (optional)", key="pair", bind="query-params", on_change=state.forget_words
-            )
+            pair = st.text_input("Second sentence (optional)", key="pair", on_change=state.forget_words)
             model = _model("Model", "model")
             weights = _switch("Weights", "weights", WEIGHTS)
             unit = _switch("Units", "unit", UNITS)
@@ -121,7 +112,7 @@ def _quiet(name: str, said: str, click: Callable[..., None], *args: object) -> N
 
 def _model(label: str, key: str) -> str:
     any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
-    chosen = st.selectbox(label, models(), key=key, bind="query-params", accept_new_options=any_model)
+    chosen = st.selectbox(label, models(), key=key, accept_new_options=any_model)
     return _checked(key, chosen, models()[0])
 
 
@@ -129,10 +120,8 @@ def _switch(label: str, key: str, options: tuple[str, ...], label_shown: bool = 
     chosen = st.segmented_control(
         label,
         options,
-        default=options[0],
         required=True,
         key=key,
-        bind="query-params",
         label_visibility="visible" if label_shown else "collapsed",
         on_change=state.forget_words if key in ("unit", "specials") else None,
     )

@@ -24,6 +24,7 @@ def heatmap(grid: Grid, view: View, request: Request) -> None:
         st.plotly_chart(
             figures.heatmap(grid, view.head, dark=st.context.theme.type == "dark"),
             key="heatmap-figure",
+            theme=None,
             config=figures.save_as(
                 export.file_name(request, "", name(view.head)).removesuffix("."), kind or "svg"
             ),

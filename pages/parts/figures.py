@@ -20,7 +20,8 @@ def heatmap(grid: Grid, head: Head, *, dark: bool) -> Figure:
     """One head as a heatmap to zoom into; row = query, column = key. Labels may repeat, so axes are numeric."""
     labels = [visible(label) for label in grid.labels]
     weights = grid.weights[head]
-    size = min(900, max(420, 22 * len(labels) + 140))
+    size = min(960, max(460, 32 * len(labels) + 150))
+    ink, quiet = ("#ecebe5", "#aba89e") if dark else ("#1d1c1a", "#5c5951")
     return {
         "data": [
             {
@@ -47,7 +48,9 @@ def heatmap(grid: Grid, head: Head, *, dark: bool) -> Figure:
             "yaxis": {**_axis(labels), "autorange": "reversed", "scaleanchor": "x", "title": {"text": ""}},
             "height": size,
             "margin": {"l": 90, "r": 20, "t": 130, "b": 20},
-            "font": {"size": 13},
+            "font": {"size": 14, "family": "HeadScope, Georgia, serif", "color": ink},
+            "hoverlabel": {"font": {"size": 15, "family": "HeadScope, Georgia, serif"}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ink},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
         },

@@ -6,7 +6,7 @@ that says why a value was not taken.
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,14 +93,6 @@ def refusal(key: str, value: str) -> str | None:
     if value in options:
         return None
     return f"The link asks for {key} {quoted(value)}, which there is not; you see “{options[0]}”."
-
-
-def refused(query: Mapping[str, str]) -> Iterator[str]:
-    """What the link asks for and the controls drop without a word."""
-    for key in ("model", "weights", "unit", "specials", "against", "model2"):
-        sentence = refusal(key, query[key]) if key in query else None
-        if sentence:
-            yield sentence
 
 
 def view_of(

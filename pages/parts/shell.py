@@ -21,7 +21,7 @@ from mha_core import HeadScopeError
 from mha_core.notices import Notice
 from pages.parts import controls, state
 from pages.parts.prose import heading, markup, say
-from pages.parts.request import Request, View, refused, view_of
+from pages.parts.request import Request, View, view_of
 from pages.parts.state import keep
 
 __all__ = ["attempt", "keep", "page", "view", "why"]
@@ -73,7 +73,7 @@ def page(
     present = st.query_params.get("present") == "1"
     if present:
         st.html(THEME / "present.css")
-    said = list(refused(st.query_params.to_dict()))
+    said = state.enter()
     _top(title, present)
     with st.container(key="heading", gap="xxsmall"):
         markup(f"<h1>{html.escape(question or title)}</h1>")
@@ -84,9 +84,10 @@ def page(
             request = controls.compare(present=present)
         else:
             request = controls.explore(present=present, examples=examples)
+    state.link(comparing=comparison)
     for sentence_said in said:
         say(sentence_said, "notice")
-    markup('<div id="picture" tabindex="-1"></div>')
+    markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
     return request
 
 

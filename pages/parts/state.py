@@ -1,61 +1,83 @@
-"""The only writer of session state and URL: what a click changes. Every function is a callback or ends a page."""
+"""The only writer of session state and of the link. Controls and address always say the same.
 
-from collections.abc import Sequence
+`enter` takes what the link says at the start of a run, `link` writes it back at the end; the rest are clicks.
+Streamlit's own binding is not used: it forgets the values of a link on the way to another page.
+"""
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.parts import presets
-from pages.parts.request import View, query_of
+from pages.parts.request import AGAINST, SPECIALS, UNITS, WEIGHTS, View, models, query_of, refusal
 
-# What the controls hold, by the name it has in the link.
-KEPT = ("text", "pair", "model", "weights", "unit", "specials", "text2", "against", "model2")
-# These belong to a view, not to a control, so the menu's links carry them from page to page.
-CARRIED = ("head", "pin", "to")
-
-
-def begin(key: str, value: str) -> None:
-    """The value a control starts with, unless the link or the reader has given another."""
-    st.session_state.setdefault(key, value)
+# What the controls hold, by the name it has in the link; a page's own come last.
+CHOICES = ("model", "weights", "unit", "specials", "against", "model2")
+KEPT = ("text", "pair", "model", "weights", "unit", "specials", "against", "text2", "model2")
+OF_COMPARE = ("against", "text2", "model2")
+# These belong to the picture, not to a control.
+OF_THE_VIEW = ("head", "pin", "to")
+LINK_CHARS = 4_000
 
 
-def enter(page: str) -> None:
-    """Hand the controls' values over to the page the reader has come to.
+def enter() -> list[str]:
+    """Give every control its value: the reader's, else the link's, else the first; returns what was refused.
 
-    A control is a new one on every page; Streamlit gives it the old one's value only if that was set from here.
+    When the reader goes back or forward, the link decides. A control is a new one on every page, so its value is
+    handed over each time. A browser can send what no control offers, so choices are checked each time.
     """
-    if st.session_state.get("page") == page:
-        return
-    st.session_state["page"] = page
+    query, said = st.query_params.to_dict(), list[str]()
+    back_or_forward = getattr(get_script_run_ctx(), "is_history_navigation", False)
     for key in KEPT:
-        if key in st.session_state:
-            st.session_state[key] = st.session_state[key]
+        value = None if back_or_forward else st.session_state.get(key)
+        if value is None:
+            value = query.get(key, _first(key))
+        problem = refusal(key, value) if key in CHOICES else None
+        if problem:
+            said.append(problem)
+        st.session_state[key] = _first(key) if problem else value
+    return said
 
 
-def carried() -> dict[str, str]:
-    """The parameters that go along to another page."""
-    held = {key: st.session_state[key] for key in KEPT if st.session_state.get(key)}
-    return held | {key: st.query_params[key] for key in CARRIED if key in st.query_params}
+def _first(key: str) -> str:
+    if key == "text2":
+        return presets.partner(st.session_state["text"])
+    first = {"text": presets.TIRED, "weights": WEIGHTS[0], "unit": UNITS[0], "specials": SPECIALS[0]}
+    return {**first, "against": AGAINST[0], "model": models()[0], "model2": models()[0]}.get(key, "")
+
+
+def link(*, comparing: bool) -> None:
+    """Put what the controls say into the address; what is first anyway is left out, so that links stay short."""
+    for key in KEPT:
+        value = st.session_state.get(key) or ""
+        short = len(value) <= LINK_CHARS and (comparing or key not in OF_COMPARE)
+        if short and (key in ("text", "text2") or value != _first(key)):
+            if st.query_params.get(key) != value:
+                st.query_params[key] = value
+        else:
+            st.query_params.pop(key, None)
 
 
 def keep(chosen: View) -> None:
-    """Put the view into the URL, so that the browser's address is always a link to what is seen."""
+    """Put the view into the link, so that the browser's address always opens what is seen."""
     wanted = query_of(chosen)
-    for key in CARRIED:
+    for key in OF_THE_VIEW:
         if key not in wanted:
             st.query_params.pop(key, None)
         elif st.query_params.get(key) != wanted[key]:
             st.query_params[key] = wanted[key]
 
 
-def choose_head(name: str) -> None:
-    """Another head, everything else as it is; `name` counts from 1 ("4-2")."""
-    st.query_params["head"] = name
+def carried() -> dict[str, str]:
+    """The parameters that go along to another page."""
+    query = st.query_params.to_dict()
+    return {key: query[key] for key in (*KEPT, *OF_THE_VIEW) if key in query}
 
 
 def open_text(text: str, pair: str = "") -> None:
     """Put a sentence into the box, as if the reader had typed it; its view opens afresh."""
     st.session_state["text"], st.session_state["pair"] = text, pair
-    for key in CARRIED:
+    st.session_state.pop("text2", None)
+    for key in OF_THE_VIEW:
         st.query_params.pop(key, None)
 
 
@@ -71,17 +93,15 @@ def forget_words() -> None:
         st.query_params.pop(key, None)
 
 
+def another_sentence() -> None:
+    """The reader typed another sentence: what it was compared with is no longer its twin."""
+    forget_words()
+    st.session_state.pop("text2", None)
+
+
 def present(on: bool) -> None:
     """Enter or leave presenter mode."""
     if on:
         st.query_params["present"] = "1"
     else:
         st.query_params.pop("present", None)
-
-
-def study(step: int, done: Sequence[str]) -> None:
-    """The step of the lesson and the exercises solved: in the link, and kept while other pages are open."""
-    st.session_state["lesson"] = (step, tuple(done))
-    st.query_params["step"] = str(step)
-    if done:
-        st.query_params["done"] = ",".join(done)

@@ -1,0 +1,106 @@
+"""All pages: the frame, the links between them, narrow and dark, comparing, and what axe finds."""
+
+import os
+from pathlib import Path
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+
+from mha_core import load_model, trace
+
+pytestmark = pytest.mark.browser
+PAGES = ["/", "/compare"]
+TIRED = "The animal didn't cross the street because it was too tired."
+# Where the pictures go that a person looks at; a folder of the test's own otherwise.
+SHOTS = os.environ.get("HEADSCOPE_SCREENSHOTS")
+
+
+def test_a_deep_link_is_the_first_request_of_a_cold_server(visit, fresh_server):
+    tab = visit("/compare?against=weights&head=2-9&pin=3", server=fresh_server()).drawn()
+    assert tab.page.title() == "Compare · HeadScope"
+    assert tab.page.get_by_role("heading", level=1).inner_text() == "What changes when one word does?"
+    assert tab.said().startswith("Head 2-9: “didn”")
+    assert "Page not found" not in tab.page.locator("body").inner_text()
+
+
+def test_compare_opens_on_tired_and_wide_with_both_numbers(visit):
+    tab = visit("/compare").drawn()
+    model = load_model()
+    weights = [
+        float(trace(TIRED.replace("tired", word), model).weights[3, 1, 10, 2]) for word in ("tired", "wide")
+    ]
+    a, b = (f"{100 * weight:.1f} %" for weight in weights)
+    assert f"“animal” ({a} in A, {b} in B" in tab.said()
+    assert f"{a} → {b}" in tab.page.locator("table").last.inner_text()
+    tab.head("5-12").click()
+    tab.settled()
+    assert "head=5-12" in tab.page.url
+    assert tab.said().startswith("Head 5-12: “it”")
+
+
+def test_one_link_hands_the_view_to_the_next_page(visit):
+    tab = visit("/?text=Ann+saw+her+dog.&head=2-3&pin=1").drawn()
+    tab.page.get_by_role("link", name="Compare").click()
+    tab.drawn()
+    assert tab.page.get_by_label("Sentence A").input_value() == "Ann saw her dog."
+    assert "head=2-3" in tab.page.url
+    assert "pin=1" in tab.page.url
+    assert tab.said().startswith("Head 2-3: “Ann”")
+
+
+def test_untrained_is_one_switch_away(visit):
+    tab = visit().drawn()
+    trained = tab.said()
+    tab.page.get_by_role("button", name="Options").click()
+    tab.page.get_by_role("radio", name="untrained").or_(
+        tab.page.get_by_text("untrained", exact=True)
+    ).first.click()
+    tab.settled()
+    assert "weights=untrained" in tab.page.url
+    assert tab.said() != trained
+    assert "weights are random" in tab.page.locator("body").inner_text()
+
+
+def test_presenter_mode_shows_the_picture_alone_and_can_be_left(visit):
+    tab = visit().drawn()
+    tab.page.get_by_role("button", name="Present").click()
+    tab.drawn()
+    assert "present=1" in tab.page.url
+    assert not tab.page.get_by_label("Your sentence", exact=True).is_visible()
+    assert not tab.page.get_by_role("link", name="Explore").is_visible()
+    assert tab.page.locator(".headscope .sentence").is_visible()
+    tab.page.get_by_role("button", name="Leave presenter mode").click()
+    tab.drawn()
+    assert tab.page.get_by_label("Your sentence", exact=True).is_visible()
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(
+    ("name", "width", "height", "scheme"),
+    [
+        ("phone-dark", 420, 900, "dark"),
+        ("laptop-light", 1280, 900, "light"),
+        ("projector-dark", 1920, 1080, "dark"),
+    ],
+)
+def test_a_page_fits_its_screen_in_both_themes(visit, tmp_path, path, name, width, height, scheme):
+    tab = visit(path, viewport={"width": width, "height": height}, color_scheme=scheme).drawn()
+    wide = tab.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+    assert wide <= width, f"{wide} pixels on a screen of {width}"
+    dark = tab.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    assert dark == ("rgb(21, 21, 19)" if scheme == "dark" else "rgb(251, 250, 247)")
+    assert tab.page.evaluate("document.fonts.check('16px HeadScope')")
+    for stock in ("stHeader", "stToolbar", "stDecoration", "stSidebar"):
+        assert not tab.page.locator(f"[data-testid={stock}]").is_visible()
+    folder = Path(SHOTS) if SHOTS else tmp_path
+    tab.page.screenshot(path=folder / f"{path.strip('/') or 'explore'}-{name}.png")
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(visit, path, scheme):
+    tab = visit(path, color_scheme=scheme, bypass_csp=True).drawn()
+    found = Axe().run(tab.page)["violations"]
+    assert not found, "\n".join(
+        f"{v['id']} ({v['impact']}): {v['help']}: {[n['html'][:160] for n in v['nodes'][:3]]}" for v in found
+    )
