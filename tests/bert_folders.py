@@ -1,0 +1,59 @@
+"""Random BERT checkpoints in folders, written by transformers, with the embedded model's tokenizer beside them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from mha_core.models import _embedded_folder
+
+SIZES = {
+    "vocab_size": 30522,
+    "hidden_size": 15,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 5,
+    "intermediate_size": 19,
+    "max_position_embeddings": 37,
+}
+
+
+def embedded_folder() -> Path:
+    return _embedded_folder()
+
+
+def random_bert(kind="BertModel", seed=0, **sizes):
+    """A transformers model with random weights, biases and norms included, and eager attention."""
+    import transformers
+
+    config = transformers.BertConfig(**{**SIZES, **sizes}, attn_implementation="eager")
+    torch.manual_seed(seed)
+    theirs = getattr(transformers, kind)(config).eval()
+    with torch.no_grad():
+        for name, parameter in theirs.named_parameters():
+            parameter.normal_(std=0.3)
+            if "LayerNorm.weight" in name:
+                parameter.add_(1.0)
+    return theirs
+
+
+def write(folder, theirs=None, tokenizer=("tokenizer.json",), **options):
+    """The model in a folder of its own, as its maker would publish it."""
+    theirs = random_bert() if theirs is None else theirs
+    theirs.save_pretrained(folder, **options)
+    for name in tokenizer:
+        shutil.copy(embedded_folder() / name, folder)
+    return theirs
+
+
+def change_config(folder, **changes):
+    config = json.loads((folder / "config.json").read_text())
+    config.update(changes)
+    (folder / "config.json").write_text(json.dumps({k: v for k, v in config.items() if v is not ...}))
+
+
+def change_weights(folder, change):
+    """Rewrite the weights through `change`, a function from a dict of tensors to another."""
+    path = folder / "model.safetensors"
+    save_file({k: v.contiguous() for k, v in change(load_file(path)).items()}, path, {"format": "pt"})
