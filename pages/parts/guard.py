@@ -16,7 +16,10 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import Runtime
 
 CONTENT_POLICY = (
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
+    "default-src 'self'; "
+    # The one inline script of Streamlit 1.67's own page: `window.prerenderReady = false`.
+    "script-src 'self' 'wasm-unsafe-eval' blob: 'sha256-THxz9J9+wf7rhwR2YkXJoSZ13UCmYyC+3lNDv2+8ugA='; "
+    "style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
     "frame-src 'self' blob: data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
