@@ -107,7 +107,7 @@ function map(data) {
   const plane = element("div", "plane");
   plane.role = "group";
   plane.ariaLabel = "Map of all heads: heads that look at the same places stand near each other";
-  plane.append(hulls(data.heads));
+  plane.append(outline(data));
   for (const head of data.heads) {
     const b = button(head, data);
     b.style.left = `${100 * head.x}%`;
@@ -117,20 +117,19 @@ function map(data) {
   return plane;
 }
 
-function hulls(heads) {
+// Only the cluster of the chosen head: several outlines would cross, since a plane cannot show all distances.
+function outline(data) {
   const ns = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(ns, "svg");
   svg.setAttribute("viewBox", "0 0 1 1");
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("aria-hidden", "true");
-  const clusters = new Map();
-  for (const head of heads) clusters.set(head.cluster, [...(clusters.get(head.cluster) ?? []), [head.x, head.y]]);
-  for (const [cluster, points] of clusters) {
-    if (cluster < 0 || points.length < 3) continue;
-    const outline = document.createElementNS(ns, "polygon");
-    outline.setAttribute("points", hull(points).map((p) => p.join(",")).join(" "));
-    svg.append(outline);
-  }
+  const cluster = data.heads.find((head) => head.id === data.chosen)?.cluster ?? -1;
+  const points = data.heads.filter((head) => head.cluster === cluster).map((head) => [head.x, head.y]);
+  if (cluster < 0 || points.length < 3) return svg;
+  const shape = document.createElementNS(ns, "polygon");
+  shape.setAttribute("points", hull(points).map((p) => p.join(",")).join(" "));
+  svg.append(shape);
   return svg;
 }
 

@@ -51,29 +51,32 @@ def corpus(request: Request) -> None:
     job: Job[Tally] = cache.job(key, lambda: corpus_work.start(data, kind, model))
     watch = cache.watch(key)
     working = watch.running and not job.finished
-    st.fragment(_progress, run_every=TICK if working else None)(job, watch, file.name, kind)
+    st.fragment(_progress, run_every=TICK if working else None)(job, watch, file.name, kind, working)
     if not working:
         _result(job)
 
 
-def _progress(job: Job[Tally], watch: Watch, file_name: str, kind: str) -> None:
-    """How far it is; every run of this fragment moves the work on for less than a second."""
-    was_working = watch.running and not job.finished
-    if was_working:
-        job.advance()
+def _progress(job: Job[Tally], watch: Watch, file_name: str, kind: str, was_working: bool) -> None:
+    """How far it is; every run of this fragment moves the work on for less than a second.
+
+    Drawn first, worked afterwards: a run that the next one overtakes has then shown all there is to show.
+    """
+    working = watch.running and not job.finished
+    if working != was_working:
+        # The button was pressed, or another reader's page finished the work: the page around has to change too.
+        st.rerun()
     n, fraction = (job.step.n, job.step.fraction) if job.step else (0, 0.0)
     say(f"{quoted(file_name)}: {KINDS[kind]}.", "label")
-    with st.container(key="corpus-progress", horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(key="corpus-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.progress(min(fraction, 1.0), text=_how_far(job, watch, n))
-        if not job.finished:
-            if watch.running:
-                st.button("Stop", key="corpus-stop", on_click=watch.stop)
-            else:
-                st.button("Go on", key="corpus-go", on_click=watch.go_on)
-    if was_working != (watch.running and not job.finished) or (
-        not was_working and watch.running and not job.finished
-    ):
-        st.rerun()
+        if working:
+            st.button("Stop", key="corpus-stop", on_click=watch.stop)
+        elif not job.finished:
+            st.button("Go on", key="corpus-go", on_click=watch.go_on)
+    if working:
+        job.advance()
+        if job.finished:
+            st.rerun()
 
 
 def _how_far(job: Job[Tally], watch: Watch, n: int) -> str:
@@ -113,10 +116,12 @@ def _result(job: Job[Tally]) -> None:
     )
     if len(rows) > ROWS_AT_MOST:
         say(f"{ROWS_AT_MOST} of {len(rows)} rows are shown; the files have all.")
-    say(
-        "The best head of so many is partly luck: trust what also holds where it was not chosen.",
-        "caveat",
-    )
+    if tally.relations is not None:
+        say(
+            "Held out: chosen on one half of the sentences and counted on the other. As good: heads that these "
+            "sentences cannot tell from the best."
+        )
+    say("The best head of so many is partly luck: trust what also holds where it was not chosen.", "caveat")
     with st.container(horizontal=True, key="corpus-files"):
         st.download_button(
             "CSV", corpus_work.as_csv(rows), "headscope-corpus.csv", "text/csv", on_click="ignore"

@@ -7,14 +7,14 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mha_core import Model
-from mha_core.heads.builtin import read_builtin
+from mha_core.heads.builtin import GOLD, read_builtin
 from mha_core.heads.evidence import JOBS, EvidenceLog, JobTable, sample
 from mha_core.heads.positions import MEASURES
 from mha_core.heads.roles import Role
@@ -51,14 +51,14 @@ class Findings:
 
     @cached_property
     def roles(self) -> dict[Head, Role]:
-        """The heads that have a role, and which; a head without a clear one is not in it."""
-        return {
-            (la, h): role for la, row in enumerate(self.study.roles) for h, role in enumerate(row) if role
-        }
+        """The heads that have a role, and which, in words; a head without a clear one is not in it."""
+        every = ((la, h, role) for la, row in enumerate(self.study.roles) for h, role in enumerate(row))
+        return {(la, h): _in_words(role) for la, h, role in every if role}
 
     def best_jobs(self, head: Head) -> list[JobTable]:
-        """The jobs a head is a specialist in, by how far it is above the baseline."""
-        mine = [table for table in self.jobs.values() if table.verdict(*head) == "specialist"]
+        """The jobs a head is a specialist in and among the best sixth, by how far it is above the baseline."""
+        few = max(len(self.heads) // 6, 1)
+        mine = [t for t in self.jobs.values() if t.verdict(*head) == "specialist" and t.rank(*head) <= few]
         return sorted(mine, key=lambda table: table.baseline - float(table.score[head]))
 
     def measures(self) -> dict[str, tuple[str, np.ndarray]]:
@@ -87,6 +87,22 @@ def _title(table: JobTable) -> str:
     return f"{table.job.title} (right in)"
 
 
+# The roles name relations as treebanks do; a reader is told the words.
+_RELATIONS = {gold[0]: role for role, gold in GOLD.items()}
+
+
+def _in_words(role: Role) -> Role:
+    """A role as the page says it; a syntactic one with the title of its job."""
+    relation, _, direction = role.label.partition(", ")
+    said = role.evidence.removeprefix(f"{role.label}: ").replace("->", " → ")
+    said = said[:1].upper() + said[1:]
+    if role.key != "syntactic" or relation not in _RELATIONS:
+        return replace(role, evidence=said)
+    name = _RELATIONS[relation] + ("" if direction == "dep->head" else ", back")
+    title = next(job.title for job in JOBS if job.name == name)
+    return replace(role, label=title, evidence=said)
+
+
 def find(model: Model) -> Findings:
     """Run the built-in sentences through the model and measure everything they can tell."""
     study = study_builtin(model)
@@ -98,7 +114,35 @@ def find(model: Model) -> Findings:
     points, stress = plane(distance)
     ordered = {job.name: jobs[job.name] for job in JOBS if job.name in jobs}
     groups = clusters(distance, min(N_CLUSTERS, len(distance)))
-    return Findings(model.info, study, ordered, _unit(points), stress, groups, len(sentences))
+    return Findings(model.info, study, ordered, _legible(points), stress, groups, len(sentences))
+
+
+# Room for a head's label on the map, as a share of its width and height.
+LABEL = np.array([0.085, 0.042])
+N_PUSHES = 200
+
+
+def _legible(points: np.ndarray) -> np.ndarray:
+    """Points for the screen, 0 to 1: distances from the middle as their square root, labels pushed apart."""
+    middle = points - np.median(points, axis=0)
+    away = np.linalg.norm(middle, axis=1, keepdims=True)
+    placed = _unit(middle / np.sqrt(np.maximum(away, 1e-9)))
+    for _ in range(N_PUSHES):
+        apart = placed[:, None] - placed
+        overlap = LABEL - np.abs(apart)
+        covers = (overlap > 0).all(-1)
+        np.fill_diagonal(covers, False)
+        if not covers.any():
+            break
+        # Along the axis on which less is to be moved; of two at one place the later goes right and down.
+        sign = np.where(
+            apart == 0,
+            np.sign(np.arange(len(placed))[:, None, None] - np.arange(len(placed))[:, None]),
+            np.sign(apart),
+        )
+        along = overlap / LABEL == (overlap / LABEL).min(-1, keepdims=True)
+        placed = np.clip(placed + 0.25 * (sign * overlap * along * covers[..., None]).sum(1), 0, 1)
+    return placed
 
 
 def _unit(points: np.ndarray) -> np.ndarray:

@@ -75,7 +75,7 @@ def all_heads(found: Findings) -> Head:
     if layout == "grid":
         marks = [mark if mark in marks else _faded(mark) for mark in _marks(found, by or BY_ROLE)]
     head_map(marks, chosen=chosen, legend=legend, layout=layout or "grid", key="all-heads")
-    say(_map_note(found, layout or "grid"))
+    say(_map_note(found, layout or "grid", chosen))
     return chosen
 
 
@@ -85,17 +85,23 @@ def small_map(found: Findings, key: str) -> None:
     head_map(_marks(found, BY_ROLE), chosen=(-1, -1), legend=legend, key=key)
 
 
-def _map_note(found: Findings, layout: str) -> str:
+def _map_note(found: Findings, layout: str, chosen: Head) -> str:
     if layout == "map":
         return (
-            f"Near is alike. Distance: Jensen-Shannon divergence of the heads' rows, over {found.n_sentences:,} "
-            f"sentences, laid out on a plane (stress {found.stress:.2f}: what a plane cannot show). Outlines: clusters."
+            f"Near is alike. Distance: Jensen-Shannon divergence of the heads' rows over {found.n_sentences:,} "
+            f"sentences, laid out on a plane (stress {found.stress:.2f}: what a plane cannot show), pulled towards the "
+            "middle and pushed apart so that the names can be read. The outline holds the cluster of the chosen head: "
+            f"{_cluster_size(found, chosen)} of {len(found.heads)}, joined by the distances themselves."
         )
     without = len(found.heads) - len(found.roles)
     return (
         f"{without} of {len(found.heads)} heads have no clear role on these sentences. That is a finding about the "
         "sentences as much as about the heads."
     )
+
+
+def _cluster_size(found: Findings, head: Head) -> int:
+    return int((found.cluster == found.cluster[found.heads.index(head)]).sum())
 
 
 def _present(roles: Mapping[Head, Role]) -> list[str]:

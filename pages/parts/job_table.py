@@ -33,16 +33,16 @@ def because(table: JobTable, head: Head, tried: int) -> str:
     """Why the verdict is what it is, in one short phrase."""
     score, verdict = float(table.score[head]), table.verdict(*head)
     if verdict == "specialist":
-        return "beats the baseline, with room for luck"
+        return "beats the baseline beyond luck"
     if verdict == "none":
         return f"no better than {table.baseline_name}"
     if table.thin:
         return f"only {table.n} cases: thin evidence"
     if table.control is not None and table.control[head] - 0.5 > (score - 0.5) / 2:
-        return f"other words' rows prefer it too ({percent(float(table.control[head]))})"
+        return f"the control does too: {percent(float(table.control[head]))}"
     if table.sure_low[head] <= table.baseline:
         return f"could be luck, as the best of {tried}"
-    return "above the baseline, but too weak to be its job"
+    return "above the baseline, but weak"
 
 
 def job_table(found: Findings, query: dict[str, str]) -> str:
@@ -72,7 +72,7 @@ def _row(found: Findings, table: JobTable, query: dict[str, str]) -> str:
     best = order[0]
     verdict = table.verdict(*best)
     others = [head for head in order[1:] if table.verdict(*head) == "specialist"]
-    also = f"also {_names(others[:SHOWN_AT_MOST], query)}" if others else ""
+    also = f"Also: {_names(others[:SHOWN_AT_MOST], query)}" if others else ""
     more = f" and {len(others) - SHOWN_AT_MOST} more" if len(others) > SHOWN_AT_MOST else ""
     tried = len(order) * (2 if table.job.role in ("syntactic", "coreference") else 1)
     score, low, high = (float(values[best]) for values in (table.score, table.low, table.high))
@@ -86,7 +86,7 @@ def _row(found: Findings, table: JobTable, query: dict[str, str]) -> str:
         f'<span class="job-n">n = {table.n:,}</span>'
         f'<span class="job-verdict">{MEANING[verdict]}<small>{html.escape(because(table, best, tried))}</small></span>'
         f'</summary><div class="job-more"><p>Right when {html.escape(table.job.does)}. '
-        f"{_control(table, best)}{also}{more}</p>{examples(table, best, query)}</div></details>"
+        f"{_control(table, best)}{also}{more}{'.' if also else ''}</p>{examples(table, best, query)}</div></details>"
     )
 
 
@@ -180,7 +180,7 @@ def training_table(trained: Findings, untrained: Findings) -> str:
         cells = [_side(table), _side(twin)]
         rows.append(
             f'<tr><th scope="row">{html.escape(table.job.title)}</th>{"".join(cells)}'
-            f"<td>{percent(table.baseline)}</td><td>{table.n:,}</td></tr>"
+            f"<td>{_baselines(table, twin)}</td><td>{table.n:,}</td></tr>"
         )
     head = "".join(
         f'<th scope="col">{title}</th>' for title in ("Job", "Trained", "Untrained", "Baseline", "n")
@@ -189,6 +189,12 @@ def training_table(trained: Findings, untrained: Findings) -> str:
         f'<div class="hs-scroll"><table class="training"><caption>The best head for each job, with its share of '
         f"cases right</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def _baselines(table: JobTable, twin: JobTable) -> str:
+    """One number, or two where the rule depends on the weights (the middle head)."""
+    pair = list(dict.fromkeys(map(percent, (table.baseline, twin.baseline))))
+    return " and ".join(pair)
 
 
 def _side(table: JobTable) -> str:
