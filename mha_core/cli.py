@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from mha_core.errors import HeadScopeError, InputError
+from mha_core.heads.cli import add_heads_parser
 from mha_core.listing import Choice, strongest_heads, unit_named
 from mha_core.models import EMBEDDED, Model, load_model, shelf
 from mha_core.output import FORMATS, render
@@ -59,6 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_trace(commands)
     models = commands.add_parser("models", help="the models to choose from")
     models.set_defaults(run=_run_models)
+    add_heads_parser(commands)
     return parser
 
 
