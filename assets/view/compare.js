@@ -68,7 +68,7 @@ export class Compare {
     this.titles = make("p", { class: "caption titles" });
     this.clear = make("button", { type: "button", class: "plain", text: "Clear", onclick: () => this.select({ pins: [], to: null }) });
     this.menu = new Menu([
-      ["Picture, SVG", "vectors, for print and slides", () => this.saveSvg()],
+      ["Picture, SVG", "vectors; the key S keeps what you point at", () => this.saveSvg()],
       ["Picture, PNG", "twice the screen's resolution", () => this.savePng()],
       ["Numbers, CSV", "A, B and A minus B of this head", () => this.saveCsv()],
       ["Numbers, JSON", "the same, with what is chosen", () => this.saveJson()],
@@ -77,8 +77,8 @@ export class Compare {
     this.hero = make("section", { class: "hero", "aria-label": "Both sentences" }, this.duo.root, under, this.live);
     this.glanced = make("p", { class: "caption" });
     this.why = make("div", { class: "why" });
-    this.sheetPart = make("section", { class: "part overview", "aria-label": "All heads, A minus B" }, make("header", {}, make("h3", { text: "All heads, A minus B" })), this.sheet.root, (this.legend = make("div")), this.glanced, this.why);
-    this.headTitle = make("h3", {});
+    this.sheetPart = make("section", { class: "part overview", "aria-label": "All heads, A minus B" }, make("header", {}, make("h2", { text: "All heads, A minus B" })), this.sheet.root, (this.legend = make("div")), this.glanced, this.why);
+    this.headTitle = make("h2", {});
     this.tabs = make("div", { class: "tabs", role: "group", "aria-label": "How to show the head" },
       ...[["matrix", "Matrices"], ["table", "Table"]].map(([id, text]) => make("button", { type: "button", "data-panel": id, text, onclick: () => this.setPanel(id) })));
     this.table = make("div", { class: "table" });
@@ -445,7 +445,7 @@ export class Compare {
     const paint = this.paint;
     const width = Math.max(960, this.duo.width);
     const body = [...duoSvg(this.duo, paint)];
-    let y = this.duo.root.clientHeight + 36;
+    let y = this.duo.root.scrollHeight + 36;
     for (const line of wrapped(this.line.dataset.said, 100)) {
       body.push(say(line, { x: 0, y, "font-size": 18, fill: css(paint.ink) }));
       y += 26;

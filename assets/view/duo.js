@@ -2,7 +2,7 @@
 // meet the two percentages stand face to face.
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
-import { arcPath, heroSize, placeLabels, riseOf, strokeOf } from "./geometry.js";
+import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 import { percent } from "./numbers.js";
 
 export const DRAWN_BOTH = 10;
@@ -73,6 +73,7 @@ export class Duo {
       );
     });
     const marks = make("span", { class: "column sides", "aria-hidden": "true" }, make("span", { class: "side", text: "A" }), make("span", { class: "side", text: "B" }));
+    this.words.dir = directionOf(a.names.join(" "));
     this.words.replaceChildren(marks, ...this.columns);
     this.characters = pairs.reduce((sum, pair) => sum + 1 + Math.max(...pair.map((unit, side) => (unit === null ? 0 : this.records[side].names[unit].length))), 0);
   }
@@ -90,11 +91,12 @@ export class Duo {
     const head = many ? this.size * 1.5 : Math.min(riseOf(reach * 0.8, this.most), this.most) * 0.75 + 12;
     this.root.style.setProperty("--rise", `${Math.round(head)}px`);
     this.root.classList.toggle("many", many);
+    this.root.classList.toggle("scrolls", Math.max(...known.map((box) => box.line)) > 3 && !present);
     this.readBoxes();
     this.width = width;
-    this.arcs.setAttribute("viewBox", `0 0 ${width} ${this.root.clientHeight}`);
+    this.arcs.setAttribute("viewBox", `0 0 ${width} ${this.root.scrollHeight}`);
     this.arcs.setAttribute("width", width);
-    this.arcs.setAttribute("height", this.root.clientHeight);
+    this.arcs.setAttribute("height", this.root.scrollHeight);
   }
 
   readBoxes() {
@@ -104,7 +106,7 @@ export class Duo {
       this.units[side].map((unit, i) => {
         if (!unit) return null;
         const rect = unit.getBoundingClientRect();
-        const centre = rect.top - origin.top + rect.height / 2;
+        const centre = rect.top - origin.top + rect.height / 2 + this.root.scrollTop;
         const line = tops.indexOf(Math.round(this.columns[i].getBoundingClientRect().top));
         return { x: rect.left - origin.left + rect.width / 2, width: rect.width, top: centre - this.size * 0.6, bottom: centre + this.size * 0.6, line };
       }),
@@ -121,7 +123,7 @@ export class Duo {
         .filter((link) => this.boxes[side][link.from] && this.boxes[side][link.to])
         .map((link) => ({
           d: arcPath(this.boxes[side][link.from], this.boxes[side][link.to], side ? -1 : 1, this.most),
-          width: strokeOf(Math.min(link.weight, 1.2), scale),
+          width: strokeWithin(link, this.boxes[side], scale),
           colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
         })),
     );
@@ -160,6 +162,12 @@ export class Duo {
       ),
     );
   }
+}
+
+// The direction of a text is that of its first letter with one.
+export function directionOf(text) {
+  const strong = /\p{L}/u.exec(text.replace(/\[\w+\]/g, ""));
+  return strong && /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(strong[0]) ? "rtl" : "ltr";
 }
 
 function columnSaid([a, b], [recordA, recordB], differs) {

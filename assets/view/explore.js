@@ -62,7 +62,7 @@ export class Explore {
     this.line = make("p", { class: "inwords" });
     this.live = make("p", { class: "hidden-aloud", "aria-live": "polite" });
     this.menu = new Menu([
-      ["Picture, SVG", "vectors, for print and slides", () => this.saveSvg()],
+      ["Picture, SVG", "vectors; the key S keeps what you point at", () => this.saveSvg()],
       ["Picture, PNG", "twice the screen's resolution", () => this.savePng()],
       ["Numbers, CSV", "every weight of this head", () => this.saveCsv()],
       ["Numbers, JSON", "the same, with what is chosen", () => this.saveJson()],
@@ -72,12 +72,12 @@ export class Explore {
     this.hint = make("p", { class: "hint" });
     const tools = make("div", { class: "tools" }, this.clear, this.adding, this.menu.root);
     this.hero = make("section", { class: "hero", "aria-label": "The sentence" }, this.sentence.root, make("div", { class: "under" }, make("div", { class: "said" }, this.line, this.hint), tools), this.live);
-    this.sheetTitle = make("h3", { text: "All heads" });
+    this.sheetTitle = make("h2", { text: "All heads" });
     this.sort = make("select", { "aria-label": "Order of the heads", onchange: () => this.resort(this.sort.value) });
     this.glanced = make("p", { class: "caption" });
     this.why = make("div", { class: "why" });
     this.sheetPart = make("section", { class: "part overview", "aria-label": "All heads" }, make("header", {}, this.sheetTitle, this.sort), this.sheet.root, legend("0 %", "100 %", "ramp"), this.glanced, this.why);
-    this.panelTitle = make("h3", {});
+    this.panelTitle = make("h2", {});
     this.tabs = make("div", { class: "tabs", role: "group", "aria-label": "How to show the head" });
     this.controls = make("div", { class: "controls" });
     this.panelNote = make("p", { class: "caption" });
@@ -519,7 +519,7 @@ export class Explore {
     const { texts, of } = this.notices;
     const fits = texts.length && (globalThis.headscope?.live !== false || of === headName(this.state.head));
     this.why.hidden = !fits;
-    if (fits) this.why.replaceChildren(make("h3", { text: "Why does it look like this?" }), ...texts.map(noted));
+    if (fits) this.why.replaceChildren(make("h2", { text: "Why does it look like this?" }), ...texts.map(noted));
   }
 
   tableNow() {
@@ -554,7 +554,7 @@ export class Explore {
     const heading = this.sentencePicture(paint);
     const body = [...heading.body];
     let y = heading.height + 40;
-    for (const line of wrapped(this.said, 90)) {
+    for (const line of wrapped(this.sentenceShown(), 90)) {
       body.push(say(line, { x: 0, y, "font-size": 18, fill: css(paint.ink) }));
       y += 26;
     }
@@ -575,7 +575,7 @@ export class Explore {
     }
     body.push(say(`${this.record.model} · head ${headName(this.headNow)} · row = query, looks at column = key · HeadScope`, { x: 0, y: y + 30, "font-size": 13, fill: css(paint.soft) }));
     const inner = tag("g", { transform: "translate(40 40)" }, ...body);
-    return svgPage({ width: width + 80, height: y + 110, paper: paint.paper, title: this.said, body: [inner], style });
+    return svgPage({ width: width + 80, height: y + 110, paper: paint.paper, title: this.sentenceShown(), body: [inner], style });
   }
 
   sentencePicture(paint) {
@@ -616,7 +616,6 @@ export class Explore {
 
 // The sentence with its arcs as SVG, where the browser has set it.
 export function sentenceSvg(sentence, paint, shift = 0) {
-  const origin = sentence.root.getBoundingClientRect();
   const body = (sentence.shapes ?? []).map((s) => tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width, "stroke-linecap": "butt" }));
   sentence.units.forEach((unit, i) => {
     const box = sentence.boxes[i];
@@ -631,7 +630,7 @@ export function sentenceSvg(sentence, paint, shift = 0) {
     const y = sentence.boxes[label.unit].bottom + sentence.size * 0.14 + label.row * sentence.size * 0.62 + 10;
     body.push(say(percent(label.weight), { x: label.x, y, "text-anchor": "middle", "dominant-baseline": "central", "font-size": label.strong ? 18 : 14, "font-weight": label.strong ? 650 : 400, fill: css(label.strong ? paint.ink : paint.soft) }));
   }
-  return { body: shift ? [tag("g", { transform: `translate(0 ${shift})` }, ...body)] : body, height: origin.height };
+  return { body: shift ? [tag("g", { transform: `translate(0 ${shift})` }, ...body)] : body, height: sentence.root.scrollHeight };
 }
 
 export function wrapped(text, limit) {

@@ -2,6 +2,13 @@
 
 export const strokeOf = (weight, scale = 1) => Math.max(0.75, (1 + 21 * weight) * scale);
 
+// Between neighbours an arc stays thinner than the way it goes.
+export function strokeWithin(link, boxes, scale) {
+  const [from, to] = [boxes[link.from], boxes[link.to]];
+  const way = from.line === to.line ? Math.max(14, Math.abs(from.x - to.x)) : Infinity;
+  return Math.min(strokeOf(Math.min(link.weight, 1.2), scale), way * 0.28);
+}
+
 // An arc between two words. boxes: {x, top, bottom, line}; side 1 rises above the words, -1 hangs below them.
 // room: what stands under a word; with it, lines of one sentence are joined between, not across, their words.
 export function arcPath(from, to, side = 1, most = 170, room = null) {

@@ -40,9 +40,9 @@ export class Menu {
     event.preventDefault();
   }
 
-  async run(act) {
+  async run(act, focus = true) {
     this.toggle(false);
-    this.button.focus();
+    if (focus) this.button.focus();
     try {
       this.status.textContent = `Saved ${await act()}`;
     } catch (error) {

@@ -6,7 +6,7 @@ import { headName } from "./words.js";
 export class Ranking {
   constructor(actions) {
     this.actions = actions;
-    this.title = make("h3", {});
+    this.title = make("h2", {});
     this.from = make("select", { "aria-label": "From", onchange: () => actions.from(this.from.value === "" ? null : Number(this.from.value)) });
     this.to = make("select", { "aria-label": "To", onchange: () => actions.to(this.to.value === "" ? null : Number(this.to.value)) });
     const pair = make("div", { class: "pair" }, make("label", {}, make("span", { text: "from" }), this.from), make("label", {}, make("span", { text: "to" }), this.to));

@@ -1,7 +1,7 @@
 // The reader's own words, large, and the arcs drawn on them: from the pinned words to where they look.
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
-import { arcPath, heroSize, placeLabels, riseOf, strokeOf } from "./geometry.js";
+import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 import { percent } from "./numbers.js";
 
 const DRAWN = 14;
@@ -139,7 +139,7 @@ export class Sentence {
       .filter((link) => this.boxes[link.from] && this.boxes[link.to])
       .map((link) => ({
         d: arcPath(this.boxes[link.from], this.boxes[link.to], 1, this.most, this.roomy ? this.size * 0.14 + (link.weight >= 0.2 ? 25 : 20) : null),
-        width: strokeOf(Math.min(link.weight, 1.2), scale),
+        width: strokeWithin(link, this.boxes, scale),
         colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
         weight: link.weight,
       }));

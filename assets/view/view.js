@@ -6,6 +6,7 @@ import { column, keepOpened, openRecord } from "./record.js";
 import { readTheme, wear } from "./theme.js";
 
 const KEPT = 8;
+const TOLD_AFTER = 30;
 
 export function createHeadscope(css) {
   const records = new Map();
@@ -36,9 +37,11 @@ export function createHeadscope(css) {
       entry.resize = new ResizeObserver(() => redraw(entry));
       entry.resize.observe(entry.root);
     }
+    // Keys held down choose many heads a second; Python hears of the last one.
     entry.tell = (selection) => {
       lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
-      setStateValue("selection", { ...selection, n: entry.n });
+      clearTimeout(entry.telling);
+      entry.telling = setTimeout(() => setStateValue("selection", { ...selection, n: entry.n }), TOLD_AFTER);
     };
     show(entry, data);
   }
@@ -109,6 +112,13 @@ export function createHeadscope(css) {
     entry?.resize.disconnect();
     mounted.delete(parentElement);
   }
+
+  // S saves the picture under the pointer as it stands, with what is pointed at.
+  document.addEventListener("keydown", (event) => {
+    const typing = event.composedPath().some((node) => node.matches?.("input, textarea, select, [contenteditable=true]"));
+    if (event.key !== "s" || event.ctrlKey || event.metaKey || event.altKey || typing) return;
+    for (const entry of mounted.values()) if (entry.root.matches(":hover")) entry.view?.menu.run(() => entry.view.saveSvg(), false);
+  });
 
   async function useFonts(faces) {
     for (const { bytes, range } of faces) {

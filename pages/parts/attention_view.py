@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 
 from mha_core.record import Grid
 from mha_core.tokens import Tokens
@@ -44,6 +45,7 @@ __all__ = [
     "mount_library",
     "sentence_in_words",
     "standalone_html",
+    "warm",
 ]
 
 Change = Callable[[], None]
@@ -109,6 +111,13 @@ def mount_library() -> None:
     data: Payload = {"css": style(), "faces": [[name, FONTS[name]] for name in FONTS]}
     data |= {name: np.frombuffer((VIEW / "fonts" / name).read_bytes(), dtype=np.uint8) for name in FONTS}
     _component("library", library_source() + LIBRARY_ENTRY)(data=data, key="headscope-library")
+
+
+def warm() -> None:
+    """What the first picture would wait for: the browser's code from disk, and the libraries that pack numbers."""
+    library_source()
+    style()
+    convert_anything_to_arrow_bytes(np.zeros(1, dtype=np.uint16))
 
 
 def _mount(

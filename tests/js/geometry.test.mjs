@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arcPath, edges, heroSize, placeLabels, riseOf, strokeOf, ticks } from "../../assets/view/geometry.js";
+import { arcPath, edges, heroSize, placeLabels, riseOf, strokeOf, strokeWithin, ticks } from "../../assets/view/geometry.js";
+import { directionOf } from "../../assets/view/duo.js";
 import { sideBySide, summedStrokes } from "../../assets/view/lines.js";
 
 const numbers = (path) => path.match(/-?[\d.]+/g).map(Number);
@@ -58,4 +59,23 @@ test("several heads lie side by side at full strength", () => {
 test("or are summed into one stroke", () => {
   const [stroke] = summedStrokes([{ from: 0, to: 1, parts: [{ head: [0, 0], weight: 0.5 }, { head: [0, 1], weight: 0.3 }] }], (w) => w);
   assert.equal(stroke.weight, 0.8);
+});
+
+test("between neighbours an arc stays thinner than the way it goes", () => {
+  const boxes = [{ x: 0, line: 0 }, { x: 30, line: 0 }, { x: 400, line: 0 }];
+  assert.ok(strokeWithin({ from: 0, to: 1, weight: 1 }, boxes, 1) < 9);
+  assert.equal(strokeWithin({ from: 0, to: 2, weight: 1 }, boxes, 1), strokeOf(1));
+});
+
+test("lines of one sentence are joined between the words, not across them", () => {
+  const [upper, lower] = [{ x: 10, top: 50, bottom: 80, line: 0 }, { x: 60, top: 150, bottom: 180, line: 1 }];
+  const up = numbers(arcPath(lower, upper, 1, 170, 20));
+  assert.deepEqual([up[1], up[7]], [150, 100]);
+  const down = numbers(arcPath(upper, lower, 1, 170, 20));
+  assert.deepEqual([down[1], down[7]], [80, 150]);
+});
+
+test("a text takes the direction of its first letter", () => {
+  assert.equal(directionOf("[CLS] שלום abc"), "rtl");
+  assert.equal(directionOf("[CLS] 12 the שלום"), "ltr");
 });
