@@ -149,7 +149,7 @@ def weight_files(folder: Path) -> list[Path]:
     if index.is_file():
         try:
             shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-        except (ValueError, KeyError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise ModelError(f"The index of the weights of '{model_name(folder)}' is damaged.") from None
         return [folder / Path(str(shard)).name for shard in shards]
     if any(found for pattern in PICKLES for found in folder.glob(pattern)):

@@ -274,6 +274,8 @@ def _hub_file(name: str, file: str, progress: Progress | None) -> Path | None:
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
 
+    # The root of what the hub's HTTP library raises, whichever that is: a cut download is no OSError in all of them.
+    transport: type[Exception] = HfHubHTTPError.__bases__[0]
     cached = try_to_load_from_cache(name, file)
     if cached is not None:  # a path, or the note that the hub has no such file
         return Path(cached) if isinstance(cached, str) else None
@@ -296,10 +298,9 @@ def _hub_file(name: str, file: str, progress: Progress | None) -> Path | None:
         if status in (401, 403, 404):
             raise Unavailable(f"The hub has no model '{name}', or it is not public.") from None
         raise Unavailable(offline) from None
-    except OSError as problem:
-        raise Unavailable(
-            f"'{name}' could not be fetched: {problem.strerror or 'the connection broke'}."
-        ) from None
+    except (OSError, transport) as problem:
+        reason = getattr(problem, "strerror", None) or "the connection broke"
+        raise Unavailable(f"'{name}' could not be fetched: {reason}.") from None
 
 
 def _hub_answers() -> bool:
