@@ -37,7 +37,7 @@ def trace_tokens(tokens: Tokens, model: Model, *, gates: ArrayLike | None = None
     factors = gate_tensor(gates, model)
     output = run([tokens], model, gates=factors)
     weights = output.stacked()[:, 0]
-    kept = None if factors is None else np.array(factors.float().cpu())
+    kept = None if factors is None else factors.float().cpu().numpy().copy()
     return Record(model.info, tokens, to_numpy(weights), versions(), kept)
 
 
