@@ -60,14 +60,14 @@ def compare(*, present: bool) -> Request:
         request = _options(text, present)
     with other:
         if against == "sentence":
-            second = _sentence("Sentence B", "text2", state.forget_words)
+            second = _sentence("Sentence B", "text2", None)
             return replace(request, other=replace(request, text=second))
         if against == "weights":
             return replace(request, other=replace(request, trained=not request.trained))
         return replace(request, other=replace(request, model=_model("Model B", "model2")))
 
 
-def _sentence(label: str, key: str, changed: Callable[[], None]) -> str:
+def _sentence(label: str, key: str, changed: Callable[[], None] | None) -> str:
     text = st.text_input(label, key=key, on_change=changed, placeholder="Type a sentence and press Enter")
     return text or ""
 

@@ -10,8 +10,8 @@ from pages.parts.request import Head, name
 Figure = dict[str, Any]
 # From nothing to deep ink (light theme) or a pale glow (dark theme): the cells that hold nothing stay paper.
 INK = {
-    False: [[0, "rgba(17,28,54,0)"], [0.5, "rgba(33,82,140,.62)"], [1, "rgb(17,28,54)"]],
-    True: [[0, "rgba(255,243,214,0)"], [0.5, "rgba(236,178,92,.6)"], [1, "rgb(255,243,214)"]],
+    False: [[0, "rgba(60,110,180,0)"], [0.5, "rgba(33,82,140,.62)"], [1, "rgb(17,28,54)"]],
+    True: [[0, "rgba(90,130,190,0)"], [0.5, "rgba(120,155,210,.62)"], [1, "rgb(232,238,250)"]],
 }
 LABELS_AT_MOST = 64
 
@@ -43,11 +43,18 @@ def heatmap(grid: Grid, head: Head, *, dark: bool) -> Figure:
             }
         ],
         "layout": {
-            "title": {"text": f"Head {name(head)}: row = query, looks at column = key", "font": {"size": 16}},
+            "title": {
+                "text": f"Head {name(head)}: row = query, looks at column = key",
+                "font": {"size": 17},
+                "x": 0,
+                "xanchor": "left",
+                "y": 0.99,
+                "yanchor": "top",
+            },
             "xaxis": {**_axis(labels), "side": "top", "tickangle": -60, "title": {"text": ""}},
             "yaxis": {**_axis(labels), "autorange": "reversed", "scaleanchor": "x", "title": {"text": ""}},
             "height": size,
-            "margin": {"l": 90, "r": 20, "t": 130, "b": 20},
+            "margin": {"l": 90, "r": 20, "t": 150, "b": 20},
             "font": {"size": 14, "family": "HeadScope, Georgia, serif", "color": ink},
             "hoverlabel": {"font": {"size": 15, "family": "HeadScope, Georgia, serif"}},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ink},

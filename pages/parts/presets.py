@@ -100,11 +100,11 @@ PAIRS = (
     ),
     MinimalPair(
         "feared / advocated",
-        "The councilmen refused the demonstrators a permit because they feared violence.",
-        "The councilmen refused the demonstrators a permit because they advocated violence.",
-        "Winograd's own example: the verb decides who `they` are.",
+        "The officials refused the protesters a permit because they feared violence.",
+        "The officials refused the protesters a permit because they advocated violence.",
+        "Close to Winograd's own example: the verb decides who `they` are.",
         word="they",
-        candidates=("councilmen", "demonstrators"),
+        candidates=("officials", "protesters"),
     ),
     MinimalPair(
         "key / keys",

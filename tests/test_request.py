@@ -1,0 +1,93 @@
+"""What a link may ask for: every value checked, whatever a browser sends."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.parts import presets
+from pages.parts.prose import prose, quoted, visible
+from pages.parts.request import Request, View, model_allowed, name, parse_head, query_of, refusal, view_of
+
+SHAPE = (3, 5, 7, 7)
+LABELS = ["[CLS]", "Ann", "saw", "it", "again", ".", "[SEP]"]
+REQUEST = Request("Ann saw it again.")
+
+
+@given(st.text(), st.text(), st.text())
+def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
+    view, said = view_of({"head": head, "pin": pin, "to": to}, REQUEST, SHAPE, LABELS)
+    assert 0 <= view.head[0] < 3
+    assert 0 <= view.head[1] < 5
+    assert all(0 <= p < 7 for p in (*view.pins, view.to or 0))
+    assert all(len(sentence) < 160 for sentence in said)
+
+
+@given(
+    st.integers(0, 2),
+    st.integers(0, 4),
+    st.lists(st.integers(0, 6), unique=True),
+    st.none() | st.integers(0, 6),
+)
+def test_a_view_survives_its_own_link(layer, head, pins, to):
+    view = View((layer, head), tuple(pins), to)
+    assert view_of(query_of(view), REQUEST, SHAPE, LABELS) == (view, [])
+
+
+@given(st.text())
+def test_no_choice_is_taken_that_is_not_offered(value):
+    for key in ("model", "weights", "unit", "specials", "against"):
+        sentence = refusal(key, value)
+        assert sentence is None or len(sentence) < 160
+
+
+def test_heads_are_written_from_one():
+    assert parse_head("4-2") == (3, 1)
+    assert name((3, 1)) == "4-2"
+    assert parse_head("0-1") is parse_head("4-2 ") is parse_head("-1-2") is parse_head("4-2-1") is None
+
+
+def test_a_fresh_sentence_opens_on_its_pronoun():
+    assert view_of({}, REQUEST, SHAPE, LABELS)[0].pins == (3,)
+    assert view_of({"pin": "none"}, REQUEST, SHAPE, LABELS)[0].pins == ()
+
+
+def test_repeated_pins_count_once():
+    assert view_of({"pin": "2,2,1"}, REQUEST, SHAPE, LABELS)[0].pins == (2, 1)
+
+
+def test_the_followed_word_and_the_candidates_of_every_preset_are_in_its_sentence(model):
+    from mha_core import trace
+
+    for preset in presets.SENTENCES:
+        labels = trace(preset.text, model, pair=preset.pair or None).grid(words=True).labels
+        assert presets.opening_word(preset.text, preset.pair, labels) is not None, preset.name
+    for pair in presets.PAIRS:
+        labels = [label.casefold() for label in trace(pair.a, model).grid().labels]
+        assert {pair.word, *pair.candidates} <= {label.removeprefix("##") for label in labels}, pair.name
+        assert presets.partner(pair.a) == pair.b
+        assert presets.partner(pair.b) == pair.a
+
+
+def test_folders_and_any_model_need_the_owners_word(monkeypatch, tmp_path):
+    assert model_allowed("minilm")
+    assert not model_allowed(str(tmp_path))
+    assert not model_allowed("someone/model")
+    monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
+    assert model_allowed(str(tmp_path))
+    assert not model_allowed(str(tmp_path / "absent"))
+    assert not model_allowed(f"{tmp_path}\0")
+    monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
+    assert model_allowed("someone/model")
+    assert not model_allowed("../../etc/passwd")
+    assert not model_allowed("http://169.254.169.254/")
+
+
+@given(st.text())
+def test_prose_never_lets_markup_through(text):
+    shown = prose(text).replace('<bdi class="hs-word">', "").replace("</bdi>", "")
+    assert "<" not in shown
+    assert ">" not in shown
+
+
+def test_control_and_direction_marks_are_shown_as_signs():
+    assert visible("a\x00b\u202ec\x7f") == "a␀b�c␡"
+    assert quoted("x" * 50) == "“" + "x" * 39 + "…”"
