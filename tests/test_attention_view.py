@@ -136,7 +136,7 @@ def test_the_strongest_few_come_largest_first():
 
 
 def test_the_loudest_link_leaves_special_tokens_out():
-    weights = np.array([[[[0.9, 0.1, 0.0], [0.8, 0.05, 0.15], [0.7, 0.2, 0.1]]]])
+    weights = np.array([[[[0.1, 0.9, 0.0], [0.8, 0.05, 0.15], [0.7, 0.2, 0.1]]]])
     assert loudest(weights, np.array([True, False, False]))[0, 0].tolist()[:2] == [2, 1]
 
 

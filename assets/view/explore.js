@@ -457,6 +457,7 @@ export class Explore {
     this.adding.setAttribute("aria-pressed", String(this.state.adding));
     this.clear.hidden = !pins.length;
     this.glanceRest = this.record.packing === "small" ? "Rows look at columns; a cell of a small picture is the strongest link under it." : "In each small picture, rows look at columns; the darker, the more.";
+    if (globalThis.headscope?.live === false && this.headNow && this.record.packing === "small") this.glanceRest += ` This file holds head ${headName([...this.record.opened.keys()].map((at) => [Math.floor(at / this.record.heads), at % this.record.heads])[0])} in full, the others as small pictures.`;
     if (this.paint.dark) this.glanceRest = this.glanceRest.replace("darker", "brighter");
     this.glanced.textContent = this.glanceRest;
   }
@@ -466,6 +467,7 @@ export class Explore {
     const { pins, to } = this.state;
     const who = listed(pins.map((pin) => quoted(names[pin])));
     const entries = rankHeads(this.record, pins, to, (k) => pins.every((q) => this.allowed(q, k)));
+    const alone = globalThis.headscope?.live === false;
     let title = "Which heads?";
     if (pins.length && to !== null) title = `${who} to ${quoted(names[to])}`;
     else if (pins.length) title = `Where ${who} ${pins.length > 1 ? "look" : "looks"} most`;
@@ -475,7 +477,7 @@ export class Explore {
       pins,
       to,
       chosen: this.state.head,
-      hint: pins.length ? "Counting." : "Choose a word, here or in the sentence, and every head is ranked by where that word looks.",
+      hint: pins.length ? (alone ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : "Choose a word, here or in the sentence, and every head is ranked by where that word looks.",
     });
   }
 

@@ -56,6 +56,7 @@ export class Sentence {
       const unit = make("span", {
         text: name,
         class: record.specials[i] ? "unit special" : "unit",
+        dir: record.specials[i] ? "ltr" : null, // so that the line takes the direction of its words
         role: "button",
         tabindex: i === 0 ? 0 : -1,
         "data-unit": i,

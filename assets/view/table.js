@@ -28,7 +28,7 @@ export function drawTable(root, { caption, head, rows }, say = percent) {
       "table",
       {},
       make("caption", { text: caption }),
-      make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col", text })))),
+      make("thead", {}, make("tr", {}, ...head.map((text, i) => make("th", { scope: "col", text, class: typeof rows[0]?.[i] === "number" ? "number" : null })))),
       make("tbody", {}, ...rows.map(([first, ...rest]) => make("tr", {}, make("th", { scope: "row", text: first }), ...rest.map(cell)))),
     ),
   );

@@ -11,6 +11,7 @@ const record = () =>
 
 test("the matrix of a head is its own slice: layer, head, query, key", () => {
   assert.deepEqual([...matrixOf(record(), [1, 0])].slice(0, 2), [...quantise([0.6, 0.4])]);
+  assert.equal(matrixOf(record(), [0, 0]).length, 9);
   assert.equal(thumbOf(record(), [1, 0]).side, 3);
 });
 
@@ -73,5 +74,5 @@ test("a change counts a word without counterpart in full and finds what changed 
   const change = changeOf(spread([0.5, 0.3, 0.2], pairs, 0), spread([0.4, 0.6], pairs, 1));
   assert.equal(change.column, 2);
   assert.ok(Math.abs(change.moved - 0.4) < 1e-12);
-  assert.equal(changeOf([0.5, 0.5], [0.1, 0.9], 0).column, 0);
+  assert.equal(changeOf([0.5, 0.4, 0.1], [0.1, 0.5, 0.4], 1).column, 1);
 });
