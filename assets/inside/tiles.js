@@ -156,7 +156,7 @@ function lowered(parent, text) {
 
 function draw(board, block) {
   const kinds = {
-    row: group, column: group, undo, steps, op, say, tokens, matrix, tiles, follow, heads, ruler, sheets, plane, groups, bars, grid: gridTable, curve,
+    row: group, column: group, undo, steps, code, op, say, tokens, matrix, tiles, follow, heads, ruler, sheets, plane, groups, bars, grid: gridTable, curve,
   };
   const made = kinds[block.type](board, block);
   if (block.size) made.classList.add(block.size);
@@ -187,6 +187,17 @@ function steps(board, block) {
     button.onclick = () => board.component.setTriggerValue("step", i + 1);
     made.append(button);
   });
+  return made;
+}
+
+function code(board, block) {
+  const made = element("pre", "code");
+  made.tabIndex = 0;
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", "The same in torch");
+  for (const [line, remark] of block.lines) {
+    made.append(line, remark ? element("span", "remark", `  # ${remark}`) : "", "\n");
+  }
   return made;
 }
 
@@ -419,7 +430,7 @@ function table(block, values) {
   const rows = Math.min(n, Math.max(1, Math.floor(LARGEST_TABLE / m)));
   const scroll = element("div", "scroll");
   scroll.tabIndex = 0;
-  scroll.setAttribute("role", "region");
+  scroll.setAttribute("role", "group");
   scroll.setAttribute("aria-label", `${block.name}, numbers`);
   const made = element("table");
   made.dataset.matrix = block.id || block.name;
@@ -430,7 +441,7 @@ function table(block, values) {
   for (let i = 0; i < rows; i += 1) {
     const line = body.insertRow();
     line.append(element("th", "", rowNames[i]));
-    for (let j = 0; j < m; j += 1) line.append(element("td", "", fixed(values[i * m + j])));
+    for (let j = 0; j < m; j += 1) line.append(element("td", "", fixed(values[i * m + j], 5)));
   }
   scroll.append(made);
   if (rows < n) scroll.append(element("p", "quiet", `The first ${rows} of ${n} rows; all of them are in the CSV.`));
@@ -646,7 +657,7 @@ function bars(board, block) {
 function gridTable(board, block) {
   const scroll = element("div", "wide");
   scroll.tabIndex = 0;
-  scroll.setAttribute("role", "region");
+  scroll.setAttribute("role", "group");
   scroll.setAttribute("aria-label", block.label);
   const made = element("table", "grid");
   made.dataset.matrix = block.id;

@@ -96,7 +96,8 @@ def _costs(scene: Scene, one: Walk) -> None:
     board.add(
         words(
             f"Each of {h} heads is {d // h} numbers wide instead of {d}: {h} times as many, {h} times as narrow. "
-            f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without biases."
+            f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without "
+            "biases; and as many [[FLOP|operations]]."
         ),
         cost_block(n, d, h),
         words(

@@ -191,13 +191,17 @@ def formula(latex: str, *lines: tuple[str, str]) -> None:
     """The formula, and the lines of torch that do it with the shapes that come out."""
     left, right = st.columns([2, 3], vertical_alignment="center")
     left.latex(latex)
-    right.code(aligned(*lines), language="python")
+    with right:
+        code(*lines)
 
 
-def aligned(*lines: tuple[str, str]) -> str:
-    """Code with its remarks one under the other."""
-    wide = max(len(code) for code, remark in lines if remark)
-    return "\n".join(f"{code:<{wide}}  # {remark}" if remark else code for code, remark in lines)
+def code(*lines: tuple[str, str]) -> None:
+    """Lines of torch, their remarks one under the other."""
+    wide = max(len(line) for line, remark in lines if remark)
+    board = Board()
+    shown = [[f"{line:<{wide}}" if remark else line, remark] for line, remark in lines]
+    board.add({"type": "code", "lines": shown})
+    board.show(f"code-{lines[0][0]}")
 
 
 def _projections(scene: Scene) -> None:
@@ -207,7 +211,7 @@ def _projections(scene: Scene) -> None:
     board = Board()
     board.add(
         words(
-            f"Each [[token]] enters layer {scene.head[0] + 1} as a row of X: {d} numbers. Head {scene.h + 1} reads "
+            f"Each [[token]] enters [[layer]] {scene.head[0] + 1} as a row of X: {d} numbers. Head {scene.h + 1} reads "
             "it three times: as a [[query]] (what am I looking for?), a [[key]] (what can I be found by?) and a "
             "[[value]] (what do I hand over?). Each reading is the row times a matrix."
         ),
@@ -267,7 +271,8 @@ def _weights_controls(scene: Scene) -> Edits:
         words(
             "Every query meets every key. Multiply them number by number, add up, divide by "
             f"√{scene.sizes.d_k}: that is the [[score]], how well the two fit. [[softmax|Softmax]] turns each row of "
-            "scores into [[weight|weights]] that add up to 100 %. Row = the token that looks, column = the token it "
+            "scores into [[weight|weights]] that add up to 100 %. A [[mask]] takes tokens out of sight, as it does for "
+            "[[padding]] and for [[causal|the future]]. Row = the token that looks, column = the token it "
             "looks at."
         )
     )
@@ -294,9 +299,10 @@ def _weights(scene: Scene) -> None:
             ),
         ),
         words(
-            f"Why divide? A sum of {d_k} products grows with {d_k}. Undivided, these scores have a variance of "
-            f"**{without.variance:.1f}** and the largest weight of a row is **{percent(without.largest)}** on "
-            f"average; divided by √{d_k}, **{with_.variance:.1f}** and **{percent(with_.largest)}**. Where one "
+            f"Why divide ([[scaling]])? A sum of {d_k} products grows with {d_k}. Undivided, these scores have a "
+            f"variance of **{without.variance:.1f}**, and the largest weight of a row is on average "
+            f"**{percent(without.largest)}**; divided by √{d_k}, **{with_.variance:.1f}** and "
+            f"**{percent(with_.largest)}**. Where one "
             "weight takes all, softmax hardly answers to small changes, and training stalls."
         ),
     )
@@ -347,10 +353,14 @@ def _changed(edits: Edits) -> list[Block]:
         f"temperature {edits.temperature:g}" if edits.temperature != 1 else "",
         "a causal mask" if edits.causal else "",
         f"{len(edits.hidden_keys)} hidden" if edits.hidden_keys else "",
-        f"{len(edits.scores)} changed scores" if edits.scores else "",
+        _counted(len(edits.scores)),
         f"one changed number of {edits.cells[0].matrix}" if edits.cells else "",
     ]
     return [words(f"You changed this layer: {', '.join(filter(None, said))}. All steps follow.", "changed")]
+
+
+def _counted(scores: int) -> str:
+    return "" if not scores else "one changed score" if scores == 1 else f"{scores} changed scores"
 
 
 def _one_query(scene: Scene) -> None:
@@ -446,6 +456,14 @@ def _output(scene: Scene) -> None:
             token=scene.token,
         ),
         head_table(scene),
+        board.matrix(
+            "W_o",
+            sizes.W_o[scene.h],
+            id="W_o",
+            note=f"the {d_v} rows of head {scene.h + 1}: its z times these is its part",
+            high=max(2.0, min(5.0, 160 / d_v)),
+            wide=min(2.6, 1000 / d),
+        ),
         words(
             f"Sum of the {h} parts and b_o, minus the layer's output: largest difference **{found.difference:.1e}**."
         ),
@@ -508,13 +526,10 @@ def _equal(scene: Scene) -> None:
         )
     board.show("inside-board-5")
     h, d = scene.sizes.n_heads, scene.sizes.d_model
-    st.code(
-        aligned(
-            (f"layer = torch.nn.MultiheadAttention({d}, {h}, batch_first=True)", "with these weights in it"),
-            ("theirs, weights = layer(x, x, x, average_attn_weights=False)", ""),
-            ("(theirs - output).abs().max()", f"{found.output:.1e}"),
-        ),
-        language="python",
+    code(
+        (f"layer = torch.nn.MultiheadAttention({d}, {h}, batch_first=True)", "with these weights in it"),
+        ("theirs, weights = layer(x, x, x, average_attn_weights=False)", ""),
+        ("(theirs - output).abs().max()", f"{found.output:.1e}"),
     )
 
 

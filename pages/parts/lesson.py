@@ -5,7 +5,6 @@ In: what the reader asked for. Out: the page; the step and what was solved are i
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 import numpy as np
@@ -14,11 +13,12 @@ import streamlit as st
 from mha_core import Record
 from mha_core.inside import shares
 from mha_core.record import piece_units
-from pages.parts import shell, state
+from pages.parts import shell
 from pages.parts.exercises import Exercise, check, exercises, previous_mass, quiz, references, steps
 from pages.parts.glossary import LESSON, terms
 from pages.parts.inside_view import Picked, Scene, make_plain, nothing, percent
 from pages.parts.lesson_views import VIEWS
+from pages.parts.progress import Lesson, go, here, solve
 from pages.parts.prose import heading, markup, say
 from pages.parts.request import Request, models, name, parse_head
 from pages.parts.tiles import Block, Board, token_row
@@ -37,28 +37,10 @@ PAGES = {
 HIDE = {"menu": "st-key-top", "sentence": "st-key-controls", "title": "st-key-heading"}
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """Where the reader is: the step from 1, and the exercises solved."""
-
-    step: int
-    done: tuple[str, ...]
-
-
-def read_place(query: Mapping[str, str], kept: object) -> Lesson:
-    """The place in the lesson from the link, else as it was left, else the beginning."""
-    step, done = kept if isinstance(kept, tuple) and len(kept) == 2 else (1, ())
-    if query.get("step", "").isdigit():
-        step = int(query["step"])
-    if "done" in query:
-        done = tuple(key for key in query["done"].split(",") if key in exercises())
-    return Lesson(min(max(int(step), 1), len(steps())), tuple(dict.fromkeys(done)))
-
-
 @st.fragment
 def lesson_view(request: Request, record: Record) -> None:
     """One step: its prose, its prediction, its picture, its exercises, and the way on."""
-    place = read_place(st.query_params.to_dict(), st.session_state.get("lesson"))
+    place = here()
     scene = make_plain(request, _picked(request, record))
     if scene is None:
         return
@@ -112,10 +94,6 @@ def _solved(place: Lesson, step: object) -> bool:
     return all(key in place.done for key in keys)
 
 
-def _here() -> Lesson:
-    return read_place(st.query_params.to_dict(), st.session_state.get("lesson"))
-
-
 def _jump() -> None:
     wanted = st.session_state[KEY].step
     if isinstance(wanted, int):
@@ -125,12 +103,7 @@ def _jump() -> None:
 def _turn() -> None:
     way = st.session_state[KEY].go
     if way in (1, -1):
-        go(_here().step + way)
-
-
-def go(step: int) -> None:
-    """To another step; beyond the ends nothing happens."""
-    state.study(min(max(step, 1), len(steps())), _here().done)
+        go(here().step + way)
 
 
 def _onward(place: Lesson) -> None:
@@ -141,13 +114,6 @@ def _onward(place: Lesson) -> None:
         else:
             following = f"Next: {steps()[place.step].title}"
             st.button(following, key="lesson-next", on_click=go, args=(place.step + 1,))
-
-
-def solve(key: str) -> None:
-    """Remember an exercise as done."""
-    place = _here()
-    if key not in place.done:
-        state.study(place.step, (*place.done, key))
 
 
 def _predict(key: str, scene: Scene, record: Record, place: Lesson) -> bool:
@@ -289,7 +255,7 @@ def check_part(exercise: Exercise, typed: str, scene: Scene | None) -> tuple[boo
 
 def quiz_view() -> None:
     """Five questions to close with."""
-    place = _here()
+    place = here()
     heading("Five questions")
     right = sum(key in place.done for key in quiz())
     say(f"{right} of {len(quiz())} done. Free answers are yours to compare with ours; nobody grades them.")

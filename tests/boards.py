@@ -1,0 +1,63 @@
+"""What a page drew with `pages.parts.tiles`, read back: blocks by id, and the numbers a reader would see."""
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+Block = dict[str, Any]
+
+
+def boards(at: Any) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
+    """The data and the column of numbers of every mounted board."""
+    for element in at.get("bidi_component"):
+        mixed = element.proto.mixed
+        data = json.loads(mixed.json)
+        if "blocks" not in data:
+            continue
+        (reference,) = data["numbers"].values()
+        with pa.ipc.open_stream(io.BytesIO(mixed.arrow_blobs[reference].data)) as reader:
+            numbers = reader.read_all().column(0).to_numpy()
+        yield data, numbers
+
+
+def flat(blocks: list[Block]) -> Iterator[Block]:
+    """Every block, rows and columns opened."""
+    for block in blocks:
+        yield block
+        yield from flat(block.get("items", [])) if block["type"] in ("row", "column") else ()
+
+
+def found(at: Any) -> list[tuple[Block, np.ndarray]]:
+    return [(block, numbers) for data, numbers in boards(at) for block in flat(data["blocks"])]
+
+
+def matrix(at: Any, name: str) -> np.ndarray:
+    """The matrix of that id, as it is drawn."""
+    hits = [(b, n) for b, n in found(at) if b.get("id") == name and "shape" in b]
+    assert hits, f"no matrix {name} on the page"
+    return pick(*hits[0])
+
+
+def pick(block: Block, numbers: np.ndarray) -> np.ndarray:
+    size = int(np.prod(block["shape"]))
+    return numbers[block["at"] : block["at"] + size].reshape(block["shape"])
+
+
+def one(at: Any, kind: str) -> tuple[Block, np.ndarray]:
+    """The only block of a kind."""
+    hits = [(b, n) for b, n in found(at) if b["type"] == kind]
+    assert len(hits) == 1, f"{len(hits)} blocks of kind {kind}"
+    return hits[0]
+
+
+def prose(at: Any) -> str:
+    """All sentences of the boards, as a reader sees them."""
+    lines = []
+    for block, _ in found(at):
+        if block["type"] == "say":
+            lines.append("".join(s if isinstance(s, str) else s[1] for s in block["spans"]))
+    return "\n".join(lines)

@@ -1,0 +1,258 @@
+"""The page Inside without a browser: each number that it draws against the record and against torch."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from boards import boards, flat, found, matrix, one, pick, prose
+from streamlit.testing.v1 import AppTest
+
+from mha_core import layer_details, load_model, trace
+from mha_core.checkpoints import untrained_encoder
+from mha_core.encoder import EncoderConfig
+from pages.parts.inside_example import read_example
+from pages.parts.inside_variants import amount, read_own, size_of
+
+ROOT = Path(__file__).parent.parent
+TIRED = "The animal didn't cross the street because it was too tired."
+PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
+NEAR = 2e-5
+
+
+def open_inside(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.switch_page("pages/inside.py")
+    for key, value in query.items():
+        at.query_params[key] = value
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+@pytest.fixture(scope="module")
+def odd_model():
+    """d_model 35, 5 heads of 7, 3 layers: no size that could be mistaken for another."""
+    real = load_model("minilm")
+    config = EncoderConfig(real.config.vocab_size, d_model=35, n_layers=3, n_heads=5, d_ff=13)
+    encoder = untrained_encoder(config, seed=23)
+    generator = torch.Generator().manual_seed(7)
+    for parameter in encoder.parameters():
+        torch.nn.init.normal_(parameter, std=0.4, generator=generator)
+    return replace(
+        real, encoder=encoder.eval().requires_grad_(False), config=config, digest="odd for the page"
+    )
+
+
+@pytest.fixture(params=["minilm", "odd"])
+def page(request, monkeypatch, odd_model):
+    """The walk on layer 2, head 3, from the fifth token; and the model it shows."""
+    model = load_model("minilm") if request.param == "minilm" else odd_model
+    monkeypatch.setattr("pages.parts.cache.load_model", lambda name, trained=True: model)
+    return open_inside(head="2-3", pin="4"), model
+
+
+def test_every_matrix_of_the_walk_is_the_records(page):
+    at, model = page
+    record = trace(TIRED, model)
+    truth = layer_details(record.tokens, model, 1)
+    expected = {
+        "X": truth.x,
+        "W_q": truth.W_q[2], "W_k": truth.W_k[2], "W_v": truth.W_v[2],
+        "b_q": truth.b_q[2][None], "b_k": truth.b_k[2][None], "b_v": truth.b_v[2][None],
+        "Q": truth.q[2], "K": truth.k[2], "V": truth.v[2],
+        "weights": record.weights[1, 2],
+        "Z": np.concatenate(list(truth.context), axis=-1),
+        "z": np.stack([truth.context[2, 4]] * 2),
+        "output": truth.output,
+        "parts": np.concatenate([truth.contributions[:, 4], truth.b_o[None], truth.output[4][None]]),
+    }  # fmt: skip
+    for name, values in expected.items():
+        np.testing.assert_allclose(matrix(at, name), values, atol=NEAR, err_msg=name)
+    scores = next(pick(b, n) for b, n in found(at) if b.get("id") == "scores" and b["type"] == "matrix")
+    np.testing.assert_allclose(scores, truth.scores[2], atol=NEAR)
+
+
+def test_every_matrix_of_the_walk_is_torchs(page):
+    at, model = page
+    d, h = model.d_model, model.n_heads
+    attention = model.encoder.layer(1).attention
+    theirs = torch.nn.MultiheadAttention(d, h, batch_first=True)
+    with torch.no_grad():
+        linears = [getattr(attention, name) for name in ("W_q", "W_k", "W_v")]
+        theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in linears]))
+        theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in linears]))
+        theirs.out_proj.load_state_dict(attention.W_o.state_dict())
+        x = torch.from_numpy(matrix(at, "X").copy())[None]
+        output, weights = theirs(x, x, x, average_attn_weights=False)
+    np.testing.assert_allclose(matrix(at, "output"), output[0], atol=NEAR)
+    np.testing.assert_allclose(matrix(at, "weights"), weights[0, 2], atol=NEAR)
+    said = prose(at)
+    printed = re.search(r"Equal to torch\.nn\.MultiheadAttention within ([\d.e-]+)", said)
+    assert printed, said
+    assert float(printed[1]) < 1e-5
+
+
+def test_the_followed_token_adds_up_number_by_number(page):
+    at, model = page
+    record = trace(TIRED, model)
+    truth = layer_details(record.tokens, model, 1)
+    block, numbers = one(at, "follow")
+    n, d_k, d_v = len(block["tokens"]), block["d_k"], block["d_v"]
+
+    def take(name, *shape):
+        return numbers[block[name] : block[name] + int(np.prod(shape))].reshape(shape)
+
+    np.testing.assert_allclose(take("q", d_k), truth.q[2, 4], atol=NEAR)
+    np.testing.assert_allclose(take("k", n, d_k), truth.k[2], atol=NEAR)
+    np.testing.assert_allclose(take("products", n, d_k).sum(axis=1), take("raw", n), atol=1e-4)
+    np.testing.assert_allclose(take("raw", n) / block["divisor"], truth.scores[2, 4], atol=NEAR)
+    np.testing.assert_allclose(take("weights", n), record.weights[1, 2, 4], atol=NEAR)
+    np.testing.assert_allclose(take("weighted", n, d_v).sum(axis=0), truth.context[2, 4], atol=NEAR)
+    np.testing.assert_allclose(take("z", d_v), truth.context[2, 4], atol=NEAR)
+
+
+def test_the_parts_of_the_heads_are_the_records(page):
+    at, model = page
+    record = trace(TIRED, model)
+    truth = layer_details(record.tokens, model, 1)
+    block, _ = one(at, "heads")
+    output = truth.output[4]
+    for row, part in zip(block["rows"], [*truth.contributions[:, 4], truth.b_o], strict=True):
+        assert row["norm"] == pytest.approx(np.linalg.norm(part), abs=1e-4)
+        assert row["share"] == pytest.approx(part @ output / (output @ output), abs=1e-4)
+    assert sum(row["share"] for row in block["rows"]) == pytest.approx(1, abs=1e-4)
+    assert [row["label"] for row in block["rows"]][:3] == ["2-1", "2-2", "2-3"]
+    assert block["total"] == pytest.approx(np.linalg.norm(output), abs=1e-4)
+
+
+def test_it_looks_at_animal_on_the_page_that_opens_first():
+    assert "it looks most at animal: 67.7 %" in prose(open_inside())
+
+
+@pytest.mark.parametrize(
+    ("query", "mask", "divisor"),
+    [
+        ({"causal": "true"}, "back", 32**0.5),
+        ({"divide": "false"}, "none", 1.0),
+        ({"temperature": "2.0"}, "none", 2 * 32**0.5),
+    ],
+)
+def test_what_a_link_switches_changes_the_numbers_at_once(query, mask, divisor):
+    at = open_inside(head="4-2", pin="10", **query)
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    scores = truth.q[1] @ truth.k[1].T / divisor
+    if mask == "back":
+        scores = np.where(np.tril(np.ones_like(scores)) > 0, scores, -np.inf)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    expected = powers / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(matrix(at, "weights"), expected, atol=NEAR)
+    np.testing.assert_allclose(matrix(at, "z")[1], expected[10] @ truth.v[1], atol=NEAR)
+    assert "You changed this layer" in prose(at)
+    before, now = matrix(at, "output-edited")
+    np.testing.assert_allclose(before, truth.output[10], atol=NEAR)
+    assert np.abs(now - before).max() > 1e-3
+
+
+def test_a_typed_weight_reaches_the_output():
+    at = open_inside(head="4-2", pin="10")
+    (field,) = [n for n in at.number_input if n.label.startswith("instead of")]
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    assert field.label == f"instead of {truth.W_q[1, 0, 0]:.4f}"
+    field.set_value(3.0).run()
+    assert not at.exception
+    W = truth.W_q[1].copy()
+    W[0, 0] = 3.0
+    np.testing.assert_allclose(matrix(at, "W_q"), W)
+    np.testing.assert_allclose(matrix(at, "Q"), truth.x @ W + truth.b_q[1], atol=NEAR)
+
+
+def test_a_clean_page_says_that_nothing_is_changed():
+    said = prose(open_inside())
+    assert "Nothing is changed yet" in said
+    assert "You changed" not in said
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(
+    "text", [TIRED, "x", "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)", "word " * 90]
+)
+def test_every_part_opens_with_any_text(part, text):
+    at = open_inside(part=part, text=text)
+    shown = [b for data, _ in boards(at) for b in flat(data["blocks"])]
+    assert shown
+    assert all("evil" not in m.value for m in at.markdown)
+
+
+def test_an_empty_text_is_answered_in_a_sentence():
+    at = open_inside()
+    at.text_input(key="text").set_value("   ").run()
+    assert not at.exception
+    assert not [b for data, _ in boards(at) for b in flat(data["blocks"]) if b["type"] == "matrix"]
+    assert any("hs-problem" in element.proto.body for element in at.get("html"))
+
+
+def test_one_head_or_many_shows_the_rows_it_speaks_of():
+    at = open_inside(part="One head or many", head="4-2", pin="10")
+    record = trace(TIRED, load_model())
+    rows = matrix(at, "one-or-many")
+    np.testing.assert_allclose(rows[1:], record.weights[3, :, 10], atol=NEAR)
+    truth = layer_details(record.tokens, load_model(), 3)
+    scores = np.concatenate(list(truth.q), -1)[10] @ np.concatenate(list(truth.k), -1).T / 384**0.5
+    np.testing.assert_allclose(rows[0], np.exp(scores) / np.exp(scores).sum(), atol=NEAR)
+    assert f"most at {len(set(rows[1:].argmax(axis=1)))} different tokens" in prose(at)
+    table = next(b for b, _ in found(at) if b.get("id") == "costs")
+    assert all(line[1] == line[2] for line in table["rows"][:-1])
+    assert table["rows"][0][1] == "589,824"
+    assert "is 32, for W_q has only 32 columns" in prose(at)
+    assert "outside the hulls of 12 of 12 heads" in prose(at)
+
+
+def test_the_variants_show_their_own_weights():
+    at = open_inside(part="Variants", head="4-2", pin="10", across="A wide street.")
+    record = trace(TIRED, load_model())
+    np.testing.assert_allclose(matrix(at, "weights-MHA"), record.weights[3, 1], atol=NEAR)
+    assert not np.triu(matrix(at, "weights-Causal"), 1).any()
+    assert matrix(at, "weights-Cross").shape == (16, 6)
+    said = prose(at)
+    assert "591,360 parameters; K and V of 16 tokens: 24.0 KiB" in said
+    assert "K and V of 16 tokens: 2.0 KiB" in said
+
+
+def test_the_configurations_and_the_readers_own():
+    at = open_inside(part="Sizes and costs", n="4096", d="4096", h="32", layers="32")
+    table = next(b for b, _ in found(at) if b.get("id") == "sizes")
+    rows = {line[0]: line for line in table["rows"]}
+    assert rows["GPT-3 175B"][1:5] == ["12,288 / 96", "128", "96", "604,028,928"]
+    assert rows["LLaMA-2-7B"][8] == "2.0 GiB" == rows["yours"][8]
+    assert rows["LLaMA-2-7B"][4] == f"{4 * 4096**2:,}"
+    mine, problem = read_own(1000, 16, 1, 0)
+    assert mine is None
+    assert "992 or 1008 would do" in problem
+
+
+def test_typed_numbers_of_the_example_are_taken_and_nonsense_is_left_out():
+    made = read_example(
+        {"X": {"0": 3, "7": -1.5, "8": 9, "x": 1, "1": "2"}, "W_q2": {"0": 5}}, True, "identity"
+    )
+    assert made.x.tolist() == [[3, 0, 1, 0], [0, 2, 0, -1.5]]
+    assert made.weights.W_k[1, 0, 0] == 5
+    apart = read_example({"W_q2": {"0": 5}}, False, "identity")
+    assert apart.weights.W_k[1, 0, 0] == 0
+
+
+def test_amounts_are_said_as_people_say_them():
+    assert [size_of(n) for n in (512, 2048, 3 * 1024**3, 5 * 1024**4)] == [
+        "512 bytes",
+        "2.0 KiB",
+        "3.0 GiB",
+        "5.0 TiB",
+    ]
+    assert [amount(n) for n in (999, 2.36e6, 5.8e10, 2.7e12)] == [
+        "999",
+        "2.4 million",
+        "58.0 billion",
+        "2.7 trillion",
+    ]

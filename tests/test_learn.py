@@ -1,0 +1,257 @@
+"""The lesson: answers are judged as a teacher would, every number comes from the model, the link keeps the place."""
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from boards import boards, flat, found, matrix, prose
+from streamlit.testing.v1 import AppTest
+
+from mha_core import layer_details, load_model, trace
+from pages.parts.exercises import KINDS, check, exercises, numbers, previous_mass, quiz, references, steps
+from pages.parts.glossary import LESSON, spans, terms
+from pages.parts.lesson import class_link
+from pages.parts.lesson_views import VIEWS
+from pages.parts.progress import Lesson, read_place
+
+ROOT = Path(__file__).parent.parent
+TIRED = "The animal didn't cross the street because it was too tired."
+NEAR = 2e-5
+
+
+def open_learn(**query: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.switch_page("pages/learn.py")
+    for key, value in query.items():
+        at.query_params[key] = value
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+def said(at: AppTest) -> str:
+    bodies = [e.proto.body for e in at.get("html") if not e.proto.body.startswith("<style")]
+    return "\n".join(re.sub(r"<[^>]+>", "", body) for body in bodies)
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "right"),
+    [
+        ("dk1024", "64", True),
+        ("dk1024", " 64,0 ", True),
+        ("dk1024", "It is 64.", True),
+        ("dk1024", "16384", False),
+        ("dk1024", "16,384", False),
+        ("dk1024", "sixty-four", False),
+        ("dk768", "64", True),
+        ("shape", "(2, 100, 512)", True),
+        ("shape", "2 x 100 x 512", True),
+        ("shape", "2,100,512", True),
+        ("shape", "[2, 8, 100, 64]", False),
+        ("shape", "(100, 512)", False),
+        ("softmax", "0.944, 0.056", True),
+        ("softmax", "0,944 0,056", True),
+        ("softmax", "94.4 % and 5.6 %", True),
+        ("softmax", "94,4% 5,6%", True),
+        ("softmax", "0.95, 0.05", True),
+        ("softmax", "0.9, 0.1", False),
+        ("softmax", "0.056, 0.944", False),
+        ("softmax", "1, 0", False),
+        ("square", "4", True),
+        ("square", "2", False),
+        ("kv", "3", True),
+        ("kv", "4", False),
+        ("combine", "Concatenation, then W_o", True),
+        ("combine", "The softmax", False),
+        ("combine", "something forged", False),
+    ],
+)
+def test_an_answer_is_judged_by_its_meaning(key, typed, right):
+    verdict = check(exercises()[key], typed)
+    assert verdict.right is right
+    assert verdict.say or key == "combine"
+
+
+def test_a_known_mistake_gets_its_own_answer():
+    exercise = exercises()["dk1024"]
+    assert "1024 × 16" in check(exercise, "16384").say
+    assert "1024 × 16" in check(exercise, "16,384").say
+    assert check(exercise, "7").say == exercise.hint
+    assert "3 numbers are asked for, 2 given" in check(exercises()["shape"], "(100, 512)").say
+    assert "no number" in check(exercise, "sixty-four").say
+
+
+def test_a_free_answer_is_never_graded():
+    for exercise in exercises().values():
+        if exercise.kind == "free":
+            verdict = check(exercise, "anything")
+            assert verdict.right is None
+            assert verdict.say == exercise.model
+            assert len(exercise.model) > 40
+
+
+def test_every_answer_of_the_data_passes_its_own_check():
+    for exercise in exercises().values():
+        assert exercise.kind in KINDS
+        if exercise.kind in ("number", "numbers", "shape"):
+            typed = str(exercise.answer).strip("[]")
+            assert check(exercise, typed).right, exercise.key
+            for known in exercise.wrong:
+                verdict = check(exercise, str(known["answer"]).strip("[]"))
+                assert (verdict.right, verdict.say) == (False, known["say"])
+        if exercise.kind == "choice":
+            assert [bool(o.get("right")) for o in exercise.options].count(True) == 1
+            assert all(option["say"] for option in exercise.options)
+
+
+def test_the_softmax_of_the_lesson_is_the_softmax():
+    powers = np.exp([2.83, 0])
+    np.testing.assert_allclose(exercises()["softmax"].answer, powers / powers.sum(), atol=6e-4)
+    assert "16.9" in exercises()["softmax"].right
+    assert powers[0] == pytest.approx(16.9, abs=0.05)
+
+
+def test_numbers_are_read_as_people_write_them():
+    assert numbers("0,5 and 50 % and .5, -1e-3") == [0.5, 0.5, 0.5, -0.001]
+    assert numbers("none") == []
+
+
+def test_the_lesson_holds_together():
+    assert len(steps()) == 10
+    for step in steps():
+        assert step.view in VIEWS
+        assert all(key in exercises() for key in (*step.exercises, *filter(None, [step.predict])))
+        for text in step.text:
+            assert spans(text, {"token": "it", "head": "4-2"})
+    asked = [key for step in steps() for key in (*step.exercises, step.predict) if key]
+    assert len(asked) == len(set(asked))
+    assert set(asked) | set(quiz()) == set(exercises())
+    assert len(references()) == 9
+
+
+def test_every_term_that_is_linked_has_a_sentence_and_every_term_is_linked_somewhere():
+    pages = [LESSON / "lesson.toml", LESSON / "exercises.toml", *(ROOT / "pages/parts").glob("inside_*.py")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
+    linked = set(re.findall(r"\[\[([\w-]+)(?:\|[^\]]+)?\]\](?!\n)", text))
+    assert linked == set(terms())
+    assert all(entry.short.endswith(".") for entry in terms().values())
+
+
+def test_a_readers_token_is_never_read_as_a_mark():
+    made = spans("Look at {token} now", {"token": "**[[key]]** `x` {head}"})
+    assert made == ["Look at ", ["token", "**[[key]]** `x` {head}"], " now"]
+
+
+def test_the_head_that_looks_back_is_found():
+    mass = previous_mass(trace(TIRED, load_model()).weights)
+    assert np.unravel_index(mass.argmax(), mass.shape) == (0, 2)
+    weights = np.zeros((1, 2, 4, 4), np.float32)
+    weights[0, 0] = np.eye(4, k=-1)
+    weights[0, 1] = np.eye(4, k=1)
+    np.testing.assert_allclose(previous_mass(weights), [[1, 0]])
+
+
+@pytest.mark.parametrize("step", range(1, 11))
+def test_every_step_opens_from_its_link(step):
+    at = open_learn(step=str(step))
+    assert f"{step} · {steps()[step - 1].title}" in said(at)
+    assert any(data.get("keys") for data, _ in boards(at))
+
+
+@pytest.mark.parametrize("asked", ["0", "-3", "99", "x", "1e9"])
+def test_a_wrong_step_opens_a_right_one(asked):
+    open_learn(step=asked, done="dk768,<script>,nothing")
+
+
+def test_the_place_is_read_from_the_link_first():
+    assert read_place({}, None) == Lesson(1, ())
+    assert read_place({"step": "4", "done": "dk768,evil,dk768"}, Lesson(7, ("kv",))) == Lesson(4, ("dk768",))
+    assert read_place({}, Lesson(7, ("kv",))) == Lesson(7, ("kv",))
+    assert read_place({"step": "11"}, None).step == 10
+
+
+def test_next_and_back_turn_the_steps_and_the_link():
+    at = open_learn(step="4")
+    at.button(key="lesson-next").click().run()
+    assert at.query_params["step"] in ("5", ["5"])
+    assert "5 · Putting the heads together" in said(at)
+    at.button(key="lesson-back").click().run()
+    assert "4 · Split, not multiplied" in said(at)
+
+
+def test_a_right_answer_is_kept_in_the_link_and_a_wrong_one_is_not():
+    at = open_learn(step="4")
+    at.text_input(key="answer-dk1024").set_value("16384").run()
+    assert "Not yet. That is 1024 × 16" in said(at)
+    assert "done" not in at.query_params
+    at.text_input(key="answer-dk1024").set_value("64").run()
+    assert "Right. 1024 / 16 = 64." in said(at)
+    assert at.query_params["done"] in ("dk1024", ["dk1024"])
+
+
+def test_the_pictures_of_the_lesson_are_the_models_numbers():
+    record = trace(TIRED, load_model())
+    truth = layer_details(record.tokens, load_model(), 3)
+    at = open_learn(step="1", head="4-2", pin="10")
+    np.testing.assert_allclose(matrix(at, "one-or-many")[1:], record.weights[3, :, 10], atol=NEAR)
+    at = open_learn(step="5", head="4-2", pin="10")
+    np.testing.assert_allclose(matrix(at, "output"), truth.output, atol=NEAR)
+    at = open_learn(step="7", head="4-2", pin="10")
+    heads = next(b for b, _ in found(at) if b["type"] == "heads")
+    longest = max(heads["rows"][:-1], key=lambda row: row["norm"])["label"]
+    at.text_input(key="answer-strongest").set_value(longest).run()
+    assert "Right. " in said(at)
+    at = open_learn(step="10", head="4-2", pin="10")
+    bars = next(b for b, _ in found(at) if b["type"] == "bars")
+    seen = np.array([row["values"] for row in bars["rows"]])
+    np.testing.assert_allclose(seen[:, 0], record.weights[3, 1, 10], atol=NEAR)
+    arrives = record.weights[3, 1, 10] * np.linalg.norm(truth.v[1] @ truth.W_o[1], axis=-1)
+    np.testing.assert_allclose(seen[:, 1], arrives / arrives.sum(), atol=NEAR)
+
+
+def test_what_is_to_be_predicted_is_not_shown_before():
+    for step in (2, 3):
+        at = open_learn(step=str(step))
+        kinds = [b["type"] for data, _ in boards(at) for b in flat(data["blocks"])]
+        assert "follow" not in kinds
+        assert "tiles" not in kinds
+    at = open_learn(step="3")
+    at.text_input(key="answer-softmax").set_value("0.5 0.5").run()
+    assert "tiles" in [b["type"] for data, _ in boards(at) for b in flat(data["blocks"])]
+
+
+@pytest.mark.parametrize("shown", ["Quiz", "Glossary", "References", "For teachers"])
+def test_the_other_parts_open(shown):
+    at = open_learn(show=shown)
+    text = said(at) + prose(at)
+    expected = {
+        "Quiz": "Two kinds of relation",
+        "Glossary": "The output matrix",
+        "References": "Wiegreffe",
+        "For teachers": "A link for your class",
+    }
+    assert expected[shown] in text
+
+
+def test_the_link_for_a_class_sets_what_it_says():
+    link = class_link("https://host/a/learn", "inside", {"text": "a & b?", "head": "4-2", "hide": "menu"})
+    parts = urlsplit(link)
+    assert (parts.netloc, parts.path) == ("host", "/a/inside")
+    assert parse_qs(parts.query) == {"text": ["a & b?"], "head": ["4-2"], "hide": ["menu"]}
+    assert class_link("http://h:8501/learn", "", {"text": "x"}) == "http://h:8501/?text=x"
+    at = open_learn(show="For teachers")
+    at.text_input(key="class-head").set_value("nonsense").run()
+    assert "written as layer and head" in said(at)
+
+
+def test_a_link_hides_only_what_may_be_hidden():
+    at = open_learn(hide="menu,body{},sentence")
+    styles = [
+        e.proto.body
+        for e in at.get("html")
+        if "display: none" in e.proto.body and "st-key-top" in e.proto.body
+    ]
+    assert any(".st-key-top, .st-key-controls {" in style for style in styles)
+    assert all("body{}" not in style for style in styles)
