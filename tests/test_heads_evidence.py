@@ -1,0 +1,201 @@
+"""Evidence on attention made by hand: what counts as right, what a baseline is, and who is called a specialist."""
+
+import numpy as np
+import pytest
+from heads_by_hand import looking, tokens_of
+
+from mha_core import load_model
+from mha_core.corpus import Choice
+from mha_core.heads.builtin import BuiltIn, read_builtin
+from mha_core.heads.coreference import ChoiceCase
+from mha_core.heads.evidence import JOBS, ROLES, THIN, EvidenceLog, Sample, sample
+from mha_core.heads.survey import every_item, survey
+
+WORDS = ["a", "big", "dog", "ran", "."]  # pieces 1 to 5; [CLS] is 0, [SEP] is 6
+N = 7
+
+
+def made(role, spans=None, words=WORDS, identity="made"):
+    """A sample whose spans are given as word numbers."""
+    tokens = tokens_of(words)
+    at = {name: (tokens.words[i].start, tokens.words[i].end) for name, i in (spans or {}).items()}
+    return Sample(BuiltIn(identity, role, None, tokens.text, at, None), tokens, None)
+
+
+def chosen(answer, identity, kind="predicate"):
+    """Word 0 and word 2 are candidates, word 4 is the pronoun (pieces 1, 3, 5)."""
+    tokens = tokens_of(["ann", "met", "eva", "because", "she", "won"])
+    spans = [(word.start, word.end) for word in tokens.words]
+    choice = Choice(tokens.text, spans[4], (spans[0], spans[2]), answer, identity)
+    case = ChoiceCase(
+        tokens, np.array([5]), (np.array([1]), np.array([3])), answer, identity, (0.5,) * 4, kind
+    )
+    return Sample(BuiltIn(identity, "coreference", kind, tokens.text, {}, choice), tokens, case)
+
+
+def tables(samples, weights):
+    """`weights`: one (head, query, key) array for all samples, or one each."""
+    each = weights if isinstance(weights, list) else [weights] * len(samples)
+    log = EvidenceLog(1, each[0].shape[0])
+    for item, one in zip(samples, each, strict=True):
+        log.add(one[None], item)
+    return log.result()
+
+
+def test_a_head_that_looks_back_is_right_in_every_row_that_has_a_token_before_it():
+    back, ahead = looking(N, {i: i - 1 for i in range(2, 6)}), looking(N, {i: i + 1 for i in range(1, 5)})
+    found = tables([made("plain")], np.stack([back, ahead]))
+    assert found["previous"].score.tolist() == [[1.0, 0.0]]
+    assert found["next"].score.tolist() == [[0.0, 1.0]]
+    assert found["previous"].baseline == pytest.approx(1 / 7)
+
+
+def test_many_rows_of_one_sentence_are_one_case():
+    assert tables([made("plain")] * 3, looking(N, {})[None])["previous"].n == 3
+
+
+def test_from_the_dependent_the_row_counts_and_to_it_the_column():
+    spans = {"determiner": 0, "noun": 2}
+    row = looking(N, {1: 3})
+    column = looking(N, {3: 1})
+    found = tables([made("determiner", spans)], np.stack([row, column]))
+    assert found["determiner"].score.tolist() == [[1.0, 0.0]]
+    assert found["determiner, back"].score.tolist() == [[0.0, 1.0]]
+
+
+def test_the_word_itself_and_inserted_tokens_are_no_candidates_for_a_relation():
+    strong = np.full((N, N), 0.01, dtype=np.float32)
+    strong[1, [0, 1, 3]] = 0.5, 0.3, 0.1
+    assert (
+        tables([made("determiner", {"determiner": 0, "noun": 2})], strong[None])["determiner"].score[0, 0]
+        == 1
+    )
+
+
+def test_the_baseline_of_a_relation_is_the_best_fixed_distance():
+    items = [made("determiner", {"determiner": 0, "noun": noun}) for noun in (1, 2, 2, 3)]
+    table = tables(items, looking(N, {})[None])["determiner"]
+    assert (table.baseline, table.baseline_name) == (0.5, "always 2 words on")
+
+
+def test_a_copy_is_sought_among_earlier_tokens_only():
+    item = made("copy", {"first": 1, "second": 3}, ["one", "dog", "saw", "dog", "run"])
+    later, earlier = looking(N, {4: 5}), looking(N, {4: 2})
+    later[4, 2] += 0.01
+    assert tables([item], np.stack([earlier, later]))["copy"].score.tolist() == [[1.0, 1.0]]
+    assert tables([item], looking(N, {4: 3})[None])["copy"].score.tolist() == [[0.0]]
+
+
+def test_separators_are_the_inserted_tokens_and_punctuation():
+    found = tables([made("plain")], np.stack([looking(N, dict.fromkeys(range(N), k)) for k in (0, 5, 6, 3)]))
+    assert found["separator"].score.tolist() == [[1.0, 1.0, 1.0, 0.0]]
+    assert found["separator"].baseline == pytest.approx(3 / 7)
+
+
+def test_a_rare_word_is_not_asked_for_in_its_own_row():
+    item = made("rare", {"rare": 2})
+    assert tables([item], looking(N, dict.fromkeys((1, 2, 4, 5), 3))[None])["rare"].score[0, 0] == 1
+
+
+def test_a_pronoun_that_looks_more_at_the_right_one_is_right_and_agreement_is_a_job_of_its_own():
+    items = [chosen(0, "p1"), chosen(1, "p1"), chosen(1, "g", kind="gender")]
+    found = tables(items, looking(8, {5: 1})[None])
+    assert found["coreference"].score[0, 0] == 0.5
+    assert found["agreement"].score[0, 0] == 0.0
+    assert found["agreement"].n == 1
+
+
+def right_ones(n, others_too):
+    """Cases in which the pronoun's row finds the right one, and with `others_too` every other row as well."""
+    items = [chosen(i % 2, f"p{i}") for i in range(n)]
+    rows = range(8) if others_too else [5]
+    return items, [looking(8, dict.fromkeys(rows, 3 if i % 2 else 1))[None] for i in range(n)]
+
+
+def test_a_head_that_prefers_the_right_one_from_everywhere_is_no_specialist():
+    honest = tables(*right_ones(60, others_too=False))["coreference"]
+    favourite = tables(*right_ones(60, others_too=True))["coreference"]
+    assert (honest.score[0, 0], favourite.score[0, 0]) == (1.0, 1.0)
+    assert (honest.verdict(0, 0), favourite.verdict(0, 0)) == ("specialist", "unsure")
+
+
+def test_few_cases_make_no_specialist():
+    few = tables(*right_ones(THIN - 1, others_too=False))["coreference"]
+    assert few.thin
+    assert few.verdict(0, 0) == "unsure"
+
+
+def test_a_head_at_or_under_its_baseline_is_never_called_a_specialist():
+    items = [made("determiner", {"determiner": 0, "noun": 2}, identity=str(i)) for i in range(50)]
+    table = tables(items, looking(N, {1: 3})[None])["determiner"]
+    assert (table.score[0, 0], table.baseline) == (1.0, 1.0)
+    assert table.verdict(0, 0) == "none"
+
+
+def test_the_luckiest_of_many_guessing_heads_is_no_specialist():
+    random = np.random.default_rng(3)
+    items = [chosen(i % 2, f"p{i}") for i in range(72)]
+    weights = [random.dirichlet(np.ones(8), size=(144, 8)).astype(np.float32) for _ in items]
+    table = tables(items, weights)["coreference"]
+    best = table.order()[0]
+    assert table.low[best] > 0.5  # without the correction it would look sure
+    assert {table.verdict(*head) for head in table.order()} <= {"none", "unsure"}
+
+
+def test_examples_are_the_clearest_of_each_kind_and_one_of_a_pair():
+    items = [chosen(0, name) for name in ("p1", "p1", "p2", "p3", "p4")]
+    masses = [looking(8, {5: 1}, strength) for strength in (0.9, 0.8, 0.5, 0.7, 0.6)]
+    masses[4] = looking(8, {5: 3})
+    table = tables(items, [one[None] for one in masses])["coreference"]
+    good, bad = table.examples(0, 0), table.examples(0, 0, 1, right=False)
+    assert [look.sample.family for look in good] == ["p1", "p3", "p2"]
+    assert [look.sample.family for look in bad] == ["p4"]
+    assert (good[0].query, good[0].target, good[0].right, bad[0].right) == ((5,), (1,), True, False)
+
+
+def test_an_example_of_a_place_shows_a_row_that_is_right():
+    head = looking(N, {3: 2, 4: 3, 5: 4}, strength=0.6)
+    head[4] = looking(N, {4: 3}, strength=0.95)[4]
+    look = tables([made("plain")], head[None])["previous"].examples(0, 0)[0]
+    assert (look.query, look.target) == ((4,), (3,))
+
+
+def test_ranks_count_from_one():
+    found = tables([made("plain")], np.stack([looking(N, {}), looking(N, {i: i - 1 for i in range(2, 6)})]))
+    assert (found["previous"].rank(0, 1), found["previous"].rank(0, 0)) == (1, 2)
+
+
+@pytest.fixture(scope="module")
+def by_training():
+    found = {}
+    for trained in (True, False):
+        model = load_model(trained=trained)
+        log = EvidenceLog(model.n_layers, model.n_heads)
+        survey((sample(s, model.tokenizer) for s in read_builtin()), model, [(log, every_item)])
+        found[trained] = log.result()
+    return found
+
+
+def test_every_job_and_every_kind_has_cases_in_the_built_in_sentences(by_training):
+    assert list(by_training[True]) == [job.name for job in JOBS]
+    assert {job.role for job in JOBS} == set(ROLES)
+    assert not any(table.thin for table in by_training[True].values())
+
+
+@pytest.mark.parametrize(
+    ("job", "head"), [("previous", (0, 2)), ("next", (1, 8)), ("determiner", (3, 1)), ("agreement", (1, 3))]
+)
+def test_the_known_specialists_of_the_embedded_model_are_found(by_training, job, head):
+    table = by_training[True][job]
+    assert table.order()[0] == head
+    assert table.verdict(*head) == "specialist"
+
+
+def test_random_weights_have_no_specialist(by_training):
+    verdicts = {
+        (job, head)
+        for job, table in by_training[False].items()
+        for head in table.order()
+        if table.verdict(*head) == "specialist"
+    }
+    assert verdicts == set()
