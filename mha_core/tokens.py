@@ -162,10 +162,14 @@ class Tokenizer:
         text, starts = " ".join(words), [0]
         for word in words:
             starts.append(starts[-1] + len(word) + 1)
-        pieces = []
-        for piece, identity, (start, end), index in _rows(encoding):
-            base, limit = starts[index or 0], len(words[index or 0])
-            pieces.append((piece, identity, base + min(start, limit), base + min(end, limit), index))
+        rows, pieces = _rows(encoding), []
+        for at, (piece, identity, (start, end), group) in enumerate(rows):
+            index = group or 0
+            base, limit = starts[index], len(words[index])
+            first = at == 0 or rows[at - 1][3] != group
+            last = at + 1 == len(rows) or rows[at + 1][3] != group
+            start, end = (0 if first else min(start, limit)), (limit if last else min(end, limit))
+            pieces.append((piece, identity, base + start, base + end, index))
         return self._frame(text, None, [_Part(tuple(pieces))])
 
     def _part(self, text: str) -> _Part:

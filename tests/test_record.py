@@ -1,0 +1,127 @@
+"""The record: frozen, refusing to be born wrong; words by Clark's rule, with and without special tokens."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from mha_core import HeadScopeError, InputError, ModelInfo, SizeError, trace
+from mha_core.record import merge_words
+
+CLASSIC = "The animal didn't cross the street because it was too tired."
+
+
+@pytest.fixture(scope="module")
+def record(model):
+    return trace(CLASSIC, model)
+
+
+def remade(record, **changes):
+    return dataclasses.replace(record, **changes)
+
+
+def test_it_says_what_was_computed_by_what(record):
+    assert isinstance(record.model, ModelInfo)
+    assert (record.model.name, record.model.trained, record.n_layers, record.n_heads) == (
+        "minilm",
+        True,
+        6,
+        12,
+    )
+    assert record.model.digest.startswith("53aa5117")
+    assert set(record.versions) == {"torch", "tokenizers", "numpy"}
+    assert record.versions["numpy"] == np.__version__
+    assert record.gates is None
+
+
+def test_it_cannot_be_changed(record):
+    with pytest.raises(ValueError, match="read-only"):
+        record.weights[0, 0, 0, 0] = 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        record.weights = None
+    with pytest.raises(TypeError):
+        record.versions["torch"] = "0"
+    grid = record.grid()
+    with pytest.raises(ValueError, match="read-only"):
+        grid.weights[0, 0, 0, 0] = 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        grid.words = True
+
+
+def test_weights_of_another_shape_or_type_are_refused_with_their_numbers(record):
+    for weights in (
+        record.weights[:5],
+        record.weights[:, :11],
+        record.weights[..., :-1],
+        record.weights.astype(np.float64),
+    ):
+        with pytest.raises(SizeError, match=r"16 tokens needs float32 weights of shape \(6, 12, 16, 16\)"):
+            remade(record, weights=weights)
+
+
+@pytest.mark.parametrize("damage", ["nan", "inf", "negative", "double", "zero"])
+def test_weights_that_are_no_attention_are_refused(damage, record):
+    weights = record.weights.copy()
+    row = weights[3, 1, 2]
+    row[:] = {"nan": np.nan, "inf": np.inf, "double": 2 * row, "zero": 0.0, "negative": row}[damage]
+    if damage == "negative":
+        row[:2] = (-0.5, 0.5 + row[:2].sum())
+    with pytest.raises(HeadScopeError, match="do not sum to one"):
+        remade(record, weights=weights)
+
+
+def test_attention_to_a_word_is_the_sum_and_from_it_the_mean_over_its_pieces(record):
+    grid = record.grid(words=True)
+    tokens = record.tokens
+    groups = [[0], *([*range(w.first, w.stop)] for w in tokens.words), [len(tokens) - 1]]
+    assert [unit.pieces for unit in grid.units] == [tuple(group) for group in groups]
+    for i, rows in enumerate(groups):
+        for j, columns in enumerate(groups):
+            expected = record.weights[:, :, rows][:, :, :, columns].sum(-1).mean(-1)
+            np.testing.assert_allclose(grid.weights[:, :, i, j], expected, atol=1e-6)
+    np.testing.assert_allclose(grid.weights.sum(-1), 1, atol=1e-5)
+
+
+def test_merging_by_hand():
+    weights = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.1, 0.4]], dtype=np.float32)
+    np.testing.assert_allclose(merge_words(weights, [0, 1]), [[0.1, 0.9], [0.4, 0.6]], atol=1e-6)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_special_tokens_shown_hidden_and_renormalised(words, record):
+    shown, hidden, divided = (record.grid(words, how) for how in ("shown", "hidden", "renormalised"))
+    kept = [i for i, unit in enumerate(shown.units) if not unit.special]
+    assert len(shown) - len(hidden) == 2
+    assert hidden.labels == divided.labels == tuple(shown.labels[i] for i in kept)
+    np.testing.assert_array_equal(hidden.weights, shown.weights[:, :, kept][:, :, :, kept])
+    assert (hidden.weights.sum(-1) < 1 + 1e-6).all()
+    assert hidden.weights.sum(-1).min() < 0.1
+    np.testing.assert_allclose(divided.weights.sum(-1), 1, atol=1e-5)
+    np.testing.assert_allclose(
+        divided.weights * hidden.weights.sum(-1, keepdims=True), hidden.weights, atol=1e-6
+    )
+
+
+def test_a_row_with_nothing_left_stays_zero(record):
+    weights = np.zeros_like(record.weights)
+    weights[..., 0] = 1
+    divided = remade(record, weights=weights).grid(specials="renormalised")
+    assert (divided.weights == 0).all()
+
+
+def test_another_way_with_specials_is_refused(record):
+    with pytest.raises(InputError, match="not 'gone'"):
+        record.grid(specials="gone")
+
+
+def test_labels_are_the_readers_spelling(model):
+    record = trace("Ångström didn't 👨‍👩‍👧 [MASK]", model)
+    assert record.grid().labels == ("[CLS]", "Ång", "##ström", "didn", "'", "t", "👨‍👩‍👧", "[MASK]", "[SEP]")
+    assert record.grid(words=True).labels == ("[CLS]", "Ångström", "didn't", "👨‍👩‍👧", "[MASK]", "[SEP]")
+
+
+def test_words_and_pieces_are_found_by_their_spelling(record):
+    assert record.grid().find("THE") == (1, 7)
+    assert record.grid(words=True).find(" didn't ") == (3,)
+    assert record.grid().find("cat") == ()
+    assert record.grid().find("[CLS]") == (0,)
