@@ -31,6 +31,7 @@ def explore() -> None:
         record.tokens,
         model_title=record.model.title,
         selection=Selection(asked.head, asked.pins, asked.to),
+        roles=cache.roles_of(request.model, request.trained),
         present=request.present,
         key="explore",
     )

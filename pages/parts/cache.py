@@ -4,18 +4,20 @@ In: a `Request`. Out: a model, a frozen record. A model is kept by mha_core itse
 Streamlit to clear its caches.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import BoundedSemaphore, Lock
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import InputError, Model, Record, Tokens, load_model, trace_tokens
 from mha_core.heads.roles import Role
 from pages.parts.findings import Findings, find
 from pages.parts.jobs import Job, Step, Watch
-from pages.parts.request import Head, Request, model_allowed, refusal
+from pages.parts.request import Head, Request, allowed, model_allowed, refusal
 
 T = TypeVar("T")
 
@@ -34,7 +36,27 @@ def named_model(name: str, trained: bool = True) -> Model:
     """A model by its name, if the owner of this server allows it."""
     if not model_allowed(name):
         raise InputError(refusal("model", name) or "")
-    return load_model(name, trained=trained)
+    if name == "minilm":
+        return load_model(name, trained=trained)
+    place = st.empty()
+    used = load_model(name, trained=trained, local=allowed("FOLDERS"), progress=_progress(place))
+    place.empty()
+    return used
+
+
+def _progress(place: DeltaGenerator) -> Callable[[str, int, int], None]:
+    """A bar for a download, moved at most five times a second."""
+    last = 0.0
+
+    def told(file: str, done: int, total: int) -> None:
+        nonlocal last
+        if total and time.monotonic() - last > 0.2:
+            last = time.monotonic()
+            place.progress(
+                min(done / total, 1.0), f"Fetching {file}: {done / 1e6:.0f} of {total / 1e6:.0f} MB"
+            )
+
+    return told
 
 
 def record(request: Request) -> Record:
