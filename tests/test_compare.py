@@ -27,6 +27,10 @@ def test_equal_words_meet_and_a_changed_word_meets_its_change():
     )
 
 
+def test_a_capital_makes_no_other_word():
+    assert align(["The", "cat"], ["So", "the", "cat"]) == ((None, 0), (0, 1), (1, 2))
+
+
 def test_words_without_a_counterpart_stay_alone():
     pairs = align(["the", "cat", "sat"], ["the", "big", "fat", "cat", "sat"])
     assert pairs == ((0, 0), (None, 1), (None, 2), (1, 3), (2, 4))

@@ -55,6 +55,12 @@ def test_a_word_that_gets_everything_is_no_sink():
     assert "sink" not in found(record_of(to_column(3, 0.75)))
 
 
+def test_what_the_specials_look_at_themselves_makes_no_sink():
+    matrix = to_column(0, 0.45)
+    matrix[0] = matrix[-1] = np.eye(PLACES)[0]  # the mean over all rows is 60.7 %
+    assert "sink" not in found(record_of(matrix))
+
+
 def test_half_and_less_is_no_sink():
     assert "sink" not in found(record_of(to_column(0, 0.49)))
 

@@ -45,6 +45,8 @@ MENU = (
     ("Inside", "pages/inside.py"),
     ("Learn", "pages/learn.py"),
 )
+# Pages whose picture can fill a projector's screen.
+PRESENTED = ("Explore", "Compare")
 TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
 CAVEAT = (
     "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
@@ -140,4 +142,5 @@ def _top(title: str, present: bool) -> None:
                 with st.container(key="here" if label == title else f"go-{label}", width="content"):
                     st.page_link(path, label=label, query_params=carried)
         words = "Leave presenter mode" if present else "Present"
-        st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))
+        if present or title in PRESENTED:
+            st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))
