@@ -3,11 +3,11 @@
 import streamlit as st
 
 from pages.parts import cache, shell
+from pages.parts.hiding import hide_parts
 from pages.parts.inside_example import example_view
 from pages.parts.inside_many import many_view
 from pages.parts.inside_variants import sizes_view, variants_view
 from pages.parts.inside_view import style, walk_view
-from pages.parts.lesson import hide_parts
 
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 OF_THE_SENTENCE = {"Step by step": walk_view, "One head or many": many_view, "Variants": variants_view}
@@ -16,7 +16,7 @@ asked = st.session_state.get("part") or st.query_params.get("part", PARTS[0])
 request = shell.page(
     "Inside",
     question="How does a head come to its weights?",
-    lead="Every number here is computed now; nothing is drawn from memory.",
+    lead="Follow one word of your sentence through one attention head. Every number is computed now.",
     sentence=asked not in ("By hand", "Sizes and costs"),
 )
 style()

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages.parts import cache, shell
+from pages.parts.hiding import hide_parts
 from pages.parts.lesson import (
     glossary_view,
-    hide_parts,
     lesson_view,
     quiz_view,
     references_view,

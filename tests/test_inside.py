@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from mha_core import layer_details, load_model, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.encoder import EncoderConfig
+from pages.parts.bounded import Bounded
 from pages.parts.inside_example import read_example
 from pages.parts.inside_variants import amount, read_own, size_of
 
@@ -256,3 +257,32 @@ def test_amounts_are_said_as_people_say_them():
         "58.0 billion",
         "2.7 trillion",
     ]
+
+
+def test_what_is_kept_for_all_readers_is_bounded_in_bytes():
+    kept, made = Bounded(limit=4_000), []
+
+    def of(size: int):
+        return lambda: made.append(size) or np.zeros(size, np.uint8)
+
+    for key, size in (("a", 900), ("b", 900), ("c", 900), ("d", 900)):
+        kept.get(key, of(size))
+    kept.get("a", of(900))
+    assert (len(made), kept.held) == (4, 3_600)
+    kept.get("e", of(901))
+    kept.get("a", of(900))
+    assert len(made) == 5  # "b" went, not "a", which was used later
+    kept.get("b", of(900))
+    assert len(made) == 6
+    kept.get("large", of(1_001))
+    kept.get("large", of(1_001))
+    assert (len(made), kept.held <= 4_000) == (8, True)
+
+
+def test_two_texts_or_layers_or_changes_are_never_mistaken_for_each_other():
+    first = matrix(open_inside(head="1-1", pin="1"), "weights")
+    other_layer = matrix(open_inside(head="2-1", pin="1"), "weights")
+    other_text = matrix(open_inside(head="1-1", pin="1", text=TIRED.replace("tired", "wide")), "weights")
+    untrained = matrix(open_inside(head="1-1", pin="1", weights="untrained"), "weights")
+    for other in (other_layer, other_text, untrained):
+        assert np.abs(first - other).max() > 1e-3

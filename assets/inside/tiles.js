@@ -229,7 +229,7 @@ function term(board, text, meaning) {
   button.onclick = () => {
     const note = element("div", "definition");
     note.popover = "auto";
-    note.append(lowered(element("strong"), meaning.term), lowered(element("span"), meaning.short));
+    note.append(lowered(element("strong"), meaning.term), lowered(element("span"), meaning.short), allTerms());
     board.root.append(note);
     note.addEventListener("toggle", (event) => event.newState === "closed" && note.remove());
     note.showPopover();
@@ -240,6 +240,14 @@ function term(board, text, meaning) {
     note.style.top = `${below ? place.bottom + 6 : place.top - 6 - note.offsetHeight}px`;
   };
   return button;
+}
+
+function allTerms() {
+  const link = element("a", "all", "All terms");
+  link.href = "learn?show=Glossary";
+  link.target = "_blank";
+  link.rel = "noopener";
+  return link;
 }
 
 function tokens(board, block) {

@@ -12,7 +12,7 @@ import streamlit as st
 from mha_core import HeadScopeError
 from mha_core.inside import Walk, equal_to_torch, example, one_token, walk
 from mha_core.inside.worked import OUTPUTS, TOKENS, W1, W2, Example, X
-from pages.parts.inside_view import formula, nothing
+from pages.parts.inside_view import formula, gap, nothing
 from pages.parts.prose import say
 from pages.parts.tiles import Block, Board, column, op, row
 from pages.parts.tiles import say as words
@@ -54,7 +54,7 @@ def example_view() -> None:
         r"Z_i = \mathrm{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{2}}\right) V_i,\qquad "
         r"\mathrm{output} = [Z_1 \,|\, Z_2]\,W_o",
         ("q, k, v = x @ W[0], x @ W[0], x @ W[0]", "head 1: (2, 2)"),
-        ("z = (q @ k.T / 2 ** 0.5).softmax(-1) @ v", "(2, 2)"),
+        ("z = (q @ k.T / 2 ** 0.5).softmax(-1) @ v", "(2, 2); z2 alike, with W[1]"),
         ("output = torch.cat([z, z2], -1) @ W_o", "(2, 4)"),
     )
 
@@ -123,6 +123,7 @@ def _joined(board: Board, made: Example, run: Walk) -> None:
     big = made.weights.W_o.reshape(-1, made.weights.d_model)
     alone = np.concatenate([one_token(run, h, 1) for h in range(2)]) @ big
     parity = equal_to_torch(run)
+    apart = float(np.abs(alone - run.output[1]).max())
     board.add(
         row(
             board.matrix("[Z1 | Z2]", run.concatenated, "tiles", id="Z", rows=TOKENS, note="side by side"),
@@ -132,7 +133,7 @@ def _joined(board: Board, made: Example, run: Walk) -> None:
             board.matrix("output", run.output, "tiles", id="output", rows=TOKENS),
         ),
         words(
-            f"The second token computed alone differs from its row by **{np.abs(alone - run.output[1]).max():.1e}**; "
-            f"`{parity.against}` differs from all of it by **{parity.output:.1e}**."
+            f"The second token computed alone differs from its row by **{gap(apart)}**; "
+            f"`{parity.against}` differs from all of it by **{gap(parity.output)}**."
         ),
     )

@@ -5,7 +5,6 @@ In: what the reader asked for. Out: the page; the head, the token and the change
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2s
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from mha_core.inside import (
     CellEdit,
     Edits,
     HeadWeights,
+    Parity,
     ScoreEdit,
     Walk,
     equal_to_torch,
@@ -29,6 +29,7 @@ from mha_core.inside import (
 )
 from mha_core.record import piece_units
 from pages.parts import cache, shell, state
+from pages.parts.bounded import Bounded
 from pages.parts.prose import heading, say, visible
 from pages.parts.request import Head, Request, View
 from pages.parts.tiles import Block, Board, column, row, ruler, token_row
@@ -36,6 +37,7 @@ from pages.parts.tiles import say as words
 
 PAGE = Path(__file__).parents[2] / "assets" / "inside" / "page.css"
 SHOWN_KEYS = 40
+_RECENT = Bounded(limit=128_000_000)
 MATRICES = ("W_q", "W_k", "W_v", "W_o")
 
 
@@ -50,6 +52,7 @@ class Scene:
     plain: Walk
     now: Walk
     key: str
+    request: Request
 
     @property
     def h(self) -> int:
@@ -70,15 +73,29 @@ def style() -> None:
 
 
 def details_of(request: Request, text: str, pair: str | None, layer: int) -> LayerDetails:
-    """What one layer (from 0) computed for a text; the last few are kept."""
+    """What one layer (from 0) computed for a text; the last ones are kept."""
     used = cache.model(request)
-    return _details(request.model, request.trained, used.digest, text, pair, layer)
+
+    def make() -> LayerDetails:
+        return layer_details(used.tokenizer.encode(text, pair), used, layer)
+
+    return _RECENT.get(("details", used.name, used.trained, used.digest, text, pair, layer), make)
 
 
-@lru_cache(maxsize=16)
-def _details(name: str, trained: bool, digest: str, text: str, pair: str | None, layer: int) -> LayerDetails:
-    used = cache.named_model(name, trained)
-    return layer_details(used.tokenizer.encode(text, pair), used, layer)
+def run_of(request: Request, layer: int, edits: Edits) -> Walk:
+    """The layer run on the reader's sentence with these changes; the last ones are kept."""
+    found = details_of(request, request.text, request.pair, layer)
+    return _RECENT.get((*_key(request, layer), edits), lambda: walk(found.x, weights_from(found), edits))
+
+
+def parity_of(request: Request, layer: int, run: Walk) -> Parity:
+    """How far torch is from this run."""
+    return _RECENT.get((*_key(request, layer), run.edits, "parity"), lambda: equal_to_torch(run))
+
+
+def _key(request: Request, layer: int) -> tuple[object, ...]:
+    used = cache.model(request)
+    return (used.name, used.trained, used.digest, request.text, request.pair, layer)
 
 
 @dataclass(frozen=True)
@@ -105,7 +122,7 @@ def walk_view(request: Request, record: Record) -> None:
     with places[5]:
         edits = _edit_controls(scene, edits)
     try:
-        scene = replace(scene, now=walk(scene.plain.x, scene.plain.weights_used, edits))
+        scene = replace(scene, now=run_of(request, scene.head[0], edits))
     except HeadScopeError as error:
         say(str(error), "problem")
     for place, step in zip(places, steps, strict=True):
@@ -162,14 +179,13 @@ def nothing() -> None:
 
 def make_plain(request: Request, picked: Picked) -> Scene | None:
     """The layer as the model has it, with nothing changed."""
-    found = shell.attempt(details_of, request, request.text, request.pair, picked.head[0])
-    if found is None:
+    plain = shell.attempt(run_of, request, picked.head[0], Edits())
+    if plain is None:
         return None
-    plain = walk(found.x, weights_from(found))
     labels = tuple(unit.label for unit in picked.units)
     special = tuple(unit.special for unit in picked.units)
     key = f"{picked.key}-{picked.head[0]}-{picked.head[1]}-{picked.query}"
-    return Scene(labels, special, picked.head, picked.query, plain, plain, key)
+    return Scene(labels, special, picked.head, picked.query, plain, plain, key, request)
 
 
 def typed_scores(scene: Scene) -> dict[str, dict[str, float]]:
@@ -315,6 +331,11 @@ def _weights(scene: Scene) -> None:
     )
 
 
+def gap(difference: float) -> str:
+    """A difference as it is printed; nothing at all is said as 0."""
+    return f"{difference:.1e}" if difference else "0"
+
+
 def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
@@ -395,7 +416,10 @@ def _one_query(scene: Scene) -> None:
             high=18,
             wide=min(14.0, 450 / now.v.shape[-1]),
         ),
-        words(f"Largest difference: **{found.difference:.1e}**, the rounding of 32-bit numbers."),
+        words(
+            f"Largest difference: **{gap(found.difference)}**"
+            + (", the rounding of 32-bit numbers." if found.difference else ".")
+        ),
     )
     board.show("inside-board-3")
     formula(
@@ -465,7 +489,7 @@ def _output(scene: Scene) -> None:
             wide=min(2.6, 1000 / d),
         ),
         words(
-            f"Sum of the {h} parts and b_o, minus the layer's output: largest difference **{found.difference:.1e}**."
+            f"Sum of the {h} parts and b_o, minus the layer's output: largest difference **{gap(found.difference)}**."
         ),
         board.matrix(
             "parts",
@@ -510,26 +534,26 @@ def head_table(scene: Scene) -> Block:
 
 
 def _equal(scene: Scene) -> None:
-    found = equal_to_torch(scene.now)
+    found = parity_of(scene.request, scene.head[0], scene.now)
     heading("5 · Is this what torch computes?")
     board = Board()
     board.add(
         words(
-            f"Equal to `{found.against}` within **{found.output:.1e}**, for all {scene.now.n} tokens of this sentence, "
-            "computed just now.",
+            f"Equal to `{found.against}` within **{gap(found.output)}**, for all {scene.now.n} tokens of this "
+            "sentence, computed just now.",
             "verdict",
         )
     )
     if found.weights is not None:
         board.add(
-            words(f"Its weights and ours, all {scene.sizes.n_heads} heads: within {found.weights:.1e}.")
+            words(f"Its weights and ours, all {scene.sizes.n_heads} heads: within {gap(found.weights)}.")
         )
     board.show("inside-board-5")
     h, d = scene.sizes.n_heads, scene.sizes.d_model
     code(
         (f"layer = torch.nn.MultiheadAttention({d}, {h}, batch_first=True)", "with these weights in it"),
         ("theirs, weights = layer(x, x, x, average_attn_weights=False)", ""),
-        ("(theirs - output).abs().max()", f"{found.output:.1e}"),
+        ("(theirs - output).abs().max()", gap(found.output)),
     )
 
 

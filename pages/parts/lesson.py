@@ -16,6 +16,7 @@ from mha_core.record import piece_units
 from pages.parts import shell
 from pages.parts.exercises import Exercise, check, exercises, previous_mass, quiz, references, steps
 from pages.parts.glossary import LESSON, terms
+from pages.parts.hiding import HIDE
 from pages.parts.inside_view import Picked, Scene, make_plain, nothing, percent
 from pages.parts.lesson_views import VIEWS
 from pages.parts.progress import Lesson, go, here, solve
@@ -34,7 +35,6 @@ PAGES = {
     "Inside": "inside",
     "Learn": "learn",
 }
-HIDE = {"menu": "st-key-top", "sentence": "st-key-controls", "title": "st-key-heading"}
 
 
 @st.fragment
@@ -317,13 +317,6 @@ def class_link(here: str, page: str, query: Mapping[str, str]) -> str:
     )
     origin = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
     return f"{origin}{base}/{page}?{urlencode(query)}"
-
-
-def hide_parts(asked: str) -> None:
-    """Hide what a teacher's link names; unknown names are passed over."""
-    names = [HIDE[part] for part in asked.split(",") if part in HIDE]
-    if names:
-        markup(f"<style>{', '.join(f'.{cls}' for cls in names)} {{ display: none; }}</style>")
 
 
 def style(present: bool) -> None:
