@@ -75,7 +75,7 @@ export class Duo {
     const marks = make("span", { class: "column sides", "aria-hidden": "true" }, make("span", { class: "side", text: "A" }), make("span", { class: "side", text: "B" }));
     this.words.dir = directionOf(a.names.join(" "));
     this.words.replaceChildren(marks, ...this.columns);
-    this.characters = pairs.reduce((sum, pair) => sum + 1 + Math.max(...pair.map((unit, side) => (unit === null ? 0 : this.records[side].names[unit].length))), 0);
+    this.characters = pairs.reduce((sum, pair) => sum + 1 + Math.max(...pair.map((unit, side) => (unit === null ? 0 : this.records[side].specials[unit] ? 3 : this.records[side].names[unit].length))), 0);
   }
 
   measure(present) {
@@ -154,9 +154,9 @@ export class Duo {
         label.pair.map((weight, side) => {
           if (weight === null) return "";
           const box = this.boxes[side][label.column];
-          const node = make("span", { text: percent(weight), class: label.strong ? "share strong" : "share" });
+          const node = make("span", { text: percent(weight), class: `share${label.strong ? " strong" : ""}${side ? " above" : ""}` });
           node.style.left = `${label.x}px`;
-          node.style.top = side ? `${box.top - (label.strong ? 26 : 20)}px` : `${box.bottom + 2}px`;
+          node.style.top = `${side ? box.top - 2 : box.bottom + 2}px`;
           return node;
         }),
       ),
