@@ -81,6 +81,7 @@ export class Duo {
   measure(present) {
     const width = this.root.clientWidth;
     if (!width || !this.records) return;
+    this.present = present;
     this.size = Math.min(heroSize(this.characters, width, present), present ? 60 : 33);
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
     this.readBoxes();
@@ -146,7 +147,7 @@ export class Duo {
     });
     const place = ({ column, pair, weight, strong }) => {
       const box = this.boxes[0][column] ?? this.boxes[1][column];
-      return { column, pair, weight, strong, x: box.x, line: box.line, width: strong ? 62 : 48 };
+      return { column, pair, weight, strong, x: box.x, line: box.line, width: (strong ? 62 : 48) * (this.present ? 1.7 : 1) };
     };
     this.placed = placeLabels(wanted.map(place), this.width, 1);
     this.labels.replaceChildren(

@@ -80,6 +80,7 @@ export class Sentence {
   measure(present) {
     const width = this.root.clientWidth;
     if (!width || !this.record) return;
+    this.present = present;
     this.size = heroSize(this.characters, width, present);
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
     const origin = this.root.getBoundingClientRect();
@@ -161,7 +162,7 @@ export class Sentence {
     this.placed = placeLabels(
       wanted.map(([unit, weight]) => {
         const strong = weight >= loud * 0.5 || shown.to === unit;
-        return { unit, weight, strong, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (strong ? 66 : 50) * (this.size > 44 ? 1.6 : 1) };
+        return { unit, weight, strong, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (strong ? 66 : 50) * (this.present ? 1.6 : 1) };
       }),
       this.width,
       this.root.classList.contains("many") ? 1 : 2,
