@@ -14,6 +14,7 @@ import torch.nn.functional as F
 
 from mha_core import DtypeError, InputError, SizeError, causal_mask, masked_softmax
 from mha_core import attention as attention_module
+from mha_core import packed as packed_module
 from mha_core import scaled_dot_product_attention as sdpa
 
 B, H, N_Q, N_K, D_K, D_V = 2, 6, 5, 7, 3, 11
@@ -257,33 +258,44 @@ def test_a_softmax_over_dead_rows_alone_is_zero():
 
 
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
-@pytest.mark.parametrize("is_causal", [False, True])
-@pytest.mark.parametrize("mask_name", ["none", "bool of heads", "float with -inf"])
-def test_the_tiled_way_gives_what_the_formula_gives(batch, is_causal, mask_name, small_tiles):
-    q, k, v = qkv(batch=batch)
-    mask = masks()[mask_name]
-    context, weights = sdpa(q, k, v, mask, is_causal)
-    expected_context, expected_weights = by_path("textbook", q, k, v, mask, is_causal)
-    torch.testing.assert_close(context, expected_context.detach())
-    torch.testing.assert_close(weights, expected_weights.detach())
+@pytest.mark.parametrize("h_kv", [6, 2, 1])
+@pytest.mark.parametrize(
+    ("cells", "rows"), [(23, 2), (40, 3), (150, 2)], ids=["parts of heads", "whole heads", "several heads"]
+)
+@pytest.mark.parametrize("packing", [True, False])
+def test_the_tiled_way_gives_what_the_formula_gives(batch, h_kv, cells, rows, packing, monkeypatch):
+    monkeypatch.setattr(attention_module, "TILE_CELLS", cells)
+    monkeypatch.setattr(attention_module, "TILE_ROWS", rows)
+    if not packing:
+        monkeypatch.setattr(packed_module, "packing_works", lambda: False)
+    q, k, v = qkv(batch=batch, h_kv=h_kv)
+    for is_causal in (False, True):
+        for mask_name in ("none", "bool of heads", "float with -inf"):
+            mask = masks()[mask_name]
+            context, weights = sdpa(q, k, v, mask, is_causal)
+            expected_context, expected_weights = by_path("textbook", q, k, v, mask, is_causal)
+            torch.testing.assert_close(context, expected_context.detach(), atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(weights, expected_weights.detach(), atol=1e-6, rtol=1e-5)
 
 
-def test_sizes_above_the_limit_of_one_tile_give_what_torch_gives():
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("h_kv", [6, 2])
+def test_sizes_above_the_limit_of_one_tile_give_what_torch_gives(h_kv, dtype):
     n_q, n_k = 611, 547
     assert n_q * n_k > attention_module.TILE_CELLS
-    q, k, v = qkv(batch=(1,), n_q=n_q, n_k=n_k)
-    mask = torch.rand(n_q, n_k) > 0.3
+    q, k, v = qkv(batch=(1,), h_kv=h_kv, n_q=n_q, n_k=n_k, dtype=dtype)
+    mask = torch.rand(n_q, n_k, generator=torch.Generator().manual_seed(3)) > 0.3
     mask[300] = False
     with torch.no_grad():
         context, weights = sdpa(q, k, v, mask, True)
-    expected = F.scaled_dot_product_attention(
-        q, k, v, (mask | ~mask.any(-1, keepdim=True)) & causal_mask(n_q, n_k)
-    )
-    alive = (mask & causal_mask(n_q, n_k)).any(-1)
-    torch.testing.assert_close(context[:, :, alive], expected[:, :, alive])
+    allowed = mask & causal_mask(n_q, n_k)
+    alive = allowed.any(-1)
+    expected = F.scaled_dot_product_attention(q, k, v, allowed | ~alive[:, None], enable_gqa=True)
+    torch.testing.assert_close(context[:, :, alive], expected[:, :, alive], atol=1e-5, rtol=1e-4)
     assert (context[:, :, ~alive] == 0).all()
     assert (weights[:, :, ~alive] == 0).all()
-    torch.testing.assert_close(torch.matmul(weights, v), context)
+    every_v = v.repeat_interleave(H // h_kv, dim=1)
+    torch.testing.assert_close(torch.matmul(weights, every_v), context, atol=1e-5, rtol=1e-4)
 
 
 def test_the_weights_are_written_into_the_tensor_given():
@@ -383,6 +395,16 @@ def test_scores_beyond_fp16s_range_stay_finite(dtype, path, mask_name):
     context, weights = by_path(path, q, k, v, masks()[mask_name])
     assert context.isfinite().all()
     assert weights is None or weights.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_very_low_number_is_not_minus_infinity(dtype, path):
+    """-1e9 in an fp32 mask hides nothing from a row that has it everywhere; as fp16 it would be minus infinity."""
+    q, k, v = qkv(dtype=dtype)
+    context, _ = by_path(path, q, k, v, torch.full((N_Q, N_K), -1e9))
+    expected = v.float().mean(-2, keepdim=True).expand(-1, -1, N_Q, -1)  # fp32 near 1e9 has steps of 64
+    torch.testing.assert_close(context.float(), expected, atol=2e-2, rtol=2e-2)
 
 
 @pytest.mark.parametrize("path", PATHS)
