@@ -168,8 +168,8 @@ class Tokenizer:
             base, limit = starts[index], len(words[index])
             first = at == 0 or rows[at - 1][3] != group
             last = at + 1 == len(rows) or rows[at + 1][3] != group
-            start, end = (0 if first else min(start, limit)), (limit if last else min(end, limit))
-            pieces.append((piece, identity, base + start, base + end, index))
+            begin, stop = (0 if first else min(start, limit)), (limit if last else min(end, limit))
+            pieces.append((piece, identity, base + begin, base + stop, index))
         return self._frame(text, None, [_Part(tuple(pieces))])
 
     def _part(self, text: str) -> _Part:

@@ -23,6 +23,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 import mha_core
+from pages.parts import attention_view
 from pages.parts.guard import Guard
 
 LOG = logging.getLogger("streamlit.headscope")
@@ -59,6 +60,7 @@ def warm_up() -> list[str]:
         troubles.append(str(error))
     for part in sorted(Path(__file__).parent.glob("*.py")):
         importlib.import_module(f"pages.parts.{part.stem}")
+    attention_view.warm()
     # A full garbage collection holds every reader up while it looks at all objects there are. Those that are
     # here now stay for good: it need not look at them again.
     gc.collect()
