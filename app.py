@@ -1,5 +1,7 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
+from functools import partial
+
 import streamlit as st
 
 from mha_core.notices import notices
@@ -34,6 +36,7 @@ def explore() -> None:
         roles=cache.roles_of(request.model, request.trained),
         present=request.present,
         key="explore",
+        on_change=partial(shell.follow, "explore"),
     )
     view = View(chosen.head, chosen.pins, chosen.to)
     shell.keep(view)

@@ -1,5 +1,7 @@
 """Compare: the same picture twice, and what changed for one word between the two."""
 
+from functools import partial
+
 from pages.parts import cache, comparison, shell
 from pages.parts.attention_view import Selection, compare_view
 from pages.parts.request import View
@@ -26,6 +28,7 @@ if None not in records:
             selection=Selection(asked.head, asked.pins, asked.to),
             present=request.present,
             key="compare",
+            on_change=partial(shell.follow, "compare"),
         )
         view = View(chosen.head, chosen.pins, chosen.to)
         shell.keep(view)

@@ -66,6 +66,12 @@ def test_the_masses_of_the_candidates_are_those_of_the_chosen_word():
     assert change.flips
 
 
+def test_a_candidate_is_looked_up_where_it_stands_in_each_sentence():
+    a = grid_of("x y z", rows([0.2, 0.5, 0.3]))
+    b = grid_of("x w y z", rows([0.1, 0.2, 0.3, 0.4]))
+    assert head_changes(a, b, (0, 0), [(1, 2)])[0].masses_b == pytest.approx((0.3,))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "flips"),
     [

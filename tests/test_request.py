@@ -50,6 +50,12 @@ def test_a_fresh_sentence_opens_on_its_pronoun():
     assert view_of({"pin": "none"}, REQUEST, SHAPE, LABELS)[0].pins == ()
 
 
+def test_a_position_behind_the_last_word_is_refused():
+    view, said = view_of({"pin": "1,7", "to": "6"}, REQUEST, SHAPE, LABELS)
+    assert view == View((2, 1), (3,), 6)
+    assert said == ["The link points at pin “1,7”; this sentence has positions 0 to 6."]
+
+
 def test_repeated_pins_count_once():
     assert view_of({"pin": "2,2,1"}, REQUEST, SHAPE, LABELS)[0].pins == (2, 1)
 

@@ -20,11 +20,12 @@ import streamlit as st
 from mha_core import HeadScopeError
 from mha_core.notices import Notice
 from pages.parts import controls, state
+from pages.parts.attention_view import chosen
 from pages.parts.prose import heading, markup, say
 from pages.parts.request import Request, View, view_of
 from pages.parts.state import keep
 
-__all__ = ["attempt", "keep", "page", "view", "why"]
+__all__ = ["attempt", "follow", "keep", "page", "view", "why"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -111,6 +112,13 @@ def view(request: Request, shape: Sequence[int], labels: Sequence[str]) -> View:
     for sentence in said:
         say(sentence, "notice")
     return chosen
+
+
+def follow(picture: str) -> None:
+    """Callback of a picture: put what the reader chose in it into the link before the page is drawn again."""
+    selection = chosen(picture)
+    if selection:
+        keep(View(selection.head, selection.pins, selection.to))
 
 
 def why(found: Sequence[Notice]) -> None:

@@ -54,8 +54,11 @@ def is_ours(url: str, base: str) -> bool:
 
 
 @pytest.fixture
-def visit(chromium, app_server) -> Iterator[Callable[..., Visit]]:
-    """`visit(path, **context)`: a new tab on the shared server, or on `server=` another one."""
+def visit(chromium, app_server, fresh_server) -> Iterator[Callable[..., Visit]]:
+    """`visit(path, **context)`: a new tab on the shared server, or on `server=` another one.
+
+    It asks for `fresh_server` so that tabs are closed before their server is.
+    """
     contexts, visits = [], []
 
     def start(path: str = "/", server: Any = app_server, **options: Any) -> Visit:
