@@ -54,7 +54,9 @@ class _Window:
 
     def take(self, sign: str) -> None:
         if not self.at(sign):
-            raise BrokenListError(self.line, f"{sign!r} is missing: pairs are one JSON list.")
+            # At the end the line break after the last line has been counted as well.
+            line = self.line if self.place < len(self.text) else max(self.line - 1, 1)
+            raise BrokenListError(line, f"{sign!r} is missing: pairs are one JSON list.")
         self.place += 1
 
     def item(self) -> object:

@@ -1,7 +1,7 @@
 """`python -m mha_core heads …`: the measures on a file, as a table for a person or as JSON for a program.
 
-In: arguments. Out: an exit code (0 done, 2 cannot be used, 130 stopped by the reader: what there was is kept).
-Layers and heads are numbered from 1 in everything that is written.
+In: arguments. Out: an exit code (0 done, 2 cannot be used, 130 stopped by the reader: what there was is
+kept). Layers and heads are numbered from 1 in everything that is written.
 """
 
 import argparse

@@ -22,120 +22,18 @@ import numpy as np
 from mha_core.errors import SizeError
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
-from mha_core.tokens import Tokens
+from mha_core.tokens import Piece, Tokens
 
-# Function words: a second "the" is no sign of copying. The list is Clark-style short on purpose.
+# Function words: a second "the" is no sign of copying. The list is short on purpose.
 FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "all",
-        "also",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "before",
-        "being",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "down",
-        "during",
-        "each",
-        "few",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "here",
-        "hers",
-        "him",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "just",
-        "me",
-        "more",
-        "most",
-        "my",
-        "no",
-        "nor",
-        "not",
-        "now",
-        "of",
-        "off",
-        "on",
-        "once",
-        "only",
-        "or",
-        "other",
-        "our",
-        "out",
-        "over",
-        "own",
-        "same",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "through",
-        "to",
-        "too",
-        "under",
-        "until",
-        "up",
-        "very",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
+    """
+    a about after all also an and any are as at be because been before being but by can could did do
+    does doing down during each few for from had has have having he her here hers him his how i if in
+    into is it its just me more most my no nor not now of off on once only or other our out over own
+    same she should so some such than that the their them then there these they this those through to
+    too under until up very was we were what when where which while who whom why will with would you
+    your
+    """.split()  # noqa: SIM905 - a list of words reads better as text
 )
 
 
@@ -191,7 +89,7 @@ class CopySums:
         ids = np.array([item.tokens.pieces[i].id for i in own])
         self._add_lift(flat, ids)
         self._add_rare(flat, ids)
-        self._add_copies(flat, ids, _content(item.tokens, own))
+        self._add_copies(flat, ids, np.array([is_content(item.tokens.pieces[i]) for i in own]))
 
     def _add_lift(self, flat: FloatArray, ids: IntArray) -> None:
         surprisal = self.surprisal[ids]
@@ -256,8 +154,6 @@ class CopySums:
         )
 
 
-def _content(tokens: Tokens, own: IntArray) -> BoolArray:
-    """Which of the pieces are a whole word of letters that is no function word."""
-    return np.array(
-        [p.text.isalpha() and p.text not in FUNCTION_WORDS for p in (tokens.pieces[i] for i in own)]
-    )
+def is_content(piece: Piece) -> bool:
+    """Is the piece a whole word of letters that is no function word?"""
+    return not piece.special and piece.text.isalpha() and piece.text.lower() not in FUNCTION_WORDS

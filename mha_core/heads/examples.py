@@ -1,16 +1,18 @@
 """Sentences in which a head does its job, and one in which it fails: what a reader should look at.
 
 In: the role of a head, items, a model. Out: Examples, the surest successes and the surest failure among the
-first texts that show either. Spans are characters of `text`; None stands for [CLS] and [SEP].
+first texts that could show either. Spans are characters of `text`; None stands for [CLS] and [SEP].
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from mha_core.corpus import Span
+from mha_core.heads.builtin import AGREEMENT
+from mha_core.heads.copying import is_content
 from mha_core.heads.coreference import DIRECTIONS as CHOICE_DIRECTIONS
 from mha_core.heads.coreference import ChoiceCase, mention_scores
 from mha_core.heads.positions import HasTokens
@@ -21,7 +23,7 @@ from mha_core.heads.words import FloatArray, IntArray, merge_words, word_bounds
 from mha_core.models import Model
 from mha_core.tokens import Tokens
 
-SCAN = 400
+SCAN = 120
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ def find_examples(
 ) -> tuple[Example, ...]:
     """The clearest successes of a head (from 0) in its role, then failures; none for a head without a task."""
     finder = _Finder(role, layer, head)
-    survey(islice(items, SCAN), model, [(finder, every_item)], Options())
+    fitting = (item for item in items if _fits(role, item))
+    survey(islice(fitting, SCAN), model, [(finder, every_item)], Options())
     good, bad = (
         sorted(
             (example for example in finder.found if example.right == right),
@@ -58,6 +61,19 @@ def find_examples(
         for right in (True, False)
     )
     return (*_different(good)[:n_right], *_different(bad)[:n_wrong])
+
+
+def _fits(role: Role, item: HasTokens) -> bool:
+    """Can the item show the role at all?"""
+    if role.key == "syntactic":
+        return isinstance(item, RelationCases) and role.detail.split(" ")[0] in item.relations
+    if role.key in ("coreference", "agreement"):
+        return isinstance(item, ChoiceCase) and (
+            item.kind is None or (item.kind in AGREEMENT) == (role.key == "agreement")
+        )
+    if role.key == "copy":
+        return any(True for _ in _repeats(item.tokens))
+    return role.key == "positional"
 
 
 def _different(examples: list[Example]) -> list[Example]:
@@ -125,17 +141,22 @@ def _position(own: FloatArray, tokens: Tokens, distance: int) -> Example:
 
 def _copies(own: FloatArray, tokens: Tokens) -> list[Example]:
     found = []
-    ids = np.array(tokens.ids)
-    for query, piece in enumerate(tokens.pieces):
+    for query, copies in _repeats(tokens):
         earlier = [i for i in range(query) if not tokens.pieces[i].special]
-        copies = [i for i in earlier if ids[i] == piece.id]
-        if piece.special or not piece.text.isalpha() or len(piece.text) < 4 or not copies:
-            continue
         seen = max(earlier, key=lambda i: own[query, i])
         spans = [_span(tokens, np.array([i])) for i in (query, seen, copies[-1])]
         weight = float(own[query, seen])
         found.append(Example(tokens.text, spans[0], spans[1], spans[2], weight, seen in copies))
     return found
+
+
+def _repeats(tokens: Tokens) -> Iterator[tuple[int, list[int]]]:
+    """Content tokens with an earlier copy, and where the copies stand."""
+    for query, piece in enumerate(tokens.pieces):
+        if is_content(piece):
+            copies = [i for i in range(query) if tokens.pieces[i].id == piece.id]
+            if copies:
+                yield query, copies
 
 
 def _span(tokens: Tokens, pieces: IntArray) -> Span | None:

@@ -50,7 +50,8 @@ class PositionTable:
     distance).
 
     `first`, `last`: the first and last piece of the reader's own text. `cls`, `sep`: the special pieces at
-    the start and all later ones. `peak_rows` (distance,): the rows behind `peak`. `uniform_entropy`: what a head that looks everywhere equally would have.
+    the start and all later ones. `peak_rows` (distance,): the rows behind `peak`. `uniform_entropy`: what a
+    head that looks everywhere equally would have.
     """
 
     n_texts: int

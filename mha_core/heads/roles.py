@@ -3,8 +3,9 @@
 In: the tables of the other measures. Out: a Role for every head, (layer, head). A head whose score does not
 beat its baseline, or whose control fails, is given no role, whatever else is said of it. Tried in this order:
 
-positional: at least 90 % of its largest weights lie at one distance that most rows have (Voita et al. 2019, section 5.2.1), or at
-least half of its mass on the previous or the next token (Clark et al. 2019, section 3.1).
+positional: at least 90 % of its largest weights lie at one distance that most rows have (Voita et al. 2019,
+section 5.2.1), or at least half of its mass on the previous or the next token (Clark et al. 2019, section
+3.1).
 copy: at least half of the repeated content tokens look most at their copy and a quarter of the mass goes
 there. agreement, coreference: the interval is above every baseline and the control fails (see
 coreference.py). syntactic: right in at least half of a relation's cases, and at least 10 points above the

@@ -101,6 +101,8 @@ def study_corpus(
     sentences.
     """
     found = _study(source, model, options, similarity)
+    if not found.done.n_texts:
+        return found
     base = study_builtin(model, path, similarity=False)
     mine, other = found.tables, base.tables
     tables = Tables(

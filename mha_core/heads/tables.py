@@ -28,10 +28,11 @@ def head_name(layer: int, head: int) -> str:
 
 
 def relation_rows(table: RelationTable, every_head: bool = False) -> list[Row]:
-    """One row for the best head of each relation and direction (the better direction first), or for every head.
+    """One row for the best head of each relation and direction (the better direction first), or for every
+    head.
 
-    The best rows also say which heads cannot be told from the best, and what is left of its accuracy when it is
-    chosen on one half of the sentences and counted on the other.
+    The best rows also say which heads cannot be told from the best, and what is left of its accuracy when it
+    is chosen on one half of the sentences and counted on the other.
     """
     rows = []
     for score in table.scores(every_head):

@@ -1,0 +1,203 @@
+"""Beyond raw weights: value norms, rollout, flow, gradients; and what switching a head off changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from mha_core import embedding, layer_details, trace_tokens
+from mha_core.encoder import MaskedHead
+from mha_core.errors import InputError, SizeError
+from mha_core.heads.ablation import AblationSums, ablate_each
+from mha_core.heads.flow import attention_flow
+from mha_core.heads.importance import (
+    available_kinds,
+    disagreement,
+    gradient_weights,
+    importance,
+    relevance,
+    rollout,
+    value_norms,
+)
+from tests.heads_by_hand import random_attention
+
+SENTENCE = "The animal didn't cross the street because it was too tired."
+
+
+@pytest.fixture(scope="module")
+def tokens(model):
+    return model.tokenizer.encode(SENTENCE)
+
+
+@pytest.fixture(scope="module")
+def predicting(model):
+    """The embedded model with a masked head of random weights: enough to take gradients of."""
+    torch.manual_seed(3)
+    head = MaskedHead(model.config).eval().requires_grad_(False)
+    return replace(model, masked_head=head)
+
+
+def test_value_norms_are_what_each_key_adds(model, tokens):
+    details = layer_details(tokens, model, 3)
+    norms = value_norms(details)
+    head, query, key = 1, 10, 2
+    value = details.x[key] @ details.W_v[head] + details.b_v[head]
+    added = details.weights[head, query, key] * (value @ details.W_o[head])
+    assert norms[head, query, key] == pytest.approx(np.linalg.norm(added), rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["raw", "value", "rollout"])
+def test_rows_of_every_kind_are_shares(model, tokens, kind):
+    found = importance(tokens, model, kind)
+    assert found.weights.shape == (6, 12 if found.per_head else 1, len(tokens), len(tokens))
+    np.testing.assert_allclose(found.weights.sum(-1), 1, atol=1e-5)
+    assert found.per_head == (kind != "rollout")
+
+
+def test_value_weights_move_attention_away_from_where_raw_weights_are(model, tokens):
+    raw, value = importance(tokens, model, "raw"), importance(tokens, model, "value")
+    apart = disagreement(raw.weights, value.weights)
+    assert apart.shape == (6, 12)
+    assert (disagreement(raw.weights, raw.weights) == 0).all()
+    assert 0.2 < apart.mean() < 0.9
+
+
+def test_rollout_is_the_product_of_the_layers_with_their_residuals():
+    weights = random_attention(5, 3, 2, 5)
+    mixed = [0.5 * layer.mean(0) + 0.5 * np.eye(5) for layer in weights]
+    np.testing.assert_allclose(rollout(weights)[2], mixed[2] @ mixed[1] @ mixed[0], atol=1e-6)
+    np.testing.assert_allclose(rollout(weights)[0], mixed[0], atol=1e-6)
+    np.testing.assert_allclose(rollout(weights).sum(-1), 1, atol=1e-5)
+
+
+def test_flow_through_one_layer_is_its_row():
+    weights = random_attention(6, 1, 2, 5)
+    expected = 0.5 * weights[0].mean(0)[3] + 0.5 * np.eye(5)[3]
+    np.testing.assert_allclose(attention_flow(weights, 3), expected, atol=1e-6)
+
+
+def test_flow_is_as_wide_as_its_narrowest_cut():
+    """Two layers, two tokens: what reaches input 1 is bounded by each layer's pipes."""
+    first, second = np.array([[1.0, 0.0], [0.4, 0.6]]), np.array([[0.2, 0.8], [0.5, 0.5]])
+    weights = np.stack([first, second])[:, None]
+    # With residuals: first [[1, 0], [.2, .8]], second [[.6, .4], [.25, .75]].
+    np.testing.assert_allclose(attention_flow(weights, 0), [0.6 + 0.2, 0.4], atol=1e-9)
+    np.testing.assert_allclose(attention_flow(weights, 1), [0.25 + 0.2, 0.75], atol=1e-9)
+
+
+def test_flow_is_the_largest_possible(model, tokens):
+    """Checked against linear programming."""
+    optimize = pytest.importorskip("scipy.optimize", reason="scipy is not installed")
+    weights = random_attention(11, 3, 2, 4)
+    mixed = 0.5 * weights.mean(1) + 0.5 * np.eye(4)
+    pipes = [(layer, i, j) for layer in range(3) for i in range(4) for j in range(4)]
+    width = [mixed[pipe] for pipe in pipes]
+    found = attention_flow(weights, 2)
+    for key in range(4):
+        balance = []
+        for layer in (1, 2):
+            for node in range(4):
+                into = [float(p[0] == layer and p[2] == node) for p in pipes]
+                out = [float(p[0] == layer - 1 and p[1] == node) for p in pipes]
+                balance.append([a - b for a, b in zip(into, out, strict=True)])
+        gain = [-float(p[0] == 0 and p[2] == key) for p in pipes]
+        bounds = [
+            (0, 0) if (p[0] == 2 and p[1] != 2) or (p[0] == 0 and p[2] != key) else (0, w)
+            for p, w in zip(pipes, width, strict=True)
+        ]
+        best = optimize.linprog(gain, A_eq=balance, b_eq=np.zeros(len(balance)), bounds=bounds)
+        assert found[key] == pytest.approx(-best.fun, abs=1e-7)
+
+
+def test_flow_refuses_what_would_take_minutes():
+    with pytest.raises(SizeError, match="up to 64 tokens; this text has 70"):
+        attention_flow(np.zeros((1, 1, 70, 70)), 0)
+    with pytest.raises(InputError, match="Token 6 was asked for; the text has 5"):
+        attention_flow(random_attention(1, 1, 1, 5), 5)
+
+
+def test_gradients_need_a_prediction(model, tokens, predicting):
+    assert available_kinds(model) == ("raw", "value", "rollout")
+    assert available_kinds(predicting)[-1] == "gradient"
+    with pytest.raises(InputError, match="predicts no \\[MASK\\]"):
+        importance(tokens, model, "gradient")
+    with pytest.raises(InputError, match="There is no \\[MASK\\]"):
+        importance(tokens, predicting, "gradient")
+    with pytest.raises(InputError, match="no kind of importance"):
+        importance(tokens, model, "vibes")
+
+
+def test_a_gradient_weight_is_what_the_prediction_gains(predicting):
+    """The gradient is that of the prediction: compared with nudging one weight and looking."""
+    tokens = predicting.tokenizer.encode("The cat [MASK] on the mat.")
+    place = next(i for i, p in enumerate(tokens.pieces) if p.text == "[MASK]")
+    found = gradient_weights(tokens, predicting)
+    assert found.shape == (6, 12, len(tokens), len(tokens))
+    assert (found >= 0).all()
+    assert (found > 0).any()
+    layer = predicting.encoder.layer(5)
+    from mha_core import hidden_states
+
+    x = torch.from_numpy(np.array(hidden_states(tokens, predicting)[5]))[None]
+    with torch.no_grad():
+        _, details = layer.attention(x, details=True)
+
+        def predicted(weights):
+            context = (weights @ details.v).transpose(1, 2).flatten(2)
+            state = layer.feed_forward(x, layer.attention.W_o(context))
+            return predicting.masked_head(state[0, place])
+
+        scores = predicted(details.weights)
+        word = int(scores.argmax())
+        for head, key in ((0, 1), (3, 4), (7, 2)):
+            nudged = details.weights.clone()
+            nudged[0, head, place, key] += 1e-2
+            slope = float(predicted(nudged)[word] - scores[word]) / 1e-2
+            expected = max(0.0, slope * float(details.weights[0, head, place, key]))
+            assert found[5, head, place, key] == pytest.approx(expected, abs=2e-3, rel=0.1)
+
+
+def test_gradients_leave_the_shared_model_as_it_was(predicting):
+    gradient_weights(predicting.tokenizer.encode("The cat [MASK]."), predicting)
+    parameters = [*predicting.encoder.parameters(), *predicting.masked_head.parameters()]
+    assert all(p.grad is None and not p.requires_grad for p in parameters)
+
+
+def test_relevance_adds_each_layer_on_the_identity():
+    gradient = random_attention(2, 2, 3, 4)
+    a, b = gradient.mean(1)
+    np.testing.assert_allclose(relevance(gradient), (np.eye(4) + b) @ (np.eye(4) + a), atol=1e-6)
+
+
+def test_the_effect_of_a_head_is_one_minus_the_cosine(model, tokens):
+    effects = ablate_each(tokens, model)
+    assert effects.shape == (6, 12)
+    gates = np.ones((6, 12))
+    gates[5, 5] = 0
+    with_it, without = embedding(tokens, model), embedding(tokens, model, gates=gates)
+    cosine = with_it @ without / np.linalg.norm(with_it) / np.linalg.norm(without)
+    assert effects[5, 5] == pytest.approx(1 - cosine, abs=1e-6)
+    assert effects.min() > -1e-6
+
+
+def test_heads_of_the_same_and_of_earlier_layers_look_as_before(model, tokens):
+    before = trace_tokens(tokens, model).weights
+    gates = np.ones((6, 12))
+    gates[2, 4] = 0
+    after = trace_tokens(tokens, model, gates=gates).weights
+    np.testing.assert_array_equal(after[:3], before[:3])
+    assert np.abs(after[3:] - before[3:]).max() > 1e-3
+
+
+def test_ablations_are_means_over_texts_and_leave_the_model_as_it_was(model, tokens):
+    other = model.tokenizer.encode("Rain falls.")
+    before = embedding(tokens, model)
+    whole, part = AblationSums(model), AblationSums(model)
+    whole.add(tokens)
+    part.add(other)
+    whole.merge(part)
+    expected = (ablate_each(tokens, model) + ablate_each(other, model)) / 2
+    np.testing.assert_allclose(whole.result().effect, expected, atol=1e-9)
+    assert whole.result().n_texts == 2
+    np.testing.assert_array_equal(embedding(tokens, model), before)

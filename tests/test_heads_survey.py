@@ -1,0 +1,295 @@
+"""The stream of texts through the model: the same numbers in any batches, stoppable, and in little memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from mha_core import trace_tokens
+from mha_core.corpus import Choice, Reading, Sentence
+from mha_core.errors import InputError
+from mha_core.heads import survey as survey_module
+from mha_core.heads.builtin import GOLD, builtin_items, read_builtin
+from mha_core.heads.coreference import ChoiceCase
+from mha_core.heads.examples import find_examples
+from mha_core.heads.relations import RelationCases, RelationCounts, relation_cases
+from mha_core.heads.roles import Role
+from mha_core.heads.studies import (
+    choice_items,
+    study_ablation,
+    study_builtin,
+    study_corpus,
+    study_relations,
+    study_similarity,
+    text_items,
+)
+from mha_core.heads.survey import Options, TextItem, every_item, survey
+
+SENTENCES = [
+    Sentence(("The", "dog", "barked", "."), (1, 2, -1, 2), ("det", "nsubj", "root", "punct"), "", 1),
+    Sentence(("Stop",), (-1,), ("root",), "", 2),
+    Sentence(
+        ("The", "old", "cat", "watched", "a", "sparrow", "quietly"),
+        (2, 2, 3, -1, 5, 3, 3),
+        ("det", "amod", "nsubj", "root", "det", "obj", "advmod"),
+        "",
+        3,
+    ),
+    Sentence(("I", "know", "him"), (1, -1, 1), ("nsubj", "root", "obj"), "", 4),
+]
+
+
+class Keep:
+    """A measure that keeps what it is given."""
+
+    def __init__(self):
+        self.seen = []
+
+    def add(self, weights, item):
+        self.seen.append((weights.copy(), item))
+
+
+@pytest.fixture(scope="module")
+def items(model):
+    return [relation_cases(sentence, model.tokenizer) for sentence in SENTENCES]
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 32])
+def test_batches_change_nothing_because_padding_is_masked(model, items, batch_size):
+    keep = Keep()
+    assert survey(items, model, [(keep, every_item)], Options(batch_size)).n_texts == 4
+    assert {id(item) for _, item in keep.seen} == {id(item) for item in items}
+    for weights, item in keep.seen:
+        np.testing.assert_allclose(weights, trace_tokens(item.tokens, model).weights, atol=2e-5)
+
+
+def test_attention_is_that_of_a_model_without_dropout(model, items):
+    first, second = Keep(), Keep()
+    survey(items, model, [(first, every_item), (second, every_item)])
+    survey(items, model, [(second, every_item)])
+    for a, b in zip(first.seen, second.seen[4:], strict=True):
+        np.testing.assert_array_equal(a[0], b[0])
+
+
+def test_a_measure_gets_only_its_items(model, items):
+    keep, counts = Keep(), RelationCounts(model.n_layers, model.n_heads)
+    mixed = [*items, TextItem(model.tokenizer.encode("No tree here."))]
+    survey(
+        mixed,
+        model,
+        [(counts, lambda i: isinstance(i, RelationCases)), (keep, lambda i: isinstance(i, TextItem))],
+    )
+    assert counts.n_sentences == 4
+    assert len(keep.seen) == 1
+
+
+def test_a_limit_reads_no_further(model):
+    def flood():
+        for i in range(10**9):
+            assert i < 10, "read on after the limit"
+            yield TextItem(model.tokenizer.encode("Rain falls."))
+
+    assert survey(flood(), model, [], Options(limit=7)).n_texts == 7
+
+
+def test_a_survey_can_be_stopped_and_keeps_what_it_has(model, items):
+    keep = Keep()
+    done = survey(items, model, [(keep, every_item)], Options(stop=lambda: len(keep.seen) == 2))
+    assert (done.n_texts, done.stopped) == (2, True)
+    assert len(keep.seen) == 2
+    table, done = study_relations(SENTENCES, model, Options(batch_size=1, stop=lambda: True))
+    assert done.stopped
+    assert table.n_sentences == 1
+
+
+def test_progress_is_told_with_an_estimate(model, monkeypatch):
+    monkeypatch.setattr(survey_module, "REPORT_EVERY", 0.0)
+    told = []
+    texts = [TextItem(model.tokenizer.encode("Rain falls."))] * 40
+    survey(texts, model, [], Options(batch_size=10, progress=told.append, fraction=lambda: 0.5))
+    assert [p.done for p in told] == [10, 20, 30, 40, 40]
+    assert [p.fraction for p in told] == pytest.approx([0.125, 0.25, 0.375, 0.5, 1.0])
+    assert told[0].remaining == pytest.approx(7 * told[0].seconds)
+    assert told[-1].remaining == 0
+    told.clear()
+    survey(texts, model, [], Options(batch_size=10, progress=told.append))
+    assert told[0].remaining is None
+    told.clear()
+    survey(texts, model, [], Options(batch_size=10, limit=40, progress=told.append))
+    assert told[1].fraction == pytest.approx(0.5)
+
+
+def test_a_batch_of_nothing_is_refused(model, items):
+    with pytest.raises(InputError, match="A batch of 0 texts"):
+        survey(items, model, [], Options(batch_size=0))
+
+
+def test_long_texts_go_in_smaller_batches(model, monkeypatch):
+    sizes = []
+    real = survey_module.trace_many
+
+    def noting(tokens, model, *, batch_size):
+        sizes.append(batch_size)
+        return real(tokens, model, batch_size=batch_size)
+
+    monkeypatch.setattr(survey_module, "trace_many", noting)
+    monkeypatch.setattr(survey_module, "MAX_CELLS", 72 * 60**2)
+    texts = [TextItem(model.tokenizer.encode("word " * n)) for n in (28, 28, 28, 28, 58, 118)]
+    survey(texts, model, [])
+    assert sizes == [1, 1, 4]
+
+
+def test_memory_does_not_grow_with_the_corpus(model, monkeypatch):
+    monkeypatch.setattr(survey_module, "WINDOW_PIECES", 250)
+
+    def peak(n: int) -> int:
+        sentences = (SENTENCES[i % 4] for i in range(n))
+        tracemalloc.start()
+        study_relations(sentences, model)
+        top = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return top
+
+    small = peak(100)
+    assert peak(400) < 1.3 * small
+
+
+def test_every_builtin_sentence_gives_an_item(model):
+    sentences = read_builtin()
+    found = list(builtin_items(sentences, model.tokenizer))
+    assert len(found) == len(sentences) >= 200
+    for sentence, item in zip(sentences, found, strict=True):
+        if sentence.role in GOLD:
+            assert isinstance(item, RelationCases)
+            relation, dependent, head = GOLD[sentence.role]
+            assert item.relations == (relation,)
+            for name, place in ((dependent, item.dependents[0]), (head, item.heads[0])):
+                start, end = sentence.spans[name]
+                assert sentence.text[start:end] in item.tokens.words[int(place)].text
+        elif sentence.choice:
+            assert isinstance(item, ChoiceCase)
+
+
+def test_builtin_sentences_may_lie_elsewhere_and_must_be_what_they_are(tmp_path, model):
+    path = tmp_path / "own.json"
+    path.write_text('[{"id": "1", "role": "plain", "text": "Rain falls."}]')
+    (only,) = read_builtin(path)
+    assert (only.text, only.choice) == ("Rain falls.", None)
+    path.write_text('[{"id": "1"}]')
+    with pytest.raises(InputError, match=r"own.json is not a list of sentences"):
+        read_builtin(path)
+
+
+@pytest.fixture(scope="module")
+def builtin(model):
+    return study_builtin(model)
+
+
+def test_the_builtin_sentences_show_the_known_specialists(builtin):
+    """1-3 looks back, 2-9 ahead, 2-4 finds antecedents by gender and number (reference notes in the README)."""
+    assert builtin.roles[0][2].label == "previous token"
+    assert builtin.roles[1][8].label == "next token"
+    assert builtin.roles[1][3].key == "agreement"
+    assert builtin.roles[1][1].key == "copy"
+    assert builtin.tables.agreement.accuracy[0, 1, 3] > 0.9
+    assert 0.3 < builtin.tables.coreference.accuracy[0, 1, 3] < 0.65
+
+
+def test_no_role_is_given_under_its_baseline(builtin):
+    given = [role for row in builtin.roles for role in row if role]
+    assert given
+    assert all(role.score > role.baseline and role.n >= 20 and role.evidence for role in given)
+
+
+def test_on_balanced_choices_simple_rules_are_at_chance(builtin):
+    assert set(builtin.tables.coreference.baselines.values()) == {0.5}
+
+
+def test_an_untrained_model_has_no_specialists():
+    from mha_core import load_model
+
+    found = study_builtin(load_model(trained=False), similarity=False)
+    keys = {role.key for row in found.roles for role in row}
+    assert keys <= {"broad", "none"}
+
+
+def test_a_corpus_takes_from_the_builtin_sentences_what_it_cannot_tell(model, builtin):
+    sentences = [(i, sentence.text) for i, sentence in enumerate(read_builtin()[:40])]
+    found = study_corpus(lambda: text_items(sentences, model.tokenizer), model)
+    assert found.done.n_texts == found.tables.positions.n_texts == 40
+    assert found.tables.relations.n_sentences == builtin.tables.relations.n_sentences
+    assert found.tables.agreement.n == builtin.tables.agreement.n
+
+
+def test_what_cannot_be_read_whole_is_refused_or_skipped(model):
+    far = "Ann left. " + "filler words go here " * 300 + "Then she met Susan."
+    choices = [
+        Choice(far, (len(far) - 14, len(far) - 11), ((0, 3), (len(far) - 6, len(far) - 1)), 0, None, 7)
+    ]
+    with pytest.raises(InputError, match=r"Line 7: the mentions are further apart"):
+        list(choice_items(choices, model.tokenizer))
+    reading = Reading("skip")
+    assert list(choice_items(choices, model.tokenizer, reading)) == []
+    assert reading.n_skipped == 1
+    with pytest.raises(InputError, match=r"^Line 3: "):
+        list(text_items([(3, "\u200b")], model.tokenizer))
+    assert list(text_items([(3, "\u200b")], model.tokenizer, Reading("skip"))) == []
+
+
+def test_ablations_over_texts_can_be_stopped(model):
+    found = study_ablation(["Rain falls.", "Snow melts.", "Wind blows."], model, Options(limit=2))
+    assert found.n_texts == 2
+    assert study_ablation(["Rain falls."] * 5, model, Options(stop=lambda: True)).n_texts == 1
+
+
+def test_similarity_of_a_corpus_is_symmetric(model, items):
+    table, done = study_similarity(items, model)
+    assert done.n_texts == 4
+    np.testing.assert_array_equal(table.distance, table.distance.T)
+
+
+def role(key: str, detail: str) -> Role:
+    return Role("x", "x", key, 1.0, 0.0, 1, "", detail)
+
+
+def test_examples_show_where_a_head_works_and_where_it_fails(model):
+    items = list(builtin_items(read_builtin(), model.tokenizer))
+    found = find_examples(role("agreement", "pronoun->mention"), 1, 3, items, model)
+    assert [example.right for example in found] == [True, True, True, False]
+    for example in found:
+        assert example.text[slice(*example.query)].isalpha()
+        assert (example.looks_at == example.expected) == example.right
+    assert len({example.text for example in found[:3]}) == 3
+    assert found[0].weight >= found[1].weight >= found[2].weight
+    # The weight is that of the record the reader will see.
+    record = trace_tokens(model.tokenizer.encode(found[0].text), model)
+    query, seen = (
+        [i for i, p in enumerate(record.tokens.pieces) if not p.special and span[0] <= p.start < span[1]]
+        for span in (found[0].query, found[0].looks_at)
+    )
+    assert found[0].weight == pytest.approx(
+        float(record.weights[1, 3, query][:, seen].sum(-1).mean()), abs=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "detail", "head"),
+    [
+        ("positional", "-1", (0, 2)),
+        ("copy", "", (1, 1)),
+        ("syntactic", "det dep->head", (3, 1)),
+        ("syntactic", "det head->dep", (3, 8)),
+    ],
+)
+def test_every_role_with_a_task_has_examples(model, key, detail, head):
+    items = list(builtin_items(read_builtin(), model.tokenizer))
+    found = find_examples(role(key, detail), *head, items, model)
+    assert sum(example.right for example in found) == 3
+    for example in found:
+        assert 0 < example.weight <= 1.0001
+        assert (example.looks_at == example.expected) == example.right or key != "positional"
+
+
+def test_a_head_without_a_task_has_no_examples(model):
+    items = list(builtin_items(read_builtin()[:20], model.tokenizer))
+    assert find_examples(role("broad", ""), 0, 0, items, model) == ()
