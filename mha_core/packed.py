@@ -18,7 +18,8 @@ from torch import Tensor, nn
 class PackedLinear(nn.Linear):
     """A frozen `nn.Linear` that also keeps its weight in oneDNN's order.
 
-    A weight changed in place or moved is noticed and the plain weight is used from then on.
+    A weight changed in place or moved is noticed and the plain weight is used from then on; one changed through
+    `.data` or a NumPy view, which torch does not count as changes, is not.
     """
 
     def __init__(self, linear: nn.Linear) -> None:

@@ -337,6 +337,7 @@ def test_it_works_under_autocast(dtype):
     torch.testing.assert_close(
         details.contributions.sum(1).float() + layer.W_o.bias, output.float(), atol=0.2, rtol=0.1
     )
+    assert details.contributions.dtype == torch.float32
     assert layer.W_q.weight.grad.isfinite().all()
 
 
