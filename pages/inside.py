@@ -3,7 +3,6 @@
 import streamlit as st
 
 from pages.parts import cache, shell
-from pages.parts.hiding import hide_parts
 from pages.parts.inside_example import example_view
 from pages.parts.inside_many import many_view
 from pages.parts.inside_variants import sizes_view, variants_view
@@ -20,7 +19,6 @@ request = shell.page(
     sentence=asked not in ("By hand", "Sizes and costs"),
 )
 style()
-hide_parts(st.query_params.get("hide", ""))
 part = st.segmented_control(
     "What to look at",
     PARTS,

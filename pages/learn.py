@@ -3,7 +3,6 @@
 import streamlit as st
 
 from pages.parts import cache, shell
-from pages.parts.hiding import hide_parts
 from pages.parts.lesson import (
     glossary_view,
     lesson_view,
@@ -23,7 +22,6 @@ request = shell.page(
     sentence=asked == "Lesson",
 )
 style(request.present)
-hide_parts(st.query_params.get("hide", ""))
 with st.container(key="show-row"):
     shown = st.segmented_control(
         "What to show",

@@ -203,6 +203,9 @@ def test_one_head_or_many_shows_the_rows_it_speaks_of():
     truth = layer_details(record.tokens, load_model(), 3)
     scores = np.concatenate(list(truth.q), -1)[10] @ np.concatenate(list(truth.k), -1).T / 384**0.5
     np.testing.assert_allclose(rows[0], np.exp(scores) / np.exp(scores).sum(), atol=NEAR)
+    said = f"As one head, it looks most at [CLS]: {100 * rows[0].max():.1f} %"
+    assert rows[0].argmax() == 0
+    assert said in prose(at)
     assert f"most at {len(set(rows[1:].argmax(axis=1)))} different tokens" in prose(at)
     table = next(b for b, _ in found(at) if b.get("id") == "costs")
     assert all(line[1] == line[2] for line in table["rows"][:-1])

@@ -246,12 +246,13 @@ def test_the_link_for_a_class_sets_what_it_says():
     assert "written as layer and head" in said(at)
 
 
-def test_a_link_hides_only_what_may_be_hidden():
-    at = open_learn(hide="menu,body{},sentence")
-    styles = [
-        e.proto.body
-        for e in at.get("html")
-        if "display: none" in e.proto.body and "st-key-top" in e.proto.body
-    ]
-    assert any(".st-key-top, .st-key-controls {" in style for style in styles)
-    assert all("body{}" not in style for style in styles)
+@pytest.mark.parametrize("page", ["app.py", "pages/compare.py", "pages/inside.py", "pages/learn.py"])
+def test_a_link_hides_only_what_may_be_hidden_on_every_page(page):
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    if page != "app.py":
+        at.switch_page(page)
+    at.query_params["hide"] = "menu,body{},sentence"
+    at.run()
+    assert not at.exception
+    styles = [e.proto.body for e in at.get("html") if e.proto.body.startswith("<style>.st-key")]
+    assert styles == ["<style>.st-key-top, .st-key-controls { display: none; }</style>"]

@@ -21,6 +21,7 @@ from mha_core import HeadScopeError
 from mha_core.notices import Notice
 from pages.parts import controls, state
 from pages.parts.attention_view import chosen
+from pages.parts.hiding import hide_parts
 from pages.parts.prose import heading, markup, say
 from pages.parts.request import Request, View, view_of
 from pages.parts.state import keep
@@ -76,6 +77,7 @@ def page(
     present = st.query_params.get("present") == "1"
     if present:
         st.html(THEME / "present.css")
+    hide_parts(st.query_params.get("hide", ""))
     said = state.enter()
     _top(title, present)
     with st.container(key="heading", gap="xxsmall"):
