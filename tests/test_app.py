@@ -228,6 +228,10 @@ def test_compare_opens_on_tired_and_wide_with_the_numbers_of_the_engine():
     assert round(100 * change.moved, 1) == 45.3
     means = a.weights[:, :, 10, 2].mean(), b.weights[:, :, 10, 2].mean()
     assert f"<td>{100 * means[0]:.1f} %</td><td>{100 * means[1]:.1f} %</td>" in tables
+    flips = [c for c in head_changes(a, b, (10, 10), [(2, 2), (8, 8)]) if c.flips]
+    there = sum(c.masses_a[0] > c.masses_a[1] for c in flips)
+    line = f"{len(flips)} of 72 heads prefer another candidate in B: {there} go from animal to street, "
+    assert any(note.startswith(line) for note in said(at, "note"))
     assert "It proves nothing" in said(at, "caveat")[0]
 
 
