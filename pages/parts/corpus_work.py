@@ -110,7 +110,7 @@ def _items(lines: Iterable[str], tally: Tally, tokenizer: Tokenizer) -> Iterator
     if tally.kind == "conllu":
         return treebank_items(read_conllu(lines, tally.reading), tokenizer)
     if tally.kind == "txt":
-        return text_items(read_text(lines, tally.reading), tokenizer)
+        return text_items(read_text(lines), tokenizer)
     read = read_gap if tally.kind == "tsv" else read_pairs
     return choice_items(read(lines, tally.reading), tokenizer, tally.reading)
 

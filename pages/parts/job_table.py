@@ -15,6 +15,7 @@ from pages.parts.prose import visible
 from pages.parts.request import Head, name
 
 SHOWN_AT_MOST = 4
+N_GOOD = 3
 KINDS: dict[Kind, tuple[str, str]] = {
     "positional": ("Positional", "It looks at a place, whatever stands there."),
     "syntactic": ("Syntactic", "It ties a word to the word it belongs to. Read by whole words."),
@@ -116,8 +117,10 @@ def bar(score: float, low: float, high: float, baseline: float) -> str:
 
 def examples(table: JobTable, head: Head, query: dict[str, str]) -> str:
     """Three sentences in which the head works and one in which it fails, as links into Explore."""
-    good, bad = table.examples(*head, 3), table.examples(*head, 1, right=False)
+    good, bad = table.examples(*head, N_GOOD), table.examples(*head, 1, right=False)
     items = [*_items(good, "works", table, head, query), *_items(bad, "fails", table, head, query)]
+    if len(good) < N_GOOD:
+        items.append('<li class="works"><small>It works in no more of them.</small></li>')
     if not bad:
         items.append('<li class="fails"><small>It fails in none of them.</small></li>')
     return f'<ul class="examples">{"".join(items)}</ul>'

@@ -40,12 +40,13 @@ class Job(Generic[T]):
         self.problem: str | None = None
 
     def advance(self, seconds: float = SLICE_SECONDS) -> None:
-        """Work for about so long; return at once if another reader's page is at it."""
+        """At least one step, and more for about so long; none if another reader's page is at it."""
         if self.finished or not self._lock.acquire(blocking=False):
             return
         start = time.monotonic()
         try:
-            while not self.finished and time.monotonic() - start < seconds:
+            self.step = next(self._steps)
+            while time.monotonic() - start < seconds:
                 self.step = next(self._steps)
         except StopIteration:
             self.finished = True
