@@ -47,8 +47,8 @@ MENU = (
     ("Inside", "pages/inside.py"),
     ("Learn", "pages/learn.py"),
 )
-# Pages whose picture can fill a projector's screen.
-PRESENTED = ("Explore", "Compare")
+# Pages that can fill a projector's screen.
+PRESENTED = ("Explore", "Compare", "Inside", "Learn")
 TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
 CAVEAT = (
     "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
