@@ -275,14 +275,18 @@ def test_long_texts_compare_by_small_differences_and_exact_masses():
 class FakeRole:
     letter: str
     label: str
+    key: str
 
 
-def test_roles_carry_a_letter_a_label_and_a_shape():
+def test_roles_carry_a_letter_a_label_and_their_kind_in_words():
     grid = grid_of("a b")
-    roles = {(1, 2): FakeRole("p", "previous token"), (0, 0): FakeRole("n", "next token")}
+    roles = {
+        (1, 2): FakeRole("P", "previous token", "positional"),
+        (0, 0): FakeRole("=", "earlier copy of the token", "copy"),
+    }
     record = record_payload(grid, tokens_of("a b"), "M", roles)
-    assert record["roles"]["2-3"]["letter"] == "p"
-    assert record["roles"]["2-3"]["shape"] != record["roles"]["1-1"]["shape"]
+    assert record["roles"]["2-3"] == {"letter": "P", "label": "previous token", "kind": "position"}
+    assert record["roles"]["1-1"]["kind"] == "earlier copy"
 
 
 def standalone(text: str, **options: object) -> str:

@@ -11,7 +11,7 @@ import { allHeads, matrixOf, pairAllows, rankHeads, thumbOf } from "./record.js"
 import { Sentence } from "./sentence.js";
 import { Sheet } from "./sheet.js";
 import { drawTable, pinnedTable, strongestTable } from "./table.js";
-import { headInWords, headName, listed, quoted, rowInWords } from "./words.js";
+import { headInWords, headName, listed, quoted, rolesInWords, rowInWords } from "./words.js";
 
 const TWEEN = 150;
 const PANELS = [["matrix", "Matrix"], ["lines", "Lines"], ["table", "Table"]];
@@ -76,7 +76,8 @@ export class Explore {
     this.sort = make("select", { "aria-label": "Order of the heads", onchange: () => this.resort(this.sort.value) });
     this.glanced = make("p", { class: "caption" });
     this.why = make("div", { class: "why" });
-    this.sheetPart = make("section", { class: "part overview", "aria-label": "All heads" }, make("header", {}, this.sheetTitle, this.sort), this.sheet.root, legend("0 %", "100 %", "ramp"), this.glanced, this.why);
+    this.kinds = make("p", { class: "kinds" });
+    this.sheetPart = make("section", { class: "part overview", "aria-label": "All heads" }, make("header", {}, this.sheetTitle, this.sort), this.sheet.root, legend("0 %", "100 %", "ramp"), this.kinds, this.glanced, this.why);
     this.panelTitle = make("h2", {});
     this.tabs = make("div", { class: "tabs", role: "group", "aria-label": "How to show the head" });
     this.controls = make("div", { class: "controls" });
@@ -259,6 +260,8 @@ export class Explore {
     if (!orders.some(([value]) => value === this.state.sort)) this.state.sort = "layer";
     this.sort.value = this.state.sort;
     this.sheet.fill(this.record, this.orderNow(), roles, (head) => this.describe(head));
+    this.kinds.replaceChildren(...rolesInWords(roles).flatMap(([letter, kind], i) => [i ? " · " : "", make("b", { text: letter }), ` ${kind}`]));
+    this.kinds.hidden = !this.kinds.childNodes.length;
     this.sheetPins = this.state.pins.join();
   }
 

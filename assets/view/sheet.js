@@ -50,7 +50,7 @@ export class Sheet {
         "button",
         { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": describe(head) + (role ? `, ${role.label}` : "") },
         this.grouped ? null : make("span", { class: "tag", text: headName(head) }),
-        role ? make("span", { class: `role role-${role.shape ?? "dot"}`, text: role.letter, title: role.label, style: `--tint:${role.colour}` }) : null,
+        role ? make("span", { class: "role", text: role.letter, title: role.label }) : null,
       );
       return cell;
     });

@@ -32,8 +32,24 @@ Pairs = tuple[tuple[int | None, int | None], ...]
 Payload = dict[str, Any]
 
 
+# What the letters on the sheet mean, in a word or two.
+ROLE_KINDS = {
+    "positional": "position",
+    "separator": "separators",
+    "copy": "earlier copy",
+    "agreement": "agreement",
+    "coreference": "antecedent",
+    "syntactic": "syntax",
+    "rare": "rare words",
+    "broad": "broad",
+}
+
+
 class Role(Protocol):
-    """What a head was found to be: a letter for the sheet, a label for people."""
+    """What a head was found to be: a letter for the sheet, a label for people, and its kind."""
+
+    @property
+    def key(self) -> str: ...
 
     @property
     def letter(self) -> str: ...
@@ -272,15 +288,11 @@ def _links(grid: Grid, selection: Selection) -> Payload:
 
 
 def _roles(roles: Mapping[Head, Role] | None) -> Payload:
-    shapes = ("dot", "square", "diamond", "tick")
-    tints = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-    labels = sorted({role.label for role in (roles or {}).values()})
     return {
         named(head): {
             "letter": role.letter,
             "label": role.label,
-            "shape": shapes[labels.index(role.label) % len(shapes)],
-            "colour": tints[labels.index(role.label) % len(tints)],
+            "kind": ROLE_KINDS.get(role.key, role.key),
         }
         for head, role in (roles or {}).items()
     }

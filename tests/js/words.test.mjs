@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { quantise } from "../../assets/view/numbers.js";
-import { changeInWords, headInWords, headName, listed, rowInWords, slug } from "../../assets/view/words.js";
+import { changeInWords, headInWords, headName, listed, rolesInWords, rowInWords, slug } from "../../assets/view/words.js";
 
 test("layers and heads are numbered from 1", () => assert.equal(headName([3, 1]), "4-2"));
 
@@ -36,4 +36,10 @@ test("a file name is made of whole words, without accents, and is never empty", 
   assert.equal(slug("Élan: the animal didn't / cross ../etc", 22), "elan-the-animal-didn-t");
   assert.equal(slug("🙂"), "text");
   assert.equal(slug("猫は座った"), "猫は座った");
+});
+
+test("the letters of the roles are explained once each, in order; heads without a role are left out", () => {
+  const roles = { "1-1": { letter: "S", kind: "syntax" }, "1-2": { letter: "", kind: "none" }, "2-1": { letter: "P", kind: "position" }, "3-1": { letter: "S", kind: "syntax" } };
+  assert.deepEqual(rolesInWords(roles), [["P", "position"], ["S", "syntax"]]);
+  assert.deepEqual(rolesInWords(undefined), []);
 });
