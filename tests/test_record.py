@@ -41,6 +41,8 @@ def test_it_cannot_be_changed(record):
         record.weights = None
     with pytest.raises(TypeError):
         record.versions["torch"] = "0"
+    with pytest.raises(ValueError, match="read-only"):
+        remade(record, weights=record.weights.copy()).weights[0, 0, 0, 0] = 1
     grid = record.grid()
     with pytest.raises(ValueError, match="read-only"):
         grid.weights[0, 0, 0, 0] = 1

@@ -95,6 +95,7 @@ def test_the_classic_sentence_in_pieces_and_words(tokenizer):
         ("don't well-known 67.7 3,000.50", ["don't", "well-known", "67.7", "3,000.50"]),
         ("it’s rock'n'roll.", ["it’s", "rock'n'roll", "."]),
         ("'quoted' -5 a - b", ["'", "quoted", "'", "-", "5", "a", "-", "b"]),
+        ("the dogs'.", ["the", "dogs", "'", "."]),
         ("日本 x", ["日", "本", "x"]),
         ("z" * 150, ["z" * 150]),
         ("one\u2028two\r\nthree\tfour", ["one", "two", "three", "four"]),
