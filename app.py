@@ -27,13 +27,14 @@ def explore() -> None:
     if not len(grid):
         say("With [CLS] and [SEP] hidden nothing of this text is left to look at.", "notice")
         return
+    roles = cache.roles_of(request.model, request.trained)
     asked = shell.view(request, grid.weights.shape, grid.labels)
     chosen = explore_view(
         grid,
         record.tokens,
         model_title=record.model.title,
         selection=Selection(asked.head, asked.pins, asked.to),
-        roles=cache.roles_of(request.model, request.trained),
+        roles=roles,
         present=request.present,
         key="explore",
         on_change=partial(shell.follow, "explore"),
@@ -41,7 +42,7 @@ def explore() -> None:
     view = View(chosen.head, chosen.pins, chosen.to)
     shell.keep(view)
     with st.container(key="below"):
-        shell.why(notices(record, view.head))
+        shell.why(notices(record, view.head, roles.get(view.head)))
         downloads.heatmap(grid, view, request)
         downloads.offer(record, grid, view, request)
 

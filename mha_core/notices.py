@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mha_core.heads.roles import Role
 from mha_core.record import Record
 
 HALF = 0.5
@@ -26,10 +27,23 @@ class Notice:
     value: float
 
 
-def notices(record: Record, head: Head) -> tuple[Notice, ...]:
-    """What explains the look of one head, (layer, head) from 0, and of the whole record."""
-    found = [*of_the_head(record, head), *of_the_record(record)]
+def notices(record: Record, head: Head, role: Role | None = None) -> tuple[Notice, ...]:
+    """What explains the look of one head, (layer, head) from 0, and of the whole record; and the role that the
+    head was found to have on other sentences, if it has one.
+    """
+    found = [_role(head, role), *of_the_head(record, head), *of_the_record(record)]
     return tuple(notice for notice in found if notice is not None)
+
+
+def _role(head: Head, role: Role | None) -> Notice | None:
+    if not role:
+        return None
+    name = f"{head[0] + 1}-{head[1] + 1}"
+    return Notice(
+        "role",
+        f"On the built-in sentences the job of head {name} is: {role.label}. {role.evidence}",
+        role.score,
+    )
 
 
 def of_the_head(record: Record, head: Head) -> tuple[Notice | None, ...]:

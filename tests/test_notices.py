@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mha_core import ModelInfo, Piece, Record, Tokens
+from mha_core.heads.roles import NO_ROLE, Role
 from mha_core.notices import at_offset, evenness, notices, to_specials
 
 PLACES = 7
@@ -142,3 +143,13 @@ def test_head_1_3_of_the_embedded_model_looks_at_the_token_before(model):
     diagonal = np.diagonal(record.weights[0, 2], -1)[1:-1]
     assert seen["previous"].value == pytest.approx(float(diagonal.mean()), abs=1e-6)
     assert seen["previous"].value > 0.9
+
+
+def test_the_role_found_on_other_sentences_comes_first_with_its_evidence():
+    record = record_of(even())
+    role = Role("S", "determiner and its noun", "syntactic", 0.976, 0.357, 42, "Right in 97.6 % of 42 cases.")
+    first = notices(record, (0, 0), role)[0]
+    assert first.kind == "role"
+    assert "head 1-1 is: determiner and its noun. Right in 97.6 % of 42 cases." in first.text
+    assert all(notice.kind != "role" for notice in notices(record, (0, 0), NO_ROLE))
+    assert notices(record, (0, 0)) == notices(record, (0, 0), NO_ROLE)
