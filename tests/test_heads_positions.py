@@ -122,9 +122,10 @@ def copied(weights: np.ndarray, item: Item = REPEATED, others: tuple[Item, ...] 
 
 
 def test_an_earlier_copy_is_found_among_earlier_tokens_alone():
-    weights = looking(7, {5: 0}, 0.5)
-    weights[5, 6], weights[5, 2] = 0.2, 0.1
-    found = copied(weights)
+    item = Item(tokens_of(["red", "boat", "sees", "blue", "boat", "sail"]))
+    weights = looking(8, {5: 0}, 0.4)
+    weights[5, 6], weights[5, 7], weights[5, 2] = 0.2, 0.2, 0.1
+    found = copied(weights, item)
     assert found.n_copies == 1
     assert found.copy[0, 0] == 1, "[CLS], [SEP] and later tokens are no candidates"
     assert found.copy_mass[0, 0] == pytest.approx(0.1)

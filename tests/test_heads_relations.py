@@ -188,7 +188,7 @@ def test_parts_merge_to_the_whole_in_any_order():
     whole, left, right = (RelationCounts(2, 3) for _ in range(3))
     for i, (one, item) in enumerate(zip(weights, items, strict=True)):
         whole.add(one, item)
-        (left if i == 1 else right).add(one, item)
+        (left if i < 2 else right).add(one, item)
     left.merge(right)
     a, b = whole.result(), left.result()
     assert a.n_sentences == b.n_sentences == 3
