@@ -5,8 +5,9 @@ import streamlit as st
 from pages.parts import cache, shell
 from pages.parts.inside_example import example_view
 from pages.parts.inside_many import many_view
+from pages.parts.inside_scene import style
 from pages.parts.inside_variants import sizes_view, variants_view
-from pages.parts.inside_view import style, walk_view
+from pages.parts.inside_view import walk_view
 
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 OF_THE_SENTENCE = {"Step by step": walk_view, "One head or many": many_view, "Variants": variants_view}

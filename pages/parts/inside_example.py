@@ -12,7 +12,7 @@ import streamlit as st
 from mha_core import HeadScopeError
 from mha_core.inside import Walk, equal_to_torch, example, one_token, walk
 from mha_core.inside.worked import OUTPUTS, TOKENS, W1, W2, Example, X
-from pages.parts.inside_view import formula, gap, nothing
+from pages.parts.inside_scene import formula, gap, nothing
 from pages.parts.prose import say
 from pages.parts.tiles import Block, Board, column, op, row
 from pages.parts.tiles import say as words

@@ -22,7 +22,7 @@ from mha_core.inside import (
     sum_of_heads,
     walk,
 )
-from pages.parts.inside_view import Scene, make_plain, percent, pick
+from pages.parts.inside_scene import Scene, make_plain, percent, pick
 from pages.parts.prose import heading
 from pages.parts.request import Request
 from pages.parts.tiles import Block, Board, column, row

@@ -17,7 +17,7 @@ from pages.parts import shell
 from pages.parts.exercises import Exercise, check, exercises, previous_mass, quiz, references, steps
 from pages.parts.glossary import LESSON, terms
 from pages.parts.hiding import HIDE
-from pages.parts.inside_view import Picked, Scene, make_plain, nothing, percent
+from pages.parts.inside_scene import Picked, Scene, make_plain, nothing, percent
 from pages.parts.lesson_views import VIEWS
 from pages.parts.progress import Lesson, go, here, solve
 from pages.parts.prose import heading, markup, say

@@ -10,8 +10,9 @@ import numpy as np
 from mha_core.inside import as_one_head, example, kv_cache_bytes, middle_groups, walk
 from mha_core.inside.worked import TOKENS
 from pages.parts.inside_many import cost_block, rows_block
+from pages.parts.inside_scene import Scene
+from pages.parts.inside_steps import follow_block, head_table
 from pages.parts.inside_variants import groups_block, size_of
-from pages.parts.inside_view import Scene, follow_block, head_table
 from pages.parts.tiles import Block, Board, column, row
 from pages.parts.tiles import say as words
 
