@@ -67,6 +67,11 @@ def keep(chosen: View) -> None:
             st.query_params[key] = wanted[key]
 
 
+def choose_head(name: str) -> None:
+    """Another head, everything else as it is; `name` counts from 1 ("4-2")."""
+    st.query_params["head"] = name
+
+
 def carried() -> dict[str, str]:
     """The parameters that go along to another page."""
     query = st.query_params.to_dict()
