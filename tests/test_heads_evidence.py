@@ -1,4 +1,6 @@
-"""Evidence on attention made by hand: what counts as right, what a baseline is, and who is called a specialist."""
+"""Evidence on attention made by hand: what counts as right, what a baseline is, and who is called a
+specialist.
+"""
 
 import numpy as np
 import pytest

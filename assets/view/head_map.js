@@ -82,8 +82,10 @@ function button(head, data) {
     b.style.setProperty("--role", head.colour || "transparent");
     if (head.letter) b.classList.add("marked");
   } else {
-    b.style.setProperty("--fill", `${Math.round(100 * head.fill)}%`);
-    b.classList.add(head.fill > 0.5 ? "dark" : "light");
+    // The middle of the ramp is left out: neither dark nor light letters can be read on it.
+    const dark = head.fill > 0.5;
+    b.style.setProperty("--fill", `${Math.round(88 * head.fill + (dark ? 12 : 0))}%`);
+    b.classList.add(dark ? "dark" : "light");
   }
   b.append(element("span", "id", head.id), element("span", "mark", head.fill === null ? head.letter : head.text));
   return b;

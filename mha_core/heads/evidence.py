@@ -147,8 +147,9 @@ class Look:
 
 @dataclass(frozen=True)
 class JobTable:
-    """One job, all heads: `right` and `mass` on the target (case, layer, head) from 0 to 1, `rows` (case, 2, layer,
-    head) the row of each case that shows it best and the one that shows it worst; the rest (layer, head).
+    """One job, all heads: `right` and `mass` on the target (case, layer, head) from 0 to 1, `rows` (case, 2,
+    layer, head) the row of each case that shows it best and the one that shows it worst; the rest (layer,
+    head).
     """
 
     job: Job
