@@ -343,7 +343,10 @@ def test_the_estimate_is_the_pace_so_far_and_none_at_the_start():
 
 
 def test_findings_of_a_model_that_cannot_be_had_raise_and_may_be_tried_again(monkeypatch):
+    asked = []
+
     def absent(name, *, trained):
+        asked.append(name)
         raise HeadScopeError("It is not there.")
 
     monkeypatch.setattr(cache, "load_model", absent)
@@ -351,5 +354,6 @@ def test_findings_of_a_model_that_cannot_be_had_raise_and_may_be_tried_again(mon
     for _ in range(2):
         with pytest.raises(HeadScopeError, match="not there"):
             cache.findings("absent")
+    assert asked == ["absent", "absent"]
     monkeypatch.undo()
     cache._found.pop(("absent", True), None)
