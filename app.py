@@ -1,14 +1,15 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
-from mha_core.notices import notices
+from mha_core.notices import against_raw, notices
 from pages.parts import cache, downloads, server, shell
 from pages.parts.attention_view import Selection, explore_view
 from pages.parts.prose import say
-from pages.parts.request import View
+from pages.parts.request import MIXED, View
 
 
 def explore() -> None:
@@ -23,11 +24,14 @@ def explore() -> None:
     record = shell.attempt(cache.record, request)
     if record is None:
         return
-    grid = record.grid(request.words, request.specials)
+    grid = shell.attempt(cache.grid, request, record)
+    if grid is None:
+        request = replace(request, measure="raw")
+        grid = cache.grid(request, record)
     if not len(grid):
         say("With [CLS] and [SEP] hidden nothing of this text is left to look at.", "notice")
         return
-    roles = cache.roles_of(request.model, request.trained)
+    roles = {} if request.measure in MIXED else cache.roles_of(request.model, request.trained)
     asked = shell.view(request, grid.weights.shape, grid.labels)
     chosen = explore_view(
         grid,
@@ -42,7 +46,12 @@ def explore() -> None:
     view = View(chosen.head, chosen.pins, chosen.to)
     shell.keep(view)
     with st.container(key="below"):
-        shell.why(notices(record, view.head, roles.get(view.head)))
+        shell.why(
+            [
+                *against_raw(record, grid, request.measure, view.head),
+                *notices(record, view.head, roles.get(view.head)),
+            ]
+        )
         downloads.heatmap(grid, view, request)
         downloads.offer(record, grid, view, request)
 

@@ -7,7 +7,7 @@ from mha_core.errors import DtypeError, HeadScopeError, InputError, ModelError, 
 from mha_core.models import Model, ShelfEntry, load_model, shelf
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
 from mha_core.packed import PackedLinear, pack
-from mha_core.record import Grid, ModelInfo, Record, Unit
+from mha_core.record import Grid, ModelInfo, Record, Unit, grid_of
 from mha_core.tokens import Piece, Tokenizer, Tokens, Word
 from mha_core.trace import (
     LayerDetails,
@@ -51,6 +51,7 @@ __all__ = [
     "choose_device",
     "choose_precision",
     "embedding",
+    "grid_of",
     "hidden_states",
     "layer_details",
     "load_model",

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mha_core.heads.roles import Role
-from mha_core.record import Record
+from mha_core.record import Grid, Record
 
 HALF = 0.5
 NEARLY_UNIFORM = 0.9
@@ -33,6 +33,32 @@ def notices(record: Record, head: Head, role: Role | None = None) -> tuple[Notic
     """
     found = [_role(head, role), *of_the_head(record, head), *of_the_record(record)]
     return tuple(notice for notice in found if notice is not None)
+
+
+MEASURED = {
+    "value": "each weight times the length of what it brings, as a share of its row",
+    "rollout": "how much of each word has come up through the layers, all heads together",
+    "flow": "how much of each word can come up through all layers, all heads together",
+    "gradient": "each weight times what it moves in the prediction, as a share of its row",
+}
+
+
+def against_raw(record: Record, grid: Grid, measure: str, head: Head) -> tuple[Notice, ...]:
+    """What is drawn where it is not the raw weights, and in how many rows of the head that picks another place.
+
+    `grid` holds what is drawn, and `head` (from 0) is one of its own.
+    """
+    if measure not in MEASURED:
+        return ()
+    raw = record.grid(grid.words, grid.specials).weights
+    layer, mine = (head[0] if len(grid.weights) == len(raw) else -1), grid.weights[head]
+    mixed = grid.weights.shape[1] != raw.shape[1]
+    peaks = (raw[layer].mean(axis=0) if mixed else raw[head]).argmax(axis=-1)
+    rows = len(peaks)
+    other = int((peaks != mine.argmax(axis=-1)).sum())
+    against = "the mean of the layer's raw weights" if mixed else "the raw weight"
+    text = f"Drawn is {MEASURED[measure]}. In {other} of {rows} rows it is largest at another place than {against}."
+    return (Notice("measure", text, other / rows if rows else 0.0),)
 
 
 def _role(head: Head, role: Role | None) -> Notice | None:

@@ -117,17 +117,30 @@ class Record:
         the mean. `specials`: "shown"; "hidden" (their rows and columns removed, the rest as it is, so rows sum
         to less than one); "renormalised" (removed, and every row divided by its sum).
         """
-        if specials not in ("shown", "hidden", "renormalised"):
-            raise InputError(f"Specials can be shown, hidden or renormalised, not '{specials}'.")
-        units = word_units(self.tokens) if words else piece_units(self.tokens)
-        weights = merge_words(self.weights, [unit.pieces[0] for unit in units]) if words else self.weights
-        if specials != "shown":
-            kept = [i for i, unit in enumerate(units) if not unit.special]
-            units, weights = tuple(units[i] for i in kept), weights[:, :, kept][:, :, :, kept]
-            if specials == "renormalised":
-                sums = weights.sum(axis=-1, keepdims=True)
-                weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-        return Grid(units, freeze(weights), words, specials)
+        return grid_of(self.tokens, self.weights, words, specials)
+
+
+def grid_of(tokens: Tokens, weights: Array, words: bool = False, specials: Specials = "shown") -> Grid:
+    """Any numbers between the pieces of a text, (layer, head, query, key), as a grid; see `Record.grid`.
+
+    Raises SizeError if they are not between these pieces.
+    """
+    if specials not in ("shown", "hidden", "renormalised"):
+        raise InputError(f"Specials can be shown, hidden or renormalised, not '{specials}'.")
+    if weights.ndim != 4 or weights.shape[2:] != (len(tokens), len(tokens)):
+        raise SizeError(
+            f"Weights of shape {weights.shape} are not between the {len(tokens)} pieces of this text."
+        )
+    units = word_units(tokens) if words else piece_units(tokens)
+    if words:
+        weights = merge_words(weights, [unit.pieces[0] for unit in units])
+    if specials != "shown":
+        kept = [i for i, unit in enumerate(units) if not unit.special]
+        units, weights = tuple(units[i] for i in kept), weights[:, :, kept][:, :, :, kept]
+        if specials == "renormalised":
+            sums = weights.sum(axis=-1, keepdims=True)
+            weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+    return Grid(units, freeze(weights), words, specials)
 
 
 def merge_words(weights: Array, starts: list[int]) -> Array:

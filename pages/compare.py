@@ -16,7 +16,12 @@ request = shell.page(
 records = [shell.attempt(cache.record, side) for side in (request, request.other) if side]
 if None not in records:
     a, b = records
-    grids = [record.grid(request.words, request.specials) for record in records]
+    grids = [
+        shell.attempt(cache.grid, side, record)
+        for side, record in zip((request, request.other), records, strict=True)
+    ]
+    if None in grids:
+        grids = [record.grid(request.words, request.specials) for record in records]
     if comparison.both_have_words(grids):
         asked = shell.view(request, grids[0].weights.shape, grids[0].labels)
         chosen = compare_view(

@@ -263,3 +263,26 @@ def test_a_minimal_pair_is_one_click():
     at.button(key="example-big / small").click().run()
     assert at.text_input(key="text2").value.endswith("too small.")
     assert any("prefer another candidate" in line for line in said(at, "note"))
+
+
+@pytest.mark.parametrize("measure", ["value", "rollout", "flow"])
+def test_another_measure_is_drawn_from_a_link_and_says_where_it_disagrees(measure):
+    at = open_page(text=TIRED, measure=measure, head="4-2")
+    assert not said(at, "problem") + said(at, "notice")
+    (drawn,) = [text for text in said(at, "why") if text.startswith("Drawn is")]
+    assert re.search(r"In \d+ of 16 rows it is largest at another place", drawn)
+
+
+def test_a_measure_that_this_model_lacks_is_one_sentence_and_the_weights_stay():
+    at = open_page(text=TIRED, measure="gradient")
+    (problem,) = said(at, "problem")
+    assert "predicts no [MASK]" in problem
+    assert not any(text.startswith("Drawn is") for text in said(at, "why"))
+    assert at.get("bidi_component")
+
+
+def test_compare_draws_both_sides_by_the_same_measure():
+    at = open_page("pages/compare.py", measure="value")
+    assert not at.exception
+    assert not said(at, "problem")
+    assert "weights times what they bring" in " ".join(said(at, "summary"))

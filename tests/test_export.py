@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from mha_core import trace
+from mha_core import grid_of, trace
+from mha_core.heads.importance import importance
 from pages.parts import export, figures
 from pages.parts.request import Request, View, view_of
 
@@ -59,6 +60,7 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
             unit="words",
             specials="hidden",
         ),
+        Request(TEXT, unit="words", measure="value"),
     ],
 )
 def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
@@ -67,7 +69,9 @@ def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
     from mha_core import load_model
 
     used = load_model(trained=request_.trained)
-    wanted = trace(request_.text, used, pair=request_.pair).grid(request_.words, request_.specials)
+    traced = trace(request_.text, used, pair=request_.pair)
+    drawn = importance(traced.tokens, used, request_.measure).weights
+    wanted = grid_of(traced.tokens, drawn, request_.words, request_.specials)
     assert np.array_equal(space["grid"].weights, wanted.weights)
     assert capsys.readouterr().out.startswith(f"{wanted.labels[1]} looks at ")
 

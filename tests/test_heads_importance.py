@@ -118,7 +118,7 @@ def test_flow_refuses_what_would_take_minutes():
 
 
 def test_gradients_need_a_prediction(model, tokens, predicting):
-    assert available_kinds(model) == ("raw", "value", "rollout")
+    assert available_kinds(model) == ("raw", "value", "rollout", "flow")
     assert available_kinds(predicting)[-1] == "gradient"
     with pytest.raises(InputError, match="predicts no \\[MASK\\]"):
         importance(tokens, model, "gradient")
@@ -201,3 +201,28 @@ def test_ablations_are_means_over_texts_and_leave_the_model_as_it_was(model, tok
     np.testing.assert_allclose(whole.result().effect, expected, atol=1e-9)
     assert whole.result().n_texts == 2
     np.testing.assert_array_equal(embedding(tokens, model), before)
+
+
+def test_flow_between_all_tokens_is_every_single_flow_as_a_share(model):
+    tokens = model.tokenizer.encode("Birds sing.")
+    found = importance(tokens, model, "flow")
+    assert found.weights.shape == (1, 1, len(tokens), len(tokens))
+    assert not found.per_head
+    raw = trace_tokens(tokens, model).weights
+    for query in range(len(tokens)):
+        flow = attention_flow(raw, query)
+        np.testing.assert_allclose(found.weights[0, 0, query], flow / flow.sum(), atol=1e-6)
+
+
+def test_flow_between_all_tokens_of_a_long_text_is_refused_with_both_numbers(model):
+    tokens = model.tokenizer.encode("word " * 40)
+    with pytest.raises(SizeError, match="up to 24; this text has 42"):
+        importance(tokens, model, "flow")
+
+
+def test_disagreement_with_flow_is_counted_against_the_last_layer():
+    raw = np.zeros((3, 2, 2, 2))
+    raw[..., 0] = 1
+    raw[-1, :, :, 0], raw[-1, :, :, 1] = 0, 1
+    flow = np.array([[[[0.0, 1.0], [1.0, 0.0]]]])
+    assert disagreement(raw, flow).tolist() == [[0.5]]

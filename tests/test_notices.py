@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mha_core import ModelInfo, Piece, Record, Tokens
+from mha_core import ModelInfo, Piece, Record, Tokens, grid_of
 from mha_core.heads.roles import NO_ROLE, Role
-from mha_core.notices import at_offset, evenness, notices, to_specials
+from mha_core.notices import against_raw, at_offset, evenness, notices, to_specials
 
 PLACES = 7
 
@@ -153,3 +153,14 @@ def test_the_role_found_on_other_sentences_comes_first_with_its_evidence():
     assert "head 1-1 is: determiner and its noun. Right in 97.6 % of 42 cases." in first.text
     assert all(notice.kind != "role" for notice in notices(record, (0, 0), NO_ROLE))
     assert notices(record, (0, 0)) == notices(record, (0, 0), NO_ROLE)
+
+
+def test_what_is_not_the_raw_weight_says_so_and_where_it_disagrees():
+    record = record_of(even())
+    other = np.zeros((1, 1, PLACES, PLACES), dtype=np.float32)
+    other[..., 0] = 1  # an even row peaks at its first place
+    other[0, 0, 2], other[0, 0, 4] = np.eye(PLACES)[3], np.eye(PLACES)[5]
+    (notice,) = against_raw(record, grid_of(record.tokens, other), "value", (0, 0))
+    assert notice.text.endswith("In 2 of 7 rows it is largest at another place than the raw weight.")
+    assert notice.value == pytest.approx(2 / 7)
+    assert against_raw(record, record.grid(), "raw", (0, 0)) == ()

@@ -15,6 +15,7 @@ from mha_core.errors import InputError, SizeError
 from mha_core.heads.words import FloatArray
 
 MAX_PIECES = 64
+MAX_SHARES = 24
 # A pipe with less room than this counts as full: float sums would otherwise be chased for ever.
 FULL = 1e-9
 
@@ -28,6 +29,21 @@ def attention_flow(weights: FloatArray, query: int) -> FloatArray:
         raise InputError(f"Token {query + 1} was asked for; the text has {n}.")
     mixed = 0.5 * weights.mean(axis=1) + 0.5 * np.eye(n)
     return np.array([_Pipes(mixed).largest_flow(len(mixed) * n + query, key) for key in range(n)])
+
+
+def flow_shares(weights: FloatArray) -> FloatArray:
+    """The flow from every position of the last layer as shares of its sum, (query, key).
+
+    Raises SizeError beyond MAX_SHARES tokens: every pair is a problem of its own.
+    """
+    n = weights.shape[-1]
+    if n > MAX_SHARES:
+        raise SizeError(
+            f"Attention flow between all tokens is computed for up to {MAX_SHARES}; this text has {n}."
+        )
+    rows = np.stack([attention_flow(weights, query) for query in range(n)])
+    shares: FloatArray = rows / rows.sum(axis=-1, keepdims=True)
+    return shares
 
 
 class _Pipes:

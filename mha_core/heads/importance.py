@@ -2,12 +2,13 @@
 prediction.
 
 In: tokens and a model. Out: for one kind of importance an array (layer, head, query, key) whose rows sum to
-one, or, for rollout, (layer, 1, query, key), because it mixes the heads of a layer.
+one, or, for rollout, (layer, 1, query, key), because it mixes the heads of a layer, or, for flow, (1, 1,
+query, key), because it mixes the layers too.
 
 raw: the weights. value: a weight times the length of what it brings, |a_ij f(x_j)| with f(x) = (x W_v + b_v)
 W_o (Kobayashi et al. 2020). rollout: the weights multiplied through the layers, half of every row for the
 residual (Abnar & Zuidema 2020). gradient: weight times the gradient of the model's prediction for a [MASK],
-where it is positive (Chefer et al. 2021, equations 5 and 6); only for models with a masked head. Flow is in
+where it is positive (Chefer et al. 2021, equations 5 and 6); only for models with a masked head. flow: see
 flow.py.
 """
 
@@ -18,13 +19,14 @@ import numpy as np
 import torch
 
 from mha_core.errors import InputError
+from mha_core.heads.flow import flow_shares
 from mha_core.heads.words import FloatArray
 from mha_core.models import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import LayerDetails, layer_details, trace_tokens
 
-Kind = Literal["raw", "value", "rollout", "gradient"]
-KINDS: tuple[Kind, ...] = ("raw", "value", "rollout", "gradient")
+Kind = Literal["raw", "value", "rollout", "flow", "gradient"]
+KINDS: tuple[Kind, ...] = ("raw", "value", "rollout", "flow", "gradient")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class Importance:
 
 def available_kinds(model: Model) -> tuple[Kind, ...]:
     """The kinds that this model can be asked for."""
-    return KINDS if model.masked_head is not None else KINDS[:3]
+    return KINDS if model.masked_head is not None else KINDS[:-1]
 
 
 def importance(tokens: Tokens, model: Model, kind: Kind = "raw") -> Importance:
@@ -51,6 +53,8 @@ def importance(tokens: Tokens, model: Model, kind: Kind = "raw") -> Importance:
     weights = trace_tokens(tokens, model).weights
     if kind == "rollout":
         return Importance(kind, rollout(weights)[:, None], per_head=False)
+    if kind == "flow":
+        return Importance(kind, flow_shares(weights)[None, None].astype(np.float32), per_head=False)
     if kind == "raw":
         return Importance(kind, weights, per_head=True)
     raise InputError(f"{kind!r} is no kind of importance; there are {', '.join(KINDS)}.")
@@ -120,6 +124,8 @@ def disagreement(raw: FloatArray, other: FloatArray) -> FloatArray:
     """
     if other.shape[1] != raw.shape[1]:
         raw = raw.mean(axis=1, keepdims=True)
+    if other.shape[0] != raw.shape[0]:
+        raw = raw[-1:]
     found: FloatArray = (raw.argmax(-1) != other.argmax(-1)).mean(-1)
     return found
 

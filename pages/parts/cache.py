@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mha_core import InputError, Model, Record, Tokens, load_model, trace_tokens
+from mha_core import Grid, InputError, Model, Record, Tokens, grid_of, load_model, trace_tokens
+from mha_core.heads.importance import Kind, importance
 from mha_core.heads.roles import Role
+from mha_core.heads.words import FloatArray
 from pages.parts.findings import Findings, find
 from pages.parts.jobs import Job, Step, Watch
 from pages.parts.request import Head, Request, allowed, model_allowed, refusal
@@ -23,6 +25,7 @@ T = TypeVar("T")
 
 MAX_CHARS = 4_000
 SMALL, MIDDLE = 1_000_000, 10_000_000
+FOLLOWING = "Following the weights through the model …"
 # Two sentences at a time keep two cores busy; more would only hold more memory at once.
 _TURNS = BoundedSemaphore(2)
 
@@ -73,6 +76,21 @@ def record(request: Request) -> Record:
     return kept(request.model, request.trained, used.digest, request.text, request.pair, used, tokens)
 
 
+def grid(request: Request, traced: Record) -> Grid:
+    """What the picture draws: the record's weights, or what the reader chose to see of them.
+
+    Raises HeadScopeError where the model or the text does not allow that.
+    """
+    if request.measure == "raw":
+        return traced.grid(request.words, request.specials)
+    used = model(request)
+    kept = _measured if traced.weights.nbytes <= SMALL else _measured_large
+    found = kept(
+        used.name, used.trained, used.digest, request.text, request.pair, request.measure, used, traced.tokens
+    )
+    return grid_of(traced.tokens, found, request.words, request.specials)
+
+
 def small_result(make: Callable[..., T], *arguments: Any) -> T:
     """`make(*arguments)`, kept for all readers; for results of a few kilobytes. The arguments are the key."""
     return _result(f"{make.__module__}.{make.__qualname__}", arguments, make)
@@ -106,6 +124,36 @@ def _large(
     name: str, trained: bool, digest: str, text: str, pair: str | None, _model: Model, _tokens: Tokens
 ) -> Record:
     return _run(_model, _tokens)
+
+
+@st.cache_resource(max_entries=64, show_spinner=FOLLOWING)
+def _measured(
+    name: str,
+    trained: bool,
+    digest: str,
+    text: str,
+    pair: str | None,
+    kind: Kind,
+    _model: Model,
+    _tokens: Tokens,
+) -> FloatArray:
+    with _TURNS:
+        return importance(_tokens, _model, kind).weights
+
+
+@st.cache_resource(max_entries=2, show_spinner=FOLLOWING)
+def _measured_large(
+    name: str,
+    trained: bool,
+    digest: str,
+    text: str,
+    pair: str | None,
+    kind: Kind,
+    _model: Model,
+    _tokens: Tokens,
+) -> FloatArray:
+    with _TURNS:
+        return importance(_tokens, _model, kind).weights
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)

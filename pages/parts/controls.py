@@ -5,14 +5,17 @@ In: what the reader types and clicks. Out: a `Request`, every value checked once
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from mha_core.heads.importance import Kind
 from pages.parts import presets, state
 from pages.parts.prose import say
 from pages.parts.request import (
     AGAINST,
+    MEASURES,
     SPECIALS,
     UNITS,
     WEIGHTS,
@@ -28,6 +31,19 @@ SPECIALS_SAID = {
     "hidden": "[CLS], [SEP] hidden, not renormalised",
     "renormalised": "[CLS], [SEP] hidden, renormalised",
 }
+MEASURES_SAID = {
+    "raw": "weights as they are",
+    "value": "weights times what they bring",
+    "rollout": "rollout through the layers",
+    "flow": "flow through the layers",
+    "gradient": "gradient times weights",
+}
+MEASURES_TOLD = (
+    "Weights are not the whole story. Times what they bring: the weight times the length of the value it hands over "
+    "(Kobayashi et al. 2020). Rollout and flow follow the weights down to the words, all heads of a layer, or all "
+    "layers, together (Abnar & Zuidema 2020). Gradient: how much a weight moves the prediction for [MASK] (Chefer et "
+    "al. 2021), for models that predict one. All are shown as shares of a row."
+)
 OPTIONS_SAID = (
     "Untrained is the same model with random weights. Words takes the pieces of a word together: summed "
     "where it is looked at, averaged where it looks. With [CLS] and [SEP] hidden, rows sum to less than "
@@ -41,7 +57,7 @@ def explore(*, present: bool, examples: bool) -> Request:
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         if examples:
             _examples()
-        request = _options(text, present)
+        request = _options(text, present, pictures=examples)
     opened = presets.opening(request.text, request.pair or "")
     if examples and opened:
         say(opened.look_for, "look")
@@ -57,7 +73,7 @@ def compare(*, present: bool) -> Request:
             say("Compare with", "label")
             against = _switch("Compare with", "against", AGAINST, label_shown=False)
         _pairs()
-        request = _options(text, present)
+        request = _options(text, present, pictures=True)
     with other:
         if against == "sentence":
             second = _sentence("Sentence B", "text2", None)
@@ -72,7 +88,7 @@ def _sentence(label: str, key: str, changed: Callable[[], None] | None) -> str:
     return text or ""
 
 
-def _options(text: str, present: bool) -> Request:
+def _options(text: str, present: bool, pictures: bool) -> Request:
     with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
         slot = st.container(width="content")
         with st.popover("Options", key="options-menu", type="tertiary"):
@@ -82,10 +98,23 @@ def _options(text: str, present: bool) -> Request:
             unit = _switch("Units", "unit", UNITS)
             specials = _switch("[CLS] and [SEP]", "specials", SPECIALS)
             say(OPTIONS_SAID)
+            measure = _measure() if pictures else MEASURES[0]
         with slot:
             units = "whole words" if unit == "words" else "word pieces"
-            say(f"{title_of(model)}, {weights} · {units} · {SPECIALS_SAID[specials]}", "summary")
-    return Request(text, pair or None, model, weights == "trained", unit, specials, present)
+            drawn = "" if measure == MEASURES[0] else f" · {MEASURES_SAID[measure]}"
+            say(f"{title_of(model)}, {weights} · {units} · {SPECIALS_SAID[specials]}{drawn}", "summary")
+    return Request(text, pair or None, model, weights == "trained", unit, specials, present, measure)
+
+
+def _measure() -> Kind:
+    chosen = st.selectbox(
+        "What is drawn",
+        MEASURES,
+        key="measure",
+        format_func=lambda measure: MEASURES_SAID.get(measure, measure),
+    )
+    say(MEASURES_TOLD)
+    return cast(Kind, _checked("measure", chosen, MEASURES[0]))
 
 
 def _examples() -> None:

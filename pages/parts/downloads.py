@@ -38,7 +38,7 @@ def offer(record: Record, grid: Grid, view: View, request: Request) -> None:
     box = st.expander("Take it away: numbers, code, a page that works offline", key="take", on_change="rerun")
     if not box.open:
         return
-    every = [(layer, head) for layer in range(record.n_layers) for head in range(record.n_heads)]
+    every = [(layer, head) for layer in range(grid.weights.shape[0]) for head in range(grid.weights.shape[1])]
     heads = every if grid.weights.size <= CELLS_AT_MOST else [view.head]
     which = f"all {len(every)} heads" if len(heads) > 1 else f"head {name(view.head)}"
     with box:

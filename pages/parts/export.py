@@ -46,6 +46,7 @@ def json_of(record: Record, grid: Grid, request: Request, view: View, heads: Seq
             "parameters": model.n_parameters,
             "digest": model.digest,
         },
+        "drawn": request.measure,
         "units": request.unit,
         "specials": grid.specials,
         "labels": list(grid.labels),
@@ -62,16 +63,23 @@ def python_of(request: Request, view: View) -> str:
     """Lines that print the rows on the screen, from mha_core alone."""
     load = [repr(request.model)] + ([] if request.trained else ["trained=False"])
     trace = [ascii(request.text), "model"] + ([f"pair={request.pair!a}"] if request.pair else [])
-    grid = ([] if not request.words else ["words=True"]) + (
+    options = ([] if not request.words else ["words=True"]) + (
         [] if request.specials == "shown" else [f'specials="{request.specials}"']
     )
     layer, head = view.head
     queries = list(view.pins) or [0]
-    return f"""from mha_core import load_model, trace
+    if request.measure == "raw":
+        imports = "from mha_core import load_model, trace"
+        grid = f"record.grid({', '.join(options)})"
+    else:
+        imports = "from mha_core import grid_of, load_model, trace\nfrom mha_core.heads.importance import importance"
+        measured = f'importance(record.tokens, model, "{request.measure}").weights'
+        grid = f"grid_of({', '.join(['record.tokens', measured, *options])})"
+    return f"""{imports}
 
 model = load_model({", ".join(load)})
 record = trace({", ".join(trace)})
-grid = record.grid({", ".join(grid)})
+grid = {grid}
 
 weights = grid.weights[{layer}, {head}]  # head {name(view.head)}: row = query, looks at column = key
 for query in {queries}:
@@ -90,6 +98,7 @@ def link_of(page: str, request: Request, view: View) -> str:
         "weights": "trained" if request.trained else "untrained",
         "unit": request.unit,
         "specials": request.specials,
+        "measure": request.measure,
         **query_of(view),
     }
     return f"{page}?{urlencode({key: value for key, value in query.items() if value})}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mha_core import shelf
+from mha_core.heads.importance import KINDS, Kind
 from pages.parts import presets
 from pages.parts.prose import quoted
 
@@ -19,6 +20,8 @@ Head = tuple[int, int]
 WEIGHTS = ("trained", "untrained")
 UNITS = ("pieces", "words")
 SPECIALS = ("shown", "hidden", "renormalised")
+MEASURES = KINDS
+MIXED = ("rollout", "flow")  # these have no heads of their own
 AGAINST = ("sentence", "weights", "model")
 
 
@@ -36,6 +39,7 @@ class Request:
     unit: str = "pieces"
     specials: str = "shown"
     present: bool = False
+    measure: Kind = "raw"
     other: "Request | None" = None
 
     @property
@@ -89,7 +93,13 @@ def refusal(key: str, value: str) -> str | None:
             if there
             else f"There is no model {quoted(value)} on this server; you see {title_of('minilm')}."
         )
-    options = {"weights": WEIGHTS, "unit": UNITS, "specials": SPECIALS, "against": AGAINST}[key]
+    options = {
+        "weights": WEIGHTS,
+        "unit": UNITS,
+        "specials": SPECIALS,
+        "measure": MEASURES,
+        "against": AGAINST,
+    }[key]
     if value in options:
         return None
     return f"The link asks for {key} {quoted(value)}, which there is not; you see “{options[0]}”."
@@ -104,8 +114,8 @@ def view_of(
     head = _inside(preset.head if preset else (3, 1), layers, heads)
     if "head" in query:
         asked = parse_head(query["head"])
-        if asked and asked == _inside(asked, layers, heads):
-            head = asked
+        if asked and (asked == _inside(asked, layers, heads) or request.measure in MIXED):
+            head = _inside(asked, layers, heads)
         else:
             given = quoted(query["head"])
             said.append(f"There is no head {given} in {layers} layers of {heads}; you see {name(head)}.")

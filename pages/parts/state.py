@@ -8,11 +8,11 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.parts import presets
-from pages.parts.request import AGAINST, SPECIALS, UNITS, WEIGHTS, View, models, query_of, refusal
+from pages.parts.request import AGAINST, MEASURES, SPECIALS, UNITS, WEIGHTS, View, models, query_of, refusal
 
 # What the controls hold, by the name it has in the link; a page's own come last.
-CHOICES = ("model", "weights", "unit", "specials", "against", "model2")
-KEPT = ("text", "pair", "model", "weights", "unit", "specials", "against", "text2", "model2")
+CHOICES = ("model", "weights", "unit", "specials", "measure", "against", "model2")
+KEPT = ("text", "pair", "model", "weights", "unit", "specials", "measure", "against", "text2", "model2")
 OF_COMPARE = ("against", "text2", "model2")
 # These belong to the picture, not to a control.
 OF_THE_VIEW = ("head", "pin", "to")
@@ -42,6 +42,7 @@ def _first(key: str) -> str:
     if key == "text2":
         return presets.partner(st.session_state["text"])
     first = {"text": presets.TIRED, "weights": WEIGHTS[0], "unit": UNITS[0], "specials": SPECIALS[0]}
+    first["measure"] = MEASURES[0]
     return {**first, "against": AGAINST[0], "model": models()[0], "model2": models()[0]}.get(key, "")
 
 
