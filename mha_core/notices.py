@@ -57,7 +57,14 @@ def against_raw(record: Record, grid: Grid, measure: str, head: Head) -> tuple[N
     rows = len(peaks)
     other = int((peaks != mine.argmax(axis=-1)).sum())
     against = "the mean of the layer's raw weights" if mixed else "the raw weight"
-    text = f"Drawn is {MEASURED[measure]}. In {other} of {rows} rows it is largest at another place than {against}."
+    here = f"{head[0] + 1}-{head[1] + 1} stands for "
+    whole = (
+        f" ({here}{f'layer {head[0] + 1}' if len(grid.weights) == len(raw) else 'the whole model'})"
+        if mixed
+        else ""
+    )
+    differs = f"In {other} of {rows} rows it is largest at another place than {against}."
+    text = f"Drawn is {MEASURED[measure]}{whole}. {differs}"
     return (Notice("measure", text, other / rows if rows else 0.0),)
 
 

@@ -6,7 +6,6 @@ Nothing of a run stays on the model, so any number of readers can trace through 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from itertools import islice
 
 import numpy as np
 import torch
@@ -20,6 +19,7 @@ from mha_core.record import Array, Record, freeze
 from mha_core.tokens import Tokens
 
 WINDOW = 8  # batches that are sorted by length together
+HELD_BYTES = 256 * 1024 * 1024  # weights that wait for their turn to be handed out
 VERSIONS = ("torch", "tokenizers", "numpy")
 
 
@@ -46,14 +46,13 @@ def trace_many(
 ) -> Iterator[Array]:
     """The weights (layer, head, query, key) of many texts, one array each, in the order given.
 
-    Texts are sorted by length inside a window of eight batches, run together, padded and masked; the padding
-    is cut off again. Memory does not grow with their number.
+    Texts are sorted by length inside a window of at most eight batches and 256 MB of weights, run together,
+    padded and masked; the padding is cut off again. Memory does not grow with their number.
     """
     if batch_size < 1:
         raise InputError(f"A batch of {batch_size} texts was asked for; it takes at least one.")
     factors = gate_tensor(gates, model)
-    source = iter(tokens)
-    while window := list(islice(source, batch_size * WINDOW)):
+    for window in _windows(tokens, model, batch_size * WINDOW):
         order = sorted(range(len(window)), key=lambda i: len(window[i]))
         done: dict[int, Array] = {}
         for start in range(0, len(order), batch_size):
@@ -64,6 +63,24 @@ def trace_many(
                 done[i] = weights[:, place, :, :n, :n]
         for i in range(len(window)):
             yield done.pop(i)
+
+
+def _windows(tokens: Iterable[Tokens], model: Model, most: int) -> Iterator[list[Tokens]]:
+    """Texts in the order given, so many together as their weights may be held at once."""
+    window: list[Tokens] = []
+    held = 0
+    for text in tokens:
+        size = 4 * model.n_layers * model.n_heads * len(text) ** 2
+        if window and held + size > HELD_BYTES:
+            yield window
+            window, held = [], 0
+        window.append(text)
+        held += size
+        if len(window) == most:
+            yield window
+            window, held = [], 0
+    if window:
+        yield window
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """Tracing: the golden numbers, details that add up, gates as arguments, many texts as one by one, nothing kept."""
 
 import hashlib
+import sys
 import threading
 
 import numpy as np
@@ -247,3 +248,19 @@ def test_a_trace_asks_for_no_gradient(model):
     assert torch.is_grad_enabled()
     trace("It rained.", model)
     assert torch.is_grad_enabled()
+
+
+def test_long_texts_are_taken_few_at_a_time(model, monkeypatch):
+    trace_module = sys.modules["mha_core.trace"]  # the name in the package is the function
+    tokens = [model.tokenizer.encode("word " * n) for n in (30, 3, 28, 29, 4, 27)]
+    monkeypatch.setattr(trace_module, "HELD_BYTES", 4 * model.n_layers * model.n_heads * 2 * 32**2)
+    sizes = []
+    real = trace_module.run
+    monkeypatch.setattr(
+        trace_module, "run", lambda batch, *a, **k: sizes.append(len(batch)) or real(batch, *a, **k)
+    )
+    found = list(trace_many(tokens, model))
+    assert max(sizes) == 3
+    assert sum(sizes) == len(tokens)
+    for one, weights in zip(tokens, found, strict=True):
+        assert np.abs(weights - trace_tokens(one, model).weights).max() < 1e-5

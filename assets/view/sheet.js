@@ -41,8 +41,9 @@ export class Sheet {
   fill(record, order, roles, describe) {
     this.record = record;
     this.order = order;
-    this.columns = record.heads;
-    this.grouped = order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
+    // A record of one head a layer (heads mixed) stands in a row, each with its name.
+    this.columns = record.heads > 1 ? record.heads : Math.min(6, Math.max(4, record.layers));
+    this.grouped = record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
     const rows = [];
     this.cells = order.map((head, i) => {
       const role = roles?.[headName(head)];
