@@ -6,7 +6,6 @@ import urllib.request
 from contextlib import suppress
 
 import pytest
-from conftest import ROOT
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -15,6 +14,7 @@ from websockets.sync.client import connect
 from mha_core import ModelError
 from pages.parts import server
 from pages.parts.guard import HEADERS, Guard, Line, weigh
+from tests.conftest import ROOT
 
 LIMIT = 512 * 1024
 
