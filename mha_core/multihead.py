@@ -126,13 +126,15 @@ class MultiHeadAttention(nn.Module):
         context, weights = scaled_dot_product_attention(
             q, k, v, mask, is_causal, None, self.dropout, self.training, need_weights or details, out=out
         )
+        kept = (q, k, v) if details else None
+        del q, k, v  # a long text needs their room for the output
         if gates is not None:
             context = context * self._gate(gates, context)
         output = self.W_o(context.transpose(-3, -2).flatten(-2))
-        if not details or weights is None:
+        if kept is None or weights is None:
             return output, weights
-        scores, contributions = attention_scores(q, k), self.contributions(context)
-        return output, AttentionDetails(q, k, v, scores, weights, context, contributions, output)
+        scores, contributions = attention_scores(kept[0], kept[1]), self.contributions(context)
+        return output, AttentionDetails(*kept, scores, weights, context, contributions, output)
 
     def contributions(self, context: Tensor) -> Tensor:
         """Each head's context (..., n_heads, n, d_v) through its slice of W_o: (..., n_heads, n, d_model)."""
