@@ -13,13 +13,16 @@ import sys
 import time
 from pathlib import Path
 
-import torch
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 
-from mha_core.corpus import Lines, read_conllu
-from mha_core.heads.relations import RelationCounts, relation_cases
-from mha_core.heads.survey import Options, _batches, every_item, survey
-from mha_core.models import load_model
-from mha_core.tokens import Tokens
+import torch  # noqa: E402
+
+from mha_core.corpus import Lines, read_conllu  # noqa: E402
+from mha_core.heads.relations import RelationCounts, relation_cases  # noqa: E402
+from mha_core.heads.survey import Options, _batches, every_item, survey  # noqa: E402
+from mha_core.models import load_model  # noqa: E402
+from mha_core.tokens import Tokens  # noqa: E402
 
 SECONDS = 60.0
 

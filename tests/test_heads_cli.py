@@ -61,8 +61,8 @@ def test_relations_give_the_best_head_of_each_relation(heads, treebank, tmp_path
     assert code == 0
     expected = {"relation", "direction", "layer", "head", "n", "accuracy", "ci_low", "ci_high"}
     assert expected | {"offset", "offset_accuracy"} <= set(rows[0])
-    assert [(r["relation"], r["n"]) for r in rows if r["direction"] == "dep->head"][:1] == [("all", 6)]
-    assert {r["direction"] for r in rows} == {"dep->head", "head->dep"}
+    assert [(r["relation"], r["n"]) for r in rows][:1] == [("all", 6)]
+    assert len({r["relation"] for r in rows}) == len(rows)
     assert all(1 <= r["layer"] <= 6 and 1 <= r["head"] <= 12 for r in rows)
     for row in rows:
         assert row["ci_low"] <= row["accuracy"] <= row["ci_high"]

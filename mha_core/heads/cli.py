@@ -56,7 +56,11 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
         formats = "X.json or X.csv" if name == "similarity" else "X.json"
         parser.add_argument("--out", type=Path, help=f"write the numbers to {formats}")
         if name == "relations":
-            parser.add_argument("--all", action="store_true", help="every head, not only the best")
+            parser.add_argument(
+                "--all",
+                action="store_true",
+                help="every head in both directions, not only the best of each relation",
+            )
         _add_options(parser)
     heads.set_defaults(run=run)
 

@@ -12,7 +12,6 @@ two.
 Source: Clark et al. 2019, section 4.2; Voita et al. 2019 for the offset a syntactic head must beat.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -226,14 +225,15 @@ class RelationTable:
         return float(found / max(self.n(relation), 1))
 
     def scores(self, every_head: bool = False) -> list[RelationScore]:
-        """The best head of each relation in each direction, the better direction first; or every head."""
+        """The best head of each relation, in its better direction; or every head in both directions."""
         found: list[RelationScore] = []
         for name in self.names:
-            both: Sequence[RelationScore] = [self.best(name, direction) for direction in DIRECTIONS]
             if every_head:
                 heads = [(la, h) for la in range(self.shape[0]) for h in range(self.shape[1])]
-                both = [self.score(name, d, *place) for d in DIRECTIONS for place in heads]
-            found += both if every_head else sorted(both, key=lambda score: -score.accuracy)
+                found += [self.score(name, d, *place) for d in DIRECTIONS for place in heads]
+            else:
+                both = [self.best(name, direction) for direction in DIRECTIONS]
+                found.append(max(both, key=lambda score: score.accuracy))
         return [score for score in found if score.n]
 
     def _best(self, relation: str, direction: Direction) -> int:
