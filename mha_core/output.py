@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from mha_core.listing import Choice, RankedHead
 from mha_core.record import Array, Grid, Record
 
 FORMATS = ("table", "json", "csv", "npz")
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r]")
 
 
 def render(record: Record, grid: Grid, choice: Choice, form: str) -> str | bytes:
@@ -29,7 +30,7 @@ def render(record: Record, grid: Grid, choice: Choice, form: str) -> str | bytes
 
 def safe_cell(text: str) -> str:
     """A spreadsheet cell that is read as text: one that would start a formula gets an apostrophe before it."""
-    return "'" + text if text.startswith(FORMULA_STARTS) else text
+    return "'" + text if FORMULA.match(text) else text
 
 
 def _json(record: Record, grid: Grid, weights: Array, choice: Choice) -> str:

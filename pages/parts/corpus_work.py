@@ -26,7 +26,7 @@ from mha_core.heads.roles import percent
 from mha_core.heads.studies import choice_items, text_items, treebank_items
 from mha_core.heads.survey import every_item, survey
 from mha_core.heads.tables import relation_rows
-from pages.parts.export import inert
+from mha_core.output import safe_cell
 from pages.parts.jobs import Step
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -243,7 +243,7 @@ def as_csv(rows: list[Row]) -> str:
     writer = csv.DictWriter(out, list(rows[0]))
     writer.writeheader()
     for row in rows:
-        writer.writerow({k: inert(v) if isinstance(v, str) else v for k, v in row.items()})
+        writer.writerow({k: safe_cell(v) if isinstance(v, str) else v for k, v in row.items()})
     return out.getvalue()
 
 

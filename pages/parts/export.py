@@ -12,9 +12,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mha_core import Grid, Record
+from mha_core.output import safe_cell
 from pages.parts.request import Head, Request, View, name, query_of
-
-_FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]")
 
 
 def csv_of(grid: Grid, heads: Sequence[Head]) -> str:
@@ -22,7 +21,7 @@ def csv_of(grid: Grid, heads: Sequence[Head]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["layer", "head", "query position", "query", "key position", "key", "weight"])
-    labels = [inert(label) for label in grid.labels]
+    labels = [safe_cell(label) for label in grid.labels]
     for layer, head in heads:
         for q, row in enumerate(grid.weights[layer, head].tolist()):
             writer.writerows(
@@ -108,7 +107,3 @@ def file_name(request: Request, ending: str, part: str = "") -> str:
     """A file name of plain letters that says which view it is."""
     words = re.findall(r"[A-Za-z0-9]+", request.text)[:6]
     return "-".join(filter(None, ["headscope", part, *map(str.lower, words)]))[:80] + f".{ending}"
-
-
-def inert(cell: str) -> str:
-    return f"'{cell}" if _FORMULA.match(cell) else cell
