@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import HeadScopeError, InputError, load_model
 from pages.parts import cache, corpus_work, findings, job_table
-from pages.parts.jobs import Job, Step
+from pages.parts.jobs import BROKEN, Job, Step
 
 ROOT = Path(__file__).parent.parent
 SENTENCE = (
@@ -357,3 +357,15 @@ def test_findings_of_a_model_that_cannot_be_had_raise_and_may_be_tried_again(mon
     assert asked == ["absent", "absent"]
     monkeypatch.undo()
     cache._found.pop(("absent", True), None)
+
+
+def test_a_job_broken_by_an_error_of_ours_is_not_called_done():
+    def breaking():
+        yield Step(0.5, 2, "half")
+        raise KeyError("x")
+
+    job = Job(breaking())
+    with pytest.raises(KeyError):
+        job.advance()
+    job.advance()
+    assert (job.finished, job.problem, job.step.result) == (True, BROKEN, "half")

@@ -15,6 +15,7 @@ from mha_core import HeadScopeError
 T = TypeVar("T")
 R = TypeVar("R")
 SLICE_SECONDS = 0.8
+BROKEN = "The work broke off by an error of this program; what was counted before it is shown."
 # An estimate from the first half second is a guess about the cache, not about the file.
 SETTLED_SECONDS = 0.5
 
@@ -43,16 +44,21 @@ class Job(Generic[T]):
         """At least one step, and more for about so long; none if another reader's page is at it."""
         if self.finished or not self._lock.acquire(blocking=False):
             return
-        start = time.monotonic()
+        start, broken = time.monotonic(), True
         try:
             self.step = next(self._steps)
             while time.monotonic() - start < seconds:
                 self.step = next(self._steps)
+            broken = False
         except StopIteration:
-            self.finished = True
+            self.finished, broken = True, False
         except HeadScopeError as error:
-            self.finished, self.problem = True, str(error)
+            self.finished, self.problem, broken = True, str(error), False
         finally:
+            if (
+                broken
+            ):  # an iterator that raised is over: the next call would take that for the end of the work
+                self.finished, self.problem = True, BROKEN
             self.seconds += time.monotonic() - start
             self._lock.release()
 
