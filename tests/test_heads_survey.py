@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import torch
 
 from mha_core import trace_tokens
 from mha_core.corpus import Choice, Reading, Sentence
@@ -12,6 +13,7 @@ from mha_core.heads import survey as survey_module
 from mha_core.heads.builtin import GOLD, builtin_items, read_builtin
 from mha_core.heads.coreference import ChoiceCase
 from mha_core.heads.examples import find_examples
+from mha_core.heads.positions import PositionSums
 from mha_core.heads.relations import RelationCases, RelationCounts, relation_cases
 from mha_core.heads.roles import Role
 from mha_core.heads.studies import (
@@ -293,3 +295,23 @@ def test_every_role_with_a_task_has_examples(model, key, detail, head):
 def test_a_head_without_a_task_has_no_examples(model):
     items = list(builtin_items(read_builtin()[:20], model.tokenizer))
     assert find_examples(role("broad", ""), 0, 0, items, model) == ()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_sums_are_the_same_with_any_number_of_threads_and_these_are_given_back(model, threads):
+    before = torch.get_num_threads()
+    items = [TextItem(model.tokenizer.encode("word " * (2 + i % 7))) for i in range(40)]
+    alone = PositionSums(model.n_layers, model.n_heads)
+    for item in items:
+        alone.add(trace_tokens(item.tokens, model).weights, item)
+    try:
+        torch.set_num_threads(threads)
+        sums = PositionSums(model.n_layers, model.n_heads)
+        done = survey(items, model, [(sums, every_item)], Options(batch_size=3))
+        np.testing.assert_allclose(sums.result()["entropy"], alone.result()["entropy"], atol=1e-5)
+        assert torch.get_num_threads() == threads
+        stopped = survey(items, model, [(sums, every_item)], Options(batch_size=3, stop=lambda: True))
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert (done.n_texts, stopped.stopped) == (40, True)
