@@ -45,11 +45,12 @@ def explore() -> None:
     )
     view = View(chosen.head, chosen.pins, chosen.to)
     shell.keep(view)
+    head = None if request.measure in MIXED else view.head  # a mixed picture shows none of the record's heads
     with st.container(key="below"):
         shell.why(
             [
                 *against_raw(record, grid, request.measure, view.head),
-                *notices(record, view.head, roles.get(view.head)),
+                *notices(record, head, roles.get(view.head)),
             ]
         )
         downloads.heatmap(grid, view, request)

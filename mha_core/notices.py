@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mha_core.heads.importance import disagreement
 from mha_core.heads.roles import Role
+from mha_core.heads.tables import head_name
 from mha_core.record import Grid, Record
 
 HALF = 0.5
@@ -27,11 +29,13 @@ class Notice:
     value: float
 
 
-def notices(record: Record, head: Head, role: Role | None = None) -> tuple[Notice, ...]:
+def notices(record: Record, head: Head | None, role: Role | None = None) -> tuple[Notice, ...]:
     """What explains the look of one head, (layer, head) from 0, and of the whole record; and the role that the
-    head was found to have on other sentences, if it has one.
+    head was found to have on other sentences, if it has one. Without a head, only what holds for all of them.
     """
-    found = [_role(head, role), *of_the_head(record, head), *of_the_record(record)]
+    found = list(of_the_record(record))
+    if head is not None:
+        found = [_role(head, role), *of_the_head(record, head), *found]
     return tuple(notice for notice in found if notice is not None)
 
 
@@ -51,21 +55,13 @@ def against_raw(record: Record, grid: Grid, measure: str, head: Head) -> tuple[N
     if measure not in MEASURED:
         return ()
     raw = record.grid(grid.words, grid.specials).weights
-    layer, mine = (head[0] if len(grid.weights) == len(raw) else -1), grid.weights[head]
-    mixed = grid.weights.shape[1] != raw.shape[1]
-    peaks = (raw[layer].mean(axis=0) if mixed else raw[head]).argmax(axis=-1)
-    rows = len(peaks)
-    other = int((peaks != mine.argmax(axis=-1)).sum())
-    against = "the mean of the layer's raw weights" if mixed else "the raw weight"
-    here = f"{head[0] + 1}-{head[1] + 1} stands for "
-    whole = (
-        f" ({here}{f'layer {head[0] + 1}' if len(grid.weights) == len(raw) else 'the whole model'})"
-        if mixed
-        else ""
-    )
-    differs = f"In {other} of {rows} rows it is largest at another place than {against}."
-    text = f"Drawn is {MEASURED[measure]}{whole}. {differs}"
-    return (Notice("measure", text, other / rows if rows else 0.0),)
+    share, rows = float(disagreement(raw, grid.weights)[head]), len(grid)
+    against, whole = "the raw weight", ""
+    if grid.weights.shape[1] != raw.shape[1]:
+        of = f"layer {head[0] + 1}" if len(grid.weights) == len(raw) else "the whole model"
+        against, whole = "the mean of the layer's raw weights", f" ({head_name(*head)} stands for {of})"
+    differs = f"In {round(share * rows)} of {rows} rows it is largest at another place than {against}."
+    return (Notice("measure", f"Drawn is {MEASURED[measure]}{whole}. {differs}", share),)
 
 
 def _role(head: Head, role: Role | None) -> Notice | None:
@@ -81,7 +77,7 @@ def _role(head: Head, role: Role | None) -> Notice | None:
 
 def of_the_head(record: Record, head: Head) -> tuple[Notice | None, ...]:
     """The notices that one head's own matrix explains."""
-    weights, name = record.weights[head], f"{head[0] + 1}-{head[1] + 1}"
+    weights, name = record.weights[head], head_name(*head)
     return (
         _sink(record, weights, name),
         _neighbour(record, weights, name, -1, "previous", "the token before it"),

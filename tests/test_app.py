@@ -286,3 +286,10 @@ def test_compare_draws_both_sides_by_the_same_measure():
     assert not at.exception
     assert not said(at, "problem")
     assert "weights times what they bring" in " ".join(said(at, "summary"))
+
+
+@pytest.mark.parametrize("measure", ["rollout", "flow"])
+def test_a_picture_that_mixes_heads_claims_nothing_of_a_head_of_the_same_number(measure):
+    at = open_page(text=TIRED, measure=measure, head="4-2")
+    assert not [text for text in said(at, "why") if text.startswith(("In head", "On the built-in"))]
+    assert [text for text in said(at, "why") if "of 72 heads" in text]
