@@ -12,6 +12,7 @@ from mha_core.tokens import Piece, Tokenizer, Tokens, Word
 from mha_core.trace import (
     LayerDetails,
     embedding,
+    every_layer_details,
     hidden_states,
     layer_details,
     predict_masked,
@@ -51,6 +52,7 @@ __all__ = [
     "choose_device",
     "choose_precision",
     "embedding",
+    "every_layer_details",
     "grid_of",
     "hidden_states",
     "layer_details",

@@ -12,9 +12,10 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from mha_core.encoder import EncoderOutput
+from mha_core.encoder import EncoderLayer, EncoderOutput
 from mha_core.errors import InputError, SizeError
 from mha_core.models import Model
+from mha_core.multihead import AttentionDetails
 from mha_core.record import Array, Record, freeze
 from mha_core.tokens import Tokens
 
@@ -120,9 +121,24 @@ def layer_details(
     if not 0 <= layer < model.n_layers:
         raise InputError(f"Layer {layer + 1} was asked for; {model.title} has {model.n_layers}.")
     output = run([tokens], model, gates=gate_tensor(gates, model), details_of=layer)
-    details, module = output.details, model.encoder.layer(layer)
-    if details is None:
+    if output.details is None:
         raise SizeError(f"Layer {layer + 1} gave no details.")
+    return _as_arrays(output.details, output, model.encoder.layer(layer), layer)
+
+
+def every_layer_details(tokens: Tokens, model: Model) -> Iterator[LayerDetails]:
+    """The same of every layer, one at a time, out of one run: each layer's attention is asked again for its own."""
+    output = run([tokens], model, need_weights=False)
+    for index in range(model.n_layers):
+        layer = model.encoder.layer(index)
+        with torch.inference_mode():
+            _, details = layer.attention(output.hidden_states[index], details=True)
+        yield _as_arrays(details, output, layer, index)
+
+
+def _as_arrays(
+    details: AttentionDetails, output: EncoderOutput, module: EncoderLayer, layer: int
+) -> LayerDetails:
     attention, x = module.attention, output.hidden_states[layer][0]
 
     def split(linear: torch.nn.Linear) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from mha_core import (
     InputError,
     SizeError,
     embedding,
+    every_layer_details,
     hidden_states,
     layer_details,
     load_model,
@@ -264,3 +265,13 @@ def test_long_texts_are_taken_few_at_a_time(model, monkeypatch):
     assert sum(sizes) == len(tokens)
     for one, weights in zip(tokens, found, strict=True):
         assert np.abs(weights - trace_tokens(one, model).weights).max() < 1e-5
+
+
+def test_the_details_of_every_layer_are_those_of_each_layer_asked_for_alone(model):
+    tokens = model.tokenizer.encode("Rain fell.", "It stopped.")
+    together = list(every_layer_details(tokens, model))
+    assert len(together) == model.n_layers
+    for layer, found in enumerate(together):
+        alone = layer_details(tokens, model, layer)
+        for name in ("x", "v", "scores", "weights", "contributions", "output", "hidden"):
+            assert np.abs(getattr(found, name) - getattr(alone, name)).max() < 1e-5, (layer, name)

@@ -23,7 +23,7 @@ from mha_core.heads.flow import flow_shares
 from mha_core.heads.words import FloatArray
 from mha_core.models import Model
 from mha_core.tokens import Tokens
-from mha_core.trace import LayerDetails, layer_details, trace_tokens
+from mha_core.trace import LayerDetails, every_layer_details, trace_tokens
 
 Kind = Literal["raw", "value", "rollout", "flow", "gradient"]
 KINDS: tuple[Kind, ...] = ("raw", "value", "rollout", "flow", "gradient")
@@ -46,7 +46,7 @@ def available_kinds(model: Model) -> tuple[Kind, ...]:
 def importance(tokens: Tokens, model: Model, kind: Kind = "raw") -> Importance:
     """One kind of importance for a text. Raises InputError where the model or the text does not allow it."""
     if kind == "value":
-        layers = [value_weighted(layer_details(tokens, model, layer)) for layer in range(model.n_layers)]
+        layers = [value_weighted(details) for details in every_layer_details(tokens, model)]
         return Importance(kind, np.stack(layers), per_head=True)
     if kind == "gradient":
         return Importance(kind, _shares(gradient_weights(tokens, model)), per_head=True)

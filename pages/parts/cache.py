@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import BoundedSemaphore, Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -91,11 +91,6 @@ def grid(request: Request, traced: Record) -> Grid:
     return grid_of(traced.tokens, found, request.words, request.specials)
 
 
-def small_result(make: Callable[..., T], *arguments: Any) -> T:
-    """`make(*arguments)`, kept for all readers; for results of a few kilobytes. The arguments are the key."""
-    return _result(f"{make.__module__}.{make.__qualname__}", arguments, make)
-
-
 def _run(used: Model, tokens: Tokens) -> Record:
     with _TURNS:
         return trace_tokens(tokens, used)
@@ -154,11 +149,6 @@ def _measured_large(
 ) -> FloatArray:
     with _TURNS:
         return importance(_tokens, _model, kind).weights
-
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _result(name: str, arguments: tuple[Any, ...], _make: Callable[..., T]) -> T:
-    return _make(*arguments)
 
 
 # What the built-in sentences tell of a model takes seconds and a few megabytes. It is made once, behind the pages,

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mha_core.heads.roles import percent
 from mha_core.inside import (
     CellEdit,
     Edits,
     ScoreEdit,
 )
-from pages.parts.inside_scene import SHOWN_KEYS, Scene, nothing, percent
+from pages.parts.inside_scene import SHOWN_KEYS, Scene, nothing
 from pages.parts.prose import heading, visible
 from pages.parts.tiles import Board
 from pages.parts.tiles import say as words

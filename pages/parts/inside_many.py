@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from mha_core import Record
+from mha_core.heads.roles import percent
 from mha_core.inside import (
     Walk,
     as_one_head,
@@ -22,7 +23,7 @@ from mha_core.inside import (
     sum_of_heads,
     walk,
 )
-from pages.parts.inside_scene import Scene, make_plain, percent, pick
+from pages.parts.inside_scene import Scene, make_plain, pick
 from pages.parts.prose import heading
 from pages.parts.request import Request
 from pages.parts.tiles import Block, Board, column, row

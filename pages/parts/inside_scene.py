@@ -177,7 +177,3 @@ def code(*lines: tuple[str, str]) -> None:
 def gap(difference: float) -> str:
     """A difference as it is printed; nothing at all is said as 0."""
     return f"{difference:.1e}" if difference else "0"
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

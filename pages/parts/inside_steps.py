@@ -5,13 +5,14 @@ In: a scene. Out: boards with every number of the step.
 
 import numpy as np
 
+from mha_core.heads.roles import percent
 from mha_core.inside import (
     Edits,
     follow,
     shares,
     spread,
 )
-from pages.parts.inside_scene import SHOWN_KEYS, Scene, code, formula, gap, parity_of, percent
+from pages.parts.inside_scene import SHOWN_KEYS, Scene, code, formula, gap, parity_of
 from pages.parts.prose import heading, visible
 from pages.parts.tiles import Block, Board, column, row, ruler
 from pages.parts.tiles import say as words

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from mha_core import HeadScopeError, LayerDetails, Record
+from mha_core.heads.roles import percent
 from mha_core.inside import (
     CONFIGURATIONS,
     Configuration,
@@ -21,7 +22,7 @@ from mha_core.inside import (
 )
 from mha_core.record import piece_units
 from pages.parts import cache, shell
-from pages.parts.inside_scene import Scene, details_of, make_plain, percent, pick
+from pages.parts.inside_scene import Scene, details_of, make_plain, pick
 from pages.parts.prose import heading, say
 from pages.parts.request import Request
 from pages.parts.tiles import Block, Board, column, row

@@ -11,13 +11,14 @@ import numpy as np
 import streamlit as st
 
 from mha_core import Record
+from mha_core.heads.roles import percent
 from mha_core.inside import shares
 from mha_core.record import piece_units
 from pages.parts import shell
 from pages.parts.exercises import Exercise, check, exercises, previous_mass, quiz, references, steps
 from pages.parts.glossary import LESSON, terms
 from pages.parts.hiding import HIDE
-from pages.parts.inside_scene import Picked, Scene, make_plain, nothing, percent
+from pages.parts.inside_scene import Picked, Scene, make_plain, nothing
 from pages.parts.lesson_views import VIEWS
 from pages.parts.progress import Lesson, go, here, solve
 from pages.parts.prose import heading, markup, say

@@ -20,7 +20,8 @@ from mha_core.record import Grid
 from mha_core.thumbnails import changes, loudest, quantise, strongest, thumbnails, toward
 from mha_core.tokens import Tokens
 from pages.parts.picture_state import Selection, clamp
-from pages.parts.picture_text import named, spelled
+from pages.parts.picture_text import spelled
+from pages.parts.request import name as named
 
 # All heads travel in full up to here (72 heads of 69 units, 144 of 48); longer texts get small pictures.
 FULL_BYTES = 680_000

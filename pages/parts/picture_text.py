@@ -13,14 +13,9 @@ from numpy.typing import NDArray
 from mha_core.record import Grid
 from mha_core.thumbnails import STEPS, quantise
 from mha_core.tokens import Tokens
+from pages.parts.request import Head, name
 
-Head = tuple[int, int]
 Spelling = dict[str, list[str]]
-
-
-def named(head: Head) -> str:
-    """A head as people read it: layer and head, numbered from 1."""
-    return f"{head[0] + 1}-{head[1] + 1}"
 
 
 def spelled(grid: Grid, tokens: Tokens) -> Spelling:
@@ -86,7 +81,7 @@ def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Token
     """What one head does, in one sentence; letter for letter what the browser writes (assets/view/words.js)."""
     names = spelled(grid, tokens)["names"] if tokens else [visible(label) for label in grid.labels]
     weights = quantise(grid.weights[head]).astype(np.float64)
-    number = named(head)
+    number = name(head)
     if pins:
         return _row_in_words(number, names, pins, weights)
     special = np.array([unit.special for unit in grid.units], dtype=bool)
