@@ -6,10 +6,12 @@ from functools import partial
 import streamlit as st
 
 from mha_core.notices import against_raw, notices
-from pages.parts import cache, downloads, server, shell
-from pages.parts.attention_view import Selection, explore_view
-from pages.parts.prose import say
-from pages.parts.request import MIXED, View
+from pages.parts.explore import downloads
+from pages.parts.frame import shell
+from pages.parts.frame.prose import say
+from pages.parts.frame.request import MIXED, View
+from pages.parts.picture.attention_view import Selection, explore_view
+from pages.parts.serve import cache, server
 
 
 def explore() -> None:

@@ -2,9 +2,11 @@
 
 from functools import partial
 
-from pages.parts import cache, comparison, shell
-from pages.parts.attention_view import Selection, compare_view
-from pages.parts.request import View
+from pages.parts.explore import comparison
+from pages.parts.frame import shell
+from pages.parts.frame.request import View
+from pages.parts.picture.attention_view import Selection, compare_view
+from pages.parts.serve import cache
 
 request = shell.page(
     "Compare",

@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from pages.parts import cache, shell
-from pages.parts.inside_example import example_view
-from pages.parts.inside_many import many_view
-from pages.parts.inside_scene import style
-from pages.parts.inside_variants import sizes_view, variants_view
-from pages.parts.inside_view import walk_view
+from pages.parts.frame import shell
+from pages.parts.inside.example import example_view
+from pages.parts.inside.many import many_view
+from pages.parts.inside.scene import style
+from pages.parts.inside.variants import sizes_view, variants_view
+from pages.parts.inside.view import walk_view
+from pages.parts.serve import cache
 
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 OF_THE_SENTENCE = {"Step by step": walk_view, "One head or many": many_view, "Variants": variants_view}

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.parts import cache, shell
-from pages.parts.lesson import (
+from pages.parts.frame import shell
+from pages.parts.learn.lesson import (
     glossary_view,
     lesson_view,
     quiz_view,
@@ -11,6 +11,7 @@ from pages.parts.lesson import (
     style,
     teacher_view,
 )
+from pages.parts.serve import cache
 
 SHOWN = ("Lesson", "Quiz", "Glossary", "References", "For teachers")
 

@@ -1,7 +1,7 @@
 """Specialization: which head does which job, with the evidence, on built-in sentences and on the reader's own."""
 
-from pages.parts import shell
-from pages.parts import specialization_view as view
+from pages.parts.frame import shell
+from pages.parts.specialization import view
 
 request = shell.page(
     "Specialization",

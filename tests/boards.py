@@ -1,4 +1,4 @@
-"""What a page drew with `pages.parts.tiles`, read back: blocks by id, and the numbers a reader would see."""
+"""What a page drew with `pages.parts.picture.tiles`, read back: blocks by id, and the numbers a reader would see."""
 
 import io
 import json

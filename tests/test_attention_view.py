@@ -15,7 +15,7 @@ from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from mha_core.record import Grid, Unit
 from mha_core.thumbnails import changes, loudest, quantise, strongest, thumbnails
 from mha_core.tokens import Tokens
-from pages.parts.attention_view import (
+from pages.parts.picture.attention_view import (
     Selection,
     align,
     compare_payload,
@@ -23,10 +23,10 @@ from pages.parts.attention_view import (
     sentence_in_words,
     standalone_html,
 )
-from pages.parts.picture_code import LIBRARY_ENTRY, MODULES, library_source
-from pages.parts.picture_payload import record_payload
-from pages.parts.picture_state import clamp, selection_of, settle
-from pages.parts.picture_text import grapheme_end, visible
+from pages.parts.picture.code import LIBRARY_ENTRY, MODULES, library_source
+from pages.parts.picture.payload import record_payload
+from pages.parts.picture.sync import clamp, selection_of, settle
+from pages.parts.picture.text import grapheme_end, visible
 
 WITHIN = 8e-6
 VIEW = Path(__file__).parents[1] / "assets" / "view"

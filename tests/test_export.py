@@ -10,8 +10,9 @@ import pytest
 
 from mha_core import grid_of, trace
 from mha_core.heads.importance import importance
-from pages.parts import export, figures
-from pages.parts.request import Request, View, view_of
+from pages.parts.explore import export
+from pages.parts.frame.request import Request, View, view_of
+from pages.parts.picture import figures
 
 TEXT = "The animal didn't cross the street because it was too tired."
 VIEW = View((3, 1), (10,), 2)

@@ -23,17 +23,17 @@ FORBIDDEN = {
         "pages.specialization",
         "transformers",
     },
-    "pages/parts/figures.py": {"streamlit", "torch", "app"},
-    "pages/parts/export.py": {"streamlit", "torch", "app"},
-    "pages/parts/request.py": {"streamlit", "torch", "app"},
+    "pages/parts/picture/figures.py": {"streamlit", "torch", "app"},
+    "pages/parts/explore/export.py": {"streamlit", "torch", "app"},
+    "pages/parts/frame/request.py": {"streamlit", "torch", "app"},
     "pages": {"torch", "plotly", "transformers", "app", "pages.compare", "pages.inside", "pages.learn"},
     "app.py": {"torch", "plotly", "pages.compare", "pages.inside", "pages.learn", "pages.specialization"},
 }
 # Names that only one file may use.
 ONLY = {
-    "cache_data": {"pages/parts/cache.py"},
-    "cache_resource": {"pages/parts/cache.py"},
-    "set_page_config": {"pages/parts/shell.py"},
+    "cache_data": {"pages/parts/serve/cache.py"},
+    "cache_resource": {"pages/parts/serve/cache.py"},
+    "set_page_config": {"pages/parts/frame/shell.py"},
     "navigation": set(),
 }
 

@@ -10,11 +10,20 @@ from boards import boards, flat, found, matrix, prose
 from streamlit.testing.v1 import AppTest
 
 from mha_core import layer_details, load_model, trace
-from pages.parts.exercises import KINDS, check, exercises, numbers, previous_mass, quiz, references, steps
-from pages.parts.glossary import LESSON, spans, terms
-from pages.parts.lesson import class_link
-from pages.parts.lesson_views import VIEWS
-from pages.parts.progress import Lesson, read_place
+from pages.parts.frame.glossary import LESSON, spans, terms
+from pages.parts.learn.exercises import (
+    KINDS,
+    check,
+    exercises,
+    numbers,
+    previous_mass,
+    quiz,
+    references,
+    steps,
+)
+from pages.parts.learn.lesson import class_link
+from pages.parts.learn.progress import Lesson, read_place
+from pages.parts.learn.views import VIEWS
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -132,7 +141,7 @@ def test_the_lesson_holds_together():
 
 
 def test_every_term_that_is_linked_has_a_sentence_and_every_term_is_linked_somewhere():
-    pages = [LESSON / "lesson.toml", LESSON / "exercises.toml", *(ROOT / "pages/parts").glob("inside_*.py")]
+    pages = [LESSON / "lesson.toml", LESSON / "exercises.toml", *(ROOT / "pages/parts/inside").glob("*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     linked = set(re.findall(r"\[\[([\w-]+)(?:\|[^\]]+)?\]\](?!\n)", text))
     assert linked == set(terms())

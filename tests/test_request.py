@@ -3,9 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.parts import presets
-from pages.parts.prose import prose, quoted, visible
-from pages.parts.request import Request, View, model_allowed, name, parse_head, query_of, refusal, view_of
+from pages.parts.frame import presets
+from pages.parts.frame.prose import prose, quoted, visible
+from pages.parts.frame.request import (
+    Request,
+    View,
+    model_allowed,
+    name,
+    parse_head,
+    query_of,
+    refusal,
+    view_of,
+)
 
 SHAPE = (3, 5, 7, 7)
 LABELS = ["[CLS]", "Ann", "saw", "it", "again", ".", "[SEP]"]

@@ -12,8 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mha_core import HeadScopeError, InputError, load_model
-from pages.parts import cache, corpus_work, findings, job_table
-from pages.parts.jobs import BROKEN, Job, Step
+from pages.parts.serve import cache
+from pages.parts.serve.jobs import BROKEN, Job, Step
+from pages.parts.specialization import corpus_work, findings, job_table
 
 ROOT = Path(__file__).parent.parent
 SENTENCE = (

@@ -1,0 +1,171 @@
+"""Below the two pictures: what one word looks at under both, and which heads changed their mind.
+
+In: two grids and the view. Out: sentences and tables on the page, every number computed by mha_core.compare.
+"""
+
+import html
+from collections.abc import Sequence
+
+import streamlit as st
+
+from mha_core import Grid, HeadScopeError, Record
+from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes
+from pages.parts.frame import presets, shell
+from pages.parts.frame.prose import heading, markup, say, visible
+from pages.parts.frame.request import Request, View, name
+
+ROWS = 12
+PROVES_NOTHING = (
+    "This pair is famous because it comes out so nicely. It proves nothing: among many heads some will agree with "
+    "any reading by chance, and one sentence is no test. A claim about a head needs hundreds of sentences."
+)
+
+
+def both_have_words(grids: Sequence[Grid]) -> bool:
+    """Whether there is something to compare; says so where there is not."""
+    if all(len(grid) for grid in grids):
+        return True
+    say("With [CLS] and [SEP] hidden nothing of this text is left to look at.", "notice")
+    return False
+
+
+def titles(a: Record, b: Record) -> tuple[str, str]:
+    """Which model made each of the two."""
+    return a.model.title, b.model.title
+
+
+def below(request: Request, a: Grid, b: Grid, view: View) -> None:
+    """The candidates of the chosen word under both, the heads by change, and what all this does not show."""
+    with st.container(key="below"):
+        pairs = align(a.labels, b.labels)
+        query = _query(pairs, view)
+        if query is None:
+            say("Choose a word of sentence A to see what it looks at under both.", "look")
+        else:
+            left, right = st.columns(2, gap="large")
+            with left:
+                heading(f"What “{a.labels[query[0]]}” looks at")
+                keys = _candidates(request, a, pairs, query)
+                _masses(a, b, query, keys)
+            with right:
+                _changes(a, b, query, keys)
+        say(
+            PROVES_NOTHING if presets.minimal_pair(request.text, _text_b(request)) else shell.CAVEAT, "caveat"
+        )
+
+
+def _query(pairs: tuple[tuple[int | None, int | None], ...], view: View) -> tuple[int, int] | None:
+    """The first pinned word, in A and in B."""
+    if not view.pins:
+        return None
+    there = counterpart(pairs, view.pins[0])
+    return None if there is None else (view.pins[0], there)
+
+
+def _candidates(
+    request: Request, a: Grid, pairs: tuple[tuple[int | None, int | None], ...], query: tuple[int, int]
+) -> list[tuple[int, int]]:
+    """The preset's candidates; else whatever the reader picks from the words that both have."""
+    both = [(i, j) for i, j in pairs if i is not None and j is not None and i != query[0]]
+    wanted = presets.candidates(request.text)
+    at_first = [i for i, _ in both if a.labels[i].casefold() in wanted]
+    picked = st.multiselect(
+        "Candidates: the words it might be about",
+        [i for i, _ in both],
+        default=at_first,
+        format_func=lambda i: f"{visible(a.labels[i])} ({i})",
+        key=f"candidates-{request.text}-{_text_b(request)}-{request.unit}-{request.specials}",
+        max_selections=6,
+        placeholder="Pick two or more",
+    )
+    return [pair for pair in both if pair[0] in picked]
+
+
+def _masses(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]]) -> None:
+    if not keys:
+        return
+    rows = [
+        (
+            _both(found.label_a, found.label_b),
+            _percent(found.mean_a),
+            _percent(found.mean_b),
+            f"{_percent(found.top_a)} in {name(found.head_a)}",
+            f"{_percent(found.top_b)} in {name(found.head_b)}",
+        )
+        for found in candidates(a, b, query, keys)
+    ]
+    columns = ("Candidate", "Mean, A", "Mean, B", "Most, A", "Most, B")
+    table("Mean of all heads, and the head that looks there most", columns, rows)
+
+
+def _changes(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]]) -> None:
+    word = a.labels[query[0]]
+    try:
+        changes = head_changes(a, b, query, keys)
+    except HeadScopeError as error:
+        say(str(error), "notice")
+        return
+    heading(f"Which heads changed their mind about “{word}”")
+    if len(keys) > 1:
+        say(_flips_in_words([change for change in changes if change.flips], len(changes), a, keys))
+    labels = [_both(a.labels[i], b.labels[j]) for i, j in keys]
+    columns = (
+        "Head",
+        "Moved",
+        *(f"{label}, A → B" for label in labels),
+        *(["Flips"] if len(keys) > 1 else []),
+    )
+    rows = [
+        (
+            name(change.head),
+            _percent(change.moved),
+            *(
+                f"{_percent(x)} → {_percent(y)}"
+                for x, y in zip(change.masses_a, change.masses_b, strict=True)
+            ),
+            *(["yes" if change.flips else "no"] if len(keys) > 1 else []),
+        )
+        for change in changes[:ROWS]
+    ]
+    table(f"The {len(rows)} heads whose attention moved most", columns, rows)
+
+
+def _flips_in_words(flips: list[HeadChange], total: int, a: Grid, keys: list[tuple[int, int]]) -> str:
+    if not flips:
+        return f"None of {total} heads prefers another candidate in B."
+    first, second = a.labels[keys[0][0]], a.labels[keys[1][0]]
+    there = [f for f in flips if f.masses_a[0] == max(f.masses_a) and f.masses_b[1] == max(f.masses_b)]
+    back = [f for f in flips if f.masses_a[1] == max(f.masses_a) and f.masses_b[0] == max(f.masses_b)]
+    return (
+        f"{len(flips)} of {total} heads prefer another candidate in B: {len(there)} go from `{first}` to `{second}`, "
+        f"{len(back)} the other way. The ones that moved most: "
+        + ", ".join(f"{name(f.head)} ({_percent(f.moved)})" for f in flips[:4])
+        + "."
+    )
+
+
+def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of text: first column names the row, the rest are numbers."""
+    head = "".join(f'<th scope="col">{html.escape(visible(column))}</th>' for column in columns)
+    body = "".join(
+        f'<tr><th scope="row"><bdi>{html.escape(visible(row[0]))}</bdi></th>'
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    markup(
+        f'<div class="hs-scroll" tabindex="0" role="region" aria-label="{html.escape(caption)}"><table><caption>'
+        f"{html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _both(a: str, b: str) -> str:
+    return a if a == b else f"{a} / {b}"
+
+
+def _text_b(request: Request) -> str:
+    return request.other.text if request.other else ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

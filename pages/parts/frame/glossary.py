@@ -1,0 +1,63 @@
+"""The glossary, and prose in which its terms can be asked about.
+
+In: `assets/lesson/glossary.toml` and text such as "a [[query]] for `it`". Out: spans for `tiles.say`, where a
+term opens its own sentence. No Streamlit here.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+LESSON = Path(__file__).parents[3] / "assets" / "lesson"
+_MARKS = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]|\*\*([^*]+)\*\*|`([^`]+)`|\{(\w+)\}")
+
+Span = str | list[Any]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One entry: its name, one sentence, and sometimes more."""
+
+    key: str
+    term: str
+    short: str
+    more: str = ""
+
+
+@cache
+def terms() -> dict[str, Term]:
+    """All entries, in alphabetical order of their names."""
+    entries = tomllib.loads((LESSON / "glossary.toml").read_text(encoding="utf-8"))
+    made = [Term(key, **entry) for key, entry in entries.items()]
+    return {entry.key: entry for entry in sorted(made, key=lambda entry: entry.term.casefold())}
+
+
+def spans(text: str, tokens: Mapping[str, str] | None = None) -> list[Span]:
+    """Text with marks as spans: [[term]] or [[term|shown]], **strong**, `code`, {name} for a reader's token.
+
+    Tokens come in by name only, so that what a reader types is never read as a mark.
+    """
+    made: list[Span] = []
+    at = 0
+    for match in _MARKS.finditer(text):
+        made.append(text[at : match.start()])
+        made.append(_span(match, tokens or {}))
+        at = match.end()
+    made.append(text[at:])
+    return [span for span in made if span != ""]
+
+
+def _span(match: re.Match[str], tokens: Mapping[str, str]) -> Span:
+    key, shown, strong, code, name = match.groups()
+    if key is not None:
+        entry = terms()[key]
+        return ["term", shown or key, {"term": entry.term, "short": entry.short}]
+    if strong is not None:
+        return ["strong", strong]
+    if code is not None:
+        return ["code", code]
+    return ["token", tokens[name]]

@@ -1,0 +1,156 @@
+"""The frame around every page: menu, heading, the controls.
+
+In: the URL and what the reader types. Out: one frozen `Request`, each value checked; what was refused is
+said in one sentence.
+
+    request = shell.page("Explore", question="What does each head look at?")
+    record = shell.attempt(cache.record, request)
+    if record: ...
+"""
+
+import html
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import streamlit as st
+
+from mha_core import HeadScopeError
+from mha_core.notices import Notice
+from pages.parts.frame import controls, state
+from pages.parts.frame.embed import hide_parts
+from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.request import Request, View, view_of
+from pages.parts.frame.state import keep
+from pages.parts.picture.attention_view import chosen
+
+__all__ = ["attempt", "follow", "keep", "page", "view", "why"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ROOT = Path(__file__).parents[3]
+THEME = ROOT / "assets" / "theme"
+FONTS = ROOT / "assets" / "view" / "fonts"
+FACES = {
+    "headscope-latin.woff2": "U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+0304,U+0308,"
+    "U+0329,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215,U+FEFF,U+FFFD",
+    "headscope-latin-ext.woff2": "U+0100-02BA,U+02BD-02C5,U+02C7-02CC,U+02CE-02D7,U+02DD-02FF,U+1D00-1DBF,"
+    "U+1E00-1E9F,U+1EF2-1EFF,U+2020,U+20A0-20AB,U+20AD-20C0,U+2113,U+2C60-2C7F,U+A720-A7FF",
+}
+MENU = (
+    ("Explore", "app.py"),
+    ("Compare", "pages/compare.py"),
+    ("Specialization", "pages/specialization.py"),
+    ("Inside", "pages/inside.py"),
+    ("Learn", "pages/learn.py"),
+)
+# Pages that can fill a projector's screen.
+PRESENTED = ("Explore", "Compare", "Inside", "Learn")
+TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
+CAVEAT = (
+    "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
+    "Other weights can give the same output (Jain & Wallace 2019); whether that makes them useless is argued "
+    "(Wiegreffe & Pinter 2019)."
+)
+
+
+def page(
+    title: str,
+    *,
+    question: str = "",
+    lead: str = "",
+    sentence: bool = True,
+    examples: bool = False,
+    comparison: bool = False,
+) -> Request:
+    """Draw the frame, the heading and the reader's controls; return what they ask for.
+
+    `title` is the page's name in MENU, `question` its heading. `examples` puts the example sentences beneath the
+    box; `comparison` adds what it is compared with, as `Request.other`. A page without a sentence of its own
+    (`sentence=False`) keeps the controls unseen, so that their values and the link stay whole.
+    """
+    st.set_page_config(page_title=f"{title} · HeadScope", page_icon=str(THEME / "favicon.svg"), layout="wide")
+    st.html(_style())
+    present = st.query_params.get("present") == "1"
+    if present:
+        st.html(THEME / "present.css")
+    hide_parts(st.query_params.get("hide", ""))
+    said = state.enter()
+    _top(title, present)
+    with st.container(key="heading", gap="xxsmall"):
+        markup(f"<h1>{html.escape(question or title)}</h1>")
+        if lead:
+            say(lead, "lead")
+    with st.container(key="controls" if sentence else "controls-kept", gap="xsmall"):
+        if comparison:
+            request = controls.compare(present=present)
+        else:
+            request = controls.explore(present=present, examples=examples)
+    state.link(comparing=comparison)
+    for sentence_said in said:
+        say(sentence_said, "notice")
+    markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
+    return request
+
+
+def attempt(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """The value of `make(...)`, or None after saying on the page why there is none."""
+    try:
+        return make(*args, **kwargs)
+    except HeadScopeError as error:
+        say(str(error), "problem")
+        return None
+
+
+def view(request: Request, shape: Sequence[int], labels: Sequence[str]) -> View:
+    """The head and the words of the link, checked against this picture; what was refused is said.
+
+    `shape` begins with layers and heads; `labels` are the units on the screen.
+    """
+    chosen, said = view_of(st.query_params.to_dict(), request, shape, labels)
+    for sentence in said:
+        say(sentence, "notice")
+    return chosen
+
+
+def follow(picture: str) -> None:
+    """Callback of a picture: put what the reader chose in it into the link before the page is drawn again."""
+    selection = chosen(picture)
+    if selection:
+        keep(View(selection.head, selection.pins, selection.to))
+
+
+def why(found: Sequence[Notice]) -> None:
+    """Why the picture looks as it does, and, once on a page, that attention is not explanation."""
+    if found:
+        heading("Why does it look like this?")
+    for notice in found:
+        say(notice.text, "why")
+    say(CAVEAT, "caveat")
+
+
+@cache
+def _style() -> str:
+    """The style sheet with its typeface inside, so that nothing needs a file server or another host."""
+    faces = [
+        f"@font-face{{font-family:HeadScope;font-weight:400 650;font-display:swap;unicode-range:{scope};"
+        f"src:url(data:font/woff2;base64,{b64encode((FONTS / file).read_bytes()).decode()}) format('woff2')}}"
+        for file, scope in FACES.items()
+    ]
+    return f"<style>{''.join(faces)}{(THEME / 'page.css').read_text()}</style>"
+
+
+def _top(title: str, present: bool) -> None:
+    with st.container(key="top", horizontal=True, vertical_alignment="center", gap="small"):
+        markup(TOP, inline=True)
+        carried = state.carried()
+        for label, path in MENU:
+            if (ROOT / path).exists():
+                with st.container(key="here" if label == title else f"go-{label}", width="content"):
+                    st.page_link(path, label=label, query_params=carried)
+        words = "Leave presenter mode" if present else "Present"
+        if present or title in PRESENTED:
+            st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))

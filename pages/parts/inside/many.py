@@ -1,0 +1,229 @@
+"""One head or many: the same numbers read as one wide head and as h narrow ones, on the reader's sentence.
+
+In: what the reader asked for. Out: their rows, parameters, operations, ranks, and the hull of the values.
+"""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from mha_core import Record
+from mha_core.heads.roles import percent
+from mha_core.inside import (
+    Walk,
+    as_one_head,
+    bilinear,
+    distance_to_hull,
+    measured_operations,
+    measured_seconds,
+    operations,
+    parameters,
+    plane,
+    sum_of_heads,
+    walk,
+)
+from pages.parts.frame.prose import heading
+from pages.parts.frame.request import Request
+from pages.parts.inside.scene import Scene, make_plain, pick
+from pages.parts.picture.tiles import Block, Board, column, row
+from pages.parts.picture.tiles import say as words
+
+
+@st.fragment
+def many_view(request: Request, record: Record) -> None:
+    """Rows, costs, ranks and hulls of one head against many."""
+    scene = make_plain(request, pick(request, record))
+    if scene is None:
+        return
+    one = walk(scene.plain.x, as_one_head(scene.sizes))
+    for number, step in enumerate((_rows, _costs, _ranks, _hulls), 1):
+        with st.container(key=f"inside-step-many-{number}", gap="small"):
+            step(scene, one)
+
+
+def _rows(scene: Scene, one: Walk) -> None:
+    now, i = scene.plain, scene.query
+    h = scene.sizes.n_heads
+    heading("One row must compromise, several need not")
+    rows = np.concatenate([one.weights[0, i][None], now.weights[:, i]])
+    best = rows.argmax(axis=1)
+    board = Board()
+    board.add(
+        words(
+            f"Take the layer's own matrices and do not split them: one head, {h * scene.sizes.d_k} numbers wide. "
+            "{token} then has a single row of weights that must add up to 100 %, so more for one token is less for "
+            f"the others. Split into {h} heads, {{token}} has {h} rows, each with 100 % of its own.",
+            token=scene.token,
+        ),
+        words(
+            f"As one head, {{token}} looks most at {{first}}: **{percent(rows[0].max())}**. Split, its {h} heads look "
+            f"most at **{len(set(best[1:].tolist()))}** different tokens.",
+            "verdict",
+            token=scene.token,
+            first=scene.labels[best[0]],
+        ),
+        rows_block(board, scene, one),
+        words(
+            "These matrices were trained as separate heads; a model trained with one head would have found other "
+            "numbers. What does not depend on training is that one row adds up to 100 %, once.",
+            "quiet",
+        ),
+    )
+    board.show("many-rows")
+
+
+def rows_block(board: Board, scene: Scene, one: Walk) -> Block:
+    """The weights of the followed token: as one wide head, then head by head."""
+    now, i, layer = scene.plain, scene.query, scene.head[0] + 1
+    return board.matrix(
+        "weights",
+        np.concatenate([one.weights[0, i][None], now.weights[:, i]]),
+        id="one-or-many",
+        note="rows: heads; columns: what the token looks at",
+        rows=["one head", *(f"{layer}-{j + 1}" for j in range(scene.sizes.n_heads))],
+        cols=scene.labels,
+        ramp="weight",
+        high=20,
+        wide=min(44.0, 800 / now.n),
+    )
+
+
+def _costs(scene: Scene, one: Walk) -> None:
+    del one
+    n, d, h = scene.plain.n, scene.sizes.d_model, scene.sizes.n_heads
+    heading("Many heads cost no more")
+    board = Board()
+    board.add(
+        words(
+            f"Each of {h} heads is {d // h} numbers wide instead of {d}: {h} times as many, {h} times as narrow. "
+            f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without "
+            "biases; and as many [[FLOP|operations]]."
+        ),
+        cost_block(n, d, h),
+        words(
+            f"Only the weights themselves are more: {h} tables of {n} × {n} to keep instead of one, which costs some "
+            "time in the softmax.",
+            "quiet",
+        ),
+    )
+    board.show("many-costs")
+
+
+def cost_block(n: int, d: int, h: int) -> Block:
+    """Parameters, operations and time of one head and of h heads, for n tokens."""
+    counted = {heads: parameters(d, heads, bias=False) for heads in (1, h)}
+    done = {heads: operations(n, d, heads) for heads in (1, h)}
+    both = (1, h)
+    parts = {
+        "projections": "Q, K, V",
+        "scores": "scores",
+        "mixing": "weights × V",
+        "output": "W_o",
+        "all": "all",
+    }
+    lines = [
+        ["parameters of W_q, W_k, W_v, W_o", *(f"{counted[k]['all']:,}" for k in both)],
+        *([f"operations: {name}", *(f"{done[k][key]:,}" for k in both)] for key, name in parts.items()),
+        ["operations, counted by torch", *(f"{measured_operations(n, d, k):,}" for k in both)],
+        [
+            "time on this server, median of 9",
+            *(f"{1e3 * measured_seconds(n, d, k):.2f} ms" for k in both),
+        ],
+    ]
+    return {
+        "type": "grid",
+        "id": "costs",
+        "label": "Parameters and operations",
+        "head": [f"{n} tokens, d_model {d}", "1 head", f"{h} heads"],
+        "rows": lines,
+    }
+
+
+def _ranks(scene: Scene, one: Walk) -> None:
+    used = scene.sizes
+    narrow = bilinear(used.W_q[scene.h], used.W_k[used.kv_head(scene.h)])
+    wide = bilinear(one.weights_used.W_q[0], one.weights_used.W_k[0])
+    heading("What a narrow head cannot see")
+    board = Board()
+    board.add(
+        words(
+            f"A score compares two tokens through W_q W_kᵀ, a matrix of {used.d_model} × {used.d_model}. In head "
+            f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is "
+            f"**{wide.rank}**. Each head sees tokens from few sides; together they cover many."
+        ),
+        {
+            "type": "curve",
+            "axis": "singular values, largest = 1",
+            "describe": f"Singular values: {narrow.rank} above zero in one head, {wide.rank} unsplit",
+            "lines": [
+                {
+                    "label": f"head {scene.h + 1}: {narrow.rank}",
+                    "at": board.put(narrow.singular),
+                    "count": len(narrow.singular),
+                },
+                {
+                    "label": f"unsplit: {wide.rank}",
+                    "at": board.put(wide.singular),
+                    "count": len(wide.singular),
+                },
+            ],
+        },
+    )
+    board.show("many-ranks")
+
+
+def _hulls(scene: Scene, one: Walk) -> None:
+    del one
+    now, h, i = scene.plain, scene.h, scene.query
+    values = now.v[scene.sizes.kv_head(h)]
+    mapped, total = sum_of_heads(now, i)
+    outside = [distance_to_hull(total, points) for points in mapped]
+    proven = sum(found.gap > 0 for found in outside)
+    remade = float(np.abs(now.weights[h, i] @ values - now.context[h, i]).max())
+    heading("Inside the values, and beyond them")
+    board = Board()
+    board.add(
+        words(
+            "A head can only average: its result is a weighted mean of the values, so it lies inside their "
+            "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
+            "hull of any single head."
+        ),
+        row(
+            column(
+                words(f"**One head.** z = weights × values, to {remade:.0e}: inside."),
+                _plane(board, scene, values, now.context[h, i], "z"),
+                size="half",
+            ),
+            column(
+                words(
+                    f"**All heads added**, as W_o adds them: outside the hulls of {proven} of {len(outside)} heads; "
+                    f"{outside[h].distance:.2f} away from this one's."
+                ),
+                _plane(board, scene, mapped[h], total, "sum of all heads"),
+                size="half",
+            ),
+        ),
+        words(
+            "Each picture is the flat view that keeps most (PCA); “outside” is proven in all dimensions, by a plane "
+            "that separates the point from the hull.",
+            "quiet",
+        ),
+    )
+    board.show("many-hulls")
+
+
+def _plane(board: Board, scene: Scene, points: np.ndarray, mark: np.ndarray, name: str) -> Block:
+    del board
+    flat = plane(points, mark[None])
+    found: dict[str, Any] = {
+        "type": "plane",
+        "points": flat.points.round(5).tolist(),
+        "hull": flat.hull.round(5).tolist(),
+        "marks": flat.marks.round(5).tolist(),
+        "labels": list(scene.labels),
+        "markLabels": [name],
+        "weights": scene.plain.weights[scene.h, scene.query].round(5).tolist(),
+        "describe": f"Values of {len(points)} tokens in a plane with their hull, and {name}; {percent(flat.kept)} kept",
+    }
+    return found

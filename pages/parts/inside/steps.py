@@ -1,0 +1,315 @@
+"""Steps 1 to 5 of the walk: readings, weights, one token number by number, the output, and torch.
+
+In: a scene. Out: boards with every number of the step.
+"""
+
+import numpy as np
+
+from mha_core.heads.roles import percent
+from mha_core.inside import (
+    Edits,
+    follow,
+    shares,
+    spread,
+)
+from pages.parts.frame.prose import heading, visible
+from pages.parts.inside.scene import SHOWN_KEYS, Scene, code, formula, gap, parity_of
+from pages.parts.picture.tiles import Block, Board, column, row, ruler
+from pages.parts.picture.tiles import say as words
+
+
+def projections(scene: Scene) -> None:
+    sizes, now = scene.sizes, scene.now
+    n, (h, d, d_k) = now.n, sizes.W_q.shape
+    heading("1 · Three readings of every token")
+    board = Board()
+    board.add(
+        words(
+            f"Each [[token]] enters [[layer]] {scene.head[0] + 1} as a row of X: {d} numbers. Head {scene.h + 1} reads "
+            "it three times: as a [[query]] (what am I looking for?), a [[key]] (what can I be found by?) and a "
+            "[[value]] (what do I hand over?). Each reading is the row times a matrix."
+        ),
+        board.matrix(
+            "X", now.x, id="X", rows=scene.labels, follow=True, wide=min(2.6, 1000 / d), high=_high(n)
+        ),
+        row(*(_reading(board, scene, name) for name in ("q", "k", "v"))),
+        words(
+            f"All {h} heads take part at once. One product gives {n} rows of {h * d_k} numbers; "
+            f"cut into {h} pieces of {d_k}, they are the queries of {h} heads:"
+        ),
+        board.sheets("q", now.q, chosen=scene.h),
+    )
+    board.show("inside-board-1")
+    formula(
+        r"Q = X\,W_q + b_q,\quad K = X\,W_k + b_k,\quad V = X\,W_v + b_v",
+        ("q = W_q(x)", f"(1, {n}, {h * d_k})"),
+        (f"q = q.view(1, {n}, {h}, {d_k}).transpose(1, 2)", f"(1, {h}, {n}, {d_k})"),
+        (f"q = q[:, {scene.h}]", f"head {scene.h + 1}: (1, {n}, {d_k}); k and v alike"),
+    )
+
+
+def _high(n: int) -> float:
+    return max(2.0, min(20.0, 400 / n))
+
+
+def _reading(board: Board, scene: Scene, name: str) -> Block:
+    sizes = scene.sizes
+    W, b = getattr(sizes, f"W_{name}"), getattr(sizes, f"b_{name}")
+    h = scene.h if name == "q" else sizes.kv_head(scene.h)
+    heads, d, d_k = W.shape
+    first, last = h * d_k + 1, (h + 1) * d_k
+    result = getattr(scene.now, name)[h]
+    return column(
+        ruler(heads, h, h + 1, f"W_{name}, head {h + 1}: columns {first} to {last} of {heads * d_k}"),
+        board.matrix(
+            f"W_{name}",
+            W[h],
+            id=f"W_{name}",
+            high=160 / d,
+            wide=min(10.0, 300 / d_k),
+            describe=f"W_{name} of this head, {d} by {d_k} numbers",
+        ),
+        board.matrix(f"b_{name}", b[h][None], id=f"b_{name}", high=10, wide=min(10.0, 300 / d_k), legend=False),
+        board.matrix(
+            name.upper(), result, id=name.upper(), rows=scene.labels, follow=True,
+            note=f"= X W_{name} + b_{name}", high=_high(scene.now.n), wide=min(8.0, 250 / d_k),
+        ),
+        size="third",
+    )  # fmt: skip
+
+
+def weights(scene: Scene) -> None:
+    now, n, d_k = scene.now, scene.now.n, scene.sizes.d_k
+    seen = np.where(now.allowed, now.scores[scene.h], np.nan)
+    with_, without = (spread(now.raw[scene.h], d) for d in (np.sqrt(d_k), 1.0))
+    board = Board()
+    board.add(*_changed(now.edits))
+    share = {"cols": scene.labels, "rows": scene.labels, "follow": True}
+    size = {"high": _high(n), "wide": min(26.0, 440 / n)}
+    sums = now.weights[scene.h].sum(axis=-1)
+    board.add(
+        row(
+            column(board.matrix("scores", seen, id="scores", **share, **size), size="half"),
+            column(
+                board.matrix("weights", now.weights[scene.h], id="weights", ramp="weight", **share, **size),
+                words(said_sums(sums)),
+                size="half",
+            ),
+        ),
+        words(
+            f"Why divide ([[scaling]])? A sum of {d_k} products grows with {d_k}. Undivided, these scores have a "
+            f"variance of **{without.variance:.1f}**, and the largest weight of a row is on average "
+            f"**{percent(without.largest)}**; divided by √{d_k}, **{with_.variance:.1f}** and "
+            f"**{percent(with_.largest)}**. Where one "
+            "weight takes all, softmax hardly answers to small changes, and training stalls."
+        ),
+    )
+    board.show("inside-board-2")
+    formula(
+        r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)",
+        (f"scores = q @ k.transpose(-2, -1) / {d_k} ** 0.5", f"(1, {n}, {n})"),
+        ('scores = scores.masked_fill(~allowed, float("-inf"))', ""),
+        ("weights = scores.softmax(dim=-1)", "rows add up to one"),
+    )
+
+
+def said_sums(sums: np.ndarray) -> str:
+    """What the rows of a table of weights add up to."""
+    low, high = percent(sums.min()), percent(sums.max())
+    return (
+        f"Every row adds up to {low}."
+        if low == high
+        else f"Rows add up to {low} at least and {high} at most."
+    )
+
+
+def _changed(edits: Edits) -> list[Block]:
+    """One line that says what is not as the model has it."""
+    if not edits.any:
+        return []
+    said = [
+        "not divided by √d_k" if not edits.scaled else "",
+        f"temperature {edits.temperature:g}" if edits.temperature != 1 else "",
+        "a causal mask" if edits.causal else "",
+        f"{len(edits.hidden_keys)} hidden" if edits.hidden_keys else "",
+        _counted(len(edits.scores)),
+        f"one changed number of {edits.cells[0].matrix}" if edits.cells else "",
+    ]
+    return [words(f"You changed this layer: {', '.join(filter(None, said))}. All steps follow.", "changed")]
+
+
+def _counted(scores: int) -> str:
+    return "" if not scores else "one changed score" if scores == 1 else f"{scores} changed scores"
+
+
+def one_query(scene: Scene) -> None:
+    now, h, i = scene.now, scene.h, scene.query
+    found = follow(now, h, i)
+    heading("3 · One token, number by number")
+    board = Board()
+    best = int(found.weights.argmax())
+    board.add(
+        words(
+            "Here is the whole row of {token}: its q beside each token's k, their product number by number, the sum, "
+            "the score, the weight, and the value that the weight lets through. The last column adds up to z, "
+            "the [[context]]: what this head brings to {token}.",
+            token=scene.token,
+        ),
+        words(
+            "{token} looks most at {best}: " + f"**{percent(found.weights[best])}**.",
+            "verdict",
+            token=scene.token,
+            best=scene.labels[best],
+        ),
+        follow_block(board, scene),
+        words(
+            "The matrix form does this for all tokens at once. The same token computed alone, vector by vector, "
+            "and its row of the matrix form:"
+        ),
+        board.matrix(
+            "z",
+            np.stack([found.alone, found.context]),
+            id="z",
+            rows=["alone", "row of Z"],
+            high=18,
+            wide=min(14.0, 450 / now.v.shape[-1]),
+        ),
+        words(
+            f"Largest difference: **{gap(found.difference)}**"
+            + (", the rounding of 32-bit numbers." if found.difference else ".")
+        ),
+    )
+    board.show("inside-board-3")
+    formula(
+        r"z_i = \sum_j \mathrm{softmax}_j\!\left(\frac{q_i \cdot k_j}{\sqrt{d_k}}\right) v_j",
+        (f"scores = (q[{i}] * k).sum(-1) / {now.q.shape[-1]} ** 0.5", f"({now.n},)"),
+        ("weights = scores.softmax(-1)", f"({now.n},)"),
+        ("z = weights @ v", f"({now.v.shape[-1]},)"),
+    )
+
+
+def follow_block(board: Board, scene: Scene) -> Block:
+    """The row of one query, element by element, for the keys it looks at most."""
+    now, h = scene.now, scene.h
+    found = follow(now, h, scene.query)
+    order = np.sort(np.argsort(-found.weights, kind="stable")[:SHOWN_KEYS])
+    return {
+        "type": "follow",
+        "tokens": [visible(label) for label in scene.labels],
+        "query": scene.query,
+        "shown": order.tolist(),
+        "d_k": now.q.shape[-1],
+        "d_v": now.v.shape[-1],
+        "divisor": now.divisor,
+        "q": board.put(found.q),
+        "k": board.put(now.k[scene.sizes.kv_head(h)]),
+        "products": board.put(found.products),
+        "raw": board.put(found.raw),
+        "scores": board.put(np.where(found.allowed, found.scores, np.nan)),
+        "weights": board.put(found.weights),
+        "weighted": board.put(found.weighted),
+        "z": board.put(found.context),
+    }
+
+
+def output(scene: Scene) -> None:
+    now, sizes = scene.now, scene.sizes
+    h, d_v, d = sizes.W_o.shape
+    found = shares(now, scene.query)
+    heading("4 · All heads, side by side, then mixed")
+    board = Board()
+    cuts = [d_v * i for i in range(1, h)]
+    mine = [scene.h * d_v, (scene.h + 1) * d_v]
+    options = {"rows": scene.labels, "follow": True, "high": _high(now.n)}
+    board.add(
+        words(
+            f"Each of the {h} heads made {d_v} numbers a token. [[concatenation|Set side by side]] they are {h * d_v} "
+            "again, and every head still keeps to its own columns; the frame is head "
+            f"{scene.h + 1}. [[W_o]] then mixes: every number of the output draws on all heads."
+        ),
+        board.matrix(
+            "Z", now.concatenated, id="Z", note="before: [z₁ | z₂ | … ]", cuts=cuts, slice=mine,
+            wide=min(2.6, 1000 / (h * d_v)), **options,
+        ),
+        board.matrix("output", now.output, id="output", note="after: Z W_o + b_o", wide=min(2.6, 1000 / d), **options),
+        words(
+            "Because W_o only adds, the output is a sum of one part a head. For {token}: how long each part is, "
+            "its share of the output, and its [[cosine]] with it. A negative share pulls the other way.",
+            token=scene.token,
+        ),
+        head_table(scene),
+        board.matrix(
+            "W_o",
+            sizes.W_o[scene.h],
+            id="W_o",
+            note=f"the {d_v} rows of head {scene.h + 1}: its z times these is its part",
+            high=max(2.0, min(5.0, 160 / d_v)),
+            wide=min(2.6, 1000 / d),
+        ),
+        words(
+            f"Sum of the {h} parts and b_o, minus the layer's output: largest difference **{gap(found.difference)}**."
+        ),
+        board.matrix(
+            "parts",
+            np.concatenate([now.contributions[:, scene.query], sizes.b_o[None], now.output[scene.query][None]]),
+            id="parts",
+            note="each head, b_o, output",
+            rows=[*(f"{scene.head[0] + 1}-{i + 1}" for i in range(h)), "b_o", "output"],
+            high=16,
+            wide=min(2.6, 1000 / d),
+        ),
+        words(
+            "Could W_o be merged into the [[feed-forward|feed-forward network]] that follows? No: before it, the "
+            f"layer adds its input X back (the [[residual]]). Z W_o must have X's own {d} columns to be added to it, "
+            "and the sum, not Z alone, goes on."
+        ),
+    )  # fmt: skip
+    board.show("inside-board-4")
+    formula(
+        r"\mathrm{output} = [z_1 \,|\, \dots \,|\, z_h]\,W_o + b_o = \sum_{i=1}^{h} z_i\,W_o^{(i)} + b_o",
+        (f"z = z.transpose(1, 2).reshape(1, {now.n}, {h * d_v})", "side by side"),
+        ("output = W_o(z)", f"(1, {now.n}, {d})"),
+        ("x = layer_norm(x + output)", "the residual"),
+    )
+
+
+def head_table(scene: Scene) -> Block:
+    """What every head adds to the output of the followed token."""
+    found = shares(scene.now, scene.query)
+    lines = [
+        {
+            "label": f"{scene.head[0] + 1}-{i + 1}",
+            "norm": float(found.norms[i]),
+            "share": float(found.share[i]),
+            "cosine": float(found.cosine[i]),
+            "chosen": i == scene.h,
+        }
+        for i in range(len(found.norms))
+    ]
+    bias = float(np.linalg.norm(scene.sizes.b_o))
+    lines.append({"label": "b_o", "norm": bias, "share": found.bias_share, "cosine": None})
+    return {"type": "heads", "rows": lines, "total": found.output_norm}
+
+
+def equal(scene: Scene) -> None:
+    found = parity_of(scene.request, scene.head[0], scene.now)
+    heading("5 · Is this what torch computes?")
+    board = Board()
+    board.add(
+        words(
+            f"Equal to `{found.against}` within **{gap(found.output)}**, for all {scene.now.n} tokens of this "
+            "sentence, computed just now.",
+            "verdict",
+        )
+    )
+    if found.weights is not None:
+        board.add(
+            words(f"Its weights and ours, all {scene.sizes.n_heads} heads: within {gap(found.weights)}.")
+        )
+    board.show("inside-board-5")
+    h, d = scene.sizes.n_heads, scene.sizes.d_model
+    code(
+        (f"layer = torch.nn.MultiheadAttention({d}, {h}, batch_first=True)", "with these weights in it"),
+        ("theirs, weights = layer(x, x, x, average_attn_weights=False)", ""),
+        ("(theirs - output).abs().max()", gap(found.output)),
+    )

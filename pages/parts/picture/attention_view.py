@@ -1,0 +1,149 @@
+"""THE picture: one sentence and what every head does with it, drawn in the browser by assets/view/.
+
+In: grids (layer, head, query, key) and a selection. Out: the selection the reader made. Three kinds of mounts,
+because what rarely changes must not travel with what often does: the code and the font (once a tab), the weights
+(once a text), the view (small: which head, which words; for long texts also the chosen head in full).
+
+    chosen = explore_view(record.grid(), record.tokens, model_title=record.model.title,
+                          selection=Selection((3, 1), pins=(10,)), key="picture")
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.dataframe_util import convert_anything_to_arrow_bytes
+
+from mha_core.record import Grid
+from mha_core.tokens import Tokens
+from pages.parts.picture.code import FONTS, LIBRARY_ENTRY, STUB, VIEW, library_source, standalone_html, style
+from pages.parts.picture.payload import (
+    Head,
+    Payload,
+    Role,
+    align,
+    compare_payload,
+    compare_records,
+    compare_view_payload,
+    explore_payload,
+    explore_view_payload,
+    record_payload,
+)
+from pages.parts.picture.sync import Selection, reported, settle
+from pages.parts.picture.text import sentence_in_words
+
+__all__ = [
+    "Selection",
+    "align",
+    "chosen",
+    "compare_payload",
+    "compare_view",
+    "explore_payload",
+    "explore_view",
+    "mount_library",
+    "sentence_in_words",
+    "standalone_html",
+    "warm",
+]
+
+Change = Callable[[], None]
+
+
+def explore_view(
+    grid: Grid,
+    tokens: Tokens,
+    *,
+    model_title: str,
+    selection: Selection,
+    roles: Mapping[Head, Role] | None = None,
+    notices: Sequence[Any] = (),
+    present: bool = False,
+    key: str,
+    on_change: Change | None = None,
+) -> Selection:
+    """Draw one text with every head; return what is chosen now.
+
+    `selection` is what the page believes, from its link; it moves the picture only when it differs from what the
+    picture shows and from what this function last returned. `on_change` runs before the next run when the reader
+    chose something; `chosen(key)` says what. `notices`: sentences, or objects with a `text`.
+    """
+    record = record_payload(grid, tokens, model_title, roles)
+
+    def view(now: Selection) -> Payload:
+        return explore_view_payload(grid, record, selection=now, notices=notices, present=present)
+
+    return _mount([record], view, selection, key, on_change)
+
+
+def compare_view(
+    a: Grid,
+    a_tokens: Tokens,
+    b: Grid,
+    b_tokens: Tokens,
+    *,
+    titles: tuple[str, str],
+    selection: Selection,
+    notices: Sequence[Any] = (),
+    present: bool = False,
+    key: str,
+    on_change: Change | None = None,
+) -> Selection:
+    """Draw two runs against each other; return what is chosen now. Positions in the selection are A's."""
+    records = compare_records(a, a_tokens, b, b_tokens, titles)
+
+    def view(now: Selection) -> Payload:
+        return compare_view_payload(
+            a, b, records, titles=titles, selection=now, notices=notices, present=present
+        )
+
+    return _mount(records, view, selection, key, on_change)
+
+
+def chosen(key: str) -> Selection | None:
+    """What the reader last chose in the picture of that key; None before the first choice."""
+    return reported(st.session_state, key)
+
+
+def mount_library() -> None:
+    """Bring the picture's code and the font to this tab; a page without a picture may call it for the font."""
+    data: Payload = {"css": style(), "faces": [[name, FONTS[name]] for name in FONTS]}
+    data |= {name: np.frombuffer((VIEW / "fonts" / name).read_bytes(), dtype=np.uint8) for name in FONTS}
+    _component("library", library_source() + LIBRARY_ENTRY)(data=data, key="headscope-library")
+
+
+def warm() -> None:
+    """What the first picture would wait for: the browser's code from disk, and the libraries that pack numbers."""
+    library_source()
+    style()
+    convert_anything_to_arrow_bytes(np.zeros(1, dtype=np.uint16))
+
+
+def _mount(
+    records: list[Payload],
+    view: Callable[[Selection], Payload],
+    wanted: Selection,
+    key: str,
+    on_change: Change | None,
+) -> Selection:
+    sent = settle(st.session_state, key, wanted, tuple(record["id"] for record in records))
+    data = view(sent.answered) | {"n": sent.number, "selection": sent.selection.as_json()}
+    with st.container(gap=None):
+        with st.container(gap=None, key=f"{key}-data"):
+            mount_library()
+            for number, record in enumerate(records):
+                _component("record", STUB % "keep(component.data)")(data=record, key=f"{key}-record-{number}")
+        _component("view", STUB % "mount(component)")(
+            data=data, key=key, on_selection_change=on_change or _nothing
+        )
+    return sent.answered
+
+
+def _nothing() -> None:
+    """A callback that leaves everything to the run that follows it."""
+
+
+@cache
+def _component(name: str, source: str) -> Callable[..., Any]:
+    return st.components.v2.component(f"headscope_{name}", js=source)

@@ -1,0 +1,69 @@
+"""All heads in one picture to choose from: a grid, or a map on which heads that look alike are near.
+
+In: marks, one a head. Out: a picture; pressing a head puts it into the link. Drawn by assets/view/head_map.js.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import streamlit as st
+
+from pages.parts.frame import state
+from pages.parts.frame.request import Head, name, parse_head
+
+VIEW = Path(__file__).parents[3] / "assets" / "view"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One head: `letter` and `colour` of its role, or `fill` (0 to 1) and `text` of a measure; `x`, `y` on the map."""
+
+    head: Head
+    label: str
+    letter: str = ""
+    colour: str = ""
+    fill: float | None = None
+    text: str = ""
+    x: float = 0.0
+    y: float = 0.0
+    cluster: int = -1
+
+
+@cache
+def _component() -> Any:
+    css, js = ((VIEW / f"head_map.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    return st.components.v2.component("headscope_head_map", css=css, js=js)
+
+
+def head_map(
+    marks: Sequence[Mark],
+    *,
+    chosen: Head,
+    legend: Sequence[tuple[str, str, str]] = (),
+    layout: Literal["grid", "map"] = "grid",
+    key: str,
+) -> None:
+    """Draw the heads; `legend` is (letter, name, colour)."""
+    data = {
+        "layout": layout,
+        "n_heads": 1 + max((mark.head[1] for mark in marks), default=0),
+        "chosen": name(chosen),
+        "legend": [dict(zip(("letter", "name", "colour"), entry, strict=True)) for entry in legend],
+        "heads": [as_data(mark) for mark in marks],
+    }
+    _component()(key=key, data=data, on_head_change=lambda: _choose(key))
+
+
+def _choose(key: str) -> None:
+    pressed = st.session_state[key].get("head")
+    if isinstance(pressed, str) and parse_head(pressed):
+        state.choose_head(pressed)
+
+
+def as_data(mark: Mark) -> dict[str, Any]:
+    """A mark as the browser takes it."""
+    rest = {field: value for field, value in asdict(mark).items() if field != "head"}
+    return {"id": name(mark.head), "layer": mark.head[0], "head": mark.head[1], **rest}

@@ -1,0 +1,307 @@
+"""What travels to the browser for a picture: records (big, constant for a text) and a view (small, changes often).
+
+In: grids (layer, head, query, key) and a selection. Out: dicts of JSON values and flat integer arrays. Short
+texts send every head in full; long ones small pictures of all heads, the chosen head in full, and for the
+pinned words the strongest links of every head, so that rankings stay exact.
+"""
+
+import hashlib
+import json
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mha_core.compare import align as align_labels
+from mha_core.record import Grid
+from mha_core.thumbnails import changes, loudest, quantise, strongest, thumbnails, toward
+from mha_core.tokens import Tokens
+from pages.parts.frame.request import name as named
+from pages.parts.picture.sync import Selection, clamp
+from pages.parts.picture.text import spelled
+
+# All heads travel in full up to here (72 heads of 69 units, 144 of 48); longer texts get small pictures.
+FULL_BYTES = 680_000
+SIDE = 64
+LINKS = 8
+
+Head = tuple[int, int]
+Pairs = tuple[tuple[int | None, int | None], ...]
+Payload = dict[str, Any]
+
+
+# What the letters on the sheet mean, in a word or two.
+ROLE_KINDS = {
+    "positional": "position",
+    "separator": "separators",
+    "copy": "earlier copy",
+    "agreement": "agreement",
+    "coreference": "antecedent",
+    "syntactic": "syntax",
+    "rare": "rare words",
+    "broad": "broad",
+}
+
+
+class Role(Protocol):
+    """What a head was found to be: a letter for the sheet, a label for people, and its kind."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def letter(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+
+
+def explore_payload(
+    grid: Grid,
+    tokens: Tokens,
+    *,
+    model_title: str,
+    selection: Selection,
+    roles: Mapping[Head, Role] | None = None,
+    notices: Sequence[Any] = (),
+    present: bool = False,
+) -> Payload:
+    """Everything the browser needs for one text: {records, view, selection}. Pure.
+
+    The records are big and stay for a text; the view is small and changes with the selection.
+    """
+    record = record_payload(grid, tokens, model_title, roles)
+    view = explore_view_payload(grid, record, selection=selection, notices=notices, present=present)
+    return {"records": [record], "view": view, "selection": clamp(selection, grid).as_json()}
+
+
+def explore_view_payload(
+    grid: Grid, record: Payload, *, selection: Selection, notices: Sequence[Any], present: bool
+) -> Payload:
+    """The small, often changing part of `explore_payload`."""
+    selection = clamp(selection, grid)
+    view: Payload = {"mode": "explore", "records": [record["id"]], "present": present, "opened": []}
+    view |= {"notices": [_text(notice) for notice in notices], "noticesOf": named(selection.head)}
+    if record["packing"] == "small":
+        view |= _opened(grid, 0, selection.head) | _links(grid, selection)
+    return view
+
+
+def record_payload(
+    grid: Grid, tokens: Tokens, model_title: str, roles: Mapping[Head, Role] | None = None
+) -> Payload:
+    """One text in the browser: names, spacing and the weights, in full or as small pictures."""
+    record = _packed_weights(grid) | {
+        "layers": grid.weights.shape[0],
+        "heads": grid.weights.shape[1],
+        "model": model_title,
+        "title": tokens.text if tokens.pair is None else f"{tokens.text} {tokens.pair}",
+        "words": grid.words,
+        "specialsShown": grid.specials,
+        **spelled(grid, tokens),
+        "segments": [unit.segment for unit in grid.units],
+        "specials": [int(unit.special) for unit in grid.units],
+        "roles": _roles(roles),
+    }
+    record["id"] = _digest(record)
+    return record
+
+
+Array = NDArray[np.float32]
+_kept: dict[Any, tuple[tuple[weakref.ref[Array], ...], Payload]] = {}
+_keeping = threading.Lock()
+
+
+def _once(arrays: tuple[Array, ...], name: Any, make: Callable[[], Payload]) -> Payload:
+    """What `make` gives, made once as long as these arrays live: every click asks for it again."""
+    key = (*map(id, arrays), name)
+    with _keeping:
+        for gone in [key for key, (kept, _) in _kept.items() if any(array() is None for array in kept)]:
+            del _kept[gone]
+        if key not in _kept:
+            _kept[key] = (tuple(weakref.ref(array) for array in arrays), make())
+        return _kept[key][1]
+
+
+def _packed_weights(grid: Grid) -> Payload:
+    special = tuple(unit.special for unit in grid.units)
+    return _once((grid.weights,), special, lambda: _pack(grid, np.array(special, dtype=bool)))
+
+
+def _pack(grid: Grid, special: NDArray[np.bool_]) -> Payload:
+    if grid.weights.size * 2 <= FULL_BYTES:
+        return {"packing": "full", "weights": quantise(grid.weights).ravel()}
+    return {
+        "packing": "small",
+        "side": SIDE,
+        "weights": thumbnails(grid.weights, SIDE).ravel(),
+        "loudest": loudest(grid.weights, special).ravel().tolist(),
+    }
+
+
+def compare_payload(
+    a: Grid,
+    a_tokens: Tokens,
+    b: Grid,
+    b_tokens: Tokens,
+    *,
+    titles: tuple[str, str],
+    selection: Selection,
+    notices: Sequence[Any] = (),
+    present: bool = False,
+) -> Payload:
+    """Everything the browser needs for two runs: {records, view, selection}. Pure."""
+    records = compare_records(a, a_tokens, b, b_tokens, titles)
+    view = compare_view_payload(
+        a, b, records, titles=titles, selection=selection, notices=notices, present=present
+    )
+    return {"records": records, "view": view, "selection": clamp(selection, a).as_json()}
+
+
+def compare_records(
+    a: Grid, a_tokens: Tokens, b: Grid, b_tokens: Tokens, titles: tuple[str, str]
+) -> list[Payload]:
+    """A's record and B's; for long texts without weights, and a third with the small differences."""
+    records = [record_payload(a, a_tokens, titles[0]), record_payload(b, b_tokens, titles[1])]
+    if all(record["packing"] == "full" for record in records):
+        return records
+    plain, pairs = [_without_pictures(record) for record in records], align(a, b)
+    name = (plain[0]["id"], plain[1]["id"])
+    return [*plain, _once((a.weights, b.weights), name, lambda: _change_payload(a, b, pairs, plain))]
+
+
+def compare_view_payload(
+    a: Grid,
+    b: Grid,
+    records: Sequence[Payload],
+    *,
+    titles: tuple[str, str],
+    selection: Selection,
+    notices: Sequence[Any],
+    present: bool,
+) -> Payload:
+    """The small, often changing part of `compare_payload`."""
+    selection, pairs = clamp(selection, a), align(a, b)
+    view: Payload = {
+        "mode": "compare",
+        "records": [record["id"] for record in records],
+        "titles": list(titles),
+        "present": present,
+        "pairs": [list(pair) for pair in pairs],
+        "notices": [_text(notice) for notice in notices],
+        "opened": [],
+    }
+    if len(records) > 2:
+        view |= _moved(a, b, pairs, selection)
+        for number, grid in enumerate((a, b)):
+            part = _opened(grid, number, clamp(selection, grid).head)
+            view |= part | {"opened": view["opened"] + part["opened"]}
+    return view
+
+
+def _without_pictures(record: Payload) -> Payload:
+    """A record whose heads come one at a time: the sheet shows the difference instead."""
+    kept = {name: value for name, value in record.items() if name not in ("weights", "loudest", "side")}
+    return kept | {"packing": "none", "id": f"{record['id']}-plain"}
+
+
+def _change_payload(a: Grid, b: Grid, pairs: Pairs, records: list[Payload]) -> Payload:
+    """A minus B of every head over the units that both have, small: the largest change under a cell."""
+    both = [(i, j) for i, j in pairs if i is not None and j is not None]
+    layers, heads = (min(x, y) for x, y in zip(a.weights.shape[:2], b.weights.shape[:2], strict=True))
+    left, right = [i for i, _ in both], [j for _, j in both]
+    parts = []
+    for layer in range(layers):  # one layer at a time: two long texts in full would be hundreds of megabytes
+        of_a = a.weights[layer, :heads][:, left][:, :, left]
+        parts.append(changes(of_a - b.weights[layer, :heads][:, right][:, :, right], SIDE))
+    cells = np.stack(parts)
+    return {
+        "kind": "change",
+        "id": f"{records[0]['id']}-{records[1]['id']}",
+        "side": cells.shape[-1],
+        "weights": cells.ravel(),
+    }
+
+
+def _moved(a: Grid, b: Grid, pairs: Pairs, selection: Selection) -> Payload:
+    """For every head both have: the share of the look that moved, the column that changed most, its two masses."""
+    place = {i: column for column, (i, _) in enumerate(pairs)}
+    columns = [place[pin] for pin in selection.pins]
+    if not columns:
+        return {}
+    layers, heads = (min(x, y) for x, y in zip(a.weights.shape[:2], b.weights.shape[:2], strict=True))
+    rows = []
+    for side, grid in enumerate((a, b)):
+        units = [pairs[column][side] for column in columns]
+        row = grid.weights[:layers, :heads, [unit for unit in units if unit is not None]].sum(
+            axis=2, dtype=np.float64
+        )
+        spread = np.zeros((layers, heads, len(pairs)))
+        here = [column for column, pair in enumerate(pairs) if pair[side] is not None]
+        spread[..., here] = row[..., [pairs[column][side] for column in here]]
+        rows.append(spread)
+    change = np.abs(rows[0] - rows[1])
+    most = change.argmax(axis=-1) if selection.to is None else np.full((layers, heads), place[selection.to])
+    mass = [np.take_along_axis(row, most[..., None], axis=-1)[..., 0] for row in rows]
+    scale = len(columns)
+    cells = [quantise(change.sum(axis=-1) / 2 / scale), most.astype(np.uint16)]
+    cells += [quantise(each / scale) for each in mass]
+    return {
+        "moves": {"pins": list(selection.pins), "to": selection.to, "scale": scale},
+        "move_cells": np.stack(cells, axis=-1).ravel(),
+    }
+
+
+def align(a: Grid, b: Grid) -> Pairs:
+    """Positions of A beside positions of B, None where one has no counterpart."""
+    return align_labels(a.labels, b.labels)
+
+
+def _text(notice: Any) -> str:
+    return str(getattr(notice, "text", notice))
+
+
+def _opened(grid: Grid, record: int, head: Head) -> Payload:
+    name = f"opened_{record}"
+    return {
+        "opened": [{"record": record, "head": list(head), "column": name}],
+        name: quantise(grid.weights[head]).ravel(),
+    }
+
+
+def _links(grid: Grid, selection: Selection) -> Payload:
+    """Where the pinned words look in every head: the strongest few, and the exact weight of the target."""
+    if not selection.pins:
+        return {}
+    row = grid.weights[:, :, list(selection.pins)].astype(np.float64).sum(axis=2)
+    scale = len(selection.pins)
+    index, weight = strongest(row / scale, LINKS)
+    links: Payload = {
+        "links": {"pins": list(selection.pins), "to": selection.to, "k": index.shape[-1], "scale": scale},
+        "link_index": index.ravel(),
+        "link_weight": weight.ravel(),
+    }
+    if selection.to is not None:
+        links["link_toward"] = toward(row / scale, selection.to).ravel()
+    return links
+
+
+def _roles(roles: Mapping[Head, Role] | None) -> Payload:
+    return {
+        named(head): {
+            "letter": role.letter,
+            "label": role.label,
+            "kind": ROLE_KINDS.get(role.key, role.key),
+        }
+        for head, role in (roles or {}).items()
+    }
+
+
+def _digest(record: Payload) -> str:
+    weights = record["weights"]
+    rest = {name: value for name, value in record.items() if name != "weights"}
+    digest = hashlib.blake2b(json.dumps(rest, sort_keys=True).encode(), digest_size=12)
+    digest.update(weights.tobytes())
+    return digest.hexdigest()

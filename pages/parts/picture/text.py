@@ -1,0 +1,121 @@
+"""The reader's own spelling, cut into units for the picture, and what a head does said in one sentence.
+
+In: a grid and the reader's text. Out: names and the spaces between them, never cut inside a grapheme; sentences
+that are letter for letter the browser's (assets/view/words.js).
+"""
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mha_core.record import Grid
+from mha_core.thumbnails import STEPS, quantise
+from mha_core.tokens import Tokens
+from pages.parts.frame.request import Head, name
+
+Spelling = dict[str, list[str]]
+
+
+def spelled(grid: Grid, tokens: Tokens) -> Spelling:
+    """Every unit as the reader wrote it, and the spaces before it. Cuts never fall inside a grapheme."""
+    texts = (tokens.text, tokens.pair or "")
+    ends = [0, 0]
+    names: list[str] = []
+    before: list[str] = []
+    for unit in grid.units:
+        text = texts[unit.segment]
+        if unit.special or unit.end <= ends[unit.segment]:
+            names.append(visible(unit.label.removeprefix("##")))
+            before.append("")
+            continue
+        start = max(unit.start, ends[unit.segment])
+        end = grapheme_end(text, unit.end)
+        before.append(visible(text[ends[unit.segment] : start], spaces=True))
+        names.append(visible(text[start:end]))
+        ends[unit.segment] = end
+    shown = {unit.segment for unit in grid.units}
+    after = [
+        visible(texts[segment][ends[segment] :], spaces=True) if segment in shown and not tokens.n_cut else ""
+        for segment in (0, 1)
+    ]
+    return {"names": names, "before": before, "after": after}
+
+
+def grapheme_end(text: str, end: int) -> int:
+    """The end moved past marks that belong to the character before it."""
+    while end < len(text) and (
+        unicodedata.category(text[end]) in ("Mn", "Mc", "Me")
+        or text[end] in "\u200d\ufe0e\ufe0f"
+        or "\U0001f3fb" <= text[end] <= "\U0001f3ff"
+        or text[end - 1] == "\u200d"
+    ):
+        end += 1
+    return end
+
+
+def visible(text: str, spaces: bool = False) -> str:
+    """Control and zero-width characters as marks one can see; joiners inside a grapheme stay what they are."""
+    out = []
+    for i, character in enumerate(text):
+        if spaces and character in " \n\t\u00a0":
+            out.append(character)
+        elif character in _MARKS:
+            out.append(_MARKS[character])
+        elif ord(character) < 0x20:
+            out.append(chr(0x2400 + ord(character)))
+        elif character in "\u200c\u200d" and 0 < i < len(text) - 1:
+            out.append(character)
+        elif unicodedata.category(character) in ("Cf", "Cc", "Co", "Cn", "Cs") and character != "\u00ad":
+            out.append("\u25cc")
+        else:
+            out.append(character)
+    return "".join(out) or "\u25cc"[: not spaces]
+
+
+_MARKS = {"\n": "↵", "\r": "↵", "\t": "⇥", "\x7f": "␡", "\u00ad": "‐", "\u200b": "\u25cc", "\ufeff": "\u25cc"}
+
+
+def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Tokens | None = None) -> str:
+    """What one head does, in one sentence; letter for letter what the browser writes (assets/view/words.js)."""
+    names = spelled(grid, tokens)["names"] if tokens else [visible(label) for label in grid.labels]
+    weights = quantise(grid.weights[head]).astype(np.float64)
+    number = name(head)
+    if pins:
+        return _row_in_words(number, names, pins, weights)
+    special = np.array([unit.special for unit in grid.units], dtype=bool)
+    weights[special] = weights[:, special] = 0
+    links = [(row.max() / STEPS, q, int(row.argmax())) for q, row in enumerate(weights) if row.max() > 0]
+    links.sort(key=lambda link: (-link[0], link[1]))
+    what = [f"“{names[q]}” looks at “{names[k]}” ({percent(w)})" for w, q, k in links[:3]]
+    if not what:
+        return f"Head {number} links no two words of this text."
+    return f"Head {number}, its strongest links: {listed(what)}."
+
+
+def _row_in_words(number: str, names: list[str], pins: Sequence[int], weights: NDArray[np.float64]) -> str:
+    # float32, pin by pin: the browser adds in the same order and width, so that roundings agree.
+    row = np.zeros(len(names), dtype=np.float32)
+    for pin in pins:
+        row = (row.astype(np.float64) + weights[pin] / STEPS).astype(np.float32)
+    best = sorted((k for k in range(len(row)) if row[k] > 0 and row[k] >= 0.01), key=lambda k: (-row[k], k))[
+        :3
+    ]
+    who = listed([f"“{names[pin]}”" for pin in pins])
+    several = len(pins) > 1
+    if not best:
+        return f"Head {number}: {who} {'added up, look' if several else 'looks'} at nothing with 1 % or more."
+    what = listed([f"“{names[k]}” ({percent(float(row[k]))})" for k in best])
+    return f"Head {number}: {who}{', added up, look at' if several else ' looks at'} {what}."
+
+
+def percent(weight: float) -> str:
+    """A share as people read it; a floor of tenths, the same in both languages."""
+    tenths = int(np.floor(abs(weight) * 1000 + 0.5))
+    return f"{'−' if weight < 0 and tenths else ''}{tenths // 10}.{tenths % 10} %"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """a, b and c."""
+    return "".join(parts) if len(parts) < 2 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,106 @@
+"""Matrices, token rows and bars on the page: blocks that `assets/inside/tiles.js` draws.
+
+In: NumPy arrays and labels. Out: one mounted component a board; all numbers of a board travel in one flat
+column, blocks point into it. Text is only ever drawn as text.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.parts.frame.glossary import spans
+from pages.parts.frame.prose import visible
+
+INSIDE = Path(__file__).parents[3] / "assets" / "inside"
+Block = dict[str, Any]
+
+_draw = st.components.v2.component(
+    "headscope_tiles",
+    css=(INSIDE / "tiles.css").read_text(encoding="utf-8"),
+    js=(INSIDE / "tiles.js").read_text(encoding="utf-8"),
+)
+
+
+def say(text: str, style: str = "", **tokens: str) -> Block:
+    """A paragraph; marks as in `glossary.spans`, tokens of the reader by name."""
+    return {"type": "say", "spans": spans(text, {k: visible(v) for k, v in tokens.items()}), "style": style}
+
+
+def row(*items: Block, size: str = "") -> Block:
+    """Side by side, wrapping where there is no room."""
+    return {"type": "row", "items": list(items), "size": size}
+
+
+def column(*items: Block, size: str = "") -> Block:
+    """One under the other."""
+    return {"type": "column", "items": list(items), "size": size}
+
+
+def op(text: str) -> Block:
+    """A sign between two pictures."""
+    return {"type": "op", "text": text}
+
+
+def ruler(count: int, start: int, stop: int, text: str) -> Block:
+    """`count` places in a row, those from start to stop marked."""
+    return {"type": "ruler", "count": count, "from": start, "to": stop, "text": text}
+
+
+class Board:
+    """Collects blocks and the numbers they show, then mounts them as one component."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._arrays: list[np.ndarray] = []
+        self._size = 0
+
+    def put(self, array: np.ndarray) -> int:
+        """Add numbers to the column; return where they begin."""
+        at = self._size
+        flat = np.asarray(array, np.float32).reshape(-1)
+        self._arrays.append(flat)
+        self._size += flat.size
+        return at
+
+    def add(self, *blocks: Block) -> None:
+        self.blocks.extend(blocks)
+
+    def matrix(self, name: str, values: np.ndarray, kind: str = "matrix", **options: Any) -> Block:
+        """A picture of a matrix (kind "matrix"), or its numbers as tiles (kind "tiles"); NaN is drawn as hidden."""
+        rows, columns = values.shape
+        for axis in ("rows", "cols"):
+            if options.get(axis) is not None:
+                options[axis] = [visible(str(label)) for label in options[axis]]
+        options.setdefault("ramp", "signed")
+        return {"type": kind, "name": name, "shape": [rows, columns], "at": self.put(values), **options}
+
+    def sheets(self, name: str, values: np.ndarray, **options: Any) -> Block:
+        """A stack (head, row, column) as small pictures side by side."""
+        return {
+            "type": "sheets",
+            "name": name,
+            "shape": list(values.shape),
+            "at": self.put(values),
+            **options,
+        }
+
+    def show(self, key: str, on_change: Mapping[str, Callable[[], None]] | None = None, **data: Any) -> Any:
+        """Mount the board; returns what the reader did there (`query`, `cells`, `go`)."""
+        numbers = np.concatenate(self._arrays) if self._arrays else np.zeros(1, np.float32)
+        callbacks = {f"on_{name}_change": call for name, call in (on_change or {}).items()}
+        data.setdefault("large", st.query_params.get("present") == "1")
+        return _draw(key=key, data={"blocks": self.blocks, "numbers": numbers, **data}, **callbacks)
+
+
+def token_row(labels: Sequence[str], special: Sequence[bool], label: str, **options: Any) -> Block:
+    """Tokens to choose one of; `apart=True` is a choice of its own, not the token the page follows."""
+    return {
+        **options,
+        "type": "tokens",
+        "labels": [visible(text) for text in labels],
+        "special": list(special),
+        "label": label,
+    }

@@ -1,0 +1,82 @@
+"""How the app is served: the model is loaded and proved before the first visitor, behind a guard.
+
+`streamlit run app.py` finds `app = st.App(__file__, **server.settings())` there and serves that. `/ready`
+answers `ready` once the embedded model has passed its test, and 503 with a sentence where it has not.
+"""
+
+import gc
+import importlib
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+import numpy as np
+import streamlit as st
+import torch
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+import mha_core
+from pages.parts.picture import attention_view
+from pages.parts.serve.guard import Guard
+
+PARTS = Path(__file__).parents[1]
+LOG = logging.getLogger("streamlit.headscope")
+PROOF = "The animal didn't cross the street because it was too tired."
+PROOF_HEAD = (3, 1)  # head 4-2
+PROOF_WEIGHT = 0.677  # from `it` to `animal`
+
+
+def settings() -> dict[str, Any]:
+    """What `st.App` needs besides the script: the guard, the route `/ready`, the work before the start."""
+    trouble = ["the model is being loaded"]
+
+    @asynccontextmanager
+    async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
+        trouble[:] = await anyio.to_thread.run_sync(warm_up)
+        yield {}
+
+    async def ready(_request: Request) -> PlainTextResponse:
+        return PlainTextResponse("; ".join(trouble) or "ready", 503 if trouble else 200)
+
+    return {"middleware": [Middleware(Guard)], "routes": [Route("/ready", ready)], "lifespan": lifespan}
+
+
+def warm_up() -> list[str]:
+    """Load and prove the embedded model, import what the pages will; the troubles, a sentence each."""
+    if "OMP_NUM_THREADS" not in os.environ:
+        # A class shares the processor: with one thread each, more of them are served.
+        torch.set_num_threads(1)
+    troubles = []
+    try:
+        prove(mha_core.load_model())
+    except mha_core.HeadScopeError as error:
+        LOG.error("The embedded model cannot be used: %s", error)
+        troubles.append(str(error))
+    for part in sorted(PARTS.glob("*/*.py")):
+        importlib.import_module(f"pages.parts.{part.parent.name}.{part.stem}")
+    attention_view.warm()
+    # A full garbage collection holds every reader up while it looks at all objects there are. Those that are
+    # here now stay for good: it need not look at them again.
+    gc.collect()
+    gc.freeze()
+    return troubles
+
+
+def prove(model: mha_core.Model) -> None:
+    """Run one sentence whose answer is known; a model that gives another one is refused."""
+    record = mha_core.trace(PROOF, model)
+    words = [piece.text for piece in record.tokens.pieces]
+    found = float(record.weights[PROOF_HEAD][words.index("it"), words.index("animal")])
+    rows = record.weights.sum(axis=-1)
+    if abs(found - PROOF_WEIGHT) > 1e-3 or not np.allclose(rows, 1, atol=1e-4):
+        raise mha_core.ModelError(
+            f"{model.title} failed its test: head 4-2 gives {found:.3f} from `it` to `animal` instead of "
+            f"{PROOF_WEIGHT}, and the rows sum to {rows.min():.4f} to {rows.max():.4f} instead of 1."
+        )

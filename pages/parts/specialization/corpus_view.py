@@ -1,0 +1,149 @@
+"""Bring your own corpus: the file, how far the work is, how to stop it, and what came out."""
+
+import hashlib
+import html
+
+import streamlit as st
+
+from pages.parts.frame.prose import heading, markup, quoted, say
+from pages.parts.frame.request import Request
+from pages.parts.frame.shell import attempt
+from pages.parts.serve import cache
+from pages.parts.serve.jobs import Job, Watch
+from pages.parts.specialization import corpus_work
+from pages.parts.specialization.corpus_work import KINDS, MAX_BYTES, MAX_ITEMS, Tally
+
+TICK = 0.2
+ROWS_AT_MOST = 60
+FORMATS = (
+    "CoNLL-U (every relation, both directions), GAP's TSV or a JSON list of pronouns with two candidates "
+    "(coreference), or plain text with one sentence a line (places, rare and repeated words)."
+)
+JSON_SHAPE = (
+    '[{"text": "Anna thanked Laura because she had sent the parcel.", "pronoun": [27, 30], '
+    '"candidates": [[0, 4], [13, 18]], "answer": 1, "pair": "parcel"}]'
+)
+
+
+def corpus(request: Request) -> None:
+    """The section: ask for a file, measure it, show and export the result."""
+    heading("Your own corpus")
+    say(
+        f"{FORMATS} At most {MAX_BYTES // 1024**2} MB and {MAX_ITEMS:,} sentences, in UTF-8. The file stays in this "
+        "server's memory while you look at it, and is written nowhere.",
+    )
+    with st.expander("What the JSON looks like", key="json-shape"):
+        st.code(JSON_SHAPE, language="json", wrap_lines=True)
+    file = st.file_uploader(
+        "Your corpus",
+        type=list(KINDS),
+        max_upload_size=MAX_BYTES // 1024**2,
+        key="corpus",
+        label_visibility="collapsed",
+    )
+    if file is None:
+        return
+    data = file.getvalue()
+    kind = attempt(corpus_work.kind_of, file.name, data)
+    model = attempt(cache.named_model, request.model, request.trained) if kind else None
+    if kind is None or model is None:
+        return
+    key = (hashlib.sha256(data).hexdigest(), kind, request.model, str(request.trained))
+    job: Job[Tally] = cache.job(key, lambda: corpus_work.start(data, kind, model))
+    watch = cache.watch(key)
+    working = watch.running and not job.finished
+    st.fragment(_progress, run_every=TICK if working else None)(job, watch, file.name, kind, working)
+    if not working:
+        _result(job)
+
+
+def _progress(job: Job[Tally], watch: Watch, file_name: str, kind: str, was_working: bool) -> None:
+    """How far it is; every run of this fragment moves the work on for less than a second.
+
+    Drawn first, worked afterwards: a run that the next one overtakes has then shown all there is to show.
+    """
+    working = watch.running and not job.finished
+    if working != was_working:
+        # The button was pressed, or another reader's page finished the work: the page around has to change too.
+        st.rerun()
+    n, fraction = (job.step.n, job.step.fraction) if job.step else (0, 0.0)
+    say(f"{quoted(file_name)}: {KINDS[kind]}.", "label")
+    with st.container(key="corpus-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.progress(min(fraction, 1.0), text=_how_far(job, watch, n))
+        if working:
+            st.button("Stop", key="corpus-stop", on_click=watch.stop)
+        elif not job.finished:
+            st.button("Go on", key="corpus-go", on_click=watch.go_on)
+    if working:
+        job.advance()
+        if job.finished:
+            st.rerun()
+
+
+def _how_far(job: Job[Tally], watch: Watch, n: int) -> str:
+    if job.finished:
+        return f"Done: {n:,} sentences in {job.seconds:.0f} seconds."
+    if not watch.running:
+        return f"Stopped after {n:,} sentences; the numbers below are those of what was read."
+    left = job.remaining
+    return f"{n:,} sentences" + ("" if left is None else f", about {_time(left)} left")
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+
+
+def _result(job: Job[Tally]) -> None:
+    if job.problem:
+        say(job.problem, "problem")
+    if job.step is None:
+        return
+    tally = job.step.result
+    rows = job.read(lambda step: step.result.rows())
+    _left_out(tally)
+    if not rows:
+        say("There is nothing in the file that could be measured.", "notice")
+        return
+    table = [corpus_work.shown(row) for row in rows[:ROWS_AT_MOST]]
+    names = list(table[0])
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in names)
+    body = "".join(
+        "<tr>" + "".join(_cell(name, row[name], i == 0) for i, name in enumerate(names)) + "</tr>"
+        for row in table
+    )
+    markup(
+        f'<div class="hs-scroll"><table class="corpus"><thead><tr>{head}</tr></thead><tbody>{body}</tbody>'
+        "</table></div>"
+    )
+    if len(rows) > ROWS_AT_MOST:
+        say(f"{ROWS_AT_MOST} of {len(rows)} rows are shown; the files have all.")
+    if tally.relations is not None:
+        say(
+            "Held out: chosen on one half of the sentences and counted on the other. As good: heads that these "
+            "sentences cannot tell from the best."
+        )
+    say("The best head of so many is partly luck: trust what also holds where it was not chosen.", "caveat")
+    with st.container(horizontal=True, key="corpus-files"):
+        st.download_button(
+            "CSV", corpus_work.as_csv(rows), "headscope-corpus.csv", "text/csv", on_click="ignore"
+        )
+        content = corpus_work.as_json(tally, rows, job.finished and not job.problem)
+        st.download_button("JSON", content, "headscope-corpus.json", "application/json", on_click="ignore")
+
+
+def _cell(name: str, text: str, first: bool) -> str:
+    kind = ' class="wrap"' if name == "" else ""
+    safe = html.escape(text)
+    return f'<th scope="row">{safe}</th>' if first else f"<td{kind}>{safe}</td>"
+
+
+def _left_out(tally: Tally) -> None:
+    reading = tally.reading
+    if reading.n_skipped:
+        shown = " ".join(reading.notes[:3])
+        more = f" and {reading.n_skipped - 3:,} more" if reading.n_skipped > 3 else ""
+        say(f"Left out: {shown}{more}", "notice")
+    if reading.n_unused:
+        say(f"{reading.n_unused:,} pronouns have not exactly one right candidate and are not used.")
+    if tally.n_cut:
+        say(f"{tally.n_cut:,} texts are longer than the model reads and were cut.")

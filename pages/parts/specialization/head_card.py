@@ -1,0 +1,231 @@
+"""All heads to choose from, and the report card of the chosen one."""
+
+import html
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from mha_core.heads.evidence import JobTable
+from mha_core.heads.report import CardLine, report_card
+from mha_core.heads.roles import LETTERS, Role, percent
+from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.request import Head, name, parse_head
+from pages.parts.picture.head_map import Mark, head_map
+from pages.parts.specialization.findings import Findings
+from pages.parts.specialization.job_table import MEANING, bar, examples
+
+# Okabe and Ito's colours, told apart by all; every one stands with its letter.
+COLOURS = {
+    "positional": "#0072b2",
+    "syntactic": "#009e73",
+    "coreference": "#d55e00",
+    "agreement": "#cc79a7",
+    "copy": "#e69f00",
+    "rare": "#b8a800",
+    "separator": "#808080",
+    "broad": "#56b4e9",
+}
+BY_ROLE = "role"
+NO_ROLE = "no clear role"
+
+
+def chosen_head(found: Findings) -> Head:
+    """The head of the link, or the one with the clearest role."""
+    asked = parse_head(st.query_params.get("head", ""))
+    if asked in found.heads:
+        return asked
+    if "head" in st.query_params:
+        layers, heads = found.shape
+        given = st.query_params["head"][:20]
+        say(f"There is no head “{given}” in {layers} layers of {heads}.", "notice")
+    clear = max(found.roles.items(), key=lambda pair: pair[1].score - pair[1].baseline, default=None)
+    return clear[0] if clear else (0, 0)
+
+
+def all_heads(found: Findings) -> Head:
+    """The controls, the picture of all heads, and which one is chosen."""
+    measures = found.measures()
+    chosen = chosen_head(found)
+    with st.container(key="map-controls", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        by = st.selectbox(
+            "Show",
+            [BY_ROLE, *measures],
+            format_func=lambda key: "the role of each head" if key == BY_ROLE else measures[key][0],
+            key="by",
+            bind="query-params",
+            width=250,
+        )
+        layout = st.segmented_control(
+            "As",
+            ["grid", "map"],
+            default="grid",
+            required=True,
+            key="as",
+            bind="query-params",
+            format_func={"grid": "grid", "map": "map"}.get,
+        )
+        only = st.selectbox(
+            "Only", ["all heads", *_present(found.roles), NO_ROLE], key="only", bind="query-params", width=170
+        )
+    marks = [mark for mark in _marks(found, by or BY_ROLE) if only == "all heads" or _has(found, mark, only)]
+    legend = (
+        [(LETTERS[key], label, COLOURS[key]) for key, label in _kinds(found.roles)] if by == BY_ROLE else []
+    )
+    if layout == "grid":
+        marks = [mark if mark in marks else _faded(mark) for mark in _marks(found, by or BY_ROLE)]
+    head_map(marks, chosen=chosen, legend=legend, layout=layout or "grid", key="all-heads")
+    say(_map_note(found, layout or "grid", chosen))
+    return chosen
+
+
+def small_map(found: Findings, key: str) -> None:
+    """The grid of roles alone."""
+    legend = [(LETTERS[kind], label, COLOURS[kind]) for kind, label in _kinds(found.roles)]
+    head_map(_marks(found, BY_ROLE), chosen=(-1, -1), legend=legend, key=key)
+
+
+def _map_note(found: Findings, layout: str, chosen: Head) -> str:
+    if layout == "map":
+        return (
+            f"Near is alike. Distance: Jensen-Shannon divergence of the heads' rows over {found.n_sentences:,} "
+            f"sentences, laid out on a plane (stress {found.stress:.2f}: what a plane cannot show), pulled towards the "
+            "middle and pushed apart so that the names can be read. The outline holds the cluster of the chosen head: "
+            f"{_cluster_size(found, chosen)} of {len(found.heads)}, joined by the distances themselves."
+        )
+    without = len(found.heads) - len(found.roles)
+    return (
+        f"{without} of {len(found.heads)} heads have no clear role on these sentences. That is a finding about the "
+        "sentences as much as about the heads."
+    )
+
+
+def _cluster_size(found: Findings, head: Head) -> int:
+    return int((found.cluster == found.cluster[found.heads.index(head)]).sum())
+
+
+def _present(roles: Mapping[Head, Role]) -> list[str]:
+    return [label for _, label in _kinds(roles)]
+
+
+def _kinds(roles: Mapping[Head, Role]) -> list[tuple[str, str]]:
+    """Kinds of roles there are, in a fixed order: (key, name)."""
+    names = {
+        "positional": "positional",
+        "syntactic": "syntactic",
+        "coreference": "coreference",
+        "agreement": "agreement",
+        "copy": "earlier copy",
+        "rare": "rare words",
+        "separator": "separator",
+        "broad": "broad",
+    }
+    there = {role.key for role in roles.values()}
+    return [(key, label) for key, label in names.items() if key in there]
+
+
+def _has(found: Findings, mark: Mark, only: str) -> bool:
+    role = found.roles.get(mark.head)
+    return (role is None) if only == NO_ROLE else role is not None and (role.key, only) in _kinds(found.roles)
+
+
+def _faded(mark: Mark) -> Mark:
+    return Mark(mark.head, mark.label, x=mark.x, y=mark.y, cluster=mark.cluster)
+
+
+def _marks(found: Findings, by: str) -> list[Mark]:
+    marks = []
+    measure = found.measures().get(by)
+    for i, head in enumerate(found.heads):
+        x, y = (float(v) for v in found.points[i])
+        place = {"x": x, "y": y, "cluster": int(found.cluster[i])}
+        role = found.roles.get(head)
+        if measure is None:
+            label = f"Head {name(head)}: {role.label if role else NO_ROLE}. {role.evidence if role else ''}".strip()
+            letter, colour = (role.letter, COLOURS[role.key]) if role else ("", "")
+            marks.append(Mark(head, label, letter, colour, **place))
+        else:
+            title, values = measure
+            value, largest = float(values[head]), max(1.0, float(values.max()))
+            text = f"{value:.2f}" if largest > 1 else f"{100 * value:.0f}"
+            said = f"{value:.2f}" if largest > 1 else percent(value)
+            marks.append(
+                Mark(head, f"Head {name(head)}: {title} {said}", fill=value / largest, text=text, **place)
+            )
+    return marks
+
+
+def card(found: Findings, head: Head, query: dict[str, str]) -> None:
+    """The report card: role, jobs, relatives, all measures."""
+    role = found.roles.get(head)
+    heading(f"Head {name(head)}: {role.label if role else NO_ROLE}")
+    say(role.evidence if role else "No measure puts it clearly above its baseline.", "why")
+    tables = _most_telling(found, head)
+    markup(f'<div class="jobs card-jobs">{"".join(_job(table, head, query) for table in tables)}</div>')
+    lines = report_card(found.study, *head)
+    if lines.relatives:
+        links = ", ".join(
+            f'<a href="./specialization?{html.escape(urlencode({"head": name((la, h)), **query}))}" '
+            f'target="_self">{name((la, h))}</a> ({apart:.3f} nats)'
+            for la, h, apart in lines.relatives
+        )
+        markup(
+            f'<p class="hs-note">Nearest relatives: {links}. The mean of all pairs is '
+            f"{found.study.similarity.mean:.3f}.</p>"
+        )
+    box = st.expander(f"All measures of {name(head)}", key="card-all", on_change="rerun")
+    if box.open:
+        with box:
+            markup(_measures(found, head, lines.lines))
+
+
+def _most_telling(found: Findings, head: Head) -> list[JobTable]:
+    """The jobs it is a specialist in, or else the one in which it is furthest above the baseline."""
+    mine = found.best_jobs(head)
+    if mine:
+        return mine[:3]
+    above = max(found.jobs.values(), key=lambda table: float(table.score[head]) - table.baseline)
+    return [above]
+
+
+def _job(table: JobTable, head: Head, query: dict[str, str]) -> str:
+    score, low, high = (float(values[head]) for values in (table.score, table.low, table.high))
+    return (
+        f'<div class="card-job"><p><b>{html.escape(table.job.title)}</b> <small>{MEANING[table.verdict(*head)]}, rank '
+        f"{table.rank(*head)} of {table.score.size}</small></p>{bar(score, low, high, table.baseline)}"
+        f"<p><b>{percent(score)}</b> <small>{percent(low)} to {percent(high)}, n = {table.n:,}; baseline "
+        f"{percent(table.baseline)}, {html.escape(table.baseline_name)}</small></p>"
+        f"{examples(table, head, query)}</div>"
+    )
+
+
+def _measures(found: Findings, head: Head, lines: tuple[CardLine, ...]) -> str:
+    rows = [
+        f'<tr><th scope="row">{html.escape(table.job.title)}</th><td>{percent(float(table.score[head]))}</td>'
+        f"<td>{percent(float(table.low[head]))} to {percent(float(table.high[head]))}</td>"
+        f"<td>{percent(table.baseline)}</td><td>{table.n:,}</td><td>{table.rank(*head)}</td></tr>"
+        for table in found.jobs.values()
+    ]
+    for line in lines:
+        if line.value != line.value:
+            continue
+        interval = (
+            "" if line.low is None or line.high is None else f"{percent(line.low)} to {percent(line.high)}"
+        )
+        base = "" if line.baseline is None else _number(line.key, line.baseline)
+        rows.append(
+            f'<tr><th scope="row">{html.escape(line.label)}</th><td>{_number(line.key, line.value)}</td>'
+            f"<td>{interval}</td><td>{base}</td><td>{line.n:,}</td><td>{line.rank}</td></tr>"
+        )
+    head_row = "".join(
+        f'<th scope="col">{title}</th>'
+        for title in ("Measure", "Value", "95 % interval", "Baseline", "n", f"Rank of {len(found.heads)}")
+    )
+    return (
+        f'<div class="hs-scroll"><table class="measures"><thead><tr>{head_row}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _number(key: str, value: float) -> str:
+    return f"{value:.2f}" if key in ("entropy", "lift") else percent(value)

@@ -1,0 +1,207 @@
+"""The table of jobs as HTML: for each the best head, its score with the interval, the baseline, and examples.
+
+In: findings. Out: escaped HTML; a row opens to show its sentences, each a link into Explore. No Streamlit here.
+"""
+
+import html
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlencode
+
+from mha_core.heads.evidence import ROLES, JobTable, Look
+from mha_core.heads.evidence import Role as Kind
+from mha_core.heads.roles import percent
+from pages.parts.frame.prose import visible
+from pages.parts.frame.request import Head, name
+from pages.parts.specialization.findings import Findings
+
+SHOWN_AT_MOST = 4
+N_GOOD = 3
+KINDS: dict[Kind, tuple[str, str]] = {
+    "positional": ("Positional", "It looks at a place, whatever stands there."),
+    "syntactic": ("Syntactic", "It ties a word to the word it belongs to. Read by whole words."),
+    "coreference": ("Coreference", "It ties a pronoun to what it stands for, out of two candidates."),
+    "rare/copy": ("Rare and repeated", "It looks for the rarest word, or for the same word further back."),
+    "separator": ("Separator", "It rests on [CLS], [SEP] or punctuation, where there is little to learn."),
+    "broad": (
+        "Broad",
+        "It spreads its attention over everything; scored as a share of the possible entropy.",
+    ),
+}
+MEANING = {"specialist": "specialist", "unsure": "not sure", "none": "no"}
+
+
+def because(table: JobTable, head: Head, tried: int) -> str:
+    """Why the verdict is what it is, in one short phrase."""
+    score, verdict = float(table.score[head]), table.verdict(*head)
+    if verdict == "specialist":
+        return "beats the baseline beyond luck"
+    if verdict == "none":
+        return f"no better than {table.baseline_name}"
+    if table.thin:
+        return f"only {table.n} cases: thin evidence"
+    if table.control is not None and table.control[head] - 0.5 > (score - 0.5) / 2:
+        return f"the control does too: {percent(float(table.control[head]))}"
+    if table.sure_low[head] <= table.baseline:
+        return f"could be luck, as the best of {tried}"
+    return "above the baseline, but weak"
+
+
+def job_table(found: Findings, query: dict[str, str]) -> str:
+    """All jobs, grouped by kind; `query` is what every link keeps (model, weights)."""
+    groups = []
+    for kind in ROLES:
+        tables = [table for table in found.jobs.values() if table.job.role == kind]
+        if tables:
+            title, says = KINDS[kind]
+            rows = "".join(_row(found, table, query) for table in tables)
+            groups.append(
+                f'<section class="job-kind"><div class="job-head"><h3>{html.escape(title)}</h3>'
+                f"<p>{html.escape(says)}</p></div><div>{rows}</div></section>"
+            )
+    return f'<div class="jobs">{_legend()}{"".join(groups)}</div>'
+
+
+def _legend() -> str:
+    return (
+        '<p class="job-legend" aria-hidden="true"><span class="key-dot"></span> score of the best head, with its '
+        '95 % interval <span class="key-base"></span> baseline: the best simple rule</p>'
+    )
+
+
+def _row(found: Findings, table: JobTable, query: dict[str, str]) -> str:
+    order = table.order()
+    best = order[0]
+    verdict = table.verdict(*best)
+    others = [head for head in order[1:] if table.verdict(*head) == "specialist"]
+    also = f"Also: {_names(others[:SHOWN_AT_MOST], query)}" if others else ""
+    more = f" and {len(others) - SHOWN_AT_MOST} more" if len(others) > SHOWN_AT_MOST else ""
+    tried = len(order) * (2 if table.job.role in ("syntactic", "coreference") else 1)
+    score, low, high = (float(values[best]) for values in (table.score, table.low, table.high))
+    return (
+        f'<details class="job {verdict}"><summary>'
+        f'<span class="job-name"><b>{html.escape(table.job.title)}</b></span>'
+        f'<span class="job-best">{name(best)}</span>'
+        f"{bar(score, low, high, table.baseline)}"
+        f'<span class="job-numbers"><b>{percent(score)}</b> <small>{percent(low)} to {percent(high)}</small></span>'
+        f'<span class="job-base">{percent(table.baseline)} <small>{html.escape(table.baseline_name)}</small></span>'
+        f'<span class="job-n">n = {table.n:,}</span>'
+        f'<span class="job-verdict">{MEANING[verdict]}<small>{html.escape(because(table, best, tried))}</small></span>'
+        f'</summary><div class="job-more"><p>Right when {html.escape(table.job.does)}. '
+        f"{_control(table, best)}{also}{more}{'.' if also else ''}</p>{examples(table, best, query)}</div></details>"
+    )
+
+
+def _control(table: JobTable, head: Head) -> str:
+    if table.control is None:
+        return ""
+    return f"Control: the other words' rows prefer the right one in {percent(float(table.control[head]))}. "
+
+
+def _names(heads: Sequence[Head], query: dict[str, str]) -> str:
+    return ", ".join(
+        f'<a href="./specialization?{html.escape(urlencode({"head": name(head), **query}))}" target="_self">'
+        f"{name(head)}</a>"
+        for head in heads
+    )
+
+
+def bar(score: float, low: float, high: float, baseline: float) -> str:
+    """A score as a dot on its interval, the baseline as a mark across, on a line from 0 to 100 %."""
+    return (
+        '<span class="bar" aria-hidden="true">'
+        f'<i class="ci" style="left:{100 * low:.1f}%;width:{100 * (high - low):.1f}%"></i>'
+        f'<i class="base" style="left:{100 * baseline:.1f}%"></i>'
+        f'<i class="dot" style="left:{100 * score:.1f}%"></i></span>'
+    )
+
+
+def examples(table: JobTable, head: Head, query: dict[str, str]) -> str:
+    """Three sentences in which the head works and one in which it fails, as links into Explore."""
+    good, bad = table.examples(*head, N_GOOD), table.examples(*head, 1, right=False)
+    items = [*_items(good, "works", table, head, query), *_items(bad, "fails", table, head, query)]
+    if len(good) < N_GOOD:
+        items.append('<li class="works"><small>It works in no more of them.</small></li>')
+    if not bad:
+        items.append('<li class="fails"><small>It fails in none of them.</small></li>')
+    return f'<ul class="examples">{"".join(items)}</ul>'
+
+
+def _items(
+    looks: Sequence[Look], word: str, table: JobTable, head: Head, query: dict[str, str]
+) -> Iterator[str]:
+    for look in looks:
+        yield (
+            f'<li class="{word}"><small>{word}</small> <a href="{html.escape(explore_link(look, head, query))}" '
+            f'target="_self">{marked(look)}</a> <small>{share_of(look, table)}</small></li>'
+        )
+
+
+def share_of(look: Look, table: JobTable) -> str:
+    """The number beside an example, and what it is a share of."""
+    said = {
+        "coreference": "of what the two get",
+        "broad": "of the possible entropy",
+        "positional": "of its mass there",
+        "separator": "of its mass there",
+    }
+    if table.job.name == "rare":
+        return f"{percent(look.share)} of its mass on it"
+    return f"{percent(look.share)} {said.get(table.job.role, 'on it')}"
+
+
+def explore_link(look: Look, head: Head, query: dict[str, str]) -> str:
+    """The view of Explore that shows this case: the head, the word that looks, the word it should look at."""
+    view = {"text": look.sample.sentence.text, "head": name(head), "pin": str(look.query[0])}
+    if look.target:
+        view["to"] = str(look.target[0])
+    return f"./?{urlencode(view | query)}"
+
+
+def marked(look: Look) -> str:
+    """The sentence with the word that looks underlined and what it should look at set off; escaped."""
+    text, pieces = look.sample.sentence.text, look.sample.tokens.pieces
+    spans = sorted(
+        (pieces[i].start, pieces[i].end, tag)
+        for tag, group in (("u", look.query), ("b", look.target))
+        for i in group
+        if not pieces[i].special and pieces[i].end > pieces[i].start
+    )
+    out, at = [], 0
+    for start, end, tag in spans:
+        if start >= at:
+            inner = html.escape(visible(text[start:end]))
+            out += [html.escape(visible(text[at:start])), f"<{tag}>{inner}</{tag}>"]
+            at = end
+    return "".join(out) + html.escape(visible(text[at:]))
+
+
+def training_table(trained: Findings, untrained: Findings) -> str:
+    """The best head of every job with trained and with random weights, against the same baseline."""
+    rows = []
+    for job, table in trained.jobs.items():
+        twin = untrained.jobs[job]
+        cells = [_side(table), _side(twin)]
+        rows.append(
+            f'<tr><th scope="row">{html.escape(table.job.title)}</th>{"".join(cells)}'
+            f"<td>{_baselines(table, twin)}</td><td>{table.n:,}</td></tr>"
+        )
+    head = "".join(
+        f'<th scope="col">{title}</th>' for title in ("Job", "Trained", "Untrained", "Baseline", "n")
+    )
+    return (
+        f'<div class="hs-scroll"><table class="training"><caption>The best head for each job, with its share of '
+        f"cases right</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _baselines(table: JobTable, twin: JobTable) -> str:
+    """One number, or two where the rule depends on the weights (the middle head)."""
+    pair = list(dict.fromkeys(map(percent, (table.baseline, twin.baseline))))
+    return " and ".join(pair)
+
+
+def _side(table: JobTable) -> str:
+    best = table.order()[0]
+    verdict = table.verdict(*best)
+    word = f" <small>{MEANING[verdict]}</small>" if verdict == "specialist" else ""
+    return f"<td><b>{name(best)}</b> {percent(float(table.score[best]))}{word}</td>"
