@@ -5,27 +5,32 @@ from functools import partial
 
 import streamlit as st
 
+from mha_core import Record
 from mha_core.notices import against_raw, notices
 from pages.parts.explore import downloads
 from pages.parts.frame import shell
 from pages.parts.frame.prose import say
-from pages.parts.frame.request import MIXED, View
-from pages.parts.picture.attention_view import Selection, explore_view
+from pages.parts.frame.request import MIXED, Request
+from pages.parts.picture.attention_view import explore_view
 from pages.parts.serve import cache, server
 
 
 def explore() -> None:
     """The sentence, the picture of all heads, why it looks as it does, and what can be taken away."""
-    request = shell.page(
+    with shell.page(
         "Explore",
         question="What does each head look at?",
         lead="A language model reads a sentence through dozens of small lenses, its attention heads. Each lets "
         "every word look at some of the others. Point at a word to see where it looks.",
         examples=True,
-    )
-    record = shell.attempt(cache.record, request)
-    if record is None:
-        return
+    ) as request:
+        record = shell.attempt(cache.record, request)
+        if record is not None:
+            picture(request, record)
+
+
+def picture(request: Request, record: Record) -> None:
+    """The picture of all heads, why it looks as it does, and what can be taken away."""
     grid = shell.attempt(cache.grid, request, record)
     if grid is None:
         request = replace(request, measure="raw")
@@ -34,29 +39,29 @@ def explore() -> None:
         say("With [CLS] and [SEP] hidden nothing of this text is left to look at.", "notice")
         return
     roles = {} if request.measure in MIXED else cache.roles_of(request.model, request.trained)
-    asked = shell.view(request, grid.weights.shape, grid.labels)
     chosen = explore_view(
         grid,
         record.tokens,
         model_title=record.model.title,
-        selection=Selection(asked.head, asked.pins, asked.to),
+        selection=shell.selection(request, grid.weights.shape, grid.labels),
         roles=roles,
         present=request.present,
         key="explore",
         on_change=partial(shell.follow, "explore"),
     )
-    view = View(chosen.head, chosen.pins, chosen.to)
-    shell.keep(view)
-    head = None if request.measure in MIXED else view.head  # a mixed picture shows none of the record's heads
+    shell.keep(chosen)
+    head = (
+        None if request.measure in MIXED else chosen.head
+    )  # a mixed picture shows none of the record's heads
     with st.container(key="below"):
         shell.why(
             [
-                *against_raw(record, grid, request.measure, view.head),
-                *notices(record, head, roles.get(view.head)),
+                *against_raw(record, grid, request.measure, chosen.head),
+                *notices(record, head, roles.get(chosen.head)),
             ]
         )
-        downloads.heatmap(grid, view, request)
-        downloads.offer(record, grid, view, request)
+        downloads.heatmap(grid, chosen, request)
+        downloads.offer(record, grid, chosen, request)
 
 
 if __name__ == "__main__":  # run by Streamlit for one reader

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.frame import shell
+from pages.parts.frame import shell, state
 from pages.parts.inside.example import example_view
 from pages.parts.inside.many import many_view
 from pages.parts.inside.scene import style
@@ -13,28 +13,28 @@ from pages.parts.serve import cache
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 OF_THE_SENTENCE = {"Step by step": walk_view, "One head or many": many_view, "Variants": variants_view}
 
-asked = st.session_state.get("part") or st.query_params.get("part", PARTS[0])
-request = shell.page(
+asked = state.own("part", PARTS[0])
+with shell.page(
     "Inside",
     question="How does a head come to its weights?",
     lead="Follow one word of your sentence through one attention head. Every number is computed now.",
     sentence=asked not in ("By hand", "Sizes and costs"),
-)
-style()
-part = st.segmented_control(
-    "What to look at",
-    PARTS,
-    default=PARTS[0],
-    required=True,
-    key="part",
-    bind="query-params",
-    label_visibility="collapsed",
-)
-if part == "By hand":
-    example_view()
-elif part == "Sizes and costs":
-    sizes_view()
-else:
-    record = shell.attempt(cache.record, request)
-    if record is not None:
-        OF_THE_SENTENCE.get(part, walk_view)(request, record)
+) as request:
+    style()
+    part = st.segmented_control(
+        "What to look at",
+        PARTS,
+        default=PARTS[0],
+        required=True,
+        key="part",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    if part == "By hand":
+        example_view()
+    elif part == "Sizes and costs":
+        sizes_view()
+    else:
+        record = shell.attempt(cache.record, request)
+        if record is not None:
+            OF_THE_SENTENCE.get(part, walk_view)(request, record)

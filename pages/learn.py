@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.frame import shell
+from pages.parts.frame import shell, state
 from pages.parts.learn.lesson import (
     glossary_view,
     lesson_view,
@@ -15,33 +15,33 @@ from pages.parts.serve import cache
 
 SHOWN = ("Lesson", "Quiz", "Glossary", "References", "For teachers")
 
-asked = st.session_state.get("show") or st.query_params.get("show", SHOWN[0])
-request = shell.page(
+asked = state.own("show", SHOWN[0])
+with shell.page(
     "Learn",
     question="How does multi-head attention work?",
     lead="Ten short steps. Every picture is the model at work on your sentence, now.",
     sentence=asked == "Lesson",
-)
-style(request.present)
-with st.container(key="show-row"):
-    shown = st.segmented_control(
-        "What to show",
-        SHOWN,
-        default=SHOWN[0],
-        required=True,
-        key="show",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-if shown == "Quiz":
-    quiz_view()
-elif shown == "Glossary":
-    glossary_view()
-elif shown == "References":
-    references_view()
-elif shown == "For teachers":
-    teacher_view(request)
-else:
-    record = shell.attempt(cache.record, request)
-    if record is not None:
-        lesson_view(request, record)
+) as request:
+    style(request.present)
+    with st.container(key="show-row"):
+        shown = st.segmented_control(
+            "What to show",
+            SHOWN,
+            default=SHOWN[0],
+            required=True,
+            key="show",
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+    if shown == "Quiz":
+        quiz_view()
+    elif shown == "Glossary":
+        glossary_view()
+    elif shown == "References":
+        references_view()
+    elif shown == "For teachers":
+        teacher_view(request)
+    else:
+        record = shell.attempt(cache.record, request)
+        if record is not None:
+            lesson_view(request, record)

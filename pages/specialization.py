@@ -3,14 +3,14 @@
 from pages.parts.frame import shell
 from pages.parts.specialization import view
 
-request = shell.page(
+with shell.page(
     "Specialization",
     question="Which head does which job?",
     lead="Each head is tried on sentences with a known answer. It counts as a specialist only where it beats the best "
     "simple rule, even after allowing for the luck of being the best of many.",
     sentence=False,
-)
-view.style()
-found = shell.attempt(view.find, request)
-if found:
-    view.sections(found, request)
+) as request:
+    view.style()
+    found = shell.attempt(view.find, request)
+    if found:
+        view.sections(found, request)

@@ -91,20 +91,23 @@ def test_a_link_without_pins_is_kept_apart_from_one_that_says_none():
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ({"head": "9-40"}, "There is no head “9-40” in 6 layers of 12; you see 4-2."),
-        ({"head": "0-1"}, "There is no head “0-1” in 6 layers of 12; you see 4-2."),
-        ({"head": "x"}, "There is no head “x” in 6 layers of 12; you see 4-2."),
-        ({"head": "٤-٢"}, "There is no head “٤-٢” in 6 layers of 12; you see 4-2."),
+        ({"head": "9-40"}, "There is no head “9-40” in 6 layers of 12; showing 4-2."),
+        ({"head": "0-1"}, "There is no head “0-1” in 6 layers of 12; showing 4-2."),
+        ({"head": "x"}, "There is no head “x” in 6 layers of 12; showing 4-2."),
+        ({"head": "٤-٢"}, "There is no head “٤-٢” in 6 layers of 12; showing 4-2."),
         ({"pin": "77"}, "The link points at pin “77”; this sentence has positions 0 to 15."),
         ({"to": "-1"}, "The link points at to “-1”; this sentence has positions 0 to 15."),
-        ({"model": "gpt-5"}, "There is no model “gpt-5” on this server; you see MiniLM."),
+        ({"model": "gpt-5"}, "There is no model “gpt-5” on this server; showing MiniLM."),
         (
             {"model": "../../etc/passwd"},
-            "There is no model “../../etc/passwd” on this server; you see MiniLM.",
+            "There is no model “../../etc/passwd” on this server; showing MiniLM.",
         ),
-        ({"weights": "heavy"}, "The link asks for weights “heavy”, which there is not; you see “trained”."),
-        ({"unit": "__proto__"}, "The link asks for unit “__proto__”, which there is not; you see “pieces”."),
-        ({"specials": ""}, "The link asks for specials “”, which there is not; you see “shown”."),
+        ({"weights": "heavy"}, "The link asks for weights “heavy”, which does not exist; showing “trained”."),
+        (
+            {"unit": "__proto__"},
+            "The link asks for unit “__proto__”, which does not exist; showing “pieces”.",
+        ),
+        ({"specials": ""}, "The link asks for specials “”, which does not exist; showing “shown”."),
     ],
 )
 def test_a_bad_value_in_a_link_falls_back_with_one_notice(query, sentence):

@@ -15,8 +15,8 @@ from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from mha_core.record import Grid, Unit
 from mha_core.thumbnails import changes, loudest, quantise, strongest, thumbnails
 from mha_core.tokens import Tokens
+from pages.parts.frame.selection import Selection, from_json
 from pages.parts.picture.attention_view import (
-    Selection,
     align,
     compare_payload,
     explore_payload,
@@ -25,7 +25,7 @@ from pages.parts.picture.attention_view import (
 )
 from pages.parts.picture.code import LIBRARY_ENTRY, MODULES, library_source
 from pages.parts.picture.payload import record_payload
-from pages.parts.picture.sync import clamp, selection_of, settle
+from pages.parts.picture.sync import reconcile
 from pages.parts.picture.text import grapheme_end, visible
 
 WITHIN = 8e-6
@@ -167,7 +167,7 @@ class Page:
         self.run()
 
     def run(self):
-        self.sent = settle(self.memory, "picture", self.link, self.records)
+        self.sent = reconcile(self.memory, "picture", self.link, self.records)
         self.link = self.sent.answered
         return self.sent
 
@@ -224,12 +224,12 @@ NO_SELECTIONS = (
 
 @pytest.mark.parametrize("sent", NO_SELECTIONS)
 def test_what_is_no_selection_is_not_taken_for_one(sent):
-    assert selection_of(sent) is None
+    assert from_json(sent) is None
 
 
 def test_a_selection_outside_the_text_is_clamped():
     grid = grid_of("a b c")
-    assert clamp(Selection((9, -1), (2, 99), 77), grid) == Selection((1, 0), (2,), None)
+    assert Selection((9, -1), (2, 99), 77).inside(grid.weights.shape) == Selection((1, 0), (2,), None)
 
 
 def test_alignment_meets_differing_words_and_leaves_extra_ones_alone():

@@ -11,11 +11,12 @@ import pytest
 from mha_core import grid_of, trace
 from mha_core.heads.importance import importance
 from pages.parts.explore import export
-from pages.parts.frame.request import Request, View, view_of
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection, from_params
 from pages.parts.picture import figures
 
 TEXT = "The animal didn't cross the street because it was too tired."
-VIEW = View((3, 1), (10,), 2)
+VIEW = Selection((3, 1), (10,), 2)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
 )
 def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
     space: dict = {}
-    exec(compile(export.python_of(request_, View((3, 1), (1,))), "shown", "exec"), space)  # noqa: S102
+    exec(compile(export.python_of(request_, Selection((3, 1), (1,))), "shown", "exec"), space)  # noqa: S102
     from mha_core import load_model
 
     used = load_model(trained=request_.trained)
@@ -82,7 +83,7 @@ def test_a_link_leads_back_to_the_view(record):
     request = Request(TEXT, pair="a&b=c #d", trained=False)
     address = urlsplit(export.link_of("http://localhost/compare", request, VIEW))
     query = {key: values[0] for key, values in parse_qs(address.query).items()}
-    assert view_of(query, request, grid.weights.shape, grid.labels) == (VIEW, [])
+    assert from_params(query, request, grid.weights.shape, grid.labels) == (VIEW, [])
     assert (query["text"], query["pair"], query["weights"]) == (TEXT, "a&b=c #d", "untrained")
 
 

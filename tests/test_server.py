@@ -171,14 +171,14 @@ class Files:
 def test_a_session_holds_only_so_many_files(monkeypatch, files, full):
     held = {"mine": {str(i): type("File", (), {"data": b"x"}) for i in range(files)}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
-    monkeypatch.setattr("pages.parts.serve.guard.Runtime.instance", lambda: runtime)
+    monkeypatch.setattr("pages.parts.serve.streamlit_private.Runtime.instance", lambda: runtime)
     assert Guard(None).uploads_are_full("upload_file/mine/new") is full
 
 
 def test_all_sessions_together_hold_only_so_many_bytes(monkeypatch):
     held = {"theirs": {"0": type("File", (), {"data": b"x" * 100})}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
-    monkeypatch.setattr("pages.parts.serve.guard.Runtime.instance", lambda: runtime)
+    monkeypatch.setattr("pages.parts.serve.streamlit_private.Runtime.instance", lambda: runtime)
     assert Guard(None, upload_bytes=100).uploads_are_full("upload_file/mine/new")
     assert not Guard(None, upload_bytes=101).uploads_are_full("upload_file/mine/new")
 

@@ -1,6 +1,6 @@
 """Below the two pictures: what one word looks at under both, and which heads changed their mind.
 
-In: two grids and the view. Out: sentences and tables on the page, every number computed by mha_core.compare.
+In: two grids and what is chosen. Out: sentences and tables on the page, every number computed by mha_core.compare.
 """
 
 import html
@@ -12,7 +12,8 @@ from mha_core import Grid, HeadScopeError, Record
 from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes
 from pages.parts.frame import presets, shell
 from pages.parts.frame.prose import heading, markup, say, visible
-from pages.parts.frame.request import Request, View, name
+from pages.parts.frame.request import Request, name
+from pages.parts.frame.selection import Selection
 
 ROWS = 12
 PROVES_NOTHING = (
@@ -34,11 +35,11 @@ def titles(a: Record, b: Record) -> tuple[str, str]:
     return a.model.title, b.model.title
 
 
-def below(request: Request, a: Grid, b: Grid, view: View) -> None:
+def below(request: Request, a: Grid, b: Grid, selection: Selection) -> None:
     """The candidates of the chosen word under both, the heads by change, and what all this does not show."""
     with st.container(key="below"):
         pairs = align(a.labels, b.labels)
-        query = _query(pairs, view)
+        query = _query(pairs, selection)
         if query is None:
             say("Choose a word of sentence A to see what it looks at under both.", "look")
         else:
@@ -54,12 +55,12 @@ def below(request: Request, a: Grid, b: Grid, view: View) -> None:
         )
 
 
-def _query(pairs: tuple[tuple[int | None, int | None], ...], view: View) -> tuple[int, int] | None:
+def _query(pairs: tuple[tuple[int | None, int | None], ...], selection: Selection) -> tuple[int, int] | None:
     """The first pinned word, in A and in B."""
-    if not view.pins:
+    if not selection.pins:
         return None
-    there = counterpart(pairs, view.pins[0])
-    return None if there is None else (view.pins[0], there)
+    there = counterpart(pairs, selection.pins[0])
+    return None if there is None else (selection.pins[0], there)
 
 
 def _candidates(

@@ -5,17 +5,20 @@ import streamlit as st
 from mha_core import Grid, Record
 from pages.parts.explore import export
 from pages.parts.frame.prose import say
-from pages.parts.frame.request import Request, View, name
+from pages.parts.frame.request import Request, name
+from pages.parts.frame.selection import Selection
 from pages.parts.picture import figures
-from pages.parts.picture.attention_view import Selection, explore_payload, standalone_html
+from pages.parts.picture.attention_view import explore_payload, standalone_html
 
 # Beyond this a file of all heads is made for the chosen head alone: 60 MB of text is no gift.
 CELLS_AT_MOST = 400_000
 
 
-def heatmap(grid: Grid, view: View, request: Request) -> None:
+def heatmap(grid: Grid, selection: Selection, request: Request) -> None:
     """The chosen head in Plotly, drawn when opened: its script is 4.7 MB, so nobody waits for it unasked."""
-    box = st.expander(f"Head {name(view.head)} as a heatmap to zoom into", key="heatmap", on_change="rerun")
+    box = st.expander(
+        f"Head {name(selection.head)} as a heatmap to zoom into", key="heatmap", on_change="rerun"
+    )
     if not box.open:
         return
     with box:
@@ -23,31 +26,31 @@ def heatmap(grid: Grid, view: View, request: Request) -> None:
             "The camera saves", ["svg", "png"], default="svg", required=True, key="camera"
         )
         st.plotly_chart(
-            figures.heatmap(grid, view.head, dark=st.context.theme.type == "dark"),
+            figures.heatmap(grid, selection.head, dark=st.context.theme.type == "dark"),
             key="heatmap-figure",
             theme=None,
             config=figures.save_as(
-                export.file_name(request, "", name(view.head)).removesuffix("."), kind or "svg"
+                export.file_name(request, "", name(selection.head)).removesuffix("."), kind or "svg"
             ),
-            alt=f"Heatmap of head {name(view.head)}",
+            alt=f"Heatmap of head {name(selection.head)}",
         )
         say("Drag to zoom, double-click to see all. Row = query, looks at column = key.")
 
 
-def offer(record: Record, grid: Grid, view: View, request: Request) -> None:
+def offer(record: Record, grid: Grid, selection: Selection, request: Request) -> None:
     """Numbers, code and link of this view; made when opened."""
     box = st.expander("Take it away: numbers, code, a page that works offline", key="take", on_change="rerun")
     if not box.open:
         return
     every = [(layer, head) for layer in range(grid.weights.shape[0]) for head in range(grid.weights.shape[1])]
-    heads = every if grid.weights.size <= CELLS_AT_MOST else [view.head]
-    which = f"all {len(every)} heads" if len(heads) > 1 else f"head {name(view.head)}"
+    heads = every if grid.weights.size <= CELLS_AT_MOST else [selection.head]
+    which = f"all {len(every)} heads" if len(heads) > 1 else f"head {name(selection.head)}"
     with box:
         with st.container(horizontal=True, key="files"):
             _file(f"CSV, {which}", export.csv_of(grid, heads), export.file_name(request, "csv"), "text/csv")
             _file(
                 f"JSON, {which}",
-                export.json_of(record, grid, request, view, heads),
+                export.json_of(record, grid, request, selection, heads),
                 export.file_name(request, "json"),
                 "application/json",
             )
@@ -57,15 +60,15 @@ def offer(record: Record, grid: Grid, view: View, request: Request) -> None:
                     grid,
                     record.tokens,
                     model_title=record.model.title,
-                    selection=Selection(view.head, view.pins, view.to),
+                    selection=selection,
                 ),
                 title=title,
             )
             _file("HTML, works offline", page, export.file_name(request, "html"), "text/html")
         say("The link to exactly this view:")
-        st.code(export.link_of(st.context.url or "", request, view), language=None, wrap_lines=True)
+        st.code(export.link_of(st.context.url or "", request, selection), language=None, wrap_lines=True)
         say("The lines of Python that give the same numbers:")
-        st.code(export.python_of(request, view), language="python", wrap_lines=True)
+        st.code(export.python_of(request, selection), language="python", wrap_lines=True)
 
 
 def _file(label: str, content: str, file: str, mime: str) -> None:

@@ -1,6 +1,6 @@
 """What a reader takes away: numbers as CSV and JSON, and the Python lines that make the picture again.
 
-In: a record, what was asked for, and the view. Out: text. No Streamlit here.
+In: a record, what was asked for, and what is chosen. Out: text. No Streamlit here.
 """
 
 import csv
@@ -9,11 +9,12 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 from mha_core import Grid, Record
 from mha_core.output import safe_cell
-from pages.parts.frame.request import Head, Request, View, name, query_of
+from pages.parts.frame.links import with_params
+from pages.parts.frame.request import Head, Request, name
+from pages.parts.frame.selection import Selection
 
 
 def csv_of(grid: Grid, heads: Sequence[Head]) -> str:
@@ -30,7 +31,7 @@ def csv_of(grid: Grid, heads: Sequence[Head]) -> str:
     return out.getvalue()
 
 
-def json_of(record: Record, grid: Grid, request: Request, view: View, heads: Sequence[Head]) -> str:
+def json_of(record: Record, grid: Grid, request: Request, selection: Selection, heads: Sequence[Head]) -> str:
     """The same numbers with all that is needed to get them again: text, model and its digest, options, versions."""
     model = record.model
     content: dict[str, Any] = {
@@ -50,23 +51,23 @@ def json_of(record: Record, grid: Grid, request: Request, view: View, heads: Seq
         "specials": grid.specials,
         "labels": list(grid.labels),
         "axes": "weights[head name] is (query, key); rows look at columns",
-        "head": name(view.head),
-        "pinned": list(view.pins),
+        "head": name(selection.head),
+        "pinned": list(selection.pins),
         "versions": dict(record.versions),
         "weights": {name(head): grid.weights[head].tolist() for head in heads},
     }
     return json.dumps(content, ensure_ascii=False, indent=None) + "\n"
 
 
-def python_of(request: Request, view: View) -> str:
+def python_of(request: Request, selection: Selection) -> str:
     """Lines that print the rows on the screen, from mha_core alone."""
     load = [repr(request.model)] + ([] if request.trained else ["trained=False"])
     trace = [ascii(request.text), "model"] + ([f"pair={request.pair!a}"] if request.pair else [])
     options = ([] if not request.words else ["words=True"]) + (
         [] if request.specials == "shown" else [f'specials="{request.specials}"']
     )
-    layer, head = view.head
-    queries = list(view.pins) or [0]
+    layer, head = selection.head
+    queries = list(selection.pins) or [0]
     if request.measure == "raw":
         imports = "from mha_core import load_model, trace"
         grid = f"record.grid({', '.join(options)})"
@@ -80,7 +81,7 @@ model = load_model({", ".join(load)})
 record = trace({", ".join(trace)})
 grid = {grid}
 
-weights = grid.weights[{layer}, {head}]  # head {name(view.head)}: row = query, looks at column = key
+weights = grid.weights[{layer}, {head}]  # head {name(selection.head)}: row = query, looks at column = key
 for query in {queries}:
     row = weights[query]
     for key in row.argsort()[::-1][:5]:
@@ -88,7 +89,7 @@ for query in {queries}:
 """
 
 
-def link_of(page: str, request: Request, view: View) -> str:
+def link_of(page: str, request: Request, selection: Selection) -> str:
     """The address that opens this view anywhere, with everything in it, also what is the default today."""
     query = {
         "text": request.text,
@@ -98,9 +99,9 @@ def link_of(page: str, request: Request, view: View) -> str:
         "unit": request.unit,
         "specials": request.specials,
         "measure": request.measure,
-        **query_of(view),
+        **selection.as_params(),
     }
-    return f"{page}?{urlencode({key: value for key, value in query.items() if value})}"
+    return with_params(page, query)
 
 
 def file_name(request: Request, ending: str, part: str = "") -> str:

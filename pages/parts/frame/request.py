@@ -1,18 +1,16 @@
 """What the reader asks for: every value of the link and the controls, checked. No Streamlit here.
 
-In: names and values as they came from a browser. Out: a frozen `Request`, a checked view, or the sentence
-that says why a value was not taken.
+In: names and values as they came from a browser. Out: a frozen `Request`, or the sentence that says why a value
+was not taken.
 """
 
 import os
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mha_core import shelf
 from mha_core.heads.importance import KINDS, Kind
-from pages.parts.frame import presets
 from pages.parts.frame.prose import quoted
 
 Head = tuple[int, int]
@@ -45,15 +43,6 @@ class Request:
     @property
     def words(self) -> bool:
         return self.unit == "words"
-
-
-@dataclass(frozen=True)
-class View:
-    """What is chosen in the picture: head is (layer, head), pins and to are positions, all from 0."""
-
-    head: Head
-    pins: tuple[int, ...] = ()
-    to: int | None = None
 
 
 def name(head: Head) -> str:
@@ -91,7 +80,7 @@ def refusal(key: str, value: str) -> str | None:
         return (
             None
             if there
-            else f"There is no model {quoted(value)} on this server; you see {title_of('minilm')}."
+            else f"There is no model {quoted(value)} on this server; showing {title_of('minilm')}."
         )
     options = {
         "weights": WEIGHTS,
@@ -102,54 +91,4 @@ def refusal(key: str, value: str) -> str | None:
     }[key]
     if value in options:
         return None
-    return f"The link asks for {key} {quoted(value)}, which there is not; you see “{options[0]}”."
-
-
-def view_of(
-    query: Mapping[str, str], request: Request, shape: Sequence[int], labels: Sequence[str]
-) -> tuple[View, list[str]]:
-    """The view the link asks for in a picture of this shape, or the opening one; and what was refused."""
-    layers, heads, said = shape[0], shape[1], []
-    preset = presets.opening(request.text, request.pair or "")
-    head = _inside(preset.head if preset else (3, 1), layers, heads)
-    if "head" in query:
-        asked = parse_head(query["head"])
-        if asked and (asked == _inside(asked, layers, heads) or request.measure in MIXED):
-            head = _inside(asked, layers, heads)
-        else:
-            given = quoted(query["head"])
-            said.append(f"There is no head {given} in {layers} layers of {heads}; you see {name(head)}.")
-    pins = _positions(query, "pin", len(labels), said)
-    if pins is None:
-        found = presets.opening_word(request.text, request.pair or "", labels)
-        pins = () if found is None else (found,)
-    to = _positions(query, "to", len(labels), said)
-    return View(head, pins, to[0] if to else None), said
-
-
-def query_of(view: View) -> dict[str, str]:
-    """The view as parameters of a link; `view_of` reads it back."""
-    query = {"head": name(view.head), "pin": ",".join(map(str, view.pins)) or "none"}
-    return query if view.to is None else {**query, "to": str(view.to)}
-
-
-def parse_head(value: str) -> Head | None:
-    """(layer, head) from 0 of "4-2", or None."""
-    match = re.fullmatch(r"([1-9][0-9]{0,2})-([1-9][0-9]{0,2})", value)
-    return (int(match[1]) - 1, int(match[2]) - 1) if match else None
-
-
-def _inside(head: Head, layers: int, heads: int) -> Head:
-    return min(head[0], layers - 1), min(head[1], heads - 1)
-
-
-def _positions(query: Mapping[str, str], key: str, count: int, said: list[str]) -> tuple[int, ...] | None:
-    """Positions the link gives: None where it gives none or wrong ones, () for "none"."""
-    value = query.get(key)
-    if value is None or value == "none":
-        return None if value is None else ()
-    parts = value.split(",")
-    if all(re.fullmatch(r"[0-9]{1,4}", part) and int(part) < count for part in parts):
-        return tuple(dict.fromkeys(map(int, parts)))
-    said.append(f"The link points at {key} {quoted(value)}; this sentence has positions 0 to {count - 1}.")
-    return None
+    return f"The link asks for {key} {quoted(value)}, which does not exist; showing “{options[0]}”."

@@ -3,14 +3,15 @@
 In: the URL and what the reader types. Out: one frozen `Request`, each value checked; what was refused is
 said in one sentence.
 
-    request = shell.page("Explore", question="What does each head look at?")
-    record = shell.attempt(cache.record, request)
-    if record: ...
+    with shell.page("Explore", question="What does each head look at?") as request:
+        record = shell.attempt(cache.record, request)
+        if record: ...
 """
 
 import html
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -21,12 +22,14 @@ from mha_core import HeadScopeError
 from mha_core.notices import Notice
 from pages.parts.frame import controls, state
 from pages.parts.frame.embed import hide_parts
+from pages.parts.frame.pages import PAGES, page_called
 from pages.parts.frame.prose import heading, markup, say
-from pages.parts.frame.request import Request, View, view_of
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection, from_params
 from pages.parts.frame.state import keep
 from pages.parts.picture.attention_view import chosen
 
-__all__ = ["attempt", "follow", "keep", "page", "view", "why"]
+__all__ = ["attempt", "follow", "keep", "page", "selection", "why"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,15 +43,6 @@ FACES = {
     "headscope-latin-ext.woff2": "U+0100-02BA,U+02BD-02C5,U+02C7-02CC,U+02CE-02D7,U+02DD-02FF,U+1D00-1DBF,"
     "U+1E00-1E9F,U+1EF2-1EFF,U+2020,U+20A0-20AB,U+20AD-20C0,U+2113,U+2C60-2C7F,U+A720-A7FF",
 }
-MENU = (
-    ("Explore", "app.py"),
-    ("Compare", "pages/compare.py"),
-    ("Specialization", "pages/specialization.py"),
-    ("Inside", "pages/inside.py"),
-    ("Learn", "pages/learn.py"),
-)
-# Pages that can fill a projector's screen.
-PRESENTED = ("Explore", "Compare", "Inside", "Learn")
 TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
 CAVEAT = (
     "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
@@ -57,6 +51,7 @@ CAVEAT = (
 )
 
 
+@contextmanager
 def page(
     title: str,
     *,
@@ -65,19 +60,19 @@ def page(
     sentence: bool = True,
     examples: bool = False,
     comparison: bool = False,
-) -> Request:
-    """Draw the frame, the heading and the reader's controls; return what they ask for.
+) -> Iterator[Request]:
+    """Draw the frame, the heading and the reader's controls; what they ask for is the page's to answer.
 
-    `title` is the page's name in MENU, `question` its heading. `examples` puts the example sentences beneath the
+    `title` is the page's name in PAGES, `question` its heading. `examples` puts the example sentences beneath the
     box; `comparison` adds what it is compared with, as `Request.other`. A page without a sentence of its own
     (`sentence=False`) keeps the controls unseen, so that their values and the link stay whole.
     """
     st.set_page_config(page_title=f"{title} · HeadScope", page_icon=str(THEME / "favicon.svg"), layout="wide")
     st.html(_style())
-    present = st.query_params.get("present") == "1"
+    present = state.params().get("present") == "1"
     if present:
         st.html(THEME / "present.css")
-    hide_parts(st.query_params.get("hide", ""))
+    hide_parts(state.params().get("hide", ""))
     said = state.enter()
     _top(title, present)
     with st.container(key="heading", gap="xxsmall"):
@@ -89,11 +84,14 @@ def page(
             request = controls.compare(present=present)
         else:
             request = controls.explore(present=present, examples=examples)
-    state.link(comparing=comparison)
+    state.link(title)
     for sentence_said in said:
         say(sentence_said, "notice")
     markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
-    return request
+    try:
+        yield request
+    finally:
+        state.write()
 
 
 def attempt(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
@@ -105,22 +103,22 @@ def attempt(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None
         return None
 
 
-def view(request: Request, shape: Sequence[int], labels: Sequence[str]) -> View:
+def selection(request: Request, shape: Sequence[int], labels: Sequence[str]) -> Selection:
     """The head and the words of the link, checked against this picture; what was refused is said.
 
     `shape` begins with layers and heads; `labels` are the units on the screen.
     """
-    chosen, said = view_of(st.query_params.to_dict(), request, shape, labels)
+    asked, said = from_params(state.params(), request, shape, labels)
     for sentence in said:
         say(sentence, "notice")
-    return chosen
+    return asked
 
 
 def follow(picture: str) -> None:
     """Callback of a picture: put what the reader chose in it into the link before the page is drawn again."""
-    selection = chosen(picture)
-    if selection:
-        keep(View(selection.head, selection.pins, selection.to))
+    reported = chosen(picture)
+    if reported:
+        keep(reported)
 
 
 def why(found: Sequence[Notice]) -> None:
@@ -146,11 +144,10 @@ def _style() -> str:
 def _top(title: str, present: bool) -> None:
     with st.container(key="top", horizontal=True, vertical_alignment="center", gap="small"):
         markup(TOP, inline=True)
-        carried = state.carried()
-        for label, path in MENU:
-            if (ROOT / path).exists():
-                with st.container(key="here" if label == title else f"go-{label}", width="content"):
-                    st.page_link(path, label=label, query_params=carried)
+        carried = state.link_params()
+        for page in PAGES:
+            with st.container(key="here" if page.title == title else f"go-{page.title}", width="content"):
+                st.page_link(page.path, label=page.title, query_params=carried)
         words = "Leave presenter mode" if present else "Present"
-        if present or title in PRESENTED:
+        if present or page_called(title).presented:
             st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))

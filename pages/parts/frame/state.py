@@ -1,32 +1,23 @@
 """The only writer of session state and of the link. Controls and address always say the same.
 
-`enter` takes what the link says at the start of a run, `link` writes it back at the end; the rest are clicks.
-Streamlit's own binding is not used: it forgets the values of a link on the way to another page.
+`enter` takes what the link says at the start of a run; controls, pictures and clicks ask for changes, and `write` makes
+them all at the end of the run, because every write is a step of the browser's history.
+Streamlit's own binding serves a page's own controls (`Page.own`); what goes along to other pages is a `Field`, because
+the binding forgets a link's values on the way.
 """
 
+from collections.abc import Mapping
+
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.parts.frame import presets
-from pages.parts.frame.request import (
-    AGAINST,
-    MEASURES,
-    SPECIALS,
-    UNITS,
-    WEIGHTS,
-    View,
-    models,
-    query_of,
-    refusal,
-)
+from pages.parts.frame.pages import FIELDS, KEYS, Field
+from pages.parts.frame.request import refusal
+from pages.parts.frame.selection import PARAMS, Selection
+from pages.parts.serve.streamlit_private import discard_params, went_back_or_forward
 
-# What the controls hold, by the name it has in the link; a page's own come last.
-CHOICES = ("model", "weights", "unit", "specials", "measure", "against", "model2")
-KEPT = ("text", "pair", "model", "weights", "unit", "specials", "measure", "against", "text2", "model2")
-OF_COMPARE = ("against", "text2", "model2")
-# These belong to the picture, not to a control.
-OF_THE_VIEW = ("head", "pin", "to")
 LINK_CHARS = 4_000
+CHANGES = "link-changes"
 
 
 def enter() -> list[str]:
@@ -35,66 +26,86 @@ def enter() -> list[str]:
     When the reader goes back or forward, the link decides. A control is a new one on every page, so its value is
     handed over each time. A browser can send what no control offers, so choices are checked each time.
     """
-    query, said = st.query_params.to_dict(), list[str]()
-    back_or_forward = getattr(get_script_run_ctx(), "is_history_navigation", False)
-    for key in KEPT:
-        value = None if back_or_forward else st.session_state.get(key)
+    query, problems = params(), list[str]()
+    link_decides = went_back_or_forward()
+    for field in FIELDS:
+        value = None if link_decides else st.session_state.get(field.key)
         if value is None:
-            value = query.get(key, _first(key))
-        problem = refusal(key, value) if key in CHOICES else None
+            value = query.get(field.key, _first(field))
+        problem = refusal(field.key, value) if field.options else None
         if problem:
-            said.append(problem)
-        st.session_state[key] = _first(key) if problem else value
-    return said
+            problems.append(problem)
+        st.session_state[field.key] = _first(field) if problem else value
+    return problems
 
 
-def _first(key: str) -> str:
-    if key == "text2":
-        return presets.partner(st.session_state["text"])
-    first = {"text": presets.TIRED, "weights": WEIGHTS[0], "unit": UNITS[0], "specials": SPECIALS[0]}
-    first["measure"] = MEASURES[0]
-    return {**first, "against": AGAINST[0], "model": models()[0], "model2": models()[0]}.get(key, "")
+def _first(field: Field) -> str:
+    return presets.partner(st.session_state["text"]) if field.key == "text2" else field.first()
 
 
-def link(*, comparing: bool) -> None:
-    """Put what the controls say into the address; what is first anyway is left out, so that links stay short."""
-    for key in KEPT:
-        value = st.session_state.get(key) or ""
-        short = len(value) <= LINK_CHARS and (comparing or key not in OF_COMPARE)
-        if short and (key in ("text", "text2") or value != _first(key)):
-            if st.query_params.get(key) != value:
-                st.query_params[key] = value
-        else:
-            st.query_params.pop(key, None)
+def link(title: str) -> None:
+    """Let the address say what the controls say; what is first anyway is left out, so that links stay short."""
+    for field in FIELDS:
+        value = st.session_state.get(field.key) or ""
+        here = field.page in (None, title) and len(value) <= LINK_CHARS
+        change({field.key: value if here and (field.spelled_out or value != _first(field)) else None})
 
 
-def keep(chosen: View) -> None:
-    """Put the view into the link, so that the browser's address always opens what is seen."""
-    wanted = query_of(chosen)
-    for key in OF_THE_VIEW:
-        if key not in wanted:
-            st.query_params.pop(key, None)
-        elif st.query_params.get(key) != wanted[key]:
-            st.query_params[key] = wanted[key]
+def params() -> dict[str, str]:
+    """The link's parameters as they will be at the end of this run."""
+    found = st.query_params.to_dict()
+    for key, value in st.session_state.get(CHANGES, {}).items():
+        found.pop(key, None) if value is None else found.update({key: value})
+    return found
+
+
+def own(key: str, first: str) -> str:
+    """The value of a page's own control before it is drawn: the reader's, else the link's, else the first."""
+    return st.session_state.get(key) or params().get(key, first)
+
+
+def change(changes: Mapping[str, str | None]) -> None:
+    """Have parameters of the link set, or with None taken away, when the page is done. For callbacks and pages."""
+    st.session_state[CHANGES] = {**st.session_state.get(CHANGES, {}), **changes}
+
+
+def write() -> None:
+    """Change the address, in one step of the history at most. Back and Forward lead to addresses: they change none."""
+    before, after = st.query_params.to_dict(), params()
+    st.session_state[CHANGES] = {}
+    if after == before or went_back_or_forward():
+        return
+    # Parameters bound to a control may not be named, so only those that differ are.
+    gone = [key for key in before if key not in after]
+    new = {key: value for key, value in after.items() if before.get(key) != value}
+    if new:
+        discard_params(gone)
+        st.query_params.update(new)
+    else:
+        discard_params(gone[1:])
+        del st.query_params[gone[0]]
+
+
+def keep(selection: Selection) -> None:
+    """Let the link say what is chosen in the picture, so that the address always opens what is seen."""
+    change({**dict.fromkeys(PARAMS), **selection.as_params()})
 
 
 def choose_head(name: str) -> None:
     """Another head, everything else as it is; `name` counts from 1 ("4-2")."""
-    st.query_params["head"] = name
+    change({"head": name})
 
 
-def carried() -> dict[str, str]:
+def link_params() -> dict[str, str]:
     """The parameters that go along to another page."""
-    query = st.query_params.to_dict()
-    return {key: query[key] for key in (*KEPT, *OF_THE_VIEW) if key in query}
+    return {key: value for key, value in params().items() if key in (*KEYS, *PARAMS)}
 
 
 def open_text(text: str, pair: str = "") -> None:
     """Put a sentence into the box, as if the reader had typed it; its view opens afresh."""
     st.session_state["text"], st.session_state["pair"] = text, pair
     st.session_state.pop("text2", None)
-    for key in OF_THE_VIEW:
-        st.query_params.pop(key, None)
+    change(dict.fromkeys(PARAMS))
 
 
 def open_pair(pair: presets.MinimalPair) -> None:
@@ -105,8 +116,7 @@ def open_pair(pair: presets.MinimalPair) -> None:
 
 def forget_words() -> None:
     """Positions in one sentence mean nothing in the next."""
-    for key in ("pin", "to"):
-        st.query_params.pop(key, None)
+    change({"pin": None, "to": None})
 
 
 def another_sentence() -> None:
@@ -117,7 +127,4 @@ def another_sentence() -> None:
 
 def present(on: bool) -> None:
     """Enter or leave presenter mode."""
-    if on:
-        st.query_params["present"] = "1"
-    else:
-        st.query_params.pop("present", None)
+    change({"present": "1" if on else None})

@@ -22,7 +22,8 @@ from mha_core.inside import (
 )
 from mha_core.record import piece_units
 from pages.parts.frame import shell, state
-from pages.parts.frame.request import Head, Request, View
+from pages.parts.frame.request import Head, Request
+from pages.parts.frame.selection import Selection
 from pages.parts.picture.tiles import Board, token_row
 from pages.parts.picture.tiles import say as words
 from pages.parts.serve import cache
@@ -104,13 +105,14 @@ def pick(request: Request, record: Record) -> Picked:
     """Layer, head and token: from the link first, then as the reader chooses; the link follows."""
     units = piece_units(record.tokens)
     grid = record.grid(words=request.words, specials=request.specials)
-    view = shell.view(request, grid.weights.shape, grid.labels)
-    head = choose_head(record, view.head)
-    asked = grid.units[view.pins[0]].pieces[0] if view.pins else 0
+    asked_for = shell.selection(request, grid.weights.shape, grid.labels)
+    head = choose_head(record, asked_for.head)
+    asked = grid.units[asked_for.pins[0]].pieces[0] if asked_for.pins else 0
     key = blake2s(repr([unit.label for unit in units]).encode(), digest_size=6).hexdigest()
     query = choose_token(units, asked, f"inside-token-{key}")
     place = next((i for i, unit in enumerate(grid.units) if query in unit.pieces), None)
-    state.keep(View(head, view.pins if place is None else (place,), view.to))
+    state.keep(Selection(head, asked_for.pins if place is None else (place,), asked_for.to))
+    state.write()
     return Picked(units, head, query, key)
 
 

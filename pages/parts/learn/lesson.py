@@ -5,7 +5,7 @@ In: what the reader asked for. Out: the page; the step and what was solved are i
 
 import html
 from collections.abc import Mapping
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 import streamlit as st
@@ -14,11 +14,13 @@ from mha_core import Record
 from mha_core.heads.roles import percent
 from mha_core.inside import shares
 from mha_core.record import piece_units
-from pages.parts.frame import shell
+from pages.parts.frame import shell, state
 from pages.parts.frame.embed import HIDE
 from pages.parts.frame.glossary import LESSON, terms
+from pages.parts.frame.links import with_params
 from pages.parts.frame.prose import heading, markup, say
-from pages.parts.frame.request import Request, models, name, parse_head
+from pages.parts.frame.request import Request, models, name
+from pages.parts.frame.selection import parse_head
 from pages.parts.inside.scene import Picked, Scene, make_plain, nothing
 from pages.parts.learn.exercises import Exercise, check, exercises, previous_mass, quiz, references, steps
 from pages.parts.learn.progress import Lesson, go, here, solve
@@ -63,14 +65,15 @@ def lesson_view(request: Request, record: Record) -> None:
         for key in step.exercises:
             ask(exercises()[key], scene, place)
     _onward(place)
+    state.write()
 
 
 def _picked(request: Request, record: Record) -> Picked:
     units = piece_units(record.tokens)
     grid = record.grid(words=request.words, specials=request.specials)
-    view = shell.view(request, grid.weights.shape, grid.labels)
-    query = grid.units[view.pins[0]].pieces[0] if view.pins else min(1, len(units) - 1)
-    return Picked(units, view.head, query, "lesson")
+    asked = shell.selection(request, grid.weights.shape, grid.labels)
+    query = grid.units[asked.pins[0]].pieces[0] if asked.pins else min(1, len(units) - 1)
+    return Picked(units, asked.head, query, "lesson")
 
 
 def _steps(request: Request, place: Lesson) -> None:
@@ -317,7 +320,7 @@ def class_link(here: str, page: str, query: Mapping[str, str]) -> str:
         parts.path.rsplit("/", 1)[0] if parts.path.rstrip("/").endswith("learn") else parts.path.rstrip("/")
     )
     origin = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
-    return f"{origin}{base}/{page}?{urlencode(query)}"
+    return with_params(f"{origin}{base}/{page}", query)
 
 
 def style(present: bool) -> None:

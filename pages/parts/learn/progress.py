@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.parts.frame import state
 from pages.parts.learn.exercises import exercises, steps
 
 KEPT = "lesson"
@@ -23,7 +24,7 @@ class Lesson:
 
 def here() -> Lesson:
     """Where this reader is."""
-    return read_place(st.query_params.to_dict(), st.session_state.get(KEPT))
+    return read_place(state.params(), st.session_state.get(KEPT))
 
 
 def read_place(query: Mapping[str, str], kept: object) -> Lesson:
@@ -50,6 +51,4 @@ def solve(key: str) -> None:
 
 def _keep(place: Lesson) -> None:
     st.session_state[KEPT] = place
-    st.query_params["step"] = str(place.step)
-    if place.done:
-        st.query_params["done"] = ",".join(place.done)
+    state.change({"step": str(place.step), "done": ",".join(place.done) or None})

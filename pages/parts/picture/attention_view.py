@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 
 from mha_core.record import Grid
 from mha_core.tokens import Tokens
+from pages.parts.frame.selection import Selection
 from pages.parts.picture.code import FONTS, LIBRARY_ENTRY, STUB, VIEW, library_source, standalone_html, style
 from pages.parts.picture.payload import (
     Head,
@@ -31,11 +31,11 @@ from pages.parts.picture.payload import (
     explore_view_payload,
     record_payload,
 )
-from pages.parts.picture.sync import Selection, reported, settle
+from pages.parts.picture.sync import reconcile, reported
 from pages.parts.picture.text import sentence_in_words
+from pages.parts.serve.streamlit_private import warm_arrow
 
 __all__ = [
-    "Selection",
     "align",
     "chosen",
     "compare_payload",
@@ -117,7 +117,7 @@ def warm() -> None:
     """What the first picture would wait for: the browser's code from disk, and the libraries that pack numbers."""
     library_source()
     style()
-    convert_anything_to_arrow_bytes(np.zeros(1, dtype=np.uint16))
+    warm_arrow()
 
 
 def _mount(
@@ -127,7 +127,7 @@ def _mount(
     key: str,
     on_change: Change | None,
 ) -> Selection:
-    sent = settle(st.session_state, key, wanted, tuple(record["id"] for record in records))
+    sent = reconcile(st.session_state, key, wanted, tuple(record["id"] for record in records))
     data = view(sent.answered) | {"n": sent.number, "selection": sent.selection.as_json()}
     with st.container(gap=None):
         with st.container(gap=None, key=f"{key}-data"):

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import streamlit as st
 
 from pages.parts.frame import state
-from pages.parts.frame.request import Head, name, parse_head
+from pages.parts.frame.request import Head, name
+from pages.parts.frame.selection import parse_head
 
 VIEW = Path(__file__).parents[3] / "assets" / "view"
 

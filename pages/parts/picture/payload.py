@@ -20,7 +20,7 @@ from mha_core.record import Grid
 from mha_core.thumbnails import changes, loudest, quantise, strongest, thumbnails, toward
 from mha_core.tokens import Tokens
 from pages.parts.frame.request import name as named
-from pages.parts.picture.sync import Selection, clamp
+from pages.parts.frame.selection import Selection
 from pages.parts.picture.text import spelled
 
 # All heads travel in full up to here (72 heads of 69 units, 144 of 48); longer texts get small pictures.
@@ -74,14 +74,14 @@ def explore_payload(
     """
     record = record_payload(grid, tokens, model_title, roles)
     view = explore_view_payload(grid, record, selection=selection, notices=notices, present=present)
-    return {"records": [record], "view": view, "selection": clamp(selection, grid).as_json()}
+    return {"records": [record], "view": view, "selection": selection.inside(grid.weights.shape).as_json()}
 
 
 def explore_view_payload(
     grid: Grid, record: Payload, *, selection: Selection, notices: Sequence[Any], present: bool
 ) -> Payload:
     """The small, often changing part of `explore_payload`."""
-    selection = clamp(selection, grid)
+    selection = selection.inside(grid.weights.shape)
     view: Payload = {"mode": "explore", "records": [record["id"]], "present": present, "opened": []}
     view |= {"notices": [_text(notice) for notice in notices], "noticesOf": named(selection.head)}
     if record["packing"] == "small":
@@ -157,7 +157,7 @@ def compare_payload(
     view = compare_view_payload(
         a, b, records, titles=titles, selection=selection, notices=notices, present=present
     )
-    return {"records": records, "view": view, "selection": clamp(selection, a).as_json()}
+    return {"records": records, "view": view, "selection": selection.inside(a.weights.shape).as_json()}
 
 
 def compare_records(
@@ -183,7 +183,7 @@ def compare_view_payload(
     present: bool,
 ) -> Payload:
     """The small, often changing part of `compare_payload`."""
-    selection, pairs = clamp(selection, a), align(a, b)
+    selection, pairs = selection.inside(a.weights.shape), align(a, b)
     view: Payload = {
         "mode": "compare",
         "records": [record["id"] for record in records],
@@ -196,7 +196,7 @@ def compare_view_payload(
     if len(records) > 2:
         view |= _moved(a, b, pairs, selection)
         for number, grid in enumerate((a, b)):
-            part = _opened(grid, number, clamp(selection, grid).head)
+            part = _opened(grid, number, selection.inside(grid.weights.shape).head)
             view |= part | {"opened": view["opened"] + part["opened"]}
     return view
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from pages.parts.frame import state
 from pages.parts.frame.glossary import spans
 from pages.parts.frame.prose import visible
 
@@ -91,7 +92,7 @@ class Board:
         """Mount the board; returns what the reader did there (`query`, `cells`, `go`)."""
         numbers = np.concatenate(self._arrays) if self._arrays else np.zeros(1, np.float32)
         callbacks = {f"on_{name}_change": call for name, call in (on_change or {}).items()}
-        data.setdefault("large", st.query_params.get("present") == "1")
+        data.setdefault("large", state.params().get("present") == "1")
         return _draw(key=key, data={"blocks": self.blocks, "numbers": numbers, **data}, **callbacks)
 
 

@@ -8,12 +8,12 @@ its share. Streamlit alone takes from anybody a frame of two bytes that empties 
 import asyncio
 import time
 
-from google.protobuf.message import DecodeError
 from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.runtime import Runtime
+
+from pages.parts.serve import streamlit_private
+from pages.parts.serve.streamlit_private import message_kind
 
 CONTENT_POLICY = (
     "default-src 'self'; "
@@ -35,8 +35,8 @@ HEADERS = {
 }
 CORE = "/_stcore/"
 OPEN_ROUTES = ("health", "host-config", "stream", "upload_file/", "bidi-components/")
-MESSAGES = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request"}
-OPERATIONS = {"deferred_file", "dataframe_chunk"}
+OPERATION = "backend_operation_request"
+MESSAGES = streamlit_private.KINDS - {OPERATION}
 
 TOO_MUCH, NOT_OURS, UNREADABLE, FULL = 1009, 1003, 1002, 1013
 
@@ -95,7 +95,7 @@ class Guard:
             await self.app(scope, receive, send)
 
     def uploads_are_full(self, route: str) -> bool:
-        stored = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {})
+        stored = streamlit_private.uploads()
         session = route.removeprefix("upload_file/").partition("/")[0]
         held = sum(len(file.data) for files in list(stored.values()) for file in list(files.values()))
         return len(stored.get(session, ())) >= self.files_per_session or held >= self.upload_bytes
@@ -161,13 +161,10 @@ def weigh(frame: bytes | None, frame_bytes: int) -> tuple[int, bool]:
     if len(frame) > frame_bytes:
         return TOO_MUCH, False
     try:
-        message = BackMsg.FromString(frame)
-    except DecodeError:
+        kind, operation = message_kind(frame)
+    except ValueError:
         return UNREADABLE, False
-    kind = message.WhichOneof("type")
-    if kind == "backend_operation_request":
-        return 0, message.backend_operation_request.WhichOneof("payload") in OPERATIONS
-    return 0, kind in MESSAGES
+    return 0, operation in streamlit_private.OPERATIONS if kind == OPERATION else kind in MESSAGES
 
 
 def with_headers(scope: Scope, send: Send) -> Send:

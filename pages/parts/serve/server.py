@@ -24,6 +24,7 @@ from starlette.routing import Route
 
 import mha_core
 from pages.parts.picture import attention_view
+from pages.parts.serve import streamlit_private
 from pages.parts.serve.guard import Guard
 
 PARTS = Path(__file__).parents[1]
@@ -53,7 +54,9 @@ def warm_up() -> list[str]:
     if "OMP_NUM_THREADS" not in os.environ:
         # A class shares the processor: with one thread each, more of them are served.
         torch.set_num_threads(1)
-    troubles = []
+    troubles = streamlit_private.missing_parts()
+    if troubles:
+        raise SystemExit("\n".join(troubles))
     try:
         prove(mha_core.load_model())
     except mha_core.HeadScopeError as error:

@@ -2,15 +2,17 @@
 
 import html
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 import streamlit as st
 
 from mha_core.heads.evidence import JobTable
 from mha_core.heads.report import CardLine, report_card
 from mha_core.heads.roles import LETTERS, Role, percent
+from pages.parts.frame import state
+from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
-from pages.parts.frame.request import Head, name, parse_head
+from pages.parts.frame.request import Head, name
+from pages.parts.frame.selection import parse_head
 from pages.parts.picture.head_map import Mark, head_map
 from pages.parts.specialization.findings import Findings
 from pages.parts.specialization.job_table import MEANING, bar, examples
@@ -32,12 +34,13 @@ NO_ROLE = "no clear role"
 
 def chosen_head(found: Findings) -> Head:
     """The head of the link, or the one with the clearest role."""
-    asked = parse_head(st.query_params.get("head", ""))
+    given = state.params().get("head", "")
+    asked = parse_head(given)
     if asked in found.heads:
         return asked
-    if "head" in st.query_params:
+    if given:
         layers, heads = found.shape
-        given = st.query_params["head"][:20]
+        given = given[:20]
         say(f"There is no head “{given}” in {layers} layers of {heads}.", "notice")
     clear = max(found.roles.items(), key=lambda pair: pair[1].score - pair[1].baseline, default=None)
     return clear[0] if clear else (0, 0)
@@ -165,7 +168,7 @@ def card(found: Findings, head: Head, query: dict[str, str]) -> None:
     lines = report_card(found.study, *head)
     if lines.relatives:
         links = ", ".join(
-            f'<a href="./specialization?{html.escape(urlencode({"head": name((la, h)), **query}))}" '
+            f'<a href="{html.escape(link_to("Specialization", {"head": name((la, h)), **query}))}" '
             f'target="_self">{name((la, h))}</a> ({apart:.3f} nats)'
             for la, h, apart in lines.relatives
         )

@@ -5,11 +5,11 @@ In: findings. Out: escaped HTML; a row opens to show its sentences, each a link 
 
 import html
 from collections.abc import Iterator, Sequence
-from urllib.parse import urlencode
 
 from mha_core.heads.evidence import ROLES, JobTable, Look
 from mha_core.heads.evidence import Role as Kind
 from mha_core.heads.roles import percent
+from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import visible
 from pages.parts.frame.request import Head, name
 from pages.parts.specialization.findings import Findings
@@ -99,7 +99,7 @@ def _control(table: JobTable, head: Head) -> str:
 
 def _names(heads: Sequence[Head], query: dict[str, str]) -> str:
     return ", ".join(
-        f'<a href="./specialization?{html.escape(urlencode({"head": name(head), **query}))}" target="_self">'
+        f'<a href="{html.escape(link_to("Specialization", {"head": name(head), **query}))}" target="_self">'
         f"{name(head)}</a>"
         for head in heads
     )
@@ -154,7 +154,7 @@ def explore_link(look: Look, head: Head, query: dict[str, str]) -> str:
     view = {"text": look.sample.sentence.text, "head": name(head), "pin": str(look.query[0])}
     if look.target:
         view["to"] = str(look.target[0])
-    return f"./?{urlencode(view | query)}"
+    return link_to("Explore", view | query)
 
 
 def marked(look: Look) -> str:

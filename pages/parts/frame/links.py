@@ -1,0 +1,17 @@
+"""Addresses inside the app: a page and what is to be seen there. No Streamlit here."""
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from pages.parts.frame.pages import page_called
+
+
+def link_to(title: str, params: Mapping[str, str]) -> str:
+    """The address of a page from any other page; parameters without a value are left out."""
+    return with_params(page_called(title).address, params)
+
+
+def with_params(address: str, params: Mapping[str, str]) -> str:
+    """An address with its parameters; those without a value are left out."""
+    query = urlencode({key: value for key, value in params.items() if value})
+    return f"{address}?{query}" if query else address

@@ -1,0 +1,83 @@
+"""Every page of the app, a line each, and every value that a link can hold. No Streamlit here.
+
+To add a page: a file in pages/, a line here. To add a value of the link: a `Field` here, and the control that
+has its key.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pages.parts.frame import presets
+from pages.parts.frame.request import AGAINST, MEASURES, SPECIALS, UNITS, WEIGHTS, models
+
+
+@dataclass(frozen=True)
+class Page:
+    """`title` stands in the menu, `path` is its file, `presented` pages can fill a projector's screen.
+
+    `own` are the keys of its own controls, which stay in its link and go to no other page.
+    """
+
+    title: str
+    path: str
+    presented: bool = True
+    own: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        """Where it is from any other page, without the link's parameters."""
+        return "./" if self.path == "app.py" else f"./{self.path.removeprefix('pages/').removesuffix('.py')}"
+
+
+PAGES = (
+    Page("Explore", "app.py"),
+    Page("Compare", "pages/compare.py"),
+    Page("Specialization", "pages/specialization.py", presented=False, own=("by", "as", "only")),
+    Page(
+        "Inside",
+        "pages/inside.py",
+        own=(
+            *("part", "divide", "causal", "temperature", "same", "output"),
+            *("across", "n", "d", "h", "layers"),
+        ),
+    ),
+    Page("Learn", "pages/learn.py", own=("show", "step", "done")),
+)
+
+
+def page_called(title: str) -> Page:
+    """The page with that title."""
+    return next(page for page in PAGES if page.title == title)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A value that goes along from page to page: what it is at first, and what may be chosen (free text if None).
+
+    `spelled_out`: it stands in the link even where it is what it is at first. `page`: only that page's link has it.
+    """
+
+    key: str
+    first: Callable[[], str] = str
+    options: Callable[[], tuple[str, ...]] | None = None
+    spelled_out: bool = False
+    page: str | None = None
+
+
+def _choice(key: str, options: tuple[str, ...], page: str | None = None) -> Field:
+    return Field(key, lambda: options[0], lambda: options, page=page)
+
+
+FIELDS = (
+    Field("text", lambda: presets.TIRED, spelled_out=True),
+    Field("pair"),
+    Field("model", lambda: models()[0], models),
+    _choice("weights", WEIGHTS),
+    _choice("unit", UNITS),
+    _choice("specials", SPECIALS),
+    _choice("measure", MEASURES),
+    _choice("against", AGAINST, page="Compare"),
+    Field("text2", spelled_out=True, page="Compare"),  # at first the twin of the first sentence
+    Field("model2", lambda: models()[0], models, page="Compare"),
+)
+KEYS = tuple(field.key for field in FIELDS)

@@ -1,0 +1,101 @@
+"""What is chosen in a picture: a head, the words it looks from, the word it looks at. One class from link to browser.
+
+In: a link's parameters, or what a browser sent. Out: a frozen `Selection`, inside the picture it is for, and the
+sentences that say what was refused. No Streamlit here.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pages.parts.frame import presets
+from pages.parts.frame.prose import quoted
+from pages.parts.frame.request import MIXED, Head, Request, name
+
+PINS_AT_MOST = 512
+# The parameters of a link that belong to the picture.
+PARAMS = ("head", "pin", "to")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """`head` is (layer, head), `pins` and `to` are positions of units; all from 0."""
+
+    head: Head
+    pins: tuple[int, ...] = ()
+    to: int | None = None
+
+    def inside(self, shape: Sequence[int]) -> "Selection":
+        """The same in a picture of (layers, heads, units, ...): a head that exists, positions that exist."""
+        layers, heads, n = shape[:3]
+        head = (min(max(self.head[0], 0), layers - 1), min(max(self.head[1], 0), heads - 1))
+        pins = tuple(pin for pin in self.pins if 0 <= pin < n)
+        to = self.to if pins and self.to is not None and 0 <= self.to < n else None
+        return Selection(head, pins, to)
+
+    def as_json(self) -> dict[str, Any]:
+        """As the browser takes it; `from_json` reads what it sends back."""
+        return {"head": list(self.head), "pins": list(self.pins), "to": self.to}
+
+    def as_params(self) -> dict[str, str]:
+        """As parameters of a link; `from_params` reads them back."""
+        params = {"head": name(self.head), "pin": ",".join(map(str, self.pins)) or "none"}
+        return params if self.to is None else {**params, "to": str(self.to)}
+
+
+def from_json(value: Any) -> Selection | None:
+    """A selection as the browser sent it, or None if it is not one: a browser may send anything."""
+    try:
+        layer, head = (int(part) for part in value["head"])
+        pins = tuple(int(pin) for pin in value["pins"])[:PINS_AT_MOST]
+        to = None if value["to"] is None else int(value["to"])
+    except (TypeError, KeyError, ValueError, OverflowError):
+        return None
+    if min(layer, head, *pins, 0 if to is None else to) < 0:
+        return None
+    return Selection((layer, head), pins, to)
+
+
+def from_params(
+    params: Mapping[str, str], request: Request, shape: Sequence[int], labels: Sequence[str]
+) -> tuple[Selection, list[str]]:
+    """The selection that a link asks for in a picture of this shape, or the opening one; and what was refused."""
+    said = list[str]()
+    preset = presets.opening(request.text, request.pair or "")
+    head = _clamped(preset.head if preset else (3, 1), shape)
+    if "head" in params:
+        asked = parse_head(params["head"])
+        if asked and (asked == _clamped(asked, shape) or request.measure in MIXED):
+            head = _clamped(asked, shape)
+        else:
+            given = quoted(params["head"])
+            said.append(f"There is no head {given} in {shape[0]} layers of {shape[1]}; showing {name(head)}.")
+    pins = _positions(params, "pin", len(labels), said)
+    if pins is None:
+        found = presets.opening_word(request.text, request.pair or "", labels)
+        pins = () if found is None else (found,)
+    to = _positions(params, "to", len(labels), said)
+    return Selection(head, pins, to[0] if to else None), said
+
+
+def parse_head(value: str) -> Head | None:
+    """(layer, head) from 0 of "4-2", or None."""
+    match = re.fullmatch(r"([1-9][0-9]{0,2})-([1-9][0-9]{0,2})", value)
+    return (int(match[1]) - 1, int(match[2]) - 1) if match else None
+
+
+def _clamped(head: Head, shape: Sequence[int]) -> Head:
+    return Selection(head).inside((*shape[:2], 0)).head
+
+
+def _positions(params: Mapping[str, str], key: str, count: int, said: list[str]) -> tuple[int, ...] | None:
+    """Positions the link gives: None where it gives none or wrong ones, () for "none"."""
+    value = params.get(key)
+    if value is None or value == "none":
+        return None if value is None else ()
+    parts = value.split(",")
+    if all(re.fullmatch(r"[0-9]{1,4}", part) and int(part) < count for part in parts):
+        return tuple(dict.fromkeys(map(int, parts)))
+    said.append(f"The link points at {key} {quoted(value)}; this sentence has positions 0 to {count - 1}.")
+    return None

@@ -1,0 +1,81 @@
+"""Every private part of Streamlit that the app leans on, in one place, checked before the first visitor.
+
+A Streamlit that lacks one of them is refused at the start: without them the guard would let through what it is there
+to stop.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import streamlit
+from google.protobuf.message import DecodeError
+from streamlit.dataframe_util import convert_anything_to_arrow_bytes
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime import Runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state.query_params import QueryParams
+from streamlit.runtime.state.session_state_proxy import get_session_state
+
+KINDS = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
+OPERATIONS = {"deferred_file", "dataframe_chunk"}
+
+
+def missing_parts() -> list[str]:
+    """What this Streamlit lacks of what the app needs, a sentence each."""
+    parts = {
+        "QueryParams.discard_param_no_forward_msg": hasattr(QueryParams, "discard_param_no_forward_msg"),
+        "ScriptRunContext.is_history_navigation": hasattr(ScriptRunContext, "is_history_navigation"),
+        "MemoryUploadedFileManager.file_storage": hasattr(MemoryUploadedFileManager("/"), "file_storage"),
+        "the kinds of BackMsg": {field.name for field in BackMsg.DESCRIPTOR.fields} >= KINDS,
+        "the operations of BackMsg": _operations() >= OPERATIONS,
+    }
+    return [
+        f"Streamlit {streamlit.__version__} lacks {name}, which HeadScope needs; install the version it pins."
+        for name, there in parts.items()
+        if not there
+    ]
+
+
+def _operations() -> set[str]:
+    field = BackMsg.DESCRIPTOR.fields_by_name.get("backend_operation_request")
+    return set() if field is None else {part.name for part in field.message_type.fields}
+
+
+def went_back_or_forward() -> bool:
+    """Whether the reader came to this view by the browser's Back or Forward."""
+    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
+
+
+def discard_params(keys: Iterable[str]) -> None:
+    """Take parameters out of the link without telling the browser yet; the next change of the link does."""
+    with get_session_state().query_params() as params:
+        for key in keys:
+            params.discard_param_no_forward_msg(key)
+
+
+def message_kind(frame: bytes) -> tuple[str, str]:
+    """What a browser's message asks for, and which operation; raises ValueError for what is no message."""
+    try:
+        message = BackMsg.FromString(frame)
+    except DecodeError:
+        raise ValueError("not a message of Streamlit") from None
+    kind = message.WhichOneof("type") or ""
+    asked = (
+        message.backend_operation_request.WhichOneof("payload") if kind == "backend_operation_request" else ""
+    )
+    return kind, asked or ""
+
+
+def uploads() -> dict[str, dict[str, Any]]:
+    """The files that readers have uploaded, by session and file; raises AttributeError where there are none."""
+    manager: Any = Runtime.instance().uploaded_file_mgr
+    stored: dict[str, dict[str, Any]] = manager.file_storage
+    return stored
+
+
+def warm_arrow() -> None:
+    """Import what packs numbers for the browser, so that the first picture does not wait for it."""
+    convert_anything_to_arrow_bytes(np.zeros(1, dtype=np.uint16))
