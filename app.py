@@ -48,6 +48,7 @@ def picture(request: Request, record: Record) -> None:
         present=request.present,
         key="explore",
         on_change=partial(shell.follow, "explore"),
+        keep=cache.keeper(request),
     )
     shell.keep(chosen)
     head = (

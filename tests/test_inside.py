@@ -15,7 +15,6 @@ from mha_core.checkpoints import untrained_encoder
 from mha_core.encoder import EncoderConfig
 from pages.parts.inside.example import read_example
 from pages.parts.inside.variants import amount, read_own, size_of
-from pages.parts.serve.bounded import Bounded
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -260,26 +259,6 @@ def test_amounts_are_said_as_people_say_them():
         "58.0 billion",
         "2.7 trillion",
     ]
-
-
-def test_what_is_kept_for_all_readers_is_bounded_in_bytes():
-    kept, made = Bounded(limit=4_000), []
-
-    def of(size: int):
-        return lambda: made.append(size) or np.zeros(size, np.uint8)
-
-    for key, size in (("a", 900), ("b", 900), ("c", 900), ("d", 900)):
-        kept.get(key, of(size))
-    kept.get("a", of(900))
-    assert (len(made), kept.held) == (4, 3_600)
-    kept.get("e", of(901))
-    kept.get("a", of(900))
-    assert len(made) == 5  # "b" went, not "a", which was used later
-    kept.get("b", of(900))
-    assert len(made) == 6
-    kept.get("large", of(1_001))
-    kept.get("large", of(1_001))
-    assert (len(made), kept.held <= 4_000) == (8, True)
 
 
 def test_two_texts_or_layers_or_changes_are_never_mistaken_for_each_other():

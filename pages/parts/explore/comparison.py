@@ -5,6 +5,8 @@ In: two grids and what is chosen. Out: sentences and tables on the page, every n
 
 import html
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -14,12 +16,39 @@ from pages.parts.frame import presets, shell
 from pages.parts.frame.prose import heading, markup, say, visible
 from pages.parts.frame.request import Request, name
 from pages.parts.frame.selection import Selection
+from pages.parts.picture.attention_view import compare_view
+from pages.parts.serve import cache
 
 ROWS = 12
 PROVES_NOTHING = (
     "This pair is famous because it comes out so nicely. It proves nothing: among many heads some will agree with "
     "any reading by chance, and one sentence is no test. A claim about a head needs hundreds of sentences."
 )
+
+
+def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
+    """Both pictures and what changed between them; raw weights on both sides where one has nothing else."""
+    grids = [shell.attempt(cache.grid, side, record) for side, record in zip(sides, records, strict=True)]
+    if None in grids:
+        sides = [replace(side, measure="raw") for side in sides]
+        grids = [cache.grid(side, record) for side, record in zip(sides, records, strict=True)]
+    a, b = (grid for grid in grids if grid is not None)
+    if not both_have_words((a, b)):
+        return
+    chosen = compare_view(
+        a,
+        records[0].tokens,
+        b,
+        records[1].tokens,
+        titles=titles(*records),
+        selection=shell.selection(sides[0], a.weights.shape, a.labels),
+        present=sides[0].present,
+        key="compare",
+        on_change=partial(shell.follow, "compare"),
+        keeps=(cache.keeper(sides[0]), cache.keeper(sides[1]), cache.keeper(*sides)),
+    )
+    shell.keep(chosen)
+    below(sides[0], a, b, chosen)
 
 
 def both_have_words(grids: Sequence[Grid]) -> bool:

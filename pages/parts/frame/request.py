@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mha_core import shelf
 from mha_core.heads.importance import KINDS, Kind
+from mha_core.run import Run
 from pages.parts.frame.prose import quoted
 
 Head = tuple[int, int]
@@ -43,6 +44,11 @@ class Request:
     @property
     def words(self) -> bool:
         return self.unit == "words"
+
+    @property
+    def run(self) -> Run:
+        """What has to be computed for it: everything else is how the result is shown."""
+        return Run(self.model, self.text, self.pair, self.trained)
 
 
 def name(head: Head) -> str:

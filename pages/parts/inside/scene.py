@@ -4,7 +4,7 @@ In: what the reader asked for. Out: a `Scene`; the head and the token stay in th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2s
 from pathlib import Path
 
@@ -27,11 +27,9 @@ from pages.parts.frame.selection import Selection
 from pages.parts.picture.tiles import Board, token_row
 from pages.parts.picture.tiles import say as words
 from pages.parts.serve import cache
-from pages.parts.serve.bounded import Bounded
 
 PAGE = Path(__file__).parents[3] / "assets" / "inside" / "page.css"
 SHOWN_KEYS = 40
-_RECENT = Bounded(limit=128_000_000)
 
 
 def style() -> None:
@@ -72,23 +70,22 @@ def details_of(request: Request, text: str, pair: str | None, layer: int) -> Lay
     def make() -> LayerDetails:
         return layer_details(used.tokenizer.encode(text, pair), used, layer)
 
-    return _RECENT.get(("details", used.name, used.trained, used.digest, text, pair, layer), make)
+    return cache.of_run(replace(request, text=text, pair=pair).run, used, ("layer", layer), make)
 
 
 def run_of(request: Request, layer: int, edits: Edits) -> Walk:
     """The layer run on the reader's sentence with these changes; the last ones are kept."""
     found = details_of(request, request.text, request.pair, layer)
-    return _RECENT.get((*_key(request, layer), edits), lambda: walk(found.x, weights_from(found), edits))
+    part = ("walk", layer, edits)
+    return cache.of_run(
+        request.run, cache.model(request), part, lambda: walk(found.x, weights_from(found), edits)
+    )
 
 
 def parity_of(request: Request, layer: int, run: Walk) -> Parity:
     """How far torch is from this run."""
-    return _RECENT.get((*_key(request, layer), run.edits, "parity"), lambda: equal_to_torch(run))
-
-
-def _key(request: Request, layer: int) -> tuple[object, ...]:
-    used = cache.model(request)
-    return (used.name, used.trained, used.digest, request.text, request.pair, layer)
+    part = ("parity", layer, run.edits)
+    return cache.of_run(request.run, cache.model(request), part, lambda: equal_to_torch(run))
 
 
 @dataclass(frozen=True)

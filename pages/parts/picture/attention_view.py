@@ -21,6 +21,7 @@ from pages.parts.frame.selection import Selection
 from pages.parts.picture.code import FONTS, LIBRARY_ENTRY, STUB, VIEW, library_source, standalone_html, style
 from pages.parts.picture.payload import (
     Head,
+    Keep,
     Payload,
     Role,
     align,
@@ -29,6 +30,7 @@ from pages.parts.picture.payload import (
     compare_view_payload,
     explore_payload,
     explore_view_payload,
+    made_now,
     record_payload,
 )
 from pages.parts.picture.sync import reconcile, reported
@@ -62,14 +64,16 @@ def explore_view(
     present: bool = False,
     key: str,
     on_change: Change | None = None,
+    keep: Keep = made_now,
 ) -> Selection:
     """Draw one text with every head; return what is chosen now.
 
     `selection` is what the page believes, from its link; it moves the picture only when it differs from what the
     picture shows and from what this function last returned. `on_change` runs before the next run when the reader
-    chose something; `chosen(key)` says what. `notices`: sentences, or objects with a `text`.
+    chose something; `chosen(key)` says what. `keep`: see `record_payload`. `notices`: sentences, or objects with a
+    `text`.
     """
-    record = record_payload(grid, tokens, model_title, roles)
+    record = record_payload(grid, tokens, model_title, roles, keep)
 
     def view(now: Selection) -> Payload:
         return explore_view_payload(grid, record, selection=now, notices=notices, present=present)
@@ -89,9 +93,10 @@ def compare_view(
     present: bool = False,
     key: str,
     on_change: Change | None = None,
+    keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
 ) -> Selection:
     """Draw two runs against each other; return what is chosen now. Positions in the selection are A's."""
-    records = compare_records(a, a_tokens, b, b_tokens, titles)
+    records = compare_records(a, a_tokens, b, b_tokens, titles, keeps)
 
     def view(now: Selection) -> Payload:
         return compare_view_payload(

@@ -7,13 +7,10 @@ pinned words the strongest links of every head, so that rankings stay exact.
 
 import hashlib
 import json
-import threading
-import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mha_core.compare import align as align_labels
 from mha_core.record import Grid
@@ -27,10 +24,17 @@ from pages.parts.picture.text import spelled
 FULL_BYTES = 680_000
 SIDE = 64
 LINKS = 8
+PACKED = "packed"
 
 Head = tuple[int, int]
 Pairs = tuple[tuple[int | None, int | None], ...]
 Payload = dict[str, Any]
+Keep = Callable[[Hashable, Callable[[], Payload]], Payload]
+
+
+def made_now(_part: Hashable, make: Callable[[], Payload]) -> Payload:
+    """Nothing is kept."""
+    return make()
 
 
 # What the letters on the sheet mean, in a word or two.
@@ -90,10 +94,17 @@ def explore_view_payload(
 
 
 def record_payload(
-    grid: Grid, tokens: Tokens, model_title: str, roles: Mapping[Head, Role] | None = None
+    grid: Grid,
+    tokens: Tokens,
+    model_title: str,
+    roles: Mapping[Head, Role] | None = None,
+    keep: Keep = made_now,
 ) -> Payload:
-    """One text in the browser: names, spacing and the weights, in full or as small pictures."""
-    record = _packed_weights(grid) | {
+    """One text in the browser: names, spacing and the weights, in full or as small pictures.
+
+    `keep(part, make)` may give what was made before for this grid: every click asks for it again.
+    """
+    record = keep(PACKED, lambda: _pack(grid)) | {
         "layers": grid.weights.shape[0],
         "heads": grid.weights.shape[1],
         "model": model_title,
@@ -109,28 +120,8 @@ def record_payload(
     return record
 
 
-Array = NDArray[np.float32]
-_kept: dict[Any, tuple[tuple[weakref.ref[Array], ...], Payload]] = {}
-_keeping = threading.Lock()
-
-
-def _once(arrays: tuple[Array, ...], name: Any, make: Callable[[], Payload]) -> Payload:
-    """What `make` gives, made once as long as these arrays live: every click asks for it again."""
-    key = (*map(id, arrays), name)
-    with _keeping:
-        for gone in [key for key, (kept, _) in _kept.items() if any(array() is None for array in kept)]:
-            del _kept[gone]
-        if key not in _kept:
-            _kept[key] = (tuple(weakref.ref(array) for array in arrays), make())
-        return _kept[key][1]
-
-
-def _packed_weights(grid: Grid) -> Payload:
-    special = tuple(unit.special for unit in grid.units)
-    return _once((grid.weights,), special, lambda: _pack(grid, np.array(special, dtype=bool)))
-
-
-def _pack(grid: Grid, special: NDArray[np.bool_]) -> Payload:
+def _pack(grid: Grid) -> Payload:
+    special = np.array([unit.special for unit in grid.units], dtype=bool)
     if grid.weights.size * 2 <= FULL_BYTES:
         return {"packing": "full", "weights": quantise(grid.weights).ravel()}
     return {
@@ -161,15 +152,23 @@ def compare_payload(
 
 
 def compare_records(
-    a: Grid, a_tokens: Tokens, b: Grid, b_tokens: Tokens, titles: tuple[str, str]
+    a: Grid,
+    a_tokens: Tokens,
+    b: Grid,
+    b_tokens: Tokens,
+    titles: tuple[str, str],
+    keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
 ) -> list[Payload]:
     """A's record and B's; for long texts without weights, and a third with the small differences."""
-    records = [record_payload(a, a_tokens, titles[0]), record_payload(b, b_tokens, titles[1])]
+    records = [
+        record_payload(a, a_tokens, titles[0], keep=keeps[0]),
+        record_payload(b, b_tokens, titles[1], keep=keeps[1]),
+    ]
     if all(record["packing"] == "full" for record in records):
         return records
     plain, pairs = [_without_pictures(record) for record in records], align(a, b)
-    name = (plain[0]["id"], plain[1]["id"])
-    return [*plain, _once((a.weights, b.weights), name, lambda: _change_payload(a, b, pairs, plain))]
+    names = (plain[0]["id"], plain[1]["id"])
+    return [*plain, keeps[2](names, lambda: _change_payload(a, b, pairs, plain))]
 
 
 def compare_view_payload(

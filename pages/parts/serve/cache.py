@@ -1,11 +1,12 @@
-"""The only Streamlit caches: records and small results, shared by all readers, bounded in number and in bytes.
+"""What readers share: models, records and all that is computed of them, in one store with a limit in bytes.
 
-In: a `Request`. Out: a model, a frozen record. A model is kept by mha_core itself, because any browser may ask
-Streamlit to clear its caches.
+In: a `Request`. Out: a model, a frozen record, a grid, findings. The key is always the `Run`, with the digest of the
+model's weights, and what was made of it. Streamlit's own caches are not used: any browser may ask to clear them.
 """
 
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import BoundedSemaphore, Lock
 from typing import TypeVar
@@ -13,18 +14,22 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mha_core import Grid, InputError, Model, Record, Tokens, grid_of, load_model, trace_tokens
-from mha_core.heads.importance import Kind, importance
+from mha_core import Grid, InputError, Model, Record, grid_of, load_model, trace_tokens
+from mha_core.heads.importance import importance
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
+from mha_core.run import Run
 from pages.parts.frame.request import Head, Request, allowed, model_allowed, refusal
+from pages.parts.picture.payload import Keep, Payload
 from pages.parts.serve.jobs import Job, Step, Watch
+from pages.parts.serve.store import Store
 from pages.parts.specialization.findings import Findings, find
 
 T = TypeVar("T")
 
 MAX_CHARS = 4_000
-SMALL, MIDDLE = 1_000_000, 10_000_000
+WATCHED_AT_MOST = 4
+STORE = Store(int(os.environ.get("HEADSCOPE_STORE_MB", "400")) * 1_000_000)
 FOLLOWING = "Following the weights through the model …"
 # Two sentences at a time keep two cores busy; more would only hold more memory at once.
 _TURNS = BoundedSemaphore(2)
@@ -62,6 +67,11 @@ def _progress(place: DeltaGenerator) -> Callable[[str, int, int], None]:
     return told
 
 
+def of_run(run: Run, used: Model, part: Hashable, make: Callable[[], T]) -> T:
+    """Something computed of a run, made once for all readers; `part` says what it is."""
+    return STORE.get((run, used.digest, part), make)
+
+
 def record(request: Request) -> Record:
     """What every head does with the reader's text. Raises InputError for a text that cannot be taken."""
     used = model(request)
@@ -71,9 +81,12 @@ def record(request: Request) -> Record:
                 f"The text has {len(text):,} characters and HeadScope takes {MAX_CHARS:,} at most; shorten it."
             )
     tokens = used.tokenizer.encode(request.text, request.pair)
-    size = used.n_layers * used.n_heads * len(tokens) ** 2 * 4
-    kept = _small if size <= SMALL else _middle if size <= MIDDLE else _large
-    return kept(request.model, request.trained, used.digest, request.text, request.pair, used, tokens)
+
+    def make() -> Record:
+        with _TURNS:
+            return trace_tokens(tokens, used)
+
+    return of_run(request.run, used, "record", make)
 
 
 def grid(request: Request, traced: Record) -> Grid:
@@ -81,115 +94,82 @@ def grid(request: Request, traced: Record) -> Grid:
 
     Raises HeadScopeError where the model or the text does not allow that.
     """
-    if request.measure == "raw":
-        return traced.grid(request.words, request.specials)
+    weights = traced.weights if request.measure == "raw" else _measured(request, traced)
+
+    def make() -> Grid:
+        return grid_of(traced.tokens, weights, request.words, request.specials)
+
+    if not request.words and request.specials == "shown":
+        return make()  # the weights themselves, which are kept already
+    return of_run(request.run, model(request), ("grid", *drawn(request)), make)
+
+
+def _measured(request: Request, traced: Record) -> FloatArray:
     used = model(request)
-    kept = _measured if traced.weights.nbytes <= SMALL else _measured_large
-    found = kept(
-        used.name, used.trained, used.digest, request.text, request.pair, request.measure, used, traced.tokens
-    )
-    return grid_of(traced.tokens, found, request.words, request.specials)
+
+    def make() -> FloatArray:
+        with st.spinner(FOLLOWING), _TURNS:
+            return importance(traced.tokens, used, request.measure).weights
+
+    return of_run(request.run, used, ("measure", request.measure), make)
 
 
-def _run(used: Model, tokens: Tokens) -> Record:
-    with _TURNS:
-        return trace_tokens(tokens, used)
+def drawn(request: Request) -> tuple[Hashable, ...]:
+    """What of a run is drawn: with the run it names a grid."""
+    return request.measure, request.words, request.specials
 
 
-# One cache for each size, so that 128 sentences or 2 long texts fill the same room: 128, 160 and 300 MB at most.
-# The arguments that begin with _ follow from the others, so they are no part of the key.
+def keeper(*requests: Request) -> Keep:
+    """What keeps the parts of a picture of these requests, for `explore_view` and `compare_view`."""
 
+    def keep(part: Hashable, make: Callable[[], Payload]) -> Payload:
+        names = tuple((request.run, model(request).digest, *drawn(request)) for request in requests)
+        return STORE.get(("picture", names, part), make)
 
-@st.cache_resource(max_entries=128, show_spinner=False)
-def _small(
-    name: str, trained: bool, digest: str, text: str, pair: str | None, _model: Model, _tokens: Tokens
-) -> Record:
-    return _run(_model, _tokens)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _middle(
-    name: str, trained: bool, digest: str, text: str, pair: str | None, _model: Model, _tokens: Tokens
-) -> Record:
-    return _run(_model, _tokens)
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _large(
-    name: str, trained: bool, digest: str, text: str, pair: str | None, _model: Model, _tokens: Tokens
-) -> Record:
-    return _run(_model, _tokens)
-
-
-@st.cache_resource(max_entries=64, show_spinner=FOLLOWING)
-def _measured(
-    name: str,
-    trained: bool,
-    digest: str,
-    text: str,
-    pair: str | None,
-    kind: Kind,
-    _model: Model,
-    _tokens: Tokens,
-) -> FloatArray:
-    with _TURNS:
-        return importance(_tokens, _model, kind).weights
-
-
-@st.cache_resource(max_entries=2, show_spinner=FOLLOWING)
-def _measured_large(
-    name: str,
-    trained: bool,
-    digest: str,
-    text: str,
-    pair: str | None,
-    kind: Kind,
-    _model: Model,
-    _tokens: Tokens,
-) -> FloatArray:
-    with _TURNS:
-        return importance(_tokens, _model, kind).weights
-
-
-# What the built-in sentences tell of a model takes seconds and a few megabytes. It is made once, behind the pages,
-# and not in Streamlit's cache, so that nobody can have it made again and again by clearing that.
-FINDINGS_AT_MOST = 6
-_found: dict[tuple[str, bool], "Future[Findings]"] = {}
-_finding = Lock()
-_background = ThreadPoolExecutor(1, thread_name_prefix="findings")
+    return keep
 
 
 def findings(name: str, trained: bool = True) -> Findings:
     """What each head of a model does, on the built-in sentences; waits until it is known."""
-    return _findings(name, trained).result()
+    return _find(named_model(name, trained))
 
 
 def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
     """The heads with a role, as (layer, head) from 0. Empty while they are being found out: nobody waits for it."""
-    future = _findings(name, trained)
-    return future.result().roles if future.done() and future.exception() is None else {}
+    used = named_model(name, trained)
+    found: Findings | None = STORE.peek(_findings_key(used))
+    if found is not None:
+        return found.roles
+    with _starting:
+        if _begun.get(_findings_key(used), _DONE).done():
+            _begun[_findings_key(used)] = _background.submit(_find, used)
+    return {}
 
 
-def _findings(name: str, trained: bool) -> "Future[Findings]":
-    if not model_allowed(name):
-        raise InputError(refusal("model", name) or "")
-    key = (name, trained)
-    with _finding:
-        future = _found.get(key)
-        if future is None or (future.done() and future.exception() is not None):
-            while len(_found) >= FINDINGS_AT_MOST:
-                del _found[next(iter(_found))]
-            future = _found[key] = _background.submit(lambda: find(load_model(name, trained=trained)))
-        return future
+def _find(used: Model) -> Findings:
+    return STORE.get(_findings_key(used), lambda: find(used))
 
 
-@st.cache_resource(max_entries=8, ttl=3600, show_spinner=False)
-def job(key: tuple[str, ...], _start: Callable[[], Iterator[Step[T]]]) -> Job[T]:
+def _findings_key(used: Model) -> Hashable:
+    return ("findings", used.name, used.trained, used.digest)
+
+
+# What is being found out behind the pages: a key is begun once, and again only if that failed or was let go.
+_background = ThreadPoolExecutor(1, thread_name_prefix="findings")
+_starting = Lock()
+_DONE: "Future[Findings]" = Future()
+_DONE.cancel()
+_begun: "dict[Hashable, Future[Findings]]" = {}
+
+
+def job(key: tuple[str, ...], start: Callable[[], Iterator[Step[T]]]) -> Job[T]:
     """Work on one file with one model, shared by all who bring the same file."""
-    return Job(_start())
+    return STORE.get(("job", *key), lambda: Job(start()))
 
 
-@st.cache_resource(max_entries=4, scope="session", show_spinner=False)
 def watch(key: tuple[str, ...]) -> Watch:
     """Whether this reader lets the work on a file go on."""
-    return Watch()
+    kept: dict[tuple[str, ...], Watch] = st.session_state.setdefault("watched", {})
+    while len(kept) > WATCHED_AT_MOST:
+        del kept[next(iter(kept))]
+    return kept.setdefault(key, Watch())

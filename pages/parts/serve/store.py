@@ -1,0 +1,103 @@
+"""Results kept for all readers, bounded in bytes: what was used longest ago goes first. No Streamlit here.
+
+In: a key and how to make its value. Out: the value, made once, however many readers ask for it at the same moment.
+Values are frozen and shared.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import CancelledError, Future
+from dataclasses import fields, is_dataclass
+from threading import Lock
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+T = TypeVar("T")
+WEIGHTS = ("W_", "b_")
+OBJECT_BYTES = 1_000  # what anything counts that says nothing of its size
+
+
+class Store:
+    """Values by key, together at most `limit` bytes; one that is larger alone is kept alone, until the next comes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.held = 0
+        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._making: dict[Hashable, Future[Any]] = {}
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value of that key, made now if it is not kept. Whoever asks while it is being made waits for it.
+
+        What `make` raises is raised to the reader who made it; those who waited try for themselves.
+        """
+        while True:
+            with self._lock:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return cast(T, self._kept[key][0])
+                others = self._making.get(key)
+                if others is None:
+                    mine: Future[Any] = Future()
+                    self._making[key] = mine
+                    break
+            try:
+                return cast(T, others.result())
+            except CancelledError:
+                continue
+        return self._make(key, make, mine)
+
+    def peek(self, key: Hashable) -> Any:
+        """The value of that key if it is kept, else None; nothing is made."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+
+    def forget(self, key: Hashable) -> None:
+        """Drop a value, if it is kept."""
+        with self._lock:
+            self.held -= self._kept.pop(key, (None, 0))[1]
+
+    def _make(self, key: Hashable, make: Callable[[], T], mine: "Future[Any]") -> T:
+        try:
+            value = make()
+            self._keep(key, value)
+            mine.set_result(value)
+            return value
+        finally:
+            with self._lock:
+                del self._making[key]
+            mine.cancel()  # does nothing to one that has its result
+
+    def _keep(self, key: Hashable, value: Any) -> None:
+        size = bytes_of(value)
+        with self._lock:
+            self._kept[key] = (value, size)
+            self.held += size
+            while self.held > self.limit and len(self._kept) > 1:
+                self.held -= self._kept.popitem(last=False)[1][1]
+
+
+def bytes_of(value: Any) -> int:
+    """Bytes of the arrays in a value, through dataclasses, mappings and lists.
+
+    Fields called W_ or b_ cost nothing: they are views of the weights of a model, which lives anyway.
+    """
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if is_dataclass(value) and not isinstance(value, type):
+        held = [f.name for f in fields(value) if not f.name.startswith(WEIGHTS)]
+        return OBJECT_BYTES + sum(bytes_of(getattr(value, name)) for name in held)
+    if isinstance(value, Mapping):
+        return OBJECT_BYTES + sum(map(bytes_of, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(bytes_of, value)) if any(map(_may_hold_arrays, value[:8])) else 8 * len(value)
+    return OBJECT_BYTES if not isinstance(value, int | float | str | bool | None) else 0
+
+
+def _may_hold_arrays(value: Any) -> bool:
+    return isinstance(value, np.ndarray | Mapping | list | tuple) or is_dataclass(value)
