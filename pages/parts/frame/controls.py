@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.heads.importance import Kind
+from mha_core.record import Specials
 from pages.parts.frame import presets, state
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import (
@@ -103,7 +104,9 @@ def _options(text: str, present: bool, pictures: bool) -> Request:
             units = "whole words" if unit == "words" else "word pieces"
             drawn = "" if measure == MEASURES[0] else f" · {MEASURES_SAID[measure]}"
             say(f"{title_of(model)}, {weights} · {units} · {SPECIALS_SAID[specials]}{drawn}", "summary")
-    return Request(text, pair or None, model, weights == "trained", unit, specials, present, measure)
+    return Request(
+        text, pair or None, model, weights == "trained", unit, cast(Specials, specials), present, measure
+    )
 
 
 def _measure() -> Kind:

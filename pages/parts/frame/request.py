@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mha_core import shelf
 from mha_core.heads.importance import KINDS, Kind
+from mha_core.record import Specials
 from mha_core.run import Run
 from pages.parts.frame.prose import quoted
 
@@ -18,7 +19,7 @@ Head = tuple[int, int]
 
 WEIGHTS = ("trained", "untrained")
 UNITS = ("pieces", "words")
-SPECIALS = ("shown", "hidden", "renormalised")
+SPECIALS: tuple[Specials, ...] = ("shown", "hidden", "renormalised")
 MEASURES = KINDS
 MIXED = ("rollout", "flow")  # these have no heads of their own
 AGAINST = ("sentence", "weights", "model")
@@ -36,7 +37,7 @@ class Request:
     model: str = "minilm"
     trained: bool = True
     unit: str = "pieces"
-    specials: str = "shown"
+    specials: Specials = "shown"
     present: bool = False
     measure: Kind = "raw"
     other: "Request | None" = None

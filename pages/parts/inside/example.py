@@ -70,14 +70,14 @@ def read_example(typed: Mapping[str, Any], together: bool, output: str) -> Examp
         return [[float(number) for number in line] for line in array]
 
     names = ("q", "q", "q") if together else ("q", "k", "v")
-    heads = [[matrix(f"W_{name}{i}") for i in (1, 2)] for name in names]
-    return example(matrix("X"), *heads, output=OUTPUTS[output])
+    w_q, w_k, w_v = ([matrix(f"W_{name}{i}") for i in (1, 2)] for name in names)
+    return example(matrix("X"), w_q, w_k, w_v, output=OUTPUTS[output])
 
 
 def _head(board: Board, made: Example, run: Walk, h: int, together: bool) -> Block:
     i = h + 1
-    tiles = {"kind": "tiles"}
-    rows = {"rows": TOKENS, **tiles}
+    tiles: dict[str, Any] = {"kind": "tiles"}
+    rows: dict[str, Any] = {"rows": TOKENS, **tiles}
     used = made.weights
     names = ("q",) if together else ("q", "k", "v")
     given = [

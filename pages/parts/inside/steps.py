@@ -3,6 +3,8 @@
 In: a scene. Out: boards with every number of the step.
 """
 
+from typing import Any
+
 import numpy as np
 
 from mha_core.heads.roles import percent
@@ -84,8 +86,8 @@ def weights(scene: Scene) -> None:
     with_, without = (spread(now.raw[scene.h], d) for d in (np.sqrt(d_k), 1.0))
     board = Board()
     board.add(*_changed(now.edits))
-    share = {"cols": scene.labels, "rows": scene.labels, "follow": True}
-    size = {"high": _high(n), "wide": min(26.0, 440 / n)}
+    share: dict[str, Any] = {"cols": scene.labels, "rows": scene.labels, "follow": True}
+    size: dict[str, Any] = {"high": _high(n), "wide": min(26.0, 440 / n)}
     sums = now.weights[scene.h].sum(axis=-1)
     board.add(
         row(
@@ -220,7 +222,7 @@ def output(scene: Scene) -> None:
     board = Board()
     cuts = [d_v * i for i in range(1, h)]
     mine = [scene.h * d_v, (scene.h + 1) * d_v]
-    options = {"rows": scene.labels, "follow": True, "high": _high(now.n)}
+    options: dict[str, Any] = {"rows": scene.labels, "follow": True, "high": _high(now.n)}
     board.add(
         words(
             f"Each of the {h} heads made {d_v} numbers a token. [[concatenation|Set side by side]] they are {h * d_v} "

@@ -234,6 +234,7 @@ def ask(exercise: Exercise, scene: Scene | None, place: Lesson) -> bool:
 
 def _answer(exercise: Exercise, typed: str, scene: Scene | None, place: Lesson) -> bool:
     if exercise.kind == "part":
+        right: bool | None
         right, said = check_part(exercise, typed, scene)
     else:
         verdict = check(exercise, typed)

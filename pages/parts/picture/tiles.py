@@ -91,7 +91,7 @@ class Board:
     def show(self, key: str, on_change: Mapping[str, Callable[[], None]] | None = None, **data: Any) -> Any:
         """Mount the board; returns what the reader did there (`query`, `cells`, `go`)."""
         numbers = np.concatenate(self._arrays) if self._arrays else np.zeros(1, np.float32)
-        callbacks = {f"on_{name}_change": call for name, call in (on_change or {}).items()}
+        callbacks: dict[str, Any] = {f"on_{name}_change": call for name, call in (on_change or {}).items()}
         data.setdefault("large", state.params().get("present") == "1")
         return _draw(key=key, data={"blocks": self.blocks, "numbers": numbers, **data}, **callbacks)
 

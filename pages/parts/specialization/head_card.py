@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
@@ -66,7 +67,6 @@ def all_heads(found: Findings) -> Head:
             required=True,
             key="as",
             bind="query-params",
-            format_func={"grid": "grid", "map": "map"}.get,
         )
         only = st.selectbox(
             "Only", ["all heads", *_present(found.roles), NO_ROLE], key="only", bind="query-params", width=170
@@ -77,7 +77,9 @@ def all_heads(found: Findings) -> Head:
     )
     if layout == "grid":
         marks = [mark if mark in marks else _faded(mark) for mark in _marks(found, by or BY_ROLE)]
-    head_map(marks, chosen=chosen, legend=legend, layout=layout or "grid", key="all-heads")
+    head_map(
+        marks, chosen=chosen, legend=legend, layout="map" if layout == "map" else "grid", key="all-heads"
+    )
     say(_map_note(found, layout or "grid", chosen))
     return chosen
 
@@ -141,7 +143,7 @@ def _marks(found: Findings, by: str) -> list[Mark]:
     measure = found.measures().get(by)
     for i, head in enumerate(found.heads):
         x, y = (float(v) for v in found.points[i])
-        place = {"x": x, "y": y, "cluster": int(found.cluster[i])}
+        place: dict[str, Any] = {"x": x, "y": y, "cluster": int(found.cluster[i])}
         role = found.roles.get(head)
         if measure is None:
             label = f"Head {name(head)}: {role.label if role else NO_ROLE}. {role.evidence if role else ''}".strip()
@@ -166,7 +168,7 @@ def card(found: Findings, head: Head, query: dict[str, str]) -> None:
     tables = _most_telling(found, head)
     markup(f'<div class="jobs card-jobs">{"".join(_job(table, head, query) for table in tables)}</div>')
     lines = report_card(found.study, *head)
-    if lines.relatives:
+    if lines.relatives and found.study.similarity:
         links = ", ".join(
             f'<a href="{html.escape(link_to("Specialization", {"head": name((la, h)), **query}))}" '
             f'target="_self">{name((la, h))}</a> ({apart:.3f} nats)'
