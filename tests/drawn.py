@@ -1,0 +1,285 @@
+"""A picture opened on its own in a browser, and what is drawn in it turned back into weights.
+
+The way back is not the code that draws. A shade is read by its lightness: OKLab as Ottosson published it (2020),
+in equal steps from the page's paper to the ramp's documented end. Places are read from where the words stand.
+"""
+
+import base64
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from mha_core.record import Grid
+from mha_core.tokens import Tokens
+from pages.parts.attention_view import Selection, explore_payload, standalone_html
+
+INK = (17, 28, 54)  # where the ramp ends on light paper
+GLOW = (228, 238, 255)  # and on dark paper
+SHADE = 0.008  # what 8 bits a channel leave unknown of a weight
+STRENGTH = 0.3  # a stroke of weight 0 has this share of the ramp, so that it is seen
+
+
+def lightness(colours: Any) -> np.ndarray:
+    """OKLab's L, 0 to 1, of sRGB colours (..., 3) in 0..255."""
+    c = np.asarray(colours, dtype=np.float64) / 255
+    c = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    to_cones = [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+    return np.cbrt(c @ np.array(to_cones).T) @ np.array([0.2104542553, 0.7936177850, -0.0040720468])
+
+
+def shares(colours: Any, paper: Sequence[int]) -> np.ndarray:
+    """How far along the ramp colours (..., 3) stand: 0 is paper, 1 the documented end."""
+    start = lightness(paper)
+    end = lightness(INK if start > 0.5 else GLOW)
+    return (lightness(colours) - start) / (end - start)
+
+
+def rgb(text: str) -> tuple[int, int, int]:
+    """`rgb(1, 2, 3)` or `#010203` as three numbers."""
+    if text.startswith("#"):
+        return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
+    red, green, blue = (int(part) for part in re.findall(r"\d+", text)[:3])
+    return red, green, blue
+
+
+def percent(weight: float) -> str:
+    """A weight as the picture writes it: tenths of a percent, halves upward."""
+    tenths = int(np.floor(abs(float(weight)) * 1000 + 0.5))
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+def centres(start: float, size: float, n: int) -> np.ndarray:
+    """The middle pixel of each of n cells on `size` pixels that begin at `start`."""
+    return np.floor(start + (np.arange(n) + 0.5) * size / n).astype(int)
+
+
+@dataclass
+class Stroke:
+    """A drawn line: where it begins and ends in pixels of its picture, how thick and how dark it is."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    width: float
+    colour: tuple[int, int, int]
+
+
+def strokes(paths: Sequence[dict[str, str]]) -> list[Stroke]:
+    """Strokes of `path` elements given by their attributes."""
+    found = []
+    for path in paths:
+        numbers = [float(part) for part in re.findall(r"-?\d+(?:\.\d+)?", path["d"])]
+        ends = (*numbers[:2], *numbers[-2:])
+        found.append(Stroke(*ends, float(path["stroke-width"]), rgb(path["stroke"])))
+    return found
+
+
+ATTRIBUTES = "all => all.map(e => Object.fromEntries([...e.attributes].map(a => [a.name, a.value])))"
+
+
+@dataclass
+class Picture:
+    """The drawn view in one tab, read as a reader would."""
+
+    page: Any
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def root(self) -> Any:
+        return self.page.locator(".headscope[data-record]").first
+
+    def part(self, label: str) -> Any:
+        return self.root.get_by_label(label, exact=True)
+
+    def settle(self) -> "Picture":
+        """Two frames later everything chosen is drawn: these pages do not animate."""
+        self.page.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
+        return self
+
+    @property
+    def paper(self) -> tuple[int, int, int]:
+        ground = "e => getComputedStyle(document.querySelector('[data-testid=stApp]') ?? document.body).backgroundColor"
+        return rgb(self.root.evaluate(ground))
+
+    def image(self, canvas: Any) -> np.ndarray:
+        """The pixels of a canvas: (row, column, 4)."""
+        data = canvas.evaluate("e => e.toDataURL('image/png')").partition(",")[2]
+        return np.array(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
+
+    # ---- the matrix
+    @property
+    def matrix(self) -> Any:
+        return self.part("The chosen head as a matrix")
+
+    def frame(self, image: np.ndarray) -> tuple[int, int, int]:
+        """Left, top and side of the cells in the matrix's pixels, from the line around them."""
+        high, wide = image.shape[:2]
+        for y in range(high):
+            row = image[y, [wide - 4, wide - 11, wide - 47, wide - 101]]
+            if (row == row[0]).all() and row[0, 3] == 255:
+                side = high - 2 - (y + 1)
+                return wide - 2 - side, y + 1, side
+        raise AssertionError("the matrix has no frame")
+
+    def weights(self, n: int) -> np.ndarray:
+        """What the matrix's shades say: (query, key)."""
+        image = self.image(self.matrix)
+        left, top, side = self.frame(image)
+        cells = image[np.ix_(centres(top, side, n), centres(left, side, n))]
+        assert (cells[..., 3] == 255).all()
+        return shares(cells[..., :3], self.paper)
+
+    def point(self, q: int, k: int, n: int) -> None:
+        """Put the pointer on a cell of the matrix."""
+        left, top, side = self.frame(self.image(self.matrix))
+        at = {"x": int(centres(left, side, n)[k]), "y": int(centres(top, side, n)[q])}
+        self.matrix.hover(position=at)
+        self.settle()
+
+    def tip(self) -> str:
+        return self.root.locator(".tip").first.inner_text()
+
+    # ---- the small pictures
+    def heads(self) -> list[str]:
+        """The names of the small pictures as they stand, `4-2`."""
+        names = self.root.get_by_role("gridcell").evaluate_all("all => all.map(e => e.ariaLabel)")
+        return [re.match(r"Head (\d+-\d+)", name)[1] for name in names]
+
+    def small(self) -> dict[str, np.ndarray]:
+        """The pixels of every small picture, as shares of the ramp, under the name its button says."""
+        canvas = self.part("All heads").locator("canvas")
+        image = self.image(canvas)
+        boxes = self.root.get_by_role("gridcell").evaluate_all(
+            "all => all.map(e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.width] })"
+        )
+        scroll = canvas.evaluate(
+            "e => { const r = e.getBoundingClientRect(); return [r.left, r.top, devicePixelRatio] }"
+        )
+        found = {}
+        for name, (x, y, width) in zip(self.heads(), boxes, strict=True):
+            side = round(boxes[0][2] * scroll[2])
+            left, top = round((x - scroll[0]) * scroll[2]), round((y - scroll[1]) * scroll[2])
+            assert width > 8
+            found[name] = shares(image[top : top + side, left : left + side, :3], self.paper)
+        return found
+
+    # ---- the sentence
+    def word(self, unit: int) -> Any:
+        return self.part("Your sentence, word by word").locator(f'[data-unit="{unit}"]')
+
+    def words(self) -> list[dict[str, float]]:
+        """Where the words stand in the sentence's own pixels: x is the middle."""
+        return self.part("Your sentence, word by word").evaluate(
+            """e => { const o = e.parentElement.getBoundingClientRect();
+            return [...e.querySelectorAll('[data-unit]')].map(u => { const r = u.getClientRects()[0];
+            return {x: r.left + r.width / 2 - o.left, y: r.top + r.height / 2 - o.top, width: r.width} }) }"""
+        )
+
+    def arcs(self) -> list[tuple[int, int, float, float]]:
+        """The arcs as (from, to, weight by the shade, thickness); an end belongs to the word in whose middle it is."""
+        paths = self.root.locator("svg.arcs path").evaluate_all(ATTRIBUTES)
+        stand = self.words()
+        found = []
+        for stroke in strokes(paths):
+            ends = [
+                min(range(len(stand)), key=lambda i: abs(stand[i]["x"] - x) + 0.2 * abs(stand[i]["y"] - y))
+                for x, y in ((stroke.x1, stroke.y1), (stroke.x2, stroke.y2))
+            ]
+            found.append((*ends, *self._strength(stroke)))
+        return found
+
+    def labels(self) -> dict[int, str]:
+        """The percentages under the words, by the word they stand under."""
+        read = """all => all.map(e => [parseFloat(e.style.left), parseFloat(e.style.top), e.textContent])"""
+        stand = self.words()
+        found = {}
+        for x, y, text in self.root.locator(".labels > *").evaluate_all(read):
+            unit = min(
+                range(len(stand)),
+                key=lambda i: abs(stand[i]["x"] - x) + (0 if stand[i]["y"] < y < stand[i]["y"] + 75 else 500),
+            )
+            found[unit] = text
+        return found
+
+    def _strength(self, stroke: Stroke) -> tuple[float, float]:
+        share = (float(shares(stroke.colour, self.paper)) - STRENGTH) / (1 - STRENGTH)
+        return share, stroke.width
+
+    # ---- token lines
+    def lines(self) -> list[tuple[int, int, Stroke]]:
+        """The token lines as (query, key, stroke), by the words beside their ends."""
+        picture = self.part("The chosen head").locator("svg[role=img]")
+        texts = picture.locator("text[data-unit]").evaluate_all(ATTRIBUTES)
+        place = {
+            side: {int(t["data-unit"]): float(t["y"]) for t in texts if t["data-side"] == side}
+            for side in ("query", "key")
+        }
+        edge = {
+            side: {float(t["x"]) for t in texts if t["data-side"] == side}.pop() for side in ("query", "key")
+        }
+        assert edge["query"] < edge["key"], "queries stand on the left"
+        found = []
+        for stroke in strokes(picture.locator("path").evaluate_all(ATTRIBUTES)):
+            assert stroke.x1 < stroke.x2
+            q = min(place["query"], key=lambda i: abs(place["query"][i] - stroke.y1))
+            k = min(place["key"], key=lambda i: abs(place["key"][i] - stroke.y2))
+            found.append((q, k, stroke))
+        return found
+
+    def strength(self, stroke: Stroke) -> float:
+        return self._strength(stroke)[0]
+
+    # ---- words and rows
+    def said(self) -> str:
+        return self.root.locator("p.inwords").first.get_attribute("data-said")
+
+    def aloud(self) -> str:
+        return self.part("The sentence").locator("[aria-live=polite]").inner_text()
+
+    def ranking(self) -> list[tuple[str, str, str, float]]:
+        """The ranked heads: name, percentage, the word beside it, and the bar's share of the scale in percent."""
+        read = """all => all.map(e => { const b = e.lastElementChild; const s = [...e.children].map(c => c.textContent);
+            return [s[0], s[1], s.length > 3 ? s[2] : '', parseFloat(b.style.getPropertyValue('--share'))] })"""
+        return [tuple(row) for row in self.part("Heads ranked").locator("li button").evaluate_all(read)]
+
+    def table(self) -> list[list[str]]:
+        read = "all => all.map(r => [...r.children].map(c => c.textContent))"
+        return self.part("The chosen head").locator("table tr").evaluate_all(read)
+
+    def show(self, panel: str) -> "Picture":
+        self.part("How to show the head").get_by_role("button", name=panel, exact=True).click()
+        return self.settle()
+
+    def hide_below(self, share: int) -> None:
+        self.root.locator("input[type=range]").evaluate(
+            "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})) }", str(share)
+        )
+        self.settle()
+
+    def save(self, kind: str) -> Path:
+        """What the picture's menu saves under `kind`."""
+        self.root.get_by_role("button", name="Save", exact=True).click()
+        with self.page.expect_download() as waiting:
+            self.root.get_by_role("menuitem", name=re.compile(kind)).click()
+        return Path(waiting.value.path())
+
+
+def page_of(
+    grid: Grid, tokens: Tokens, head: tuple[int, int], pins: Sequence[int] = (), to: int | None = None, **more
+) -> str:
+    """The picture as a page of its own; `more` are further options of the payload."""
+    payload = explore_payload(
+        grid, tokens, model_title="all-MiniLM-L6-v2", selection=Selection(head, tuple(pins), to), **more
+    )
+    return standalone_html(payload, title="HeadScope")

@@ -1,0 +1,552 @@
+"""What Explore draws is what the engine computed: shades, arcs, lines, words and rows, cell by cell."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from drawn import SHADE, Picture, Stroke, page_of, percent
+
+from mha_core import grid_of, trace
+from mha_core.heads.importance import importance
+
+pytestmark = pytest.mark.browser
+TIRED = "The animal didn't cross the street because it was too tired."
+IT, ANIMAL = 10, 2
+DRAWN = 14  # arcs over a sentence, at most
+STROKE = 0.015  # what 8 bits a channel leave unknown of a stroke's weight
+# 66 tokens: every head travels in full, and a small picture has fewer pixels than cells.
+MIDDLE = " ".join([TIRED, "The trophy didn't fit in the brown suitcase because it was big, so she left"] * 2)
+LONG = (
+    "When the old clock in the tower struck nine, the baker closed his shop, put out the lamps, and walked home "
+    "along the river with a basket of warm bread on his arm. His daughter had asked him that morning whether the "
+    "ducks would still be awake, because she wanted to feed them before winter came and the water froze. He had "
+    "told her that they never sleep when there is bread. Now the wind was cold, the path was dark, and he heard "
+    "only his own steps. Then something moved in the reeds. It was one of the ducks, then a second, then all of "
+    "them, and they followed him in a long line until he opened the garden gate and called her name, and she came."
+)
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a head was found to be, as the sheet takes it."""
+
+    key: str
+    letter: str
+    label: str
+
+
+@pytest.fixture(scope="module")
+def record(model):
+    return trace(TIRED, model)
+
+
+@pytest.fixture
+def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
+    """`draw(grid, tokens, head, pins, to)`: the picture in a tab of its own, without motion and without a network."""
+    contexts, pictures = [], []
+
+    def start(*view, scheme="light", width=1280, **more) -> Picture:
+        file = tmp_path / f"{len(contexts)}.html"
+        file.write_text(page_of(*view, **more), encoding="utf-8")
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            reduced_motion="reduce",
+            offline=True,
+        )
+        contexts.append(context)
+        picture = Picture(context.new_page())
+        pictures.append(picture)
+        picture.page.on("pageerror", lambda problem: picture.errors.append(str(problem)))
+        picture.page.goto(file.as_uri())
+        picture.root.wait_for()
+        picture.page.evaluate("document.fonts.ready")
+        return picture.settle()
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert not [problem for picture in pictures for problem in picture.errors]
+
+
+def links_of(weights, rows: Sequence[int], most: int, least: float = 0.01, allowed=None) -> dict:
+    """The strongest links of some rows: {(query, key): weight}, at most `most` a row."""
+    found = {}
+    for q in rows:
+        keys = [
+            k for k in range(len(weights)) if weights[q, k] >= least and (allowed is None or allowed[q, k])
+        ]
+        keys.sort(key=lambda k: -weights[q, k])
+        found |= {(q, k): float(weights[q, k]) for k in keys[:most]}
+    return found
+
+
+def assert_share(text: str, weight: float) -> None:
+    """A percentage on the screen is this weight; half a step of 16 bits may tip its last digit."""
+    assert float(text.removesuffix(" %")) == pytest.approx(100 * float(weight), abs=0.051)
+
+
+def strongest_of(links: dict, most: int) -> dict:
+    return dict(sorted(links.items(), key=lambda link: -link[1])[:most])
+
+
+def check_arcs(picture: Picture, expected: dict) -> None:
+    drawn = {(q, k): (share, width) for q, k, share, width in picture.arcs()}
+    assert drawn.keys() == expected.keys()
+    for link, weight in expected.items():
+        assert drawn[link][0] == pytest.approx(weight, abs=STROKE), link
+
+
+def check_lines(picture: Picture, expected: dict) -> dict[tuple[int, int], Stroke]:
+    drawn = {(q, k): stroke for q, k, stroke in picture.lines()}
+    assert drawn.keys() == expected.keys()
+    for link, weight in expected.items():
+        assert picture.strength(drawn[link]) == pytest.approx(min(weight, 1), abs=STROKE), link
+    widest = max(expected, key=expected.get)
+    for link, weight in expected.items():
+        share = weight / expected[widest]
+        assert drawn[link].width == pytest.approx(max(0.8, share * drawn[widest].width), abs=0.02), link
+    return drawn
+
+
+def check_ranking(picture: Picture, weights, pins: Sequence[int], to: int | None, allowed=None) -> list[str]:
+    """Every head once, heaviest first, with the exact share, the word and the bar; the names in order."""
+    rows = weights[:, :, list(pins)].sum(axis=2)
+    rows = rows if allowed is None else rows * allowed
+    exact = rows.max(axis=-1) if to is None else rows[..., to]
+    shown = picture.ranking()
+    heads = [tuple(int(part) - 1 for part in name.split("-")) for name, *_ in shown]
+    assert sorted(heads) == list(np.ndindex(exact.shape))
+    values = [float(exact[head]) for head in heads]
+    assert all(a >= b - 4e-5 for a, b in pairwise(values))
+    names = [picture.word(i).inner_text() for i in range(rows.shape[-1])]
+    for head, value, (_, text, note, bar) in zip(heads, values, shown, strict=True):
+        assert float(text.removesuffix(" %")) == pytest.approx(100 * value, abs=0.053)
+        assert bar == pytest.approx(100 * value / max(1, *values), abs=0.01)
+        near = {names[k] for k in np.flatnonzero(rows[head] > value - 2e-5)}
+        assert note in near if to is None and value > 2e-5 else True
+        assert not note or to is None
+    return [name for name, *_ in shown]
+
+
+# ---- the matrix
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_cell_of_the_matrix_has_the_shade_of_its_weight(draw, record, scheme):
+    grid = record.grid()
+    picture = draw(grid, record.tokens, (3, 1), (IT,), scheme=scheme)
+    drawn = picture.weights(len(grid))
+    assert np.abs(drawn - grid.weights[3, 1]).max() < SHADE
+    assert drawn[IT, ANIMAL] - drawn[ANIMAL, IT] > 0.5
+    picture.part("All heads").get_by_role("gridcell", name="Head 2-5:").click()
+    assert np.abs(picture.settle().weights(len(grid)) - grid.weights[1, 4]).max() < SHADE
+
+
+@pytest.mark.parametrize("measure", ["value", "rollout"])
+def test_another_measure_is_drawn_with_its_own_numbers(draw, record, model, measure):
+    grid = grid_of(record.tokens, importance(record.tokens, model, measure).weights, True, "hidden")
+    head = (3, 1 % grid.weights.shape[1])
+    picture = draw(grid, record.tokens, head, (9,))
+    assert np.abs(picture.weights(len(grid)) - np.clip(grid.weights[head], 0, 1)).max() < SHADE
+    check_small(picture, grid.weights)
+
+
+def test_what_lies_below_the_threshold_is_paper_in_the_matrix_the_arcs_and_the_lines(draw, record):
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    picture = draw(grid, record.tokens, (3, 1), (IT, 4))
+    picture.hide_below(5)
+    kept = np.where(weights >= 0.05, weights, 0)
+    assert ((weights > 0.01) & (weights < 0.05)).sum() > 20, "there must be something to hide"
+    assert np.abs(picture.weights(len(grid)) - kept).max() < SHADE
+    check_arcs(picture, links_of(weights, (4, IT), 12, 0.05))
+    picture.show("Lines")
+    check_lines(picture, links_of(weights, (4, IT), 24, 0.05))
+
+
+def test_the_pointer_reads_the_cell_it_is_on_and_a_click_pins_its_row(draw, record):
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    picture = draw(grid, record.tokens, (3, 1), (IT,))
+    for q, k in ((IT, ANIMAL), (ANIMAL, IT), (0, 15), (15, 0), (6, 13)):
+        picture.point(q, k, len(grid))
+        who, _, share = picture.tip().rpartition(": ")
+        assert who == f"{grid.labels[q]} looks at {grid.labels[k]}"
+        assert_share(share, weights[q, k])
+        best = int(weights[q].argmax())
+        assert picture.said().startswith(f"Head 4-2: “{grid.labels[q]}” looks at “{grid.labels[best]}”")
+        assert_share(picture.labels()[k], weights[q, k])
+        drawn = {(a, b): w for a, b, w, _ in picture.arcs()}
+        assert drawn[q, k] == pytest.approx(float(weights[q, k]), abs=STROKE)
+    picture.point(6, 13, len(grid))
+    picture.page.mouse.down()
+    picture.page.mouse.up()
+    picture.settle()
+    assert [i for i in range(16) if picture.word(i).get_attribute("aria-pressed") == "true"] == [6]
+
+
+def test_the_keys_walk_the_cells_and_each_is_spoken(draw, record):
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    picture = draw(grid, record.tokens, (3, 1), (IT,))
+    picture.matrix.focus()
+    for key, q, k in (
+        ("ArrowRight", IT, 0),
+        ("ArrowRight", IT, 1),
+        ("ArrowRight", IT, 2),
+        ("ArrowUp", 9, 2),
+        ("ArrowDown", IT, 2),
+        ("ArrowLeft", IT, 1),
+    ):
+        picture.page.keyboard.press(key)
+        picture.settle()
+        wanted = f"{grid.labels[q]} looks at {grid.labels[k]}: {percent(weights[q, k])}"
+        assert (picture.aloud(), picture.tip()) == (wanted, wanted)
+
+
+def test_the_axes_name_every_row_and_column_where_it_is(draw, record, chromium):
+    grid = record.grid()
+    picture = draw(grid, record.tokens, (3, 1), (IT,))
+    picture.page.evaluate(
+        """() => { const write = CanvasRenderingContext2D.prototype.fillText; globalThis.written = [];
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+          const p = this.getTransform().transformPoint(new DOMPoint(x, y));
+          written.push([text, p.x, p.y, this.getTransform().b !== 0]); return write.apply(this, arguments) } }"""
+    )
+    picture.part("All heads").get_by_role("gridcell", name="Head 4-3:").click()
+    picture.settle()
+    left, top, side = picture.frame(picture.image(picture.matrix))
+    written = picture.page.evaluate("written")
+    rows = {
+        round((y - top) / side * 16 - 0.5): text for text, x, y, turned in written if not turned and x < left
+    }
+    columns = {
+        round((x - left) / side * 16 - 0.5): text for text, x, y, turned in written if turned and y < top
+    }
+    assert rows == columns == dict(enumerate(grid.labels))
+
+
+# ---- the small pictures
+
+
+def check_small(picture: Picture, weights) -> None:
+    """Every small picture shows its own head, cell by cell."""
+    drawn = picture.small()
+    for (layer, head), matrix in ((at, weights[at]) for at in np.ndindex(weights.shape[:2])):
+        pixels = drawn[f"{layer + 1}-{head + 1}"]
+        n, side = len(matrix), len(pixels)
+        assert side > 2 * n
+        at = np.floor((np.arange(n) + 0.5) * side / n).astype(int)
+        assert np.abs(pixels[np.ix_(at, at)] - np.clip(matrix, 0, 1)).max() < SHADE, (layer, head)
+
+
+def check_pooled(picture: Picture, weights) -> None:
+    """With fewer pixels than cells: every link is as dark as its weight near its place, and nothing is darker."""
+    for name, pixels in picture.small().items():
+        layer, head = (int(part) - 1 for part in name.split("-"))
+        matrix, side = weights[layer, head], len(pixels)
+        n = len(matrix)
+        wide = np.zeros((n, n))
+        centre = np.floor((np.arange(n) + 0.5) * side / n).astype(int)
+        for dy in (-1, 0, 1):
+            for dx in (-1, 0, 1):
+                y, x = np.clip(centre + dy, 0, side - 1), np.clip(centre + dx, 0, side - 1)
+                wide = np.maximum(wide, pixels[np.ix_(y, x)])
+        assert (wide > matrix - SHADE - 0.002).all(), name
+        reach = int(np.ceil(1.5 * n / side)) + 1
+        back = np.zeros((side, side))
+        at = np.floor((np.arange(side) + 0.5) * n / side).astype(int)
+        for dy in range(-reach, reach + 1):
+            rows = matrix[np.clip(at + dy, 0, n - 1)]
+            for dx in range(-reach, reach + 1):
+                back = np.maximum(back, rows[:, np.clip(at + dx, 0, n - 1)])
+        assert (pixels < back + SHADE + 0.002).all(), name
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_small_picture_is_its_own_head(draw, record, scheme):
+    grid = record.grid()
+    roles = {
+        (4, 2): Role("rare", "R", "rare words"),
+        (0, 3): Role("copy", "C", "earlier copy"),
+        (2, 2): Role("copy", "C", "earlier copy"),
+    }
+    picture = draw(grid, record.tokens, (3, 1), (IT,), ANIMAL, scheme=scheme, roles=roles)
+    layered = [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(6, 12)]
+    assert picture.heads() == layered
+    check_small(picture, grid.weights)
+    order = picture.part("Order of the heads")
+    order.select_option("weight")
+    assert picture.settle().heads() == check_ranking(picture, grid.weights, (IT,), ANIMAL)
+    assert order.locator("option:checked").inner_text() == "by “it” to “animal”"
+    check_small(picture, grid.weights)
+    order.select_option("role")
+    assert picture.settle().heads() == ["1-4", "3-3", "5-3"] + [
+        name for name in layered if name not in ("1-4", "3-3", "5-3")
+    ]
+    check_small(picture, grid.weights)
+    for name, letter in (("1-4", "C"), ("5-3", "R")):
+        cell = picture.root.get_by_role("gridcell", name=f"Head {name}:")
+        assert cell.inner_text().split() == [name, letter]
+    assert picture.part("All heads").locator(".kinds").inner_text() == "C earlier copy · R rare words"
+
+
+def test_a_text_of_66_tokens_has_its_strongest_links_in_the_small_pictures(draw, model):
+    record = trace(MIDDLE, model)
+    grid = record.grid()
+    assert 64 < len(grid) < 69
+    picture = draw(grid, record.tokens, (3, 1), (IT,), 30, width=1000)
+    assert len(next(iter(picture.small().values()))) < len(grid)
+    check_pooled(picture, grid.weights)
+    assert np.abs(picture.weights(len(grid)) - grid.weights[3, 1]).max() < SHADE
+    check_ranking(picture, grid.weights, (IT,), 30)
+
+
+def test_a_long_text_in_bands_shows_and_ranks_what_the_engine_computed(draw, model):
+    record = trace(LONG, model)
+    grid = record.grid()
+    n = len(grid)
+    assert n > 128
+    pins, to = (12, 60, 101), 33
+    picture = draw(grid, record.tokens, (2, 7), pins, to)
+    check_pooled(picture, grid.weights)
+    off = np.abs(picture.weights(n) - grid.weights[2, 7])
+    for (
+        pin
+    ) in pins:  # cells of three pixels lie under the frames around the pinned rows and the target's column
+        off[[pin - 1, pin + 1]] = 0
+    off[:, [to - 1, to + 1]] = 0
+    assert off.max() < SHADE
+    check_ranking(picture, grid.weights, pins, to)
+    picture.part("Order of the heads").select_option("weight")
+    assert picture.settle().heads() == [name for name, *_ in picture.ranking()]
+    check_pooled(picture, grid.weights)
+    exact = grid.weights[2, 7][list(pins), to].sum()
+    assert picture.labels()[to] == percent(exact)
+    picture.point(101, 14, n)
+    assert (
+        picture.tip()
+        == f"{grid.labels[101]} looks at {grid.labels[14]}: {percent(grid.weights[2, 7, 101, 14])}"
+    )
+    picture.part("All heads").get_by_role("gridcell", name="Head 5-9:").click()
+    small = picture.settle().weights(64)
+    for q, k in zip(*np.unravel_index(np.argsort(-grid.weights[4, 8], axis=None)[:40], (n, n)), strict=True):
+        assert small[q * 64 // n, k * 64 // n] > grid.weights[4, 8, q, k] - SHADE - 0.002
+
+
+def test_a_long_text_without_a_target_ranks_by_where_each_head_looks(draw, model):
+    record = trace(LONG, model)
+    grid = record.grid()
+    picture = draw(grid, record.tokens, (2, 7), (12, 60, 101))
+    check_ranking(picture, grid.weights, (12, 60, 101), None)
+
+
+# ---- the sentence
+
+
+def test_three_pinned_words_have_their_own_arcs_and_summed_percentages(draw, record):
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    pins = (ANIMAL, 6, IT)
+    picture = draw(grid, record.tokens, (3, 1), pins)
+    links = strongest_of(links_of(weights, pins, 12), DRAWN)
+    assert {q for q, _ in links} == set(pins)
+    check_arcs(picture, links)
+    widths = [width for _, _, _, width in sorted(picture.arcs(), key=lambda arc: arc[2])]
+    assert widths[-1] > 5 * widths[0]
+    labels = picture.labels()
+    assert len(labels) > 4
+    for unit, text in labels.items():
+        assert text == percent(weights[list(pins), unit].sum()), grid.labels[unit]
+    best = int(weights[list(pins)].sum(axis=0).argmax())
+    assert best in labels
+    check_ranking(picture, grid.weights, pins, None)
+    said = picture.said()
+    assert said.startswith("Head 4-2: “animal”, “cross” and “it”, added up, look at ")
+    top = np.argsort(-weights[list(pins)].sum(axis=0))[:3]
+    for k in top:
+        assert f"“{grid.labels[k]}” ({percent(weights[list(pins), k].sum())})" in said
+
+
+def test_without_a_pin_the_strongest_links_between_words_are_drawn(draw, record):
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    picture = draw(grid, record.tokens, (3, 1))
+    words = ~np.array([unit.special for unit in grid.units])
+    allowed = words[:, None] & words[None, :] & ~np.eye(len(grid), dtype=bool)
+    links = links_of(weights, range(len(grid)), 1, 0.0, allowed)
+    check_arcs(picture, strongest_of(links, 5))
+    for unit, text in picture.labels().items():
+        assert text == percent(max(w for (_, k), w in strongest_of(links, 5).items() if k == unit))
+    picture.word(ANIMAL).hover()
+    picture.settle()
+    check_arcs(picture, strongest_of(links_of(weights, (ANIMAL,), 12), DRAWN))
+    drawn = picture.weights(len(grid))
+    assert np.abs(drawn - weights).max() < SHADE
+
+
+def test_pointing_at_a_second_word_reads_the_pinned_row_there(draw, record):
+    grid = record.grid()
+    picture = draw(grid, record.tokens, (3, 1), (IT,))
+    for k in (ANIMAL, 4, 13):
+        picture.word(k).hover()
+        picture.settle()
+        assert picture.labels()[k] == percent(grid.weights[3, 1, IT, k])
+        assert any((q, key) == (IT, k) for q, key, _, _ in picture.arcs())
+
+
+# ---- the lines
+
+
+def test_a_line_leads_from_its_query_to_its_key_as_thick_as_its_weight(draw, record):
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    picture = draw(grid, record.tokens, (3, 1), (ANIMAL, IT)).show("Lines")
+    drawn = check_lines(picture, links_of(weights, (ANIMAL, IT), 24))
+    assert drawn[IT, ANIMAL].width > 10
+    texts = picture.part("The chosen head").locator("svg[role=img] text[data-unit]")
+    shown = texts.evaluate_all("all => all.map(e => [e.dataset.side, Number(e.dataset.unit), e.textContent])")
+    assert shown == [[side, i, name] for i, name in enumerate(grid.labels) for side in ("query", "key")]
+    picture.root.get_by_role("button", name="Clear").click()
+    picture.settle()
+    words = ~np.array([unit.special for unit in grid.units])
+    links = links_of(weights, range(len(grid)), 1, 0.0, words[:, None] & words[None, :])
+    check_lines(picture, {link: w for link, w in strongest_of(links, 12).items() if w >= 0.01})
+
+
+def test_heads_of_one_layer_lie_side_by_side_and_are_summed_on_request(draw, record):
+    grid = record.grid()
+    picture = draw(grid, record.tokens, (3, 1), (IT,)).show("Lines")
+    picture.part("The chosen head").get_by_role("button", name="Head 4-5", exact=True).click()
+    picture.settle()
+    each = {head: links_of(grid.weights[3, head], (IT,), 24) for head in (1, 4)}
+    drawn = picture.lines()
+    colours = {}
+    for head in (1, 4):
+        for link, weight in each[head].items():
+            parts = [stroke for q, k, stroke in drawn if (q, k) == link]
+            near = [s for s in parts if s.width == pytest.approx(max(0.8, weight * 0.8 * 26), abs=0.02)]
+            assert len(parts) == sum(link in each[other] for other in each)
+            assert near, link
+            if len(parts) == 1:
+                colours.setdefault(head, set()).add(near[0].colour)
+    assert len(drawn) == sum(map(len, each.values()))
+    assert all(len(found) == 1 for found in colours.values())
+    assert colours[1] != colours[4]
+    marks = (
+        picture.part("The chosen head")
+        .locator("svg[role=img] g")
+        .evaluate_all(
+            "all => all.map(e => [e.lastElementChild.textContent, e.firstElementChild.getAttribute('stroke')])"
+        )
+    )
+    assert sorted(name for name, _ in marks) == ["4-2", "4-5"]
+    picture.root.get_by_role("button", name="Sum", exact=True).click()
+    picture.settle()
+    total = {link: sum(links.get(link, 0) for links in each.values()) for link in each[1] | each[4]}
+    check_lines(picture, total)
+
+
+# ---- rows, filters, choices
+
+
+def test_the_table_holds_the_pinned_rows_and_where_each_word_looks_most(draw, record):
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    pins = [ANIMAL, 6, IT]
+    picture = draw(grid, record.tokens, (3, 1), pins).show("Table")
+    head, *rows = picture.table()
+    assert head == ["looked at", "from “animal”", "from “cross”", "from “it”", "sum"]
+    assert [row[0] for row in rows] == list(grid.labels)
+    for k, row in enumerate(rows):
+        assert row[1:] == [*(percent(weights[q, k]) for q in pins), percent(weights[pins, k].sum())]
+    picture.root.get_by_role("button", name="Clear").click()
+    picture.settle()
+    best = weights.argmax(axis=1)
+    rows = [[grid.labels[q], grid.labels[k], percent(weights[q, k])] for q, k in enumerate(best)]
+    assert picture.table() == [["word", "looks most at", "weight"], *rows]
+
+
+@pytest.mark.parametrize(("filtered", "query", "key"), [("A → B", 0, 1), ("B → A", 1, 0), ("A → A", 0, 0)])
+def test_a_filter_on_the_pair_holds_in_every_picture(draw, model, filtered, query, key):
+    record = trace("The animal was too tired to cross.", model, pair="It slept beside the street until noon.")
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    segments = np.array([unit.segment for unit in grid.units])
+    allowed = (segments == query)[:, None] & (segments == key)[None, :]
+    pin = next(i for i, unit in enumerate(grid.units) if unit.segment == query and not unit.special)
+    picture = draw(grid, record.tokens, (3, 1), (pin,))
+    picture.part("Which sentence looks at which").select_option(label=filtered)
+    picture.settle()
+    assert np.abs(picture.weights(len(grid)) - np.where(allowed, weights, 0)).max() < SHADE
+    check_arcs(picture, strongest_of(links_of(weights, (pin,), 12, allowed=allowed), DRAWN))
+    check_ranking(picture, grid.weights, (pin,), None, allowed[pin])
+    picture.show("Lines")
+    check_lines(picture, links_of(weights, (pin,), 24, allowed=allowed))
+
+
+def pressed(picture: Picture) -> list[int]:
+    picture.settle()
+    count = len(picture.words())
+    return [i for i in range(count) if picture.word(i).get_attribute("aria-pressed") == "true"]
+
+
+def test_clicks_pin_a_word_then_ask_for_a_target_then_take_it_back(draw, record):
+    grid = record.grid()
+    picture = draw(grid, record.tokens, (3, 1))
+    title = picture.part("Heads ranked").get_by_role("heading")
+    picture.word(IT).click()
+    assert (pressed(picture), title.inner_text()) == ([IT], "Where “it” looks most")
+    check_ranking(picture, grid.weights, (IT,), None)
+    picture.word(ANIMAL).click()
+    assert (pressed(picture), title.inner_text()) == ([ANIMAL, IT], "“it” to “animal”")
+    check_ranking(picture, grid.weights, (IT,), ANIMAL)
+    assert picture.labels()[ANIMAL] == percent(grid.weights[3, 1, IT, ANIMAL])
+    picture.word(ANIMAL).click()
+    assert (pressed(picture), title.inner_text()) == ([IT], "Where “it” looks most")
+    picture.word(6).click(modifiers=["Shift"])
+    assert (pressed(picture), title.inner_text()) == ([6, IT], "Where “cross” and “it” look most")
+    picture.word(6).click()
+    assert pressed(picture) == [IT]
+    picture.part("To").select_option("0")
+    assert title.inner_text() == "“it” to “[CLS]”"
+    check_ranking(picture, grid.weights, (IT,), 0)
+    picture.word(4).click()
+    assert (pressed(picture), title.inner_text()) == ([4], "Where “'” looks most")
+    picture.word(4).click()
+    assert pressed(picture) == []
+
+
+def test_the_ranked_heads_and_the_small_pictures_choose_the_head_they_name(draw, record):
+    grid = record.grid()
+    picture = draw(grid, record.tokens, (3, 1), (IT,), ANIMAL)
+    heading = picture.part("The chosen head").get_by_role("heading")
+    second = picture.ranking()[1][0]
+    picture.part("Heads ranked").get_by_role("button").nth(1).click()
+    picture.settle()
+    layer, head = (int(part) - 1 for part in second.split("-"))
+    assert heading.inner_text() == f"Head {second}"
+    assert np.abs(picture.weights(16) - grid.weights[layer, head]).max() < SHADE
+    chosen = picture.root.locator("[role=gridcell][aria-selected=true]").evaluate_all(
+        "all => all.map(e => e.ariaLabel)"
+    )
+    assert [name.split(":")[0] for name in chosen] == [f"Head {second}"]
+    assert picture.root.locator("[aria-current=true] .name").all_inner_texts() == [second]
+    picture.root.locator("[role=gridcell][aria-selected=true]").focus()
+    picture.page.keyboard.press("ArrowUp")
+    assert heading.inner_text() == f"Head {layer}-{head + 1}"
+
+
+def test_every_small_picture_is_described_by_its_own_strongest_link(draw, record):
+    grid = record.grid()
+    picture = draw(grid, record.tokens, (3, 1))
+    words = [i for i, unit in enumerate(grid.units) if not unit.special]
+    said = picture.root.get_by_role("gridcell").evaluate_all("all => all.map(e => e.ariaLabel)")
+    for (layer, head), text in zip(np.ndindex(6, 12), said, strict=True):
+        inner = grid.weights[layer, head][np.ix_(words, words)]
+        q, k = (words[int(i)] for i in np.unravel_index(inner.argmax(), inner.shape))
+        wanted = f"“{grid.labels[q]}” to “{grid.labels[k]}”, {percent(inner.max())}"
+        assert text == f"Head {layer + 1}-{head + 1}: strongest link {wanted}"
