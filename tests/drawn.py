@@ -140,6 +140,16 @@ class Picture:
         assert (cells[..., 3] == 255).all()
         return shares(cells[..., :3], self.paper)
 
+    def framed(self, n: int) -> tuple[list[int], list[int]]:
+        """The rows and columns along whose upper and left edge the accent runs: its red outweighs its blue."""
+        image = self.image(self.matrix).astype(int)
+        left, top, side = self.frame(self.image(self.matrix))
+        warm = image[..., 0] - image[..., 2] > 40
+        across, down = centres(left, side, n), centres(top, side, n)
+        edge = [round(i * side / n) - 1 for i in range(n)]
+        rows = [q for q in range(n) if warm[top + edge[q], across].mean() > 0.8]
+        return rows, [k for k in range(n) if warm[down, left + edge[k]].mean() > 0.8]
+
     def point(self, q: int, k: int, n: int) -> None:
         """Put the pointer on a cell of the matrix."""
         left, top, side = self.frame(self.image(self.matrix))
@@ -276,10 +286,18 @@ class Picture:
 
 
 def page_of(
-    grid: Grid, tokens: Tokens, head: tuple[int, int], pins: Sequence[int] = (), to: int | None = None, **more
+    grid: Grid,
+    tokens: Tokens,
+    head: tuple[int, int],
+    pins: Sequence[int] = (),
+    to: int | None = None,
+    beyond: Sequence[int] | None = None,
+    **more,
 ) -> str:
-    """The picture as a page of its own; `more` are further options of the payload."""
+    """The picture as a page of its own; `beyond`: a head that an older view asks for; `more`: for the payload."""
     payload = explore_payload(
         grid, tokens, model_title="all-MiniLM-L6-v2", selection=Selection(head, tuple(pins), to), **more
     )
+    if beyond is not None:
+        payload["selection"]["head"] = list(beyond)
     return standalone_html(payload, title="HeadScope")

@@ -1,0 +1,268 @@
+// What is drawn, pixel by pixel, of matrices that are not their own transpose.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { colour, exports, geometry, headMap, levels, lines, matrix, paper, shareOf, sheet, signedOf } from "./drawing.mjs";
+
+const NEAR = 0.002;
+const near = (a, b, within = NEAR) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
+// Row 0 looks at 2, row 1 at 0 and 2, row 2 at 1.
+const ASYMMETRIC = [0, 0.03, 0.97, 0.6, 0, 0.4, 0.05, 0.9, 0.05];
+
+function cells(spec, paint, side = 30) {
+  const view = Object.create(matrix.Matrix.prototype);
+  view.frame = { left: 7, top: 5, size: side, high: Math.round((side * spec.rows.length) / spec.columns.length) };
+  const context = paper();
+  view.cells(context, { least: 0, ...spec }, paint, 1);
+  const [image] = context.put;
+  assert.deepEqual([image.x, image.y], [7, 5]);
+  return (q, k) => image.pixels[Math.floor(((q + 0.5) * image.height) / spec.rows.length) * image.width + Math.floor(((k + 0.5) * image.width) / spec.columns.length)];
+}
+
+test("the matrix puts queries on rows and keys on columns", () => {
+  const at = cells({ rows: [0, 1, 2], columns: [0, 1, 2], values: ASYMMETRIC }, levels());
+  for (let q = 0; q < 3; q++) for (let k = 0; k < 3; k++) near(shareOf(at(q, k)), ASYMMETRIC[q * 3 + k]);
+});
+
+test("a matrix of unequal sides keeps its rows", () => {
+  const values = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+  const at = cells({ rows: [0, 1], columns: [0, 1, 2], values }, levels());
+  for (let q = 0; q < 2; q++) for (let k = 0; k < 3; k++) near(shareOf(at(q, k)), values[q * 3 + k]);
+});
+
+test("what lies below the threshold is blank, what lies on it is drawn", () => {
+  const at = cells({ rows: [0, 1, 2], columns: [0, 1, 2], values: ASYMMETRIC, least: 0.05 }, levels());
+  assert.equal(at(0, 1), 0);
+  near(shareOf(at(2, 0)), 0.05);
+  near(shareOf(at(1, 2)), 0.4);
+});
+
+test("what a filter hides is blank by query and key", () => {
+  const at = cells({ rows: [0, 1, 2], columns: [0, 1, 2], values: ASYMMETRIC, hidden: (q, k) => q === 0 && k === 2 }, levels());
+  assert.equal(at(0, 2), 0);
+  near(shareOf(at(2, 0)), 0.05);
+});
+
+test("a signed matrix has less at one end, more at the other, and nothing in the middle", () => {
+  const values = [-1, 0.5, -0.02, 1];
+  const at = cells({ rows: [0, 1], columns: [0, 1], values, signed: true, least: 0.05 }, levels(true));
+  near(signedOf(at(0, 0)), -1);
+  near(signedOf(at(0, 1)), 0.5);
+  assert.equal(at(1, 0), 511);
+  near(signedOf(at(1, 1)), 1);
+});
+
+test("differences are stretched to the largest one shown, and kept inside the ramp", () => {
+  near(matrix.level(0.1, { signed: true, span: 0.2 }), 0.75, 1e-12);
+  near(matrix.level(-0.1, { signed: true, span: 0.2 }), 0.25, 1e-12);
+  near(matrix.level(-3, { signed: true, span: 0.2 }), 0, 1e-12);
+  near(matrix.level(0.3, { signed: false, span: 0.2 }), 0.3, 1e-12);
+  near(matrix.level(1.4, { signed: false }), 1, 1e-12);
+  near(matrix.level(-0.4, { signed: false }), 0, 1e-12);
+});
+
+function crowded(n, side, strong, more = {}) {
+  const values = new Float64Array(n * n);
+  for (const [q, k, value] of strong) values[q * n + k] = value;
+  const names = Array.from({ length: n }, (_, i) => i);
+  const view = Object.create(matrix.Matrix.prototype);
+  view.frame = { left: 0, top: 0, size: side, high: side };
+  const context = paper();
+  view.cells(context, { rows: names, columns: names, values, least: 0, ...more }, levels(more.signed), 1);
+  return context.put[0].pixels;
+}
+
+test("with more columns than pixels a pixel is the strongest cell under it, not the last", () => {
+  const pixels = crowded(12, 4, [[0, 0, 0.8], [0, 1, 0.2], [1, 2, 0.3], [9, 3, 0.7], [3, 9, 0.1], [11, 11, 0.04]]);
+  near(shareOf(pixels[0]), 0.8);
+  near(shareOf(pixels[3 * 4 + 1]), 0.7);
+  near(shareOf(pixels[1 * 4 + 3]), 0.1);
+  near(shareOf(pixels[15]), 0.04);
+});
+
+test("a crowded pixel obeys the threshold and the filter, and keeps the sign of the larger change", () => {
+  const hidden = crowded(8, 4, [[0, 0, 0.8], [1, 1, 0.3], [6, 0, 0.01]], { hidden: (q, k) => q === 0 && k === 0, least: 0.05 });
+  near(shareOf(hidden[0]), 0.3);
+  assert.equal(hidden[12], 0);
+  const signed = crowded(8, 4, [[0, 0, 0.2], [0, 1, -0.7], [6, 1, 0.6], [7, 0, -0.1]], { signed: true });
+  near(signedOf(signed[0]), -0.7);
+  near(signedOf(signed[12]), 0.6);
+});
+
+function small(cells, n, side, top, paint = levels()) {
+  const out = new Uint32Array(side * side);
+  sheet.Sheet.prototype.paintOne(out, side, { cells, side: n, top }, paint);
+  return (q, k) => out[Math.floor(((q + 0.5) * side) / Math.min(n, side)) * side + Math.floor(((k + 0.5) * side) / Math.min(n, side))];
+}
+
+test("a small picture has queries on rows and keys on columns, in steps of its own top", () => {
+  const at = small(ASYMMETRIC.map((w) => w * 255), 3, 10, 255);
+  for (let q = 0; q < 3; q++) for (let k = 0; k < 3; k++) near(shareOf(at(q, k)), ASYMMETRIC[q * 3 + k]);
+});
+
+test("a small picture of changes keeps their signs, also where several share a pixel", () => {
+  const at = small([-127, 30, 0, 127], 2, 6, 127, levels(true));
+  near(signedOf(at(0, 0)), -1);
+  near(signedOf(at(0, 1)), 30 / 127);
+  near(signedOf(at(1, 1)), 1);
+  const many = new Float64Array(64);
+  many[0] = 20;
+  many[1] = -90;
+  many[8 * 6 + 1] = 50;
+  const pooled = small(many, 8, 4, 127, levels(true));
+  near(signedOf(pooled(0, 0)), -90 / 127);
+  near(signedOf(pooled(3, 0)), 50 / 127);
+  near(signedOf(pooled(0, 3)), 0);
+});
+
+test("a small picture with fewer pixels than cells keeps the strongest link at its place", () => {
+  const many = new Float64Array(64);
+  many[1] = 100;
+  many[8 * 7 + 2] = 200;
+  const at = small(many, 8, 4, 255);
+  near(shareOf(at(0, 0)), 100 / 255);
+  near(shareOf(at(3, 1)), 200 / 255);
+  assert.equal(at(1, 3), 0);
+});
+
+// The ends of the ramps are documented: ink (light) or glow (dark) at 1; orange for less, blue for more.
+for (const [name, ground, ends] of [["light", [251, 250, 247], { one: [17, 28, 54], less: [156, 62, 0], more: [6, 74, 140] }], ["dark", [21, 21, 19], { one: [228, 238, 255], less: [255, 168, 92], more: [126, 190, 255] }]]) {
+  test(`on ${name} paper a weight goes from paper to its end in equal steps of lightness`, () => {
+    const ramp = colour.sequential(ground);
+    assert.deepEqual([ramp[0], ramp[1023]], [ground, ends.one]);
+    const start = colour.luminance(ramp[0]);
+    const way = Math.sign(colour.luminance(ramp[1023]) - start);
+    for (let i = 32; i < 1024; i += 31) assert.ok(way * (colour.luminance(ramp[i]) - colour.luminance(ramp[i - 31])) > 0);
+    assert.deepEqual(colour.at(ramp, 0.25), ramp[256]);
+    assert.deepEqual([colour.at(ramp, -1), colour.at(ramp, 2)], [ramp[0], ramp[1023]]);
+  });
+
+  test(`on ${name} paper less is orange, more is blue and no change is paper`, () => {
+    const ramp = colour.diverging(ground);
+    const middle = ramp[512].map((c, i) => Math.abs(c - ground[i]));
+    assert.ok(Math.max(...middle) <= 1);
+    const [less, more] = [colour.at(ramp, -1, true), colour.at(ramp, 1, true)];
+    assert.ok(less[0] > less[2] + 60 && more[2] > more[0] + 60, `${less} ${more}`);
+    near(colour.toOklab(less)[0], colour.toOklab(more)[0], 0.01);
+    for (const [end, wanted] of [[less, ends.less], [more, ends.more]]) {
+      const [, a, b] = colour.toOklab(end);
+      const [, wa, wb] = colour.toOklab(wanted);
+      assert.ok(Math.sign(b) === Math.sign(wb) && Math.abs(a - wa) < 0.05);
+    }
+    const quarter = colour.toOklab(colour.at(ramp, 0.25, true))[0] - colour.toOklab(ramp[512])[0];
+    near(4 * quarter, colour.toOklab(more)[0] - colour.toOklab(ramp[512])[0], 0.03);
+  });
+}
+
+test("published colours have their published lightness", () => {
+  // Ottosson 2020: white 1, black 0, pure red 0.62796.
+  near(colour.toOklab([255, 255, 255])[0], 1, 1e-4);
+  near(colour.toOklab([255, 0, 0])[0], 0.62796, 1e-4);
+  near(colour.toOklab([255, 0, 0])[1], 0.22486, 1e-4);
+  near(colour.toOklab([255, 0, 0])[2], 0.12585, 1e-4);
+  near(colour.contrast([0, 0, 0], [255, 255, 255]), 21, 1e-9);
+});
+
+test("an arc starts at the middle of its query's word and ends at its key's", () => {
+  const [it, animal] = [{ x: 300, top: 50, bottom: 80, line: 0 }, { x: 100, top: 50, bottom: 80, line: 0 }];
+  const ends = (path) => path.match(/-?[\d.]+/g).map(Number);
+  const there = ends(geometry.arcPath(it, animal));
+  assert.deepEqual([there.slice(0, 2), there.slice(-2)], [[300, 50], [100, 50]]);
+  assert.ok(there[3] < 50, "it rises above the words");
+  const back = ends(geometry.arcPath(animal, it, -1));
+  assert.deepEqual([back.slice(0, 2), back.slice(-2)], [[100, 80], [300, 80]]);
+  const lower = { x: 90, top: 150, bottom: 180, line: 1 };
+  const down = ends(geometry.arcPath(it, lower, 1, 170, 25));
+  assert.deepEqual([down.slice(0, 2), down.slice(-2)], [[300, 80], [90, 150]]);
+  const up = ends(geometry.arcPath(lower, it, 1, 170, 25));
+  assert.deepEqual([up.slice(0, 2), up.slice(-2)], [[90, 150], [300, 105]]);
+});
+
+test("a stroke grows with its weight by the same amount, at any size", () => {
+  near(geometry.strokeOf(0.6) - geometry.strokeOf(0.4), 0.2 * 21, 1e-9);
+  near(geometry.strokeOf(1, 0.5), 11, 1e-9);
+  const boxes = [{ x: 0, line: 0 }, { x: 1000, line: 0 }, { x: 20, line: 0 }];
+  near(geometry.strokeWithin({ from: 0, to: 1, weight: 0.5 }, boxes, 1), 11.5, 1e-9);
+  near(geometry.strokeWithin({ from: 0, to: 2, weight: 0.5 }, boxes, 1), 5.6, 1e-9);
+});
+
+test("the heaviest percentage keeps its place where two words are close", () => {
+  const label = (unit, x, weight) => ({ unit, x, weight, width: 50, line: 0 });
+  const placed = geometry.placeLabels([label(0, 100, 0.1), label(1, 120, 0.6), label(2, 140, 0.3)], 400);
+  assert.deepEqual(placed.map((p) => [p.unit, p.row]), [[1, 0], [2, 1]]);
+  assert.deepEqual(geometry.placeLabels([label(0, 100, 0.1), { ...label(1, 110, 0.6), line: 1 }], 400, 1).map((p) => p.row), [0, 0]);
+  assert.equal(geometry.placeLabels([label(0, 3, 0.5)], 400)[0].x, 25, "never outside the picture");
+});
+
+test("ticks leave room for a label and begin with the first", () => {
+  assert.deepEqual(geometry.ticks(7, 5, 10), [0, 2, 4, 6]);
+  assert.deepEqual(geometry.ticks(3, 10, 10), [0, 1, 2]);
+  assert.deepEqual([...geometry.edges(3, 10)], [0, 3, 7, 10]);
+});
+
+const thick = (weight) => 10 * weight;
+
+test("heads of one line lie beside each other in the order they came, each as thick as its own weight", () => {
+  const [a, b, c] = lines.sideBySide([{ from: 2, to: 0, parts: [{ head: [3, 1], weight: 0.6 }, { head: [3, 4], weight: 0.2 }] }, { from: 0, to: 2, parts: [{ head: [3, 4], weight: 0.5 }] }], thick);
+  assert.deepEqual([a.from, a.to, a.head, a.width, b.head, b.width], [2, 0, [3, 1], 6, [3, 4], 2]);
+  near(a.across, -1, 1e-12);
+  near(b.across, 3, 1e-12);
+  assert.deepEqual([c.from, c.to, c.across], [0, 2, 0]);
+  const [sum] = lines.summedStrokes([{ from: 2, to: 0, parts: [{ weight: 0.6 }, { weight: 0.2 }] }], thick);
+  near(sum.width, 8, 1e-12);
+  assert.deepEqual([sum.from, sum.to], [2, 0]);
+  assert.deepEqual([lines.tintOf([0, 0]), lines.tintOf([0, 8]), lines.tintOf([5, 1])], ["#0072b2", "#0072b2", "#d55e00"]);
+});
+
+// ---- saved pictures
+const RAMP = colour.sequential([251, 250, 247]);
+const spec = (values, more = {}) => ({ rows: ["a", "b", "c"], columns: ["a", "b", "c"], values, signed: false, least: 0, from: [], over: null, ...more });
+const runs = (paths) => paths.flatMap((path) => [...path.matchAll(/M(\S+) (\S+)h(\S+?)v/g)].map(([, x, y, wide]) => ({ k: Number(x) / 10, q: Number(y) / 10, wide: Number(wide) / 10, fill: /fill="([^"]+)"/.exec(path)[1] })));
+
+test("a saved matrix has its cells at (key, query), each in the shade of its weight", () => {
+  const found = runs(exports.matrixPaths(spec(ASYMMETRIC), RAMP, { x: 0, y: 0, size: 30 }));
+  const at = (q, k) => found.find((run) => run.q === q && run.k <= k && k < run.k + run.wide)?.fill;
+  assert.equal(at(0, 0), undefined);
+  for (const [q, k] of [[0, 2], [2, 0], [1, 0], [1, 2], [2, 1]]) {
+    const level = Math.round(ASYMMETRIC[q * 3 + k] * 48) / 48;
+    assert.equal(at(q, k), colour.css(RAMP[Math.round(level * 1023)]), `${q} ${k}`);
+  }
+});
+
+test("a saved matrix leaves out what a filter hides and what lies below the threshold", () => {
+  const at = (more) => runs(exports.matrixPaths(spec(ASYMMETRIC, more), RAMP, { x: 0, y: 0, size: 30 })).map((run) => `${run.q},${run.k}`).sort();
+  assert.deepEqual(at({ hidden: (q, k) => !(q === 0 && k === 2) }), ["0,2"]);
+  assert.deepEqual(at({ least: 0.4 }), ["0,2", "1,0", "1,2", "2,1"]);
+});
+
+test("saved differences have the colours of their signs, stretched to the largest", () => {
+  const change = colour.diverging([251, 250, 247]);
+  const found = runs(exports.matrixPaths(spec([0.2, 0, -0.2, 0, 0, 0, 0.1, 0, 0], { signed: true, span: 0.2 }), change, { x: 0, y: 0, size: 30 }));
+  const at = (q, k) => found.find((run) => run.q === q && run.k === k).fill.match(/\d+/g).map(Number);
+  assert.ok(at(0, 0)[2] > at(0, 0)[0] && at(0, 2)[0] > at(0, 2)[2]);
+  assert.deepEqual(at(2, 0), change[767]);
+});
+
+test("the marked cell and the pinned row stand where they are", () => {
+  const paint = { ramp: RAMP, line: [1, 1, 1], soft: [2, 2, 2], accent: [168, 64, 12] };
+  const { body } = exports.matrixPicture(spec(ASYMMETRIC, { from: [1], over: [0, 2] }), paint, { x: 0, y: 0, size: 30, room: 100 });
+  const rects = body.filter((part) => part.includes("rgb(168, 64, 12)")).map((part) => Object.fromEntries([...part.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value])));
+  assert.deepEqual(rects.map((r) => [r.x, r.y, r.width]), [["100", "110", "30"], ["120", "100", "10"]]);
+});
+
+test("a number in a saved table is never taken for text, and text that a spreadsheet would run is", () => {
+  assert.equal(exports.csv([["-", -0.25, "a;b", 3]]), "'-,-0.25,\"a;b\",3\r\n");
+});
+
+// ---- the map of heads
+test("the outline turns the right way round and drops the points on its edges", () => {
+  const corners = headMap.hull([[0, 0], [2, 0], [1, 0], [2, 2], [0, 2], [1, 1], [0, 1]]);
+  assert.deepEqual(corners, [[0, 0], [2, 0], [2, 2], [0, 2]]);
+});
+
+test("on the map the nearest head counts both ways, and what lies sideways is not ahead", () => {
+  const map = [{ x: 0.5, y: 0.5 }, { x: 0.6, y: 0.59 }, { x: 0.68, y: 0.5 }, { x: 0.5, y: 0.9 }, { x: 0.52, y: 0.2 }];
+  assert.equal(headMap.neighbour(map, 0, "ArrowRight", "map", 2), 2);
+  assert.equal(headMap.neighbour(map, 0, "ArrowDown", "map", 2), 3);
+  assert.equal(headMap.neighbour(map, 0, "ArrowUp", "map", 2), 4);
+  assert.equal(headMap.neighbour(map, 3, "ArrowDown", "map", 2), null);
+});

@@ -1,0 +1,167 @@
+// Rows, rankings, tables and sentences of matrices that are not their own transpose; every number by hand.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { column, exports, headMap, numbers, record, table, words } from "./drawing.mjs";
+
+const { STEPS, quantise } = numbers;
+const near = (a, b, within = 2e-5) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
+const NAMES = ["[CLS]", "cat", "it"];
+// Two layers of two heads; every row another, so that no two cells can be exchanged unseen.
+const WEIGHTS = [
+  [[0.5, 0.3, 0.2], [0.1, 0.15, 0.75], [0.05, 0.9, 0.05]],
+  [[0.2, 0.2, 0.6], [0.33, 0.33, 0.34], [0.7, 0.02, 0.28]],
+  [[1, 0, 0], [0, 1, 0], [0.4, 0.25, 0.35]],
+  [[0.12, 0.44, 0.44], [0.6, 0.3, 0.1], [0.01, 0.19, 0.8]],
+];
+const full = (segments = [0, 0, 1]) => record.openRecord({ names: NAMES, layers: 2, heads: 2, packing: "full", segments, weights: column(quantise(WEIGHTS.flat(2))) });
+const order = (entries) => entries.map((e) => words.headName([e.layer, e.head]));
+
+test("a head's matrix is the one of its layer and its head", () => {
+  for (const [i, at] of [[0, [0, 0]], [1, [0, 1]], [2, [1, 0]], [3, [1, 1]]]) {
+    const matrix = record.matrixOf(full(), at);
+    WEIGHTS[i].flat().forEach((weight, cell) => near(matrix[cell] / STEPS, weight));
+    assert.equal(record.headIndex(full(), at), i);
+  }
+});
+
+test("the first token can be asked for like any other", () => {
+  const entries = record.rankHeads(full(), [2], 0);
+  assert.deepEqual(order(entries), ["1-2", "2-1", "1-1", "2-2"]);
+  [0.7, 0.4, 0.05, 0.01].forEach((weight, i) => near(entries[i].weight, weight));
+  assert.ok(entries.every((entry) => entry.to === 0));
+});
+
+test("without a target each head says where the pinned words, added up, look most among what is allowed", () => {
+  const entries = record.rankHeads(full(), [1, 2], null);
+  assert.deepEqual(entries.map((e) => [words.headName([e.layer, e.head]), e.to]), [["2-1", 1], ["1-1", 1], ["1-2", 0], ["2-2", 2]]);
+  [1.25, 1.05, 1.03, 0.9].forEach((weight, i) => near(entries[i].weight, weight, 4e-5));
+  const filtered = record.rankHeads(full(), [2], null, (k) => k === 1);
+  assert.deepEqual(order(filtered), ["1-1", "2-1", "2-2", "1-2"]);
+  assert.ok(filtered.every((entry) => entry.to === 1));
+});
+
+// What the server sends of a long text: steps of the mean of the pinned rows, and how many there are.
+function long(pins, to) {
+  const opened = record.openRecord({ names: NAMES, layers: 2, heads: 2, packing: "small", side: 2, segments: [0, 0, 1], weights: column(Uint8Array.from({ length: 16 }, (_, i) => i * 10)) });
+  const rows = WEIGHTS.map((matrix) => [0, 1, 2].map((k) => pins.reduce((sum, q) => sum + matrix[q][k], 0) / pins.length));
+  const sorted = rows.map((row) => [0, 1, 2].sort((a, b) => row[b] - row[a]));
+  opened.links = { pins, to, k: 3, scale: pins.length, index: Uint16Array.from(sorted.flat()), weight: quantise(sorted.flatMap((keys, i) => keys.map((k) => rows[i][k]))), toward: to === null ? null : quantise(rows.map((row) => row[to])) };
+  return opened;
+}
+
+test("a long text ranks several pinned words by their sum, to a target and without one", () => {
+  const toward = record.rankHeads(long([1, 2], 0), [1, 2], 0);
+  assert.deepEqual(order(toward), ["1-2", "2-2", "2-1", "1-1"]);
+  [1.03, 0.61, 0.4, 0.15].forEach((weight, i) => near(toward[i].weight, weight, 4e-5));
+  const open = record.rankHeads(long([1, 2], null), [1, 2], null);
+  assert.deepEqual(open.map((e) => [words.headName([e.layer, e.head]), e.to]), [["2-1", 1], ["1-1", 1], ["1-2", 0], ["2-2", 2]]);
+  [1.25, 1.05, 1.03, 0.9].forEach((weight, i) => near(open[i].weight, weight, 4e-5));
+});
+
+test("a long text shows no weights of another target and obeys the filter on the pair", () => {
+  assert.deepEqual(record.rankHeads(long([2], 0), [2], 1), []);
+  assert.equal(record.rankHeads(long([2], 0), [1], 0), null);
+  assert.equal(record.rankHeads(long([1, 2], 0), [2], 0), null);
+  const filtered = record.rankHeads(long([2], null), [2], null, (k) => k === 2);
+  assert.deepEqual(filtered.map((e) => [words.headName([e.layer, e.head]), e.to]), [["2-2", 2], ["2-1", 2], ["1-2", 2], ["1-1", 2]]);
+  [0.8, 0.35, 0.28, 0.05].forEach((weight, i) => near(filtered[i].weight, weight));
+});
+
+test("a long text's small pictures are its own, in steps of 255", () => {
+  const { cells, side, top } = record.thumbOf(long([2], null), [1, 0]);
+  assert.deepEqual([[...cells], side, top], [[80, 90, 100, 110], 2, 255]);
+  assert.equal(record.thumbOf(full(), [0, 0]).top, STEPS);
+});
+
+test("of several opened heads the one opened longest ago is given up, and one opened again stays", () => {
+  const text = long([2], null);
+  for (const at of [[0, 0], [0, 1], [0, 0], [1, 0]]) record.keepOpened(text, at, Uint16Array.of(at[0], at[1]), 2);
+  assert.equal(record.matrixOf(text, [0, 1]), null);
+  assert.deepEqual([...record.matrixOf(text, [0, 0])], [0, 0]);
+  assert.deepEqual([...record.matrixOf(text, [1, 0])], [1, 0]);
+});
+
+test("the loudest link of a head goes from its query to its key", () => {
+  const text = { heads: 2, loudest: [0, 0, 0, 0, 0, 0, 2, 1, STEPS / 5, 1, 2, STEPS] };
+  const { from, to, weight } = record.loudest(text, [1, 0]);
+  assert.deepEqual([from, to], [2, 1]);
+  near(weight, 0.2);
+});
+
+test("every direction of a pair lets through its own links alone", () => {
+  const shown = (filter) => [0, 2].flatMap((q) => [0, 2].filter((k) => record.pairAllows(full(), filter, q, k)).map((k) => `${q}${k}`));
+  assert.deepEqual(shown("all"), ["00", "02", "20", "22"]);
+  assert.deepEqual([shown("AA"), shown("AB"), shown("BA"), shown("BB")], [["00"], ["02"], ["20"], ["22"]]);
+});
+
+test("the strongest links of a matrix ask the filter for query and key, in this order", () => {
+  const matrix = record.matrixOf(full(), [0, 0]);
+  const links = numbers.strongestLinks(matrix, 3, 5, (q, k) => q === 2 && k < 2);
+  assert.deepEqual(links.map((l) => [l.from, l.to]), [[2, 1]]);
+  near(links[0].weight, 0.9);
+});
+
+test("of equal weights the first key and the first query come first", () => {
+  const even = quantise([0.5, 0.5, 0, 0.25, 0.25, 0.5, 0.5, 0, 0.5]);
+  assert.deepEqual(numbers.strongestLinks(even, 3, 3).map((l) => [l.from, l.to]), [[0, 0], [1, 2], [2, 0]]);
+  assert.deepEqual(table.strongestTable(NAMES, even, 3).rows.map((row) => row[1]), ["[CLS]", "it", "[CLS]"]);
+  assert.deepEqual(numbers.strongest([0.3, 0.3, 0.4, 0.3], 4).map((l) => l.to), [2, 0, 1, 3]);
+  const tied = [[1, 1], [0, 1], [1, 0], [0, 0]].map(([layer, head]) => ({ layer, head, weight: 0.5 }));
+  assert.deepEqual(order(numbers.ranked(tied)), ["1-1", "1-2", "2-1", "2-2"]);
+});
+
+test("a threshold keeps what lies on it, and nothing is never a link", () => {
+  assert.deepEqual(numbers.strongest([0.05, 0, 0.049, 0.06], 9, 0.05).map((l) => l.to), [3, 0]);
+  assert.deepEqual(numbers.strongest([0, 0], 9), []);
+  assert.deepEqual(numbers.strongest([0.1, 0.4, 0.5], 9, 0, (k) => k !== 2).map((l) => l.to), [1, 0]);
+  assert.deepEqual(numbers.strongestLinks(new Uint16Array(4), 2, 9), []);
+});
+
+test("a table of pinned words reads their rows, not their columns", () => {
+  const matrix = record.matrixOf(full(), [0, 0]);
+  const { head, rows } = table.pinnedTable(NAMES, [2, 0], matrix, 3);
+  assert.deepEqual(head, ["looked at", "from “it”", "from “[CLS]”", "sum"]);
+  [["[CLS]", 0.05, 0.5, 0.55], ["cat", 0.9, 0.3, 1.2], ["it", 0.05, 0.2, 0.25]].forEach(([name, ...wanted], k) => {
+    assert.equal(rows[k][0], name);
+    wanted.forEach((weight, i) => near(rows[k][i + 1], weight, 4e-5));
+  });
+  const most = table.strongestTable(NAMES, matrix, 3).rows;
+  assert.deepEqual(most.map((row) => row.slice(0, 2)), [["[CLS]", "[CLS]"], ["cat", "it"], ["it", "cat"]]);
+  [0.5, 0.75, 0.9].forEach((weight, i) => near(most[i][2], weight));
+});
+
+test("a share of one to five percent is said, one below one percent is not", () => {
+  const said = words.rowInWords([0, 0], ["a", "b", "c"], [1], [0.03, 0.01, 0.0099]);
+  assert.equal(said, "Head 1-1: “b” looks at “a” (3.0 %) and “b” (1.0 %).");
+  assert.equal(words.rowInWords([0, 0], ["a", "b"], [0], [0.5, 0.4], (k) => k === 1), "Head 1-1: “a” looks at “b” (40.0 %).");
+});
+
+test("a whole head says who looks at whom, three links, the strongest first", () => {
+  const matrix = quantise([0.4, 0.6, 0, 0, 0.3, 0, 0.7, 0, 0.2, 0.1, 0, 0.7, 0.9, 0, 0.1, 0]);
+  const said = words.headInWords([2, 0], ["a", "b", "c", "d"], [0, 0, 0, 0], matrix);
+  assert.equal(said, "Head 3-1, its strongest links: “d” looks at “a” (90.0 %), “b” looks at “c” (70.0 %) and “c” looks at “d” (70.0 %).");
+  assert.equal(words.headInWords([0, 0], ["[CLS]", "b"], [1, 0], quantise([0, 1, 1, 0])), "Head 1-1 links no two words of this text.");
+});
+
+test("sums, percentages and weights on their way keep their sign and their place", () => {
+  const matrix = record.matrixOf(full(), [0, 0]);
+  [0.15, 1.05, 0.8].forEach((weight, k) => near(numbers.summedRow(matrix, 3, [1, 2])[k], weight, 4e-5));
+  assert.deepEqual([numbers.percent(0.0305), numbers.percent(0.01949), numbers.percent(-0.5), numbers.points(-0.1), numbers.points(0)], ["3.1 %", "1.9 %", "−50.0 %", "−10.0", "0.0"]);
+  assert.deepEqual([...numbers.mix([0, 1], Float64Array.of(1, 0), 1)], [1, 0]);
+  assert.deepEqual([...numbers.quantise([-0.5, 0.5, 2])], [0, 32768, STEPS]);
+  near(numbers.dequantise([13107])[0], 0.2);
+});
+
+test("small pictures of uneven cuts keep queries on rows", () => {
+  const cells = new Float64Array(25);
+  cells[5 * 4 + 1] = 9;
+  cells[5 * 1 + 4] = -4;
+  assert.deepEqual([...numbers.poolMax(cells, 5, 2)], [0, 0, 9, 0]);
+  assert.deepEqual([...numbers.poolSigned(cells, 5, 2)], [0, -4, 9, 0]);
+});
+
+test("a file of a pinned view keeps the order of its letters and its ending", () => {
+  assert.equal(exports.fileName("6-12", "It was.", "csv"), "headscope-6-12-it-was.csv");
+  assert.deepEqual(words.rolesInWords({ "1-1": { letter: "R", kind: "rare words" }, "1-2": { letter: "C", kind: "earlier copy" } }), [["C", "earlier copy"], ["R", "rare words"]]);
+  assert.equal(headMap.neighbour([{ layer: 0, head: 0 }, { layer: 0, head: 1 }, { layer: 1, head: 0 }], 2, "ArrowLeft", "grid", 2), null);
+});
