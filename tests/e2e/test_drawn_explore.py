@@ -338,7 +338,8 @@ def test_a_long_text_in_bands_shows_and_ranks_what_the_engine_computed(draw, mod
     picture.part("All heads").get_by_role("gridcell", name="Head 5-9:").click()
     small = picture.settle().weights(64)
     for q, k in zip(*np.unravel_index(np.argsort(-grid.weights[4, 8], axis=None)[:40], (n, n)), strict=True):
-        assert small[q * 64 // n, k * 64 // n] > grid.weights[4, 8, q, k] - SHADE - 0.002
+        y, x = (max(0, at * 64 // n - 1) for at in (q, k))  # a frame may lie over the cell itself
+        assert small[y : y + 3, x : x + 3].max() > grid.weights[4, 8, q, k] - SHADE - 0.002
 
 
 def test_a_long_text_without_a_target_ranks_by_where_each_head_looks(draw, model):

@@ -1,7 +1,7 @@
 // What is drawn, pixel by pixel, of matrices that are not their own transpose.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colour, exports, geometry, headMap, levels, lines, matrix, paper, shareOf, sheet, signedOf } from "./drawing.mjs";
+import { colour, exports, geometry, headMap, levels, lines, matrix, paper, sentence, shareOf, sheet, signedOf } from "./drawing.mjs";
 
 const NEAR = 0.002;
 const near = (a, b, within = NEAR) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
@@ -197,6 +197,24 @@ test("ticks leave room for a label and begin with the first", () => {
   assert.deepEqual(geometry.ticks(7, 5, 10), [0, 2, 4, 6]);
   assert.deepEqual(geometry.ticks(3, 10, 10), [0, 1, 2]);
   assert.deepEqual([...geometry.edges(3, 10)], [0, 3, 7, 10]);
+});
+
+// The labels under three words; `make` needs elements, of which nothing is read here.
+function labelled(shown, links) {
+  globalThis.document = { createElement: () => ({ style: {}, setAttribute() {}, append() {} }) };
+  const view = Object.create(sentence.Sentence.prototype);
+  const boxes = [100, 300, 500].map((x) => ({ x, bottom: 50, line: 0 }));
+  Object.assign(view, { boxes, width: 600, size: 30, present: false, root: { classList: { contains: () => false } }, labels: { replaceChildren() {} } });
+  view.drawLabels(shown, links);
+  delete globalThis.document;
+  return view.placed.map(({ unit, weight, strong }) => [unit, Number(weight.toFixed(6)), strong]);
+}
+
+test("a label under a word adds up what all pinned words give it, unless it is given exactly", () => {
+  const links = [{ from: 0, to: 1, weight: 0.3 }, { from: 2, to: 1, weight: 0.4 }, { from: 0, to: 2, weight: 0.05 }, { from: 0, to: 0, weight: 0.01 }];
+  assert.deepEqual(labelled({ from: [0, 2] }, links), [[1, 0.7, true], [2, 0.05, false]]);
+  assert.deepEqual(labelled({ from: [0, 2], exact: new Map([[1, 0.75], [0, 0.004]]), to: 0 }, links), [[1, 0.75, true], [2, 0.05, false], [0, 0.004, true]]);
+  assert.deepEqual(labelled({ from: [] }, links), [[1, 0.4, true], [2, 0.05, false]]);
 });
 
 const thick = (weight) => 10 * weight;
