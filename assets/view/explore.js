@@ -373,6 +373,7 @@ export class Explore {
     const exact = new Map(to === null ? [] : [[to, sum(to)]]);
     for (const link of links) exact.set(link.to, sum(link.to));
     if (to !== null) for (const q of from) if (!links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
+    links.sort((a, b) => (b.to === to) - (a.to === to)); // only the first few are drawn: what was asked for is among them
     return { links, from, to, pointed: this.over.unit ?? this.over.k, exact };
   }
 

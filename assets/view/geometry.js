@@ -37,10 +37,10 @@ export const riseOf = (distance, most) => Math.min(most, 26 + 0.3 * distance);
 
 const f = (v) => Math.round(v * 10) / 10;
 
-// Percentages beside their words: heaviest first, a second row when the first is taken, left out when both are.
+// Percentages beside their words: the one asked for, then the heaviest first, a second row when the first is taken, left out when both are.
 export function placeLabels(labels, width, rows = 2) {
   const placed = [];
-  for (const label of [...labels].sort((a, b) => b.weight - a.weight)) {
+  for (const label of [...labels].sort((a, b) => (b.asked ?? 0) - (a.asked ?? 0) || b.weight - a.weight)) {
     const half = label.width / 2;
     const x = Math.max(half, Math.min(width - half, label.x));
     for (let row = 0; row < rows; row++) {

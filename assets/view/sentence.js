@@ -162,7 +162,7 @@ export class Sentence {
     this.placed = placeLabels(
       wanted.map(([unit, weight]) => {
         const strong = weight >= loud * 0.5 || shown.to === unit;
-        return { unit, weight, strong, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (strong ? 66 : 50) * (this.present ? 1.6 : 1) };
+        return { unit, weight, strong, asked: shown.to === unit, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (strong ? 66 : 50) * (this.present ? 1.6 : 1) };
       }),
       this.width,
       this.root.classList.contains("many") ? 1 : 2,

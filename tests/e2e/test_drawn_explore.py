@@ -313,8 +313,7 @@ def test_a_long_text_in_bands_shows_and_ranks_what_the_engine_computed(draw, mod
     grid = record.grid()
     n = len(grid)
     assert n > 128
-    pins = (12, 60, 101)
-    to = 1 + int(grid.weights[2, 7][list(pins), 1:-1].sum(axis=0).argmax())
+    pins, to = (12, 60, 101), 33
     picture = draw(grid, record.tokens, (2, 7), pins, to)
     check_pooled(picture, grid.weights)
     off = np.abs(picture.weights(n) - grid.weights[2, 7])
@@ -374,6 +373,19 @@ def test_three_pinned_words_have_their_own_arcs_and_summed_percentages(draw, rec
     top = np.argsort(-weights[list(pins)].sum(axis=0))[:3]
     for k in top:
         assert f"“{grid.labels[k]}” ({percent(weights[list(pins), k].sum())})" in said
+
+
+def test_the_links_asked_for_are_drawn_and_said_also_where_others_are_stronger(draw, record):
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    pins = (ANIMAL, 6, IT)
+    to = int(weights[list(pins), 1:-1].sum(axis=0).argmin()) + 1
+    picture = draw(grid, record.tokens, (3, 1), pins, to)
+    asked = {(q, to): float(weights[q, to]) for q in pins}
+    others = {link: w for link, w in links_of(weights, pins, 12).items() if link not in asked}
+    assert max(asked.values()) < sorted(others.values())[-11], "these must be too weak to be drawn unasked"
+    check_arcs(picture, asked | strongest_of(others, DRAWN - len(asked)))
+    assert_share(picture.labels()[to], weights[list(pins), to].sum())
 
 
 def test_without_a_pin_the_strongest_links_between_words_are_drawn(draw, record):
