@@ -240,6 +240,7 @@ export class Compare {
   describe(head) {
     const diff = this.diffOf(head);
     if (!diff) return `Head ${headName(head)}`;
+    if (!diff.length) return `Head ${headName(head)}: no word of A has a counterpart in B`;
     let most = 0;
     for (let i = 1; i < diff.length; i++) if (Math.abs(diff[i]) > Math.abs(diff[most])) most = i;
     const m = this.both.length;
@@ -256,6 +257,7 @@ export class Compare {
     this.drawRanking();
     this.root.dataset.panel = this.state.panel;
     this.trio.hidden = this.state.panel !== "matrix";
+    this.trio.lastChild.hidden = !this.both.length;
     for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.dataset.panel === this.state.panel));
     this.headTitle.textContent = `Head ${headName(this.state.head)}`;
     if (this.state.panel === "table") drawTable(this.table, this.tableNow(), (value) => percent(value));
@@ -340,16 +342,21 @@ export class Compare {
     };
   }
 
+  // A, B and, where any word has a counterpart, A minus B.
+  sidesDrawn() {
+    return this.both.length ? [0, 1, 2] : [0, 1];
+  }
+
   drawMatrices() {
     if (this.state.panel !== "matrix") return;
-    this.matrices.forEach((matrix, side) => matrix.draw(this.specOf(side), side === 2 ? { ...this.paint, ...this.paint.change } : this.paint));
+    this.sidesDrawn().forEach((side) => this.matrices[side].draw(this.specOf(side), side === 2 ? { ...this.paint, ...this.paint.change } : this.paint));
   }
 
   sentenceNow() {
     const head = this.state.head;
     const pins = this.pinColumns();
     if (this.matricesOf(head).some((matrix) => !matrix)) return `Head ${headName(head)}.`;
-    if (!pins.length) return `${this.describe(head)}.`;
+    if (!pins.length || !this.both.length) return `${this.describe(head)}.`;
     const [a, b] = this.rowsFor(pins);
     const order = [...this.bothColumns].filter((c) => Math.abs(a[c] - b[c]) >= 0.001).sort((x, y) => Math.abs(a[y] - b[y]) - Math.abs(a[x] - b[x]) || x - y);
     return changeInWords(head, this.record.names, this.state.pins, order.slice(0, 2).map((c) => ({ name: this.nameOf(c), a: a[c], b: b[c] })));
@@ -454,7 +461,7 @@ export class Compare {
     y += 20;
     const each = (width - 60) / 3;
     let tallest = 0;
-    [0, 1, 2].forEach((side) => {
+    this.sidesDrawn().forEach((side) => {
       const ramp = side === 2 ? { ...paint, ...paint.change } : paint;
       const x = side * (each + 30);
       body.push(say(["A", "B", "A − B"][side], { x, y: y + 16, "font-size": 16, "font-weight": 650, fill: css(paint.ink) }));
