@@ -1,0 +1,99 @@
+"""The browser's side without the app: a picture in a page of its own, with weights made by hand.
+
+In: two grids, or blocks with their numbers. Out: an open page on which the code that ships has drawn them.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mha_core.record import Grid, Unit
+from mha_core.tokens import Tokens
+from pages.parts.attention_view import Selection, compare_payload, standalone_html
+from pages.parts.head_map import VIEW
+from pages.parts.tiles import INSIDE
+
+MODULES = {"tiles": INSIDE / "tiles", "head map": VIEW / "head_map"}
+DRAW = """async ({ source, style, data }) => {
+  const draw = (await import(`data:text/javascript;base64,${source}`)).default;
+  const host = document.createElement("div");
+  document.body.append(Object.assign(document.createElement("style"), { textContent: style }), host);
+  const told = (globalThis.told = []);
+  const tell = (name, value) => told.push([name, value]);
+  draw({ data, parentElement: host, setStateValue: tell, setTriggerValue: tell });
+}"""
+FRAME = """<!doctype html><html lang="en"><meta charset="utf-8"><style>
+:root { color-scheme: light dark; --st-background-color: #fbfaf7; --st-text-color: #1d1c1a; --st-primary-color: #a8400c;
+  --st-border-color: #d8d4ca; --st-font: serif; }
+@media (prefers-color-scheme: dark) { :root { --st-background-color: #151513; --st-text-color: #ecebe5; } }
+body { margin: 0; background: var(--st-background-color); }</style><body></body></html>"""
+
+
+def grid_of(labels: Sequence[str], weights: np.ndarray) -> tuple[Grid, Tokens]:
+    """A grid of these weights over these words, and its text; the first and the last are special."""
+    text, units = " ".join(labels[1:-1]), [Unit(labels[0], 0, 0, 0, True, (0,))]
+    for found in re.finditer(r"\S+", text):
+        units.append(Unit(found[0], found.start(), found.end(), 0, False, (len(units),)))
+    units.append(Unit(labels[-1], len(text), len(text), 0, True, (len(units),)))
+    return Grid(tuple(units), weights.astype(np.float32), False, "shown"), Tokens(text, None, (), ())
+
+
+def compared(a: tuple[Grid, Tokens], b: tuple[Grid, Tokens], head: tuple[int, int], **chosen: Any) -> str:
+    """Compare as a page of its own."""
+    made = compare_payload(*a, *b, titles=("first", "second"), selection=Selection(head, **chosen))
+    return standalone_html(made, title="two runs")
+
+
+@contextmanager
+def own_page(chromium: Any, scheme: str = "light", **options: Any) -> Iterator[Any]:
+    """An empty page; what goes wrong on it fails the test."""
+    context = chromium.new_context(
+        color_scheme=scheme, reduced_motion="reduce", viewport={"width": 1280, "height": 1000}, **options
+    )
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda problem: wrong.append(str(problem)))
+    page.on("console", lambda line: line.type == "error" and wrong.append(line.text))
+    try:
+        yield page
+    finally:
+        context.close()
+    assert not wrong, wrong
+
+
+def show(page: Any, content: str, folder: Path) -> Any:
+    """Open a page that is one file, and wait until its picture is drawn."""
+    file = folder / "picture.html"
+    file.write_text(content, encoding="utf-8")
+    page.goto(file.as_uri())
+    page.wait_for_selector(".headscope[data-record]")
+    page.evaluate("document.fonts.ready")
+    page.wait_for_timeout(80)
+    return page
+
+
+def component(page: Any, name: str, **data: Any) -> Any:
+    """Draw with one of the small components; what it tells the app is in `told(page)`."""
+    source, style = (MODULES[name].with_suffix(kind).read_text(encoding="utf-8") for kind in (".js", ".css"))
+    page.set_content(FRAME)
+    data = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in data.items()}
+    encoded = base64.b64encode(source.encode()).decode()
+    page.evaluate(DRAW, {"source": encoded, "style": style, "data": data})
+    return page
+
+
+def told(page: Any) -> list[list[Any]]:
+    return page.evaluate("globalThis.told")
+
+
+def download(page: Any, click: Callable[[], Any], folder: Path) -> Path:
+    """What a click saves, under the name it is offered with."""
+    with page.expect_download() as waiting:
+        click()
+    file = folder / waiting.value.suggested_filename
+    waiting.value.save_as(file)
+    return file

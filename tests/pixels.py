@@ -1,0 +1,125 @@
+"""A drawn picture turned back into numbers, by rules of its own: nothing here comes from the code that draws.
+
+In: a canvas, or the colours of a picture. Out: weights (dark is much) and changes (blue: more in A, orange: more
+in B), read in OKLab (Ottosson 2020), where both ramps are straight lines of lightness.
+"""
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+COPY = """canvas => {
+  const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let text = "";
+  for (let i = 0; i < data.length; i += 8192) text += String.fromCharCode(...data.subarray(i, i + 8192));
+  return [width, height, btoa(text)];
+}"""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours a reader is promised: paper at nothing, and what each ramp ends at."""
+
+    paper: tuple[int, int, int]
+    ink: tuple[int, int, int]
+    more: tuple[int, int, int]
+    less: tuple[int, int, int]
+
+
+THEMES = {
+    "light": Theme((251, 250, 247), (17, 28, 54), (6, 74, 140), (156, 62, 0)),
+    "dark": Theme((21, 21, 19), (228, 238, 255), (126, 190, 255), (255, 168, 92)),
+}
+
+
+def of_canvas(canvas: Any) -> np.ndarray:
+    """The pixels of a canvas on the page: (height, width, 3)."""
+    width, height, text = canvas.evaluate(COPY)
+    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)[..., :3]
+
+
+# Ottosson's two matrices, transposed: from linear red, green and blue to cones, from cones to OKLab.
+CONES = np.array([
+    [0.4122214708, 0.2119034982, 0.0883024619],
+    [0.5363325363, 0.6806995451, 0.2817188376],
+    [0.0514459929, 0.1073969566, 0.6299787005],
+])  # fmt: skip
+LAB = np.array([
+    [0.2104542553, 1.9779984951, 0.0259040371],
+    [0.7936177850, -2.4285922050, 0.7827717662],
+    [-0.0040720468, 0.4505937099, -0.8086757660],
+])  # fmt: skip
+
+
+def oklab(rgb: Any) -> np.ndarray:
+    """(.., 3) of 0..255 as lightness, green-red, blue-yellow."""
+    c = np.asarray(rgb, float) / 255
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    return np.cbrt(linear @ CONES) @ LAB
+
+
+def weights(rgb: Any, theme: Theme) -> np.ndarray:
+    """How far a colour is from paper to ink, 0 to 1."""
+    paper, ink = (oklab(end)[0] for end in (theme.paper, theme.ink))
+    return (oklab(rgb)[..., 0] - paper) / (ink - paper)
+
+
+def changes(rgb: Any, theme: Theme) -> np.ndarray:
+    """How far a colour is from paper towards blue (plus) or orange (minus), -1 to 1."""
+    lab, paper = oklab(rgb), oklab(theme.paper)
+    end = (oklab(theme.more)[0] + oklab(theme.less)[0]) / 2
+    size = (lab[..., 0] - paper[0]) / (end - paper[0])
+    return np.where(lab[..., 2] < paper[2], size, -size)
+
+
+def colour(text: str) -> tuple[int, ...]:
+    """`rgb(1, 2, 3)` or `rgb(1 2 3)` as numbers."""
+    return tuple(int(part) for part in text.split("(")[1].rstrip(")").replace(",", " ").split()[:3])
+
+
+def table(pixels: np.ndarray, line: tuple[int, ...], n: int) -> np.ndarray:
+    """The colours in the middle of n x n cells in the frame of that line: (n, n, 3)."""
+    framed = np.abs(pixels.astype(int) - np.array(line)).max(axis=-1) <= 3
+    across, down = framed.sum(axis=1), framed.sum(axis=0)
+    rows, columns = (np.flatnonzero(counts > 0.4 * counts.max()) for counts in (across, down))
+    top, bottom, right = rows[0] + 1, rows[-1], columns[-1]
+    size = bottom - top
+    middle = ((np.arange(n) + 0.5) * size / n).astype(int)
+    return pixels[np.ix_(top + middle, right - size + middle)]
+
+
+def small(pixels: np.ndarray, left: float, top: float, side: float, n: int) -> np.ndarray:
+    """The colours in the middle of n x n cells of a small picture."""
+    middle = (np.arange(n) + 0.5) * side / n
+    return pixels[np.ix_((top + middle).astype(int), (left + middle).astype(int))]
+
+
+# Inside has inks of its own: what plus and minus end at, and the two steps of a weight.
+INSIDE = {
+    "light": {"plus": (20, 86, 160), "minus": (176, 78, 8), "half": (133, 158, 191), "ink": (17, 28, 54)},
+    "dark": {
+        "plus": (110, 178, 250),
+        "minus": (240, 150, 70),
+        "half": (148, 116, 66),
+        "ink": (255, 243, 214),
+    },
+}
+
+
+def inside_signed(rgb: Any, scheme: str) -> np.ndarray:
+    """Inside's numbers with a sign, as a share of the largest: blue is plus, orange is minus."""
+    lab, paper = oklab(rgb), oklab(THEMES[scheme].paper)
+    plus, minus = (
+        (lab[..., 0] - paper[0]) / (oklab(INSIDE[scheme][end])[0] - paper[0]) for end in ("plus", "minus")
+    )
+    return np.where(lab[..., 2] < paper[2], plus, -minus)
+
+
+def inside_weights(rgb: Any, scheme: str) -> np.ndarray:
+    """Inside's weights as a share of the largest: paper, a middle, ink."""
+    lightness = oklab(rgb)[..., 0]
+    ends = [oklab(c)[0] for c in (THEMES[scheme].paper, INSIDE[scheme]["half"], INSIDE[scheme]["ink"])]
+    order = slice(None) if ends[0] < ends[2] else slice(None, None, -1)
+    return np.interp(lightness, ends[order], [0, 0.5, 1][order])
