@@ -17,24 +17,25 @@ NAMES = [
     "[CLS]", "yesterday", "the", "dog", "saw", "a", "cat", "and / because", "it", "ran", "hid", "too", ".", "[SEP]",
 ]  # fmt: skip
 BOTH = [column for column, (a, b) in enumerate(PAIRS) if a is not None and b is not None]
-CLS, DOG, CAT, IT, RAN = 0, 3, 6, 8, 9  # columns
+CLS, DOG, SAW, CAT, IT, RAN = 0, 3, 4, 6, 8, 9  # columns
 LAYERS, HEADS = 2, 3
 COREFERENCE = (1, 2)
 
 
 def _weights(n: int, seed: int, links: dict[tuple[int, int], float]) -> np.ndarray:
-    """Random rows that add up to one; in head 2-3 some of them by hand, and in head 1-2 the other way round."""
+    """Random rows that add up to one; in head 2-3 some of them by hand."""
     out = np.random.default_rng(seed).dirichlet(np.full(n, 0.4), size=(LAYERS, HEADS, n))
-    for (query, key), share in links.items():
-        rest = out[1, 2, query].copy()
-        rest[key] = 0
-        out[1, 2, query] = rest / rest.sum() * (1 - share)
-        out[1, 2, query, key] = share
+    for query in {query for query, _ in links}:
+        shares = {key: share for (q, key), share in links.items() if q == query}
+        rest = np.where([key in shares for key in range(n)], 0, out[1, 2, query])
+        out[1, 2, query] = rest / rest.sum() * (1 - sum(shares.values()))
+        for key, share in shares.items():
+            out[1, 2, query, key] = share
     return out.astype(np.float32)
 
 
-RUN_A = grid_of(A, _weights(len(A), 3, {(7, 2): 0.7, (3, 0): 0.15}))
-RUN_B = grid_of(B, _weights(len(B), 4, {(8, 6): 0.6, (4, 0): 0.85}))
+RUN_A = grid_of(A, _weights(len(A), 3, {(7, 2): 0.7, (7, 5): 0.005, (7, 3): 0.012, (3, 0): 0.15}))
+RUN_B = grid_of(B, _weights(len(B), 4, {(8, 6): 0.6, (8, 4): 0.004, (4, 0): 0.83}))
 WEIGHTS = (RUN_A[0].weights.astype(float), RUN_B[0].weights.astype(float))
 ALL_HEADS = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 

@@ -1,5 +1,6 @@
 """Compare in the app: two typed sentences of different length, against the engine, and the next pair after them."""
 
+from itertools import pairwise
 from urllib.parse import urlencode
 
 import numpy as np
@@ -46,7 +47,7 @@ def ranked_as(tab, change: np.ndarray) -> None:
     np.testing.assert_allclose(
         [float(line["share"][:-2]) for line in shown], 100 * np.array(values), atol=0.06
     )
-    assert all(x >= y - 5e-5 for x, y in zip(values, values[1:], strict=False))
+    assert all(x >= y - 5e-5 for x, y in pairwise(values))
 
 
 def test_two_sentences_of_different_length_are_compared_head_by_head_and_so_is_the_next_one(visit):

@@ -1,4 +1,4 @@
-"""What Inside draws is what it was given: every block read back in a page of its own, then the app's own numbers."""
+"""What Inside draws is what it was given: every block read back in a page of its own."""
 
 import csv
 import io
@@ -8,18 +8,12 @@ import numpy as np
 import pixels
 import pytest
 from alone import component, download, own_page, told
-
-from mha_core import layer_details, load_model, trace
+from tiles_page import cells, number
 
 pytestmark = pytest.mark.browser
 TABLE = np.array([[1.5, -0.25, 0.0, 3.0], [-3.0, 0.75, np.nan, 2.0], [0.5, 1.0, -1.5, -2.25]])
 SHARES = np.array([[0.7, 0.2, 0.1, 0.0], [0.05, 0.05, 0.3, 0.6], [0.25, 0.5, 0.15, 0.1]])
 ROWS, COLUMNS = ["it", "saw", "dog"], ["a", "b", "c", "d"]
-MINUS = str.maketrans({"−": "-"})
-
-
-def number(text: str) -> float:
-    return float("nan") if text == "hidden" else float(text.translate(MINUS).removesuffix(" %"))
 
 
 def block(kind: str, values: np.ndarray, **options) -> dict:
@@ -30,12 +24,6 @@ def drawn(page, numbers, *blocks, **data):
     """Blocks over a column of numbers that begins with two that belong to nobody."""
     return component(
         page, "tiles", blocks=list(blocks), numbers=np.array([9.0, -9.0, *np.ravel(numbers)]), **data
-    )
-
-
-def cells(page, selector: str) -> list[list[str]]:
-    return page.locator(selector).first.evaluate(
-        "t => [...t.rows].map(r => [...r.cells].map(c => c.textContent))"
     )
 
 
@@ -50,10 +38,10 @@ def page(chromium):
         yield page
 
 
-def test_a_matrix_has_its_numbers_as_colours_and_says_them_under_the_pointer(chromium, scheme, tmp_path):
-    names = {"rows": ROWS, "cols": COLUMNS, "high": 30, "wide": 30, "follow": True}
+def test_a_matrix_has_its_numbers_as_colours_and_says_them_under_the_pointer(chromium, scheme):
+    names = {"rows": ROWS, "cols": COLUMNS, "high": 30, "wide": 30}
     with own_page(chromium, scheme) as page:
-        drawn(page, TABLE, block("matrix", TABLE, id="m", slice=[1, 3], cuts=[1, 2], **names), query=1)
+        drawn(page, TABLE, block("matrix", TABLE, **names))
         canvas = page.locator("canvas")
         rgb = pixels.of_canvas(canvas)
         assert rgb.shape == (3, 4, 3)
@@ -78,25 +66,33 @@ def test_a_matrix_has_its_numbers_as_colours_and_says_them_under_the_pointer(chr
                 np.testing.assert_allclose(number(value), TABLE[q, k])
         page.mouse.move(1, 1)
         assert "+3.00" in page.locator(".readout").inner_text()
-        here, frame = (page.locator(s).bounding_box() for s in (".here", ".slice"))
-        assert here["y"] == pytest.approx(box["y"] + box["height"] / 3 - 2, abs=1)
-        assert here["height"] == pytest.approx(box["height"] / 3 + 4, abs=1.5)
-        assert frame["x"] == pytest.approx(box["x"] + box["width"] / 4 - 2, abs=1)
-        assert frame["width"] == pytest.approx(box["width"] / 2 + 4, abs=1)
-        cuts = [
-            cut["x"] + 1 - box["x"] for cut in (page.locator(".cut").nth(i).bounding_box() for i in (0, 1))
-        ]
-        assert cuts == pytest.approx([box["width"] / 4, box["width"] / 2], abs=1)
-        assert page.locator(".labels .chosen").all_inner_texts() == ["saw"]
-        page.get_by_role("button", name="Numbers of M").click()
-        shown = cells(page, "table[data-matrix=m]")
-        assert shown[0] == ["", *COLUMNS]
-        assert [line[0] for line in shown[1:]] == ROWS
-        np.testing.assert_allclose([[number(cell) for cell in line[1:]] for line in shown[1:]], TABLE)
-        file = download(page, lambda: page.get_by_role("button", name="CSV", exact=True).click(), tmp_path)
-        saved = list(csv.reader(io.StringIO(file.read_text())))
-        assert (file.name, saved[0], [line[0] for line in saved[1:]]) == ("m.csv", ["", *COLUMNS], ROWS)
-        np.testing.assert_allclose([[float(cell) for cell in line[1:]] for line in saved[1:]], TABLE)
+
+
+def test_the_followed_row_and_the_head_s_columns_are_framed_where_they_are(page):
+    frames = {"slice": [1, 3], "cuts": [1, 2], "follow": True}
+    drawn(page, TABLE, block("matrix", TABLE, rows=ROWS, cols=COLUMNS, high=30, wide=30, **frames), query=1)
+    box = page.locator("canvas").bounding_box()
+    here, frame = (page.locator(s).bounding_box() for s in (".here", ".slice"))
+    assert here["y"] == pytest.approx(box["y"] + box["height"] / 3 - 2, abs=1)
+    assert here["height"] == pytest.approx(box["height"] / 3 + 4, abs=1.5)
+    assert frame["x"] == pytest.approx(box["x"] + box["width"] / 4 - 2, abs=1)
+    assert frame["width"] == pytest.approx(box["width"] / 2 + 4, abs=1)
+    cuts = [cut["x"] + 1 - box["x"] for cut in (page.locator(".cut").nth(i).bounding_box() for i in (0, 1))]
+    assert cuts == pytest.approx([box["width"] / 4, box["width"] / 2], abs=1)
+    assert page.locator(".labels .chosen").all_inner_texts() == ["saw"]
+
+
+def test_the_numbers_of_a_matrix_are_on_the_screen_and_in_its_file(page, tmp_path):
+    drawn(page, TABLE, block("matrix", TABLE, id="m", rows=ROWS, cols=COLUMNS))
+    page.get_by_role("button", name="Numbers of M").click()
+    shown = cells(page, "table[data-matrix=m]")
+    assert shown[0] == ["", *COLUMNS]
+    assert [line[0] for line in shown[1:]] == ROWS
+    np.testing.assert_allclose([[number(cell) for cell in line[1:]] for line in shown[1:]], TABLE)
+    file = download(page, lambda: page.get_by_role("button", name="CSV", exact=True).click(), tmp_path)
+    saved = list(csv.reader(io.StringIO(file.read_text())))
+    assert (file.name, saved[0], [line[0] for line in saved[1:]]) == ("m.csv", ["", *COLUMNS], ROWS)
+    np.testing.assert_allclose([[float(cell) for cell in line[1:]] for line in saved[1:]], TABLE)
 
 
 def test_without_names_rows_and_columns_count_from_one(page):
@@ -167,37 +163,36 @@ def test_tiles_show_every_number_where_it_belongs_and_what_is_typed_is_told_with
         assert len(told(page)) == 1
 
 
-def test_one_query_is_followed_through_every_key(page):
+def one_query() -> dict[str, np.ndarray]:
+    """The row of `it` in a head of two or three numbers, worked out by hand; the last key is hidden from sight."""
     rng = np.random.default_rng(5)
-    tokens, d_k, d_v = ["[CLS]", "dog", "saw", "it", "[SEP]"], 3, 2
-    q, k, v = rng.normal(size=d_k), rng.normal(size=(5, d_k)), rng.normal(size=(5, d_v))
-    raw = k @ q
-    scores = raw / np.sqrt(3)
+    q, k, v = rng.normal(size=3), rng.normal(size=(5, 3)), rng.normal(size=(5, 2))
+    scores = k @ q / np.sqrt(3)
     weights = np.exp(scores) / np.exp(scores).sum()
-    parts = {
-        "q": q, "k": k, "products": q * k, "raw": raw, "scores": np.where(np.arange(5) == 4, np.nan, scores),
+    return {
+        "q": q, "k": k, "products": q * k, "raw": k @ q, "scores": np.where(np.arange(5) == 4, np.nan, scores),
         "weights": weights, "weighted": weights[:, None] * v, "z": weights @ v,
     }  # fmt: skip
+
+
+def followed(page, parts: dict[str, np.ndarray], shown: list[int]) -> list[list[str]]:
     at, flat = {}, []
     for name, values in parts.items():
         at[name] = 2 + len(flat)
         flat += np.ravel(values).tolist()
+    sizes = {"query": 3, "shown": shown, "d_k": 3, "d_v": 2, "divisor": 3**0.5}
+    drawn(page, flat, {"type": "follow", "tokens": FOLLOWED, **sizes, **at})
+    return cells(page, "table.follow")
+
+
+FOLLOWED = ["[CLS]", "dog", "saw", "it", "[SEP]"]
+
+
+def test_one_query_is_followed_through_every_key(page):
+    parts = one_query()
+    weights = parts["weights"]
     shown = np.sort(np.argsort(-weights)[:4]).tolist()
-    drawn(
-        page,
-        flat,
-        {
-            "type": "follow",
-            "tokens": tokens,
-            "query": 3,
-            "shown": shown,
-            "d_k": d_k,
-            "d_v": d_v,
-            "divisor": 3**0.5,
-            **at,
-        },
-    )
-    lines = cells(page, "table.follow")
+    lines = followed(page, parts, shown)
     assert lines[0] == [
         "key",
         "k",
@@ -209,29 +204,36 @@ def test_one_query_is_followed_through_every_key(page):
     ]
     assert lines[1][0] == "q of it"
     for line, i in zip(lines[2:], shown, strict=False):
-        assert line[0] == tokens[i]
-        assert number(line[3]) == pytest.approx(raw[i], abs=6e-4)
-        assert line[4] == "hidden" if i == 4 else number(line[4]) == pytest.approx(scores[i], abs=6e-4)
+        assert line[0] == FOLLOWED[i]
+        assert number(line[3]) == pytest.approx(parts["raw"][i], abs=6e-4)
+        assert number(line[4]) == pytest.approx(parts["scores"][i], abs=6e-4, nan_ok=True)
         assert number(line[5]) == pytest.approx(100 * weights[i], abs=0.051)
     rest = (set(range(5)) - set(shown)).pop()
     assert lines[-2][0] == "1 more"
     assert number(lines[-2][5]) == pytest.approx(100 * weights[rest], abs=0.051)
     assert (lines[-1][0], lines[-1][5]) == ("sum", "100.0 %")
-    best = int(weights.argmax())
-    assert page.locator("tr.strongest .word").inner_text() == tokens[best]
+    assert page.locator("tr.strongest .word").inner_text() == FOLLOWED[int(weights.argmax())]
     bars = page.locator(".barline i").evaluate_all("all => all.map(e => parseFloat(e.style.width))")
     np.testing.assert_allclose(bars[:4], [62 * weights[i] / weights.max() for i in shown], atol=0.01)
+
+
+def test_beside_each_key_stand_its_own_colours_followed_through(page):
+    parts = one_query()
+    followed(page, parts, list(range(5)))
     strips = page.locator("table.follow canvas")
-    largest = np.abs([*q, *k.ravel()]).max()
-    found = [pixels.inside_signed(pixels.of_canvas(strips.nth(i))[0], "light") for i in range(strips.count())]
-    np.testing.assert_allclose(found[0] * largest, q, atol=0.05)
-    for place, i in enumerate(shown):
-        of_k, of_product, of_value = found[1 + 3 * place : 4 + 3 * place]
-        np.testing.assert_allclose(of_k * largest, k[i], atol=0.05)
-        np.testing.assert_allclose(of_product * np.abs(q * k).max(), q * k[i], atol=0.05)
-        top = max(np.abs(weights[:, None] * v).max(), np.abs(weights @ v).max())
-        np.testing.assert_allclose(of_value * top, weights[i] * v[i], atol=0.05)
-    np.testing.assert_allclose(found[-1] * top, weights @ v, atol=0.05)
+    colours = [pixels.of_canvas(strips.nth(i))[0] for i in range(strips.count())]
+    of_q, *keys, of_z = [pixels.inside_signed(one, "light") for one in colours]
+    largest, product, value = (
+        max(np.abs(parts[one]).max(), np.abs(parts[other]).max())
+        for one, other in (("q", "k"), ("products", "products"), ("weighted", "z"))
+    )
+    np.testing.assert_allclose(of_q * largest, parts["q"], atol=0.05)
+    np.testing.assert_allclose(of_z * value, parts["z"], atol=0.05)
+    for i in range(5):
+        of_k, of_product, of_value = keys[3 * i : 3 * i + 3]
+        np.testing.assert_allclose(of_k * largest, parts["k"][i], atol=0.05)
+        np.testing.assert_allclose(of_product * product, parts["products"][i], atol=0.05)
+        np.testing.assert_allclose(of_value * value, parts["weighted"][i], atol=0.05)
 
 
 def test_the_heads_parts_and_their_bars_stand_with_their_own_numbers(page):
@@ -274,22 +276,21 @@ def test_small_sheets_keep_to_their_own_head_and_one_scale(chromium, scheme):
         assert told(page) == [["picked", 2]]
 
 
-def test_a_plane_groups_a_curve_and_a_ruler_put_their_marks_where_they_are(page):
+def attributes(page, picture: str, tag: str, *names: str) -> list[list[float]]:
+    """Numbers that shapes of a picture carry."""
+    shapes = page.get_by_role("img", name=picture).locator(tag)
+    return shapes.evaluate_all(
+        "(all, names) => all.map(e => names.map(n => +e.getAttribute(n)))", list(names)
+    )
+
+
+def test_a_plane_puts_values_where_they_are_and_sizes_them_by_weight(page):
     plane = {
         "type": "plane", "points": [[0, 0], [4, 0], [0, 2]], "hull": [[0, 0], [4, 0], [0, 2]], "marks": [[4, 2]],
         "labels": ["low", "right", "up"], "markLabels": ["z"], "weights": [0.09, 0.81, 0.1], "describe": "plane",
     }  # fmt: skip
-    groups = {"type": "groups", "owner": [0, 0, 1, 1], "keys": 2, "chosen": 2, "describe": "groups"}
-    curve = {"type": "curve", "axis": "n", "describe": "curve", "lines": [
-        {"label": "steep", "at": 2, "count": 3}, {"label": "flat", "at": 5, "count": 5},
-    ]}  # fmt: skip
-    ruler = {"type": "ruler", "count": 5, "from": 1, "to": 3, "text": "W_q, columns"}
-    drawn(page, [4.0, 2.0, 0.0, 5.0, 5.0, 2.5, 2.5, 0.0], plane, groups, curve, ruler)
-    dots = (
-        page.get_by_role("img", name="plane")
-        .locator("circle")
-        .evaluate_all("all => all.map(e => ['cx', 'cy', 'r'].map(name => Number(e.getAttribute(name))))")
-    )
+    drawn(page, [], plane)
+    dots = attributes(page, "plane", "circle", "cx", "cy", "r")
     low, right, up = dots
     assert right[0] - low[0] == pytest.approx(2 * (low[1] - up[1])), "one scale for both axes"
     assert (right[0] > low[0], right[1] == low[1], up[1] < low[1], up[0] == low[0]) == (True,) * 4
@@ -302,16 +303,17 @@ def test_a_plane_groups_a_curve_and_a_ruler_put_their_marks_where_they_are(page)
     ]
     cross = re.findall(r"[\d.]+", page.get_by_role("img", name="plane").locator("path").get_attribute("d"))
     assert (float(cross[0]) + 7, float(cross[1])) == pytest.approx((right[0], up[1]))
-    lines = (
-        page.get_by_role("img", name="groups")
-        .locator("line")
-        .evaluate_all("all => all.map(e => [Number(e.getAttribute('x1')), Number(e.getAttribute('x2'))])")
-    )
-    blocks = (
-        page.get_by_role("img", name="groups")
-        .locator("rect")
-        .evaluate_all("all => all.map(e => Number(e.getAttribute('x')) + 9)")
-    )
+
+
+def test_groups_a_curve_and_a_ruler_put_their_marks_where_they_are(page):
+    groups = {"type": "groups", "owner": [0, 0, 1, 1], "keys": 2, "chosen": 2, "describe": "groups"}
+    curve = {"type": "curve", "axis": "n", "describe": "curve", "lines": [
+        {"label": "steep", "at": 2, "count": 3}, {"label": "flat", "at": 5, "count": 5},
+    ]}  # fmt: skip
+    ruler = {"type": "ruler", "count": 5, "from": 1, "to": 3, "text": "W_q, columns"}
+    drawn(page, [4.0, 2.0, 0.0, 5.0, 5.0, 2.5, 2.5, 0.0], groups, curve, ruler)
+    lines = attributes(page, "groups", "line", "x1", "x2")
+    blocks = [x + 9 for (x,) in attributes(page, "groups", "rect", "x")]
     assert [int(np.argmin([abs(x - b) for b in blocks])) for _, x in lines] == [0, 0, 1, 1]
     assert [x for x, _ in lines] == sorted(x for x, _ in lines)
     fills = (
@@ -349,87 +351,3 @@ def test_a_chosen_token_is_marked_in_every_row_and_told(page):
     assert page.get_by_role("radio").evaluate_all(checked)[6:] == ["false", "true", "false"]
     assert page.get_by_role("radio").evaluate_all(checked)[:3] == ["false", "false", "true"]
     assert told(page) == [["query", 2], ["query", 1]]
-
-
-TYPED, HEAD, FOLLOWED = "Ann gave her dog a bone because it barked.", (2, 4), 8
-
-
-def numbers_of(tab, name: str) -> tuple[list[list[str]], np.ndarray]:
-    button = tab.page.locator(f"button.numbers[data-matrix='{name}']").first
-    if button.get_attribute("aria-expanded") != "true":
-        button.click()
-    lines = cells(tab.page, f".scroll table[data-matrix='{name}']")
-    return lines, np.array([[number(cell) for cell in line[1:]] for line in lines[1:]])
-
-
-def colours_of(tab, name: str) -> np.ndarray:
-    figure = tab.page.locator("figure", has=tab.page.locator(f"button[data-matrix='{name}']")).last
-    return pixels.of_canvas(figure.locator("canvas").first)
-
-
-@pytest.mark.slow
-def test_every_number_of_the_walk_is_the_layer_s_own_for_the_typed_sentence(visit, tmp_path):
-    model = load_model()
-    tokens = trace(TYPED, model).tokens
-    truth = layer_details(tokens, model, HEAD[0])
-    labels = [piece.text for piece in tokens.pieces]
-    h, it = HEAD[1], FOLLOWED
-    assert labels[it] == "it"
-    tab = visit(f"/inside?text={TYPED.replace(' ', '+')}&head=3-5&pin={it}")
-    tab.page.locator("button[data-matrix=parts]").wait_for()
-    expected = {
-        "X": truth.x, "W_q": truth.W_q[h], "b_k": truth.b_k[h][None], "Q": truth.q[h], "K": truth.k[h], "V": truth.v[h],
-        "scores": truth.scores[h], "weights": truth.weights[h], "output": truth.output, "W_o": truth.W_o[h],
-        "Z": truth.context.transpose(1, 0, 2).reshape(len(labels), -1), "z": np.stack([truth.context[h, it]] * 2),
-        "parts": np.concatenate([truth.contributions[:, it], truth.b_o[None], truth.output[it][None]]),
-    }  # fmt: skip
-    for name, values in expected.items():
-        lines, shown = numbers_of(tab, name)
-        np.testing.assert_allclose(shown, values, atol=2e-5 + 1e-5 * np.abs(values).max(), err_msg=name)
-        if name in ("X", "Q", "scores", "weights", "output"):
-            assert [line[0] for line in lines[1:]] == ["[CLS]", *TYPED[:-1].split(), ".", "[SEP]"]
-        assert colours_of(tab, name).shape[:2] == values.shape
-    for name in ("scores", "Q", "V"):
-        share = pixels.inside_signed(colours_of(tab, name), "light")
-        values = expected[name]
-        top = np.sort(np.abs(values).ravel())[min(values.size - 1, int(0.995 * values.size))]
-        np.testing.assert_allclose(share * top, np.clip(values, -top, top), atol=0.03 * top, err_msg=name)
-    share = pixels.inside_weights(colours_of(tab, "weights"), "light") * truth.weights[h].max()
-    np.testing.assert_allclose(share, truth.weights[h], atol=0.02)
-    assert numbers_of(tab, "weights")[0][0][1:] == ["[CLS]", *TYPED[:-1].split(), ".", "[SEP]"]
-    follow = cells(tab.page, "table.follow")
-    for line, i in zip(follow[2:], range(len(labels)), strict=False):
-        assert number(line[4]) == pytest.approx(truth.scores[h, it, i], abs=6e-4)
-        assert number(line[5]) == pytest.approx(100 * truth.weights[h, it, i], abs=0.051)
-    table = cells(tab.page, "table[data-matrix=heads]")
-    lengths = np.linalg.norm(truth.contributions[:, it], axis=-1)
-    assert [line[0] for line in table[1:13]] == [f"3-{i + 1}" for i in range(12)]
-    np.testing.assert_allclose([number(line[1]) for line in table[1:13]], lengths, atol=6e-4)
-    unit = truth.output[it] / np.linalg.norm(truth.output[it])
-    along = truth.contributions[:, it] @ unit / np.linalg.norm(truth.output[it])
-    np.testing.assert_allclose([number(line[2]) for line in table[1:13]], 100 * along, atol=0.06)
-    assert min(along) < 0 < max(along)
-    figure = tab.page.locator("figure", has=tab.page.locator("button[data-matrix=weights]")).last
-    file = download(tab.page, lambda: figure.get_by_role("button", name="CSV", exact=True).click(), tmp_path)
-    saved = list(csv.reader(io.StringIO(file.read_text())))
-    assert saved[0][1:] == [line[0] for line in saved[1:]]
-    np.testing.assert_allclose(
-        [[float(cell) for cell in line[1:]] for line in saved[1:]], truth.weights[h], atol=1e-6
-    )
-    changed_by_a_causal_mask(tab, truth, h, it)
-
-
-def changed_by_a_causal_mask(tab, truth, h: int, it: int) -> None:
-    tab.page.get_by_text("Look only back (causal mask)").click()
-    tab.page.get_by_text("You changed this layer: a causal mask").wait_for()
-    tab.settled()
-    n = len(truth.x)
-    back = np.tril(np.ones((n, n), bool))
-    after = np.where(back, np.exp(truth.scores[h]), 0)
-    after /= after.sum(axis=-1, keepdims=True)
-    np.testing.assert_allclose(numbers_of(tab, "weights")[1], after, atol=2e-5)
-    np.testing.assert_array_equal(np.isnan(numbers_of(tab, "scores")[1]), ~back)
-    lines = cells(tab.page, "table[data-matrix=before-after]")
-    assert lines[0] == ["", "weight before", "weight now"]
-    for line, before, now in zip(lines[1:], truth.weights[h, it], after[it], strict=True):
-        assert [number(cell) for cell in line[1:]] == pytest.approx([100 * before, 100 * now], abs=0.051)

@@ -125,6 +125,10 @@ def test_the_vector_picture_has_the_cells_arcs_and_numbers_of_the_runs(chromium,
     assert np.median(scale) == pytest.approx(_span(), abs=0.02)
     np.testing.assert_allclose(drawn[clear] * _span(), truth[2][clear], atol=0.04)
     assert [table["frame"][0] for table in found] == sorted(table["frame"][0] for table in found)
+    the_words_and_arcs_are_those_of_the_screen(root)
+
+
+def the_words_and_arcs_are_those_of_the_screen(root) -> None:
     texts = [
         (element.text, float(element.get("x") or 0), float(element.get("y") or 0))
         for element in root.iter(f"{SVG}text")

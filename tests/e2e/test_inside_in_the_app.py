@@ -1,0 +1,90 @@
+"""Inside in the app: every number and colour of a typed sentence against the engine, and what a mask changes."""
+
+import csv
+import io
+
+import numpy as np
+import pixels
+import pytest
+from alone import download
+from tiles_page import cells, colours_of, number, numbers_of
+
+from mha_core import layer_details, load_model, trace
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+TYPED, HEAD, FOLLOWED = "Ann gave her dog a bone because it barked.", (2, 4), 8
+
+
+def test_every_number_of_the_walk_is_the_layer_s_own_for_the_typed_sentence(visit, tmp_path):
+    model = load_model()
+    tokens = trace(TYPED, model).tokens
+    truth = layer_details(tokens, model, HEAD[0])
+    labels = [piece.text for piece in tokens.pieces]
+    h, it = HEAD[1], FOLLOWED
+    assert labels[it] == "it"
+    tab = visit(f"/inside?text={TYPED.replace(' ', '+')}&head=3-5&pin={it}")
+    tab.page.locator("button[data-matrix=parts]").wait_for()
+    expected = {
+        "X": truth.x, "W_q": truth.W_q[h], "b_k": truth.b_k[h][None], "Q": truth.q[h], "K": truth.k[h], "V": truth.v[h],
+        "scores": truth.scores[h], "weights": truth.weights[h], "output": truth.output, "W_o": truth.W_o[h],
+        "Z": truth.context.transpose(1, 0, 2).reshape(len(labels), -1), "z": np.stack([truth.context[h, it]] * 2),
+        "parts": np.concatenate([truth.contributions[:, it], truth.b_o[None], truth.output[it][None]]),
+    }  # fmt: skip
+    every_matrix_is_shown_and_coloured(tab, expected)
+    of_one_token(tab, truth, h, it)
+    figure = tab.page.locator("figure", has=tab.page.locator("button[data-matrix=weights]")).last
+    file = download(tab.page, lambda: figure.get_by_role("button", name="CSV", exact=True).click(), tmp_path)
+    saved = list(csv.reader(io.StringIO(file.read_text())))
+    assert saved[0][1:] == [line[0] for line in saved[1:]]
+    np.testing.assert_allclose(
+        [[float(cell) for cell in line[1:]] for line in saved[1:]], truth.weights[h], atol=1e-6
+    )
+    changed_by_a_causal_mask(tab, truth, h, it)
+
+
+def every_matrix_is_shown_and_coloured(tab, expected: dict[str, np.ndarray]) -> None:
+    for name, values in expected.items():
+        lines, shown = numbers_of(tab, name)
+        np.testing.assert_allclose(shown, values, atol=2e-5 + 1e-5 * np.abs(values).max(), err_msg=name)
+        if name in ("X", "Q", "scores", "weights", "output"):
+            assert [line[0] for line in lines[1:]] == ["[CLS]", *TYPED[:-1].split(), ".", "[SEP]"]
+        assert colours_of(tab, name).shape[:2] == values.shape
+    for name in ("scores", "Q", "V"):
+        share = pixels.inside_signed(colours_of(tab, name), "light")
+        values = expected[name]
+        top = np.sort(np.abs(values).ravel())[min(values.size - 1, int(0.995 * values.size))]
+        np.testing.assert_allclose(share * top, np.clip(values, -top, top), atol=0.03 * top, err_msg=name)
+    share = pixels.inside_weights(colours_of(tab, "weights"), "light") * expected["weights"].max()
+    np.testing.assert_allclose(share, expected["weights"], atol=0.02)
+    assert numbers_of(tab, "weights")[0][0][1:] == ["[CLS]", *TYPED[:-1].split(), ".", "[SEP]"]
+
+
+def of_one_token(tab, truth, h: int, it: int) -> None:
+    follow = cells(tab.page, "table.follow")
+    for line, i in zip(follow[2:], range(len(truth.x)), strict=False):
+        assert number(line[4]) == pytest.approx(truth.scores[h, it, i], abs=6e-4)
+        assert number(line[5]) == pytest.approx(100 * truth.weights[h, it, i], abs=0.051)
+    table = cells(tab.page, "table[data-matrix=heads]")
+    lengths = np.linalg.norm(truth.contributions[:, it], axis=-1)
+    assert [line[0] for line in table[1:13]] == [f"3-{i + 1}" for i in range(12)]
+    np.testing.assert_allclose([number(line[1]) for line in table[1:13]], lengths, atol=6e-4)
+    unit = truth.output[it] / np.linalg.norm(truth.output[it])
+    along = truth.contributions[:, it] @ unit / np.linalg.norm(truth.output[it])
+    np.testing.assert_allclose([number(line[2]) for line in table[1:13]], 100 * along, atol=0.06)
+    assert min(along) < 0 < max(along)
+
+
+def changed_by_a_causal_mask(tab, truth, h: int, it: int) -> None:
+    tab.page.get_by_text("Look only back (causal mask)").click()
+    tab.page.get_by_text("You changed this layer: a causal mask").wait_for()
+    tab.settled()
+    n = len(truth.x)
+    back = np.tril(np.ones((n, n), bool))
+    after = np.where(back, np.exp(truth.scores[h]), 0)
+    after /= after.sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(numbers_of(tab, "weights")[1], after, atol=2e-5)
+    np.testing.assert_array_equal(np.isnan(numbers_of(tab, "scores")[1]), ~back)
+    lines = cells(tab.page, "table[data-matrix=before-after]")
+    assert lines[0] == ["", "weight before", "weight now"]
+    for line, before, now in zip(lines[1:], truth.weights[h, it], after[it], strict=True):
+        assert [number(cell) for cell in line[1:]] == pytest.approx([100 * before, 100 * now], abs=0.051)
