@@ -14,9 +14,10 @@ import numpy as np
 
 from mha_core.record import Grid, Unit
 from mha_core.tokens import Tokens
-from pages.parts.attention_view import Selection, compare_payload, standalone_html
-from pages.parts.head_map import VIEW
-from pages.parts.tiles import INSIDE
+from pages.parts.frame.selection import Selection
+from pages.parts.picture.attention_view import compare_payload, standalone_html
+from pages.parts.picture.head_map import VIEW
+from pages.parts.picture.tiles import INSIDE
 
 MODULES = {"tiles": INSIDE / "tiles", "head map": VIEW / "head_map"}
 DRAW = """async ({ source, style, data }) => {

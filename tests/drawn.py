@@ -17,7 +17,8 @@ from PIL import Image
 
 from mha_core.record import Grid
 from mha_core.tokens import Tokens
-from pages.parts.attention_view import Selection, explore_payload, standalone_html
+from pages.parts.frame.selection import Selection
+from pages.parts.picture.attention_view import explore_payload, standalone_html
 
 INK = (17, 28, 54)  # where the ramp ends on light paper
 GLOW = (228, 238, 255)  # and on dark paper

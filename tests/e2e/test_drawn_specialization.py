@@ -13,7 +13,7 @@ from alone import component, download, own_page, told
 
 from mha_core import load_model
 from mha_core.heads.roles import LETTERS
-from pages.parts.findings import find
+from pages.parts.specialization.findings import find
 
 pytestmark = pytest.mark.browser
 # Two layers of three: what no two heads share, so that each can only stand in its own place.
