@@ -189,6 +189,16 @@ class Picture:
     def word(self, unit: int) -> Any:
         return self.part("Your sentence, word by word").locator(f'[data-unit="{unit}"]')
 
+    def names(self) -> list[str]:
+        words = self.part("Your sentence, word by word").locator("[data-unit]")
+        return words.evaluate_all("all => all.map(e => e.textContent)")
+
+    def pressed(self) -> list[int]:
+        """The words that are said to be pressed: pinned, or the target."""
+        words = self.settle().part("Your sentence, word by word").locator("[data-unit]")
+        states = words.evaluate_all("all => all.map(e => e.ariaPressed)")
+        return [i for i, state in enumerate(states) if state == "true"]
+
     def words(self) -> list[dict[str, float]]:
         """Where the words stand in the sentence's own pixels: x is the middle."""
         return self.part("Your sentence, word by word").evaluate(

@@ -121,7 +121,7 @@ def check_ranking(picture: Picture, weights, pins: Sequence[int], to: int | None
     assert sorted(heads) == list(np.ndindex(exact.shape))
     values = [float(exact[head]) for head in heads]
     assert all(a >= b - 2e-5 * len(pins) for a, b in pairwise(values))
-    names = [picture.word(i).inner_text() for i in range(rows.shape[-1])]
+    names = picture.names()
     for head, value, (_, text, note, bar) in zip(heads, values, shown, strict=True):
         assert float(text.removesuffix(" %")) == pytest.approx(100 * value, abs=0.055)
         assert bar == pytest.approx(100 * value / max(1, *values), abs=0.01)
@@ -186,7 +186,7 @@ def test_the_pointer_reads_the_cell_it_is_on_and_a_click_pins_its_row(draw, reco
     picture.page.mouse.down()
     picture.page.mouse.up()
     picture.settle()
-    assert [i for i in range(16) if picture.word(i).get_attribute("aria-pressed") == "true"] == [6]
+    assert picture.pressed() == [6]
 
 
 def test_the_keys_walk_the_cells_and_each_is_spoken(draw, record):
@@ -505,36 +505,30 @@ def test_a_filter_on_the_pair_holds_in_every_picture(draw, model, filtered, quer
     check_lines(picture, links_of(weights, (pin,), 24, allowed=allowed))
 
 
-def pressed(picture: Picture) -> list[int]:
-    picture.settle()
-    count = len(picture.words())
-    return [i for i in range(count) if picture.word(i).get_attribute("aria-pressed") == "true"]
-
-
 def test_clicks_pin_a_word_then_ask_for_a_target_then_take_it_back(draw, record):
     grid = record.grid()
     picture = draw(grid, record.tokens, (3, 1))
     title = picture.part("Heads ranked").get_by_role("heading")
     picture.word(IT).click()
-    assert (pressed(picture), title.inner_text()) == ([IT], "Where “it” looks most")
+    assert (picture.pressed(), title.inner_text()) == ([IT], "Where “it” looks most")
     check_ranking(picture, grid.weights, (IT,), None)
     picture.word(ANIMAL).click()
-    assert (pressed(picture), title.inner_text()) == ([ANIMAL, IT], "“it” to “animal”")
+    assert (picture.pressed(), title.inner_text()) == ([ANIMAL, IT], "“it” to “animal”")
     check_ranking(picture, grid.weights, (IT,), ANIMAL)
     assert picture.labels()[ANIMAL] == percent(grid.weights[3, 1, IT, ANIMAL])
     picture.word(ANIMAL).click()
-    assert (pressed(picture), title.inner_text()) == ([IT], "Where “it” looks most")
+    assert (picture.pressed(), title.inner_text()) == ([IT], "Where “it” looks most")
     picture.word(6).click(modifiers=["Shift"])
-    assert (pressed(picture), title.inner_text()) == ([6, IT], "Where “cross” and “it” look most")
+    assert (picture.pressed(), title.inner_text()) == ([6, IT], "Where “cross” and “it” look most")
     picture.word(6).click()
-    assert pressed(picture) == [IT]
+    assert picture.pressed() == [IT]
     picture.part("To").select_option("0")
     assert title.inner_text() == "“it” to “[CLS]”"
     check_ranking(picture, grid.weights, (IT,), 0)
     picture.word(4).click()
-    assert (pressed(picture), title.inner_text()) == ([4], "Where “'” looks most")
+    assert (picture.pressed(), title.inner_text()) == ([4], "Where “'” looks most")
     picture.word(4).click()
-    assert pressed(picture) == []
+    assert picture.pressed() == []
 
 
 def test_the_ranked_heads_and_the_small_pictures_choose_the_head_they_name(draw, record):

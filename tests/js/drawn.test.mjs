@@ -196,6 +196,7 @@ test("the heaviest percentage keeps its place where two words are close", () => 
 
 test("ticks leave room for a label and begin with the first", () => {
   assert.deepEqual(geometry.ticks(7, 5, 10), [0, 2, 4, 6]);
+  assert.deepEqual(geometry.ticks(7, 4, 10), [0, 3, 6]);
   assert.deepEqual(geometry.ticks(3, 10, 10), [0, 1, 2]);
   assert.deepEqual([...geometry.edges(3, 10)], [0, 3, 7, 10]);
 });
