@@ -211,32 +211,22 @@ def take(tab, name: str) -> Path:
     return Path(waiting.value.path())
 
 
-def test_the_page_offers_files_a_link_and_lines_that_all_hold_the_view_on_the_screen(
-    visit, model, alone, capsys
-):
-    tab = visit(
-        "/?text=The+animal+didn%27t+cross.&pair=It+was+too+tired.&head=4-2&pin=2,4,9&to=6&unit=words",
-        reduced_motion="reduce",
-    ).drawn()
-    grid = trace("The animal didn't cross.", model, pair="It was too tired.").grid(words=True)
-    n = len(grid)
-    weights = grid.weights[3, 1]
-    shown = Picture(tab.page)
-    off = np.abs(shown.weights(n) - weights)
-    assert off.max() < SHADE
-    assert {q for q, *_ in shown.arcs()} <= {2, 4, 9}
-    tab.page.get_by_text("Take it away").click()
-    tab.settled()
-    rows = list(csv.DictReader(io.StringIO(take(tab, "CSV").read_text())))
-    assert len(rows) == 72 * n * n
-    for row, (layer, head, q, k) in zip(rows, np.ndindex(6, 12, n, n), strict=True):
+def check_table(file: Path, grid) -> None:
+    """The page's CSV: every weight of every head, in the order of layers, heads, queries and keys."""
+    rows = list(csv.DictReader(io.StringIO(file.read_text())))
+    assert len(rows) == grid.weights.size
+    for row, (layer, head, q, k) in zip(rows, np.ndindex(grid.weights.shape), strict=True):
         place = [int(row[name]) for name in ("layer", "head", "query position", "key position")]
         assert place == [layer + 1, head + 1, q, k]
         assert (row["query"], row["key"]) == (grid.labels[q], grid.labels[k])
         assert float(row["weight"]) == pytest.approx(float(grid.weights[layer, head, q, k]), abs=1e-7)
-    content = json.loads(take(tab, "JSON").read_text())
-    every = np.array([content["weights"][f"{layer + 1}-{head + 1}"] for layer, head in np.ndindex(6, 12)])
-    assert np.abs(every.reshape(grid.weights.shape) - grid.weights).max() < 1e-7
+
+
+def check_numbers(file: Path, grid, model) -> None:
+    """The page's JSON: the same weights, and what they are of."""
+    content = json.loads(file.read_text())
+    every = [content["weights"][f"{layer + 1}-{head + 1}"] for layer, head in np.ndindex(6, 12)]
+    assert np.abs(np.array(every).reshape(grid.weights.shape) - grid.weights).max() < 1e-7
     said = {name: content[name] for name in ("text", "pair", "drawn", "units", "head", "pinned", "labels")}
     assert said == {
         "text": "The animal didn't cross.",
@@ -248,18 +238,31 @@ def test_the_page_offers_files_a_link_and_lines_that_all_hold_the_view_on_the_sc
         "labels": list(grid.labels),
     }
     assert (content["model"]["trained"], content["model"]["digest"]) == (True, model.digest)
+
+
+def test_the_page_offers_files_a_link_and_lines_that_all_hold_the_view_on_the_screen(
+    visit, model, alone, capsys
+):
+    asked = "/?text=The+animal+didn%27t+cross.&pair=It+was+too+tired.&head=4-2&pin=2,4,9&to=6&unit=words"
+    tab = visit(asked, reduced_motion="reduce").drawn()
+    grid = trace("The animal didn't cross.", model, pair="It was too tired.").grid(words=True)
+    weights = grid.weights[3, 1]
+    shown = Picture(tab.page)
+    assert np.abs(shown.weights(len(grid)) - weights).max() < SHADE
+    assert {q for q, *_ in shown.arcs()} == {2, 4, 9}
+    tab.page.get_by_text("Take it away").click()
+    tab.settled()
+    check_table(take(tab, "CSV"), grid)
+    check_numbers(take(tab, "JSON"), grid, model)
     saved = alone(take(tab, "HTML"))
-    assert np.abs(saved.weights(n) - weights).max() < SHADE
-    assert saved.said() == shown.said()
-    assert saved.ranking() == shown.ranking()
-    assert {q: t for q, t in saved.labels().items() if q == 6} == {6: shown.labels()[6]}
+    assert np.abs(saved.weights(len(grid)) - weights).max() < SHADE
+    assert (saved.said(), saved.ranking()) == (shown.said(), shown.ranking())
+    assert saved.labels()[6] == shown.labels()[6]
     link, code = tab.page.locator("[data-testid=stCode] code").all_inner_texts()
     exec(compile(code, "shown", "exec"), {})  # noqa: S102 - the app's own lines are what is tested
-    printed = capsys.readouterr().out.splitlines()
     strongest = [(q, k) for q in (2, 4, 9) for k in np.argsort(-weights[q], kind="stable")[:5]]
-    assert printed == [
+    assert capsys.readouterr().out.splitlines() == [
         f"{grid.labels[q]} looks at {grid.labels[k]}: {weights[q, k]:.1%}" for q, k in strongest
     ]
-    again = visit(f"/?{urlsplit(link).query}", reduced_motion="reduce").drawn()
-    assert Picture(again.page).said() == shown.said()
-    assert Picture(again.page).ranking() == shown.ranking()
+    again = Picture(visit(f"/?{urlsplit(link).query}", reduced_motion="reduce").drawn().page)
+    assert (again.said(), again.ranking()) == (shown.said(), shown.ranking())
