@@ -326,6 +326,9 @@ def test_groups_a_curve_and_a_ruler_put_their_marks_where_they_are(page):
         np.array([[float(v) for v in point.split(",")] for point in text.split()])
         for text in page.locator("polyline").evaluate_all("all => all.map(e => e.getAttribute('points'))")
     ]
+    for line in curves:
+        assert line[0, 1] < line[-1, 1], "the largest stands highest"
+        assert (np.diff(line[:, 0]) > 0).all()
     steep, flat = ((line[-1, 1] - line[:, 1]) / (line[-1, 1] - line[0, 1]) for line in curves)
     np.testing.assert_allclose(steep, [1, 0.5, 0], atol=1e-6)
     np.testing.assert_allclose(flat, [1, 1, 0.5, 0.5, 0], atol=1e-6)

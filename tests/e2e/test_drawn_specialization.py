@@ -107,8 +107,11 @@ def test_in_the_grid_layers_go_down_and_heads_across_each_with_its_letter_and_co
         assert xs[0] == xs[1] == sorted(xs[0])
         assert ys[0] == [min(ys[0])] * 3
         assert min(ys[1]) > max(ys[0])
-        axes = page.locator(".axis").all_inner_texts()
-        assert axes == ["1", "2", "3", "1", "2"]
+        axes = page.locator(".axis")
+        assert axes.all_inner_texts() == ["1", "2", "3", "1", "2"]
+        at = [box["x"] + box["width"] / 2 for box in (axes.nth(i).bounding_box() for i in range(5))]
+        assert at[:3] == pytest.approx(xs[0], abs=1)
+        assert max(at[3:]) < min(xs[0]), "the layers' numbers stand before their heads"
         paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert shown["1-2"]["paint"] == paper, "a head without a role has no colour"
         assert len({shown[name]["paint"] for name in ("1-1", "1-3", "2-1", "2-3")}) == 4
