@@ -1,7 +1,7 @@
 // What Compare counts with, on rows and records small enough to check by hand; no page needed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compare, numbers, records, words } from "./modules.mjs";
+import { compare, numbers, records, tables, words } from "./modules.mjs";
 
 const near = (found, wanted, within = 3e-5) => assert.deepEqual([...found].map((v, i) => (Math.abs(v - wanted[i]) < within ? wanted[i] : v)), [...wanted]);
 const table = (array) => ({ getChildAt: () => ({ toArray: () => array }) });
@@ -74,4 +74,14 @@ test("a change is said with both numbers and its sign", () => {
   assert.equal(words.changeInWords([1, 2], ["a", "b", "c"], [0], pairs), "Head 2-3: “a” looks at “c” (20.0 % in A, 55.0 % in B, −35.0 points) and “b” (50.0 % in A, 25.0 % in B, +25.0 points).");
   assert.equal(numbers.points(-0.0004), "0.0");
   assert.equal(words.rowInWords([0, 0], ["a", "b"], [0], [0.012, 0.5]), "Head 1-1: “a” looks at “b” (50.0 %) and “a” (1.2 %).");
+});
+
+test("the small picture of a long text is its own head's, on a scale of its own", () => {
+  const long = records.openRecord({ names: ["a", "b"], layers: 1, heads: 2, packing: "small", side: 2, weights: table(Uint8Array.of(1, 2, 3, 4, 50, 60, 70, 255)) });
+  const { cells, side, top } = records.thumbOf(long, [0, 1]);
+  assert.deepEqual([[...cells], side, top], [[50, 60, 70, 255], 2, 255]);
+});
+
+test("where a word looks at two places alike, the table names the earlier one", () => {
+  assert.deepEqual(tables.strongestTable(["a", "b"], numbers.quantise([0.5, 0.5, 0.25, 0.75]), 2).rows.map((row) => row.slice(0, 2)), [["a", "a"], ["b", "b"]]);
 });
