@@ -76,7 +76,7 @@ def from_params(
         found = presets.opening_word(request.text, request.pair or "", labels)
         pins = () if found is None else (found,)
     to = _positions(params, "to", len(labels), said)
-    return Selection(head, pins, to[0] if to else None), said
+    return Selection(head, pins, to[0] if to and pins else None), said  # no target where no word looks
 
 
 def parse_head(value: str) -> Head | None:

@@ -1,0 +1,285 @@
+"""State: changing one thing changes exactly that on the page, nothing old stays, and the link says it all."""
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from bert_folders import random_bert, write
+from streamlit.testing.v1 import AppTest
+from visit import STEP, TIRED, TWO, WIDE, bodies, drawn, link, mounted, open_page, picture, run, said
+
+from mha_core import grid_of, load_model, trace
+from mha_core.heads.importance import importance
+from pages.parts import cache, shell, state
+from pages.parts.state import LINK_CHARS
+
+COMPARE = "pages/compare.py"
+OTHER = "bert-base-uncased"  # a small stranger answers to this name
+OWN = "The cat saw it."
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Two layers of three heads that guess a [MASK], and its untrained twin."""
+    folder = tmp_path_factory.mktemp("small")
+    write(folder, random_bert("BertForMaskedLM", num_hidden_layers=2, num_attention_heads=3))
+    return {trained: load_model(str(folder), trained=trained) for trained in (True, False)}
+
+
+@pytest.fixture(autouse=True)
+def two_models(monkeypatch, small):
+    def load(name: str, trained: bool = True, **_options: object):
+        return load_model(name, trained=trained) if name == "minilm" else small[trained]
+
+    monkeypatch.setattr(cache, "load_model", load)
+    return load
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reader has set, by the names of the link; head, pins and target as the picture has them."""
+
+    text: str = TWO[0]
+    pair: str = TWO[1]
+    model: str = "minilm"
+    weights: str = "trained"
+    unit: str = "pieces"
+    specials: str = "shown"
+    measure: str = "raw"
+    head: tuple[int, int] = (1, 2)
+    pins: tuple[int, ...] = (3,)
+    to: int | None = 5
+
+    def link(self) -> dict[str, str]:
+        first = {"pair": "", "model": "minilm", "weights": "trained", "unit": "pieces", "specials": "shown"}
+        first["measure"] = "raw"
+        query = {key: getattr(self, key) for key in first if getattr(self, key) != first[key]}
+        query |= {"text": self.text, "head": f"{self.head[0] + 1}-{self.head[1] + 1}"}
+        query |= {"pin": ",".join(map(str, self.pins)) or "none"}
+        return query if self.to is None else {**query, "to": str(self.to)}
+
+    def grid(self, load):
+        """The numbers, from the engine alone."""
+        used = load(self.model, self.weights == "trained")
+        tokens = trace(self.text, used, pair=self.pair or None).tokens
+        found = importance(tokens, used, self.measure).weights
+        return grid_of(tokens, found, self.unit == "words", self.specials)
+
+
+def shows(at: AppTest, asked: Asked, load) -> None:
+    """Every control, the link, the choice in the picture and every weight are those of `asked`."""
+    grid, (data,) = asked.grid(load), mounted(at, "record")
+    for key in ("text", "pair"):
+        assert at.text_input(key=key).value == getattr(asked, key)
+    for key in ("model", "measure"):
+        assert at.selectbox(key=key).value == getattr(asked, key)
+    for key in ("weights", "unit", "specials"):
+        assert at.segmented_control(key=key).value == getattr(asked, key)
+    assert link(at) == asked.link()
+    assert drawn(at).shape == grid.weights.shape
+    assert np.abs(drawn(at) - grid.weights).max() < STEP
+    assert (data["words"], data["specialsShown"]) == (asked.unit == "words", asked.specials)
+    assert data["title"] == f"{asked.text} {asked.pair}".strip()
+    assert data["model"] == load(asked.model, asked.weights == "trained").title
+    chosen = {"head": list(asked.head), "pins": list(asked.pins), "to": asked.to}
+    assert picture(at)["selection"] == chosen
+
+
+# What changes, to what, and where the words then stand: positions of one sentence mean nothing in another.
+CHANGES = (
+    ({"text": OWN}, {"pins": (4,), "to": None}),
+    ({"pair": "Then it rained."}, {"pins": (11,), "to": None}),
+    ({"pair": ""}, {"pins": (), "to": None}),
+    ({"model": OTHER}, {}),
+    ({"weights": "untrained"}, {}),
+    ({"unit": "words"}, {"pins": (10,), "to": None}),
+    ({"specials": "hidden"}, {"pins": (8,), "to": None}),
+    ({"specials": "renormalised"}, {"pins": (8,), "to": None}),
+    ({"measure": "value"}, {}),
+)
+
+
+@pytest.mark.parametrize(("change", "follows"), CHANGES, ids=lambda part: "-".join(map(str, part.values())))
+def test_one_change_changes_that_and_nothing_else(change, follows, two_models):
+    asked = Asked()
+    at = open_page(**asked.link())
+    shows(at, asked, two_models)
+    ((key, value),) = change.items()
+    set_control(at, key, value)
+    shows(at, replace(asked, **change, **follows), two_models)
+
+
+def set_control(at: AppTest, key: str, value: str) -> None:
+    kind = {"text": at.text_input, "pair": at.text_input, "model": at.selectbox, "measure": at.selectbox}
+    kind.get(key, at.segmented_control)(key=key).set_value(value)
+    run(at)
+
+
+@pytest.mark.parametrize("measure", ["raw", "value", "rollout", "flow"])
+@pytest.mark.parametrize(("unit", "specials"), [("words", "hidden"), ("pieces", "renormalised")])
+def test_units_and_specials_hold_for_every_measure(measure, unit, specials, two_models):
+    head = {"rollout": (1, 0), "flow": (0, 0)}.get(measure, (1, 2))
+    asked = Asked(OWN, "", unit=unit, specials=specials, measure=measure, head=head, pins=(1,), to=2)
+    at = open_page(**asked.link())
+    shows(at, asked, two_models)
+    set_control(at, "specials", "shown")
+    shows(at, replace(asked, specials="shown", pins=(4,), to=None), two_models)
+
+
+def test_the_gradient_is_drawn_where_the_model_guesses(two_models):
+    asked = Asked("The [MASK] saw it.", "", OTHER, measure="gradient")
+    shows(open_page(**asked.link()), asked, two_models)
+
+
+@pytest.mark.parametrize(
+    ("change", "chosen"),
+    [
+        ({"head": "6-11"}, {"head": (5, 10)}),
+        ({"pin": "2,7"}, {"pins": (2, 7)}),
+        ({"pin": "none"}, {"pins": (), "to": None}),
+        ({"to": "9"}, {"to": 9}),
+    ],
+)
+def test_a_choice_in_the_picture_changes_that_and_nothing_else(change, chosen, two_models):
+    at = open_page(**Asked().link())
+    for key, value in change.items():
+        at.query_params[key] = value
+    shows(run(at), replace(Asked(), **chosen), two_models)
+
+
+def test_a_press_in_the_picture_is_in_the_link_before_the_page_is_drawn(monkeypatch):
+    kept = []
+    monkeypatch.setattr(shell, "keep", kept.append)
+    monkeypatch.setattr(shell, "chosen", lambda key: SimpleNamespace(head=(4, 3), pins=(1, 2), to=6))
+    shell.follow("explore")
+    (view,) = kept
+    assert (view.head, view.pins, view.to) == ((4, 3), (1, 2), 6)
+
+
+# What was there before
+
+
+def test_an_example_opens_afresh_without_the_old_second_sentence_words_and_target():
+    at = open_page(**Asked().link())
+    at.button(key="example-wide").click()
+    run(at)
+    assert link(at) == {"text": WIDE, "head": "4-2", "pin": "10"}
+    assert at.text_input(key="pair").value == ""
+    at.button(key="example-two sentences").click()
+    run(at)
+    assert (at.text_input(key="text").value, at.text_input(key="pair").value) == TWO
+
+
+def test_a_new_sentence_is_compared_with_itself_and_no_longer_with_the_old_ones_twin():
+    at = open_page(COMPARE)
+    assert at.text_input(key="text2").value == WIDE
+    at.switch_page("app.py")
+    set_control(run(at), "text", OWN)
+    at.switch_page(COMPARE)
+    assert run(at).text_input(key="text2").value == OWN
+
+
+def test_an_example_is_compared_with_its_own_twin():
+    at = open_page(COMPARE, text=OWN, text2="The cat saw her.")
+    at.switch_page("app.py")
+    run(at).button(key="example-trophy").click()
+    run(at).switch_page(COMPARE)
+    assert run(at).text_input(key="text2").value.endswith("too small.")
+
+
+def test_sentence_b_stays_while_sentence_a_is_mended():
+    at = open_page(COMPARE, text=TIRED, text2=WIDE, to="2")
+    at.text_input(key="text").set_value("The animal did cross the street because it was too tired.")
+    run(at)
+    assert at.text_input(key="text2").value == WIDE
+    assert "to" not in link(at)
+
+
+@pytest.mark.parametrize("against", ["weights", "model"])
+def test_a_minimal_pair_is_two_sentences_whatever_was_compared_before(against):
+    at = open_page(COMPARE, against=against)
+    assert not [box for box in at.text_input if box.key == "text2"]
+    at.button(key="example-key / keys").click()
+    run(at)
+    assert at.text_input(key="text2").value == "The keys to the cabinets are on the table."
+    assert "against" not in link(at)
+
+
+def test_going_back_takes_what_the_link_says_and_not_what_was_typed_last(monkeypatch):
+    at = open_page(text=OWN, unit="words")
+    at.query_params["text"] = TIRED
+    del at.query_params["unit"]
+    assert run(at).text_input(key="text").value == OWN
+    at.query_params["text"] = TIRED
+    monkeypatch.setattr(state, "get_script_run_ctx", lambda: SimpleNamespace(is_history_navigation=True))
+    run(at)
+    assert at.text_input(key="text").value == TIRED
+
+
+# The link
+
+
+def test_every_parameter_of_explore_comes_back_from_its_own_link():
+    asked = Asked(OWN, "Then it rained.", OTHER, "untrained", "words", "renormalised", "value", to=2)
+    assert link(open_page(**asked.link())) == asked.link()
+
+
+def test_every_parameter_of_compare_comes_back_from_its_own_link():
+    asked = Asked(OWN, "", OTHER, "untrained", "words", "hidden", "value", pins=(1,), to=2).link()
+    for more in ({"text2": "The cat saw her."}, {"against": "weights"}, {"against": "model"}):
+        at = open_page(COMPARE, **asked, **more)
+        assert link(at) == {"text2": OWN, **asked, **more}
+    at = open_page(COMPARE, text=OWN, model2=OTHER, against="model", pin="4")
+    assert [record["model"] for record in mounted(at, "record")] == ["MiniLM", "small0"]
+    assert link(at)["model2"] == OTHER
+
+
+def test_what_is_compared_is_not_in_the_link_of_explore():
+    at = open_page(text=OWN, text2=WIDE, against="model", model2=OTHER, pin="4")
+    assert link(at) == {"text": OWN, "head": "4-2", "pin": "4"}
+    at = open_page(COMPARE, text=OWN, text2=WIDE, against="weights")
+    assert {"text2", "against"} <= link(at).keys()
+    at.switch_page("app.py")
+    assert not {"text2", "against", "model2"} & link(run(at)).keys()
+
+
+@pytest.mark.parametrize(("length", "kept"), [(LINK_CHARS, True), (LINK_CHARS + 1, False)])
+def test_a_text_too_long_for_an_address_stays_in_its_box_only(length, kept):
+    long = ("ab " * length)[: length - 1] + "x"
+    at = open_page(text=long, pair=long)
+    assert at.text_input(key="text").value == at.text_input(key="pair").value == long
+    assert ("text" in link(at), "pair" in link(at)) == (kept, kept)
+    at = open_page(COMPARE, text=OWN, text2=long)
+    assert ("text2" in link(at)) is kept
+
+
+def test_the_menu_takes_the_whole_view_along():
+    query = Asked(unit="words", pins=(3,), to=5).link()
+    at = open_page(**query, present="1", hide="title")
+    for entry in at.get("page_link"):
+        assert dict(pair.split("=", 1) for pair in entry.proto.query_string.split("&")).keys() == query.keys()
+
+
+def test_presenter_mode_is_entered_and_left_by_the_button_and_is_in_the_link():
+    at = open_page()
+    assert picture(at)["present"] is False
+    for label, present in (("Present", True), ("Leave presenter mode", False)):
+        assert at.button(key="presenter").label == label
+        at.button(key="presenter").click()
+        run(at)
+        assert (picture(at)["present"], link(at).get("present")) == (present, "1" if present else None)
+    assert not [button for button in open_page("pages/specialization.py").button if button.key == "presenter"]
+
+
+def test_a_link_that_hides_nothing_known_hides_nothing():
+    at = open_page(hide="everything")
+    assert not [body for body in bodies(at) if "display: none" in body]
+
+
+@pytest.mark.parametrize("page", ["app.py", COMPARE])
+def test_nothing_but_specials_leaves_one_notice_and_no_picture(page):
+    at = open_page(page, text="[PAD]", specials="hidden")
+    assert said(at, "notice") == ["With [CLS] and [SEP] hidden nothing of this text is left to look at."]
+    assert not said(at, "problem")
+    assert not at.get("bidi_component")

@@ -1,0 +1,229 @@
+"""What all readers share: results are kept under all that matters, whoever asked before, and in bounded room."""
+
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from bert_folders import random_bert, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mha_core import InputError, ModelError, grid_of, load_model, trace
+from mha_core.heads.importance import importance
+from pages.parts import cache
+from pages.parts.request import Request
+
+MEASURES = ("raw", "value", "rollout", "flow", "gradient")
+TEXTS = ("A [MASK] sat.", "A [MASK] ran.", "He put it [MASK] back again.")
+SIZE = {"num_hidden_layers": 2, "num_attention_heads": 3}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Two models of one shape with other weights, which guess a [MASK]."""
+    made = [tmp_path_factory.mktemp("models") / name for name in ("one", "two")]
+    for seed, folder in enumerate(made):
+        write(folder, random_bert("BertForMaskedLM", seed, **SIZE))
+    return tuple(map(str, made))
+
+
+@pytest.fixture(autouse=True)
+def folders_allowed(monkeypatch):
+    monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
+
+
+REQUESTS = st.builds(
+    Request,
+    text=st.sampled_from(TEXTS),
+    pair=st.sampled_from([None, "Then [MASK] left.", TEXTS[1]]),
+    model=st.sampled_from([0, 1]),
+    trained=st.booleans(),
+    unit=st.sampled_from(["pieces", "words"]),
+    specials=st.sampled_from(["shown", "hidden", "renormalised"]),
+    present=st.booleans(),
+    measure=st.sampled_from(MEASURES),
+)
+FROM_ONE_RUN = ("text", "pair", "model", "trained")
+_truths: dict = {}
+
+
+def named(request, folders):
+    return Request(**{**vars(request), "model": folders[request.model]})
+
+
+def fresh(request):
+    """What was asked for, with no cache between: kept only to save the tests' time, under the whole request."""
+    if request not in _truths:
+        used = load_model(request.model, trained=request.trained)
+        if request.measure == "gradient" and used.masked_head is None:
+            _truths[request] = None
+        else:
+            traced = trace(request.text, used, pair=request.pair)
+            found = importance(traced.tokens, used, request.measure).weights
+            _truths[request] = traced, grid_of(traced.tokens, found, request.words, request.specials)
+    return _truths[request]
+
+
+@settings(max_examples=60, deadline=None)
+@given(asked=st.lists(REQUESTS, min_size=2, max_size=6))
+def test_whoever_asked_before_each_gets_what_a_fresh_run_gives(asked, folders):
+    for request in (named(request, folders) for request in asked):
+        record = cache.record(request)
+        used = load_model(request.model, trained=request.trained)
+        assert (record.tokens.text, record.tokens.pair) == (request.text, request.pair)
+        assert (record.model.digest, record.model.trained) == (used.digest, request.trained)
+        if fresh(request) is None:
+            with pytest.raises(InputError, match=r"predicts no \[MASK\]"):
+                cache.grid(request, record)
+            continue
+        traced, grid = fresh(request)
+        np.testing.assert_array_equal(record.weights, traced.weights)
+        found = cache.grid(request, record)
+        assert (found.labels, found.words, found.specials) == (grid.labels, request.words, request.specials)
+        np.testing.assert_allclose(found.weights, grid.weights, atol=1e-6)
+
+
+@settings(max_examples=80, deadline=None)
+@given(pair=st.tuples(REQUESTS, REQUESTS))
+def test_two_requests_share_a_run_exactly_if_text_pair_model_and_weights_are_the_same(pair, folders):
+    a, b = (named(request, folders) for request in pair)
+    same = all(getattr(a, field) == getattr(b, field) for field in FROM_ONE_RUN)
+    assert (cache.record(a) is cache.record(b)) == same
+
+
+@settings(max_examples=80, deadline=None)
+@given(pair=st.tuples(REQUESTS, REQUESTS), measures=st.tuples(*[st.sampled_from(MEASURES[1:4])] * 2))
+def test_two_requests_share_a_measure_exactly_if_it_too_is_the_same(pair, measures, folders):
+    a, b = (
+        Request(
+            **{**vars(named(request, folders)), "measure": measure, "unit": "pieces", "specials": "shown"}
+        )
+        for request, measure in zip(pair, measures, strict=True)
+    )
+    same = all(getattr(a, field) == getattr(b, field) for field in (*FROM_ONE_RUN, "measure"))
+    grids = [cache.grid(request, cache.record(request)).weights for request in (a, b)]
+    assert (grids[0] is grids[1]) == same
+
+
+def test_long_texts_and_short_ones_do_not_push_each_other_out():
+    def of(words: int, first: str):
+        return Request(" ".join([first, *["word"] * (words - 1)]))
+
+    short, middle = of(5, "kept"), of(60, "kept")
+    held = [cache.record(request) for request in (short, middle)]
+    long = [cache.record(of(230, first)) for first in ("one", "two", "three")]
+    assert [cache.record(request) for request in (short, middle)] == held
+    assert cache.record(of(230, "three")) is long[2]
+    assert cache.record(of(230, "one")) is not long[0], "only two long ones are held"
+    for i in range(17):
+        cache.record(of(60, f"{i}"))
+    assert cache.record(short) is held[0]
+    assert cache.record(middle) is not held[1], "only sixteen of middle length are held"
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_the_longest_text_is_taken_and_one_character_more_is_refused(pair):
+    def request(length: int) -> Request:
+        text = "a" * length
+        return Request("b", pair=text) if pair else Request(text)
+
+    assert cache.record(request(cache.MAX_CHARS)).tokens.pieces
+    with pytest.raises(InputError, match="4,001 characters and HeadScope takes 4,000"):
+        cache.record(request(cache.MAX_CHARS + 1))
+
+
+# Models
+
+
+@pytest.mark.parametrize("folders_too", ["0", "1"])
+def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allowed(monkeypatch, folders_too):
+    asked = []
+    monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
+    monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", folders_too)
+    monkeypatch.setattr(cache, "load_model", lambda name, **options: asked.append((name, options["local"])))
+    cache.named_model("tests")
+    assert asked == [("tests", folders_too == "1")]
+
+
+def test_a_download_moves_its_bar_by_the_share_that_is_there_and_not_too_often(monkeypatch):
+    now, shown = [10.0], []
+    place = SimpleNamespace(progress=lambda share, text: shown.append((share, text)))
+    monkeypatch.setattr(cache, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    told = cache._progress(place)
+    for at, done in ((10.0, 1e6), (10.1, 2e6), (10.3, 3e6), (10.6, 9e6)):
+        now[0] = at
+        told("model.safetensors", int(done), int(4e6))
+    assert shown == [
+        (0.25, "Fetching model.safetensors: 1 of 4 MB"),
+        (0.75, "Fetching model.safetensors: 3 of 4 MB"),
+        (1.0, "Fetching model.safetensors: 9 of 4 MB"),
+    ]
+
+
+# What the built-in sentences tell of a model
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """Findings that only say of which model they are; nothing is found before the gate is open."""
+    gate, made = threading.Event(), []
+
+    def find(used):
+        assert gate.wait(30)
+        made.append(used)
+        return SimpleNamespace(model=used, roles={(0, 0): used})
+
+    monkeypatch.setattr(cache, "_found", {})
+    monkeypatch.setattr(cache, "model_allowed", lambda name: True)
+    monkeypatch.setattr(cache, "load_model", lambda name, trained=True: (name, trained))
+    monkeypatch.setattr(cache, "find", find)
+    yield SimpleNamespace(gate=gate, made=made)
+    gate.set()
+
+
+def test_nobody_waits_for_roles_and_each_model_gets_its_own(found):
+    names = [("a", True), ("a", False), ("b", True)]
+    assert [cache.roles_of(*name) for name in names] == [{}, {}, {}]
+    found.gate.set()
+    for name in names:
+        assert cache.findings(*name).model == name
+        assert cache.roles_of(*name) == {(0, 0): name}
+    assert found.made == names, "each is found out once"
+
+
+def test_no_more_findings_are_held_than_there_is_room_for(found):
+    found.gate.set()
+    for i in range(cache.FINDINGS_AT_MOST + 1):
+        cache.findings(f"{i}")
+    assert len(cache._found) == cache.FINDINGS_AT_MOST
+    cache.findings(f"{cache.FINDINGS_AT_MOST}")
+    assert len(found.made) == cache.FINDINGS_AT_MOST + 1
+    cache.findings("0")
+    assert len(found.made) == cache.FINDINGS_AT_MOST + 2, "the oldest had gone"
+
+
+def test_findings_that_failed_are_no_roles(found, monkeypatch):
+    def broken(used):
+        raise ModelError("damaged")
+
+    monkeypatch.setattr(cache, "find", broken)
+    with pytest.raises(ModelError):
+        cache.findings("a")
+    monkeypatch.setattr(cache, "_background", SimpleNamespace(submit=lambda work: cache._found["a", True]))
+    assert cache.roles_of("a") == {}
+
+
+# Work on one file
+
+
+def test_work_is_shared_by_all_who_bring_the_same_file_and_by_nobody_else():
+    def begin():
+        return iter(())
+
+    key = ("digest", "txt", "minilm", "True")
+    job = cache.job(key, begin)
+    assert cache.job(key, begin) is job
+    for place in range(4):
+        other = tuple("other" if i == place else part for i, part in enumerate(key))
+        assert cache.job(other, begin) is not job

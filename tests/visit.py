@@ -1,0 +1,95 @@
+"""A page opened without a browser, and what it drew read back: sentences, tables, pictures as NumPy arrays."""
+
+import html
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parent.parent
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = "The animal didn't cross the street because it was too wide."
+TWO = ("Maria gave the book to her sister.", "She had already read it twice.")
+STEP = 1 / 65535
+
+
+def open_page(page: str = "app.py", **query: str) -> AppTest:
+    """A page as the link with these parameters opens it."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    if page != "app.py":
+        at.switch_page(page)
+    for key, value in query.items():
+        at.query_params[key] = value
+    return run(at)
+
+
+def run(at: AppTest) -> AppTest:
+    at.run()
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+def link(at: AppTest) -> dict[str, str]:
+    """The address of the page as it is now."""
+    return {key: value[0] if isinstance(value, list) else value for key, value in at.query_params.items()}
+
+
+def bodies(at: AppTest) -> list[str]:
+    return [element.proto.body for element in at.get("html") if not element.proto.body.startswith("<style")]
+
+
+def said(at: AppTest, kind: str) -> list[str]:
+    """The sentences of one kind on the page, as a reader sees them."""
+    found = [re.fullmatch(rf'<p class="hs-{kind}".*?>(.*)</p>', body, re.DOTALL) for body in bodies(at)]
+    return [plain(match[1]) for match in found if match]
+
+
+def plain(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", markup))
+
+
+def tables(at: AppTest) -> dict[str, list[list[str]]]:
+    """Every table with a caption: its rows as a reader sees them, the heads of the columns first."""
+    found = {}
+    for body in bodies(at):
+        if caption := re.search(r"<caption>(.*?)</caption>", body):
+            rows = re.findall(r"<tr>(.*?)</tr>", body)
+            found[plain(caption[1])] = [
+                [plain(cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)] for row in rows
+            ]
+    return found
+
+
+def mounted(at: AppTest, component: str) -> list[dict[str, Any]]:
+    """The data of every mounted component of that name, columns of numbers as arrays."""
+    protos = [e.proto for e in at.get("bidi_component") if e.proto.component_name == f"headscope_{component}"]
+    return [_data(proto) for proto in protos]
+
+
+def _data(proto: Any) -> dict[str, Any]:
+    data = json.loads(proto.json or proto.mixed.json)
+    for name, value in data.items():
+        if isinstance(value, dict) and len(value) == 1:
+            (reference,) = value.values()
+            if isinstance(reference, str) and reference in proto.mixed.arrow_blobs:
+                with pa.ipc.open_stream(io.BytesIO(proto.mixed.arrow_blobs[reference].data)) as reader:
+                    data[name] = reader.read_all().column(0).to_numpy()
+    return data
+
+
+def picture(at: AppTest) -> dict[str, Any]:
+    (view,) = mounted(at, "view")
+    return view
+
+
+def drawn(at: AppTest, record: int = 0) -> np.ndarray:
+    """The weights of a picture of a short text as they reach the browser: (layer, head, query, key)."""
+    data = mounted(at, "record")[record]
+    assert data["packing"] == "full"
+    n = len(data["names"])
+    return data["weights"].reshape(data["layers"], data["heads"], n, n) * STEP
