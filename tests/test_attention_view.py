@@ -271,6 +271,125 @@ def test_long_texts_compare_by_small_differences_and_exact_masses():
     assert np.abs(cells[..., 2] - rows[0][..., 3]).max() <= 2 * WITHIN
 
 
+def long_pair():
+    """Two long texts of four by four heads; B lacks w20 and has "new" before w71, so places differ by one between."""
+    words = [f"w{i}" for i in range(150)]
+    other = [*words[:20], *words[21:71], "new", "newer", *words[71:]]
+    texts = " ".join(words), " ".join(other)
+    grids = [grid_of(text, layers=4, heads=4, seed=seed) for seed, text in enumerate(texts)]
+    beside = [(i, i) for i in range(21)] + [(i, i - 1) for i in range(22, 72)]
+    beside += [(i, i + 1) for i in range(72, 152)]  # [CLS] is 0, so w20 is 21 and w71 is 72
+    return grids, [tokens_of(text) for text in texts], beside
+
+
+def compared(selection: Selection):
+    grids, tokens, beside = long_pair()
+    a, b = zip(grids, tokens, strict=True)
+    return grids, beside, compare_payload(*a, *b, titles=("A", "B"), selection=selection)
+
+
+def test_the_small_difference_of_long_texts_is_a_minus_b_the_largest_under_each_cell():
+    (a, b), beside, packed = compared(Selection((0, 0)))
+    left, right = ([pair[side] for pair in beside] for side in (0, 1))
+    apart = a.weights[:, :, left][..., left].astype(float) - b.weights[:, :, right][..., right]
+    change, m = packed["records"][2], len(beside)
+    cells = change["weights"].reshape(4, 4, change["side"], change["side"]) / 127
+    assert change["side"] == 64
+    band = [place * 64 // m for place in range(m)]  # the cell that a place falls into
+    for row in (0, 1, 31, 63):
+        for column in (0, 2, 40, 63):
+            rows = [q for q in range(m) if band[q] == row]
+            columns = [k for k in range(m) if band[k] == column]
+            under = apart[:, :, rows][..., columns].reshape(4, 4, -1)
+            largest = np.take_along_axis(under, np.abs(under).argmax(-1)[..., None], -1)[..., 0]
+            assert np.abs(cells[:, :, row, column] - largest).max() <= 0.5 / 127 + 1e-9
+    assert (cells < 0).any()
+    assert (cells > 0).any()
+
+
+@pytest.mark.parametrize("pins", [(30,), (21, 72, 80)])
+@pytest.mark.parametrize("to", [None, 60, 0])
+def test_what_moved_in_long_texts_is_read_at_each_sides_own_places(pins, to):
+    (a, b), beside, packed = compared(Selection((1, 2), pins, to))
+    there = dict(beside)
+    n_a, n_b = len(a), len(b)
+    row_a = a.weights[:, :, list(pins)].astype(float).sum(axis=2)
+    row_b = b.weights[:, :, [there[pin] for pin in pins if pin in there]].astype(float).sum(axis=2)
+    columns = [*beside, (21, None), *((None, j) for j in set(range(n_b)) - set(there.values()))]
+    assert {i for i, _ in columns if i is not None} == set(range(n_a))
+    before = np.stack([0 * row_a[..., 0] if i is None else row_a[..., i] for i, _ in columns], axis=-1)
+    after = np.stack([0 * row_b[..., 0] if j is None else row_b[..., j] for _, j in columns], axis=-1)
+    view = packed["view"]
+    assert view["moves"] == {"pins": list(pins), "to": to, "scale": len(pins)}
+    cells = view["move_cells"].reshape(4, 4, 4)
+    scale = len(pins)
+    assert np.abs(cells[..., 0] / 65535 * scale - np.abs(before - after).sum(-1) / 2).max() <= scale * WITHIN
+    pairs = [tuple(pair) for pair in view["pairs"]]
+    assert set(pairs) == set(columns)
+    for place in np.ndindex(4, 4):
+        change = np.abs(before[place] - after[place])
+        most = change.argmax() if to is None else columns.index((to, there[to]))
+        assert pairs[cells[(*place, 1)]] == columns[most]
+        for number, row in ((2, before), (3, after)):
+            assert abs(cells[(*place, number)] / 65535 * scale - row[place][most]) <= scale * WITHIN
+
+
+def test_long_texts_bring_the_chosen_head_of_both():
+    (a, b), _, packed = compared(Selection((3, 1), (4,)))
+    view = packed["view"]
+    assert view["opened"] == [{"record": side, "head": [3, 1], "column": f"opened_{side}"} for side in (0, 1)]
+    for side, grid in enumerate((a, b)):
+        assert (
+            np.abs(view[f"opened_{side}"].reshape(len(grid), -1) / 65535 - grid.weights[3, 1]).max() <= WITHIN
+        )
+
+
+@pytest.mark.parametrize("pins", [(7,), (5, 9, 250)])
+def test_a_long_text_sends_the_strongest_links_of_the_pinned_words_in_every_head(pins):
+    text = " ".join(f"w{i}" for i in range(300))
+    grid = grid_of(text, layers=2, heads=2)
+    packed = explore_payload(grid, tokens_of(text), model_title="M", selection=Selection((1, 0), pins))
+    view = packed["view"]
+    links, k = view["links"], view["links"]["k"]
+    assert (links["pins"], links["to"], links["scale"], "link_toward" in view) == (
+        list(pins),
+        None,
+        len(pins),
+        False,
+    )
+    row = sum(grid.weights[:, :, pin].astype(float) for pin in pins)
+    for place in np.ndindex(2, 2):
+        best = sorted(range(302), key=lambda key: -row[place][key])[:k]
+        assert view["link_index"].reshape(2, 2, k)[place].tolist() == best
+        sent = view["link_weight"].reshape(2, 2, k)[place] / 65535 * links["scale"]
+        assert np.abs(sent - row[place][best]).max() <= len(pins) * WITHIN
+    assert k >= 5
+    loud = np.array(packed["records"][0]["loudest"]).reshape(2, 2, 3)
+    for place in np.ndindex(2, 2):
+        words = grid.weights[place][1:-1, 1:-1]
+        q, key = np.unravel_index(words.argmax(), words.shape)
+        assert loud[place].tolist() == [q + 1, key + 1, round(float(words.max()) * 65535)]
+
+
+def test_two_texts_with_the_same_weights_are_two_records():
+    first, other = (record_payload(grid_of(text), tokens_of(text), "M") for text in ("a b c", "a b d"))
+    assert np.array_equal(first["weights"], other["weights"])
+    assert first["id"] != other["id"]
+    assert first["id"] != record_payload(grid_of("a b c"), tokens_of("a b c"), "another model")["id"]
+
+
+def test_a_pair_comes_with_the_text_and_the_segment_of_every_unit():
+    text, pair = "  Ann  ran,", "She won!  "
+    grid = grid_of(text, pair=pair)
+    record = record_payload(grid, tokens_of(text, pair), "M")
+    assert record["segments"] == [0, 0, 0, 1, 1, 1]
+    assert record["specials"] == [1, 0, 0, 0, 0, 1]
+    assert record["names"][1:-1] == ["Ann", "ran,", "She", "won!"]
+    assert record["before"][1:-1] == ["  ", "  ", "", " "]
+    assert record["after"] == ["", "  "]
+    assert record["title"] == f"{text} {pair}"
+
+
 @dataclass(frozen=True)
 class FakeRole:
     letter: str

@@ -7,16 +7,17 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from visit import open_page, run, said
 
-from mha_core import grid_of, trace
+from mha_core import grid_of, load_model, trace
 from mha_core.heads.importance import importance
-from pages.parts.explore import export
-from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection, from_params
-from pages.parts.picture import figures
+from pages.parts import downloads, export, figures
+from pages.parts.request import Request, View, view_of
 
 TEXT = "The animal didn't cross the street because it was too tired."
-VIEW = Selection((3, 1), (10,), 2)
+VIEW = View((3, 1), (10,), 2)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,34 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
     assert np.array_equal(np.array(content["weights"]["4-2"], dtype=np.float32), record.weights[3, 1])
 
 
+@pytest.mark.parametrize("trained", [True, False])
+def test_the_json_says_of_which_weights_it_is_and_how_they_are_drawn(trained):
+    request = Request(TEXT, "It slept.", trained=trained, unit="words", specials="hidden", measure="value")
+    traced = trace(TEXT, load_model(trained=trained), pair="It slept.")
+    grid = traced.grid(words=True, specials="hidden")
+    content = json.loads(export.json_of(traced, grid, request, View((2, 0), (3, 1)), [(2, 0), (0, 1)]))
+    assert content["model"]["trained"] is trained
+    assert content["model"]["title"] == "MiniLM" + ("" if trained else ", untrained")
+    assert (content["model"]["layers"], content["model"]["heads"]) == (6, 12)
+    assert (content["drawn"], content["units"], content["specials"]) == ("value", "words", "hidden")
+    assert (content["head"], content["pinned"], content["pair"]) == ("3-1", [3, 1], "It slept.")
+    assert content["labels"][:2] == ["The", "animal"]
+    assert content["weights"].keys() == {"3-1", "1-2"}
+    assert np.array_equal(np.array(content["weights"]["1-2"], dtype=np.float32), grid.weights[0, 1])
+
+
+@pytest.mark.parametrize("pins", [(), (4,), (10, 2, 5)])
+def test_the_python_lines_print_every_pinned_row_strongest_first(pins, model, capsys):
+    exec(compile(export.python_of(Request(TEXT), View((3, 1), pins)), "shown", "exec"), {})  # noqa: S102
+    record = trace(TEXT, model)
+    labels, wanted = record.grid().labels, []
+    for query in pins or (0,):
+        row = record.weights[3, 1, query]
+        strongest = sorted(range(len(row)), key=lambda key: -row[key])[:5]
+        wanted += [f"{labels[query]} looks at {labels[key]}: {100 * row[key]:.1f}%" for key in strongest]
+    assert capsys.readouterr().out.splitlines() == wanted
+
+
 @pytest.mark.parametrize(
     "request_",
     [
@@ -67,9 +96,7 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
 )
 def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
     space: dict = {}
-    exec(compile(export.python_of(request_, Selection((3, 1), (1,))), "shown", "exec"), space)  # noqa: S102
-    from mha_core import load_model
-
+    exec(compile(export.python_of(request_, View((3, 1), (1,))), "shown", "exec"), space)  # noqa: S102
     used = load_model(trained=request_.trained)
     traced = trace(request_.text, used, pair=request_.pair)
     drawn = importance(traced.tokens, used, request_.measure).weights
@@ -83,8 +110,81 @@ def test_a_link_leads_back_to_the_view(record):
     request = Request(TEXT, pair="a&b=c #d", trained=False)
     address = urlsplit(export.link_of("http://localhost/compare", request, VIEW))
     query = {key: values[0] for key, values in parse_qs(address.query).items()}
-    assert from_params(query, request, grid.weights.shape, grid.labels) == (VIEW, [])
+    assert view_of(query, request, grid.weights.shape, grid.labels) == (VIEW, [])
     assert (query["text"], query["pair"], query["weights"]) == (TEXT, "a&b=c #d", "untrained")
+
+
+TEXTS = st.text(min_size=1, alphabet=st.characters(exclude_categories=["Cs"]))
+
+
+@given(
+    st.builds(
+        Request,
+        text=TEXTS,
+        pair=st.none() | TEXTS,
+        model=st.sampled_from(["minilm", "a/b&c"]),
+        trained=st.booleans(),
+        unit=st.sampled_from(["pieces", "words"]),
+        specials=st.sampled_from(["shown", "hidden", "renormalised"]),
+        measure=st.sampled_from(["raw", "value", "rollout", "flow", "gradient"]),
+    ),
+    st.builds(View, st.just((2, 3)), st.sampled_from([(), (1,), (4, 2)]), st.sampled_from([None, 0, 3])),
+)
+def test_the_link_holds_every_field(request, view):
+    query = parse_qs(urlsplit(export.link_of("http://h/", request, view)).query, strict_parsing=True)
+    wanted = {
+        "text": request.text,
+        "pair": request.pair,
+        "model": request.model,
+        "weights": "trained" if request.trained else "untrained",
+        "unit": request.unit,
+        "specials": request.specials,
+        "measure": request.measure,
+        "head": "3-4",
+        "pin": ",".join(map(str, view.pins)) or "none",
+        "to": None if view.to is None else str(view.to),
+    }
+    assert query == {key: [value] for key, value in wanted.items() if value is not None}
+
+
+def taken_away(**query: str):
+    at = open_page(**query)
+    at.session_state["take"] = True
+    return run(at)
+
+
+def test_what_is_offered_is_of_the_view_on_the_screen():
+    at = taken_away(text="The cat saw it.", measure="value", head="2-3", pin="2,4", weights="untrained")
+    assert [button.proto.label for button in at.get("download_button")] == [
+        "CSV, all 72 heads",
+        "JSON, all 72 heads",
+        "HTML, works offline",
+    ]
+    address, lines = [code.value for code in at.code]
+    query = parse_qs(urlsplit(address).query)
+    assert {key: query[key] for key in ("head", "pin", "measure", "weights")} == {
+        "head": ["2-3"], "pin": ["2,4"], "measure": ["value"], "weights": ["untrained"],
+    }  # fmt: skip
+    assert "grid.weights[1, 2]" in lines
+    assert "for query in [2, 4]:" in lines
+
+
+def test_the_files_hold_the_chosen_head_alone_where_all_would_be_too_much(monkeypatch):
+    at = taken_away(text="The cat saw it.", head="2-3")
+    monkeypatch.setattr(downloads, "CELLS_AT_MOST", 72 * 7 * 7)
+    assert run(at).get("download_button")[0].proto.label == "CSV, all 72 heads"
+    monkeypatch.setattr(downloads, "CELLS_AT_MOST", 72 * 7 * 7 - 1)
+    assert run(at).get("download_button")[0].proto.label == "CSV, head 2-3"
+
+
+def test_the_heatmap_of_the_page_is_the_chosen_head(model):
+    at = open_page(text="The cat saw it.", head="2-3")
+    assert not at.get("plotly_chart"), "nobody waits for Plotly unasked"
+    at.session_state["heatmap"] = True
+    (chart,) = run(at).get("plotly_chart")
+    z = json.loads(chart.proto.spec)["data"][0]["z"]
+    assert np.allclose(z, trace("The cat saw it.", model).weights[1, 2], atol=1e-6)
+    assert not said(at, "problem")
 
 
 def test_a_file_name_is_plain_letters_whatever_the_text():

@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -13,8 +14,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from mha_core import ModelError
-from pages.parts.serve import server
-from pages.parts.serve.guard import HEADERS, Guard, Line, weigh
+from pages.parts import guard, server
+from pages.parts.guard import HEADERS, Guard, Line, weigh
 from tests.conftest import ROOT
 
 LIMIT = 512 * 1024
@@ -126,7 +127,7 @@ def test_nobody_can_have_files_written_on_the_server():
 COUNTING_APP = """
 import os
 import streamlit as st
-from pages.parts.serve import server
+from pages.parts import guard, server
 
 @st.cache_resource
 def load():
@@ -171,14 +172,14 @@ class Files:
 def test_a_session_holds_only_so_many_files(monkeypatch, files, full):
     held = {"mine": {str(i): type("File", (), {"data": b"x"}) for i in range(files)}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
-    monkeypatch.setattr("pages.parts.serve.streamlit_private.Runtime.instance", lambda: runtime)
+    monkeypatch.setattr(guard.Runtime, "instance", lambda: runtime)
     assert Guard(None).uploads_are_full("upload_file/mine/new") is full
 
 
 def test_all_sessions_together_hold_only_so_many_bytes(monkeypatch):
     held = {"theirs": {"0": type("File", (), {"data": b"x" * 100})}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
-    monkeypatch.setattr("pages.parts.serve.streamlit_private.Runtime.instance", lambda: runtime)
+    monkeypatch.setattr(guard.Runtime, "instance", lambda: runtime)
     assert Guard(None, upload_bytes=100).uploads_are_full("upload_file/mine/new")
     assert not Guard(None, upload_bytes=101).uploads_are_full("upload_file/mine/new")
 
@@ -238,8 +239,147 @@ def test_only_so_many_sockets_are_open_at_once():
     assert in_a_loop(one_too_many()) == [{"type": "websocket.close", "code": 1013}]
 
 
+def scope(kind: str, **more: object) -> dict:
+    return {"type": kind, "path": "/_stcore/stream", "headers": [], "method": "GET", **more}
+
+
+async def connecting():
+    return {"type": "websocket.connect"}
+
+
+async def unsent(_message):
+    """What is sent here goes nowhere."""
+
+
+@pytest.mark.parametrize("ends", ["well", "badly"])
+def test_121_visitors_one_after_another_all_get_in(ends):
+    let_in = []
+
+    async def page(_scope, _receive, _send):
+        let_in.append(1)
+        if ends == "badly":
+            raise OSError("gone")
+
+    async def visits():
+        door = Guard(page)
+        for _ in range(121):
+            with suppress(OSError):
+                await door(scope("websocket"), connecting, unsent)
+
+    in_a_loop(visits())
+    assert len(let_in) == 121
+
+
+def test_a_place_that_one_visitor_leaves_is_the_next_ones():
+    async def three_visits():
+        sent, leave = [], asyncio.Event()
+
+        async def send(message):
+            sent.append(message)
+
+        async def page(_scope, _receive, _send):
+            await leave.wait()
+
+        door = Guard(page, sockets=2)
+        inside = [asyncio.create_task(door(scope("websocket"), connecting, send)) for _ in range(2)]
+        await asyncio.sleep(0)
+        await door(scope("websocket"), connecting, send)
+        refused = list(sent)
+        leave.set()
+        await asyncio.gather(*inside)
+        await door(scope("websocket"), connecting, send)
+        return refused, sent
+
+    refused, sent = in_a_loop(three_visits())
+    assert refused == sent == [{"type": "websocket.close", "code": 1013}]
+
+
+async def headers_over(scheme: str) -> dict[str, str]:
+    sent = []
+
+    async def page(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"server", b"x")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def send(message):
+        sent.append(message)
+
+    await Guard(page)(scope("http", path="/", scheme=scheme), connecting, send)
+    return {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+
+
+def test_only_a_visit_over_https_is_told_to_stay_there():
+    secure, plain = (in_a_loop(headers_over(scheme)) for scheme in ("https", "http"))
+    assert "max-age=31536000" in secure["strict-transport-security"]
+    assert "strict-transport-security" not in plain
+    assert secure["x-frame-options"] == plain["x-frame-options"] == "SAMEORIGIN"
+
+
+def test_the_messages_that_the_pages_send_get_through():
+    message = BackMsg()
+    message.backend_operation_request.dataframe_chunk.SetInParent()
+    assert weigh(message.SerializeToString(), LIMIT) == (0, True)
+    for kind in ("stop_script", "app_heartbeat"):
+        assert weigh(BackMsg(**{kind: True}).SerializeToString(), LIMIT) == (0, True)
+    assert weigh(b"x" * (LIMIT + 1), LIMIT) == (1009, False)
+    just = rerun("x" * (LIMIT - 100))
+    assert weigh(just, len(just)) == (0, True)
+    assert weigh(just, len(just) - 1) == (1009, False)
+
+
+def test_after_a_frame_that_closes_the_socket_nothing_more_is_sent():
+    async def closing():
+        sent = []
+
+        async def frame():
+            return {"type": "websocket.receive", "text": "x"}
+
+        async def send(message):
+            sent.append(message)
+
+        guarded = Line(Guard(None), frame, send)
+        seen = await guarded.receive()
+        await guarded.send({"type": "websocket.send", "bytes": b"late"})
+        return seen, sent
+
+    seen, sent = in_a_loop(closing())
+    assert seen == {"type": "websocket.disconnect", "code": 1003}
+    assert sent == [{"type": "websocket.close", "code": 1003}]
+
+
+def test_files_of_others_fill_no_place_of_mine(monkeypatch):
+    held = {"theirs": {str(i): type("File", (), {"data": b"x"}) for i in range(8)}}
+    runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
+    monkeypatch.setattr(guard.Runtime, "instance", lambda: runtime)
+    assert not Guard(None).uploads_are_full("upload_file/mine/new")
+    assert Guard(None).uploads_are_full("upload_file/theirs/new")
+
+
 def test_the_embedded_model_passes_its_proof(model):
     server.prove(model)
+
+
+def test_a_model_whose_rows_do_not_add_up_fails_its_proof(model, monkeypatch):
+    import mha_core
+
+    record = mha_core.trace(server.PROOF, model)
+    broken = record.weights.copy()
+    broken[5, 11, 4] *= 0.9
+    false = SimpleNamespace(tokens=record.tokens, weights=broken)
+    monkeypatch.setattr(mha_core, "trace", lambda _text, _model: false)
+    with pytest.raises(ModelError, match=r"rows sum to 0\.9000 to 1\.0000"):
+        server.prove(model)
+
+
+def test_a_model_that_cannot_be_loaded_is_told_and_the_server_starts(monkeypatch):
+    import mha_core
+
+    def damaged():
+        raise ModelError("It is damaged.")
+
+    monkeypatch.setattr(mha_core, "load_model", damaged)
+    monkeypatch.setattr(server.gc, "freeze", lambda: None)
+    assert server.warm_up() == ["It is damaged."]
 
 
 def test_a_model_that_looks_elsewhere_fails_its_proof():

@@ -5,16 +5,21 @@ import html
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from mha_core import HeadScopeError, InputError, load_model
-from pages.parts.serve import cache
-from pages.parts.serve.jobs import BROKEN, Job, Step
-from pages.parts.specialization import corpus_work, findings, job_table
+from mha_core.heads.builtin import read_builtin
+from mha_core.heads.evidence import Job as JobToDo
+from mha_core.heads.evidence import JobTable, sample
+from pages.parts import cache, corpus_view, corpus_work, findings, head_map, job_table
+from pages.parts.jobs import BROKEN, Job, Step
 
 ROOT = Path(__file__).parent.parent
 SENTENCE = (
@@ -88,12 +93,71 @@ def test_every_job_says_its_best_head_score_interval_baseline_and_n(found):
             assert said in text, (table.job.name, said)
 
 
-def test_only_a_job_whose_verdict_is_sure_is_shown_as_one(found):
-    rows = rows_of(bodies(open_page()))
-    for row, table in zip(rows, found.jobs.values(), strict=True):
-        verdict = table.verdict(*table.order()[0])
-        assert row.startswith(f'<details class="job {verdict}">')
-        assert (">specialist<" in row) == (verdict == "specialist")
+def test_what_a_row_calls_a_job_follows_from_the_numbers_beside_it():
+    words = {"specialist": "specialist", "unsure": "not sure", "none": "no"}
+    seen = set()
+    for row in rows_of(bodies(open_page())):
+        kind = re.match(r'<details class="job (\w+)">', row)[1]
+        text = html.unescape(re.sub(r"<[^>]+>", " ", row))
+        score, low, _, baseline = (float(number) for number in re.findall(r"([\d.]+) %", text)[:4])
+        n = int(re.search(r"n = ([\d,]+)", text)[1].replace(",", ""))
+        assert re.search(rf'<span class="job-verdict">{words[kind]}<small>', row)
+        assert (kind == "none") == (low <= baseline), text
+        if kind == "specialist":
+            assert n >= 30
+            assert score >= baseline + 10
+        seen.add(kind)
+    assert {"specialist", "unsure"} <= seen
+
+
+def table_of(model, score, low, sure, baseline=0.4, control=None, role="syntactic", n=40) -> JobTable:
+    """A job tried on two layers of two heads, with scores made so that the verdict is known."""
+    job = JobToDo("made", role, "maker → made", "the maker looks at the made")
+    cases = tuple(sample(sentence, model.tokenizer) for sentence in read_builtin()[:n])
+    score, low, sure = (np.array(values, float).reshape(2, 2) for values in (score, low, sure))
+    right = np.broadcast_to(score, (n, 2, 2))
+    rows = np.ones((n, 2, 2, 2), int)
+    control = None if control is None else np.array(control, float).reshape(2, 2)
+    return JobTable(job, cases, right, right, rows, score, low, low + 0.1, sure, baseline, "nearest", control)
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "said"),
+    [
+        ((0, 0), {}, "beats the baseline beyond luck"),
+        ((0, 1), {}, "no better than nearest"),
+        ((1, 0), {}, "could be luck, as the best of 144"),
+        ((1, 1), {}, "above the baseline, but weak"),
+        ((0, 0), {"n": 29}, "only 29 cases: thin evidence"),
+        ((0, 0), {"control": [0.9, 0, 0, 0]}, "the control does too: 90.0 %"),
+        ((0, 0), {"control": [0.6, 0, 0, 0]}, "beats the baseline beyond luck"),
+    ],
+)
+def test_the_reason_of_a_verdict_is_the_one_that_holds(model, head, more, said):
+    scores = {"score": [0.9, 0.5, 0.6, 0.48], "low": [0.8, 0.4, 0.45, 0.42], "sure": [0.7, 0.3, 0.39, 0.41]}
+    assert job_table.because(table_of(model, **scores, **more), head, 144) == said
+
+
+def test_a_row_names_the_other_specialists_and_nobody_else(model, found):
+    table = table_of(model, [0.9, 0.95, 0.8, 0.5], [0.8, 0.9, 0.7, 0.4], [0.7, 0.8, 0.6, 0.3])
+    body = job_table.job_table(replace(found, jobs={"made": table}), {"weights": "untrained"})
+    also = re.search(r"Also: (.*?)\.</p>", body)[1]
+    assert re.findall(r">(\d-\d)</a>", also) == ["1-1", "2-1"]
+    assert '<span class="job-best">1-2</span>' in body
+    assert "head=1-1&amp;weights=untrained" in also
+    for part in ("left:95.0%", "left:90.0%;width:10.0%", "left:40.0%"):
+        assert part in body, "the dot, the interval and the baseline on the line"
+
+
+def test_training_is_told_by_the_best_head_of_each_side(model, found):
+    sure = table_of(model, [0.9, 0.5, 0.6, 0.48], [0.8, 0.4, 0.45, 0.42], [0.7, 0.3, 0.39, 0.41])
+    luck = table_of(model, [0.2, 0.1, 0.3, 0.55], [0.1, 0, 0.2, 0.3], [0, 0, 0, 0.2], baseline=0.42)
+    sides = [replace(found, jobs={"made": table}) for table in (sure, luck)]
+    cells = [html.unescape(re.sub(r"<[^>]+>", " ", cell)).split() for cell in
+             re.findall(r"<td>(.*?)</td>", job_table.training_table(*sides))]  # fmt: skip
+    assert cells == [
+        ["1-1", "90.0", "%", "specialist"], ["2-2", "55.0", "%"], ["40.0", "%", "and", "42.0", "%"], ["40"],
+    ]  # fmt: skip
 
 
 def test_a_job_shows_three_sentences_where_it_works_and_one_where_it_fails(found):
@@ -259,25 +323,36 @@ def test_plain_text_gives_places_and_copies(model):
     assert {row["measure"]: row["n"] for row in tally.rows()}["mass on the previous token"] == 2
 
 
+LONG = "\u202e\u200b\ufeff x\n".encode() + b"a" * 200_000
+
+
 @pytest.mark.parametrize(
-    ("kind", "data"),
+    ("kind", "data", "counted", "told"),
     [
-        ("conllu", b"\n" * 100_000),
-        ("conllu", b"\t" * 100_000),
-        ("conllu", SENTENCE.replace("\t2\t", "\t999999\t").encode()),
-        ("json", b"[" * 100_000),
-        ("json", b'{"text": 1}'),
-        ("json", b'[{"text": "x", "pronoun": [0, 99], "candidates": [], "answer": 7}]'),
-        ("tsv", b"no\theader\n"),
-        ("tsv", GAP.encode() + b"1\t2\n"),
-        ("txt", "\u202e\u200b\ufeff x\n".encode() + b"a" * 200_000),
-        ("txt", b"=cmd|' /C calc'!A0\n"),
+        ("conllu", b"\n" * 100_000, 0, None),
+        ("conllu", b"\t" * 100_000, 0, None),
+        ("conllu", SENTENCE.replace("\t2\t", "\t999999\t").encode(), 0, "Line 1: word 1 has head 999999"),
+        ("json", b"[" * 100_000, 0, "Line 1: brackets inside brackets without end."),
+        ("json", b'{"text": 1}', 0, "Line 1: '[' is missing"),
+        ("json", b'[{"text": "x", "pronoun": [0, 99], "candidates": [], "answer": 7}]', 0, '"pronoun" is'),
+        ("tsv", b"no\theader\n", None, "Line 1: a GAP file has the column 'ID', and this one has not."),
+        ("tsv", GAP.encode() + b"1\t2\n", 0, "Line 2: 2 columns, and the first line has 11."),
+        ("txt", LONG, 2, None),
+        ("txt", b"=cmd|' /C calc'!A0\n", 1, None),
     ],
 )
-def test_hostile_files_end_in_a_result_or_a_sentence(kind, data, model):
+def test_hostile_files_end_in_a_result_or_a_sentence(kind, data, counted, told, model):
     job = measured(data, kind, model)
     assert job.finished
-    assert job.problem or job.step.result.reading.n_skipped or job.step.n or not job.step.result.rows()
+    if counted is None:
+        assert (job.problem, job.step) == (told, None)
+        return
+    tally = job.step.result
+    assert (job.problem, tally.n, job.step.fraction) == (None, counted, 1.0)
+    assert [note for note in tally.reading.notes if told and told in note] == tally.reading.notes
+    assert tally.reading.n_skipped == (told is not None)
+    assert bool(tally.rows()) == (counted > 0)
+    assert tally.n_cut == (1 if data is LONG else 0)
 
 
 def test_a_name_from_the_file_cannot_start_a_formula(model):
@@ -295,6 +370,220 @@ def test_every_row_that_is_shown_has_its_n(model):
     ):
         for row in measured(data, kind, model).step.result.rows():
             assert corpus_work.shown(row)["n"]
+
+
+def test_the_fraction_grows_to_one_and_nothing_is_counted_twice(model):
+    found = list(corpus_work.start(SENTENCE.encode() * 40, "conllu", model))
+    assert [step.n for step in found] == [16, 32, 40, 40]
+    fractions = [step.fraction for step in found]
+    assert fractions == sorted(fractions)
+    assert (fractions[0] < 0.5, fractions[-1]) == (True, 1.0)
+
+
+def test_no_more_sentences_are_read_than_are_taken(model, monkeypatch):
+    monkeypatch.setattr(corpus_work, "MAX_ITEMS", 20)
+    assert measured(SENTENCE.encode() * 40, "conllu", model).step.n == 20
+
+
+RELATION = {"relation": "det", "n": 30, "beats_offset": True}
+CHOICE = {"direction": "pronoun->antecedent", "n": 30, "resolves": False, "ci_low": 0.5, "baseline": 0.5}
+MASS = {"measure": "mass", "n": 30, "value": 0.2, "baseline": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("row", "more", "said"),
+    [
+        (RELATION, {}, "beats its offset"),
+        (RELATION, {"beats_offset": False}, "no better than its offset"),
+        (RELATION, {"n": 29}, "thin evidence: 29 cases"),
+        (CHOICE, {"resolves": True}, "above every simple rule"),
+        (CHOICE, {}, "no better than a simple rule"),
+        (CHOICE, {"ci_low": 0.51}, "could be luck, or a favourite"),
+        (MASS, {}, "no more than by looking everywhere"),
+        (MASS, {"value": 0.21}, ""),
+        (MASS, {"baseline": None}, ""),
+    ],
+)
+def test_a_row_claims_no_more_than_its_numbers_allow(row, more, said):
+    assert corpus_work.verdict(row | more) == said
+
+
+def test_the_best_heads_of_pronouns_come_first_with_their_own_numbers(model):
+    other = {**PAIR, "text": "Ann met Eva because she did.", "answer": 1}
+    tally = measured(json.dumps([PAIR, other] * 3).encode(), "json", model).step.result
+    table, rows = tally.choices.result(), tally.rows()
+    assert len(rows) == 2 * corpus_work.BEST
+    for d, first in enumerate(rows[:: corpus_work.BEST]):
+        place = (d, first["layer"] - 1, first["head"] - 1)
+        assert first["accuracy"] == table.accuracy[d].max() == table.accuracy[place]
+        assert (first["ci_low"], first["ci_high"]) == (table.ci_low[place], table.ci_high[place])
+        assert first["control"] == table.control[place]
+        mine = [row["accuracy"] for row in rows[d * 5 : d * 5 + 5]]
+        assert mine == sorted(table.accuracy[d].ravel(), reverse=True)[:5]
+    shown = corpus_work.shown(rows[0])
+    assert shown["Right"] == f"{100 * rows[0]['accuracy']:.1f} %"
+    assert shown["95 % interval"].startswith(f"{100 * rows[0]['ci_low']:.1f} % to ")
+    assert shown["Head"] == f"{rows[0]['layer']}-{rows[0]['head']}"
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_the_corpus_file_says_of_which_weights_and_whether_it_was_read_to_the_end(trained):
+    tally = measured(SENTENCE.encode() * 3, "conllu", load_model(trained=trained)).step.result
+    for finished in (True, False):
+        content = json.loads(corpus_work.as_json(tally, tally.rows(), finished))
+        assert (content["model"]["trained"], content["finished"], content["n"]) == (trained, finished, 3)
+
+
+class Upload:
+    """A file as the reader brings it."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name, self.data = name, data
+
+    def getvalue(self) -> bytes:
+        return self.data
+
+
+def bring(monkeypatch, name: str, data: bytes) -> AppTest:
+    monkeypatch.setattr(corpus_view.st, "file_uploader", lambda *_args, **_options: Upload(name, data))
+    monkeypatch.setattr(corpus_view.st, "fragment", lambda function, **_options: function)
+    at = open_page()
+    for _ in range(3):
+        at.run()
+    assert not at.exception
+    return at
+
+
+def test_a_corpus_that_was_brought_is_counted_shown_and_offered(monkeypatch):
+    at = bring(monkeypatch, "mine.conllu", SENTENCE.encode() * 31 + b"1\tonly\ttwo\n\n")
+    body = html.unescape(bodies(at))
+    assert "“mine.conllu”: a treebank in CoNLL-U." in body
+    assert "Left out: Line 125: 3 columns, and CoNLL-U has 10." in body
+    table = re.search(r'<table class="corpus">.*', body)[0]
+    assert re.search(
+        r"<th scope=\"row\">det</th><td>dep → head</td>.*?<td>31</td><td>100.0 % \(\+1\)</td>", table
+    )
+    assert [b.proto.label for b in at.get("download_button")] == ["CSV", "JSON"] * 2
+
+
+def test_a_corpus_of_another_kind_is_refused_in_one_sentence(monkeypatch):
+    body = html.unescape(bodies(bring(monkeypatch, "mine.pdf", b"x")))
+    assert "The file ends in “.pdf”" in body
+    assert '<table class="corpus">' not in body
+
+
+def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch):
+    kept = []
+    monkeypatch.setattr(cache, "job", lambda key, _start: kept.append(key) or Job(iter(())))
+    monkeypatch.setattr(corpus_view.st, "file_uploader", lambda *_args, **_options: Upload("a.txt", b"A b."))
+    open_page()
+    open_page(weights="untrained")
+    trained, untrained = kept
+    assert trained[:3] == untrained[:3]
+    assert (trained[3], untrained[3]) == ("True", "False")
+
+
+# The picture of all heads and the card
+
+
+def test_the_head_that_opens_is_the_one_furthest_above_its_baseline(found):
+    clear = max(found.roles, key=lambda head: found.roles[head].score - found.roles[head].baseline)
+    (picture,) = open_page().get("bidi_component")
+    assert json.loads(picture.proto.json)["chosen"] == f"{clear[0] + 1}-{clear[1] + 1}"
+
+
+def test_a_measure_fills_each_head_by_its_own_number(found):
+    at = open_page()
+    at.selectbox(key="by").set_value("job:previous").run()
+    (picture,) = at.get("bidi_component")
+    data = json.loads(picture.proto.json)
+    for mark in data["heads"]:
+        score = float(found.jobs["previous"].score[mark["layer"], mark["head"]])
+        assert mark["fill"] == pytest.approx(score)
+        assert mark["text"] == f"{100 * score:.0f}"
+        assert mark["letter"] == mark["colour"] == ""
+    assert data["legend"] == []
+    assert data["n_heads"] == 12
+
+
+def test_only_the_heads_of_a_kind_stand_out(found):
+    at = open_page()
+    at.selectbox(key="only").set_value("positional").run()
+    (picture,) = at.get("bidi_component")
+    lettered = {(m["layer"], m["head"]) for m in json.loads(picture.proto.json)["heads"] if m["letter"]}
+    assert lettered == {head for head, role in found.roles.items() if role.key == "positional"}
+    at.selectbox(key="only").set_value("no clear role").run()
+    at.segmented_control(key="as").set_value("map").run()
+    (picture,) = at.get("bidi_component")
+    data = json.loads(picture.proto.json)
+    there = {(mark["layer"], mark["head"]) for mark in data["heads"]}
+    assert there == set(found.heads) - set(found.roles)
+    mine = found.cluster[found.heads.index(tuple(int(i) - 1 for i in data["chosen"].split("-")))]
+    assert f"cluster of the chosen head: {(found.cluster == mine).sum()} of 72" in bodies(at)
+
+
+def test_the_card_gives_each_job_of_the_head_its_own_numbers(found):
+    head = (3, 1)
+    body = bodies(open_page(head="4-2"))
+    blocks = re.findall(r'<div class="card-job">(.*?)<ul', body)
+    assert blocks
+    by_title = {table.job.title: table for table in found.jobs.values()}
+    for block in blocks:
+        text = html.unescape(re.sub(r"<[^>]+>", " ", block))
+        table = next(t for title, t in by_title.items() if text.split("  ")[0].strip() == title)
+        above = sum(score > table.score[head] for score in table.score.ravel())
+        place = int(re.search(r"rank (\d+) of 72", text)[1])
+        assert above < place <= 72
+        assert (place == above + 1) or (table.score == table.score[head]).sum() > 1
+        for number in (table.score[head], table.low[head], table.high[head], table.baseline):
+            assert f"{100 * number:.1f} %" in text
+    scores = [float(re.search(r"<b>([\d.]+) %", block)[1]) for block in blocks]
+    assert len(scores) <= 3
+
+
+def test_every_measure_of_a_head_is_in_its_card(found):
+    at = open_page(head="4-2")
+    at.session_state["card-all"] = True
+    at.run()
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th>(.*?)</tr>", bodies(at).split('class="measures"')[1])
+    told = {html.unescape(title): re.findall(r"<td>(.*?)</td>", rest) for title, rest in rows}
+    for table in found.jobs.values():
+        score, _, baseline, n, rank = told[table.job.title]
+        assert score == f"{100 * table.score[3, 1]:.1f} %"
+        assert baseline == f"{100 * table.baseline:.1f} %"
+        assert (n, rank) == (f"{table.n:,}", str(table.rank(3, 1)))
+
+
+def test_a_head_pressed_in_the_picture_is_in_the_link(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(head_map.state, "choose_head", chosen.append)
+    for pressed in ("4-2", "0-1", 7, None):
+        monkeypatch.setattr(head_map, "st", SimpleNamespace(session_state={"map": {"head": pressed}}))
+        head_map._choose("map")
+    assert chosen == ["4-2"]
+
+
+def test_the_links_of_the_page_keep_the_weights():
+    body = html.unescape(bodies(open_page(weights="untrained")))
+    links = re.findall(r'href="(\./[^"]*)"', body)
+    assert len(links) > 40
+    assert all("weights=untrained" in link for link in links)
+
+
+def test_training_is_shown_when_asked_for_each_side_under_its_own_name(found):
+    at = open_page(weights="untrained")
+    at.session_state["training"] = True
+    at.run()
+    body = html.unescape(bodies(at))
+    sure = [
+        sum(any(t.verdict(*head) == "specialist" for head in side.heads) for t in side.jobs.values())
+        for side in (found, cache.findings("minilm", False))
+    ]
+    assert f"{sure[0]} of {len(found.jobs)} with trained weights, {sure[1]} with random ones." in body
+    assert sure[0] > sure[1]
+    pictures = {p.proto.id: json.loads(p.proto.json)["heads"] for p in at.get("bidi_component")}
+    lettered = [sum(bool(m["letter"]) for m in heads) for heads in list(pictures.values())[-2:]]
+    assert lettered == [len(found.roles), len(cache.findings("minilm", False).roles)]
 
 
 # Slices of work
@@ -346,7 +635,7 @@ def test_the_estimate_is_the_pace_so_far_and_none_at_the_start():
 def test_findings_of_a_model_that_cannot_be_had_raise_and_may_be_tried_again(monkeypatch):
     asked = []
 
-    def absent(name, **settings):
+    def absent(name, *, trained):
         asked.append(name)
         raise HeadScopeError("It is not there.")
 
@@ -356,6 +645,8 @@ def test_findings_of_a_model_that_cannot_be_had_raise_and_may_be_tried_again(mon
         with pytest.raises(HeadScopeError, match="not there"):
             cache.findings("absent")
     assert asked == ["absent", "absent"]
+    monkeypatch.undo()
+    cache._found.pop(("absent", True), None)
 
 
 def test_a_job_broken_by_an_error_of_ours_is_not_called_done():

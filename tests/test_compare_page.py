@@ -1,0 +1,177 @@
+"""What stands below the two pictures of Compare, each number computed here from the rows of the two runs."""
+
+import numpy as np
+import pytest
+from bert_folders import random_bert, write
+from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said, tables
+
+from mha_core import load_model, trace
+from pages.parts import cache, comparison
+from pages.parts.shell import CAVEAT
+
+COMPARE = "pages/compare.py"
+IT, ANIMAL, STREET = 10, 2, 8
+MASSES = "Mean of all heads, and the head that looks there most"
+
+
+def rows_of(text: str, query: int, trained: bool = True) -> np.ndarray:
+    """(layer, head, key): where one word looks."""
+    return trace(text, load_model(trained=trained)).weights[:, :, query].astype(np.float64)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def most(mass: np.ndarray) -> str:
+    layer, head = max(np.ndindex(mass.shape), key=lambda place: mass[place])
+    return f"{percent(mass[layer, head])} in {layer + 1}-{head + 1}"
+
+
+def changes_of(at) -> list[list[str]]:
+    (rows,) = [rows for caption, rows in tables(at).items() if "moved most" in caption]
+    return rows
+
+
+def headings(at) -> list[str]:
+    return [plain(e.proto.body) for e in at.get("html") if e.proto.body.startswith("<h2>")]
+
+
+@pytest.fixture(scope="module")
+def tired_and_wide():
+    return open_page(COMPARE)
+
+
+def test_the_candidates_are_told_with_the_mean_and_the_strongest_head_of_each_side(tired_and_wide):
+    a, b = rows_of(TIRED, IT), rows_of(WIDE, IT)
+    wanted = [["Candidate", "Mean, A", "Mean, B", "Most, A", "Most, B"]]
+    for word, key in (("animal", ANIMAL), ("street", STREET)):
+        masses = a[..., key], b[..., key]
+        wanted.append([word, *(percent(mass.mean()) for mass in masses), *map(most, masses)])
+    assert tables(tired_and_wide)[MASSES] == wanted
+    assert wanted[1][3:] == ["67.7 % in 4-2", "55.8 % in 6-12"]
+
+
+def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_over(tired_and_wide):
+    a, b = rows_of(TIRED, IT), rows_of(WIDE, IT)
+    moved = np.abs(a - b).sum(axis=-1) / 2  # word for word: the two sentences are of one length
+    order = sorted(np.ndindex(moved.shape), key=lambda place: -moved[place])[:12]
+    wanted = [["Head", "Moved", "animal, A → B", "street, A → B", "Flips"]]
+    for place in order:
+        before, after = a[place], b[place]
+        over = (before[ANIMAL] > before[STREET]) != (after[ANIMAL] > after[STREET])
+        pairs = [f"{percent(before[key])} → {percent(after[key])}" for key in (ANIMAL, STREET)]
+        name = f"{place[0] + 1}-{place[1] + 1}"
+        wanted.append([name, percent(moved[place]), *pairs, "yes" if over else "no"])
+    assert changes_of(tired_and_wide) == wanted
+    assert {row[-1] for row in wanted[1:]} == {"yes", "no"}
+
+
+def test_the_heads_that_went_over_are_counted_in_both_directions(tired_and_wide):
+    a, b = rows_of(TIRED, IT), rows_of(WIDE, IT)
+    there = (a[..., ANIMAL] > a[..., STREET]) & (b[..., ANIMAL] < b[..., STREET])
+    back = (a[..., ANIMAL] < a[..., STREET]) & (b[..., ANIMAL] > b[..., STREET])
+    moved = np.abs(a - b).sum(axis=-1) / 2
+    first = sorted(np.argwhere(there | back).tolist(), key=lambda place: -moved[tuple(place)])[:4]
+    named = ", ".join(f"{la + 1}-{h + 1} ({percent(moved[la, h])})" for la, h in first)
+    (line,) = [note for note in said(tired_and_wide, "note") if "prefer another" in note]
+    assert line == (
+        f"{there.sum() + back.sum()} of 72 heads prefer another candidate in B: {there.sum()} go from animal to "
+        f"street, {back.sum()} the other way. The ones that moved most: {named}."
+    )
+    assert there.sum() != back.sum()
+
+
+def test_a_famous_pair_is_said_to_prove_nothing_and_ones_own_is_not(tired_and_wide):
+    assert said(tired_and_wide, "caveat") == [comparison.PROVES_NOTHING]
+    assert said(open_page(COMPARE, text=TIRED, text2="The animal slept."), "caveat") == [CAVEAT]
+
+
+@pytest.mark.parametrize(("pin", "word"), [("10,2", "it"), ("2,10", "animal")])
+def test_the_word_that_is_followed_is_the_one_pinned_first(pin, word):
+    at = open_page(COMPARE, pin=pin)
+    assert f"What “{word}” looks at" in headings(at)
+    assert f"Which heads changed their mind about “{word}”" in headings(at)
+
+
+def test_a_word_is_not_among_its_own_candidates():
+    at = open_page(COMPARE, pin=str(ANIMAL))
+    assert [row[0] for row in tables(at)[MASSES][1:]] == ["street"]
+    assert "animal (2)" not in at.multiselect[0].options
+    assert changes_of(at)[0] == ["Head", "Moved", "street, A → B"], "one candidate alone cannot be preferred"
+
+
+def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():
+    longer = "He said it very twice."
+    at = open_page(COMPARE, text="He said it twice.", text2=longer, pin="1")
+    a, b = rows_of("He said it twice.", 1), rows_of(longer, 1)
+    beside = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (5, 6), (6, 7)]  # "very" is alone
+    moved = sum(np.abs(a[..., i] - b[..., j]) for i, j in beside) / 2 + b[..., 4] / 2
+    order = sorted(np.ndindex(moved.shape), key=lambda place: -moved[place])[:12]
+    wanted = [[f"{place[0] + 1}-{place[1] + 1}", percent(moved[place])] for place in order]
+    assert changes_of(at)[1:] == wanted
+    assert [option.split()[0] for option in at.multiselect[0].options] == [
+        "[CLS]", "said", "it", "twice", ".", "[SEP]",
+    ]  # fmt: skip
+
+
+def test_the_candidates_are_read_at_their_own_places_in_each_sentence():
+    longer = "He said it very twice."
+    at = open_page(COMPARE, text="He said it twice.", text2=longer, pin="1")
+    at.multiselect[0].set_value([4])
+    run(at)
+    a, b = rows_of("He said it twice.", 1)[..., 4], rows_of(longer, 1)[..., 5]
+    assert tables(at)[MASSES][1:] == [["twice", percent(a.mean()), percent(b.mean()), most(a), most(b)]]
+
+
+def test_candidates_picked_for_one_sentence_are_not_kept_for_another():
+    at = open_page(COMPARE)
+    at.multiselect[0].set_value([STREET])
+    assert [row[0] for row in tables(run(at))[MASSES][1:]] == ["street"]
+    at.text_input(key="text2").set_value("The animal didn't cross the street because it was too loud.")
+    assert [row[0] for row in tables(run(at))[MASSES][1:]] == ["animal", "street"]
+
+
+def test_two_runs_of_the_same_change_nothing():
+    at = open_page(COMPARE, text=TIRED, text2=TIRED)
+    assert {row[1] for row in changes_of(at)[1:]} == {"0.0 %"}
+    assert "None of 72 heads prefers another candidate in B." in said(at, "note")
+
+
+@pytest.mark.parametrize("weights", ["trained", "untrained"])
+def test_the_weights_that_the_reader_chose_are_a_and_the_others_b(weights):
+    at = open_page(COMPARE, against="weights", weights=weights)
+    trained = weights == "trained"
+    a, b = rows_of(TIRED, IT, trained), rows_of(TIRED, IT, not trained)
+    assert [drawn(at, i)[:, :, IT] for i in (0, 1)] == [
+        pytest.approx(a, abs=2e-5),
+        pytest.approx(b, abs=2e-5),
+    ]
+    moved = np.abs(a - b).sum(axis=-1) / 2
+    top = max(np.ndindex(moved.shape), key=lambda place: moved[place])
+    row = changes_of(at)[1]
+    assert row[:2] == [f"{top[0] + 1}-{top[1] + 1}", percent(moved[top])]
+    assert row[2] == f"{percent(a[top][ANIMAL])} → {percent(b[top][ANIMAL])}"
+    assert picture(at)["titles"] == ["MiniLM", "MiniLM, untrained"][:: 1 if trained else -1]
+
+
+def test_models_of_two_sizes_have_masses_and_no_change_head_by_head(monkeypatch, tmp_path):
+    write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
+    small = load_model(str(tmp_path))
+    monkeypatch.setattr(
+        cache, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else small
+    )
+    at = open_page(COMPARE, against="model", model2="bert-base-uncased")
+    assert said(at, "notice") == [
+        "Heads cannot be compared one by one: A has 6 × 12 and B has 2 × 3, layers times heads."
+    ]
+    theirs = trace(TIRED, small).weights[:, :, IT, ANIMAL]
+    row = tables(at)[MASSES][1]
+    assert (row[2], row[4]) == (percent(theirs.astype(np.float64).mean()), most(theirs))
+
+
+def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():
+    at = open_page(COMPARE, measure="gradient")
+    assert len(said(at, "problem")) == 2
+    assert drawn(at, 0)[:, :, IT] == pytest.approx(rows_of(TIRED, IT), abs=2e-5)
+    assert drawn(at, 1)[:, :, IT] == pytest.approx(rows_of(WIDE, IT), abs=2e-5)
