@@ -232,6 +232,11 @@ def test_a_selection_outside_the_text_is_clamped():
     assert Selection((9, -1), (2, 99), 77).inside(grid.weights.shape) == Selection((1, 0), (2,), None)
 
 
+def test_a_target_without_a_word_that_looks_is_clamped_too():
+    assert clamp(Selection((0, 0), (), 1), grid_of("a b c")) == Selection((0, 0))
+    assert clamp(Selection((0, 0), (2,), 1), grid_of("a b c")) == Selection((0, 0), (2,), 1)
+
+
 def test_alignment_meets_differing_words_and_leaves_extra_ones_alone():
     assert align(grid_of("it was too tired"), grid_of("it was too wide")) == tuple((i, i) for i in range(6))
     assert (3, None) in align(grid_of("it was very tired now"), grid_of("it was now"))

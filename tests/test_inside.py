@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ from streamlit.testing.v1 import AppTest
 from mha_core import layer_details, load_model, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.encoder import EncoderConfig
-from pages.parts.inside.example import read_example
-from pages.parts.inside.variants import amount, read_own, size_of
+from mha_core.inside import ScoreEdit
+from pages.parts.bounded import Bounded
+from pages.parts.inside_edit import score_edits
+from pages.parts.inside_example import read_example
+from pages.parts.inside_variants import amount, read_own, size_of
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -50,7 +54,7 @@ def odd_model():
 def page(request, monkeypatch, odd_model):
     """The walk on layer 2, head 3, from the fifth token; and the model it shows."""
     model = load_model("minilm") if request.param == "minilm" else odd_model
-    monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True: model)
+    monkeypatch.setattr("pages.parts.cache.load_model", lambda name, trained=True: model)
     return open_inside(head="2-3", pin="4"), model
 
 
@@ -169,6 +173,147 @@ def test_a_typed_weight_reaches_the_output():
     np.testing.assert_allclose(matrix(at, "Q"), truth.x @ W + truth.b_q[1], atol=NEAR)
 
 
+def test_typed_scores_are_those_of_the_followed_row_and_nonsense_is_left_out():
+    typed = {"scores": {"2": -30.0, "99": 1.0, "x": 2.0, "3": "4"}}
+    scene = SimpleNamespace(h=1, query=10, labels=tuple("t" * 16))
+    assert score_edits(scene, typed) == (ScoreEdit(1, 10, 2, -30.0),)
+
+
+def test_how_far_the_output_moved_is_said_and_each_weight_before_and_after():
+    at = open_inside(head="4-2", pin="10", temperature="2.0")
+    before, now = matrix(at, "output-edited")
+    moved = np.linalg.norm(now - before)
+    share = 100 * moved / np.linalg.norm(before)
+    assert f"The output of it moved by {moved:.3f}: {share:.1f} % of its length." in prose(at)
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    powers = np.exp(truth.scores[1, 10] / 2)
+    (bars,) = [b for b, _ in found(at) if b.get("id") == "before-after"]
+    for j, row in enumerate(bars["rows"]):
+        assert row["values"] == pytest.approx([truth.weights[1, 10, j], powers[j] / powers.sum()], abs=NEAR)
+        assert row["chosen"] == (abs(row["values"][0] - row["values"][1]) > 5e-4)
+
+
+def test_a_cell_is_changed_at_the_row_and_column_asked_for():
+    at = open_inside(head="4-2", pin="10")
+    at.selectbox(key="cell-matrix").set_value("W_v").run()
+    at.number_input(key="cell-row-W_v").set_value(7)
+    at.number_input(key="cell-column-W_v").set_value(3).run()
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    (field,) = [n for n in at.number_input if n.label.startswith("instead of")]
+    assert field.label == f"instead of {truth.W_v[1, 6, 2]:.4f}"
+    field.set_value(3.0).run()
+    W = truth.W_v[1].copy()
+    W[6, 2] = 3.0
+    np.testing.assert_allclose(matrix(at, "W_v"), W)
+    assert "one changed number of W_v" in prose(at)
+
+
+def test_a_hidden_token_gets_nothing_and_the_rows_still_add_up():
+    at = open_inside(head="4-2", pin="10")
+    at.multiselect[0].set_value([2]).run()
+    weights = matrix(at, "weights")
+    assert not weights[:, 2].any()
+    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=NEAR)
+    assert "1 hidden" in prose(at)
+    assert "Every row adds up to 100.0 %." in prose(at)
+
+
+def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
+    at = open_inside(head="4-2", pin="10")
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    raw = truth.q[1] @ truth.k[1].T
+
+    def told(scores):
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return scores.var(), 100 * (powers / powers.sum(axis=1, keepdims=True)).max(axis=1).mean()
+
+    (variance, largest), (small, fair) = told(raw), told(raw / 32**0.5)
+    found_in = re.search(
+        r"variance of ([\d.]+), and the largest weight of a row is on average ([\d.]+) %; "
+        r"divided by √32, ([\d.]+) and ([\d.]+) %",
+        prose(at),
+    )
+    assert [float(number) for number in found_in.groups()] == pytest.approx(
+        [variance, largest, small, fair], rel=0.1, abs=0.06
+    )
+
+
+def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
+    at = open_inside(part="Variants", head="4-2", pin="10", across="A wide street.")
+    model = load_model()
+    truth = layer_details(trace(TIRED, model).tokens, model, 3)
+    causal = np.where(np.tril(np.ones((16, 16))) > 0, truth.scores, -np.inf)
+    powers = np.exp(causal - causal.max(axis=-1, keepdims=True))
+    weights = powers / powers.sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(matrix(at, "weights-Causal"), weights[1], atol=NEAR)
+    output = np.einsum("hnd,hdm->nm", weights @ truth.v, truth.W_o) + truth.b_o
+    share = np.linalg.norm(output[10] - truth.output[10]) / np.linalg.norm(truth.output[10])
+    best = weights[1, 10].argmax()
+    label = trace(TIRED, model).grid().labels[best]
+    assert (
+        f"it looks most at {label}: {100 * weights[1, 10, best]:.1f} %. Its output moves by {100 * share:.1f} % of"
+        in prose(at)
+    )
+    other = layer_details(trace("A wide street.", model).tokens, model, 3)
+    scores = truth.q[1, 10] @ other.k[1].T / 32**0.5
+    across = np.exp(scores) / np.exp(scores).sum()
+    np.testing.assert_allclose(matrix(at, "weights-Cross")[10], across, atol=NEAR)
+    word = trace("A wide street.", model).grid().labels[across.argmax()]
+    assert f"it looks most at {word}: {100 * across.max():.1f} %." in prose(at)
+    groups = {b["keys"]: b["owner"] for b, _ in found(at) if b["type"] == "groups" and b["keys"] < 12}
+    assert groups == {4: [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3], 1: [0] * 12}
+
+
+def test_a_pair_is_walked_as_a_pair():
+    text, pair = "Maria gave the book to her sister.", "She read it."
+    at = open_inside(head="2-3", pin="1", text=text, pair=pair)
+    record = trace(text, load_model(), pair=pair)
+    np.testing.assert_allclose(matrix(at, "weights"), record.weights[1, 2], atol=NEAR)
+    other = open_inside(head="2-3", pin="1", text=text, pair="She sold it.")
+    record = trace(text, load_model(), pair="She sold it.")
+    np.testing.assert_allclose(matrix(other, "weights"), record.weights[1, 2], atol=NEAR)
+
+
+def test_a_word_in_the_link_is_followed_from_its_first_piece_and_stays_that_word():
+    text = "Zbigniew called."
+    at = open_inside(head="1-1", pin="2", unit="words", text=text)
+    record = trace(text, load_model())
+    words = record.grid(words=True)
+    first = words.units[2].pieces[0]
+    assert first > 2, "the name falls into pieces"
+    truth = layer_details(record.tokens, load_model(), 0)
+    np.testing.assert_allclose(matrix(at, "z")[1], truth.context[0, first], atol=NEAR)
+    assert at.query_params["pin"] in ("2", ["2"])
+
+
+def test_another_layer_and_head_chosen_on_the_page_are_in_the_link():
+    at = open_inside(head="4-2", pin="10")
+    at.selectbox(key="inside-layer").set_value(5).run()
+    at.selectbox(key="inside-head").set_value(0).run()
+    assert at.query_params["head"] in ("6-1", ["6-1"])
+    record = trace(TIRED, load_model())
+    np.testing.assert_allclose(matrix(at, "weights"), record.weights[5, 0], atol=NEAR)
+
+
+def test_the_example_by_hand_shows_its_own_numbers():
+    at = open_inside(part="By hand")
+    x = matrix(at, "X")
+    for i in (1, 2):
+        q = x @ matrix(at, f"W_q{i}")
+        np.testing.assert_allclose(matrix(at, f"Q{i}"), q)
+        np.testing.assert_allclose(matrix(at, f"raw{i}"), q @ q.T)
+        scores = q @ q.T / 2**0.5
+        np.testing.assert_allclose(matrix(at, f"scores{i}"), scores, atol=NEAR)
+        weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(matrix(at, f"weights{i}"), weights, atol=NEAR)
+        np.testing.assert_allclose(matrix(at, f"Z{i}"), weights @ q, atol=NEAR)
+    joined = np.concatenate([matrix(at, "Z1"), matrix(at, "Z2")], axis=1)
+    np.testing.assert_allclose(matrix(at, "Z"), joined)
+    np.testing.assert_allclose(matrix(at, "output"), joined @ matrix(at, "W_o"), atol=NEAR)
+    alone = re.search(r"computed alone differs from its row by ([\d.e-]+);", prose(at))
+    assert float(alone[1].rstrip(".")) < 1e-5
+
+
 def test_a_clean_page_says_that_nothing_is_changed():
     said = prose(open_inside())
     assert "Nothing is changed yet" in said
@@ -259,6 +404,26 @@ def test_amounts_are_said_as_people_say_them():
         "58.0 billion",
         "2.7 trillion",
     ]
+
+
+def test_what_is_kept_for_all_readers_is_bounded_in_bytes():
+    kept, made = Bounded(limit=4_000), []
+
+    def of(size: int):
+        return lambda: made.append(size) or np.zeros(size, np.uint8)
+
+    for key, size in (("a", 900), ("b", 900), ("c", 900), ("d", 900)):
+        kept.get(key, of(size))
+    kept.get("a", of(900))
+    assert (len(made), kept.held) == (4, 3_600)
+    kept.get("e", of(901))
+    kept.get("a", of(900))
+    assert len(made) == 5  # "b" went, not "a", which was used later
+    kept.get("b", of(900))
+    assert len(made) == 6
+    kept.get("large", of(1_001))
+    kept.get("large", of(1_001))
+    assert (len(made), kept.held <= 4_000) == (8, True)
 
 
 def test_two_texts_or_layers_or_changes_are_never_mistaken_for_each_other():

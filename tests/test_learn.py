@@ -2,28 +2,22 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+import torch
 from boards import boards, flat, found, matrix, prose
 from streamlit.testing.v1 import AppTest
 
 from mha_core import layer_details, load_model, trace
-from pages.parts.frame.glossary import LESSON, spans, terms
-from pages.parts.learn.exercises import (
-    KINDS,
-    check,
-    exercises,
-    numbers,
-    previous_mass,
-    quiz,
-    references,
-    steps,
-)
-from pages.parts.learn.lesson import class_link
-from pages.parts.learn.progress import Lesson, read_place
-from pages.parts.learn.views import VIEWS
+from pages.parts import lesson, tiles
+from pages.parts.exercises import KINDS, check, exercises, numbers, previous_mass, quiz, references, steps
+from pages.parts.glossary import LESSON, spans, terms
+from pages.parts.lesson import class_link
+from pages.parts.lesson_views import VIEWS
+from pages.parts.progress import Lesson, read_place
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -101,18 +95,57 @@ def test_a_free_answer_is_never_graded():
             assert len(exercise.model) > 40
 
 
-def test_every_answer_of_the_data_passes_its_own_check():
-    for exercise in exercises().values():
-        assert exercise.kind in KINDS
-        if exercise.kind in ("number", "numbers", "shape"):
-            typed = str(exercise.answer).strip("[]")
-            assert check(exercise, typed).right, exercise.key
-            for known in exercise.wrong:
-                verdict = check(exercise, str(known["answer"]).strip("[]"))
-                assert (verdict.right, verdict.say) == (False, known["say"])
-        if exercise.kind == "choice":
-            assert [bool(o.get("right")) for o in exercise.options].count(True) == 1
-            assert all(option["say"] for option in exercise.options)
+def test_every_question_with_a_number_takes_the_number_that_is_computed_here():
+    powers = np.exp([2.83, 0])
+    layer = torch.nn.MultiheadAttention(512, 8, batch_first=True)
+    x = torch.zeros(2, 100, 512)
+    computed = {
+        "dk1024": f"{1024 // 16}",
+        "dk768": f"{768 // 12}",
+        "dkquiz": f"{768 // 12}",
+        "softmax": "{:.3f} {:.3f}".format(*powers / powers.sum()),
+        "shape": str(tuple(layer(x, x, x)[0].shape)),
+        "square": f"{200**2 // 100**2}",
+        "kv": f"{12 // 4}",
+    }
+    numeric = {e.key for e in exercises().values() if e.kind in ("number", "numbers", "shape")}
+    assert computed.keys() == numeric
+    for key, typed in computed.items():
+        assert check(exercises()[key], typed).right, key
+        assert not check(exercises()[key], re.sub(r"\d+(?!.*\d)", "7", typed)).right, key
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "said"),
+    [
+        ("softmax", "1; 0", "hard choice"),
+        ("softmax", "16.9 and 1", "Those are the powers"),
+        ("dk1024", "1024", "as wide as the model"),
+        ("dk768", "9216", "768 × 12"),
+        ("shape", "2 8 100 64", "with the heads apart"),
+        ("shape", "(2, 100, 64)", "That is one head"),
+        ("shape", "(2, 8, 100, 100)", "Those are the weights"),
+        ("square", "2", "so do the columns"),
+        ("kv", "4", "12 / 4"),
+        ("dkquiz", "9,216", "That is the product"),
+    ],
+)
+def test_a_mistake_that_people_make_is_told_apart(key, typed, said):
+    verdict = check(exercises()[key], typed)
+    assert (verdict.right, said in verdict.say) == (False, True)
+
+
+def test_every_choice_has_one_right_answer_and_says_why_to_each():
+    right = {"combine": "Concatenation, then W_o", "combinequiz": "Concatenation and W_o"}
+    right["nocost"] = "Each is narrower by as much as there are more"
+    choices = {e.key: e for e in exercises().values() if e.kind == "choice"}
+    assert choices.keys() == right.keys()
+    assert {e.kind for e in exercises().values()} <= set(KINDS)
+    for key, exercise in choices.items():
+        for option in exercise.options:
+            verdict = check(exercise, option["text"])
+            assert verdict.right is (option["text"] == right[key])
+            assert verdict.say.endswith(".")
 
 
 def test_the_softmax_of_the_lesson_is_the_softmax():
@@ -141,7 +174,7 @@ def test_the_lesson_holds_together():
 
 
 def test_every_term_that_is_linked_has_a_sentence_and_every_term_is_linked_somewhere():
-    pages = [LESSON / "lesson.toml", LESSON / "exercises.toml", *(ROOT / "pages/parts/inside").glob("*.py")]
+    pages = [LESSON / "lesson.toml", LESSON / "exercises.toml", *(ROOT / "pages/parts").glob("inside_*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     linked = set(re.findall(r"\[\[([\w-]+)(?:\|[^\]]+)?\]\](?!\n)", text))
     assert linked == set(terms())
@@ -218,6 +251,135 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     np.testing.assert_allclose(seen[:, 0], record.weights[3, 1, 10], atol=NEAR)
     arrives = record.weights[3, 1, 10] * np.linalg.norm(truth.v[1] @ truth.W_o[1], axis=-1)
     np.testing.assert_allclose(seen[:, 1], arrives / arrives.sum(), atol=NEAR)
+
+
+def pressed(monkeypatch, at: AppTest, field: str, value: int) -> AppTest:
+    """The page after the reader pressed something on a board: AppTest cannot press inside a component."""
+    show = tiles.Board.show
+
+    def with_press(board, key, *args, **data):
+        answer = show(board, key, *args, **data)
+        return (
+            SimpleNamespace(**{"query": None, "picked": None, field: value}) if "predict" in key else answer
+        )
+
+    monkeypatch.setattr(tiles.Board, "show", with_press)
+    at.run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.parametrize(("guess", "right"), [(2, True), (8, False)])
+def test_a_guess_is_answered_with_the_models_weights(monkeypatch, guess, right):
+    weights = trace(TIRED, load_model()).weights[3, 1, 10]
+    at = pressed(monkeypatch, open_learn(step="2", head="4-2", pin="10"), "query", guess)
+    if right:
+        assert f"Yes: animal, {100 * weights[2]:.1f} %." in prose(at)
+    else:
+        assert (
+            f"street gets {100 * weights[8]:.1f} %. Most goes to animal: {100 * weights[2]:.1f} %."
+            in prose(at)
+        )
+    assert "follow" in [b["type"] for b, _ in found(at)]
+    assert at.query_params["done"] in ("where", ["where"])
+
+
+@pytest.mark.parametrize(("guess", "right"), [(2, True), (37, False)])
+def test_a_guessed_head_is_answered_with_what_it_gives_the_token_before(monkeypatch, guess, right):
+    weights = trace(TIRED, load_model()).weights
+    mass = [np.mean([w[q, q - 1] for q in range(1, 16)]) for w in weights.reshape(72, 16, 16)]
+    step = next(i for i, step in enumerate(steps(), 1) if step.predict == "previous")
+    at = pressed(monkeypatch, open_learn(step=str(step)), "picked", guess)
+    text = said(at)
+    if right:
+        assert f"Yes: 1-3 puts {100 * mass[2]:.1f} % of its weight on the token before." in text
+    else:
+        assert f"4-2 puts {100 * mass[37]:.1f} % on the token before. 1-3 puts most there" in text
+
+
+def test_the_arrow_keys_turn_one_step_and_a_press_jumps(monkeypatch):
+    gone = []
+    monkeypatch.setattr(lesson, "go", gone.append)
+    monkeypatch.setattr(lesson, "here", lambda: Lesson(4, ()))
+    for given in ({"go": 1}, {"go": -1}, {"go": 5}, {"go": None}):
+        monkeypatch.setattr(lesson.st, "session_state", {lesson.KEY: SimpleNamespace(**given)})
+        lesson._turn()
+    for wanted in (7, "7", None):
+        monkeypatch.setattr(lesson.st, "session_state", {lesson.KEY: SimpleNamespace(step=wanted)})
+        lesson._jump()
+    assert gone == [5, 3, 7]
+
+
+def test_a_step_is_ticked_when_all_its_exercises_are_done():
+    asked = [[key for key in (*step.exercises, step.predict) if key] for step in steps()]
+    several = next(keys for keys in asked if len(keys) > 1)
+    for done in (several[:1], several):
+        at = open_learn(step="1", done=",".join(done))
+        (block,) = [b for b, _ in found(at) if b["type"] == "steps"]
+        assert block["now"] == 0
+        assert block["done"] == [bool(keys) and set(keys) <= set(done) for keys in asked]
+
+
+def test_another_head_than_the_longest_is_not_the_longest():
+    at = open_learn(step="7", head="4-2", pin="10")
+    heads = next(b for b, _ in found(at) if b["type"] == "heads")["rows"][:-1]
+    shortest, longest = (pick(heads, key=lambda row: row["norm"])["label"] for pick in (min, max))
+    for typed in (shortest, longest.replace("4-", "3-"), "the first"):
+        at.text_input(key="answer-strongest").set_value(typed).run()
+        assert "Not yet. " in said(at)
+    assert "done" not in at.query_params
+
+
+def test_the_quiz_counts_what_is_done():
+    at = open_learn(show="Quiz", done="dkquiz,combinequiz,dk768")
+    assert "2 of 5 done." in said(at)
+    at.text_area(key="answer-advantage").set_value("More than one row.").run()
+    assert "Compare with ours: Each head has a row of weights of its own" in said(at)
+    assert "advantage" in str(at.query_params["done"])
+
+
+def test_the_picture_of_sharing_gives_each_head_its_group():
+    at = open_learn(step="9", head="4-2")
+    groups = {b["keys"]: b["owner"] for b, _ in found(at) if b["type"] == "groups"}
+    if not groups:
+        at = next(
+            page
+            for page in (open_learn(step=str(i), head="4-2") for i in (8, 10))
+            if any(b["type"] == "groups" for b, _ in found(page))
+        )
+        groups = {b["keys"]: b["owner"] for b, _ in found(at) if b["type"] == "groups"}
+    assert groups == {
+        12: list(range(12)),
+        4: [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3],
+        1: [0] * 12,
+    }
+    assert "12 key and value heads; 24.0 KiB for 16 tokens in 16 bits." in prose(at)
+    assert "1 key and value heads; 2.0 KiB for 16 tokens in 16 bits." in prose(at)
+
+
+def test_the_teachers_link_is_the_one_that_is_typed():
+    at = open_learn(show="For teachers")
+    at.text_input(key="class-text").set_value("Ann ran.")
+    at.selectbox(key="class-page").set_value("Compare")
+    at.text_input(key="class-head").set_value("2-3")
+    at.multiselect(key="class-hide").set_value(["menu", "title"])
+    at.toggle(key="class-present").set_value(True).run()
+    parts = urlsplit(at.code[0].value)
+    assert parts.path.endswith("/compare")
+    assert parse_qs(parts.query) == {
+        "text": ["Ann ran."], "model": ["minilm"], "head": ["2-3"], "hide": ["menu,title"], "present": ["1"],
+    }  # fmt: skip
+
+
+def test_a_place_in_the_lesson_is_kept_while_other_pages_are_open():
+    at = open_learn(step="4", done="dk768")
+    at.button(key="lesson-next").click().run()
+    at.switch_page("app.py").run()
+    for key in ("step", "done"):
+        if key in at.query_params:
+            del at.query_params[key]
+    at.switch_page("pages/learn.py").run()
+    assert "5 · Putting the heads together" in said(at)
 
 
 def test_what_is_to_be_predicted_is_not_shown_before():

@@ -283,3 +283,48 @@ def test_nothing_but_specials_leaves_one_notice_and_no_picture(page):
     assert said(at, "notice") == ["With [CLS] and [SEP] hidden nothing of this text is left to look at."]
     assert not said(at, "problem")
     assert not at.get("bidi_component")
+
+
+@pytest.mark.parametrize("page", ["app.py", COMPARE])
+def test_a_preset_with_another_second_text_is_no_preset(page):
+    at = open_page(page, text=TWO[0], pair="Then it rained.")
+    assert not said(at, "look") or page == COMPARE
+    assert picture(at)["selection"]["pins"] == [11]
+
+
+def test_the_roles_are_those_of_the_weights_on_the_screen(monkeypatch):
+    role = SimpleNamespace(
+        key="copy", letter="=", label="of the trained", evidence="", kind="copy", score=0.5
+    )
+    monkeypatch.setattr(cache, "roles_of", lambda name, trained=True: {(2, 4): role} if trained else {})
+    for weights, there in (("untrained", []), ("trained", ["3-5"])):
+        (data,) = mounted(open_page(text=OWN, weights=weights, head="1-1"), "record")
+        assert list(data["roles"]) == there
+
+
+def test_each_of_both_sides_is_measured_by_its_own_model(two_models):
+    at = open_page(COMPARE, text=OWN, against="weights", measure="value", head="1-1")
+    for side, weights in enumerate(("trained", "untrained")):
+        wanted = Asked(OWN, "", weights=weights, measure="value").grid(two_models).weights
+        assert np.abs(drawn(at, side) - wanted).max() < STEP
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "there"),
+    [
+        ("pages/inside.py", {}, True),
+        ("pages/inside.py", {"part": "Variants"}, True),
+        ("pages/inside.py", {"part": "By hand"}, False),
+        ("pages/learn.py", {}, True),
+        ("pages/learn.py", {"show": "Quiz"}, False),
+        ("pages/specialization.py", {}, False),
+    ],
+)
+def test_the_box_is_there_where_a_part_reads_the_sentence(page, query, there, monkeypatch):
+    boxes = []
+    container = shell.st.container
+    monkeypatch.setattr(
+        shell.st, "container", lambda *a, **o: boxes.append(o.get("key")) or container(*a, **o)
+    )
+    open_page(page, **query)
+    assert ("controls" in boxes, "controls-kept" in boxes) == (there, not there)

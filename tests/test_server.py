@@ -270,6 +270,20 @@ def test_121_visitors_one_after_another_all_get_in(ends):
     assert len(let_in) == 121
 
 
+@pytest.mark.parametrize(("path", "open_"), [
+    ("/_stcore/bidi-components/x", False), ("/_stcore/metrics", False), ("/deep/_stcore/agent", False),
+    ("/_stcore/health", True), ("/_stcore/upload_file/a/b", True), ("/inside", True),
+])  # fmt: skip
+def test_the_door_has_no_use_for_other_routes(path, open_):
+    let_in = []
+
+    async def page(_scope, _receive, _send):
+        let_in.append(path)
+
+    in_a_loop(Guard(page)(scope("http", path=path), connecting, unsent))
+    assert bool(let_in) is open_
+
+
 def test_a_place_that_one_visitor_leaves_is_the_next_ones():
     async def three_visits():
         sent, leave = [], asyncio.Event()

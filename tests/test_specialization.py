@@ -541,6 +541,18 @@ def test_the_card_gives_each_job_of_the_head_its_own_numbers(found):
     assert len(scores) <= 3
 
 
+def test_a_head_is_called_good_only_at_jobs_where_it_is_among_the_best_sixth(model, found):
+    many = table_of(model, [0.9] * 4, [0.8] * 4, [0.7] * 4)
+    scores = np.linspace(0.9, 0.7, 72).reshape(6, 12)
+    wide = np.broadcast_to(scores, (40, 6, 12))
+    rows = np.ones((40, 2, 6, 12), int)
+    table = replace(many, score=scores, right=wide, mass=wide, rows=rows, low=scores - 0.1, high=scores,
+                    sure_low=scores - 0.15)  # fmt: skip
+    made = replace(found, jobs={"made": table})
+    good = [head for head in made.heads if made.best_jobs(head)]
+    assert good == list(made.heads[:12])
+
+
 def test_every_measure_of_a_head_is_in_its_card(found):
     at = open_page(head="4-2")
     at.session_state["card-all"] = True

@@ -34,7 +34,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 CORE = "/_stcore/"
-OPEN_ROUTES = ("health", "host-config", "stream", "upload_file/", "bidi-components/")
+OPEN_ROUTES = ("health", "host-config", "stream", "upload_file/")
 OPERATION = "backend_operation_request"
 MESSAGES = streamlit_private.KINDS - {OPERATION}
 
