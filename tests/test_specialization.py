@@ -380,7 +380,7 @@ def test_the_fraction_grows_to_one_and_nothing_is_counted_twice(model):
 
 
 def test_a_text_that_was_cut_is_counted_as_cut(model):
-    tally = measured(b"word " * 400 + b"\nA short one.\n", "txt", model).step.result
+    tally = measured(b"word " * 600 + b"\nA short one.\n", "txt", model).step.result
     assert (tally.n, tally.n_cut) == (2, 1)
 
 
@@ -476,10 +476,11 @@ def test_a_corpus_of_another_kind_is_refused_in_one_sentence(monkeypatch):
     assert '<table class="corpus">' not in body
 
 
-def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch):
+def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch, found):
     kept, done = [], Job(iter(()))
     done.advance()
     monkeypatch.setattr(cache, "job", lambda key, _start: kept.append(key) or done)
+    monkeypatch.setattr(cache, "findings", lambda name, trained=True: found)
     monkeypatch.setattr(corpus_view.st, "file_uploader", lambda *_args, **_options: Upload("a.txt", b"A b."))
     open_page()
     open_page(weights="untrained")
