@@ -6,8 +6,9 @@ from bert_folders import random_bert, write
 from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said, tables
 
 from mha_core import load_model, trace
-from pages.parts import cache, comparison
-from pages.parts.shell import CAVEAT
+from pages.parts.explore import comparison
+from pages.parts.frame.shell import CAVEAT
+from pages.parts.serve import cache
 
 COMPARE = "pages/compare.py"
 IT, ANIMAL, STREET = 10, 2, 8

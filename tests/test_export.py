@@ -13,11 +13,13 @@ from visit import open_page, run, said
 
 from mha_core import grid_of, load_model, trace
 from mha_core.heads.importance import importance
-from pages.parts import downloads, export, figures
-from pages.parts.request import Request, View, view_of
+from pages.parts.explore import downloads, export
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection, from_params
+from pages.parts.picture import figures
 
 TEXT = "The animal didn't cross the street because it was too tired."
-VIEW = View((3, 1), (10,), 2)
+VIEW = Selection((3, 1), (10,), 2)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,7 @@ def test_the_json_says_of_which_weights_it_is_and_how_they_are_drawn(trained):
     request = Request(TEXT, "It slept.", trained=trained, unit="words", specials="hidden", measure="value")
     traced = trace(TEXT, load_model(trained=trained), pair="It slept.")
     grid = traced.grid(words=True, specials="hidden")
-    content = json.loads(export.json_of(traced, grid, request, View((2, 0), (3, 1)), [(2, 0), (0, 1)]))
+    content = json.loads(export.json_of(traced, grid, request, Selection((2, 0), (3, 1)), [(2, 0), (0, 1)]))
     assert content["model"]["trained"] is trained
     assert content["model"]["title"] == "MiniLM" + ("" if trained else ", untrained")
     assert (content["model"]["layers"], content["model"]["heads"]) == (6, 12)
@@ -70,7 +72,7 @@ def test_the_json_says_of_which_weights_it_is_and_how_they_are_drawn(trained):
 
 @pytest.mark.parametrize("pins", [(), (4,), (10, 2, 5)])
 def test_the_python_lines_print_every_pinned_row_strongest_first(pins, model, capsys):
-    exec(compile(export.python_of(Request(TEXT), View((3, 1), pins)), "shown", "exec"), {})  # noqa: S102
+    exec(compile(export.python_of(Request(TEXT), Selection((3, 1), pins)), "shown", "exec"), {})  # noqa: S102
     record = trace(TEXT, model)
     labels, wanted = record.grid().labels, []
     for query in pins or (0,):
@@ -96,7 +98,7 @@ def test_the_python_lines_print_every_pinned_row_strongest_first(pins, model, ca
 )
 def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
     space: dict = {}
-    exec(compile(export.python_of(request_, View((3, 1), (1,))), "shown", "exec"), space)  # noqa: S102
+    exec(compile(export.python_of(request_, Selection((3, 1), (1,))), "shown", "exec"), space)  # noqa: S102
     used = load_model(trained=request_.trained)
     traced = trace(request_.text, used, pair=request_.pair)
     drawn = importance(traced.tokens, used, request_.measure).weights
@@ -110,7 +112,7 @@ def test_a_link_leads_back_to_the_view(record):
     request = Request(TEXT, pair="a&b=c #d", trained=False)
     address = urlsplit(export.link_of("http://localhost/compare", request, VIEW))
     query = {key: values[0] for key, values in parse_qs(address.query).items()}
-    assert view_of(query, request, grid.weights.shape, grid.labels) == (VIEW, [])
+    assert from_params(query, request, grid.weights.shape, grid.labels) == (VIEW, [])
     assert (query["text"], query["pair"], query["weights"]) == (TEXT, "a&b=c #d", "untrained")
 
 
@@ -128,7 +130,7 @@ TEXTS = st.text(min_size=1, alphabet=st.characters(exclude_categories=["Cs"]))
         specials=st.sampled_from(["shown", "hidden", "renormalised"]),
         measure=st.sampled_from(["raw", "value", "rollout", "flow", "gradient"]),
     ),
-    st.builds(View, st.just((2, 3)), st.sampled_from([(), (1,), (4, 2)]), st.sampled_from([None, 0, 3])),
+    st.builds(Selection, st.just((2, 3)), st.sampled_from([(), (1,), (4, 2)]), st.sampled_from([None, 0, 3])),
 )
 def test_the_link_holds_every_field(request, view):
     query = parse_qs(urlsplit(export.link_of("http://h/", request, view)).query, strict_parsing=True)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 from boards import boards, flat, found, matrix, one, pick, prose
+from pages.parts.serve.bounded import Bounded
 from streamlit.testing.v1 import AppTest
 
 from mha_core import layer_details, load_model, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.encoder import EncoderConfig
 from mha_core.inside import ScoreEdit
-from pages.parts.bounded import Bounded
-from pages.parts.inside_edit import score_edits
-from pages.parts.inside_example import read_example
-from pages.parts.inside_variants import amount, read_own, size_of
+from pages.parts.inside.edit import score_edits
+from pages.parts.inside.example import read_example
+from pages.parts.inside.variants import amount, read_own, size_of
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -54,7 +54,7 @@ def odd_model():
 def page(request, monkeypatch, odd_model):
     """The walk on layer 2, head 3, from the fifth token; and the model it shows."""
     model = load_model("minilm") if request.param == "minilm" else odd_model
-    monkeypatch.setattr("pages.parts.cache.load_model", lambda name, trained=True: model)
+    monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True: model)
     return open_inside(head="2-3", pin="4"), model
 
 

@@ -12,12 +12,22 @@ from boards import boards, flat, found, matrix, prose
 from streamlit.testing.v1 import AppTest
 
 from mha_core import layer_details, load_model, trace
-from pages.parts import lesson, tiles
-from pages.parts.exercises import KINDS, check, exercises, numbers, previous_mass, quiz, references, steps
-from pages.parts.glossary import LESSON, spans, terms
-from pages.parts.lesson import class_link
-from pages.parts.lesson_views import VIEWS
-from pages.parts.progress import Lesson, read_place
+from pages.parts.frame.glossary import LESSON, spans, terms
+from pages.parts.learn import lesson
+from pages.parts.learn.exercises import (
+    KINDS,
+    check,
+    exercises,
+    numbers,
+    previous_mass,
+    quiz,
+    references,
+    steps,
+)
+from pages.parts.learn.lesson import class_link
+from pages.parts.learn.progress import Lesson, read_place
+from pages.parts.learn.views import VIEWS
+from pages.parts.picture import tiles
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."

@@ -11,8 +11,9 @@ from visit import STEP, TIRED, TWO, WIDE, bodies, drawn, link, mounted, open_pag
 
 from mha_core import grid_of, load_model, trace
 from mha_core.heads.importance import importance
-from pages.parts import cache, shell, state
-from pages.parts.state import LINK_CHARS
+from pages.parts.frame import shell, state
+from pages.parts.frame.state import LINK_CHARS
+from pages.parts.serve import cache
 
 COMPARE = "pages/compare.py"
 OTHER = "bert-base-uncased"  # a small stranger answers to this name
@@ -212,7 +213,7 @@ def test_going_back_takes_what_the_link_says_and_not_what_was_typed_last(monkeyp
     del at.query_params["unit"]
     assert run(at).text_input(key="text").value == OWN
     at.query_params["text"] = TIRED
-    monkeypatch.setattr(state, "get_script_run_ctx", lambda: SimpleNamespace(is_history_navigation=True))
+    monkeypatch.setattr(state, "went_back_or_forward", lambda: True)
     run(at)
     assert at.text_input(key="text").value == TIRED
 

@@ -6,19 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pages.parts import presets
-from pages.parts.prose import prose, quoted, visible
-from pages.parts.request import (
-    Request,
-    View,
-    model_allowed,
-    models,
-    name,
-    parse_head,
-    query_of,
-    refusal,
-    view_of,
-)
+from pages.parts.frame import presets
+from pages.parts.frame.prose import prose, quoted, visible
+from pages.parts.frame.request import Request, model_allowed, models, name, refusal
+from pages.parts.frame.selection import Selection, from_params, parse_head
 
 SHAPE = (3, 5, 7, 7)
 LABELS = ["[CLS]", "Ann", "saw", "it", "again", ".", "[SEP]"]
@@ -27,7 +18,7 @@ REQUEST = Request("Ann saw it again.")
 
 @given(st.text(), st.text(), st.text())
 def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
-    view, said = view_of({"head": head, "pin": pin, "to": to}, REQUEST, SHAPE, LABELS)
+    view, said = from_params({"head": head, "pin": pin, "to": to}, REQUEST, SHAPE, LABELS)
     assert 0 <= view.head[0] < 3
     assert 0 <= view.head[1] < 5
     assert all(0 <= p < 7 for p in (*view.pins, view.to or 0))
@@ -41,12 +32,12 @@ def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
     st.none() | st.integers(0, 6),
 )
 def test_a_view_survives_its_own_link(layer, head, pins, to):
-    view = View((layer, head), tuple(pins), to if pins else None)
-    assert view_of(query_of(view), REQUEST, SHAPE, LABELS) == (view, [])
+    view = Selection((layer, head), tuple(pins), to if pins else None)
+    assert from_params(view.as_params(), REQUEST, SHAPE, LABELS) == (view, [])
 
 
 def test_a_target_that_no_word_looks_at_is_none():
-    assert view_of({"pin": "none", "to": "2"}, REQUEST, SHAPE, LABELS) == (View((2, 1)), [])
+    assert from_params({"pin": "none", "to": "2"}, REQUEST, SHAPE, LABELS) == (Selection((2, 1)), [])
 
 
 OFFERED = {
@@ -65,7 +56,9 @@ def test_no_choice_is_taken_that_is_not_offered(key, value):
     if value in OFFERED[key]:
         assert sentence is None
     else:
-        assert f"asks for {key} {quoted(value)}, which there is not; you see “{OFFERED[key][0]}”." in sentence
+        assert (
+            f"asks for {key} {quoted(value)}, which does not exist; showing “{OFFERED[key][0]}”." in sentence
+        )
         assert len(sentence) < 160
 
 
@@ -73,7 +66,7 @@ def test_no_choice_is_taken_that_is_not_offered(key, value):
 @given(value=st.text())
 def test_no_model_is_opened_that_is_not_offered(key, value):
     assume(value not in models())
-    assert refusal(key, value) == f"There is no model {quoted(value)} on this server; you see MiniLM."
+    assert refusal(key, value) == f"There is no model {quoted(value)} on this server; showing MiniLM."
     assert [refusal(key, name) for name in models()] == [None] * len(models())
 
 
@@ -86,7 +79,7 @@ def test_the_owner_may_take_the_hub_away(monkeypatch):
 
 @pytest.mark.parametrize(("measure", "refused"), [("raw", 1), ("value", 1), ("rollout", 0), ("flow", 0)])
 def test_a_head_that_a_mixed_picture_lacks_is_no_mistake(measure, refused):
-    view, said = view_of({"head": "3-5"}, replace(REQUEST, measure=measure), (3, 1, 7, 7), LABELS)
+    view, said = from_params({"head": "3-5"}, replace(REQUEST, measure=measure), (3, 1, 7, 7), LABELS)
     assert (view.head, len(said)) == ((2, 0), refused)
 
 
@@ -97,18 +90,18 @@ def test_heads_are_written_from_one():
 
 
 def test_a_fresh_sentence_opens_on_its_pronoun():
-    assert view_of({}, REQUEST, SHAPE, LABELS)[0].pins == (3,)
-    assert view_of({"pin": "none"}, REQUEST, SHAPE, LABELS)[0].pins == ()
+    assert from_params({}, REQUEST, SHAPE, LABELS)[0].pins == (3,)
+    assert from_params({"pin": "none"}, REQUEST, SHAPE, LABELS)[0].pins == ()
 
 
 def test_a_position_behind_the_last_word_is_refused():
-    view, said = view_of({"pin": "1,7", "to": "6"}, REQUEST, SHAPE, LABELS)
-    assert view == View((2, 1), (3,), 6)
+    view, said = from_params({"pin": "1,7", "to": "6"}, REQUEST, SHAPE, LABELS)
+    assert view == Selection((2, 1), (3,), 6)
     assert said == ["The link points at pin “1,7”; this sentence has positions 0 to 6."]
 
 
 def test_repeated_pins_count_once():
-    assert view_of({"pin": "2,2,1"}, REQUEST, SHAPE, LABELS)[0].pins == (2, 1)
+    assert from_params({"pin": "2,2,1"}, REQUEST, SHAPE, LABELS)[0].pins == (2, 1)
 
 
 def test_the_followed_word_and_the_candidates_of_every_preset_are_in_its_sentence(model):

@@ -14,8 +14,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from mha_core import ModelError
-from pages.parts import guard, server
-from pages.parts.guard import HEADERS, Guard, Line, weigh
+from pages.parts.serve import server, streamlit_private
+from pages.parts.serve.guard import HEADERS, Guard, Line, weigh
 from tests.conftest import ROOT
 
 LIMIT = 512 * 1024
@@ -127,7 +127,8 @@ def test_nobody_can_have_files_written_on_the_server():
 COUNTING_APP = """
 import os
 import streamlit as st
-from pages.parts import guard, server
+from pages.parts.serve import guard
+from pages.parts.serve import server
 
 @st.cache_resource
 def load():
@@ -172,14 +173,14 @@ class Files:
 def test_a_session_holds_only_so_many_files(monkeypatch, files, full):
     held = {"mine": {str(i): type("File", (), {"data": b"x"}) for i in range(files)}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
-    monkeypatch.setattr(guard.Runtime, "instance", lambda: runtime)
+    monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
     assert Guard(None).uploads_are_full("upload_file/mine/new") is full
 
 
 def test_all_sessions_together_hold_only_so_many_bytes(monkeypatch):
     held = {"theirs": {"0": type("File", (), {"data": b"x" * 100})}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
-    monkeypatch.setattr(guard.Runtime, "instance", lambda: runtime)
+    monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
     assert Guard(None, upload_bytes=100).uploads_are_full("upload_file/mine/new")
     assert not Guard(None, upload_bytes=101).uploads_are_full("upload_file/mine/new")
 
@@ -364,7 +365,7 @@ def test_after_a_frame_that_closes_the_socket_nothing_more_is_sent():
 def test_files_of_others_fill_no_place_of_mine(monkeypatch):
     held = {"theirs": {str(i): type("File", (), {"data": b"x"}) for i in range(8)}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
-    monkeypatch.setattr(guard.Runtime, "instance", lambda: runtime)
+    monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
     assert not Guard(None).uploads_are_full("upload_file/mine/new")
     assert Guard(None).uploads_are_full("upload_file/theirs/new")
 

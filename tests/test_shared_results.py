@@ -1,6 +1,7 @@
 """What all readers share: results are kept under all that matters, whoever asked before, and in bounded room."""
 
 import threading
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from mha_core import InputError, ModelError, grid_of, load_model, trace
 from mha_core.heads.importance import importance
-from pages.parts import cache
-from pages.parts.request import Request
+from pages.parts.frame.request import Request
+from pages.parts.serve import cache
+from pages.parts.serve.store import Store
 
 MEASURES = ("raw", "value", "rollout", "flow", "gradient")
 TEXTS = ("A [MASK] sat.", "A [MASK] ran.", "He put it [MASK] back again.")
@@ -106,20 +108,20 @@ def test_two_requests_share_a_measure_exactly_if_it_too_is_the_same(pair, measur
     assert (grids[0] is grids[1]) == same
 
 
-def test_long_texts_and_short_ones_do_not_push_each_other_out():
+def test_a_long_text_makes_room_and_what_was_seen_last_stays(monkeypatch):
     def of(words: int, first: str):
         return Request(" ".join([first, *["word"] * (words - 1)]))
 
-    short, middle = of(5, "kept"), of(60, "kept")
-    held = [cache.record(request) for request in (short, middle)]
-    long = [cache.record(of(230, first)) for first in ("one", "two", "three")]
-    assert [cache.record(request) for request in (short, middle)] == held
-    assert cache.record(of(230, "three")) is long[2]
-    assert cache.record(of(230, "one")) is not long[0], "only two long ones are held"
-    for i in range(17):
-        cache.record(of(60, f"{i}"))
-    assert cache.record(short) is held[0]
-    assert cache.record(middle) is not held[1], "only sixteen of middle length are held"
+    sizes = [cache.record(of(n, "size")).weights.nbytes for n in (5, 100)]
+    monkeypatch.setattr(cache, "STORE", Store(2 * sizes[1] + 3 * sizes[0] + 300_000))
+    short, old = of(5, "kept"), of(100, "old")
+    held = [cache.record(request) for request in (old, short)]
+    newer = cache.record(of(100, "newer"))
+    assert [cache.record(request) for request in (short, old)] == [held[1], held[0]], "all three have room"
+    cache.record(of(100, "newest"))
+    assert cache.record(short) is held[1]
+    assert cache.record(old) is held[0]
+    assert cache.record(of(100, "newer")) is not newer, "it was seen longest ago"
 
 
 @pytest.mark.parametrize("pair", [False, True])
@@ -164,6 +166,15 @@ def test_a_download_moves_its_bar_by_the_share_that_is_there_and_not_too_often(m
 # What the built-in sentences tell of a model
 
 
+@dataclass(frozen=True)
+class Named:
+    """As much of a model as findings are kept by."""
+
+    name: str
+    trained: bool
+    digest: str = "none"
+
+
 @pytest.fixture
 def found(monkeypatch):
     """Findings that only say of which model they are; nothing is found before the gate is open."""
@@ -174,9 +185,10 @@ def found(monkeypatch):
         made.append(used)
         return SimpleNamespace(model=used, roles={(0, 0): used})
 
-    monkeypatch.setattr(cache, "_found", {})
+    monkeypatch.setattr(cache, "STORE", Store(10_000_000))
+    monkeypatch.setattr(cache, "_begun", {})
     monkeypatch.setattr(cache, "model_allowed", lambda name: True)
-    monkeypatch.setattr(cache, "load_model", lambda name, trained=True: (name, trained))
+    monkeypatch.setattr(cache, "load_model", lambda name, trained=True, **_: Named(name, trained))
     monkeypatch.setattr(cache, "find", find)
     yield SimpleNamespace(gate=gate, made=made)
     gate.set()
@@ -187,20 +199,9 @@ def test_nobody_waits_for_roles_and_each_model_gets_its_own(found):
     assert [cache.roles_of(*name) for name in names] == [{}, {}, {}]
     found.gate.set()
     for name in names:
-        assert cache.findings(*name).model == name
-        assert cache.roles_of(*name) == {(0, 0): name}
-    assert found.made == names, "each is found out once"
-
-
-def test_no_more_findings_are_held_than_there_is_room_for(found):
-    found.gate.set()
-    for i in range(cache.FINDINGS_AT_MOST + 1):
-        cache.findings(f"{i}")
-    assert len(cache._found) == cache.FINDINGS_AT_MOST
-    cache.findings(f"{cache.FINDINGS_AT_MOST}")
-    assert len(found.made) == cache.FINDINGS_AT_MOST + 1
-    cache.findings("0")
-    assert len(found.made) == cache.FINDINGS_AT_MOST + 2, "the oldest had gone"
+        assert cache.findings(*name).model == Named(*name)
+        assert cache.roles_of(*name) == {(0, 0): Named(*name)}
+    assert found.made == [Named(*name) for name in names], "each is found out once"
 
 
 def test_findings_that_failed_are_no_roles(found, monkeypatch):
@@ -210,7 +211,10 @@ def test_findings_that_failed_are_no_roles(found, monkeypatch):
     monkeypatch.setattr(cache, "find", broken)
     with pytest.raises(ModelError):
         cache.findings("a")
-    monkeypatch.setattr(cache, "_background", SimpleNamespace(submit=lambda work: cache._found["a", True]))
+    found.gate.set()
+    assert cache.roles_of("a") == {}
+    (begun,) = cache._begun.values()
+    assert isinstance(begun.exception(30), ModelError)
     assert cache.roles_of("a") == {}
 
 

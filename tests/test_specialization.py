@@ -18,8 +18,10 @@ from mha_core import HeadScopeError, InputError, load_model
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.evidence import Job as JobToDo
 from mha_core.heads.evidence import JobTable, sample
-from pages.parts import cache, corpus_view, corpus_work, findings, head_map, job_table
-from pages.parts.jobs import BROKEN, Job, Step
+from pages.parts.picture import head_map
+from pages.parts.serve import cache
+from pages.parts.serve.jobs import BROKEN, Job, Step
+from pages.parts.specialization import corpus_view, corpus_work, findings, job_table
 
 ROOT = Path(__file__).parent.parent
 SENTENCE = (
@@ -652,7 +654,7 @@ def test_the_estimate_is_the_pace_so_far_and_none_at_the_start():
 def test_findings_of_a_model_that_cannot_be_had_raise_and_may_be_tried_again(monkeypatch):
     asked = []
 
-    def absent(name, *, trained):
+    def absent(name, **settings):
         asked.append(name)
         raise HeadScopeError("It is not there.")
 
@@ -662,8 +664,6 @@ def test_findings_of_a_model_that_cannot_be_had_raise_and_may_be_tried_again(mon
         with pytest.raises(HeadScopeError, match="not there"):
             cache.findings("absent")
     assert asked == ["absent", "absent"]
-    monkeypatch.undo()
-    cache._found.pop(("absent", True), None)
 
 
 def test_a_job_broken_by_an_error_of_ours_is_not_called_done():

@@ -15,7 +15,7 @@ import numpy as np
 
 T = TypeVar("T")
 WEIGHTS = ("W_", "b_")
-OBJECT_BYTES = 1_000  # what anything counts that says nothing of its size
+OBJECT_BYTES = 200  # what anything counts that says nothing of its size
 
 
 class Store:
