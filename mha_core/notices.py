@@ -93,7 +93,7 @@ def of_the_record(record: Record) -> tuple[Notice | None, ...]:
 
 
 def to_specials(record: Record) -> npt.NDArray[np.float64]:
-    """Share of attention that words send to [CLS] and [SEP]: (layer, head), mean over the words' pieces."""
+    """Share of attention that words send to special tokens: (layer, head), mean over the words' pieces."""
     special = _special(record)
     if special.all() or not special.any():
         return np.zeros(record.weights.shape[:2])
@@ -180,13 +180,13 @@ def _cut(record: Record) -> Notice | None:
 
 
 def _unknown(record: Record) -> Notice | None:
-    unknown = sum(piece.text == "[UNK]" for piece in record.tokens.pieces)
+    unknown = [piece.text for piece in record.tokens.pieces if piece.role == "unknown"]
     if not unknown:
         return None
     return Notice(
         "unknown",
-        f"{_count(unknown, 'piece')} not in the model's vocabulary: it sees `[UNK]`, whatever was written.",
-        unknown,
+        f"{_count(len(unknown), 'piece')} not in the model's vocabulary: it sees `{unknown[0]}`, whatever was written.",
+        len(unknown),
     )
 
 
@@ -195,7 +195,7 @@ def _short(record: Record) -> Notice | None:
     if count != 1:
         return None
     return Notice(
-        "short", "There is 1 piece of text, so it can only look at itself and at `[CLS]`, `[SEP]`.", count
+        "short", f"There is 1 piece of text, so it can only look at itself{_and_at_specials(record)}.", count
     )
 
 
@@ -206,10 +206,19 @@ def _resting(record: Record) -> Notice | None:
         return None
     return Notice(
         "resting",
-        f"In {resting} of {total} heads words send more than half of their attention to `[CLS]` and `[SEP]`. "
+        f"In {resting} of {total} heads words send more than half of their attention to {_specials(record)}. "
         "That is a finding, not a fault.",
         resting,
     )
+
+
+def _specials(record: Record) -> str:
+    return " and ".join(f"`{name}`" for name in record.tokens.special_names)
+
+
+def _and_at_specials(record: Record) -> str:
+    names = ", ".join(f"`{name}`" for name in record.tokens.special_names)
+    return f" and at {names}" if names else ""
 
 
 def _special(record: Record) -> npt.NDArray[np.bool_]:

@@ -33,6 +33,8 @@ class ModelInfo:
     n_parameters: int
     max_tokens: int
     digest: str
+    n_kv_heads: int | None = None  # None: as many as query heads
+    is_causal: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,12 @@ class Unit:
     segment: int
     special: bool
     pieces: tuple[int, ...]
+    mark: str = ""
+
+    @property
+    def bare(self) -> str:
+        """The label without the mark of a piece that continues a word."""
+        return self.label.removeprefix(self.mark)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +75,7 @@ class Grid:
     def find(self, word: str) -> tuple[int, ...]:
         """Where that word or piece stands, without regard to case; empty if nowhere."""
         wanted = word.strip().casefold()
-        return tuple(
-            i for i, unit in enumerate(self.units) if unit.label.removeprefix("##").casefold() == wanted
-        )
+        return tuple(i for i, unit in enumerate(self.units) if unit.bare.casefold() == wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +160,11 @@ def merge_words(weights: Array, starts: list[int]) -> Array:
 
 
 def piece_units(tokens: Tokens) -> tuple[Unit, ...]:
-    """One unit a piece, in the reader's spelling; a piece that continues a word begins with ##."""
-    units = []
-    for i, piece in enumerate(tokens.pieces):
-        prefix = "##" if piece.text.startswith("##") else ""
-        label = prefix + tokens.spelling(piece)
-        units.append(Unit(label, piece.start, piece.end, piece.segment, piece.special, (i,)))
-    return tuple(units)
+    """One unit a piece, in the reader's spelling; a piece that continues a word begins with its mark."""
+    return tuple(
+        Unit(tokens.label(piece), piece.start, piece.end, piece.segment, piece.special, (i,), piece.mark)
+        for i, piece in enumerate(tokens.pieces)
+    )
 
 
 def word_units(tokens: Tokens) -> tuple[Unit, ...]:

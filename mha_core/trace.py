@@ -3,20 +3,22 @@
 Nothing of a run stays on the model, so any number of readers can trace through the same one at once.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from mha_core.encoder import EncoderLayer, EncoderOutput
 from mha_core.errors import InputError, SizeError
 from mha_core.models import Model
-from mha_core.multihead import AttentionDetails
 from mha_core.record import Array, Record, freeze
+from mha_core.stack import LayerStep, StackOutput
 from mha_core.tokens import Tokens
 
 WINDOW = 8  # batches that are sorted by length together
@@ -67,7 +69,7 @@ def trace_many(
 
 
 def _windows(tokens: Iterable[Tokens], model: Model, most: int) -> Iterator[list[Tokens]]:
-    """Texts in the order given, so many together as their weights may be held at once."""
+    """Texts in the order given, as many as fit in HELD_BYTES."""
     window: list[Tokens] = []
     held = 0
     for text in tokens:
@@ -86,11 +88,14 @@ def _windows(tokens: Iterable[Tokens], model: Model, most: int) -> Iterator[list
 
 @dataclass(frozen=True, eq=False)
 class LayerDetails:
-    """All that the attention of one layer computed for one text, in NumPy; H heads of widths d_k and d_v.
+    """All that the attention of one layer computed for one text, in NumPy; H heads of widths d_k and d_v, of
+    which G are key and value heads (G = H unless queries are grouped).
 
-    x (n, d_model) is the layer's input; W_q (H, d_model, d_k) and b_q (H, d_k) so that q = x W_q + b_q, and so
-    on; scores (H, n, n) are q kᵀ / sqrt(d_k); contributions (H, n, d_model) sum, plus b_o, to output (n,
-    d_model); residual = LayerNorm(x + output); hidden is what the whole layer gives on.
+    x (n, d_model) is what the attention is given; W_q (H, d_model, d_k) and b_q (H, d_k) so that q = x W_q + b_q,
+    and so on with G for W_k and W_v; scores (H, n, n) are q kᵀ / sqrt(d_k); contributions (H, n, d_model) sum,
+    plus b_o, to output (n, d_model). stream (n, d_model) is the layer's own input: x itself, or what x is the
+    norm of (pre-LN). residual = LayerNorm(stream + output), or that sum itself (pre-LN); hidden is what the whole
+    layer gives on. With rotary positions q and k are rotated; q_unrotated and k_unrotated (else None) are not.
     """
 
     x: Array
@@ -112,6 +117,9 @@ class LayerDetails:
     output: Array
     residual: Array
     hidden: Array
+    stream: Array
+    q_unrotated: Array | None = None
+    k_unrotated: Array | None = None
 
 
 def layer_details(
@@ -120,44 +128,61 @@ def layer_details(
     """What one layer (from 0) computed for a text. Raises InputError for a layer that is not there."""
     if not 0 <= layer < model.n_layers:
         raise InputError(f"Layer {layer + 1} was asked for; {model.title} has {model.n_layers}.")
-    output = run([tokens], model, gates=gate_tensor(gates, model), details_of=layer)
-    if output.details is None:
-        raise SizeError(f"Layer {layer + 1} gave no details.")
-    return _as_arrays(output.details, output, model.encoder.layer(layer), layer)
+    factors = gate_tensor(gates, model)
+    for step in _steps(tokens, model, gates=factors, need_weights=True, details_of=(layer,)):
+        if step.index == layer:
+            return _as_arrays(step, model)
+    raise SizeError(f"Layer {layer + 1} gave no details.")
 
 
 def every_layer_details(tokens: Tokens, model: Model) -> Iterator[LayerDetails]:
-    """The same of every layer, one at a time, out of one run: each layer's attention is asked again for its own."""
-    output = run([tokens], model, need_weights=False)
-    for index in range(model.n_layers):
-        layer = model.encoder.layer(index)
-        with torch.inference_mode():
-            _, details = layer.attention(output.hidden_states[index], details=True)
-        yield _as_arrays(details, output, layer, index)
+    """The same of every layer, one at a time, out of one run."""
+    for step in _steps(tokens, model, need_weights=False, details_of=range(model.n_layers)):
+        yield _as_arrays(step, model)
 
 
-def _as_arrays(
-    details: AttentionDetails, output: EncoderOutput, module: EncoderLayer, layer: int
-) -> LayerDetails:
-    attention, x = module.attention, output.hidden_states[layer][0]
+def _steps(tokens: Tokens, model: Model, **options: Any) -> Iterator[LayerStep]:
+    """The steps of one text, each computed when it is asked for, without gradients."""
+    steps = iter(model.encoder.steps(*_batch([tokens], model), **options))
+    while True:
+        with torch.inference_mode():  # not around the yield: the caller's own code would run in it
+            step = next(steps, None)
+        if step is None:
+            return
+        yield step
 
-    def split(linear: torch.nn.Linear) -> tuple[Array, Array]:
-        weight = linear.weight.view(attention.n_heads, -1, attention.d_model).transpose(1, 2)
-        return to_numpy(weight), to_numpy(linear.bias.view(attention.n_heads, -1))
 
-    W_q, b_q = split(attention.W_q)
-    W_k, b_k = split(attention.W_k)
-    W_v, b_v = split(attention.W_v)
+def _as_arrays(step: LayerStep, model: Model) -> LayerDetails:
+    block, details = model.encoder.layer(step.index), step.details
+    attention = block.attention
+    if details is None:
+        raise SizeError(f"Layer {step.index + 1} gave no details.")
+
+    def split(linear: torch.nn.Linear, heads: int) -> tuple[Array, Array]:
+        weight = linear.weight.view(heads, -1, attention.d_model).transpose(1, 2)
+        return to_numpy(weight), to_numpy(_bias(linear).view(heads, -1))
+
+    W_q, b_q = split(attention.W_q, attention.n_heads)
+    W_k, b_k = split(attention.W_k, attention.n_kv_heads)
+    W_v, b_v = split(attention.W_v, attention.n_kv_heads)
     W_o = attention.W_o.weight.view(attention.d_model, attention.n_heads, attention.d_v).permute(1, 2, 0)
     with torch.inference_mode():
-        residual = module.attention_norm(x + details.output[0])
+        residual = block.residual(step.x[0], details.output[0])
     steps = (details.q, details.k, details.v, details.scores, details.weights, details.context)
-    q, k, v, scores, weights, context = (to_numpy(step[0]) for step in steps)
+    q, k, v, scores, weights, context = (to_numpy(part[0]) for part in steps)
+    before = (
+        None if part is None else to_numpy(part[0]) for part in (details.q_unrotated, details.k_unrotated)
+    )
     return LayerDetails(
-        to_numpy(x), W_q, b_q, W_k, b_k, W_v, b_v, q, k, v, scores, weights, context, to_numpy(W_o),
-        to_numpy(attention.W_o.bias), to_numpy(details.contributions[0]), to_numpy(details.output[0]),
-        to_numpy(residual), to_numpy(output.hidden_states[layer + 1][0]),
+        to_numpy(step.attention_input[0]), W_q, b_q, W_k, b_k, W_v, b_v, q, k, v, scores, weights, context,
+        to_numpy(W_o), to_numpy(_bias(attention.W_o)), to_numpy(details.contributions[0]),
+        to_numpy(details.output[0]), to_numpy(residual), to_numpy(step.hidden[0]), to_numpy(step.x[0]), *before,
     )  # fmt: skip
+
+
+def _bias(linear: torch.nn.Linear) -> Tensor:
+    """Its bias; zeros where it has none."""
+    return linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias
 
 
 def hidden_states(tokens: Tokens, model: Model) -> Array:
@@ -172,28 +197,6 @@ def embedding(tokens: Tokens, model: Model, *, gates: ArrayLike | None = None) -
     return to_numpy(output.hidden[0].mean(dim=0))
 
 
-def predict_masked(text: str, model: Model, k: int = 5) -> list[list[tuple[str, float]]]:
-    """For every [MASK] in the text, the k likeliest pieces with their probabilities, best first.
-
-    Raises InputError for a model without a masked head, or a text without [MASK].
-    """
-    if not 1 <= k <= model.tokenizer.vocab_size:
-        raise InputError(f"{k} guesses were asked for; give 1 to {model.tokenizer.vocab_size}.")
-    if model.masked_head is None:
-        raise InputError(f"{model.title} has no head for predicting [MASK]; BERT base has one.")
-    tokens = model.tokenizer.encode(text)
-    places = [i for i, piece in enumerate(tokens.pieces) if piece.id == model.tokenizer.mask_id]
-    if not places:
-        raise InputError("There is no [MASK] in the sentence; put it where the word to predict stands.")
-    with torch.inference_mode():
-        hidden = run([tokens], model, need_weights=False).hidden[0, places]
-        best = model.masked_head(hidden).float().softmax(dim=-1).topk(k)
-    return [
-        [(model.tokenizer.piece_name(i), p) for i, p in zip(ids, probabilities, strict=True)]
-        for ids, probabilities in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    ]
-
-
 def run(
     batch: Sequence[Tokens],
     model: Model,
@@ -201,8 +204,17 @@ def run(
     gates: Tensor | None = None,
     need_weights: bool = True,
     details_of: int | None = None,
-) -> EncoderOutput:
-    """A batch of texts through the encoder, without gradients; shorter ones are padded and the padding masked."""
+) -> StackOutput:
+    """A batch of texts through the model, without gradients; shorter ones are padded and the padding masked."""
+    with torch.inference_mode():
+        output: StackOutput = model.encoder(
+            *_batch(batch, model), gates=gates, need_weights=need_weights, details_of=details_of
+        )
+    return output
+
+
+def _batch(batch: Sequence[Tokens], model: Model) -> tuple[Tensor, Tensor, Tensor]:
+    """Ids, segments, and which positions are real, (batch, n) each."""
     longest = max(len(tokens) for tokens in batch)
     ids = np.full((len(batch), longest), model.tokenizer.pad_id, dtype=np.int64)
     segments = np.zeros((len(batch), longest), dtype=np.int64)
@@ -213,12 +225,8 @@ def run(
         real[row, : len(tokens)] = True
     if segments.max(initial=0) >= model.config.n_segments:
         raise InputError(f"{model.title} was made for single texts; it takes no pair.")
-    with torch.inference_mode():
-        inputs = (torch.from_numpy(array).to(model.device) for array in (ids, segments, real))
-        output: EncoderOutput = model.encoder(
-            *inputs, gates=gates, need_weights=need_weights, details_of=details_of
-        )
-    return output
+    on_device = [torch.from_numpy(array).to(model.device) for array in (ids, segments, real)]
+    return on_device[0], on_device[1], on_device[2]
 
 
 def gate_tensor(gates: ArrayLike | None, model: Model) -> Tensor | None:
@@ -244,12 +252,13 @@ def to_numpy(tensor: Tensor) -> Array:
     return freeze(tensor.detach().float().cpu().numpy())
 
 
-def versions() -> dict[str, str]:
-    """The versions of what computed the numbers."""
+@cache
+def versions() -> Mapping[str, str]:
+    """The versions of what computed the numbers; read once, for it takes a millisecond."""
     found = {}
     for package in VERSIONS:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = "unknown"
-    return found
+    return MappingProxyType(found)

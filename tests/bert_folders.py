@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from mha_core.models import _embedded_folder
+from mha_core import embedded
 
 SIZES = {
     "vocab_size": 30522,
@@ -20,7 +20,7 @@ SIZES = {
 
 
 def embedded_folder() -> Path:
-    return _embedded_folder()
+    return embedded.embedded_folder()
 
 
 def random_bert(kind="BertModel", seed=0, **sizes):

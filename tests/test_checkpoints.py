@@ -10,6 +10,7 @@ from bert_folders import change_config, change_weights, embedded_folder, random_
 from safetensors.torch import load_file, save_file
 
 from mha_core import ModelError, load_model, models, trace
+from mha_core import embedded as embedded_module
 from mha_core.checkpoints import load_encoder, read_config, untrained_encoder
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -42,7 +43,7 @@ def embedded(pristine, tmp_path, monkeypatch):
     class Spec:
         origin = str(package / "__init__.py")
 
-    monkeypatch.setattr(models, "find_spec", lambda name: Spec)
+    monkeypatch.setattr(embedded_module, "find_spec", lambda name: Spec)
     monkeypatch.setattr(models, "_LOADED", {})
     return package / "model"
 
@@ -129,13 +130,13 @@ def test_the_embedded_model_undamaged_loads_from_there(embedded):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_any_single_flipped_bit_of_the_embedded_model_is_found(seed, name, pristine, tmp_path):
     shutil.copy((pristine if name != WEIGHTS else embedded_folder()) / name, tmp_path)
-    models.check_digest(tmp_path / name, models.EMBEDDED_DIGESTS[name])
+    embedded_module.check_digest(tmp_path / name, embedded_module.EMBEDDED_DIGESTS[name])
     generator = np.random.default_rng(seed)
     at = int(generator.integers((tmp_path / name).stat().st_size))
     byte = (tmp_path / name).read_bytes()[at]
     overwrite(tmp_path / name, at, bytes([byte ^ (1 << int(generator.integers(8)))]))
     with pytest.raises(ModelError, match=f"{name} is not the one it should be"):
-        models.check_digest(tmp_path / name, models.EMBEDDED_DIGESTS[name])
+        embedded_module.check_digest(tmp_path / name, embedded_module.EMBEDDED_DIGESTS[name])
 
 
 FREE = {
@@ -209,8 +210,8 @@ def test_what_a_free_folder_cannot_know_still_gives_rows_that_sum_to_one(name, f
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model_type": "roberta"}, "'bert' is roberta; supported are BERT models"),
-        ({"model_type": "gpt2"}, "is gpt2"),
+        ({"model_type": "roberta"}, "'bert' is roberta; supported are the model types bert, gpt2 and llama"),
+        ({"model_type": "gpt2"}, "does not say its n_embd"),
         ({"model_type": None, "architectures": ["LlamaForCausalLM"]}, "is LlamaForCausalLM"),
         ({"model_type": None, "architectures": [1]}, "is 1; supported"),
         ({"model_type": None, "architectures": None}, "of no named architecture"),

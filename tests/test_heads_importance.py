@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from mha_core import embedding, layer_details, trace_tokens
-from mha_core.encoder import MaskedHead
 from mha_core.errors import InputError, SizeError
+from mha_core.families.bert import MaskedHead
 from mha_core.heads.ablation import AblationSums, ablate_each
 from mha_core.heads.flow import attention_flow
 from mha_core.heads.importance import (

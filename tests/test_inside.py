@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import layer_details, load_model, trace
 from mha_core.checkpoints import untrained_encoder
-from mha_core.encoder import EncoderConfig
+from mha_core.families.bert import EncoderConfig
 from mha_core.inside import ScoreEdit
 from pages.parts.inside.edit import score_edits
 from pages.parts.inside.example import read_example

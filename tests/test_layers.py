@@ -11,8 +11,7 @@ SCREEN = {"streamlit", "plotly"}
 FORBIDDEN = {
     "mha_core": SCREEN | {"pages", "app", "transformers", "matplotlib"},
     "mha_core/errors.py": SCREEN | {"pages", "mha_core", "torch", "numpy"},
-    "mha_core/record.py": SCREEN
-    | {"pages", "torch", "mha_core.models", "mha_core.encoder", "mha_core.trace"},
+    "mha_core/record.py": SCREEN | {"pages", "torch", "mha_core.models", "mha_core.stack", "mha_core.trace"},
     "mha_core/notices.py": SCREEN | {"pages", "torch", "mha_core.models", "mha_core.trace"},
     "mha_core/compare.py": SCREEN | {"pages", "torch", "mha_core.models", "mha_core.trace"},
     "pages/parts": {

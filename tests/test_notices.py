@@ -15,7 +15,10 @@ def record_of(
 ) -> Record:
     """One layer of one head over [CLS], five letters, [SEP]."""
     pieces = [Piece("[CLS]", 101, 0, 0, 0, None, special=True)]
-    pieces += [Piece(t, 5 + i, i, i + 1, 0, i, special=False) for i, t in enumerate(texts.split())]
+    pieces += [
+        Piece(t, 5 + i, i, i + 1, 0, i, special=False, role="unknown" if t == "[UNK]" else None)
+        for i, t in enumerate(texts.split())
+    ]
     pieces.append(Piece("[SEP]", 102, 0, 0, 0, None, special=True))
     tokens = Tokens("abcde", None, tuple(pieces), (), n_cut)
     info = ModelInfo("m", "M", trained, 1, 1, 3, 3, 1234567, 64, "digest")

@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from mha_core import EncoderConfig, PackedLinear, pack
-from mha_core import encoder as encoder_module
 from mha_core import packed as packed_module
+from mha_core.families import bert as encoder_module
 
 NEEDS_OPERATORS = pytest.mark.skipif(
     not packed_module.packing_works(), reason="this torch lacks oneDNN's operators, so nothing is packed"

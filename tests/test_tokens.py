@@ -6,7 +6,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from mha_core import InputError, ModelError, Tokenizer
+from mha_core import InputError, ModelError
+from mha_core.families.bert import SPECIALS
+from mha_core.wordpiece import WordPiece
 
 CLASSIC = "The animal didn't cross the street because it was too tired."
 
@@ -232,11 +234,11 @@ def test_a_word_may_be_cut_in_its_middle_and_stays_a_word(tokenizer):
 
 
 def test_a_limit_that_holds_no_pair_is_refused_and_not_searched_for_ever(tokenizer):
-    smallest = Tokenizer(tokenizer._fast, 5)
+    smallest = WordPiece(tokenizer._fast, 5, SPECIALS)
     assert len(smallest.encode("a b c d", "e f g")) == 5
     assert len(smallest.encode("a b c d")) == 5
     with pytest.raises(ModelError, match="takes 4 tokens; a pair of words in their frame needs 5"):
-        Tokenizer(tokenizer._fast, 4)
+        WordPiece(tokenizer._fast, 4, SPECIALS)
 
 
 # A treebank's words

@@ -9,7 +9,7 @@ import torch
 
 from mha_core import InputError, SizeError, layer_details
 from mha_core.checkpoints import untrained_encoder
-from mha_core.encoder import EncoderConfig
+from mha_core.families.bert import EncoderConfig
 from mha_core.inside import (
     CONFIGURATIONS,
     CellEdit,

@@ -1,0 +1,112 @@
+"""A decoder that reads on, one token at a time: keys and values of what came before are kept, not computed again.
+
+In: the tokens to begin with, then token ids. Out: for every new token the row of weights of every head, and the
+scores of what could come next. A state belongs to one reader; the model is shared and never changed.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from mha_core.errors import InputError, SizeError
+from mha_core.record import Array, freeze
+from mha_core.stack import Stack
+from mha_core.tokens import Tokens
+
+SPARE = 64  # tokens of room that a new state has beyond its text; then the room doubles
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one more token brought: `weights` (layer, head, key), its row in every head; `logits` (vocabulary,),
+    the scores of the token after it; `n`, how many tokens have been read."""
+
+    weights: Array
+    logits: Array
+    n: int
+
+
+class KeyValues:
+    """The keys and values of one layer for one text, (1, n_kv_heads, n, d_k), in room that doubles when full."""
+
+    def __init__(self, room: int) -> None:
+        self.room, self.n = room, 0
+        self.k: Tensor | None = None
+        self.v: Tensor | None = None
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def n_bytes(self) -> int:
+        """The bytes of the keys and values that are there, without the spare room."""
+        kept = (x[:, :, : self.n] for x in (self.k, self.v) if x is not None)
+        return sum(x.numel() * x.element_size() for x in kept)
+
+    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add those of new tokens; all keys and values so far."""
+        end = self.n + k.shape[2]
+        while end > self.room:
+            self.room *= 2
+        self.k, self.v = self._with(self.k, k, end), self._with(self.v, v, end)
+        self.n = end
+        return self.k[:, :, :end], self.v[:, :, :end]
+
+    def _with(self, kept: Tensor | None, new: Tensor, end: int) -> Tensor:
+        if kept is None or kept.shape[2] < self.room:
+            larger = new.new_empty(*new.shape[:2], self.room, new.shape[3])
+            if kept is not None:
+                larger[:, :, : self.n] = kept[:, :, : self.n]
+            kept = larger
+        kept[:, :, self.n : end] = new
+        return kept
+
+
+class DecoderState:
+    """One reader's place in a text. `ids`: what was read so far; `logits` (vocabulary,): what could come next;
+    `weights` (layer, head, query, key) of the tokens it began with."""
+
+    def __init__(self, stack: Stack, head: nn.Module, tokens: Tokens, title: str, max_tokens: int) -> None:
+        self._stack, self._head, self._title, self.max_tokens = stack, head, title, max_tokens
+        room = min(max_tokens, len(tokens) + SPARE)
+        self._stores = [KeyValues(room) for _ in range(stack.config.n_layers)]
+        self.ids: tuple[int, ...] = ()
+        weights, self.logits = self._read(tokens.ids)
+        self.weights = weights
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the cache: 2 x layers x key heads x tokens x width, times the bytes of a number."""
+        return sum(store.n_bytes for store in self._stores)
+
+    def step(self, token_id: int) -> Step:
+        """Read one more token. Raises InputError for an id that is not in the vocabulary, or a full text."""
+        if not 0 <= token_id < self._stack.config.vocab_size:
+            raise InputError(
+                f"There is no token {token_id}; {self._title} has {self._stack.config.vocab_size}, from 0."
+            )
+        if len(self.ids) >= self.max_tokens:
+            raise InputError(f"The text is full: {self._title} takes {self.max_tokens} tokens at most.")
+        weights, self.logits = self._read((token_id,))
+        return Step(weights[:, :, 0], self.logits, len(self.ids))
+
+    def _read(self, ids: tuple[int, ...]) -> tuple[Array, Array]:
+        with torch.inference_mode():
+            device = next(self._stack.parameters()).device
+            output = self._stack(torch.tensor([ids], device=device), stores=self._stores)
+            logits = self._head(output.hidden[0, -1])
+        self.ids += ids
+        return (
+            freeze(output.stacked()[:, 0].float().cpu().numpy()),
+            freeze(logits.float().cpu().numpy()),
+        )
+
+
+def start(stack: Stack, head: nn.Module | None, tokens: Tokens, title: str, max_tokens: int) -> DecoderState:
+    """A new state that has read `tokens`. Raises InputError for a model that predicts no next token."""
+    if head is None or not stack.config.is_causal:
+        raise InputError(f"{title} predicts no next word; a decoder such as SmolLM2 does.")
+    if len(tokens) > max_tokens:
+        raise SizeError(f"{len(tokens)} tokens were given; {title} takes {max_tokens} at most.")
+    return DecoderState(stack, head, tokens, title, max_tokens)

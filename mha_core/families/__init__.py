@@ -1,0 +1,13 @@
+"""The kinds of models that can be read: one module each, found by the model_type of a config.json.
+
+To add a kind: its module with a `Family`, and its line here.
+"""
+
+from mha_core.families.bert import BERT
+from mha_core.families.family import Family
+from mha_core.families.gpt2 import GPT2
+from mha_core.families.llama import LLAMA
+
+FAMILIES: dict[str, Family] = {family.model_type: family for family in (BERT, GPT2, LLAMA)}
+
+__all__ = ["FAMILIES", "Family"]

@@ -1,0 +1,153 @@
+"""GPT-2: a decoder with learned positions and norms before each part (pre-LN); its output matrix is its input's.
+
+Its checkpoints keep Q, K and V in one matrix, and every matrix transposed (Conv1D).
+Source: Radford et al. 2019.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from mha_core.bpe import BytePairs
+from mha_core.families.family import Family, Tensors, next_head, refuse_unless
+from mha_core.multihead import MultiHeadAttention
+from mha_core.stack import ACTIVATIONS, Block, Stack, StackConfig, table
+from mha_core.tokens import Tokenizer
+
+NAMES = (
+    (r"wte\.", "embeddings.word."),
+    (r"wpe\.", "embeddings.position."),
+    (r"h\.(\d+)\.ln_1\.", r"layers.\1.attention_norm."),
+    (r"h\.(\d+)\.attn\.c_attn\.", r"layers.\1.attention.fused."),
+    (r"h\.(\d+)\.attn\.c_proj\.", r"layers.\1.attention.W_o."),
+    (r"h\.(\d+)\.ln_2\.", r"layers.\1.output_norm."),
+    (r"h\.(\d+)\.mlp\.c_fc\.", r"layers.\1.up."),
+    (r"h\.(\d+)\.mlp\.c_proj\.", r"layers.\1.down."),
+    (r"ln_f\.", "norm."),
+)
+HEAD_NAMES = ((r"lm_head\.", ""),)
+NOT_NEEDED = re.compile(r"(h\.\d+\.attn\.(masked_)?bias$|score\.|classifier\.)")
+TRANSPOSED = re.compile(r"layers\.\d+\.(attention\.(fused|W_o)|up|down)\.weight$")
+
+
+@dataclass(frozen=True)
+class Gpt2Config(StackConfig):
+    """The sizes of a GPT-2. Raises SizeError if they cannot be."""
+
+    model_type = "gpt2"
+    is_causal = True
+    tied: bool = True
+
+
+class Embeddings(nn.Module):
+    """Word and position embeddings, summed: (batch, n) to (batch, n, d_model)."""
+
+    def __init__(self, config: StackConfig) -> None:
+        super().__init__()
+        self.word = table(config.vocab_size, config.d_model)
+        self.position = table(config.max_positions, config.d_model)
+
+    def forward(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor:
+        summed: Tensor = self.word(ids) + self.position.weight[first : first + ids.shape[1]]
+        return summed
+
+
+class Gpt2Block(Block):
+    """Attention and a feed-forward net, each on its normalised input and added to it (pre-LN)."""
+
+    def __init__(self, config: StackConfig) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        self.attention = MultiHeadAttention(config.d_model, config.n_heads)
+        self.output_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        self.up = nn.Linear(config.d_model, config.d_ff)
+        self.down = nn.Linear(config.d_ff, config.d_model)
+        self.activation = config.activation
+
+    def attention_input(self, x: Tensor) -> Tensor:
+        """LayerNorm(x)."""
+        normed: Tensor = self.attention_norm(x)
+        return normed
+
+    def residual(self, x: Tensor, attended: Tensor) -> Tensor:
+        """x + attended."""
+        return x + attended
+
+    def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
+        """The rest of the layer, from its input and the output of its attention."""
+        x = self.residual(x, attended)
+        result: Tensor = x + self.down(ACTIVATIONS[self.activation](self.up, self.output_norm(x)))
+        return result
+
+
+class Gpt2(Stack):
+    """The whole stack of a GPT-2."""
+
+    def __init__(self, config: Gpt2Config) -> None:
+        layers = [Gpt2Block(config) for _ in range(config.n_layers)]
+        super().__init__(
+            config, Embeddings(config), layers, nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        )
+
+
+def read_config(raw: Mapping[str, Any], name: str) -> Gpt2Config:
+    """GPT-2's config.json as ours."""
+    scaled = raw.get("scale_attn_weights", True) and not raw.get("scale_attn_by_inverse_layer_idx", False)
+    refuse_unless(bool(scaled), name, "scales its attention in another way", "scores divided by sqrt(d_k)")
+    refuse_unless(
+        not raw.get("add_cross_attention"), name, "is a GPT-2 with cross-attention", "those without"
+    )
+    d_model = int(raw["n_embd"])
+    return Gpt2Config(
+        vocab_size=int(raw["vocab_size"]),
+        d_model=d_model,
+        n_layers=int(raw["n_layer"]),
+        n_heads=int(raw["n_head"]),
+        d_ff=int(raw.get("n_inner") or 4 * d_model),
+        max_positions=int(raw.get("n_positions", 1024)),
+        norm_eps=float(raw.get("layer_norm_epsilon", 1e-5)),
+        activation=str(raw.get("activation_function", "gelu_new")),
+        tied=bool(raw.get("tie_word_embeddings", True)),
+    )
+
+
+def arrange(tensors: Tensors, config: Gpt2Config) -> Tensors:
+    """Matrices the other way round, and the fused one of Q, K and V cut in three."""
+    found: Tensors = {}
+    for name, tensor in tensors.items():
+        turned = tensor.t() if TRANSPOSED.match(name) and tensor.dim() == 2 else tensor
+        if ".fused." not in name:
+            found[name] = turned
+            continue
+        for letter, part in zip("qkv", turned.chunk(3), strict=False):
+            found[name.replace("fused", f"W_{letter}")] = part
+    return found
+
+
+def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
+    """The matrix of the embeddings, unless the config says that it has its own."""
+    return next_head(stack, tensors, getattr(stack.config, "tied", True))
+
+
+def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
+    """Byte-level BPE."""
+    return BytePairs.from_folder(folder, max_tokens)
+
+
+GPT2 = Family(
+    "gpt2",
+    read_config,
+    NAMES,
+    HEAD_NAMES,
+    NOT_NEEDED,
+    Gpt2,
+    head,
+    tokenizer,
+    predicts="next",
+    prefix="transformer.",
+    arrange=arrange,
+)

@@ -1,0 +1,236 @@
+"""Llama: a decoder with rotary positions, grouped queries, RMS norms before each part, and a gated feed-forward net.
+
+Llama 2 and 3, TinyLlama and SmolLM2 are of this kind. Source: Touvron et al. 2023; Shazeer 2020 for SwiGLU.
+A GGUF file holds the same tensors under llama.cpp's names.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from mha_core.bpe import BytePairs
+from mha_core.errors import ModelError, SizeError
+from mha_core.families.family import Family, GgufForm, Tensors, next_head, refuse_unless
+from mha_core.multihead import MultiHeadAttention
+from mha_core.rotary import Rotation, Stretch, rotation
+from mha_core.stack import ACTIVATIONS, Block, Stack, StackConfig, table
+from mha_core.tokens import Tokenizer
+
+NAMES = (
+    (r"embed_tokens\.", "embeddings.word."),
+    (r"layers\.(\d+)\.self_attn\.([qkvo])_proj\.", r"layers.\1.attention.W_\2."),
+    (r"layers\.(\d+)\.input_layernorm\.", r"layers.\1.attention_norm."),
+    (r"layers\.(\d+)\.post_attention_layernorm\.", r"layers.\1.output_norm."),
+    (r"layers\.(\d+)\.mlp\.(gate|up|down)_proj\.", r"layers.\1.\2."),
+    (r"norm\.", "norm."),
+)
+HEAD_NAMES = ((r"lm_head\.", ""),)
+NOT_NEEDED = re.compile(r"(.*rotary_emb\.inv_freq$|score\.|rope_freqs\.)")
+GGUF_NAMES = (
+    (r"token_embd\.", "embeddings.word."),
+    (r"blk\.(\d+)\.attn_(q|k|v)\.", r"layers.\1.attention.W_\2."),
+    (r"blk\.(\d+)\.attn_output\.", r"layers.\1.attention.W_o."),
+    (r"blk\.(\d+)\.attn_norm\.", r"layers.\1.attention_norm."),
+    (r"blk\.(\d+)\.ffn_norm\.", r"layers.\1.output_norm."),
+    (r"blk\.(\d+)\.ffn_(gate|up|down)\.", r"layers.\1.\2."),
+    (r"output_norm\.", "norm."),
+)
+GGUF_HEAD_NAMES = ((r"output\.", ""),)
+
+
+@dataclass(frozen=True)
+class LlamaConfig(StackConfig):
+    """The sizes of a Llama, and how its positions turn. Raises SizeError if they cannot be."""
+
+    model_type = "llama"
+    is_causal = True
+    activation: str = "silu"
+    theta: float = 10_000.0
+    stretch: Stretch | None = None
+    attention_bias: bool = False
+    mlp_bias: bool = False
+    tied: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.d_k % 2:
+            raise SizeError(f"Heads of width {self.d_k} cannot be rotated: positions turn pairs of numbers.")
+
+
+class Embeddings(nn.Module):
+    """Word embeddings alone, (batch, n) to (batch, n, d_model): positions enter by rotation in every layer."""
+
+    def __init__(self, config: StackConfig) -> None:
+        super().__init__()
+        self.word = table(config.vocab_size, config.d_model)
+
+    def forward(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor:
+        found: Tensor = self.word(ids)
+        return found
+
+
+class LlamaBlock(Block):
+    """Attention and a gated feed-forward net, each on its normalised input and added to it (pre-LN)."""
+
+    def __init__(self, config: LlamaConfig) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(config.d_model, eps=config.norm_eps)
+        self.attention = MultiHeadAttention(
+            config.d_model,
+            config.n_heads,
+            config.n_kv_heads,
+            config.d_k,
+            config.d_k,
+            bias=config.attention_bias,
+        )
+        self.output_norm = nn.RMSNorm(config.d_model, eps=config.norm_eps)
+        self.gate = nn.Linear(config.d_model, config.d_ff, bias=config.mlp_bias)
+        self.up = nn.Linear(config.d_model, config.d_ff, bias=config.mlp_bias)
+        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.mlp_bias)
+        self.activation = config.activation
+
+    def attention_input(self, x: Tensor) -> Tensor:
+        """RMSNorm(x)."""
+        normed: Tensor = self.attention_norm(x)
+        return normed
+
+    def residual(self, x: Tensor, attended: Tensor) -> Tensor:
+        """x + attended."""
+        return x + attended
+
+    def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
+        """The rest of the layer, from its input and the output of its attention."""
+        x = self.residual(x, attended)
+        normed = self.output_norm(x)
+        result: Tensor = x + self.down(ACTIVATIONS[self.activation](self.gate, normed) * self.up(normed))
+        return result
+
+
+class Llama(Stack):
+    """The whole stack of a Llama."""
+
+    def __init__(self, config: LlamaConfig) -> None:
+        layers = [LlamaBlock(config) for _ in range(config.n_layers)]
+        super().__init__(config, Embeddings(config), layers, nn.RMSNorm(config.d_model, eps=config.norm_eps))
+        self.turns = (config.d_k, config.theta, config.stretch)
+
+    def rotation(self, first: int, n: int, like: Tensor) -> Rotation | None:
+        """The turns at the positions from `first`."""
+        return rotation(first, n, *self.turns, like)
+
+
+def read_config(raw: Mapping[str, Any], name: str) -> LlamaConfig:
+    """Llama's config.json as ours."""
+    theta, stretch = _turns(raw, name)
+    n_heads = int(raw["num_attention_heads"])
+    return LlamaConfig(
+        vocab_size=int(raw["vocab_size"]),
+        d_model=int(raw["hidden_size"]),
+        n_layers=int(raw["num_hidden_layers"]),
+        n_heads=n_heads,
+        d_ff=int(raw["intermediate_size"]),
+        max_positions=int(raw.get("max_position_embeddings", 2048)),
+        norm_eps=float(raw.get("rms_norm_eps", 1e-6)),
+        activation=str(raw.get("hidden_act", "silu")),
+        n_kv_heads=int(raw.get("num_key_value_heads") or n_heads),
+        d_k=int(raw.get("head_dim") or 0),
+        theta=theta,
+        stretch=stretch,
+        attention_bias=bool(raw.get("attention_bias", False)),
+        mlp_bias=bool(raw.get("mlp_bias", False)),
+        tied=bool(raw.get("tie_word_embeddings", False)),
+    )
+
+
+def _turns(raw: Mapping[str, Any], name: str) -> tuple[float, Stretch | None]:
+    """The base of the angles, and their stretching if there is one."""
+    rope = dict(raw.get("rope_scaling") or {}) | dict(raw.get("rope_parameters") or {})
+    theta = float(rope.get("rope_theta") or raw.get("rope_theta") or 10_000.0)
+    kind = rope.get("rope_type") or rope.get("type") or "default"
+    refuse_unless(
+        kind in ("default", "llama3"),
+        name,
+        f"stretches its rotary positions by '{kind}'",
+        "plain ones and Llama 3's",
+    )
+    if kind == "default":
+        return theta, None
+    return theta, Stretch(
+        float(rope["factor"]),
+        float(rope["low_freq_factor"]),
+        float(rope["high_freq_factor"]),
+        int(rope["original_max_position_embeddings"]),
+    )
+
+
+def read_gguf_config(metadata: Mapping[str, object], shapes: Mapping[str, tuple[int, ...]]) -> LlamaConfig:
+    """The metadata of a GGUF file as our sizes. Raises ModelError for another architecture, or a missing size."""
+    kind = str(metadata.get("general.architecture", "of no named architecture"))
+    refuse_unless(kind == "llama", "The model's file", f"is {kind}", "Llama models")
+
+    def number(key: str, default: float | None = None) -> float:
+        found = metadata.get(f"llama.{key}", default)
+        if not isinstance(found, int | float):
+            raise ModelError(f"The model's file does not say its {key}.")
+        return found
+
+    d_model, n_heads = int(number("embedding_length")), int(number("attention.head_count"))
+    scaled = str(metadata.get("llama.rope.scaling.type", "none"))
+    plain = scaled == "none" and "rope_freqs.weight" not in shapes
+    refuse_unless(plain, "The model's file", "stretches its rotary positions", "plain ones in a GGUF file")
+    return LlamaConfig(
+        vocab_size=shapes.get("token_embd.weight", (0,))[0],
+        d_model=d_model,
+        n_layers=int(number("block_count")),
+        n_heads=n_heads,
+        d_ff=int(number("feed_forward_length")),
+        max_positions=int(number("context_length")),
+        norm_eps=number("attention.layer_norm_rms_epsilon"),
+        n_kv_heads=int(number("attention.head_count_kv", n_heads)),
+        d_k=int(number("attention.key_length", 0)),
+        theta=number("rope.freq_base", 10_000.0),
+        tied="output.weight" not in shapes,
+    )
+
+
+def from_gguf(name: str, tensor: Tensor, config: LlamaConfig) -> Tensor:
+    """A tensor by our name as we keep it: llama.cpp stores the rows of W_q and W_k so that pairs are neighbours."""
+    if not re.search(r"attention\.W_[qk]\.weight$", name):
+        return tensor
+    return tensor.view(-1, config.d_k // 2, 2, tensor.shape[-1]).transpose(1, 2).reshape(tensor.shape)
+
+
+def gguf_tokenizer(fast: Any, metadata: Mapping[str, object], max_tokens: int) -> Tokenizer:
+    """The tokenizer of a GGUF file, which says whether a special token is put in front."""
+    bos = metadata.get("tokenizer.ggml.bos_token_id")
+    wanted = bool(metadata.get("tokenizer.ggml.add_bos_token", False)) and isinstance(bos, int)
+    return BytePairs(fast, max_tokens, (str(fast.id_to_token(bos)),) if wanted else ())
+
+
+def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
+    """A matrix of its own, or that of the embeddings where the config says so."""
+    return next_head(stack, tensors, getattr(stack.config, "tied", False))
+
+
+def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
+    """BPE over bytes (Llama 3, SmolLM2) or made by SentencePiece (Llama 2, TinyLlama)."""
+    return BytePairs.from_folder(folder, max_tokens)
+
+
+LLAMA = Family(
+    "llama",
+    read_config,
+    NAMES,
+    HEAD_NAMES,
+    NOT_NEEDED,
+    Llama,
+    head,
+    tokenizer,
+    predicts="next",
+    prefix="model.",
+    gguf=GgufForm(read_gguf_config, GGUF_NAMES, GGUF_HEAD_NAMES, from_gguf, gguf_tokenizer),
+)

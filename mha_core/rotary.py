@@ -1,0 +1,56 @@
+"""Rotary positions: each pair of numbers of a query or key is turned by an angle that grows with its position.
+
+In: a vector of width d_k whose number i is paired with number i + d_k / 2, as in Hugging Face's Llama (the
+original pairs neighbours; the products of queries and keys are the same). Source: Su et al. 2021, section 3.2.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Llama 3's longer wavelengths: those above original / low are stretched by `factor`, those below
+    original / high stay, between them it goes over smoothly."""
+
+    factor: float
+    low: float
+    high: float
+    original: int
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """The turns of some positions: cosines and sines (n, d_k / 2)."""
+
+    cos: Tensor
+    sin: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Turn the pairs of (..., n, d_k)."""
+        first, second = x.chunk(2, dim=-1)
+        cos, sin = self.cos.to(x.dtype), self.sin.to(x.dtype)
+        return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+
+
+def rotation(first: int, n: int, d_k: int, theta: float, stretch: Stretch | None, like: Tensor) -> Rotation:
+    """The turns at positions first to first + n - 1, where `like` is; angle of pair i: position / theta^(2i / d_k)."""
+    positions = torch.arange(first, first + n, dtype=torch.float32, device=like.device)
+    angles = torch.outer(positions, frequencies(d_k, theta, stretch).to(like.device))
+    return Rotation(angles.cos(), angles.sin())
+
+
+@cache
+def frequencies(d_k: int, theta: float, stretch: Stretch | None) -> Tensor:
+    """Radians a position for each of the d_k / 2 pairs."""
+    with torch.inference_mode(False), torch.device("cpu"):
+        plain = 1.0 / theta ** (torch.arange(0, d_k, 2, dtype=torch.int64).float() / d_k)
+        if stretch is None:
+            return plain
+        turns = stretch.original * plain / (2 * math.pi)
+        kept = ((turns - stretch.low) / (stretch.high - stretch.low)).clamp(0, 1)
+        return kept * plain + (1 - kept) * plain / stretch.factor

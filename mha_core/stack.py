@@ -1,0 +1,278 @@
+"""The one loop over layers that every family of models runs through, with a gate on every head.
+
+In: token ids (batch, n), segments (batch, n), and which positions are real (batch, n). Out: the hidden states
+of every layer (batch, n, d_model) and the weights of every layer (batch, n_heads, n, n). What a layer does
+beside its attention is its family's block.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mha_core.errors import SizeError
+from mha_core.multihead import AttentionDetails, KeyValueStore, MultiHeadAttention
+from mha_core.packed import linear_gelu
+from mha_core.rotary import Rotation
+
+ACTIVATIONS: dict[str, Callable[[nn.Linear, Tensor], Tensor]] = {
+    "gelu": linear_gelu,
+    "gelu_new": lambda linear, x: F.gelu(linear(x), approximate="tanh"),
+    "gelu_pytorch_tanh": lambda linear, x: F.gelu(linear(x), approximate="tanh"),
+    "relu": lambda linear, x: F.relu(linear(x)),
+    "silu": lambda linear, x: F.silu(linear(x)),
+}
+SIZES = (
+    "vocab_size", "d_model", "n_layers", "n_heads", "d_ff", "max_positions", "n_segments", "n_kv_heads", "d_k",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StackConfig:
+    """The sizes of a model; a family adds its own. Raises SizeError if they cannot be.
+
+    `n_kv_heads` is n_heads, and `d_k` d_model / n_heads, unless they are given.
+    """
+
+    vocab_size: int
+    d_model: int
+    n_layers: int
+    n_heads: int
+    d_ff: int
+    max_positions: int = 512
+    n_segments: int = 1
+    norm_eps: float = 1e-12
+    activation: str = "gelu"
+    n_kv_heads: int = 0
+    d_k: int = 0
+
+    model_type: ClassVar[str]
+    is_causal: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.n_kv_heads:
+            object.__setattr__(self, "n_kv_heads", self.n_heads)
+        if self.n_heads > 0 and not self.d_k:
+            if self.d_model % self.n_heads:
+                raise SizeError(
+                    f"d_model = {self.d_model} cannot be split into {self.n_heads} heads of equal width."
+                )
+            object.__setattr__(self, "d_k", self.d_model // self.n_heads)
+        for name in SIZES:
+            if getattr(self, name) < 1:
+                raise SizeError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        if self.n_heads % self.n_kv_heads:
+            raise SizeError(f"{self.n_heads} query heads cannot share {self.n_kv_heads} key heads evenly.")
+        if self.activation not in ACTIVATIONS:
+            raise SizeError(f"The activation '{self.activation}' is not one of {', '.join(ACTIVATIONS)}.")
+
+
+class Block(nn.Module, ABC):
+    """One layer of a family: attention, and what stands before and after it."""
+
+    attention: MultiHeadAttention
+
+    def attention_input(self, x: Tensor) -> Tensor:
+        """What the attention reads: the layer's input itself, or that input normalised first (pre-LN)."""
+        return x
+
+    @abstractmethod
+    def residual(self, x: Tensor, attended: Tensor) -> Tensor:
+        """The layer's input with the output of its attention, as the feed-forward net is given it."""
+
+    @abstractmethod
+    def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
+        """The rest of the layer, from its input and the output of its attention."""
+
+
+class Embedder(Protocol):
+    """Token ids and segments (batch, n) to vectors (batch, n, d_model); `first` is the first one's position."""
+
+    def __call__(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class LayerStep:
+    """What one layer (`index` from 0) did: `x` came in, attention was given `attention_input` and gave
+    `attended`, `hidden` goes on, all (batch, n, d_model)."""
+
+    index: int
+    x: Tensor
+    attention_input: Tensor
+    attended: Tensor
+    hidden: Tensor
+    weights: Tensor | None
+    details: AttentionDetails | None
+
+
+@dataclass(frozen=True)
+class StackOutput:
+    """`hidden_states`: n_layers + 1 tensors (batch, n, d_model), the embedding first. `weights`: n_layers
+    tensors (batch, n_heads, n, n), or none. `hidden`: what the last layer gives, after the final norm where
+    the family has one. `details`: those of the one layer asked for. `whole`: the one tensor that all weights
+    are views of, where they are."""
+
+    hidden_states: tuple[Tensor, ...]
+    weights: tuple[Tensor, ...]
+    hidden: Tensor
+    details: AttentionDetails | None = None
+    whole: Tensor | None = None
+
+    def stacked(self) -> Tensor:
+        """All weights as one tensor (layer, batch, head, query, key); uncopied where they already are one."""
+        return torch.stack(self.weights) if self.whole is None else self.whole
+
+
+class Stack(nn.Module):
+    """Embeddings, layers, and a final norm or none. Gates are an argument; nothing of a call stays on the
+    module, so it can be shared."""
+
+    def __init__(
+        self,
+        config: StackConfig,
+        embeddings: nn.Module,
+        layers: Sequence[Block],
+        norm: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = embeddings
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+
+    def layer(self, index: int) -> Block:
+        """One layer, from 0."""
+        return cast(Block, self.layers[index])
+
+    def rotation(self, first: int, n: int, like: Tensor) -> Rotation | None:
+        """How queries and keys at the positions from `first` are rotated; None without rotary positions."""
+        return None
+
+    def finish(self, x: Tensor) -> Tensor:
+        """The last layer's states as the prediction head reads them."""
+        return x if self.norm is None else cast(Tensor, self.norm(x))
+
+    def forward(
+        self,
+        ids: Tensor,
+        segments: Tensor | None = None,
+        real: Tensor | None = None,
+        *,
+        gates: Tensor | None = None,
+        need_weights: bool = True,
+        details_of: int | None = None,
+        stores: Sequence[KeyValueStore] | None = None,
+    ) -> StackOutput:
+        """Run all layers. `real` (batch, n) is True where a token is no padding; `gates` (n_layers, n_heads)
+        or (n_layers, batch, n_heads) multiplies every head's context; `details_of` asks for one layer, from 0;
+        `stores`, one a layer, hold the keys and values of the tokens that came before.
+
+        Raises SizeError for too many positions, or gates of another shape.
+        """
+        states, weights, details, room = list[Tensor](), list[Tensor](), None, None
+        wanted = () if details_of is None else (details_of,)
+        for step, whole in self._run(ids, segments, real, gates, need_weights, wanted, stores):
+            states.append(step.x)
+            room = whole
+            if step.details is not None:
+                details = step.details
+            if need_weights and step.weights is not None:
+                weights.append(step.weights)
+        states.append(step.hidden)
+        return StackOutput(tuple(states), tuple(weights), self.finish(step.hidden), details, room)
+
+    def steps(
+        self,
+        ids: Tensor,
+        segments: Tensor | None = None,
+        real: Tensor | None = None,
+        *,
+        gates: Tensor | None = None,
+        need_weights: bool = True,
+        details_of: Collection[int] = (),
+    ) -> Iterator[LayerStep]:
+        """The same run, one layer at a time as it is asked for; details of those in `details_of`, from 0."""
+        for step, _ in self._run(ids, segments, real, gates, need_weights, details_of, None):
+            yield step
+
+    def _run(
+        self,
+        ids: Tensor,
+        segments: Tensor | None,
+        real: Tensor | None,
+        gates: Tensor | None,
+        need_weights: bool,
+        details_of: Collection[int],
+        stores: Sequence[KeyValueStore] | None,
+    ) -> Iterator[tuple[LayerStep, Tensor | None]]:
+        """The loop: every layer's step, with the tensor that holds all weights."""
+        segments = torch.zeros_like(ids) if segments is None else segments
+        first = 0 if stores is None else len(stores[0])
+        self._check(ids, segments, gates, first)
+        mask = None if real is None or bool(real.all()) else real[:, None, None, :]
+        n = ids.shape[1]
+        x = cast(Embedder, self.embeddings)(ids, segments, first)
+        room = self._room(x, first + n, gates) if need_weights else None
+        arguments = {
+            "mask": mask,
+            "is_causal": self.config.is_causal and n > 1,
+            "rotation": self.rotation(first, n, x),
+        }
+        for index in range(self.config.n_layers):
+            block = self.layer(index)
+            read = block.attention_input(x)
+            attended, seen = block.attention(
+                read,
+                need_weights=need_weights,
+                details=index in details_of,
+                gates=None if gates is None else gates[index].to(x.device),
+                out=None if room is None else room[index],
+                store=None if stores is None else stores[index],
+                **arguments,
+            )
+            details = seen if isinstance(seen, AttentionDetails) else None
+            weights = details.weights if details is not None else cast("Tensor | None", seen)
+            hidden = block.feed_forward(x, attended)
+            yield LayerStep(index, x, read, attended, hidden, weights, details), room
+            x = hidden
+
+    def _room(self, x: Tensor, n_keys: int, gates: Tensor | None) -> Tensor | None:
+        """One tensor for the weights of all layers, written into by the layers where that is possible."""
+        plain = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
+        autocast = torch.amp.is_autocast_available(x.device.type) and torch.is_autocast_enabled(x.device.type)
+        trains = torch.is_grad_enabled() and (
+            x.requires_grad
+            or (gates is not None and gates.requires_grad)
+            or any(p.requires_grad for p in self.parameters())
+        )
+        if not plain or trains or autocast or torch.compiler.is_compiling():
+            return None
+        batch, n, _ = x.shape
+        return x.new_empty(self.config.n_layers, batch, self.config.n_heads, n, n_keys)
+
+    def _check(self, ids: Tensor, segments: Tensor, gates: Tensor | None, first: int) -> None:
+        if ids.dim() != 2 or segments.shape != ids.shape:
+            raise SizeError(
+                f"Token ids {tuple(ids.shape)} and segments {tuple(segments.shape)} must be (batch, n)."
+            )
+        if first + ids.shape[1] > self.config.max_positions:
+            raise SizeError(
+                f"{first + ids.shape[1]} tokens were given; this model takes {self.config.max_positions} at most."
+            )
+        if gates is not None:
+            layers, heads = self.config.n_layers, self.config.n_heads
+            if gates.shape not in ((layers, heads), (layers, ids.shape[0], heads)):
+                raise SizeError(
+                    f"Gates of shape {tuple(gates.shape)} were given; this model has {layers} layers of "
+                    f"{heads} heads, so they are ({layers}, {heads}) or ({layers}, batch, {heads})."
+                )
+
+
+def table(rows: int, width: int) -> nn.Embedding:
+    """An embedding; on the meta device without its random start, for which torch would import its compiler."""
+    empty = torch.empty(rows, width)
+    return nn.Embedding(rows, width, _weight=empty if empty.is_meta else None)
