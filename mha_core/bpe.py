@@ -138,6 +138,8 @@ class BytePairs(Tokenizer):
         groups = _groups(trimmed, special, words)
         if words_given:
             groups = _without_spaces(groups, len(words))
+        else:
+            groups, trimmed = _lone_spaces_joined(text, groups, trimmed, len(words))
         runs = {start for start, _ in _runs(text)}
         rows = list[Row]()
         for at, (identity, (start, end), group) in enumerate(zip(ids, trimmed, groups, strict=True)):
@@ -194,6 +196,20 @@ def _spell(parts: Sequence[bytes]) -> tuple[str, list[tuple[int, int]]]:
     return text, spans
 
 
+def _lone_spaces_joined(
+    text: str, groups: Sequence[int | None], spans: Sequence[tuple[int, int]], n_words: int
+) -> tuple[list[int | None], list[tuple[int, int]]]:
+    """A space that is a piece of its own before a word (SmolLM2's before a number) belongs to that word, and
+    begins where it begins."""
+    groups, spans = list(groups), list(spans)
+    for at in range(len(groups) - 1):
+        group, following, end = groups[at], groups[at + 1], spans[at][1]
+        outside = group is not None and group >= n_words and text[slice(*spans[at])] == " "
+        if outside and following is not None and following < n_words and spans[at + 1][0] == end:
+            groups[at], spans[at] = following, (end, end)
+    return groups, spans
+
+
 def _without_spaces(groups: Sequence[int | None], n_words: int) -> list[int | None]:
     """Pieces outside all words are given to the word after them, at the end to the one before."""
     found, following = list[int | None](), None
@@ -241,15 +257,16 @@ def _groups(
     """The word of every piece, None for special ones; words that one piece spans are one, and a piece outside
     all words (spaces) is a word of its own, numbered on."""
     first_word = list[int | None]()
-    joined, at, extra = list(range(len(words))), 0, len(words)
+    joined, at, extra = list(range(len(words))), 0, len(words) - 1
     for (start, end), skip in zip(spans, special, strict=True):
         while at < len(words) and words[at][1] <= start:
             at += 1
         if skip:
             first_word.append(None)
         elif at == len(words) or words[at][0] >= max(end, start + 1):
+            same = len(first_word) > 0 and spans[len(first_word) - 1] == (start, end)
+            extra += not same  # the bytes of one space (a no-break space) stay together
             first_word.append(extra)
-            extra += 1
         else:
             first_word.append(at)
             for later in itertools.takewhile(lambda w: words[w][0] < end, range(at + 1, len(words))):  # noqa: B023

@@ -1,10 +1,11 @@
-"""The command line: `python -m mha_core trace TEXT`, `models`, and `heads ...`.
+"""The command line: `python -m mha_core trace TEXT`, `next TEXT`, `models`, and `heads ...`.
 
 Layers and heads that a person reads count from 1 ("4-2" is layer 4, head 2, as Clark et al. 2019 write);
 positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one sentence on stderr.
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -12,12 +13,13 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
-from mha_core.embedded import EMBEDDED
+from mha_core.embedded import DECODER, EMBEDDED
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads.cli import add_heads_parser
 from mha_core.listing import Choice, strongest_heads, unit_named
 from mha_core.models import Model, load_model, shelf
 from mha_core.output import FORMATS, render
+from mha_core.prediction import predict_next
 from mha_core.trace import trace
 
 NOTE = (
@@ -59,6 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _root()
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_trace(commands)
+    _add_next(commands)
     models = commands.add_parser("models", help="the models to choose from")
     models.set_defaults(run=_run_models)
     add_heads_parser(commands)
@@ -98,12 +101,7 @@ def _run_trace(options: argparse.Namespace) -> int:
         raise InputError("NPZ is binary; say where to write it with --out FILE.")
     model = _load(options)
     record = trace(options.text, model, pair=options.pair)
-    if record.tokens.n_cut:
-        print(
-            f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
-            f"{record.tokens.n_cut} tokens were left out.",
-            file=sys.stderr,
-        )
+    _warn_if_cut(record.tokens.n_cut, model)
     grid = record.grid(words=options.words)
     ranking = None
     if options.source:
@@ -115,6 +113,50 @@ def _run_trace(options: argparse.Namespace) -> int:
     result = render(record, grid, choice, options.format)
     _write(result, options.out)
     return 0
+
+
+def _add_next(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("next", help="the likeliest next tokens of a text, by a decoder")
+    parser.add_argument("text", metavar="TEXT", help="the text to go on with")
+    parser.add_argument("--model", default=DECODER, help="shelf name, hub id or folder (%(default)s)")
+    parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
+    parser.add_argument("--top", type=int, default=10, help="how many tokens to list (%(default)s)")
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (%(default)s)")
+    parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
+    parser.set_defaults(run=_run_next)
+
+
+def _run_next(options: argparse.Namespace) -> int:
+    model = _load(options)
+    tokens = model.tokenizer.encode(options.text)
+    _warn_if_cut(tokens.n_cut, model)
+    best = predict_next(tokens, model, k=options.top)
+    if options.format == "json":
+        rows = [
+            {
+                "token": guess.text,
+                "id": guess.id,
+                "probability": round(guess.probability, 6),
+                "logit": guess.logit,
+            }
+            for guess in best
+        ]
+        result = json.dumps({"next": rows}, ensure_ascii=False) + "\n"
+    else:
+        result = "".join(f"{100 * guess.probability:5.1f} %  {guess.text!r}\n" for guess in best)
+    _write(result, options.out)
+    return 0
+
+
+def _warn_if_cut(n_cut: int, model: Model) -> None:
+    if n_cut:
+        print(
+            f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
+            f"{n_cut} tokens were left out.",
+            file=sys.stderr,
+        )
 
 
 def _load(options: argparse.Namespace) -> Model:
@@ -150,5 +192,7 @@ def _run_models(_: argparse.Namespace) -> int:
     for entry in shelf():
         where = "embedded" if entry.embedded else "from the hub"
         print(f"{entry.name:32} {entry.title:18} {where:14} {entry.description}")
-    print("Also: any BERT checkpoint in safetensors, by folder or hub id; any of them --untrained.")
+    print(
+        "Also: any BERT, GPT-2 or Llama checkpoint in safetensors, by folder or hub id; any of them --untrained."
+    )
     return 0
