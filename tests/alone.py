@@ -16,10 +16,9 @@ from mha_core.record import Grid, Unit
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_payload, standalone_html
-from pages.parts.picture.head_map import VIEW
-from pages.parts.picture.tiles import INSIDE
+from pages.parts.picture.bundle import bundle
+from pages.parts.picture.code import style
 
-MODULES = {"tiles": INSIDE / "tiles", "head map": VIEW / "head_map"}
 DRAW = """async ({ source, style, data }) => {
   const draw = (await import(`data:text/javascript;base64,${source}`)).default;
   const host = document.createElement("div");
@@ -79,11 +78,10 @@ def show(page: Any, content: str, folder: Path) -> Any:
 
 def component(page: Any, name: str, **data: Any) -> Any:
     """Draw with one of the small components; what it tells the app is in `told(page)`."""
-    source, style = (MODULES[name].with_suffix(kind).read_text(encoding="utf-8") for kind in (".js", ".css"))
     page.set_content(FRAME)
     data = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in data.items()}
-    encoded = base64.b64encode(source.encode()).decode()
-    page.evaluate(DRAW, {"source": encoded, "style": style, "data": data})
+    encoded = base64.b64encode(bundle(name).encode()).decode()
+    page.evaluate(DRAW, {"source": encoded, "style": style(name), "data": data})
     return page
 
 

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,13 +22,12 @@ from pages.parts.picture.attention_view import (
     sentence_in_words,
     standalone_html,
 )
-from pages.parts.picture.code import LIBRARY_ENTRY, MODULES, library_source
+from pages.parts.picture.bundle import SCRIPTS
 from pages.parts.picture.payload import record_payload
 from pages.parts.picture.sync import reconcile
 from pages.parts.picture.text import grapheme_end, visible
 
 WITHIN = 8e-6
-VIEW = Path(__file__).parents[1] / "assets" / "view"
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")
 
 
@@ -439,27 +437,9 @@ def test_markup_in_a_text_stays_text_in_the_file():
     assert r"\u003c/script>" in page
 
 
-def test_the_modules_make_one_without_imports_and_without_a_name_twice():
-    source = library_source()
-    assert not re.search(r"^(import|export) ", source, re.MULTILINE)
-    names = re.findall(r"^(?:async )?(?:function|const|class|let) (\w+)", source, re.MULTILINE)
-    assert len(names) == len(set(names))
-    for name in MODULES:
-        for needed in re.findall(r'from "\./(\w+)\.js"', (VIEW / f"{name}.js").read_text()):
-            assert needed in MODULES
-
-
-@needs_node
-def test_the_modules_together_are_valid_javascript(tmp_path):
-    file = tmp_path / "library.mjs"
-    file.write_text(library_source() + LIBRARY_ENTRY)
-    done = subprocess.run(["node", "--check", str(file)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 SAY = """
-  import { rowInWords, headInWords } from "VIEW/words.js";
-  import { summedRow } from "VIEW/numbers.js";
+  import { rowInWords, headInWords } from "SCRIPTS/words.js";
+  import { summedRow } from "SCRIPTS/numbers.js";
   const { cases, names, specials, pins } = JSON.parse(process.argv[1]);
   console.log(JSON.stringify(cases.map(({ head, steps }) => pins.length
     ? rowInWords(head, names, pins, summedRow(steps, names.length, pins))
@@ -480,7 +460,7 @@ def test_python_and_the_browser_say_the_same_sentence(pins):
     for head in range(3):
         steps = record["weights"].reshape(2, 3, n * n)[1, head].tolist()
         cases.append({"head": [1, head], "steps": steps})
-    script = SAY.replace("VIEW", VIEW.as_uri())
+    script = SAY.replace("SCRIPTS", SCRIPTS.as_uri())
     given = json.dumps(
         {"cases": cases, "names": record["names"], "specials": record["specials"], "pins": pins}
     )

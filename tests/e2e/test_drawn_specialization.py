@@ -81,7 +81,7 @@ def heads(**more):
 
 
 def drawn(page, layout: str, marks, chosen="2-1"):
-    component(page, "head map", layout=layout, n_heads=3, chosen=chosen, legend=LEGEND, heads=marks)
+    component(page, "head_map", layout=layout, n_heads=3, chosen=chosen, legend=LEGEND, heads=marks)
     return buttons(page)
 
 

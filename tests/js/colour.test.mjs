@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LEVELS, OKABE_ITO, at, contrast, diverging, fromOklab, luminance, parseColour, pixels, readable, sequential, toOklab } from "../../assets/view/colour.js";
+import { LEVELS, OKABE_ITO, at, contrast, diverging, fromOklab, luminance, parseColour, pixels, readable, sequential, toOklab } from "../../assets/js/colour.js";
 
 const PAPERS = { light: [251, 250, 247], dark: [21, 21, 19] };
 

@@ -1,16 +1,16 @@
 // The one place that knows where the component's modules lie, and a canvas that only remembers its pixels.
-export * as colour from "../../assets/view/colour.js";
-export * as exports from "../../assets/view/exports.js";
-export * as geometry from "../../assets/view/geometry.js";
-export * as headMap from "../../assets/view/head_map.js";
-export * as lines from "../../assets/view/lines.js";
-export * as matrix from "../../assets/view/matrix.js";
-export * as numbers from "../../assets/view/numbers.js";
-export * as record from "../../assets/view/record.js";
-export * as sentence from "../../assets/view/sentence.js";
-export * as sheet from "../../assets/view/sheet.js";
-export * as table from "../../assets/view/table.js";
-export * as words from "../../assets/view/words.js";
+export * as colour from "../../assets/js/colour.js";
+export * as exports from "../../assets/js/exports.js";
+export * as geometry from "../../assets/js/geometry.js";
+export * as headMap from "../../assets/js/head_map.js";
+export * as lines from "../../assets/js/lines.js";
+export * as matrix from "../../assets/js/matrix.js";
+export * as numbers from "../../assets/js/numbers.js";
+export * as record from "../../assets/js/record.js";
+export * as sentence from "../../assets/js/sentence.js";
+export * as sheet from "../../assets/js/sheet.js";
+export * as table from "../../assets/js/table.js";
+export * as words from "../../assets/js/words.js";
 
 // What a canvas's 2d context is asked for: pixels are kept as they were put.
 export function paper() {

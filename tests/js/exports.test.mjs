@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sequential } from "../../assets/view/colour.js";
-import { csv, csvCell, escapeXml, fileName, matrixPaths, matrixPicture, say, svgPage } from "../../assets/view/exports.js";
-import { themeOf } from "../../assets/view/theme.js";
+import { sequential } from "../../assets/js/colour.js";
+import { csv, csvCell, escapeXml, fileName, matrixPaths, matrixPicture, say, svgPage } from "../../assets/js/exports.js";
+import { themeOf } from "../../assets/js/theme.js";
 
 const spec = (values) => ({ rows: ["a", "b"], columns: ["a", "b"], values, signed: false, least: 0, from: [1], over: [1, 0] });
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arcPath, edges, heroSize, placeLabels, riseOf, strokeOf, strokeWithin, ticks } from "../../assets/view/geometry.js";
-import { directionOf } from "../../assets/view/duo.js";
-import { sideBySide, summedStrokes } from "../../assets/view/lines.js";
+import { arcPath, edges, heroSize, placeLabels, riseOf, strokeOf, strokeWithin, ticks } from "../../assets/js/geometry.js";
+import { directionOf } from "../../assets/js/duo.js";
+import { sideBySide, summedStrokes } from "../../assets/js/lines.js";
 
 const numbers = (path) => path.match(/-?[\d.]+/g).map(Number);
 

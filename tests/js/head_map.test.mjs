@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hull, neighbour } from "../../assets/view/head_map.js";
+import { hull, neighbour } from "../../assets/js/head_map.js";
 
 const grid = [0, 1, 2].flatMap((layer) => [0, 1].map((head) => ({ layer, head })));
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeOf, difference, meeting, spread } from "../../assets/view/compare.js";
-import { quantise } from "../../assets/view/numbers.js";
-import { keepOpened, matrixOf, openRecord, pairAllows, rankHeads, rowOf, thumbOf } from "../../assets/view/record.js";
-import { pinnedTable, strongestTable } from "../../assets/view/table.js";
+import { changeOf, difference, meeting, spread } from "../../assets/js/compare.js";
+import { quantise } from "../../assets/js/numbers.js";
+import { keepOpened, matrixOf, openRecord, pairAllows, rankHeads, rowOf, thumbOf } from "../../assets/js/record.js";
+import { pinnedTable, strongestTable } from "../../assets/js/table.js";
 
 const table = (array) => ({ getChildAt: () => ({ toArray: () => array }) });
 const record = () =>

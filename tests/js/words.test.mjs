@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { quantise } from "../../assets/view/numbers.js";
-import { changeInWords, headInWords, headName, listed, rolesInWords, rowInWords, slug } from "../../assets/view/words.js";
+import { quantise } from "../../assets/js/numbers.js";
+import { changeInWords, headInWords, headName, listed, rolesInWords, rowInWords, slug } from "../../assets/js/words.js";
 
 test("layers and heads are numbered from 1", () => assert.equal(headName([3, 1]), "4-2"));
 

@@ -13,7 +13,6 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
@@ -28,21 +27,15 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
 from pages.parts.frame.state import keep
 from pages.parts.picture.attention_view import chosen
+from pages.parts.picture.bundle import ASSETS
+from pages.parts.picture.fonts import FONTS, font_bytes
 
 __all__ = ["attempt", "follow", "keep", "page", "selection", "why"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-ROOT = Path(__file__).parents[3]
-THEME = ROOT / "assets" / "theme"
-FONTS = ROOT / "assets" / "view" / "fonts"
-FACES = {
-    "headscope-latin.woff2": "U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+0304,U+0308,"
-    "U+0329,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215,U+FEFF,U+FFFD",
-    "headscope-latin-ext.woff2": "U+0100-02BA,U+02BD-02C5,U+02C7-02CC,U+02CE-02D7,U+02DD-02FF,U+1D00-1DBF,"
-    "U+1E00-1E9F,U+1EF2-1EFF,U+2020,U+20A0-20AB,U+20AD-20C0,U+2113,U+2C60-2C7F,U+A720-A7FF",
-}
+CSS = ASSETS / "css"
 TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
 CAVEAT = (
     "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
@@ -67,11 +60,13 @@ def page(
     box; `comparison` adds what it is compared with, as `Request.other`. A page without a sentence of its own
     (`sentence=False`) keeps the controls unseen, so that their values and the link stay whole.
     """
-    st.set_page_config(page_title=f"{title} · HeadScope", page_icon=str(THEME / "favicon.svg"), layout="wide")
+    st.set_page_config(
+        page_title=f"{title} · HeadScope", page_icon=str(ASSETS / "favicon.svg"), layout="wide"
+    )
     st.html(_style())
     present = state.params().get("present") == "1"
     if present:
-        st.html(THEME / "present.css")
+        st.html(CSS / "present.css")
     hide_parts(state.params().get("hide", ""))
     said = state.enter()
     _top(title, present)
@@ -135,10 +130,10 @@ def _style() -> str:
     """The style sheet with its typeface inside, so that nothing needs a file server or another host."""
     faces = [
         f"@font-face{{font-family:HeadScope;font-weight:400 650;font-display:swap;unicode-range:{scope};"
-        f"src:url(data:font/woff2;base64,{b64encode((FONTS / file).read_bytes()).decode()}) format('woff2')}}"
-        for file, scope in FACES.items()
+        f"src:url(data:font/woff2;base64,{b64encode(font_bytes(file)).decode()}) format('woff2')}}"
+        for file, scope in FONTS.items()
     ]
-    return f"<style>{''.join(faces)}{(THEME / 'page.css').read_text()}</style>"
+    return f"<style>{''.join(faces)}{(CSS / 'page.css').read_text()}</style>"
 
 
 def _top(title: str, present: bool) -> None:

@@ -28,7 +28,7 @@ from pages.parts.picture.tiles import Board, token_row
 from pages.parts.picture.tiles import say as words
 from pages.parts.serve import cache
 
-PAGE = Path(__file__).parents[3] / "assets" / "inside" / "page.css"
+PAGE = Path(__file__).parents[3] / "assets" / "css" / "inside.css"
 SHOWN_KEYS = 40
 
 

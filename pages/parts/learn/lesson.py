@@ -326,6 +326,6 @@ def class_link(here: str, page: str, query: Mapping[str, str]) -> str:
 
 def style(present: bool) -> None:
     """The little that this page adds to the frame's own style."""
-    st.html(LESSON / "page.css")
+    st.html(LESSON.parent / "css" / "learn.css")
     if present:
-        st.html(LESSON / "present.css")
+        st.html(LESSON.parent / "css" / "learn_present.css")

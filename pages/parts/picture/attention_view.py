@@ -1,4 +1,4 @@
-"""THE picture: one sentence and what every head does with it, drawn in the browser by assets/view/.
+"""THE picture: one sentence and what every head does with it, drawn in the browser by assets/js/.
 
 In: grids (layer, head, query, key) and a selection. Out: the selection the reader made. Three kinds of mounts,
 because what rarely changes must not travel with what often does: the code and the font (once a tab), the weights
@@ -18,7 +18,9 @@ import streamlit as st
 from mha_core.record import Grid
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.code import FONTS, LIBRARY_ENTRY, STUB, VIEW, library_source, standalone_html, style
+from pages.parts.picture.bundle import bundle
+from pages.parts.picture.code import STUB, standalone_html, style
+from pages.parts.picture.fonts import FONTS, font_bytes
 from pages.parts.picture.payload import (
     Head,
     Keep,
@@ -114,13 +116,13 @@ def chosen(key: str) -> Selection | None:
 def mount_library() -> None:
     """Bring the picture's code and the font to this tab; a page without a picture may call it for the font."""
     data: Payload = {"css": style(), "faces": [[name, FONTS[name]] for name in FONTS]}
-    data |= {name: np.frombuffer((VIEW / "fonts" / name).read_bytes(), dtype=np.uint8) for name in FONTS}
-    _component("library", library_source() + LIBRARY_ENTRY)(data=data, key="headscope-library")
+    data |= {name: np.frombuffer(font_bytes(name), dtype=np.uint8) for name in FONTS}
+    _component("library", bundle("library"))(data=data, key="headscope-library")
 
 
 def warm() -> None:
     """What the first picture would wait for: the browser's code from disk, and the libraries that pack numbers."""
-    library_source()
+    bundle("library")
     style()
     warm_arrow()
 

@@ -1,12 +1,11 @@
 """All heads in one picture to choose from: a grid, or a map on which heads that look alike are near.
 
-In: marks, one a head. Out: a picture; pressing a head puts it into the link. Drawn by assets/view/head_map.js.
+In: marks, one a head. Out: a picture; pressing a head puts it into the link. Drawn by assets/js/head_map.js.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import streamlit as st
@@ -14,8 +13,8 @@ import streamlit as st
 from pages.parts.frame import state
 from pages.parts.frame.request import Head, name
 from pages.parts.frame.selection import parse_head
-
-VIEW = Path(__file__).parents[3] / "assets" / "view"
+from pages.parts.picture.bundle import bundle
+from pages.parts.picture.code import style
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,7 @@ class Mark:
 
 @cache
 def _component() -> Any:
-    css, js = ((VIEW / f"head_map.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    return st.components.v2.component("headscope_head_map", css=css, js=js)
+    return st.components.v2.component("headscope_head_map", css=style("head_map"), js=bundle("head_map"))
 
 
 def head_map(

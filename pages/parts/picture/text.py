@@ -1,7 +1,7 @@
 """The reader's own spelling, cut into units for the picture, and what a head does said in one sentence.
 
 In: a grid and the reader's text. Out: names and the spaces between them, never cut inside a grapheme; sentences
-that are letter for letter the browser's (assets/view/words.js).
+that are letter for letter the browser's (assets/js/words.js).
 """
 
 import unicodedata
@@ -78,7 +78,7 @@ _MARKS = {"\n": "↵", "\r": "↵", "\t": "⇥", "\x7f": "␡", "\u00ad": "‐",
 
 
 def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Tokens | None = None) -> str:
-    """What one head does, in one sentence; letter for letter what the browser writes (assets/view/words.js)."""
+    """What one head does, in one sentence; letter for letter what the browser writes (assets/js/words.js)."""
     names = spelled(grid, tokens)["names"] if tokens else [visible(label) for label in grid.labels]
     weights = quantise(grid.weights[head]).astype(np.float64)
     number = name(head)

@@ -1,11 +1,10 @@
-"""Matrices, token rows and bars on the page: blocks that `assets/inside/tiles.js` draws.
+"""Matrices, token rows and bars on the page: blocks that `assets/js/tiles.js` draws.
 
 In: NumPy arrays and labels. Out: one mounted component a board; all numbers of a board travel in one flat
 column, blocks point into it. Text is only ever drawn as text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,12 @@ import streamlit as st
 from pages.parts.frame import state
 from pages.parts.frame.glossary import spans
 from pages.parts.frame.prose import visible
+from pages.parts.picture.bundle import bundle
+from pages.parts.picture.code import style
 
-INSIDE = Path(__file__).parents[3] / "assets" / "inside"
 Block = dict[str, Any]
 
-_draw = st.components.v2.component(
-    "headscope_tiles",
-    css=(INSIDE / "tiles.css").read_text(encoding="utf-8"),
-    js=(INSIDE / "tiles.js").read_text(encoding="utf-8"),
-)
+_draw = st.components.v2.component("headscope_tiles", css=style("tiles"), js=bundle("tiles"))
 
 
 def say(text: str, style: str = "", **tokens: str) -> Block:

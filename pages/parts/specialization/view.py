@@ -5,7 +5,7 @@ import streamlit as st
 from mha_core import HeadScopeError
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
-from pages.parts.frame.shell import CAVEAT, THEME
+from pages.parts.frame.shell import CAVEAT, CSS
 from pages.parts.serve import cache
 from pages.parts.specialization import findings, head_card, job_table
 from pages.parts.specialization.corpus_view import corpus
@@ -14,7 +14,7 @@ from pages.parts.specialization.findings import Findings
 
 def style() -> None:
     """What this page has beyond the frame."""
-    st.html(THEME / "specialization.css")
+    st.html(CSS / "specialization.css")
 
 
 def find(request: Request) -> Findings:

@@ -6,7 +6,7 @@ const bus = new EventTarget();
 const boards = new WeakMap();
 let chosen = null;
 
-export default function (component) {
+export default function tiles(component) {
   const { data, parentElement } = component;
   let board = boards.get(parentElement);
   if (!board) {
@@ -156,7 +156,7 @@ function lowered(parent, text) {
 
 function draw(board, block) {
   const kinds = {
-    row: group, column: group, undo, steps, code, op, say, tokens, matrix, tiles, follow, heads, ruler, sheets, plane, groups, bars, grid: gridTable, curve,
+    row: group, column: group, undo, steps, code, op, say, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars, grid: gridTable, curve,
   };
   const made = kinds[block.type](board, block);
   if (block.size) made.classList.add(block.size);
@@ -473,7 +473,7 @@ function csvButton(block, values) {
   return button;
 }
 
-function tiles(board, block) {
+function numberTiles(board, block) {
   const [n, m] = block.shape;
   const values = valuesOf(board, block);
   const top = block.top || Math.max(...values.map(Math.abs).filter(Number.isFinite), 1e-9);

@@ -1,4 +1,6 @@
 // The picture in a file of its own: the same code, the numbers from base64, choices stay in the page.
+import { createHeadscope } from "./view.js";
+
 const TYPES = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array };
 
 function bytesOf(text) {

@@ -3,7 +3,7 @@ import { LEVELS } from "./colour.js";
 import { arrowStep, make } from "./dom.js";
 import { edges } from "./geometry.js";
 import { poolMax, poolSigned } from "./numbers.js";
-import { allHeads, headIndex, thumbOf } from "./record.js";
+import { headIndex, thumbOf } from "./record.js";
 import { headName } from "./words.js";
 
 export class Sheet {
@@ -123,5 +123,3 @@ export class Sheet {
     }
   }
 }
-
-export { allHeads };
