@@ -6,11 +6,11 @@ from functools import partial
 import streamlit as st
 
 from mha_core import Record
-from mha_core.notices import against_raw, notices
+from mha_core.heads.notices import against_raw, notices
 from pages.parts.explore import downloads
 from pages.parts.frame import shell
 from pages.parts.frame.prose import say
-from pages.parts.frame.request import MIXED, Request
+from pages.parts.frame.request import Request
 from pages.parts.picture.attention_view import explore_view
 from pages.parts.serve import cache, server
 
@@ -38,7 +38,7 @@ def picture(request: Request, record: Record) -> None:
     if not len(grid):
         say("With [CLS] and [SEP] hidden nothing of this text is left to look at.", "notice")
         return
-    roles = {} if request.measure in MIXED else cache.roles_of(request.model, request.trained)
+    roles = {} if request.mixed else cache.roles_of(request.model, request.trained)
     chosen = explore_view(
         grid,
         record.tokens,
@@ -51,9 +51,7 @@ def picture(request: Request, record: Record) -> None:
         keep=cache.keeper(request),
     )
     shell.keep(chosen)
-    head = (
-        None if request.measure in MIXED else chosen.head
-    )  # a mixed picture shows none of the record's heads
+    head = None if request.mixed else chosen.head  # a mixed picture shows none of the record's heads
     with st.container(key="below"):
         shell.why(
             [

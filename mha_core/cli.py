@@ -16,7 +16,7 @@ from typing import NoReturn
 from mha_core.embedded import DECODER, EMBEDDED
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads.cli import add_heads_parser
-from mha_core.listing import Choice, strongest_heads, unit_named
+from mha_core.listing import HeadFilter, strongest_heads, unit_named
 from mha_core.models import Model, load_model, shelf
 from mha_core.output import FORMATS, render
 from mha_core.prediction import predict_next
@@ -108,7 +108,7 @@ def _run_trace(options: argparse.Namespace) -> int:
         source = unit_named(grid, options.source)
         target = unit_named(grid, options.target) if options.target else None
         ranking = strongest_heads(grid, source, target)
-    choice = Choice(options.layer, options.head, ranking, options.top)
+    choice = HeadFilter(options.layer, options.head, ranking, options.top)
     choice.check(record.n_layers, record.n_heads)
     result = render(record, grid, choice, options.format)
     _write(result, options.out)

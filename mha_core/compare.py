@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from mha_core.errors import InputError, SizeError
 from mha_core.record import Grid
+from mha_core.wording import Head
 
-Head = tuple[int, int]
 Pairs = tuple[tuple[int | None, int | None], ...]
 
 

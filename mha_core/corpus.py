@@ -1,18 +1,20 @@
 """Files a reader brings → sentences and choices, one at a time: CoNLL-U, GAP's TSV, pairs in JSON, plain
 text.
 
-Every reader is a generator over `Lines`, so a file of any size is read in constant memory. A broken line is
+Every reader is a generator over `Lines`, so a file of any size is read in constant memory; JSON alone is read whole,
+up to MAX_JSON characters. A broken line is
 named by its number: the `Reading` that the caller passes says whether it ends the reading ("refuse") or
 leaves out the sentence it stands in ("skip").
 """
 
+import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from mha_core.errors import InputError
-from mha_core.json_list import BrokenListError, json_items
 
 Span = tuple[int, int]
 OnError = Literal["refuse", "skip"]
@@ -21,6 +23,7 @@ OnError = Literal["refuse", "skip"]
 MAX_LINE = 1_000_000
 MAX_WORDS = 5_000
 MAX_NOTES = 20
+MAX_JSON = 64_000_000
 
 GAP_COLUMNS = (
     "ID",
@@ -50,7 +53,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PronounCase:
     """A pronoun and two mentions, as character spans of the text; `answer` says which mention is right (0 or
     1).
     """
@@ -77,6 +80,13 @@ class Reading:
         message = f"Line {line:,}: {what}"
         if self.on_error == "refuse":
             raise InputError(message)
+        self._note(message)
+
+    def left_out(self, line: int, what: str) -> None:
+        """Note a line that holds nothing to measure, whatever is done about broken ones."""
+        self._note(f"Line {line:,}: {what}")
+
+    def _note(self, message: str) -> None:
         self.n_skipped += 1
         if len(self.notes) < MAX_NOTES:
             self.notes.append(message)
@@ -202,7 +212,7 @@ def _conllu_flaw(columns: list[str], n_words: int) -> str | None:
     return None if relation.strip() else "a word without a relation."
 
 
-def read_gap(lines: Iterable[str], reading: Reading | None = None) -> Iterator[Choice]:
+def read_gap(lines: Iterable[str], reading: Reading | None = None) -> Iterator[PronounCase]:
     """The choices of a GAP file (Webster et al. 2018): only pronouns for which exactly one of A and B is
     right.
     """
@@ -229,7 +239,7 @@ def read_gap(lines: Iterable[str], reading: Reading | None = None) -> Iterator[C
         elif right[0] == right[1]:
             reading.n_unused += 1
         else:
-            yield Choice(row["Text"], pronoun, (a, b), right.index("TRUE"), None, number)
+            yield PronounCase(row["Text"], pronoun, (a, b), right.index("TRUE"), None, number)
 
 
 def _gap_span(row: dict[str, str], name: str) -> Span | None:
@@ -240,25 +250,72 @@ def _gap_span(row: dict[str, str], name: str) -> Span | None:
     return (start, start + len(word)) if row["Text"][start : start + len(word)] == word else None
 
 
-def read_pairs(lines: Iterable[str], reading: Reading | None = None) -> Iterator[Choice]:
+def read_pairs(lines: Iterable[str], reading: Reading | None = None) -> Iterator[PronounCase]:
     """The choices of a JSON list of {"text", "pronoun": [s, e], "candidates": [[s, e], [s, e]], "answer": 0 |
     1}.
 
     `pair` (optional) is the same for the two versions of a minimal pair.
     """
     reading = reading or Reading()
+    text = _whole(lines)
+    items = _parsed(text)
+    if isinstance(items, _Flaw):
+        reading.broken(items.line, items.what)
+        return
+    for number, item in _with_lines(text, items):
+        choice = _choice(item, number)
+        if isinstance(choice, str):
+            reading.broken(number, choice)
+        else:
+            yield choice
+
+
+@dataclass(frozen=True)
+class _Flaw:
+    line: int
+    what: str
+
+
+def _parsed(text: str) -> list[object] | _Flaw:
+    """The items of a JSON list, or where and why it is none."""
     try:
-        for number, item in json_items(lines):
-            choice = _choice(item, number)
-            if isinstance(choice, str):
-                reading.broken(number, choice)
-            else:
-                yield choice
-    except BrokenListError as flaw:
-        reading.broken(flaw.line, flaw.what)
+        items = json.loads(text)
+    except json.JSONDecodeError as flaw:
+        return _Flaw(flaw.lineno, f"the file is no JSON list; here it breaks off ({flaw.msg}).")
+    except RecursionError:
+        return _Flaw(1, "brackets inside brackets without end.")
+    except ValueError:
+        return _Flaw(1, "a number with more digits than can be read.")
+    return items if isinstance(items, list) else _Flaw(1, "pairs are one JSON list, from “[” to “]”.")
 
 
-def _choice(item: object, line: int) -> Choice | str:
+def _whole(lines: Iterable[str]) -> str:
+    """All lines as one text. Raises InputError beyond MAX_JSON characters."""
+    held, size = [], 0
+    for line in lines:
+        size += len(line) + 1
+        if size > MAX_JSON:
+            raise InputError(f"A JSON list of pairs may have {MAX_JSON:,} characters at most.")
+        held.append(line)
+    return "\n".join(held)
+
+
+def _with_lines(text: str, items: list[object]) -> Iterator[tuple[int, object]]:
+    """Every item of a JSON list with the line it begins on."""
+    between, decoder = re.compile(r"[\s,]*"), json.JSONDecoder()
+    place, line = text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
+    for item in items:
+        start = place
+        found = between.match(text, place)
+        place = found.end() if found else place
+        line += text.count("\n", start, place)
+        yield line, item
+        start = place
+        _, place = decoder.raw_decode(text, place)
+        line += text.count("\n", start, place)
+
+
+def _choice(item: object, line: int) -> PronounCase | str:
     """The choice that one JSON object describes, or what is wrong with it."""
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
         return 'an item is an object with a "text".'
@@ -276,7 +333,7 @@ def _choice(item: object, line: int) -> Choice | str:
     if isinstance(answer, bool) or answer not in (0, 1):
         return '"answer" is 0 or 1.'
     pair = item.get("pair", item.get("pair_id"))
-    return Choice(text, pronoun, (a, b), int(answer), None if pair is None else str(pair)[:200], line)
+    return PronounCase(text, pronoun, (a, b), int(answer), None if pair is None else str(pair)[:200], line)
 
 
 def _span(value: object, text: str) -> Span | None:

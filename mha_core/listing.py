@@ -6,6 +6,7 @@ import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.record import Grid
+from mha_core.wording import head_name
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,11 @@ class RankedHead:
     @property
     def name(self) -> str:
         """As a person reads it: "4-2"."""
-        return f"{self.layer + 1}-{self.head + 1}"
+        return head_name((self.layer, self.head))
 
 
 @dataclass(frozen=True)
-class Choice:
+class HeadFilter:
     """What of a record is wanted: one layer or head (from 1, None for all), and a ranking of heads."""
 
     layer: int | None = None

@@ -1,70 +1,52 @@
 """A record as text or bytes: a table to read, JSON, CSV or NPZ to compute with."""
 
-import csv
 import io
-import json
-import re
 
 import numpy as np
 
-from mha_core.listing import Choice, RankedHead
+from mha_core import export
+from mha_core.listing import HeadFilter, RankedHead
 from mha_core.record import Array, Grid, Record
+from mha_core.wording import Head, head_name
 
 FORMATS = ("table", "json", "csv", "npz")
-FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r]")
 
 
-def render(record: Record, grid: Grid, choice: Choice, form: str) -> str | bytes:
+def render(record: Record, grid: Grid, choice: HeadFilter, form: str) -> str | bytes:
     """The record in one of FORMATS. Text, but for npz."""
     layers = slice(None) if choice.layer is None else slice(choice.layer - 1, choice.layer)
     heads = slice(None) if choice.head is None else slice(choice.head - 1, choice.head)
     weights = grid.weights[layers, heads]
     if form == "json":
-        return _json(record, grid, weights, choice)
+        ranking = {"ranking": _ranking(grid, choice)} if choice.ranking else {}
+        return export.weights_json(record, grid, layers, heads, **ranking)
     if form == "csv":
-        return _ranking_csv(grid, choice) if choice.ranking else _csv(grid, weights, choice)
+        return (
+            _ranking_csv(grid, choice)
+            if choice.ranking
+            else export.weights_csv(grid, _heads(grid, layers, heads))
+        )
     if form == "npz":
         return _npz(record, grid, weights)
     return _ranking_table(grid, choice) if choice.ranking else _table(record, grid, weights, choice)
 
 
-def safe_cell(text: str) -> str:
-    """A spreadsheet cell that is read as text: one that would start a formula gets an apostrophe before it."""
-    return "'" + text if FORMULA.match(text) else text
+def _heads(grid: Grid, layers: slice, heads: slice) -> list[Head]:
+    n_layers, n_heads = grid.weights.shape[:2]
+    return [(la, h) for la in range(n_layers)[layers] for h in range(n_heads)[heads]]
 
 
-def _json(record: Record, grid: Grid, weights: Array, choice: Choice) -> str:
-    first_layer, first_head = (choice.layer or 1), (choice.head or 1)
-    content = {
-        "model": record.model.name,
-        "trained": record.model.trained,
-        "text": record.tokens.text,
-        "pair": record.tokens.pair,
-        "tokens": [piece.text for piece in record.tokens.pieces],
-        "words": [word.text for word in record.tokens.words],
-        "word_of_token": [piece.word for piece in record.tokens.pieces],
-        "segments": list(record.tokens.segments),
-        "n_cut": record.tokens.n_cut,
-        "units": list(grid.labels),
-        "n_layers": record.n_layers,
-        "n_heads": record.n_heads,
-        "layers": list(range(first_layer, first_layer + weights.shape[0])),
-        "heads": list(range(first_head, first_head + weights.shape[1])),
-        "versions": dict(record.versions),
-        "weights": weights.tolist(),
-    }
-    if choice.ranking:
-        content["ranking"] = [
-            {
-                "layer": r.layer + 1,
-                "head": r.head + 1,
-                "weight": r.weight,
-                "to": grid.labels[r.target],
-                "position": r.target,
-            }
-            for r in _listed(choice)
-        ]
-    return json.dumps(content, ensure_ascii=False) + "\n"
+def _ranking(grid: Grid, choice: HeadFilter) -> list[dict[str, object]]:
+    return [
+        {
+            "layer": r.layer + 1,
+            "head": r.head + 1,
+            "weight": r.weight,
+            "to": grid.labels[r.target],
+            "position": r.target,
+        }
+        for r in _listed(choice)
+    ]
 
 
 def _npz(record: Record, grid: Grid, weights: Array) -> bytes:
@@ -80,29 +62,16 @@ def _npz(record: Record, grid: Grid, weights: Array) -> bytes:
     return buffer.getvalue()
 
 
-def _csv(grid: Grid, weights: Array, choice: Choice) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["layer", "head", "query", "key", "query_text", "key_text", "weight"])
-    labels = [safe_cell(label) for label in grid.labels]
-    first_layer, first_head = (choice.layer or 1), (choice.head or 1)
-    for (layer, head, i, j), weight in np.ndenumerate(weights):
-        writer.writerow([layer + first_layer, head + first_head, i, j, labels[i], labels[j], f"{weight:.6g}"])
-    return buffer.getvalue()
+def _ranking_csv(grid: Grid, choice: HeadFilter) -> str:
+    rows = [
+        {"layer": r.layer + 1, "head": r.head + 1, "key": r.target, "key_text": grid.labels[r.target]}
+        | {"weight": f"{r.weight:.6g}"}
+        for r in _listed(choice)
+    ]
+    return export.csv_of(rows, ("layer", "head", "key", "key_text", "weight"))
 
 
-def _ranking_csv(grid: Grid, choice: Choice) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["layer", "head", "key", "key_text", "weight"])
-    for r in _listed(choice):
-        writer.writerow(
-            [r.layer + 1, r.head + 1, r.target, safe_cell(grid.labels[r.target]), f"{r.weight:.6g}"]
-        )
-    return buffer.getvalue()
-
-
-def _ranking_table(grid: Grid, choice: Choice) -> str:
+def _ranking_table(grid: Grid, choice: HeadFilter) -> str:
     lines = [f"{'head':>6}  {'weight':>7}  looks at"]
     for r in _listed(choice):
         bar = "█" * round(30 * r.weight)
@@ -110,7 +79,7 @@ def _ranking_table(grid: Grid, choice: Choice) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(record: Record, grid: Grid, weights: Array, choice: Choice) -> str:
+def _table(record: Record, grid: Grid, weights: Array, choice: HeadFilter) -> str:
     """One head: its matrix in percent. Several: where each head's rows look most, on average."""
     model = record.model
     head_line = (
@@ -124,7 +93,7 @@ def _table(record: Record, grid: Grid, weights: Array, choice: Choice) -> str:
     for layer, head in np.ndindex(*weights.shape[:2]):
         matrix = weights[layer, head]
         i, j = np.unravel_index(int(matrix.argmax()), matrix.shape)
-        name = f"{layer + first_layer}-{head + 1}"
+        name = head_name((layer + first_layer - 1, head))
         lines.append(f"{name:>6}  {100 * matrix[i, j]:5.1f} %  {grid.labels[i]} → {grid.labels[j]}")
     return "\n".join(lines) + "\n"
 
@@ -138,6 +107,6 @@ def _matrix(grid: Grid, matrix: Array, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _listed(choice: Choice) -> tuple[RankedHead, ...]:
+def _listed(choice: HeadFilter) -> tuple[RankedHead, ...]:
     ranking = tuple(ranked for ranked in choice.ranking or () if choice.has(ranked))
     return ranking[: choice.top] if choice.top else ranking

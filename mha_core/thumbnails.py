@@ -57,7 +57,7 @@ def toward(rows: Floats, key: int) -> NDArray[np.uint16]:
     return quantise(rows[..., key])
 
 
-def loudest(weights: Floats, special: NDArray[np.bool_]) -> NDArray[np.uint16]:
+def strongest_link(weights: Floats, special: NDArray[np.bool_]) -> NDArray[np.uint16]:
     """The strongest link between two words in every head: (layer, head, 3) of query, key and weight in steps."""
     words = ~special if not special.all() else np.ones_like(special)
     turns = np.flatnonzero(np.diff(words, prepend=False, append=False))

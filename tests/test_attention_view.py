@@ -12,7 +12,7 @@ import pytest
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 
 from mha_core.record import Grid, Unit
-from mha_core.thumbnails import changes, loudest, quantise, strongest, thumbnails
+from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection, from_json
 from pages.parts.picture.attention_view import (
@@ -135,7 +135,7 @@ def test_the_strongest_few_come_largest_first():
 
 def test_the_loudest_link_leaves_special_tokens_out():
     weights = np.array([[[[0.1, 0.9, 0.0], [0.8, 0.05, 0.15], [0.7, 0.2, 0.1]]]])
-    assert loudest(weights, np.array([True, False, False]))[0, 0].tolist()[:2] == [2, 1]
+    assert strongest_link(weights, np.array([True, False, False]))[0, 0].tolist()[:2] == [2, 1]
 
 
 @pytest.mark.parametrize(("layers", "heads", "n", "most"), [(6, 12, 14, 60_000), (12, 12, 510, 1_200_000)])

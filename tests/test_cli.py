@@ -14,7 +14,7 @@ from bert_folders import write
 
 from mha_core import trace
 from mha_core.cli import main
-from mha_core.output import safe_cell
+from mha_core.export import safe_cell
 
 CLASSIC = "The animal didn't cross the street because it was too tired."
 ROOT = Path(__file__).parent.parent

@@ -5,10 +5,11 @@ import json
 
 import pytest
 
+from mha_core import corpus
 from mha_core.corpus import (
     MAX_LINE,
-    Choice,
     Lines,
+    PronounCase,
     Reading,
     read_conllu,
     read_gap,
@@ -16,7 +17,6 @@ from mha_core.corpus import (
     read_text,
 )
 from mha_core.errors import InputError
-from mha_core.json_list import BrokenListError, json_items
 
 
 def line(number: str, form: str, head: str, relation: str) -> str:
@@ -141,7 +141,7 @@ def test_what_is_no_text_or_has_no_lines_is_refused(tmp_path):
 def test_gap_gives_only_pronouns_with_exactly_one_right_name():
     reading = Reading()
     first, second = read_gap(Lines(GAP.encode()), reading)
-    assert first == Choice("Ann saw Sue when she left.", (17, 20), ((0, 3), (8, 11)), 0, None, 2)
+    assert first == PronounCase("Ann saw Sue when she left.", (17, 20), ((0, 3), (8, 11)), 0, None, 2)
     assert (second.answer, second.line) == (1, 5)
     assert reading.n_unused == 2
 
@@ -177,7 +177,7 @@ def test_a_file_without_gap_columns_is_refused():
 def test_pairs_are_read_with_their_lines():
     text = json.dumps([PAIR, {**PAIR, "answer": 0, "pair": "p1"}], indent=1)
     first, second = read_pairs(text.split("\n"))
-    assert first == Choice(PAIR["text"], (17, 20), ((0, 3), (8, 11)), 1, None, 2)
+    assert first == PronounCase(PAIR["text"], (17, 20), ((0, 3), (8, 11)), 1, None, 2)
     assert (second.answer, second.pair) == (0, "p1")
     assert second.line > first.line
     assert list(read_pairs(["[]"])) == []
@@ -208,62 +208,38 @@ def test_a_broken_pair_is_refused_by_its_line_or_skipped(change: dict, what: str
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "said"),
     [
-        ('{"text": 1}', (1, r"'\[' is missing")),
-        ("[1\n2]", (2, "',' is missing")),
-        ('[\n\n{"a": }]', (3, "no JSON item")),
-        ('[\n{"a": 1}', (2, "',' is missing")),
-        ("[" * 100_000, (1, "brackets|no JSON")),
-        ("[" + "9" * 5000 + "]", (1, "a number with more digits")),
-        ("", (1, r"'\[' is missing")),
+        ('{"text": 1}', "Line 1: pairs are one JSON list"),
+        ("[1\n2]", "Line 2: the file is no JSON list; .*delimiter"),
+        ('[\n\n{"a": }]', "Line 3: the file is no JSON list"),
+        ('[\n{"a": 1}', "Line 2: the file is no JSON list"),
+        ("[" * 100_000, "Line 1: brackets inside brackets"),
+        ("[" + "9" * 5000 + "]", "Line 1: a number with more digits"),
+        ("", "Line 1: the file is no JSON list"),
     ],
 )
-def test_what_is_no_json_list_is_refused_by_the_line_where_it_breaks(text: str, what: tuple[int, str]):
-    with pytest.raises(BrokenListError, match=what[1]) as flaw:
-        list(json_items(text.split("\n")))
-    assert flaw.value.line == what[0]
+def test_what_is_no_json_list_is_refused_by_the_line_where_it_breaks(text: str, said: str):
+    with pytest.raises(InputError, match=f"^{said}"):
+        list(read_pairs(text.split("\n")))
+    reading = Reading("skip")
+    assert list(read_pairs(text.split("\n"), reading)) == []
+    assert reading.n_skipped == 1
 
 
-def test_a_broken_list_is_named_by_its_line_and_ends_the_reading():
-    lines = ["[", json.dumps(PAIR), json.dumps(PAIR), "]"]
-    with pytest.raises(InputError, match=r"^Line 3: ',' is missing"):
-        list(read_pairs(lines))
-    assert len(list(read_pairs(lines, Reading("skip")))) == 1
+def test_a_json_list_has_a_largest_size(monkeypatch):
+    monkeypatch.setattr(corpus, "MAX_JSON", 500)
+    assert len(list(read_pairs([json.dumps([PAIR])]))) == 1
+    with pytest.raises(InputError, match="may have 500 characters at most"):
+        list(read_pairs([json.dumps([PAIR] * 20)]))
 
 
-def test_pairs_are_read_as_a_stream_and_an_item_may_span_many_lines():
-    spread = json.dumps(PAIR, indent=1).split("\n")
-
-    def endless():
-        yield "["
-        while True:
-            yield from spread
-            yield ","
-
-    assert len(list(itertools.islice(read_pairs(endless()), 3000))) == 3000
-
-
-def test_an_item_without_end_is_refused_in_linear_time():
-    def endless():
-        yield '[{"text": "'
-        while True:
-            yield "a" * 1000
-
-    with pytest.raises(InputError, match=r"^Line 1: no JSON item"):
-        list(read_pairs(endless()))
-
-
-def test_a_number_at_the_edge_of_what_was_read_is_whole():
-    text = "[" + " " * 65_000 + "12" + "\n" + "]"
-    seen = []
-
-    class Note(Reading):
-        def broken(self, line: int, what: str) -> None:
-            seen.append(what)
-
-    list(read_pairs(text.split("\n"), Note()))
-    assert seen == ['an item is an object with a "text".']
+def test_an_item_may_span_many_lines_and_share_one():
+    spread = json.dumps([PAIR, PAIR], indent=1) + "\n"
+    begins = [n for n, text in enumerate(spread.split("\n"), start=1) if text == " {"]
+    assert [choice.line for choice in read_pairs(spread.split("\n"))] == begins
+    assert begins[1] > 10
+    assert [choice.line for choice in read_pairs(["", json.dumps([PAIR, PAIR])])] == [2, 2]
 
 
 def test_plain_text_is_one_text_a_line():

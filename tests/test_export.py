@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from visit import open_page, run, said
 
 from mha_core import grid_of, load_model, trace
-from mha_core.heads.importance import importance
+from mha_core.heads.measures import importance
+from mha_core.listing import HeadFilter
+from mha_core.output import render
 from pages.parts.explore import downloads, export
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
@@ -34,7 +36,8 @@ def test_a_csv_row_is_a_weight_with_both_words(record):
     again = np.array([float(row["weight"]) for row in rows], dtype=np.float32).reshape(2, 16, 16)
     assert np.array_equal(again, np.stack([grid.weights[3, 1], grid.weights[0, 2]]))
     assert (rows[0]["layer"], rows[0]["head"], rows[-1]["layer"], rows[-1]["head"]) == ("4", "2", "1", "3")
-    assert (rows[17]["query"], rows[17]["key"]) == ("The", "The")
+    assert (rows[17]["query_text"], rows[17]["key_text"]) == ("The", "The")
+    assert (rows[17]["query"], rows[17]["key"]) == ("1", "1")
 
 
 @pytest.mark.parametrize("word", ["=1+1", "+1", "-1", "@x", "\t=1", "＝1"])
@@ -48,10 +51,22 @@ def test_a_spreadsheet_runs_nothing_of_a_csv(model, word):
 def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
     request = Request(TEXT)
     content = json.loads(export.json_of(record, record.grid(), request, VIEW, [(3, 1)]))
-    assert content["model"]["digest"] == model.digest
+    assert content["model_details"]["digest"] == model.digest
+    assert (content["unit"], content["units"][1], content["measure"]) == ("pieces", "The", "raw")
     assert content["text"] == TEXT
     assert content["versions"]["torch"]
-    assert np.array_equal(np.array(content["weights"]["4-2"], dtype=np.float32), record.weights[3, 1])
+    assert (content["layers"], content["heads"], content["head"]) == ([4], [2], "4-2")
+    assert np.array_equal(np.array(content["weights"][0][0], dtype=np.float32), record.weights[3, 1])
+
+
+def test_the_page_and_the_command_line_write_one_schema(record):
+    grid = record.grid()
+    every = [(layer, head) for layer in range(6) for head in range(12)]
+    page = json.loads(export.json_of(record, grid, Request(TEXT), VIEW, every))
+    line = json.loads(render(record, grid, HeadFilter(), "json"))
+    assert {key: page[key] for key in line} == line
+    assert set(page) - set(line) == {"measure", "head", "pinned"}
+    assert export.csv_of(grid, every) == render(record, grid, HeadFilter(), "csv")
 
 
 @pytest.mark.parametrize("trained", [True, False])
@@ -59,15 +74,15 @@ def test_the_json_says_of_which_weights_it_is_and_how_they_are_drawn(trained):
     request = Request(TEXT, "It slept.", trained=trained, unit="words", specials="hidden", measure="value")
     traced = trace(TEXT, load_model(trained=trained), pair="It slept.")
     grid = traced.grid(words=True, specials="hidden")
-    content = json.loads(export.json_of(traced, grid, request, Selection((2, 0), (3, 1)), [(2, 0), (0, 1)]))
-    assert content["model"]["trained"] is trained
-    assert content["model"]["title"] == "MiniLM" + ("" if trained else ", untrained")
-    assert (content["model"]["layers"], content["model"]["heads"]) == (6, 12)
-    assert (content["drawn"], content["units"], content["specials"]) == ("value", "words", "hidden")
+    content = json.loads(export.json_of(traced, grid, request, Selection((2, 0), (3, 1)), [(2, 1)]))
+    assert (content["model"], content["trained"]) == ("minilm", trained)
+    assert content["model_details"]["title"] == "MiniLM" + ("" if trained else ", untrained")
+    assert (content["n_layers"], content["n_heads"]) == (6, 12)
+    assert (content["measure"], content["unit"], content["specials"]) == ("value", "words", "hidden")
     assert (content["head"], content["pinned"], content["pair"]) == ("3-1", [3, 1], "It slept.")
-    assert content["labels"][:2] == ["The", "animal"]
-    assert content["weights"].keys() == {"3-1", "1-2"}
-    assert np.array_equal(np.array(content["weights"]["1-2"], dtype=np.float32), grid.weights[0, 1])
+    assert content["units"][:2] == ["The", "animal"]
+    assert (content["layers"], content["heads"]) == ([3], [2])
+    assert np.array_equal(np.array(content["weights"], dtype=np.float32), grid.weights[2:3, 1:2])
 
 
 @pytest.mark.parametrize("pins", [(), (4,), (10, 2, 5)])

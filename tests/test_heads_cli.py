@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from mha_core import export
 from mha_core.heads.cli import add_heads_parser
 from tests.test_corpus import DONT, GAP, GO, PAIR, line
 
@@ -127,6 +128,21 @@ def test_a_profile_has_every_measure_and_a_role(heads, tmp_path):
     assert found["heads"][2]["role"] == "positional" or found["heads"][2]["n"] == 0
 
 
+def test_a_line_of_invisible_characters_is_left_out_and_counted(heads, tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("The dog ran.\n\u200b\nIt ran away.\n", encoding="utf-8")
+    code, text, said = heads("similarity", path)
+    assert (code, json.loads(text)["n_texts"]) == (0, 2)
+    assert said.startswith("Skipped. Line 2: ")
+
+
+def test_the_page_and_the_command_line_give_the_same_rows(heads, treebank, model):
+    from mha_core.heads.corpus_run import KIND_OF, run
+
+    *_, last = run(treebank.read_bytes(), KIND_OF["conllu"], model, 100)
+    assert json.loads(export.json_of(last.result.rows())) == json.loads(heads("relations", treebank)[1])
+
+
 def test_what_cannot_be_measured_is_null_in_json(heads, tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("Rain falls.\n")
@@ -169,7 +185,7 @@ def test_the_untrained_model_is_another(heads, treebank):
         ("a.txt", "x", "relations", "a.txt does not end in .conllu"),
         ("a.tsv", "x", "coreference", "Line 1: a GAP file has the column 'ID'"),
         ("a.tsv", GAP.split("\n")[0], "coreference", "There is nothing in"),
-        ("a.json", "{}", "coreference", r"Line 1: '\[' is missing"),
+        ("a.json", "{}", "coreference", "Line 1: pairs are one JSON list"),
         ("a.txt", "\n \n", "profile", "There is nothing in"),
         ("a.txt", None, "similarity", "There is no file"),
     ],
@@ -216,13 +232,13 @@ def test_an_interrupt_stops_and_keeps_what_there_is(heads, treebank, monkeypatch
 
     from mha_core.heads import cli
 
-    real = cli.study_relations
+    real = cli.study_items
 
     def interrupted(*arguments):
         signal.raise_signal(signal.SIGINT)
         return real(*arguments)
 
-    monkeypatch.setattr(cli, "study_relations", interrupted)
+    monkeypatch.setattr(cli, "study_items", interrupted)
     code, text, said = heads("relations", treebank)
     assert code == 130
     assert json.loads(text)

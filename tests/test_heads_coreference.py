@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mha_core.corpus import Choice
+from mha_core.corpus import PronounCase
 from mha_core.errors import InputError, SizeError
 from mha_core.heads.coreference import ChoiceCase, CoreferenceSums, choice_case, mention_scores
 from tests.heads_by_hand import looking, random_attention, tokens_of
@@ -140,10 +140,10 @@ def test_parts_merge_and_torn_pairs_find_each_other():
 TEXT = "Susan met Ann Lee. Lee said that she liked Susan Gray and the old town."
 
 
-def choice(a: str, b: str, answer: int = 0, text: str = TEXT) -> Choice:
+def choice(a: str, b: str, answer: int = 0, text: str = TEXT) -> PronounCase:
     spans = [(text.index(name), text.index(name) + len(name)) for name in (a, b)]
     start = text.index(" she ") + 1
-    return Choice(text, (start, start + 3), (spans[0], spans[1]), answer)
+    return PronounCase(text, (start, start + 3), (spans[0], spans[1]), answer)
 
 
 def test_baselines_are_what_a_lazy_reader_would_do(model):

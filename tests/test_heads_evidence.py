@@ -7,11 +7,14 @@ import pytest
 from heads_by_hand import looking, tokens_of
 
 from mha_core import load_model
-from mha_core.corpus import Choice
+from mha_core.corpus import PronounCase
 from mha_core.heads.builtin import BuiltIn, read_builtin
 from mha_core.heads.coreference import ChoiceCase
-from mha_core.heads.evidence import JOBS, ROLES, THIN, EvidenceLog, Sample, sample
+from mha_core.heads.evidence import EvidenceLog
+from mha_core.heads.jobs import GROUPS, JOBS, KINDS
+from mha_core.heads.samples import Sample, sample
 from mha_core.heads.survey import every_item, survey
+from mha_core.heads.verdict import MIN_CASES
 
 WORDS = ["a", "big", "dog", "ran", "."]  # pieces 1 to 5; [CLS] is 0, [SEP] is 6
 N = 7
@@ -28,7 +31,7 @@ def chosen(answer, identity, kind="predicate"):
     """Word 0 and word 2 are candidates, word 4 is the pronoun (pieces 1, 3, 5)."""
     tokens = tokens_of(["ann", "met", "eva", "because", "she", "won"])
     spans = [(word.start, word.end) for word in tokens.words]
-    choice = Choice(tokens.text, spans[4], (spans[0], spans[2]), answer, identity)
+    choice = PronounCase(tokens.text, spans[4], (spans[0], spans[2]), answer, identity)
     case = ChoiceCase(
         tokens, np.array([5]), (np.array([1]), np.array([3])), answer, identity, (0.5,) * 4, kind
     )
@@ -94,6 +97,22 @@ def test_separators_are_the_inserted_tokens_and_punctuation():
     assert found["separator"].baseline == pytest.approx(3 / 7)
 
 
+def test_a_head_rests_only_where_half_of_its_mass_lies_on_one_kind_of_separator():
+    """A fifth of a row can be its largest weight: looked at most in every row is not yet resting."""
+    rests, spread = looking(N, dict.fromkeys(range(N), 0), 0.6), looking(N, dict.fromkeys(range(N), 0), 0.3)
+    both = looking(N, dict.fromkeys(range(N), 0), 0.45)
+    both[:, 6] += both[:, 1:5].sum(-1) * 0.9
+    both[:, 1:5] *= 0.1
+    items = [made("plain", identity=str(i)) for i in range(60)]
+    table = tables(items, np.stack([rests, spread, both, looking(N, dict.fromkeys(range(N), 3))]))[
+        "separator"
+    ]
+    assert table.score[0, :3].tolist() == [1.0, 1.0, 1.0]
+    assert [table.verdict(0, head) for head in range(4)] == ["specialist", "unsure", "unsure", "none"]
+    assert table.claim((0, 0)).label == "looks at [CLS]"
+    np.testing.assert_allclose(table.rests[:, 0, 0], [0.6, 0.4 / 6, 0.4 / 6], atol=1e-6)
+
+
 def test_a_rare_word_is_not_asked_for_in_its_own_row():
     item = made("rare", {"rare": 2})
     assert tables([item], looking(N, dict.fromkeys((1, 2, 4, 5), 3))[None])["rare"].score[0, 0] == 1
@@ -122,7 +141,7 @@ def test_a_head_that_prefers_the_right_one_from_everywhere_is_no_specialist():
 
 
 def test_few_cases_make_no_specialist():
-    few = tables(*right_ones(THIN - 1, others_too=False))["coreference"]
+    few = tables(*right_ones(MIN_CASES - 1, others_too=False))["coreference"]
     assert few.thin
     assert few.verdict(0, 0) == "unsure"
 
@@ -180,7 +199,8 @@ def by_training():
 
 def test_every_job_and_every_kind_has_cases_in_the_built_in_sentences(by_training):
     assert list(by_training[True]) == [job.name for job in JOBS]
-    assert {job.role for job in JOBS} == set(ROLES)
+    assert {job.kind for job in JOBS} == {kind.key for kind in KINDS}
+    assert {kind.group for kind in KINDS} == {group.key for group in GROUPS}
     assert not any(table.thin for table in by_training[True].values())
 
 

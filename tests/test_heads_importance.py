@@ -10,16 +10,13 @@ from mha_core import embedding, layer_details, trace_tokens
 from mha_core.errors import InputError, SizeError
 from mha_core.families.bert import MaskedHead
 from mha_core.heads.ablation import AblationSums, ablate_each
-from mha_core.heads.flow import attention_flow
-from mha_core.heads.importance import (
-    available_kinds,
-    disagreement,
-    gradient_weights,
-    importance,
-    relevance,
-    rollout,
-    value_norms,
-)
+from mha_core.heads.measures import BY_KEY, HELP, MEASURES, available, importance
+from mha_core.heads.measures.flow import attention_flow
+from mha_core.heads.measures.gradient import gradient_weights, relevance
+from mha_core.heads.measures.rollout import rollout
+from mha_core.heads.measures.value import value_norms
+from mha_core.heads.notices import disagreement
+from pages.parts.frame import request
 from tests.heads_by_hand import random_attention
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -50,9 +47,9 @@ def test_value_norms_are_what_each_key_adds(model, tokens):
 @pytest.mark.parametrize("kind", ["raw", "value", "rollout"])
 def test_rows_of_every_kind_are_shares(model, tokens, kind):
     found = importance(tokens, model, kind)
-    assert found.weights.shape == (6, 12 if found.per_head else 1, len(tokens), len(tokens))
+    assert found.weights.shape == (6, 12 if found.measure.per_head else 1, len(tokens), len(tokens))
     np.testing.assert_allclose(found.weights.sum(-1), 1, atol=1e-5)
-    assert found.per_head == (kind != "rollout")
+    assert found.measure.per_head == (kind != "rollout")
 
 
 def test_value_weights_move_attention_away_from_where_raw_weights_are(model, tokens):
@@ -118,13 +115,13 @@ def test_flow_refuses_what_would_take_minutes():
 
 
 def test_gradients_need_a_prediction(model, tokens, predicting):
-    assert available_kinds(model) == ("raw", "value", "rollout", "flow")
-    assert available_kinds(predicting)[-1] == "gradient"
+    assert tuple(each.key for each in available(model)) == ("raw", "value", "rollout", "flow")
+    assert available(predicting) == MEASURES
     with pytest.raises(InputError, match="predicts no \\[MASK\\]"):
         importance(tokens, model, "gradient")
     with pytest.raises(InputError, match="There is no \\[MASK\\]"):
         importance(tokens, predicting, "gradient")
-    with pytest.raises(InputError, match="no kind of importance"):
+    with pytest.raises(InputError, match="no measure of importance"):
         importance(tokens, model, "vibes")
 
 
@@ -207,7 +204,7 @@ def test_flow_between_all_tokens_is_every_single_flow_as_a_share(model):
     tokens = model.tokenizer.encode("Birds sing.")
     found = importance(tokens, model, "flow")
     assert found.weights.shape == (1, 1, len(tokens), len(tokens))
-    assert not found.per_head
+    assert not found.measure.per_head
     raw = trace_tokens(tokens, model).weights
     for query in range(len(tokens)):
         flow = attention_flow(raw, query)
@@ -226,3 +223,20 @@ def test_disagreement_with_flow_is_counted_against_the_last_layer():
     raw[-1, :, :, 0], raw[-1, :, :, 1] = 0, 1
     flow = np.array([[[[0.0, 1.0], [1.0, 0.0]]]])
     assert disagreement(raw, flow).tolist() == [[0.5]]
+
+
+def test_a_measure_is_one_line_of_the_registry_with_words_of_its_own():
+    for field in ("key", "label", "drawn", "compute"):
+        values = [getattr(each, field) for each in MEASURES]
+        assert all(values)
+        assert len(set(values)) == len(values)
+    assert all(each.told and each.told in HELP for each in MEASURES)
+    assert [each.key for each in MEASURES if not each.per_head] == ["rollout", "flow"]
+
+
+def test_the_switch_offers_what_the_registry_holds_and_the_link_may_ask_for_it():
+    assert tuple(BY_KEY) == request.MEASURES
+    for key, each in BY_KEY.items():
+        assert request.refusal("measure", key) is None
+        asked = request.Request("x", measure=key)
+        assert (asked.mixed, asked.raw) == (not each.per_head, key == "raw")

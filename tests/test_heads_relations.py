@@ -5,7 +5,7 @@ import pytest
 
 from mha_core.corpus import Sentence, read_conllu
 from mha_core.errors import InputError, SizeError
-from mha_core.heads.intervals import equals_of_the_best, group_of, wilson, z_for_best_of
+from mha_core.heads.intervals import group_of, tied_with_best, wilson, z_for_best_of
 from mha_core.heads.relations import RelationCases, RelationCounts, relation_cases
 from tests.heads_by_hand import looking, random_attention, tokens_of
 
@@ -265,7 +265,7 @@ def test_heads_that_differ_by_noise_are_named_with_the_best():
     hits = rng.binomial(8, skill, size=(250, 4))
     hits[:, 3] = hits[:, 0]
     hits[0, 0] += 1
-    equal = equals_of_the_best(hits).tolist()
+    equal = tied_with_best(hits).tolist()
     best = int(hits.sum(0).argmax())
     assert equal[0] == best
     assert set(equal) >= {0, 3}
@@ -276,7 +276,7 @@ def test_a_paired_difference_that_never_changes_sign_is_told_apart():
     """One case better in every group: tiny, and sure; an unpaired test would not see it."""
     rng = np.random.default_rng(1)
     base = rng.integers(0, 50, size=200)
-    assert equals_of_the_best(np.stack([base + 1, base], axis=1)).tolist() == [0]
+    assert tied_with_best(np.stack([base + 1, base], axis=1)).tolist() == [0]
 
 
 def test_the_group_of_a_sentence_is_its_own():

@@ -7,23 +7,20 @@ import pytest
 import torch
 
 from mha_core import trace_tokens
-from mha_core.corpus import Choice, Reading, Sentence
+from mha_core.corpus import PronounCase, Reading, Sentence
 from mha_core.errors import InputError
 from mha_core.heads import survey as survey_module
 from mha_core.heads.builtin import GOLD, builtin_items, read_builtin
 from mha_core.heads.coreference import ChoiceCase
-from mha_core.heads.examples import find_examples
+from mha_core.heads.items import choice_items, text_items
 from mha_core.heads.positions import PositionSums
 from mha_core.heads.relations import RelationCases, RelationCounts, relation_cases
-from mha_core.heads.roles import Role
 from mha_core.heads.studies import (
-    choice_items,
     study_ablation,
     study_builtin,
     study_corpus,
     study_relations,
     study_similarity,
-    text_items,
 )
 from mha_core.heads.survey import Options, TextItem, every_item, survey
 
@@ -212,7 +209,7 @@ def test_an_untrained_model_has_no_specialists():
 
     found = study_builtin(load_model(trained=False), similarity=False)
     keys = {role.key for row in found.roles for role in row}
-    assert keys <= {"broad", "none"}
+    assert keys == {"none"}
 
 
 def test_a_corpus_takes_from_the_builtin_sentences_what_it_cannot_tell(model, builtin):
@@ -226,16 +223,16 @@ def test_a_corpus_takes_from_the_builtin_sentences_what_it_cannot_tell(model, bu
 def test_what_cannot_be_read_whole_is_refused_or_skipped(model):
     far = "Ann left. " + "filler words go here " * 300 + "Then she met Susan."
     choices = [
-        Choice(far, (len(far) - 14, len(far) - 11), ((0, 3), (len(far) - 6, len(far) - 1)), 0, None, 7)
+        PronounCase(far, (len(far) - 14, len(far) - 11), ((0, 3), (len(far) - 6, len(far) - 1)), 0, None, 7)
     ]
     with pytest.raises(InputError, match=r"Line 7: the mentions are further apart"):
         list(choice_items(choices, model.tokenizer))
     reading = Reading("skip")
     assert list(choice_items(choices, model.tokenizer, reading)) == []
     assert reading.n_skipped == 1
-    with pytest.raises(InputError, match=r"^Line 3: "):
-        list(text_items([(3, "\u200b")], model.tokenizer))
-    assert list(text_items([(3, "\u200b")], model.tokenizer, Reading("skip"))) == []
+    for reading in (Reading("refuse"), Reading("skip")):
+        assert list(text_items([(3, "\u200b")], model.tokenizer, reading)) == []
+        assert reading.notes[0].startswith("Line 3: ")
 
 
 def test_ablations_over_texts_can_be_stopped(model):
@@ -248,53 +245,6 @@ def test_similarity_of_a_corpus_is_symmetric(model, items):
     table, done = study_similarity(items, model)
     assert done.n_texts == 4
     np.testing.assert_array_equal(table.distance, table.distance.T)
-
-
-def role(key: str, detail: str) -> Role:
-    return Role("x", "x", key, 1.0, 0.0, 1, "", detail)
-
-
-def test_examples_show_where_a_head_works_and_where_it_fails(model):
-    items = list(builtin_items(read_builtin(), model.tokenizer))
-    found = find_examples(role("agreement", "pronoun->mention"), 1, 3, items, model)
-    assert [example.right for example in found] == [True, True, True, False]
-    for example in found:
-        assert example.text[slice(*example.query)].isalpha()
-        assert (example.looks_at == example.expected) == example.right
-    assert len({example.text for example in found[:3]}) == 3
-    assert found[0].weight >= found[1].weight >= found[2].weight
-    # The weight is that of the record the reader will see.
-    record = trace_tokens(model.tokenizer.encode(found[0].text), model)
-    query, seen = (
-        [i for i, p in enumerate(record.tokens.pieces) if not p.special and span[0] <= p.start < span[1]]
-        for span in (found[0].query, found[0].looks_at)
-    )
-    assert found[0].weight == pytest.approx(
-        float(record.weights[1, 3, query][:, seen].sum(-1).mean()), abs=1e-4
-    )
-
-
-@pytest.mark.parametrize(
-    ("key", "detail", "head"),
-    [
-        ("positional", "-1", (0, 2)),
-        ("copy", "", (1, 1)),
-        ("syntactic", "det dep->head", (3, 1)),
-        ("syntactic", "det head->dep", (3, 8)),
-    ],
-)
-def test_every_role_with_a_task_has_examples(model, key, detail, head):
-    items = list(builtin_items(read_builtin(), model.tokenizer))
-    found = find_examples(role(key, detail), *head, items, model)
-    assert sum(example.right for example in found) == 3
-    for example in found:
-        assert 0 < example.weight <= 1.0001
-        assert (example.looks_at == example.expected) == example.right or key != "positional"
-
-
-def test_a_head_without_a_task_has_no_examples(model):
-    items = list(builtin_items(read_builtin()[:20], model.tokenizer))
-    assert find_examples(role("broad", ""), 0, 0, items, model) == ()
 
 
 @pytest.mark.parametrize("threads", [1, 3])

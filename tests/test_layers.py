@@ -12,7 +12,11 @@ FORBIDDEN = {
     "mha_core": SCREEN | {"pages", "app", "transformers", "matplotlib"},
     "mha_core/errors.py": SCREEN | {"pages", "mha_core", "torch", "numpy"},
     "mha_core/record.py": SCREEN | {"pages", "torch", "mha_core.models", "mha_core.stack", "mha_core.trace"},
-    "mha_core/notices.py": SCREEN | {"pages", "torch", "mha_core.models", "mha_core.trace"},
+    "mha_core/heads/notices.py": SCREEN | {"pages", "torch", "mha_core.models", "mha_core.trace"},
+    "mha_core/wording.py": SCREEN | {"pages", "mha_core", "torch", "numpy"},
+    "mha_core/export.py": SCREEN | {"pages", "torch", "mha_core.heads", "mha_core.models"},
+    "mha_core/heads/jobs.py": SCREEN | {"pages", "mha_core", "torch", "numpy"},
+    "mha_core/heads/verdict.py": SCREEN | {"pages", "torch", "mha_core.models", "mha_core.trace"},
     "mha_core/compare.py": SCREEN | {"pages", "torch", "mha_core.models", "mha_core.trace"},
     "pages/parts": {
         "app",

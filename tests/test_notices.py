@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mha_core import ModelInfo, Piece, Record, Tokens, grid_of
+from mha_core.heads.notices import against_raw, at_offset, evenness, notices, to_specials
 from mha_core.heads.roles import NO_ROLE, Role
-from mha_core.notices import against_raw, at_offset, evenness, notices, to_specials
 
 PLACES = 7
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from visit import STEP, TIRED, TWO, WIDE, bodies, drawn, link, mounted, open_page, picture, run, said
 
 from mha_core import grid_of, load_model, trace
-from mha_core.heads.importance import importance
+from mha_core.heads.measures import importance
 from pages.parts.frame import shell, state
 from pages.parts.frame.state import LINK_CHARS
 from pages.parts.serve import cache

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from mha_core.wording import head_name
 from pages.parts.frame import presets
 from pages.parts.frame.prose import prose, quoted, visible
-from pages.parts.frame.request import Request, model_allowed, models, name, refusal
+from pages.parts.frame.request import Request, model_allowed, models, refusal
 from pages.parts.frame.selection import Selection, from_params, parse_head
 
 SHAPE = (3, 5, 7, 7)
@@ -85,7 +86,7 @@ def test_a_head_that_a_mixed_picture_lacks_is_no_mistake(measure, refused):
 
 def test_heads_are_written_from_one():
     assert parse_head("4-2") == (3, 1)
-    assert name((3, 1)) == "4-2"
+    assert head_name((3, 1)) == "4-2"
     assert parse_head("0-1") is parse_head("4-2 ") is parse_head("-1-2") is parse_head("4-2-1") is None
 
 

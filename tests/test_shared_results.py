@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mha_core import InputError, ModelError, grid_of, load_model, trace
-from mha_core.heads.importance import importance
+from mha_core.heads.measures import importance
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 from pages.parts.serve.store import Store

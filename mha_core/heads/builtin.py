@@ -5,27 +5,22 @@ with a "kind"). Out: texts, relation cases and choice cases.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 import mha_core
-from mha_core.corpus import Choice, Lines, Reading, Span, read_pairs
+from mha_core.corpus import Lines, PronounCase, Reading, Span, read_pairs
 from mha_core.errors import InputError
 from mha_core.heads.coreference import ChoiceCase, choice_case
+from mha_core.heads.jobs import GOLD
 from mha_core.heads.relations import RelationCases
 from mha_core.heads.survey import TextItem
 from mha_core.tokens import Tokenizer, Tokens
 
-# Role of the sentence → (relation in UD's names, span of the dependent, span of the head).
-GOLD = {
-    "determiner": ("det", "determiner", "noun"),
-    "subject-verb": ("nsubj", "subject", "verb"),
-    "object": ("obj", "object", "verb"),
-    "possessive": ("nmod:poss", "possessor", "possessed"),
-}
+Item = TextItem | RelationCases | ChoiceCase
 CHOICES = "coreference"
 # Kinds of choices that the form of the pronoun decides (he or she, it or they): agreement, not reference.
 AGREEMENT = ("gender", "number")
@@ -40,7 +35,7 @@ class BuiltIn:
     kind: str | None
     text: str
     spans: dict[str, Span]
-    choice: Choice | None
+    choice: PronounCase | None
 
 
 def builtin_path() -> Path:
@@ -76,17 +71,17 @@ def _builtin(row: dict[str, object]) -> BuiltIn:
     )
 
 
-def builtin_items(
-    sentences: tuple[BuiltIn, ...], tokenizer: Tokenizer
-) -> Iterator[TextItem | RelationCases | ChoiceCase]:
+def builtin_items(sentences: Iterable[BuiltIn], tokenizer: Tokenizer) -> Iterator[Item]:
     """One item for every sentence: relation cases and choices where there is gold, the text alone elsewhere."""
-    for sentence in sentences:
-        if sentence.choice is not None:
-            yield choice_case(sentence.choice, tokenizer, sentence.kind)
-        elif sentence.role in GOLD:
-            yield _cases(sentence, tokenizer.encode(sentence.text))
-        else:
-            yield TextItem(tokenizer.encode(sentence.text))
+    return (builtin_item(sentence, tokenizer) for sentence in sentences)
+
+
+def builtin_item(sentence: BuiltIn, tokenizer: Tokenizer) -> Item:
+    """The same for one sentence."""
+    if sentence.choice is not None:
+        return choice_case(sentence.choice, tokenizer, sentence.kind)
+    tokens = tokenizer.encode(sentence.text)
+    return _cases(sentence, tokens) if sentence.role in GOLD else TextItem(tokens)
 
 
 def _cases(sentence: BuiltIn, tokens: Tokens) -> RelationCases:

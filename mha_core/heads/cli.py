@@ -5,32 +5,27 @@ kept). Layers and heads are numbered from 1 in everything that is written.
 """
 
 import argparse
-import json
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from mha_core.corpus import Choice, Lines, Reading, read_conllu, read_gap, read_pairs, read_text
+from mha_core import export
+from mha_core.corpus import Lines, Reading
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads import tables
 from mha_core.heads.builtin import builtin_items, read_builtin
+from mha_core.heads.corpus_run import CorpusKind, items_of, kind_of
+from mha_core.heads.items import choice_items
 from mha_core.heads.positions import HasTokens
-from mha_core.heads.studies import (
-    study_builtin,
-    study_coreference,
-    study_corpus,
-    study_relations,
-    study_similarity,
-    text_items,
-    treebank_items,
-)
+from mha_core.heads.rows import relation_rows
+from mha_core.heads.studies import study_builtin, study_corpus, study_items
 from mha_core.heads.survey import Done, Options, Progress
 from mha_core.models import Model, load_model
+from mha_core.record import ModelInfo
 
 UNUSABLE = 2
 STOPPED = 130
@@ -115,54 +110,54 @@ def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -
     progress = _report if args.progress else None
     fraction = (lambda: lines.fraction) if lines is not None else None
     options = Options(args.batch_size, args.limit, progress, stop, fraction)
-    if args.question == "relations" and lines is not None:
-        table, done = study_relations(read_conllu(lines, reading), model, options)
-        return tables.relation_rows(table, args.all), tables.relation_text(table), done
-    if args.question == "coreference":
-        choices, done = study_coreference(_choices(lines, kind, reading), model, options, reading)
-        return tables.coreference_data(choices, model.info), tables.coreference_text(choices), done
-    if args.question == "similarity":
-        alike, done = study_similarity(_items(lines, kind, model, reading), model, options)
-        return tables.similarity_data(alike, model.info), tables.similarity_text(alike), done
+    if args.question != "profile":
+        found, done = study_items(args.question, _items(args, lines, kind, model, reading), model, options)
+        return *_told(args, found, model.info), done
     study = (
         study_builtin(model, options=options, similarity=False)
         if lines is None
-        else study_corpus(lambda: _items(lines, kind, model, _quiet(reading)), model, options=options)
+        else study_corpus(lambda: _items(args, lines, kind, model, _quiet(reading)), model, options=options)
     )
     return tables.profile_data(study, model.info), tables.profile_text(study), study.done
 
 
-KINDS = {
-    "relations": (".conllu",),
-    "coreference": (".tsv", ".json"),
-    "profile": (".txt", ".conllu"),
-    "similarity": (".txt", ".conllu"),
+ENDINGS = {
+    "relations": ("conllu",),
+    "coreference": ("tsv", "json"),
+    "profile": ("txt", "conllu"),
+    "similarity": ("txt", "conllu"),
 }
 
 
-def _kind(args: argparse.Namespace) -> str:
-    """The file's ending, if the question can read it."""
+def _kind(args: argparse.Namespace) -> CorpusKind | None:
+    """What the file is, if the question can read it."""
     if args.file is None:
-        return ""
-    kind = args.file.suffix.lower()
-    if kind not in KINDS[args.question]:
-        known = " or ".join(KINDS[args.question])
+        return None
+    endings = ENDINGS[args.question]
+    if args.file.suffix.lower().removeprefix(".") not in endings:
+        known = " or ".join(f".{ending}" for ending in endings)
         raise InputError(f"{args.file.name} does not end in {known}, which `heads {args.question}` reads.")
-    return str(kind)
+    return kind_of(args.file, endings)
 
 
-def _choices(lines: Lines | None, kind: str, reading: Reading) -> Iterable[Choice]:
-    if lines is None:
-        return (sentence.choice for sentence in read_builtin() if sentence.choice)
-    return read_gap(lines, reading) if kind == ".tsv" else read_pairs(lines, reading)
+def _told(args: argparse.Namespace, found: Any, model: ModelInfo) -> tuple[object, str]:
+    """The answer to a question, for a file and for a person."""
+    if args.question == "relations":
+        return relation_rows(found, args.all), tables.relation_text(found)
+    if args.question == "coreference":
+        return tables.coreference_data(found, model), tables.coreference_text(found)
+    return tables.similarity_data(found, model), tables.similarity_text(found)
 
 
-def _items(lines: Lines | None, kind: str, model: Model, reading: Reading) -> Iterable[HasTokens]:
-    if lines is None:
-        return builtin_items(read_builtin(), model.tokenizer)
-    if kind == ".conllu":
-        return treebank_items(read_conllu(lines, reading), model.tokenizer)
-    return text_items(read_text(lines), model.tokenizer, reading)
+def _items(
+    args: argparse.Namespace, lines: Lines | None, kind: CorpusKind | None, model: Model, reading: Reading
+) -> Iterable[HasTokens]:
+    """What the file holds; without one the built-in sentences, of which a question about pronouns takes some."""
+    if lines is not None and kind is not None:
+        return items_of(lines, kind, model, reading)
+    if args.question == "coreference":
+        return choice_items((one.choice for one in read_builtin() if one.choice), model.tokenizer, reading)
+    return builtin_items(read_builtin(), model.tokenizer)
 
 
 def _quiet(reading: Reading) -> Reading:
@@ -200,25 +195,17 @@ def _check_out(args: argparse.Namespace) -> None:
 def _write(args: argparse.Namespace, data: object, text: str) -> None:
     """To a file, with a table on the screen; without a file the table on a terminal, JSON in a pipe."""
     if args.out is None:
-        sys.stdout.write(text if sys.stdout.isatty() else _json(data))
+        sys.stdout.write(text if sys.stdout.isatty() else export.json_of(data, indent=1))
         return
     as_csv = args.out.suffix.lower() == ".csv"
-    content = tables.similarity_csv(data) if isinstance(data, dict) and as_csv else _json(data)
+    content = (
+        tables.similarity_csv(data) if isinstance(data, dict) and as_csv else export.json_of(data, indent=1)
+    )
     try:
         args.out.write_text(content, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{args.out} cannot be written: {error.strerror}.") from None
     sys.stdout.write(text)
-
-
-def _json(data: object) -> str:
-    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    raise TypeError(type(value).__name__)
 
 
 def _report(progress: Progress) -> None:

@@ -37,6 +37,15 @@ FUNCTION_WORDS = frozenset(
 )
 
 
+LABELS = {
+    "rare": "looks most at the rarest token",
+    "lift": "surprisal of what it looks at, over the text's, in nats",
+    "copy": "looks most at the earlier copy",
+    "copy_mass": "mass on earlier copies",
+    "after_copy": "looks most at the token after the copy",
+}
+
+
 @dataclass(frozen=True)
 class CopyTable:
     """Shares (layer, head) and the number of rows behind them; `rare_baseline`, `copy_baseline`: a blind

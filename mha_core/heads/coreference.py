@@ -16,18 +16,16 @@ Sources: Clark et al. 2019, section 4.3; Webster et al. 2018 (GAP); Levesque et 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from mha_core.corpus import Choice, Span
+from mha_core.corpus import PronounCase, Span
 from mha_core.errors import InputError, SizeError
-from mha_core.heads.intervals import wilson, z_for_best_of
-from mha_core.heads.words import BoolArray, FloatArray, IntArray
+from mha_core.heads.coreference_table import CoreferenceTable
+from mha_core.heads.intervals import wilson
+from mha_core.heads.words import FloatArray, IntArray
 from mha_core.tokens import Tokenizer, Tokens
 
-Direction = Literal["pronoun->mention", "mention->pronoun"]
-DIRECTIONS: tuple[Direction, Direction] = ("pronoun->mention", "mention->pronoun")
 BASELINES = ("nearest", "first", "most frequent", "uniform")
 MAX_PENDING = 100_000
 SHRINK = 0.8
@@ -48,7 +46,7 @@ class ChoiceCase:
     kind: str | None = None
 
 
-def choice_case(choice: Choice, tokenizer: Tokenizer, kind: str | None = None) -> ChoiceCase:
+def choice_case(choice: PronounCase, tokenizer: Tokenizer, kind: str | None = None) -> ChoiceCase:
     """A choice tokenised; a text beyond the model's limit is cut to a window around the three mentions.
 
     Raises InputError where even the stretch between them is too long or a mention has no piece.
@@ -70,7 +68,7 @@ def _pieces(tokens: Tokens, span: Span) -> IntArray:
     return np.array(inside, dtype=np.intp)
 
 
-def _window(choice: Choice, encode: Callable[[str], Tokens]) -> tuple[str, tuple[Span, ...]]:
+def _window(choice: PronounCase, encode: Callable[[str], Tokens]) -> tuple[str, tuple[Span, ...]]:
     """The text, or the longest stretch tried around the mentions that the model can read whole."""
     spans = (choice.pronoun, *choice.candidates)
     first, last = min(span[0] for span in spans), max(span[1] for span in spans)
@@ -94,7 +92,7 @@ def _at_a_space(text: str, place: int, margin: int) -> int:
     return stop if stop == len(text) else place if found < 0 else found
 
 
-def _baselines(choice: Choice) -> tuple[float, ...]:
+def _baselines(choice: PronounCase) -> tuple[float, ...]:
     """Are the nearest mention, the first, the one named most often (of two, the nearer), and a coin right?"""
     a, b = choice.candidates
     gaps = [max(span[0] - choice.pronoun[1], choice.pronoun[0] - span[1]) for span in (a, b)]
@@ -111,49 +109,6 @@ def _count(text: str, name: str) -> int:
 
 def _right(a: float, b: float, answer: int) -> float:
     return 0.5 if a == b else float((a < b) == bool(answer))
-
-
-@dataclass(frozen=True)
-class CoreferenceTable:
-    """Shares (direction, layer, head): `accuracy` and `control`; `both`, `flip` of the `n_pairs` minimal
-    pairs.
-    """
-
-    n: int
-    accuracy: FloatArray
-    control: FloatArray
-    ci_low: FloatArray
-    ci_high: FloatArray
-    baselines: dict[str, float]
-    n_pairs: int
-    both: FloatArray
-    flip: FloatArray
-
-    def interval(self, z: float) -> tuple[FloatArray, FloatArray]:
-        """The interval of every accuracy for another number of standard errors than that of 95 %."""
-        return wilson(self.accuracy * self.n, self.n, z)
-
-    def best(self, direction: Direction = "pronoun->mention") -> tuple[int, int]:
-        """The head that chooses right most often: (layer, head) from 0."""
-        values = self.accuracy[DIRECTIONS.index(direction)]
-        layer, head = np.unravel_index(int(values.argmax()), values.shape)
-        return int(layer), int(head)
-
-    @property
-    def baseline(self) -> float:
-        """The best of the baselines."""
-        return max(self.baselines.values())
-
-    def resolves(self) -> BoolArray:
-        """(direction, layer, head): the whole interval is above every baseline, and the control far below.
-
-        The interval allows for the number of heads and directions that were tried. Far: at least half of what
-        the head has above a coin is gone when it is read from the other rows.
-        """
-        low, _ = self.interval(z_for_best_of(self.accuracy.size))
-        specific = self.control - 0.5 <= (self.accuracy - 0.5) / 2
-        found: BoolArray = (low > self.baseline) & specific
-        return found
 
 
 class CoreferenceSums:

@@ -41,7 +41,7 @@ def group_of(text: str) -> int:
     return zlib.crc32(text.encode("utf-8", "replace")) % N_GROUPS
 
 
-def equals_of_the_best(hits: FloatArray | IntArray, seed: int = 0) -> IntArray:
+def tied_with_best(hits: FloatArray | IntArray, seed: int = 0) -> IntArray:
     """Which choices cannot be told from the best one: positions, the best first, then by their hits.
 
     `hits` (group, choice). The choices answered the same cases, so their difference is paired: a choice is an

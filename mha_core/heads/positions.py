@@ -22,19 +22,21 @@ from mha_core.tokens import Tokens
 REACH = 10
 DISTANCES = np.arange(-REACH, REACH + 1)
 SMOOTHING = 0.0001
-MEASURES = (
-    "previous",
-    "next",
-    "self",
-    "first",
-    "last",
-    "cls",
-    "sep",
-    "period",
-    "comma",
-    "entropy",
-    "confidence",
-)
+# "Mass" is a mean weight over all rows; what a head "looks at most" is the share of rows, and a job (jobs.py).
+LABELS = {
+    "previous": "mass on the previous token",
+    "next": "mass on the next token",
+    "self": "mass on the token itself",
+    "first": "mass on the first token of the text",
+    "last": "mass on the last token of the text",
+    "cls": "mass on [CLS]",
+    "sep": "mass on [SEP]",
+    "period": "mass on periods",
+    "comma": "mass on commas",
+    "entropy": "entropy in nats",
+    "confidence": "mean of the largest weight",
+}
+MEASURES = tuple(LABELS)
 
 
 class HasTokens(Protocol):
@@ -64,6 +66,12 @@ class PositionTable:
 
     def __getitem__(self, measure: str) -> FloatArray:
         return self.values[measure]
+
+    def baseline(self, measure: str) -> float | None:
+        """What a head that looks everywhere equally would have; None where the text decides that."""
+        if measure in ("period", "comma"):
+            return None
+        return self.uniform_entropy if measure == "entropy" else self.uniform_share
 
 
 class PositionSums:

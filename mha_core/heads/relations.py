@@ -13,20 +13,16 @@ Source: Clark et al. 2019, section 4.2; Voita et al. 2019 for the offset a synta
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from mha_core.corpus import Sentence
 from mha_core.errors import InputError, SizeError
-from mha_core.heads.intervals import N_GROUPS, equals_of_the_best, group_of, wilson
+from mha_core.heads.intervals import N_GROUPS, group_of
+from mha_core.heads.relation_table import ALL, OFFSETS, RelationTable
 from mha_core.heads.words import FloatArray, IntArray, merge_words, word_bounds
 from mha_core.tokens import Tokenizer, Tokens
 
-Direction = Literal["dep->head", "head->dep"]
-DIRECTIONS: tuple[Direction, Direction] = ("dep->head", "head->dep")
-OFFSETS = np.array([*range(-10, 0), *range(1, 11)])
-ALL = "all"
 NOT_IN_ALL = ("root", "punct")
 MAX_RELATIONS = 200
 
@@ -58,31 +54,6 @@ def relation_cases(sentence: Sentence, tokenizer: Tokenizer) -> RelationCases:
         np.array([sentence.heads[i] for i in kept], dtype=np.intp),
         tuple(sentence.relations[i] for i in kept),
     )
-
-
-@dataclass(frozen=True)
-class RelationScore:
-    """One head on one relation; layer and head from 0."""
-
-    relation: str
-    direction: Direction
-    layer: int
-    head: int
-    n: int
-    accuracy: float
-    ci_low: float
-    ci_high: float
-    offset: int
-    offset_accuracy: float
-
-    @property
-    def beats_offset(self) -> bool:
-        """Is the whole interval above the best fixed offset?"""
-        return self.n > 0 and self.ci_low > self.offset_accuracy
-
-    def as_row(self) -> dict[str, object]:
-        """For files and tables: layer and head from 1."""
-        return {**self.__dict__, "layer": self.layer + 1, "head": self.head + 1}
 
 
 class RelationCounts:
@@ -133,7 +104,7 @@ class RelationCounts:
             self.n[here] += other.n[there]
         self.n_sentences += other.n_sentences
 
-    def result(self) -> "RelationTable":
+    def result(self) -> RelationTable:
         """The table of what was counted so far, the most frequent relation first, "all" before it."""
         rows: dict[str, list[int]] = {ALL: [i for name, i in self.names.items() if name not in NOT_IN_ALL]}
         for name in sorted(self.names, key=lambda name: -int(self.n[self.names[name]].sum())):
@@ -161,88 +132,3 @@ def _right(weights: FloatArray, item: RelationCases) -> FloatArray:
     looks_at = flat[:, item.dependents].argmax(-1)
     looked_at_by = flat[:, :, item.dependents].argmax(-2)
     return np.stack([looks_at == item.heads, looked_at_by == item.heads]).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class RelationTable:
-    """What was counted: hits (relation, group, direction, head), n (relation, group), offsets (relation,
-    offset).
-    """
-
-    shape: tuple[int, int]
-    names: tuple[str, ...]
-    hits: IntArray
-    group_n: IntArray
-    offset_hits: IntArray
-    n_sentences: int
-
-    def n(self, relation: str) -> int:
-        return int(self.group_n[self._row(relation)].sum())
-
-    def accuracy(self, relation: str, direction: Direction = "dep->head") -> FloatArray:
-        """(layer, head): the share of the relation's cases that each head gets right; nan where there is
-        none.
-        """
-        row = self._row(relation)
-        hits = self.hits[row, :, DIRECTIONS.index(direction)].sum(0)
-        n = self.n(relation)
-        found: FloatArray = (hits / n if n else np.full(hits.shape, np.nan)).reshape(self.shape)
-        return found
-
-    def best_offset(self, relation: str) -> tuple[int, float]:
-        """The fixed distance that finds most heads of the relation, and the share it finds."""
-        hits, n = self.offset_hits[self._row(relation)], self.n(relation)
-        best = int(hits.argmax())
-        return int(OFFSETS[best]), float(hits[best] / n) if n else 0.0
-
-    def score(self, relation: str, direction: Direction, layer: int, head: int) -> RelationScore:
-        """One head on one relation; layer and head from 0."""
-        n = self.n(relation)
-        flat = layer * self.shape[1] + head
-        hits = float(self.hits[self._row(relation), :, DIRECTIONS.index(direction), flat].sum())
-        low, high = wilson(hits, n)
-        offset, share = self.best_offset(relation)
-        accuracy = hits / n if n else 0.0
-        return RelationScore(
-            relation, direction, layer, head, n, accuracy, float(low), float(high), offset, share
-        )
-
-    def best(self, relation: str, direction: Direction) -> RelationScore:
-        """The head that gets most of the relation's cases right."""
-        return self.score(relation, direction, *self._place(self._best(relation, direction)))
-
-    def equals(self, relation: str, direction: Direction) -> tuple[tuple[int, int], ...]:
-        """The heads that the sentences cannot tell from the best, the best first: (layer, head) from 0."""
-        hits = self.hits[self._row(relation), :, DIRECTIONS.index(direction)]
-        used = self.group_n[self._row(relation)] > 0
-        return tuple(self._place(int(i)) for i in equals_of_the_best(hits[used])) if used.any() else ()
-
-    def held_out(self, relation: str, direction: Direction) -> float:
-        """Accuracy of the best head, chosen on one half of the sentences and counted on the other."""
-        hits = self.hits[self._row(relation), :, DIRECTIONS.index(direction)]
-        halves = hits[0::2].sum(0), hits[1::2].sum(0)
-        found = halves[1][halves[0].argmax()] + halves[0][halves[1].argmax()]
-        return float(found / max(self.n(relation), 1))
-
-    def scores(self, every_head: bool = False) -> list[RelationScore]:
-        """The best head of each relation, in its better direction; or every head in both directions."""
-        found: list[RelationScore] = []
-        for name in self.names:
-            if every_head:
-                heads = [(la, h) for la in range(self.shape[0]) for h in range(self.shape[1])]
-                found += [self.score(name, d, *place) for d in DIRECTIONS for place in heads]
-            else:
-                both = [self.best(name, direction) for direction in DIRECTIONS]
-                found.append(max(both, key=lambda score: score.accuracy))
-        return [score for score in found if score.n]
-
-    def _best(self, relation: str, direction: Direction) -> int:
-        return int(self.hits[self._row(relation), :, DIRECTIONS.index(direction)].sum(0).argmax())
-
-    def _place(self, flat: int) -> tuple[int, int]:
-        return flat // self.shape[1], flat % self.shape[1]
-
-    def _row(self, relation: str) -> int:
-        if relation not in self.names:
-            raise InputError(f"The sentences have no relation {relation[:40]!r}.")
-        return self.names.index(relation)

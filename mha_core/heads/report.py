@@ -11,35 +11,19 @@ import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.heads.ablation import AblationTable
-from mha_core.heads.coreference import DIRECTIONS as CHOICE_DIRECTIONS
-from mha_core.heads.coreference import CoreferenceTable
+from mha_core.heads.copying import LABELS as COPY_LABELS
+from mha_core.heads.coreference_table import DIRECTIONS as CHOICE_DIRECTIONS
+from mha_core.heads.coreference_table import CoreferenceTable
 from mha_core.heads.intervals import wilson
+from mha_core.heads.positions import LABELS as PLACE_LABELS
 from mha_core.heads.positions import MEASURES, PositionTable
-from mha_core.heads.relations import DIRECTIONS, RelationTable
+from mha_core.heads.relation_table import DIRECTIONS, RelationTable
 from mha_core.heads.roles import Role, Tables
 from mha_core.heads.similarity import SimilarityTable
 from mha_core.heads.studies import Study
 from mha_core.heads.words import FloatArray
 
-LABELS = {
-    "previous": "mass on the previous token",
-    "next": "mass on the next token",
-    "self": "mass on the token itself",
-    "first": "mass on the first token of the text",
-    "last": "mass on the last token of the text",
-    "cls": "mass on [CLS]",
-    "sep": "mass on [SEP]",
-    "period": "mass on periods",
-    "comma": "mass on commas",
-    "entropy": "entropy in nats",
-    "confidence": "mean of the largest weight",
-    "rare": "looks most at the rarest token",
-    "lift": "surprisal of what it looks at, over the text's, in nats",
-    "copy": "looks most at the earlier copy",
-    "copy_mass": "mass on earlier copies",
-    "after_copy": "looks most at the token after the copy",
-    "ablation": "effect on the embedding when switched off",
-}
+LABELS = {**PLACE_LABELS, **COPY_LABELS, "ablation": "effect on the embedding when switched off"}
 
 
 @dataclass(frozen=True)
@@ -117,11 +101,8 @@ def _lines(tables: Tables, ablation: AblationTable | None, place: tuple[int, int
 
 
 def _positions(table: PositionTable, place: tuple[int, int]) -> Iterator[CardLine]:
-    blind = {"entropy": table.uniform_entropy, "confidence": table.uniform_share}
     for measure in MEASURES:
-        baseline = blind.get(measure, table.uniform_share)
-        shown = None if measure in ("period", "comma") else baseline
-        yield _line(measure, table[measure], place, table.n_texts, shown)
+        yield _line(measure, table[measure], place, table.n_texts, table.baseline(measure))
 
 
 def _relations(table: RelationTable, place: tuple[int, int]) -> Iterator[CardLine]:

@@ -1,41 +1,29 @@
-"""One label for every head, or none: what it does by stated thresholds, with the evidence.
+"""What every head is called, from all tables there are: measures → claims in words, and verdict.py decides.
 
-In: the tables of the other measures. Out: a Role for every head, (layer, head). A head whose score does not
-beat its baseline, or whose control fails, is given no role, whatever else is said of it. Tried in this order:
-
-positional: at least 90 % of its largest weights lie at one distance that most rows have (Voita et al. 2019,
-section 5.2.1), or at least half of its mass on the previous or the next token (Clark et al. 2019, section
-3.1).
-copy: at least half of the repeated content tokens look most at their copy and a quarter of the mass goes
-there. agreement, coreference: the interval is above every baseline and the control fails (see
-coreference.py). syntactic: right in at least half of a relation's cases, and at least 10 points above the
-best fixed offset (Voita, section 5.2.2) with the interval above it.
-rare: at least half of the rows look most at the rarest token (Voita, section 5.2.3, found 66 %). separator:
-at least half of its mass on [CLS], or [SEP], or periods and commas (Clark, section 3.2, who reads it as rest:
-so it comes after what a head does when it does not rest). broad: entropy at least 80 % of that of a head that
-looks everywhere equally.
-
-Where heads are compared, intervals allow for the number of heads, directions and relations that were tried.
-The quarter and the 80 % are this project's; the halves follow Clark's "more than half".
+In: the tables of the measures, and for the built-in sentences those of the jobs. Out: a Role for every head, (layer,
+head). Of a kind for which there are jobs, the jobs alone count, so that a head's name and its verdicts cannot
+disagree; a reader's own corpus has no jobs, so there the tables count.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from mha_core.heads.copying import CopyTable
-from mha_core.heads.coreference import DIRECTIONS as CHOICE_DIRECTIONS
-from mha_core.heads.coreference import CoreferenceTable
-from mha_core.heads.intervals import wilson, z_for_best_of
+from mha_core.heads.coreference_table import DIRECTIONS as CHOICE_DIRECTIONS
+from mha_core.heads.coreference_table import CoreferenceTable
+from mha_core.heads.job_table import JobTable
+from mha_core.heads.jobs import KIND_OF, NO_ROLE_SAID, STEPS, distance_said
 from mha_core.heads.positions import DISTANCES, PositionTable
-from mha_core.heads.relations import ALL, DIRECTIONS, NOT_IN_ALL, RelationTable
+from mha_core.heads.relation_table import ALL, DIRECTIONS, RelationTable
+from mha_core.heads.relations import NOT_IN_ALL
+from mha_core.heads.scoring import RESTS
+from mha_core.heads.verdict import MIN_CASES, Claim, Evidence, called, tries
+from mha_core.wording import Head, percent
 
-PEAKS = 0.9
-HALF = 0.5
-COPY_MASS = 0.25
-OVER_OFFSET = 0.10
-BROAD = 0.8
-MIN_CASES = 20
+NONE = "none"
+EVERYWHERE = "looking everywhere alike"
 
 
 @dataclass(frozen=True)
@@ -59,30 +47,19 @@ class Role:
         return self.key != NONE
 
 
-NONE = "none"
-LETTERS = {
-    "positional": "P",
-    "separator": "D",
-    "copy": "=",
-    "agreement": "A",
-    "coreference": "C",
-    "syntactic": "S",
-    "rare": "R",
-    "broad": "B",
-    NONE: "",
-}
-NO_ROLE = Role("", "no clear role", NONE, 0.0, 0.0, 0, "No measure puts it clearly above its baseline.")
+NO_ROLE = Role("", NO_ROLE_SAID, NONE, 0.0, 0.0, 0, "No measure puts it clearly above its baseline.")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """What the roles are given by; a table that is None gives none."""
+    """What the roles are given by; a table that is None gives none. `jobs`: those of the built-in sentences."""
 
     positions: PositionTable
     copies: CopyTable | None = None
     relations: RelationTable | None = None
     coreference: CoreferenceTable | None = None
     agreement: CoreferenceTable | None = None
+    jobs: Mapping[str, JobTable] = field(default_factory=dict)
 
 
 def assign_roles(tables: Tables) -> tuple[tuple[Role, ...], ...]:
@@ -92,139 +69,111 @@ def assign_roles(tables: Tables) -> tuple[tuple[Role, ...], ...]:
 
 
 def role_of(tables: Tables, layer: int, head: int) -> Role:
-    """The first role in the order above whose conditions the head (from 0) meets."""
-    place = (layer, head)
-    return (
-        _positional(tables.positions, place)
-        or _copy(tables.copies, place)
-        or _choice(tables.agreement, place, "agreement", "finds the antecedent by gender or number")
-        or _choice(tables.coreference, place, "coreference", "pronoun and antecedent")
-        or _syntactic(tables.relations, place)
-        or _rare(tables.copies, place)
-        or _separator(tables.positions, place)
-        or _broad(tables.positions, place)
-        or NO_ROLE
+    """What a head (from 0) is called."""
+    claim = called(claims(tables, (layer, head)))
+    if claim is None:
+        return NO_ROLE
+    found = claim.found
+    letter = KIND_OF[found.kind].letter
+    return Role(
+        letter, claim.label, found.kind, found.score, found.baseline, found.n, claim.says, claim.detail
     )
 
 
-def _role(
-    key: str, label: str, score: float, baseline: float, n: int, evidence: str, detail: str = ""
-) -> Role | None:
-    return Role(LETTERS[key], label, key, score, baseline, n, evidence, detail) if score > baseline else None
-
-
-def percent(share: float) -> str:
-    """A share as a person reads it."""
-    return f"{100 * share:.1f} %"
+def claims(tables: Tables, head: Head) -> Iterator[Claim]:
+    """Everything that a head could be called, each with its evidence."""
+    told = {table.job.kind for table in tables.jobs.values()}
+    yield from (table.claim(head) for table in tables.jobs.values())
+    yield from _places(tables.positions, head, named=set(STEPS.values()) if "positional" in told else set())
+    if "separator" not in told:
+        yield _separator(tables.positions, head)
+    if "broad" not in told:
+        yield _broad(tables.positions, head)
+    if tables.copies is not None:
+        yield from (claim for claim in _copies(tables.copies, head) if claim.found.kind not in told)
+    if tables.relations is not None and "syntactic" not in told:
+        yield from _relations(tables.relations, head)
+    for kind, table in (("agreement", tables.agreement), ("coreference", tables.coreference)):
+        if table is not None and kind not in told:
+            yield from _choices(table, head, kind)
 
 
 def _texts(n: int) -> str:
     return "1 text" if n == 1 else f"{n:,} texts"
 
 
-def _positional(table: PositionTable, place: tuple[int, int]) -> Role | None:
-    common = table.peak_rows >= max(MIN_CASES, table.peak_rows.max() / 2)
-    peaks = np.where(common, table.peak[place], 0.0)
-    best = int(peaks.argmax())
-    names = {-1: "previous token", 0: "same token", 1: "next token"}
-    distance = int(DISTANCES[best])
-    label = names.get(distance, f"{abs(distance)} tokens {'back' if distance < 0 else 'ahead'}")
-    n, blind = table.n_texts, table.uniform_share
-    if peaks[best] >= PEAKS:
-        says = f"{percent(peaks[best])} of its largest weights lie there, in {_texts(n)}."
-        return _role("positional", label, float(peaks[best]), blind, n, says, str(distance))
-    for measure, distance in (("previous", -1), ("next", 1)):
-        mass = float(table[measure][place])
-        if mass >= HALF:
-            says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {_texts(n)}."
-            return _role("positional", f"{measure} token", mass, blind, n, says, str(distance))
-    return None
-
-
-def _separator(table: PositionTable, place: tuple[int, int]) -> Role | None:
-    masses = {
-        "[CLS]": table["cls"][place],
-        "[SEP]": table["sep"][place],
-        "punctuation": table["period"][place] + table["comma"][place],
-    }
-    name = max(masses, key=lambda name: masses[name])
-    mass, n, blind = float(masses[name]), table.n_texts, table.uniform_share
-    if mass < HALF:
-        return None
-    says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {_texts(n)}."
-    return _role("separator", f"looks at {name}", mass, blind, n, says)
-
-
-def _copy(table: CopyTable | None, place: tuple[int, int]) -> Role | None:
-    if table is None or table.n_copies < MIN_CASES:
-        return None
-    share, n = float(table.copy[place]), table.n_copies
-    low, _ = wilson(share * n, n, z_for_best_of(table.copy.size))
-    if share < HALF or table.copy_mass[place] < COPY_MASS or low <= table.copy_baseline:
-        return None
-    says = (
-        f"{percent(share)} of {n:,} repeated content tokens look most at the earlier copy among what stands "
-        f"before them; {percent(table.copy_baseline)} by chance."
-    )
-    return _role("copy", "earlier copy of the token", share, table.copy_baseline, n, says)
-
-
-def _choice(table: CoreferenceTable | None, place: tuple[int, int], key: str, label: str) -> Role | None:
-    if table is None or table.n < MIN_CASES:
-        return None
-    passed = table.resolves()[:, *place]
-    if not passed.any():
-        return None
-    direction = int(np.where(passed, table.accuracy[:, *place], -1.0).argmax())
-    score, control = float(table.accuracy[direction, *place]), float(table.control[direction, *place])
-    says = (
-        f"{CHOICE_DIRECTIONS[direction]}: right in {percent(score)} of {table.n:,} choices, "
-        f"{percent(table.baseline)} by the best simple rule, {percent(control)} from the other words' rows."
-    )
-    return _role(key, label, score, table.baseline, table.n, says, CHOICE_DIRECTIONS[direction])
-
-
-def _syntactic(table: RelationTable | None, place: tuple[int, int]) -> Role | None:
-    if table is None:
-        return None
-    z = z_for_best_of(2 * table.shape[0] * table.shape[1] * len(table.names))
-    found: list[tuple[float, Role]] = []
-    for relation in table.names:
-        n = table.n(relation)
-        if relation in (ALL, *NOT_IN_ALL) or n < MIN_CASES:
+def _places(table: PositionTable, head: Head, named: set[int]) -> Iterator[Claim]:
+    """Every distance that most rows have; those that are `named` are jobs."""
+    tried = tries(table["entropy"].size, len(DISTANCES))
+    for i, distance in enumerate(DISTANCES.tolist()):
+        if distance in named or table.peak_rows[i] < max(MIN_CASES, table.peak_rows.max() / 2):
             continue
-        offset, share = table.best_offset(relation)
+        peak, mass = float(table.peak[head][i]), float(table.distance[head][i])
+        says = f"{percent(peak)} of its largest weights lie there, in {_texts(table.n_texts)}, and {percent(mass)} "
+        found = Evidence("positional", peak, table.n_texts, table.uniform_share, EVERYWHERE, tried, mass)
+        yield Claim(found, distance_said(distance), f"{says}of its mass.", str(distance))
+
+
+def _separator(table: PositionTable, head: Head) -> Claim:
+    punctuation = table["period"][head] + table["comma"][head]
+    masses = dict(zip(RESTS, map(float, (table["cls"][head], table["sep"][head], punctuation)), strict=True))
+    name = max(masses, key=lambda name: masses[name])
+    mass, n, blind = masses[name], table.n_texts, table.uniform_share
+    says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {_texts(n)}."
+    found = Evidence("separator", mass, n, blind, EVERYWHERE, tries(table["cls"].size, 1), mass)
+    return Claim(found, f"looks at {name}", says)
+
+
+def _broad(table: PositionTable, head: Head) -> Claim:
+    """Against the middle head, as for the built-in sentences: of random weights every head looks broadly."""
+    shares = table["entropy"] / (table.uniform_entropy or np.inf)
+    n, nats = table.n_texts, float(table["entropy"][head])
+    says = f"Entropy {nats:.2f} nats of {table.uniform_entropy:.2f} possible, in {_texts(n)}."
+    middle = float(np.median(shares))
+    found = Evidence("broad", float(shares[head]), n, middle, "the middle head", tries(shares.size, 1))
+    return Claim(found, "looks broadly", says)
+
+
+def _copies(table: CopyTable, head: Head) -> Iterator[Claim]:
+    tried, share, rare = tries(table.copy.size, 1), float(table.copy[head]), float(table.rare[head])
+    if table.n_copies:
+        says = (
+            f"{percent(share)} of {table.n_copies:,} repeated content tokens look most at the earlier copy among "
+            f"what stands before them; {percent(table.copy_baseline)} by chance."
+        )
+        mass = float(table.copy_mass[head])
+        found = Evidence("copy", share, table.n_copies, table.copy_baseline, "chance", tried, mass)
+        yield Claim(found, "earlier copy of the token", says)
+    if table.n_rare:
+        says = (
+            f"{percent(rare)} of {table.n_rare:,} tokens look most at the rarest token of their text, "
+            f"{percent(table.rare_baseline)} by chance."
+        )
+        found = Evidence("rare", rare, table.n_rare, table.rare_baseline, "chance", tried)
+        yield Claim(found, "rarest token", says)
+
+
+def _choices(table: CoreferenceTable, head: Head, kind: str) -> Iterator[Claim]:
+    label = "pronoun and antecedent" if kind == "coreference" else "finds the antecedent by gender or number"
+    for d, direction in enumerate(CHOICE_DIRECTIONS):
+        found = table.evidence(d, head, kind)
+        says = (
+            f"{direction.replace('->', ' → ')}: right in {percent(found.score)} of {found.n:,} choices, "
+            f"{percent(found.baseline)} by the best simple rule, {percent(found.control or 0.0)} from the other "
+            "words' rows."
+        )
+        yield Claim(found, label, says[:1].upper() + says[1:], direction)
+
+
+def _relations(table: RelationTable, head: Head) -> Iterator[Claim]:
+    for relation in table.names:
+        if relation in (ALL, *NOT_IN_ALL) or not table.n(relation):
+            continue
         for direction in DIRECTIONS:
-            score = table.score(relation, direction, *place).accuracy
-            low, _ = wilson(score * n, n, z)
-            if score < max(share + OVER_OFFSET, HALF) or low <= share:
-                continue
+            found = table.score(relation, direction, *head)
             label = f"{relation}, {direction}"
             says = (
-                f"{label}: right in {percent(score)} of {n:,} cases, {percent(share)} by "
-                f"always looking {offset:+d} words away."
+                f"{label}: right in {percent(found.accuracy)} of {found.n:,} cases, "
+                f"{percent(found.offset_accuracy)} by always looking {found.offset:+d} words away."
             )
-            role = _role("syntactic", label, score, share, n, says, f"{relation} {direction}")
-            if role:
-                found.append((score - share, role))
-    return max(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _rare(table: CopyTable | None, place: tuple[int, int]) -> Role | None:
-    if table is None or table.n_rare < MIN_CASES or table.rare[place] < HALF:
-        return None
-    share = float(table.rare[place])
-    says = (
-        f"{percent(share)} of {table.n_rare:,} tokens look most at the rarest token of their text, "
-        f"{percent(table.rare_baseline)} by chance."
-    )
-    return _role("rare", "rarest token", share, table.rare_baseline, table.n_rare, says)
-
-
-def _broad(table: PositionTable, place: tuple[int, int]) -> Role | None:
-    nats = float(table["entropy"][place])
-    share = nats / table.uniform_entropy if table.uniform_entropy else 0.0
-    if share <= BROAD:
-        return None
-    says = f"Entropy {nats:.2f} nats of {table.uniform_entropy:.2f} possible, in {_texts(table.n_texts)}."
-    return _role("broad", "looks broadly", share, BROAD, table.n_texts, says)
+            yield Claim(found.evidence, label, says, f"{relation} {direction}")

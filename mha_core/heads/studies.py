@@ -5,27 +5,32 @@ the corpus where it can tell, and from the built-in sentences where it cannot (a
 relations).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from mha_core.corpus import Choice, Reading, Sentence
-from mha_core.errors import InputError
+import numpy as np
+
+from mha_core.corpus import PronounCase, Reading, Sentence
 from mha_core.heads.ablation import AblationSums, AblationTable
-from mha_core.heads.builtin import AGREEMENT, builtin_items, read_builtin
-from mha_core.heads.copying import CopySums, count_tokens
-from mha_core.heads.coreference import ChoiceCase, CoreferenceSums, CoreferenceTable, choice_case
-from mha_core.heads.positions import HasTokens, PositionSums
-from mha_core.heads.relations import RelationCases, RelationCounts, RelationTable, relation_cases
+from mha_core.heads.builtin import read_builtin
+from mha_core.heads.copying import count_tokens
+from mha_core.heads.coreference_table import CoreferenceTable
+from mha_core.heads.corpus_sums import BY_KEY, CORPUS_MEASURES
+from mha_core.heads.evidence import EvidenceLog
+from mha_core.heads.items import choice_items, treebank_items
+from mha_core.heads.job_table import JobTable
+from mha_core.heads.positions import HasTokens
+from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.roles import Role, Tables, assign_roles
-from mha_core.heads.similarity import SimilaritySums, SimilarityTable
-from mha_core.heads.survey import Done, Measure, Options, TextItem, every_item, survey
-from mha_core.heads.words import IntArray
+from mha_core.heads.samples import Sample, sample
+from mha_core.heads.similarity import SimilarityTable
+from mha_core.heads.survey import Done, Measure, Options, every_item, survey
+from mha_core.heads.words import FloatArray, IntArray
 from mha_core.models import Model
-from mha_core.tokens import Tokenizer
 
 Source = Callable[[], Iterable[HasTokens]]
 
@@ -44,31 +49,39 @@ class Study:
         return assign_roles(self.tables)
 
 
+def study_items(
+    key: str, items: Iterable[HasTokens], model: Model, options: Options | None = None
+) -> tuple[Any, Done]:
+    """One measure over a corpus, by its key in CORPUS_MEASURES: its table, and how much was read."""
+    measure = BY_KEY[key]
+    none = np.zeros(model.tokenizer.vocab_size, dtype=np.int64)
+    sums = measure.start((model.n_layers, model.n_heads), none)
+    done = survey(items, model, [(sums, measure.takes)], options)
+    return sums.result(), done
+
+
 def study_relations(
     sentences: Iterable[Sentence], model: Model, options: Options | None = None
 ) -> tuple[RelationTable, Done]:
     """Which head finds which relation of a treebank."""
-    counts = RelationCounts(model.n_layers, model.n_heads)
-    done = survey(treebank_items(sentences, model.tokenizer), model, [(counts, every_item)], options)
-    return counts.result(), done
+    return study_items("relations", treebank_items(sentences, model.tokenizer), model, options)
 
 
 def study_coreference(
-    choices: Iterable[Choice], model: Model, options: Options | None = None, reading: Reading | None = None
+    choices: Iterable[PronounCase],
+    model: Model,
+    options: Options | None = None,
+    reading: Reading | None = None,
 ) -> tuple[CoreferenceTable, Done]:
     """Which head chooses the right mention for a pronoun."""
-    sums = CoreferenceSums(model.n_layers, model.n_heads)
-    done = survey(choice_items(choices, model.tokenizer, reading), model, [(sums, every_item)], options)
-    return sums.result(), done
+    return study_items("coreference", choice_items(choices, model.tokenizer, reading), model, options)
 
 
 def study_similarity(
     items: Iterable[HasTokens], model: Model, options: Options | None = None
 ) -> tuple[SimilarityTable, Done]:
     """Which heads look alike."""
-    sums = SimilaritySums(model.n_layers, model.n_heads)
-    done = survey(items, model, [(sums, every_item)], options)
-    return sums.result(), done
+    return study_items("similarity", items, model, options)
 
 
 def study_ablation(texts: Iterable[str], model: Model, options: Options | None = None) -> AblationTable:
@@ -86,8 +99,20 @@ def study_builtin(
     model: Model, path: Path | None = None, options: Options | None = None, similarity: bool = True
 ) -> Study:
     """Everything about a model's heads that the built-in sentences can tell, in seconds."""
-    sentences = read_builtin(path)
-    return _study(lambda: builtin_items(sentences, model.tokenizer), model, options, similarity)
+    options = options or Options()
+    samples = [sample(one, model.tokenizer) for one in islice(read_builtin(path), options.limit)]
+    counts = count_tokens((one.tokens for one in samples), model.tokenizer.vocab_size)
+    sums = _Sums(model, counts, similarity)
+    log = EvidenceLog(model.n_layers, model.n_heads)
+    measures: list[tuple[Measure, Callable[[Any], bool]]] = [
+        (_OfTheItem(measure), partial(_of_the_item, takes)) for measure, takes in sums.measures()
+    ]
+    done = survey(samples, model, [*measures, (log, every_item)], options)
+    return sums.study(done, log.result())
+
+
+def _of_the_item(takes: Callable[[Any], bool], one: Sample) -> bool:
+    return takes(one.item)
 
 
 def study_corpus(
@@ -105,12 +130,19 @@ def study_corpus(
         return found
     base = study_builtin(model, path, similarity=False)
     mine, other = found.tables, base.tables
+    own = {
+        "syntactic": mine.relations,
+        "coreference": mine.coreference,
+        "agreement": mine.agreement,
+    }
+    lacking = {kind for kind, table in own.items() if table is None}
     tables = Tables(
         mine.positions,
         mine.copies,
         mine.relations or other.relations,
         mine.coreference or other.coreference,
         mine.agreement or other.agreement,
+        {name: table for name, table in other.jobs.items() if table.job.kind in lacking},
     )
     return Study(found.done, tables, found.similarity)
 
@@ -118,64 +150,43 @@ def study_corpus(
 class _Sums:
     """All measures of one pass over a corpus, each with the items that it takes."""
 
-    def __init__(self, model: Model, counts: IntArray) -> None:
+    def __init__(self, model: Model, counts: IntArray, similarity: bool) -> None:
         shape = (model.n_layers, model.n_heads)
-        self.positions, self.copies = PositionSums(*shape), CopySums(*shape, counts)
-        self.similarity, self.relations = SimilaritySums(*shape), RelationCounts(*shape)
-        self.coreference, self.agreement = CoreferenceSums(*shape), CoreferenceSums(*shape)
+        wanted = [each for each in CORPUS_MEASURES if similarity or each.key != "similarity"]
+        self.sums = {each.key: each.start(shape, counts) for each in wanted}
+        self.seen = dict.fromkeys(self.sums, 0)
 
-    def measures(self, similarity: bool) -> list[tuple[Measure, Callable[[Any], bool]]]:
-        found: list[tuple[Measure, Callable[[Any], bool]]] = [
-            (self.positions, every_item),
-            (self.copies, every_item),
-            (self.relations, lambda item: isinstance(item, RelationCases)),
-            (self.coreference, lambda item: isinstance(item, ChoiceCase) and item.kind not in AGREEMENT),
-            (self.agreement, lambda item: isinstance(item, ChoiceCase) and item.kind in AGREEMENT),
-        ]
-        return [*found, (self.similarity, every_item)] if similarity else found
+    def measures(self) -> list[tuple[Measure, Callable[[Any], bool]]]:
+        return [(sums, partial(self._takes, key)) for key, sums in self.sums.items()]
 
-    def study(self, done: Done) -> "Study":
-        tables = Tables(
-            self.positions.result(),
-            self.copies.result(),
-            self.relations.result() if self.relations.n_sentences else None,
-            self.coreference.result() if self.coreference.n else None,
-            self.agreement.result() if self.agreement.n else None,
-        )
-        return Study(done, tables, self.similarity.result() if self.similarity.n_texts else None)
+    def _takes(self, key: str, item: object) -> bool:
+        takes = BY_KEY[key].takes(item)
+        self.seen[key] += takes
+        return takes
+
+    def study(self, done: Done, jobs: Mapping[str, JobTable] | None = None) -> "Study":
+        """The tables of what was seen; positions and copies always have one."""
+        found = {
+            key: sums.result()
+            for key, sums in self.sums.items()
+            if self.seen[key] or key in ("positions", "copies")
+        }
+        similarity = found.pop("similarity", None)
+        return Study(done, Tables(**found, jobs=jobs or {}), similarity)
 
 
 def _study(source: Source, model: Model, options: Options | None, similarity: bool) -> Study:
     options = options or Options()
     texts = (item.tokens for item in islice(source(), options.limit))
-    sums = _Sums(model, count_tokens(texts, model.tokenizer.vocab_size))
-    return sums.study(survey(source(), model, sums.measures(similarity), options))
+    sums = _Sums(model, count_tokens(texts, model.tokenizer.vocab_size), similarity)
+    return sums.study(survey(source(), model, sums.measures(), options))
 
 
-def treebank_items(sentences: Iterable[Sentence], tokenizer: Tokenizer) -> Iterator[RelationCases]:
-    """Treebank sentences as items."""
-    return (relation_cases(sentence, tokenizer) for sentence in sentences)
+class _OfTheItem:
+    """A measure of any corpus, fed with samples."""
 
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
 
-def text_items(
-    texts: Iterable[tuple[int, str]], tokenizer: Tokenizer, reading: Reading | None = None
-) -> Iterator[TextItem]:
-    """Plain texts (with their lines) as items; one without a token is refused or skipped as the reading says."""
-    reading = reading or Reading()
-    for line, text in texts:
-        try:
-            yield TextItem(tokenizer.encode(text))
-        except InputError as flaw:
-            reading.broken(line, str(flaw))
-
-
-def choice_items(
-    choices: Iterable[Choice], tokenizer: Tokenizer, reading: Reading | None = None
-) -> Iterator[ChoiceCase]:
-    """Choices as items; one that the model cannot read whole is refused or skipped as the reading says."""
-    reading = reading or Reading()
-    for choice in choices:
-        try:
-            yield choice_case(choice, tokenizer)
-        except InputError as flaw:
-            reading.broken(choice.line, str(flaw))
+    def add(self, weights: FloatArray, one: Sample) -> None:
+        self.measure.add(weights, one.item)

@@ -9,40 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.heads.coreference import DIRECTIONS as CHOICE_DIRECTIONS
-from mha_core.heads.coreference import CoreferenceTable
+from mha_core import export
+from mha_core.heads.coreference_table import DIRECTIONS as CHOICE_DIRECTIONS
+from mha_core.heads.coreference_table import CoreferenceTable
 from mha_core.heads.positions import DISTANCES, MEASURES
-from mha_core.heads.relations import RelationTable
-from mha_core.heads.roles import percent
+from mha_core.heads.relation_table import RelationTable
+from mha_core.heads.rows import Row, choice_row, similarity_rows
 from mha_core.heads.similarity import SimilarityTable, clusters, plane
 from mha_core.heads.studies import Study
 from mha_core.record import ModelInfo
+from mha_core.wording import head_name, percent
 
 N_CLUSTERS = 8
-Row = dict[str, Any]
-
-
-def head_name(layer: int, head: int) -> str:
-    """A head as a person reads it; layer and head from 0."""
-    return f"{layer + 1}-{head + 1}"
-
-
-def relation_rows(table: RelationTable, every_head: bool = False) -> list[Row]:
-    """One row for the best head of each relation and direction (the better direction first), or for every
-    head.
-
-    The best rows also say which heads cannot be told from the best, and what is left of its accuracy when it
-    is chosen on one half of the sentences and counted on the other.
-    """
-    rows = []
-    for score in table.scores(every_head):
-        row = {**score.as_row(), "beats_offset": score.beats_offset}
-        if not every_head:
-            equals = table.equals(score.relation, score.direction)
-            row["equals"] = [head_name(*place) for place in equals]
-            row["held_out"] = table.held_out(score.relation, score.direction)
-        rows.append(row)
-    return rows
 
 
 def relation_text(table: RelationTable) -> str:
@@ -55,7 +33,7 @@ def relation_text(table: RelationTable) -> str:
             (
                 score.relation,
                 score.direction,
-                head_name(score.layer, score.head),
+                head_name((score.layer, score.head)),
                 percent(score.accuracy),
                 interval,
                 f"{score.n:,}",
@@ -68,27 +46,9 @@ def relation_text(table: RelationTable) -> str:
 
 def coreference_data(table: CoreferenceTable, model: ModelInfo) -> Row:
     """Every head and direction, the baselines, and for pairs the share that flips and that is right twice."""
-    heads = []
-    resolves = table.resolves()
-    for d, direction in enumerate(CHOICE_DIRECTIONS):
-        for layer, head in np.ndindex(*table.accuracy.shape[1:]):
-            place = (d, layer, head)
-            row: Row = {
-                "layer": layer + 1,
-                "head": head + 1,
-                "direction": direction,
-                "n": table.n,
-                "accuracy": float(table.accuracy[place]),
-                "ci_low": float(table.ci_low[place]),
-                "ci_high": float(table.ci_high[place]),
-                "control": float(table.control[place]),
-                "resolves": bool(resolves[place]),
-            }
-            if table.n_pairs:
-                row |= {"flip": float(table.flip[place]), "both": float(table.both[place])}
-            heads.append(row)
+    heads = [choice_row(table, d, (layer, head)) for d, layer, head in np.ndindex(*table.accuracy.shape)]
     return {
-        "model": _model(model),
+        "model": export.model_of(model),
         "n": table.n,
         "n_pairs": table.n_pairs,
         "baselines": table.baselines,
@@ -106,7 +66,7 @@ def coreference_text(table: CoreferenceTable, count: int = 5) -> str:
             lines.append(
                 (
                     direction,
-                    head_name(*place[1:]),
+                    head_name(place[1:]),
                     percent(table.accuracy[place]),
                     f"{100 * table.ci_low[place]:.1f} to {100 * table.ci_high[place]:.1f}",
                     percent(table.control[place]),
@@ -134,7 +94,12 @@ def profile_data(study: Study, model: ModelInfo) -> Row:
                 for name in ("rare", "lift", "copy", "copy_mass", "after_copy"):
                     row[name] = number(getattr(copies, name)[place])
             heads.append(row)
-    found: Row = {"model": _model(model), "n_texts": study.done.n_texts, "rows": "pieces", "heads": heads}
+    found: Row = {
+        "model": export.model_of(model),
+        "n_texts": study.done.n_texts,
+        "rows": "pieces",
+        "heads": heads,
+    }
     found["uniform"] = {"entropy": positions.uniform_entropy, "share": positions.uniform_share}
     if copies is not None:
         found |= {"n_rare": copies.n_rare, "rare_baseline": number(copies.rare_baseline)}
@@ -151,16 +116,16 @@ def profile_text(study: Study) -> str:
             masses = [percent(positions[name][layer, head]) for name in ("previous", "next", "cls", "sep")]
             nats = f"{positions['entropy'][layer, head]:.2f}"
             says = role.evidence if role else ""
-            lines.append([head_name(layer, head), *masses, nats, role.label, says])
+            lines.append([head_name((layer, head)), *masses, nats, role.label, says])
     return _text(lines) + f"{study.done.n_texts:,} texts; mass and entropy between pieces.\n"
 
 
 def similarity_data(table: SimilarityTable, model: ModelInfo) -> Row:
     """The distances, the map and the clusters; heads in the order of `heads`."""
     points, stress = plane(table.distance)
-    names = [head_name(layer, head) for layer, head in np.ndindex(*table.shape)]
+    names = [head_name((layer, head)) for layer, head in np.ndindex(*table.shape)]
     return {
-        "model": _model(model),
+        "model": export.model_of(model),
         "n_texts": table.n_texts,
         "unit": "nats",
         "mean": table.mean,
@@ -172,35 +137,26 @@ def similarity_data(table: SimilarityTable, model: ModelInfo) -> Row:
     }
 
 
-def similarity_text(table: SimilarityTable, count: int = 5) -> str:
+def similarity_text(table: SimilarityTable) -> str:
     """The nearest and the farthest pairs of heads."""
-    rows, columns = np.triu_indices(len(table.distance), 1)
-    apart = table.distance[rows, columns]
-    order = apart.argsort(kind="stable")
     lines = [("", "heads", "distance in nats")]
-    for title, chosen in (("nearest", order[:count]), ("farthest", order[::-1][:count])):
-        for i in chosen:
-            pair = [head_name(*divmod(int(flat), table.shape[1])) for flat in (rows[i], columns[i])]
-            lines.append((title, " and ".join(pair), f"{apart[i]:.3f}"))
+    lines += [
+        (row["pair"], " and ".join(row["heads"]), f"{row['distance']:.3f}") for row in similarity_rows(table)
+    ]
     return _text(lines) + f"mean {table.mean:.3f} nats, {table.n_texts:,} texts\n"
 
 
 def similarity_csv(data: Mapping[str, Any]) -> str:
     """The distances as a square with the heads' names in the first row and column."""
     names = data["heads"]
-    lines = [",".join(["head", *names])]
     rows = zip(names, data["distance"], strict=True)
-    lines += [",".join([name, *(f"{value:.6f}" for value in row)]) for name, row in rows]
-    return "\n".join(lines) + "\n"
+    cells = [{"head": name} | dict(zip(names, (f"{v:.6f}" for v in row), strict=True)) for name, row in rows]
+    return export.csv_of(cells)
 
 
 def number(value: float) -> float | None:
     """A number for JSON, which knows no nan."""
     return None if math.isnan(value) else float(value)
-
-
-def _model(model: ModelInfo) -> Row:
-    return {"name": model.name, "trained": model.trained, "digest": model.digest}
 
 
 def _text(lines: Sequence[Sequence[str]]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from drawn import SHADE, Picture, Stroke, page_of, percent
 
 from mha_core import grid_of, trace
-from mha_core.heads.importance import importance
+from mha_core.heads.measures import importance
 
 pytestmark = pytest.mark.browser
 TIRED = "The animal didn't cross the street because it was too tired."

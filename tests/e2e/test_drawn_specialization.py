@@ -12,8 +12,8 @@ import pytest
 from alone import component, download, own_page, told
 
 from mha_core import load_model
-from mha_core.heads.roles import LETTERS
-from pages.parts.specialization.findings import find
+from mha_core.heads.findings import find
+from mha_core.heads.jobs import KIND_OF
 
 pytestmark = pytest.mark.browser
 # Two layers of three: what no two heads share, so that each can only stand in its own place.
@@ -195,7 +195,7 @@ def test_the_app_shows_every_head_with_the_role_the_study_found(visit, found, tm
     assert list(shown) == [f"{layer + 1}-{head + 1}" for layer, head in found.heads]
     for (layer, head), one in zip(found.heads, shown.values(), strict=True):
         role = found.study.roles[layer][head]
-        assert one["mark"] == (LETTERS[role.key] if role else "")
+        assert one["mark"] == (KIND_OF[role.key].letter if role else "")
         assert one["role"] == (COLOURS[role.key] if role else "transparent")
         assert one["said"].startswith(f"Head {one['id']}: ")
         assert ("no clear role" in one["said"]) == (not role)

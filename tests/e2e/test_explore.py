@@ -93,16 +93,12 @@ def test_what_is_downloaded_holds_the_numbers_of_the_engine(visit, model, tmp_pa
     tab.page.get_by_text("Take it away").click()
     tab.settled()
     rows = list(csv.DictReader(io.StringIO(download(tab, lambda: button(tab, "CSV").click()).read_text())))
-    (found,) = [
-        r
-        for r in rows
-        if (r["layer"], r["head"], r["query position"], r["key position"]) == ("4", "2", "10", "2")
-    ]
-    assert (found["query"], found["key"]) == ("it", "animal")
+    (found,) = [r for r in rows if (r["layer"], r["head"], r["query"], r["key"]) == ("4", "2", "10", "2")]
+    assert (found["query_text"], found["key_text"]) == ("it", "animal")
     assert float(found["weight"]) == pytest.approx(weight, abs=1e-7)
     content = json.loads(download(tab, lambda: button(tab, "JSON").click()).read_text())
-    assert content["weights"]["4-2"][10][2] == pytest.approx(weight, abs=1e-7)
-    assert content["model"]["digest"] == model.digest
+    assert content["weights"][3][1][10][2] == pytest.approx(weight, abs=1e-7)
+    assert content["model_details"]["digest"] == model.digest
     file = tmp_path / "view.html"
     file.write_bytes(download(tab, lambda: button(tab, "HTML").click()).read_bytes())
     alone = chromium.new_context(offline=True).new_page()

@@ -12,9 +12,10 @@ import streamlit as st
 
 from mha_core import Grid, HeadScopeError, Record
 from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes
+from mha_core.wording import head_name, percent
 from pages.parts.frame import presets, shell
 from pages.parts.frame.prose import heading, markup, say, visible
-from pages.parts.frame.request import Request, name
+from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_view
 from pages.parts.serve import cache
@@ -117,10 +118,10 @@ def _masses(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]
     rows = [
         (
             _both(found.label_a, found.label_b),
-            _percent(found.mean_a),
-            _percent(found.mean_b),
-            f"{_percent(found.top_a)} in {name(found.head_a)}",
-            f"{_percent(found.top_b)} in {name(found.head_b)}",
+            percent(found.mean_a),
+            percent(found.mean_b),
+            f"{percent(found.top_a)} in {head_name(found.head_a)}",
+            f"{percent(found.top_b)} in {head_name(found.head_b)}",
         )
         for found in candidates(a, b, query, keys)
     ]
@@ -147,12 +148,9 @@ def _changes(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int
     )
     rows = [
         (
-            name(change.head),
-            _percent(change.moved),
-            *(
-                f"{_percent(x)} → {_percent(y)}"
-                for x, y in zip(change.masses_a, change.masses_b, strict=True)
-            ),
+            head_name(change.head),
+            percent(change.moved),
+            *(f"{percent(x)} → {percent(y)}" for x, y in zip(change.masses_a, change.masses_b, strict=True)),
             *(["yes" if change.flips else "no"] if len(keys) > 1 else []),
         )
         for change in changes[:ROWS]
@@ -169,7 +167,7 @@ def _flips_in_words(flips: list[HeadChange], total: int, a: Grid, keys: list[tup
     return (
         f"{len(flips)} of {total} heads prefer another candidate in B: {len(there)} go from `{first}` to `{second}`, "
         f"{len(back)} the other way. The ones that moved most: "
-        + ", ".join(f"{name(f.head)} ({_percent(f.moved)})" for f in flips[:4])
+        + ", ".join(f"{head_name(f.head)} ({percent(f.moved)})" for f in flips[:4])
         + "."
     )
 
@@ -195,7 +193,3 @@ def _both(a: str, b: str) -> str:
 
 def _text_b(request: Request) -> str:
     return request.other.text if request.other else ""
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

@@ -3,9 +3,10 @@
 import streamlit as st
 
 from mha_core import Grid, Record
+from mha_core.wording import head_name
 from pages.parts.explore import export
 from pages.parts.frame.prose import say
-from pages.parts.frame.request import Request, name
+from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture import figures
 from pages.parts.picture.attention_view import explore_payload, standalone_html
@@ -17,7 +18,7 @@ CELLS_AT_MOST = 400_000
 def heatmap(grid: Grid, selection: Selection, request: Request) -> None:
     """The chosen head in Plotly, drawn when opened: its script is 4.7 MB, so nobody waits for it unasked."""
     box = st.expander(
-        f"Head {name(selection.head)} as a heatmap to zoom into", key="heatmap", on_change="rerun"
+        f"Head {head_name(selection.head)} as a heatmap to zoom into", key="heatmap", on_change="rerun"
     )
     if not box.open:
         return
@@ -30,9 +31,9 @@ def heatmap(grid: Grid, selection: Selection, request: Request) -> None:
             key="heatmap-figure",
             theme=None,
             config=figures.save_as(
-                export.file_name(request, "", name(selection.head)).removesuffix("."), kind or "svg"
+                export.file_name(request, "", head_name(selection.head)).removesuffix("."), kind or "svg"
             ),
-            alt=f"Heatmap of head {name(selection.head)}",
+            alt=f"Heatmap of head {head_name(selection.head)}",
         )
         say("Drag to zoom, double-click to see all. Row = query, looks at column = key.")
 
@@ -44,7 +45,7 @@ def offer(record: Record, grid: Grid, selection: Selection, request: Request) ->
         return
     every = [(layer, head) for layer in range(grid.weights.shape[0]) for head in range(grid.weights.shape[1])]
     heads = every if grid.weights.size <= CELLS_AT_MOST else [selection.head]
-    which = f"all {len(every)} heads" if len(heads) > 1 else f"head {name(selection.head)}"
+    which = f"all {len(every)} heads" if len(heads) > 1 else f"head {head_name(selection.head)}"
     with box:
         with st.container(horizontal=True, key="files"):
             _file(f"CSV, {which}", export.csv_of(grid, heads), export.file_name(request, "csv"), "text/csv")

@@ -10,7 +10,7 @@ from typing import cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mha_core.heads.importance import Kind
+from mha_core.heads import measures
 from mha_core.record import Specials
 from pages.parts.frame import presets, state
 from pages.parts.frame.prose import say
@@ -32,19 +32,6 @@ SPECIALS_SAID = {
     "hidden": "[CLS], [SEP] hidden, not renormalised",
     "renormalised": "[CLS], [SEP] hidden, renormalised",
 }
-MEASURES_SAID = {
-    "raw": "weights as they are",
-    "value": "weights times what they bring",
-    "rollout": "rollout through the layers",
-    "flow": "flow through the layers",
-    "gradient": "gradient times weights",
-}
-MEASURES_TOLD = (
-    "Weights are not the whole story. Times what they bring: the weight times the length of the value it hands over "
-    "(Kobayashi et al. 2020). Rollout and flow follow the weights down to the words, all heads of a layer, or all "
-    "layers, together (Abnar & Zuidema 2020). Gradient: how much a weight moves the prediction for [MASK] (Chefer et "
-    "al. 2021), for models that predict one. All are shown as shares of a row."
-)
 OPTIONS_SAID = (
     "Untrained is the same model with random weights. Words takes the pieces of a word together: summed "
     "where it is looked at, averaged where it looks. With [CLS] and [SEP] hidden, rows sum to less than "
@@ -102,22 +89,22 @@ def _options(text: str, present: bool, pictures: bool) -> Request:
             measure = _measure() if pictures else MEASURES[0]
         with slot:
             units = "whole words" if unit == "words" else "word pieces"
-            drawn = "" if measure == MEASURES[0] else f" · {MEASURES_SAID[measure]}"
+            drawn = "" if measure == MEASURES[0] else f" · {measures.BY_KEY[measure].label}"
             say(f"{title_of(model)}, {weights} · {units} · {SPECIALS_SAID[specials]}{drawn}", "summary")
     return Request(
         text, pair or None, model, weights == "trained", unit, cast(Specials, specials), present, measure
     )
 
 
-def _measure() -> Kind:
+def _measure() -> str:
     chosen = st.selectbox(
         "What is drawn",
         MEASURES,
         key="measure",
-        format_func=lambda measure: MEASURES_SAID.get(measure, measure),
+        format_func=lambda key: measures.BY_KEY[key].label,
     )
-    say(MEASURES_TOLD)
-    return cast(Kind, _checked("measure", chosen, MEASURES[0]))
+    say(measures.HELP)
+    return _checked("measure", chosen, MEASURES[0])
 
 
 def _examples() -> None:

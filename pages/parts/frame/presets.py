@@ -6,7 +6,7 @@ In: nothing. Out: `SENTENCES` for Explore, `PAIRS` for Compare; heads are (layer
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-Head = tuple[int, int]
+from mha_core.wording import Head
 
 
 @dataclass(frozen=True)

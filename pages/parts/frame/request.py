@@ -10,18 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mha_core import shelf
-from mha_core.heads.importance import KINDS, Kind
+from mha_core.heads import measures
 from mha_core.record import Specials
 from mha_core.run import Run
 from pages.parts.frame.prose import quoted
 
-Head = tuple[int, int]
-
 WEIGHTS = ("trained", "untrained")
 UNITS = ("pieces", "words")
 SPECIALS: tuple[Specials, ...] = ("shown", "hidden", "renormalised")
-MEASURES = KINDS
-MIXED = ("rollout", "flow")  # these have no heads of their own
+MEASURES = tuple(measures.BY_KEY)
 AGAINST = ("sentence", "weights", "model")
 
 
@@ -39,11 +36,12 @@ class Request:
     unit: str = "pieces"
     specials: Specials = "shown"
     present: bool = False
-    measure: Kind = "raw"
+    measure: str = measures.RAW.key
     other: "Request | None" = None
 
     @property
     def words(self) -> bool:
+        """Are the pieces of a word taken together?"""
         return self.unit == "words"
 
     @property
@@ -51,10 +49,15 @@ class Request:
         """What has to be computed for it: everything else is how the result is shown."""
         return Run(self.model, self.text, self.pair, self.trained)
 
+    @property
+    def raw(self) -> bool:
+        """Are the weights drawn as they are?"""
+        return self.measure == measures.RAW.key
 
-def name(head: Head) -> str:
-    """A head as people read it: layer and head, numbered from 1."""
-    return f"{head[0] + 1}-{head[1] + 1}"
+    @property
+    def mixed(self) -> bool:
+        """Does what is drawn mix the heads, so that no head has a picture of its own?"""
+        return not measures.BY_KEY[self.measure].per_head
 
 
 def models() -> tuple[str, ...]:

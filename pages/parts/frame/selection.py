@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mha_core.wording import Head, head_name
 from pages.parts.frame import presets
 from pages.parts.frame.prose import quoted
-from pages.parts.frame.request import MIXED, Head, Request, name
+from pages.parts.frame.request import Request
 
 PINS_AT_MOST = 512
 # The parameters of a link that belong to the picture.
@@ -40,7 +41,7 @@ class Selection:
 
     def as_params(self) -> dict[str, str]:
         """As parameters of a link; `from_params` reads them back."""
-        params = {"head": name(self.head), "pin": ",".join(map(str, self.pins)) or "none"}
+        params = {"head": head_name(self.head), "pin": ",".join(map(str, self.pins)) or "none"}
         return params if self.to is None else {**params, "to": str(self.to)}
 
 
@@ -66,11 +67,13 @@ def from_params(
     head = _clamped(preset.head if preset else (3, 1), shape)
     if "head" in params:
         asked = parse_head(params["head"])
-        if asked and (asked == _clamped(asked, shape) or request.measure in MIXED):
+        if asked and (asked == _clamped(asked, shape) or request.mixed):
             head = _clamped(asked, shape)
         else:
             given = quoted(params["head"])
-            said.append(f"There is no head {given} in {shape[0]} layers of {shape[1]}; showing {name(head)}.")
+            said.append(
+                f"There is no head {given} in {shape[0]} layers of {shape[1]}; showing {head_name(head)}."
+            )
     pins = _positions(params, "pin", len(labels), said)
     if pins is None:
         found = presets.opening_word(request.text, request.pair or "", labels)

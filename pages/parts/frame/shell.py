@@ -18,7 +18,7 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 
 from mha_core import HeadScopeError
-from mha_core.notices import Notice
+from mha_core.heads.notices import Notice
 from pages.parts.frame import controls, state
 from pages.parts.frame.embed import hide_parts
 from pages.parts.frame.pages import PAGES, page_called

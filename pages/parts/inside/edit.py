@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mha_core.heads.roles import percent
 from mha_core.inside import (
     CellEdit,
     Edits,
     ScoreEdit,
 )
+from mha_core.wording import percent
 from pages.parts.frame.prose import heading, visible
 from pages.parts.inside.scene import SHOWN_KEYS, Scene, nothing
 from pages.parts.picture.tiles import Board

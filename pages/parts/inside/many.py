@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 
 from mha_core import Record
-from mha_core.heads.roles import percent
 from mha_core.inside import (
     Walk,
     as_one_head,
@@ -23,6 +22,7 @@ from mha_core.inside import (
     sum_of_heads,
     walk,
 )
+from mha_core.wording import percent
 from pages.parts.frame.prose import heading
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import Scene, make_plain, pick

@@ -21,8 +21,9 @@ from mha_core.inside import (
     weights_from,
 )
 from mha_core.record import piece_units
+from mha_core.wording import Head
 from pages.parts.frame import shell, state
-from pages.parts.frame.request import Head, Request
+from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.tiles import Board, token_row
 from pages.parts.picture.tiles import say as words

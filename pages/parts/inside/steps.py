@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.heads.roles import percent
 from mha_core.inside import (
     Edits,
     follow,
     shares,
     spread,
 )
+from mha_core.wording import percent
 from pages.parts.frame.prose import heading, visible
 from pages.parts.inside.scene import SHOWN_KEYS, Scene, code, formula, gap, parity_of
 from pages.parts.picture.tiles import Block, Board, column, row, ruler

@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from mha_core import HeadScopeError, LayerDetails, Record
-from mha_core.heads.roles import percent
 from mha_core.inside import (
     CONFIGURATIONS,
     Configuration,
@@ -21,6 +20,7 @@ from mha_core.inside import (
     weights_from,
 )
 from mha_core.record import piece_units
+from mha_core.wording import percent
 from pages.parts.frame import shell
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request

@@ -11,15 +11,15 @@ import numpy as np
 import streamlit as st
 
 from mha_core import Record
-from mha_core.heads.roles import percent
 from mha_core.inside import shares
 from mha_core.record import piece_units
+from mha_core.wording import head_name, percent
 from pages.parts.frame import shell, state
 from pages.parts.frame.embed import HIDE
 from pages.parts.frame.glossary import LESSON, terms
 from pages.parts.frame.links import with_params
 from pages.parts.frame.prose import heading, markup, say
-from pages.parts.frame.request import Request, models, name
+from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.scene import Picked, Scene, make_plain, nothing
 from pages.parts.learn.exercises import Exercise, check, exercises, previous_mass, quiz, references, steps
@@ -52,7 +52,7 @@ def lesson_view(request: Request, record: Record) -> None:
     with st.container(key="lesson-step", gap="medium"):
         heading(f"{place.step} · {step.title}")
         board = Board()
-        board.add(*(words(text, "big", token=scene.token, head=name(scene.head)) for text in step.text))
+        board.add(*(words(text, "big", token=scene.token, head=head_name(scene.head)) for text in step.text))
         board.show(f"lesson-text-{place.step}")
         open_ = not step.predict or _predict(step.predict, scene, record, place)
         blocks: list[Block] = []
@@ -135,7 +135,7 @@ def _predict_token(exercise: Exercise, scene: Scene) -> bool:
     before = st.session_state.get(key, {}).get("query")
     board = Board()
     board.add(
-        words(exercise.question, "strong", token=scene.token, head=name(scene.head)),
+        words(exercise.question, "strong", token=scene.token, head=head_name(scene.head)),
         token_row(scene.labels, scene.special, "Your guess", apart=True, chosen=before),
     )
     guess = board.show(key, {"query": nothing}).query
@@ -165,7 +165,7 @@ def _predict_head(exercise: Exercise, record: Record) -> bool:
     shown = record.weights[:, :, :MOST_TOKENS, :MOST_TOKENS]
     size = min(n, MOST_TOKENS)
     board = Board()
-    names = [name((layer, head)) for layer in range(layers) for head in range(heads)]
+    names = [head_name((layer, head)) for layer in range(layers) for head in range(heads)]
     board.add(
         words(exercise.question, "strong"),
         board.sheets(
@@ -254,7 +254,7 @@ def check_part(exercise: Exercise, typed: str, scene: Scene | None) -> tuple[boo
     norms = shares(scene.plain, scene.query).norms
     best = int(np.argmax(norms))
     if asked == (scene.head[0], best):
-        return True, f"{name(asked)} adds a vector of length {norms[best]:.3f}."
+        return True, f"{head_name(asked)} adds a vector of length {norms[best]:.3f}."
     return False, exercise.hint
 
 

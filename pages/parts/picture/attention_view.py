@@ -17,12 +17,12 @@ import streamlit as st
 
 from mha_core.record import Grid
 from mha_core.tokens import Tokens
+from mha_core.wording import Head
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.bundle import bundle
 from pages.parts.picture.code import STUB, standalone_html, style
 from pages.parts.picture.fonts import FONTS, font_bytes
 from pages.parts.picture.payload import (
-    Head,
     Keep,
     Payload,
     Role,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mha_core import Grid
+from mha_core.wording import Head, head_name
 from pages.parts.frame.prose import visible
-from pages.parts.frame.request import Head, name
 
 Figure = dict[str, Any]
 # From nothing to deep ink (light theme) or a pale glow (dark theme): the cells that hold nothing stay paper.
@@ -44,7 +44,7 @@ def heatmap(grid: Grid, head: Head, *, dark: bool) -> Figure:
         ],
         "layout": {
             "title": {
-                "text": f"Head {name(head)}: row = query, looks at column = key",
+                "text": f"Head {head_name(head)}: row = query, looks at column = key",
                 "font": {"size": 17},
                 "x": 0,
                 "xanchor": "left",

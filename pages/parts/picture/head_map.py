@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from mha_core.wording import Head, head_name
 from pages.parts.frame import state
-from pages.parts.frame.request import Head, name
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.bundle import bundle
 from pages.parts.picture.code import style
@@ -49,7 +49,7 @@ def head_map(
     data = {
         "layout": layout,
         "n_heads": 1 + max((mark.head[1] for mark in marks), default=0),
-        "chosen": name(chosen),
+        "chosen": head_name(chosen),
         "legend": [dict(zip(("letter", "name", "colour"), entry, strict=True)) for entry in legend],
         "heads": [as_data(mark) for mark in marks],
     }
@@ -65,4 +65,4 @@ def _choose(key: str) -> None:
 def as_data(mark: Mark) -> dict[str, Any]:
     """A mark as the browser takes it."""
     rest = {field: value for field, value in asdict(mark).items() if field != "head"}
-    return {"id": name(mark.head), "layer": mark.head[0], "head": mark.head[1], **rest}
+    return {"id": head_name(mark.head), "layer": mark.head[0], "head": mark.head[1], **rest}

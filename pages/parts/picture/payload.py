@@ -13,10 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from mha_core.compare import align as align_labels
+from mha_core.heads.jobs import KIND_OF
 from mha_core.record import Grid
-from mha_core.thumbnails import changes, loudest, quantise, strongest, thumbnails, toward
+from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails, toward
 from mha_core.tokens import Tokens
-from pages.parts.frame.request import name as named
+from mha_core.wording import Head, head_name
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.text import spelled
 
@@ -26,7 +27,6 @@ SIDE = 64
 LINKS = 8
 PACKED = "packed"
 
-Head = tuple[int, int]
 Pairs = tuple[tuple[int | None, int | None], ...]
 Payload = dict[str, Any]
 Keep = Callable[[Hashable, Callable[[], Payload]], Payload]
@@ -35,19 +35,6 @@ Keep = Callable[[Hashable, Callable[[], Payload]], Payload]
 def made_now(_part: Hashable, make: Callable[[], Payload]) -> Payload:
     """Nothing is kept."""
     return make()
-
-
-# What the letters on the sheet mean, in a word or two.
-ROLE_KINDS = {
-    "positional": "position",
-    "separator": "separators",
-    "copy": "earlier copy",
-    "agreement": "agreement",
-    "coreference": "antecedent",
-    "syntactic": "syntax",
-    "rare": "rare words",
-    "broad": "broad",
-}
 
 
 class Role(Protocol):
@@ -87,7 +74,7 @@ def explore_view_payload(
     """The small, often changing part of `explore_payload`."""
     selection = selection.inside(grid.weights.shape)
     view: Payload = {"mode": "explore", "records": [record["id"]], "present": present, "opened": []}
-    view |= {"notices": [_text(notice) for notice in notices], "noticesOf": named(selection.head)}
+    view |= {"notices": [_text(notice) for notice in notices], "noticesOf": head_name(selection.head)}
     if record["packing"] == "small":
         view |= _opened(grid, 0, selection.head) | _links(grid, selection)
     return view
@@ -128,7 +115,7 @@ def _pack(grid: Grid) -> Payload:
         "packing": "small",
         "side": SIDE,
         "weights": thumbnails(grid.weights, SIDE).ravel(),
-        "loudest": loudest(grid.weights, special).ravel().tolist(),
+        "loudest": strongest_link(grid.weights, special).ravel().tolist(),
     }
 
 
@@ -289,10 +276,10 @@ def _links(grid: Grid, selection: Selection) -> Payload:
 
 def _roles(roles: Mapping[Head, Role] | None) -> Payload:
     return {
-        named(head): {
+        head_name(head): {
             "letter": role.letter,
             "label": role.label,
-            "kind": ROLE_KINDS.get(role.key, role.key),
+            "kind": KIND_OF[role.key].word,
         }
         for head, role in (roles or {}).items()
     }

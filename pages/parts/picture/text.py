@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mha_core.record import Grid
 from mha_core.thumbnails import STEPS, quantise
 from mha_core.tokens import Tokens
-from pages.parts.frame.request import Head, name
+from mha_core.wording import Head, head_name, percent
 
 Spelling = dict[str, list[str]]
 
@@ -81,7 +81,7 @@ def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Token
     """What one head does, in one sentence; letter for letter what the browser writes (assets/js/words.js)."""
     names = spelled(grid, tokens)["names"] if tokens else [visible(label) for label in grid.labels]
     weights = quantise(grid.weights[head]).astype(np.float64)
-    number = name(head)
+    number = head_name(head)
     if pins:
         return _row_in_words(number, names, pins, weights)
     special = np.array([unit.special for unit in grid.units], dtype=bool)
@@ -108,12 +108,6 @@ def _row_in_words(number: str, names: list[str], pins: Sequence[int], weights: N
         return f"Head {number}: {who} {'added up, look' if several else 'looks'} at nothing with 1 % or more."
     what = listed([f"“{names[k]}” ({percent(float(row[k]))})" for k in best])
     return f"Head {number}: {who}{', added up, look at' if several else ' looks at'} {what}."
-
-
-def percent(weight: float) -> str:
-    """A share as people read it; a floor of tenths, the same in both languages."""
-    tenths = int(np.floor(abs(weight) * 1000 + 0.5))
-    return f"{'−' if weight < 0 and tenths else ''}{tenths // 10}.{tenths % 10} %"
 
 
 def listed(parts: Sequence[str]) -> str:

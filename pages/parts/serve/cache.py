@@ -15,15 +15,16 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import Grid, InputError, Model, Record, grid_of, load_model, trace_tokens
-from mha_core.heads.importance import importance
+from mha_core.heads.findings import Findings, find
+from mha_core.heads.measures import importance
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.run import Run
-from pages.parts.frame.request import Head, Request, allowed, model_allowed, refusal
+from mha_core.wording import Head
+from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 from pages.parts.picture.payload import Keep, Payload
 from pages.parts.serve.jobs import Job, Step, Watch
 from pages.parts.serve.store import Store
-from pages.parts.specialization.findings import Findings, find
 
 T = TypeVar("T")
 
@@ -42,14 +43,19 @@ def model(request: Request) -> Model:
 
 def named_model(name: str, trained: bool = True) -> Model:
     """A model by its name, if the owner of this server allows it."""
-    if not model_allowed(name):
-        raise InputError(refusal("model", name) or "")
     if name == "minilm":
-        return load_model(name, trained=trained)
+        return _loaded(name, trained)
     place = st.empty()
-    used = load_model(name, trained=trained, local=allowed("FOLDERS"), progress=_progress(place))
+    used = _loaded(name, trained, _progress(place))
     place.empty()
     return used
+
+
+def _loaded(name: str, trained: bool, progress: Callable[[str, int, int], None] | None = None) -> Model:
+    """The only way to a model: what this server's owner allows is asked here. Nothing of Streamlit."""
+    if not model_allowed(name):
+        raise InputError(refusal("model", name) or "")
+    return load_model(name, trained=trained, local=allowed("FOLDERS"), progress=progress)
 
 
 def _progress(place: DeltaGenerator) -> Callable[[str, int, int], None]:
@@ -94,7 +100,7 @@ def grid(request: Request, traced: Record) -> Grid:
 
     Raises HeadScopeError where the model or the text does not allow that.
     """
-    weights = traced.weights if request.measure == "raw" else _measured(request, traced)
+    weights = traced.weights if request.raw else _measured(request, traced)
 
     def make() -> Grid:
         return grid_of(traced.tokens, weights, request.words, request.specials)

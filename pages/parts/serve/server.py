@@ -27,7 +27,6 @@ from pages.parts.picture import attention_view
 from pages.parts.serve import streamlit_private
 from pages.parts.serve.guard import Guard
 
-PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
 PROOF = "The animal didn't cross the street because it was too tired."
 PROOF_HEAD = (3, 1)  # head 4-2
@@ -62,8 +61,8 @@ def warm_up() -> list[str]:
     except mha_core.HeadScopeError as error:
         LOG.error("The embedded model cannot be used: %s", error)
         troubles.append(str(error))
-    for part in sorted(PARTS.glob("*/*.py")):
-        importlib.import_module(f"pages.parts.{part.parent.name}.{part.stem}")
+    for part in sorted(Path(__file__).parent.glob("*.py")):
+        importlib.import_module(f"pages.parts.{part.stem}")
     attention_view.warm()
     # A full garbage collection holds every reader up while it looks at all objects there are. Those that are
     # here now stay for good: it need not look at them again.

@@ -5,13 +5,14 @@ import html
 
 import streamlit as st
 
+from mha_core.heads.corpus_run import KIND_OF, CorpusKind, CorpusResult
 from pages.parts.frame.prose import heading, markup, quoted, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import attempt
 from pages.parts.serve import cache
 from pages.parts.serve.jobs import Job, Watch
 from pages.parts.specialization import corpus_work
-from pages.parts.specialization.corpus_work import KINDS, MAX_BYTES, MAX_ITEMS, Tally
+from pages.parts.specialization.corpus_work import MAX_BYTES, MAX_ITEMS
 
 TICK = 0.2
 ROWS_AT_MOST = 60
@@ -36,7 +37,7 @@ def corpus(request: Request) -> None:
         st.code(JSON_SHAPE, language="json", wrap_lines=True)
     file = st.file_uploader(
         "Your corpus",
-        type=list(KINDS),
+        type=list(KIND_OF),
         max_upload_size=MAX_BYTES // 1024**2,
         key="corpus",
         label_visibility="collapsed",
@@ -48,8 +49,8 @@ def corpus(request: Request) -> None:
     model = attempt(cache.named_model, request.model, request.trained) if kind else None
     if kind is None or model is None:
         return
-    key = (hashlib.sha256(data).hexdigest(), kind, request.model, str(request.trained))
-    job: Job[Tally] = cache.job(key, lambda: corpus_work.start(data, kind, model))
+    key = (hashlib.sha256(data).hexdigest(), kind.ending, request.model, str(request.trained))
+    job: Job[CorpusResult] = cache.job(key, lambda: corpus_work.start(data, kind, model))
     watch = cache.watch(key)
     working = watch.running and not job.finished
     st.fragment(_progress, run_every=TICK if working else None)(job, watch, file.name, kind, working)
@@ -57,7 +58,9 @@ def corpus(request: Request) -> None:
         _result(job)
 
 
-def _progress(job: Job[Tally], watch: Watch, file_name: str, kind: str, was_working: bool) -> None:
+def _progress(
+    job: Job[CorpusResult], watch: Watch, file_name: str, kind: CorpusKind, was_working: bool
+) -> None:
     """How far it is; every run of this fragment moves the work on for less than a second.
 
     Drawn first, worked afterwards: a run that the next one overtakes has then shown all there is to show.
@@ -67,7 +70,7 @@ def _progress(job: Job[Tally], watch: Watch, file_name: str, kind: str, was_work
         # The button was pressed, or another reader's page finished the work: the page around has to change too.
         st.rerun()
     n, fraction = (job.step.n, job.step.fraction) if job.step else (0, 0.0)
-    say(f"{quoted(file_name)}: {KINDS[kind]}.", "label")
+    say(f"{quoted(file_name)}: {kind.title}.", "label")
     with st.container(key="corpus-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.progress(min(fraction, 1.0), text=_how_far(job, watch, n))
         if working:
@@ -80,7 +83,7 @@ def _progress(job: Job[Tally], watch: Watch, file_name: str, kind: str, was_work
             st.rerun()
 
 
-def _how_far(job: Job[Tally], watch: Watch, n: int) -> str:
+def _how_far(job: Job[CorpusResult], watch: Watch, n: int) -> str:
     if job.finished:
         return f"Done: {n:,} sentences in {job.seconds:.0f} seconds."
     if not watch.running:
@@ -93,14 +96,14 @@ def _time(seconds: float) -> str:
     return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
 
 
-def _result(job: Job[Tally]) -> None:
+def _result(job: Job[CorpusResult]) -> None:
     if job.problem:
         say(job.problem, "problem")
     if job.step is None:
         return
-    tally = job.step.result
+    result = job.step.result
     rows = job.read(lambda step: step.result.rows())
-    _left_out(tally)
+    _left_out(result)
     if not rows:
         say("There is nothing in the file that could be measured.", "notice")
         return
@@ -117,7 +120,7 @@ def _result(job: Job[Tally]) -> None:
     )
     if len(rows) > ROWS_AT_MOST:
         say(f"{ROWS_AT_MOST} of {len(rows)} rows are shown; the files have all.")
-    if tally.relations is not None:
+    if "relations" in result.sums:
         say(
             "Held out: chosen on one half of the sentences and counted on the other. As good: heads that these "
             "sentences cannot tell from the best."
@@ -127,7 +130,7 @@ def _result(job: Job[Tally]) -> None:
         st.download_button(
             "CSV", corpus_work.as_csv(rows), "headscope-corpus.csv", "text/csv", on_click="ignore"
         )
-        content = corpus_work.as_json(tally, rows, job.finished and not job.problem)
+        content = corpus_work.as_json(result, rows, job.finished and not job.problem)
         st.download_button("JSON", content, "headscope-corpus.json", "application/json", on_click="ignore")
 
 
@@ -137,13 +140,13 @@ def _cell(name: str, text: str, first: bool) -> str:
     return f'<th scope="row">{safe}</th>' if first else f"<td{kind}>{safe}</td>"
 
 
-def _left_out(tally: Tally) -> None:
-    reading = tally.reading
+def _left_out(result: CorpusResult) -> None:
+    reading = result.reading
     if reading.n_skipped:
         shown = " ".join(reading.notes[:3])
         more = f" and {reading.n_skipped - 3:,} more" if reading.n_skipped > 3 else ""
         say(f"Left out: {shown}{more}", "notice")
     if reading.n_unused:
         say(f"{reading.n_unused:,} pronouns have not exactly one right candidate and are not used.")
-    if tally.n_cut:
-        say(f"{tally.n_cut:,} texts are longer than the model reads and were cut.")
+    if result.n_cut:
+        say(f"{result.n_cut:,} texts are longer than the model reads and were cut.")

@@ -1,36 +1,24 @@
 """All heads to choose from, and the report card of the chosen one."""
 
 import html
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
-from mha_core.heads.evidence import JobTable
+from mha_core.heads.findings import Findings
+from mha_core.heads.job_table import JobTable
+from mha_core.heads.jobs import KIND_OF, KINDS, NO_ROLE_SAID, JobKind
 from mha_core.heads.report import CardLine, report_card
-from mha_core.heads.roles import LETTERS, Role, percent
+from mha_core.heads.roles import NO_ROLE
+from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
-from pages.parts.frame.request import Head, name
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.head_map import Mark, head_map
-from pages.parts.specialization.findings import Findings
 from pages.parts.specialization.job_table import MEANING, bar, examples
 
-# Okabe and Ito's colours, told apart by all; every one stands with its letter.
-COLOURS = {
-    "positional": "#0072b2",
-    "syntactic": "#009e73",
-    "coreference": "#d55e00",
-    "agreement": "#cc79a7",
-    "copy": "#e69f00",
-    "rare": "#b8a800",
-    "separator": "#808080",
-    "broad": "#56b4e9",
-}
 BY_ROLE = "role"
-NO_ROLE = "no clear role"
 
 
 def chosen_head(found: Findings) -> Head:
@@ -69,12 +57,14 @@ def all_heads(found: Findings) -> Head:
             bind="query-params",
         )
         only = st.selectbox(
-            "Only", ["all heads", *_present(found.roles), NO_ROLE], key="only", bind="query-params", width=170
+            "Only",
+            ["all heads", *(kind.name for kind in _kinds(found)), NO_ROLE_SAID],
+            key="only",
+            bind="query-params",
+            width=170,
         )
     marks = [mark for mark in _marks(found, by or BY_ROLE) if only == "all heads" or _has(found, mark, only)]
-    legend = (
-        [(LETTERS[key], label, COLOURS[key]) for key, label in _kinds(found.roles)] if by == BY_ROLE else []
-    )
+    legend = _legend(found) if by == BY_ROLE else []
     if layout == "grid":
         marks = [mark if mark in marks else _faded(mark) for mark in _marks(found, by or BY_ROLE)]
     head_map(
@@ -86,8 +76,7 @@ def all_heads(found: Findings) -> Head:
 
 def small_map(found: Findings, key: str) -> None:
     """The grid of roles alone."""
-    legend = [(LETTERS[kind], label, COLOURS[kind]) for kind, label in _kinds(found.roles)]
-    head_map(_marks(found, BY_ROLE), chosen=(-1, -1), legend=legend, key=key)
+    head_map(_marks(found, BY_ROLE), chosen=(-1, -1), legend=_legend(found), key=key)
 
 
 def _map_note(found: Findings, layout: str, chosen: Head) -> str:
@@ -109,29 +98,19 @@ def _cluster_size(found: Findings, head: Head) -> int:
     return int((found.cluster == found.cluster[found.heads.index(head)]).sum())
 
 
-def _present(roles: Mapping[Head, Role]) -> list[str]:
-    return [label for _, label in _kinds(roles)]
+def _kinds(found: Findings) -> list[JobKind]:
+    """The kinds of roles there are, in the order of the catalogue."""
+    there = {role.key for role in found.roles.values()}
+    return [kind for kind in KINDS if kind.key in there]
 
 
-def _kinds(roles: Mapping[Head, Role]) -> list[tuple[str, str]]:
-    """Kinds of roles there are, in a fixed order: (key, name)."""
-    names = {
-        "positional": "positional",
-        "syntactic": "syntactic",
-        "coreference": "coreference",
-        "agreement": "agreement",
-        "copy": "earlier copy",
-        "rare": "rare words",
-        "separator": "separator",
-        "broad": "broad",
-    }
-    there = {role.key for role in roles.values()}
-    return [(key, label) for key, label in names.items() if key in there]
+def _legend(found: Findings) -> list[tuple[str, str, str]]:
+    return [(kind.letter, kind.name, kind.colour) for kind in _kinds(found)]
 
 
 def _has(found: Findings, mark: Mark, only: str) -> bool:
     role = found.roles.get(mark.head)
-    return (role is None) if only == NO_ROLE else role is not None and (role.key, only) in _kinds(found.roles)
+    return (role is None) if only == NO_ROLE_SAID else role is not None and KIND_OF[role.key].name == only
 
 
 def _faded(mark: Mark) -> Mark:
@@ -146,8 +125,9 @@ def _marks(found: Findings, by: str) -> list[Mark]:
         place: dict[str, Any] = {"x": x, "y": y, "cluster": int(found.cluster[i])}
         role = found.roles.get(head)
         if measure is None:
-            label = f"Head {name(head)}: {role.label if role else NO_ROLE}. {role.evidence if role else ''}".strip()
-            letter, colour = (role.letter, COLOURS[role.key]) if role else ("", "")
+            said = f"{role.label}. {role.evidence}" if role else f"{NO_ROLE_SAID}."
+            label = f"Head {head_name(head)}: {said}"
+            letter, colour = (role.letter, KIND_OF[role.key].colour) if role else ("", "")
             marks.append(Mark(head, label, letter, colour, **place))
         else:
             title, values = measure
@@ -155,7 +135,9 @@ def _marks(found: Findings, by: str) -> list[Mark]:
             text = f"{value:.2f}" if largest > 1 else f"{100 * value:.0f}"
             said = f"{value:.2f}" if largest > 1 else percent(value)
             marks.append(
-                Mark(head, f"Head {name(head)}: {title} {said}", fill=value / largest, text=text, **place)
+                Mark(
+                    head, f"Head {head_name(head)}: {title} {said}", fill=value / largest, text=text, **place
+                )
             )
     return marks
 
@@ -163,32 +145,34 @@ def _marks(found: Findings, by: str) -> list[Mark]:
 def card(found: Findings, head: Head, query: dict[str, str]) -> None:
     """The report card: role, jobs, relatives, all measures."""
     role = found.roles.get(head)
-    heading(f"Head {name(head)}: {role.label if role else NO_ROLE}")
-    say(role.evidence if role else "No measure puts it clearly above its baseline.", "why")
+    heading(f"Head {head_name(head)}: {role.label if role else NO_ROLE_SAID}")
+    say((role or NO_ROLE).evidence, "why")
     tables = _most_telling(found, head)
     markup(f'<div class="jobs card-jobs">{"".join(_job(table, head, query) for table in tables)}</div>')
     lines = report_card(found.study, *head)
     if lines.relatives and found.study.similarity:
         links = ", ".join(
-            f'<a href="{html.escape(link_to("Specialization", {"head": name((la, h)), **query}))}" '
-            f'target="_self">{name((la, h))}</a> ({apart:.3f} nats)'
+            f'<a href="{html.escape(link_to("Specialization", {"head": head_name((la, h)), **query}))}" '
+            f'target="_self">{head_name((la, h))}</a> ({apart:.3f} nats)'
             for la, h, apart in lines.relatives
         )
         markup(
             f'<p class="hs-note">Nearest relatives: {links}. The mean of all pairs is '
             f"{found.study.similarity.mean:.3f}.</p>"
         )
-    box = st.expander(f"All measures of {name(head)}", key="card-all", on_change="rerun")
+    box = st.expander(f"All measures of {head_name(head)}", key="card-all", on_change="rerun")
     if box.open:
         with box:
             markup(_measures(found, head, lines.lines))
 
 
 def _most_telling(found: Findings, head: Head) -> list[JobTable]:
-    """The jobs it is a specialist in, or else the one in which it is furthest above the baseline."""
-    mine = found.best_jobs(head)
-    if mine:
-        return mine[:3]
+    """The job it is called by and others it is a specialist in, or else the one furthest above its baseline."""
+    role = found.roles.get(head)
+    named = found.jobs.get(role.detail) if role else None
+    mine = [table for table in found.best_jobs(head) if table is not named]
+    if named or mine:
+        return [*([named] if named else []), *mine][:3]
     above = max(found.jobs.values(), key=lambda table: float(table.score[head]) - table.baseline)
     return [above]
 

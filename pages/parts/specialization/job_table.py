@@ -6,57 +6,28 @@ In: findings. Out: escaped HTML; a row opens to show its sentences, each a link 
 import html
 from collections.abc import Iterator, Sequence
 
-from mha_core.heads.evidence import ROLES, JobTable, Look
-from mha_core.heads.evidence import Role as Kind
-from mha_core.heads.roles import percent
+from mha_core.heads.findings import Findings
+from mha_core.heads.job_table import ExampleRow, JobTable
+from mha_core.heads.jobs import GROUPS, KIND_OF
+from mha_core.wording import Head, head_name, percent
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import visible
-from pages.parts.frame.request import Head, name
-from pages.parts.specialization.findings import Findings
 
 SHOWN_AT_MOST = 4
 N_GOOD = 3
-KINDS: dict[Kind, tuple[str, str]] = {
-    "positional": ("Positional", "It looks at a place, whatever stands there."),
-    "syntactic": ("Syntactic", "It ties a word to the word it belongs to. Read by whole words."),
-    "coreference": ("Coreference", "It ties a pronoun to what it stands for, out of two candidates."),
-    "rare/copy": ("Rare and repeated", "It looks for the rarest word, or for the same word further back."),
-    "separator": ("Separator", "It rests on [CLS], [SEP] or punctuation, where there is little to learn."),
-    "broad": (
-        "Broad",
-        "It spreads its attention over everything; scored as a share of the possible entropy.",
-    ),
-}
 MEANING = {"specialist": "specialist", "unsure": "not sure", "none": "no"}
-
-
-def because(table: JobTable, head: Head, tried: int) -> str:
-    """Why the verdict is what it is, in one short phrase."""
-    score, verdict = float(table.score[head]), table.verdict(*head)
-    if verdict == "specialist":
-        return "beats the baseline beyond luck"
-    if verdict == "none":
-        return f"no better than {table.baseline_name}"
-    if table.thin:
-        return f"only {table.n} cases: thin evidence"
-    if table.control is not None and table.control[head] - 0.5 > (score - 0.5) / 2:
-        return f"the control does too: {percent(float(table.control[head]))}"
-    if table.sure_low[head] <= table.baseline:
-        return f"could be luck, as the best of {tried}"
-    return "above the baseline, but weak"
 
 
 def job_table(found: Findings, query: dict[str, str]) -> str:
     """All jobs, grouped by kind; `query` is what every link keeps (model, weights)."""
     groups = []
-    for kind in ROLES:
-        tables = [table for table in found.jobs.values() if table.job.role == kind]
+    for group in GROUPS:
+        tables = [table for table in found.jobs.values() if table.job.group == group.key]
         if tables:
-            title, says = KINDS[kind]
             rows = "".join(_row(found, table, query) for table in tables)
             groups.append(
-                f'<section class="job-kind"><div class="job-head"><h3>{html.escape(title)}</h3>'
-                f"<p>{html.escape(says)}</p></div><div>{rows}</div></section>"
+                f'<section class="job-kind"><div class="job-head"><h3>{html.escape(group.title)}</h3>'
+                f"<p>{html.escape(group.does)}</p></div><div>{rows}</div></section>"
             )
     return f'<div class="jobs">{_legend()}{"".join(groups)}</div>'
 
@@ -75,17 +46,16 @@ def _row(found: Findings, table: JobTable, query: dict[str, str]) -> str:
     others = [head for head in order[1:] if table.verdict(*head) == "specialist"]
     also = f"Also: {_names(others[:SHOWN_AT_MOST], query)}" if others else ""
     more = f" and {len(others) - SHOWN_AT_MOST} more" if len(others) > SHOWN_AT_MOST else ""
-    tried = len(order) * (2 if table.job.role in ("syntactic", "coreference") else 1)
     score, low, high = (float(values[best]) for values in (table.score, table.low, table.high))
     return (
         f'<details class="job {verdict}"><summary>'
         f'<span class="job-name"><b>{html.escape(table.job.title)}</b></span>'
-        f'<span class="job-best">{name(best)}</span>'
+        f'<span class="job-best">{head_name(best)}</span>'
         f"{bar(score, low, high, table.baseline)}"
         f'<span class="job-numbers"><b>{percent(score)}</b> <small>{percent(low)} to {percent(high)}</small></span>'
         f'<span class="job-base">{percent(table.baseline)} <small>{html.escape(table.baseline_name)}</small></span>'
         f'<span class="job-n">n = {table.n:,}</span>'
-        f'<span class="job-verdict">{MEANING[verdict]}<small>{html.escape(because(table, best, tried))}</small></span>'
+        f'<span class="job-verdict">{MEANING[verdict]}<small>{html.escape(table.verdicts[best].because)}</small></span>'
         f'</summary><div class="job-more"><p>Right when {html.escape(table.job.does)}. '
         f"{_control(table, best)}{also}{more}{'.' if also else ''}</p>{examples(table, best, query)}</div></details>"
     )
@@ -99,8 +69,8 @@ def _control(table: JobTable, head: Head) -> str:
 
 def _names(heads: Sequence[Head], query: dict[str, str]) -> str:
     return ", ".join(
-        f'<a href="{html.escape(link_to("Specialization", {"head": name(head), **query}))}" target="_self">'
-        f"{name(head)}</a>"
+        f'<a href="{html.escape(link_to("Specialization", {"head": head_name(head), **query}))}" target="_self">'
+        f"{head_name(head)}</a>"
         for head in heads
     )
 
@@ -127,7 +97,7 @@ def examples(table: JobTable, head: Head, query: dict[str, str]) -> str:
 
 
 def _items(
-    looks: Sequence[Look], word: str, table: JobTable, head: Head, query: dict[str, str]
+    looks: Sequence[ExampleRow], word: str, table: JobTable, head: Head, query: dict[str, str]
 ) -> Iterator[str]:
     for look in looks:
         yield (
@@ -136,28 +106,20 @@ def _items(
         )
 
 
-def share_of(look: Look, table: JobTable) -> str:
+def share_of(look: ExampleRow, table: JobTable) -> str:
     """The number beside an example, and what it is a share of."""
-    said = {
-        "coreference": "of what the two get",
-        "broad": "of the possible entropy",
-        "positional": "of its mass there",
-        "separator": "of its mass there",
-    }
-    if table.job.name == "rare":
-        return f"{percent(look.share)} of its mass on it"
-    return f"{percent(look.share)} {said.get(table.job.role, 'on it')}"
+    return f"{percent(look.share)} {KIND_OF[table.job.kind].share}"
 
 
-def explore_link(look: Look, head: Head, query: dict[str, str]) -> str:
+def explore_link(look: ExampleRow, head: Head, query: dict[str, str]) -> str:
     """The view of Explore that shows this case: the head, the word that looks, the word it should look at."""
-    view = {"text": look.sample.sentence.text, "head": name(head), "pin": str(look.query[0])}
+    view = {"text": look.sample.sentence.text, "head": head_name(head), "pin": str(look.query[0])}
     if look.target:
         view["to"] = str(look.target[0])
     return link_to("Explore", view | query)
 
 
-def marked(look: Look) -> str:
+def marked(look: ExampleRow) -> str:
     """The sentence with the word that looks underlined and what it should look at set off; escaped."""
     text, pieces = look.sample.sentence.text, look.sample.tokens.pieces
     spans = sorted(
@@ -204,4 +166,4 @@ def _side(table: JobTable) -> str:
     best = table.order()[0]
     verdict = table.verdict(*best)
     word = f" <small>{MEANING[verdict]}</small>" if verdict == "specialist" else ""
-    return f"<td><b>{name(best)}</b> {percent(float(table.score[best]))}{word}</td>"
+    return f"<td><b>{head_name(best)}</b> {percent(float(table.score[best]))}{word}</td>"

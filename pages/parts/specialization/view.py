@@ -3,13 +3,15 @@
 import streamlit as st
 
 from mha_core import HeadScopeError
+from mha_core.heads import findings
+from mha_core.heads.findings import Findings
+from mha_core.heads.jobs import NO_ROLE_SAID
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import CAVEAT, CSS
 from pages.parts.serve import cache
-from pages.parts.specialization import findings, head_card, job_table
+from pages.parts.specialization import head_card, job_table
 from pages.parts.specialization.corpus_view import corpus
-from pages.parts.specialization.findings import Findings
 
 
 def style() -> None:
@@ -88,7 +90,7 @@ def _sortable(found: Findings) -> None:
         role = found.roles.get(head)
         row: dict[str, object] = {
             "Head": f"{head[0] + 1}-{head[1] + 1}",
-            "Role": role.label if role else "no clear role",
+            "Role": role.label if role else NO_ROLE_SAID,
         }
         row |= {title: 100 * float(table.score[head]) for title, table in titles.items()}
         rows.append(row)

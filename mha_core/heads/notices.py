@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mha_core.heads.importance import disagreement
+from mha_core.heads.measures import BY_KEY, RAW
 from mha_core.heads.roles import Role
-from mha_core.heads.tables import head_name
+from mha_core.heads.words import FloatArray
 from mha_core.record import Grid, Record
+from mha_core.wording import Head, head_name, percent
 
 HALF = 0.5
 NEARLY_UNIFORM = 0.9
-Head = tuple[int, int]
 Floats = npt.NDArray[np.floating]
 
 
@@ -33,18 +33,10 @@ def notices(record: Record, head: Head | None, role: Role | None = None) -> tupl
     """What explains the look of one head, (layer, head) from 0, and of the whole record; and the role that the
     head was found to have on other sentences, if it has one. Without a head, only what holds for all of them.
     """
-    found = list(of_the_record(record))
+    found = list(record_notices(record))
     if head is not None:
-        found = [_role(head, role), *of_the_head(record, head), *found]
+        found = [_role(head, role), *head_notices(record, head), *found]
     return tuple(notice for notice in found if notice is not None)
-
-
-MEASURED = {
-    "value": "each weight times the length of what it brings, as a share of its row",
-    "rollout": "how much of each word has come up through the layers, all heads together",
-    "flow": "how much of each word can come up through all layers, all heads together",
-    "gradient": "each weight times what it moves in the prediction, as a share of its row",
-}
 
 
 def against_raw(record: Record, grid: Grid, measure: str, head: Head) -> tuple[Notice, ...]:
@@ -52,32 +44,43 @@ def against_raw(record: Record, grid: Grid, measure: str, head: Head) -> tuple[N
 
     `grid` holds what is drawn, and `head` (from 0) is one of its own.
     """
-    if measure not in MEASURED:
+    if measure not in BY_KEY or measure == RAW.key:
         return ()
     raw = record.grid(grid.words, grid.specials).weights
     share, rows = float(disagreement(raw, grid.weights)[head]), len(grid)
     against, whole = "the raw weight", ""
     if grid.weights.shape[1] != raw.shape[1]:
         of = f"layer {head[0] + 1}" if len(grid.weights) == len(raw) else "the whole model"
-        against, whole = "the mean of the layer's raw weights", f" ({head_name(*head)} stands for {of})"
+        against, whole = "the mean of the layer's raw weights", f" ({head_name(head)} stands for {of})"
     differs = f"In {round(share * rows)} of {rows} rows it is largest at another place than {against}."
-    return (Notice("measure", f"Drawn is {MEASURED[measure]}{whole}. {differs}", share),)
+    return (Notice("measure", f"Drawn is {BY_KEY[measure].drawn}{whole}. {differs}", share),)
+
+
+def disagreement(raw: FloatArray, other: FloatArray) -> FloatArray:
+    """The share of rows whose largest entry lies elsewhere, (layer, head); raw is averaged where heads are
+    mixed.
+    """
+    if other.shape[1] != raw.shape[1]:
+        raw = raw.mean(axis=1, keepdims=True)
+    if other.shape[0] != raw.shape[0]:
+        raw = raw[-1:]
+    found: FloatArray = (raw.argmax(-1) != other.argmax(-1)).mean(-1)
+    return found
 
 
 def _role(head: Head, role: Role | None) -> Notice | None:
     if not role:
         return None
-    name = f"{head[0] + 1}-{head[1] + 1}"
     return Notice(
         "role",
-        f"On the built-in sentences the job of head {name} is: {role.label}. {role.evidence}",
+        f"On the built-in sentences the job of head {head_name(head)} is: {role.label}. {role.evidence}",
         role.score,
     )
 
 
-def of_the_head(record: Record, head: Head) -> tuple[Notice | None, ...]:
+def head_notices(record: Record, head: Head) -> tuple[Notice | None, ...]:
     """The notices that one head's own matrix explains."""
-    weights, name = record.weights[head], head_name(*head)
+    weights, name = record.weights[head], head_name(head)
     return (
         _sink(record, weights, name),
         _neighbour(record, weights, name, -1, "previous", "the token before it"),
@@ -87,7 +90,7 @@ def of_the_head(record: Record, head: Head) -> tuple[Notice | None, ...]:
     )
 
 
-def of_the_record(record: Record) -> tuple[Notice | None, ...]:
+def record_notices(record: Record) -> tuple[Notice | None, ...]:
     """The notices that hold for every head."""
     return _untrained(record), _cut(record), _unknown(record), _short(record), _resting(record)
 
@@ -128,7 +131,7 @@ def _sink(record: Record, weights: Floats, name: str) -> Notice | None:
         return None
     return Notice(
         "sink",
-        f"In head {name} words send {_percent(share)} of their attention to `{token}`: often a resting place "
+        f"In head {name} words send {percent(share)} of their attention to `{token}`: often a resting place "
         "for a head that finds nothing to do here.",
         share,
     )
@@ -140,7 +143,7 @@ def _neighbour(
     share = at_offset(weights, offset, _special(record))
     if share <= HALF:
         return None
-    text = f"Head {name} goes by place: a token looks at {where} with {_percent(share)} of its attention."
+    text = f"Head {name} goes by place: a token looks at {where} with {percent(share)} of its attention."
     return Notice(kind, text, share)
 
 
@@ -150,7 +153,7 @@ def _uniform(weights: Floats, name: str) -> Notice | None:
         return None
     return Notice(
         "uniform",
-        f"Head {name} looks at everything nearly alike: its spread is {_percent(share)} of the largest "
+        f"Head {name} looks at everything nearly alike: its spread is {percent(share)} of the largest "
         "possible.",
         share,
     )
@@ -223,10 +226,6 @@ def _and_at_specials(record: Record) -> str:
 
 def _special(record: Record) -> npt.NDArray[np.bool_]:
     return np.array([piece.special for piece in record.tokens.pieces], dtype=bool)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _count(number: int, noun: str) -> str:

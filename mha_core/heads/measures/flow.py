@@ -12,7 +12,11 @@ from collections import deque
 import numpy as np
 
 from mha_core.errors import InputError, SizeError
+from mha_core.heads.measures.base import Measure
 from mha_core.heads.words import FloatArray
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+from mha_core.trace import trace_tokens
 
 MAX_PIECES = 64
 MAX_SHARES = 24
@@ -113,3 +117,18 @@ class _Pipes:
             self.room[pipe] -= amount
             self.room[pipe ^ 1] += amount
         return amount
+
+
+def everything_mixed(tokens: Tokens, model: Model) -> FloatArray:
+    """The flow through a text, (1, 1, query, key): it mixes the layers too."""
+    return flow_shares(trace_tokens(tokens, model).weights)[None, None].astype(np.float32)
+
+
+FLOW = Measure(
+    "flow",
+    "flow through the layers",
+    "Flow asks how much can come down through all layers at once, as through pipes (same source).",
+    "how much of each word can come up through all layers, all heads together",
+    everything_mixed,
+    per_head=False,
+)

@@ -1,0 +1,112 @@
+"""What leaves the program: one CSV, one JSON, one way to name a model, for weights and for rows alike.
+
+Numbers are written in full: a weight read back as float32 is the very weight. Text in a CSV cell can
+never start a formula. In JSON `units` are the labels of rows and columns, and `unit` says whether they are pieces or
+words; layers and heads that are named count from 1, positions from 0.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mha_core.record import Grid, ModelInfo, Record
+from mha_core.wording import Head
+
+FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r]")
+WEIGHT_COLUMNS = ("layer", "head", "query", "key", "query_text", "key_text", "weight")
+
+
+def safe_cell(text: str) -> str:
+    """A spreadsheet cell that is read as text: one that would start a formula gets an apostrophe before it."""
+    return "'" + text if FORMULA.match(text) else text
+
+
+def csv_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """Rows as CSV, with `columns` (those of all rows, in order, without) as the first line."""
+    rows = list(rows)
+    names = columns or list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return out.getvalue()
+
+
+def json_of(content: object, indent: int | None = None) -> str:
+    """Anything as JSON with a line's end; numbers of NumPy are numbers. nan is refused: JSON knows none."""
+    found = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent, default=_plain)
+    return found + "\n"
+
+
+def model_of(model: ModelInfo) -> dict[str, Any]:
+    """Which model the numbers belong to."""
+    return {
+        "name": model.name,
+        "title": model.title,
+        "trained": model.trained,
+        "layers": model.n_layers,
+        "heads": model.n_heads,
+        "parameters": model.n_parameters,
+        "digest": model.digest,
+    }
+
+
+def weights_csv(grid: Grid, heads: Iterable[Head]) -> str:
+    """One row a weight."""
+    labels = [safe_cell(label) for label in grid.labels]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(WEIGHT_COLUMNS)
+    for layer, head in heads:
+        for (q, k), weight in np.ndenumerate(grid.weights[layer, head]):
+            writer.writerow([layer + 1, head + 1, q, k, labels[q], labels[k], str(weight)])
+    return out.getvalue()
+
+
+def weights_json(
+    record: Record, grid: Grid, layers: slice = slice(None), heads: slice = slice(None), **more: Any
+) -> str:
+    """The weights of some layers and heads, [layer][head][query][key], with all that is needed to get them again."""
+    weights = grid.weights[layers, heads]
+    tokens, model = record.tokens, record.model
+    content = {
+        "model": model.name,
+        "trained": model.trained,
+        "model_details": model_of(model),
+        "text": tokens.text,
+        "pair": tokens.pair,
+        "tokens": [piece.text for piece in tokens.pieces],
+        "words": [word.text for word in tokens.words],
+        "word_of_token": [piece.word for piece in tokens.pieces],
+        "segments": list(tokens.segments),
+        "n_cut": tokens.n_cut,
+        "unit": "words" if grid.words else "pieces",
+        "units": list(grid.labels),
+        "specials": grid.specials,
+        "n_layers": record.n_layers,
+        "n_heads": record.n_heads,
+        "layers": [i + 1 for i in range(len(grid.weights))[layers]],
+        "heads": [i + 1 for i in range(grid.weights.shape[1])[heads]],
+        "versions": dict(record.versions),
+        "weights": weights.tolist(),
+    }
+    return json_of(content | more)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        return safe_cell(value)
+    if isinstance(value, list | tuple):
+        return safe_cell(" ".join(map(str, value)))
+    return value
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(type(value).__name__)

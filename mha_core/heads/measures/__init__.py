@@ -1,0 +1,46 @@
+"""Weights are not the whole story: what a weight moves, where it comes from, and what it does to a prediction.
+
+In: tokens and a model. Out: for one measure an array (layer, head, query, key); the head axis is 1 where the heads of
+a layer are mixed, the layer axis where the layers are mixed too. To add a measure: one file beside this one, and one
+line in MEASURES.
+"""
+
+from dataclasses import dataclass
+
+from mha_core.errors import InputError
+from mha_core.heads.measures.base import Measure
+from mha_core.heads.measures.flow import FLOW
+from mha_core.heads.measures.gradient import GRADIENT
+from mha_core.heads.measures.raw import RAW
+from mha_core.heads.measures.rollout import ROLLOUT
+from mha_core.heads.measures.value import VALUE
+from mha_core.heads.words import FloatArray
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+
+__all__ = ["BY_KEY", "HELP", "MEASURES", "RAW", "Importance", "Measure", "available", "importance"]
+
+# In the order of the switch; the first is what is drawn unless somebody asks for another.
+MEASURES: tuple[Measure, ...] = (RAW, VALUE, ROLLOUT, FLOW, GRADIENT)
+BY_KEY = {measure.key: measure for measure in MEASURES}
+HELP = " ".join(measure.told for measure in MEASURES if measure.told) + " All are shown as shares of a row."
+
+
+@dataclass(frozen=True, eq=False)
+class Importance:
+    """One measure of a text: weights (layer, head, query, key)."""
+
+    measure: Measure
+    weights: FloatArray
+
+
+def available(model: Model) -> tuple[Measure, ...]:
+    """The measures that this model can be asked for."""
+    return tuple(each for each in MEASURES if model.masked_head is not None or not each.needs_masked_head)
+
+
+def importance(tokens: Tokens, model: Model, key: str = RAW.key) -> Importance:
+    """One measure of a text. Raises InputError where the model or the text does not allow it."""
+    if key not in BY_KEY:
+        raise InputError(f"{key!r} is no measure of importance; there are {', '.join(BY_KEY)}.")
+    return Importance(BY_KEY[key], BY_KEY[key].compute(tokens, model))

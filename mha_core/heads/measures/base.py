@@ -1,0 +1,41 @@
+"""What a measure is: one way to say how much a token matters to another, with the words and traits that go with it.
+
+A measure lives in one file of this folder and in one line of the registry (`measures/__init__.py`); pages, notices
+and exports read everything else from here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mha_core.heads.words import FloatArray
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One way to draw a text. `compute(tokens, model)` gives (layer, head, query, key); a size of 1 is an axis mixed.
+
+    `label` stands in the switch, `told` is its sentence of help with the source, `drawn` completes "Drawn is ...".
+    `per_head`: false where the heads of a layer are mixed, so that no head has a picture of its own.
+    `needs_masked_head`: only for models that predict a [MASK]. `baseline` completes "without any pattern ...".
+    """
+
+    key: str
+    label: str
+    told: str
+    drawn: str
+    compute: Callable[[Tokens, Model], FloatArray]
+    unit: str = "share of the row"
+    baseline: str | None = "1 / n for each of n tokens"
+    per_head: bool = True
+    needs_masked_head: bool = False
+
+
+def shares(rows: FloatArray) -> FloatArray:
+    """Rows divided by their sums; a row of zeros stays one."""
+    sums = rows.sum(axis=-1, keepdims=True)
+    found: FloatArray = np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0)
+    return found

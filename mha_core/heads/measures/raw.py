@@ -1,0 +1,15 @@
+"""The weights as the model computes them."""
+
+from mha_core.heads.measures.base import Measure
+from mha_core.heads.words import FloatArray
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+from mha_core.trace import trace_tokens
+
+
+def raw(tokens: Tokens, model: Model) -> FloatArray:
+    """The weights, (layer, head, query, key)."""
+    return trace_tokens(tokens, model).weights
+
+
+RAW = Measure("raw", "weights as they are", "Weights are not the whole story.", "the raw weight", raw)

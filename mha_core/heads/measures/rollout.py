@@ -1,0 +1,36 @@
+"""The weights multiplied through the layers, half of every row for the residual (Abnar & Zuidema 2020)."""
+
+import numpy as np
+
+from mha_core.heads.measures.base import Measure
+from mha_core.heads.words import FloatArray
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+from mha_core.trace import trace_tokens
+
+
+def rollout(weights: FloatArray) -> FloatArray:
+    """Weights (layer, head, query, key) → (layer, query, key): how much of a position at a layer is of each
+    input.
+    """
+    n = weights.shape[-1]
+    mixed = 0.5 * weights.mean(axis=1) + 0.5 * np.eye(n, dtype=weights.dtype)
+    found = [mixed[0]]
+    for layer in mixed[1:]:
+        found.append(layer @ found[-1])
+    return np.stack(found)
+
+
+def layers_mixed(tokens: Tokens, model: Model) -> FloatArray:
+    """The rollout of a text, (layer, 1, query, key)."""
+    return rollout(trace_tokens(tokens, model).weights)[:, None]
+
+
+ROLLOUT = Measure(
+    "rollout",
+    "rollout through the layers",
+    "Rollout follows the weights down to the words, all heads of a layer together (Abnar & Zuidema 2020).",
+    "how much of each word has come up through the layers, all heads together",
+    layers_mixed,
+    per_head=False,
+)

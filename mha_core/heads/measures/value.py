@@ -1,0 +1,32 @@
+"""A weight times the length of what it brings, |a_ij f(x_j)| with f(x) = (x W_v + b_v) W_o (Kobayashi et al. 2020)."""
+
+import numpy as np
+
+from mha_core.heads.measures.base import Measure, shares
+from mha_core.heads.words import FloatArray
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+from mha_core.trace import LayerDetails, every_layer_details
+
+
+def value_norms(details: LayerDetails) -> FloatArray:
+    """|a_ij f(x_j)|, (head, query, key): the length of what each key adds to each query through each head."""
+    heads = len(details.weights)
+    values = np.repeat(details.v, heads // len(details.v), axis=0)
+    lengths = np.linalg.norm(values @ details.W_o, axis=-1)
+    found: FloatArray = details.weights * lengths[:, None, :]
+    return found
+
+
+def value_weighted(tokens: Tokens, model: Model) -> FloatArray:
+    """The same as shares of each row, (layer, head, query, key)."""
+    return np.stack([shares(value_norms(details)) for details in every_layer_details(tokens, model)])
+
+
+VALUE = Measure(
+    "value",
+    "weights times what they bring",
+    "Times what they bring: the weight times the length of the value it hands over (Kobayashi et al. 2020).",
+    "each weight times the length of what it brings, as a share of its row",
+    value_weighted,
+)

@@ -1,0 +1,44 @@
+"""The built-in sentences, tokenised, each with what it is a case of; and where its marked words lie in pieces."""
+
+from dataclasses import dataclass
+
+from mha_core.corpus import Span
+from mha_core.heads.builtin import BuiltIn, Item, builtin_item
+from mha_core.heads.coreference import ChoiceCase
+from mha_core.tokens import Tokenizer, Tokens
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A built-in sentence, tokenised; `choice` is there for coreference, `item` for measures of any corpus."""
+
+    sentence: BuiltIn
+    tokens: Tokens
+    choice: ChoiceCase | None
+    item: Item | None = None
+
+    @property
+    def family(self) -> str:
+        """The same for the two versions of a minimal pair."""
+        pair = self.sentence.choice.pair if self.sentence.choice else None
+        return pair or self.sentence.id
+
+
+def sample(sentence: BuiltIn, tokenizer: Tokenizer) -> Sample:
+    """A sentence ready to be fed to an `EvidenceLog`, or to any measure of whole texts."""
+    item = builtin_item(sentence, tokenizer)
+    return Sample(sentence, item.tokens, item if isinstance(item, ChoiceCase) else None, item)
+
+
+def pieces_of(tokens: Tokens, span: Span) -> list[int]:
+    """The pieces that a stretch of the text touches."""
+    return [
+        i
+        for i, piece in enumerate(tokens.pieces)
+        if not piece.special and piece.start < span[1] and span[0] < piece.end
+    ]
+
+
+def word_of(tokens: Tokens, span: Span) -> int:
+    """The first word that a stretch of the text touches."""
+    return next(i for i, word in enumerate(tokens.words) if word.start < span[1] and span[0] < word.end)

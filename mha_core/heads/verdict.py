@@ -1,0 +1,156 @@
+"""Does a head do a job, and so what is it called? The only thresholds there are, and the only function.
+
+In: the `Evidence` for one head in one job. Out: a `Verdict`: "specialist", "unsure" or "none", with the reason. A
+head is called by its jobs: by the first kind in the order of NAMED_BY in which it is a specialist, and it has no
+clear role exactly if it is a specialist in nothing.
+
+A specialist has enough cases, is above the best simple rule even when its interval is widened for luck, loses
+its skill when it is read from the wrong rows (where there is such a control), and does enough. Luck: the best of
+`tried` attempts is looked at, so the interval is Bonferroni's for as many; tried are heads x directions x
+relations of a kind, counted by `tries` and nowhere else.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from mha_core.heads.intervals import wilson, z_for_best_of
+from mha_core.wording import percent
+
+Word = Literal["specialist", "unsure", "none"]
+
+# Fewer cases are an anecdote: with 30, an interval is still 30 points wide.
+MIN_CASES = 30
+# Over the best simple rule; Voita et al. 2019, section 5.2.2, ask the same of syntactic heads.
+MARGIN = 0.10
+# "More than half" is Clark et al. 2019, section 3: of the mass, of the rows, of a relation's cases.
+HALF = 0.5
+# Voita et al. 2019, section 5.2.1: a positional head has 90 % of its largest weights at one distance.
+PEAKS = 0.9
+# This project's: a copy is looked at and not only looked at most (a fifth of a row can be its maximum).
+COPY_MASS = 0.25
+# This project's: of the entropy of a head that looks everywhere equally.
+BROAD = 0.8
+# Of what a head has above a coin, so much at most may be left when it is read from the other rows.
+LEFT_IN_CONTROL = 0.5
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a kind of job asks besides cases, luck and control: a `score`, and a `mass` on the target.
+
+    `instead`: with so much mass the score need not be reached.
+    """
+
+    score: float = 0.0
+    mass: float = 0.0
+    instead: float | None = None
+
+
+RULES: dict[str, Rule] = {
+    "positional": Rule(score=PEAKS, instead=HALF),
+    "syntactic": Rule(score=HALF),
+    "coreference": Rule(),
+    "agreement": Rule(),
+    "copy": Rule(score=HALF, mass=COPY_MASS),
+    "rare": Rule(score=HALF),
+    "separator": Rule(mass=HALF),
+    "broad": Rule(score=BROAD),
+}
+# What a head does comes before where it rests (Clark, section 3.2, reads separators as rest), a place before all.
+NAMED_BY = ("positional", "copy", "agreement", "coreference", "syntactic", "rare", "separator", "broad")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One head in one job: `score` in `n` cases against `baseline`, as one of `tried`; shares from 0 to 1.
+
+    `mass`: what lies on the target, mean. `control`: the score from rows that should not know the answer, of
+    choices between two.
+    """
+
+    kind: str
+    score: float
+    n: int
+    baseline: float
+    baseline_name: str
+    tried: int
+    mass: float = 0.0
+    control: float | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The word, and why, in one short phrase."""
+
+    word: Word
+    because: str
+
+    def __bool__(self) -> bool:
+        """Is the head a specialist?"""
+        return self.word == "specialist"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a head would be called if the evidence carries it: `label` and `says` are words for people.
+
+    `detail` is what the kind leaves open: the distance, the direction, or relation and direction.
+    """
+
+    found: Evidence
+    label: str
+    says: str
+    detail: str = ""
+
+
+def called(claims: Iterable[Claim]) -> Claim | None:
+    """The claim that a head is called by, or None: it has no clear role."""
+    held = [claim for claim in claims if judge(claim.found)]
+    return min(
+        held,
+        key=lambda claim: (NAMED_BY.index(claim.found.kind), claim.found.baseline - claim.found.score),
+        default=None,
+    )
+
+
+def judge(found: Evidence) -> Verdict:
+    """Whether a head does a job, on this evidence."""
+    if not found.n or float(wilson(found.score * found.n, found.n)[0]) <= found.baseline:
+        return Verdict("none", f"no better than {found.baseline_name}")
+    if thin(found.n):
+        return Verdict("unsure", f"only {found.n} cases: thin evidence")
+    if found.control is not None and not specific(found.score, found.control):
+        return Verdict("unsure", f"the control does too: {percent(found.control)}")
+    if not beyond_luck(found.score, found.n, found.baseline, found.tried):
+        return Verdict("unsure", f"could be luck, as the best of {found.tried}")
+    if not _enough(found):
+        return Verdict("unsure", "above the baseline, but weak")
+    return Verdict("specialist", "beats the baseline beyond luck")
+
+
+def thin(n: int) -> bool:
+    """Too few cases to say more than a guess."""
+    return n < MIN_CASES
+
+
+def beyond_luck(score: float, n: int, baseline: float, tried: int) -> bool:
+    """Is the whole interval above the baseline, though the best of so many was picked?"""
+    return n > 0 and float(wilson(score * n, n, z_for_best_of(tried))[0]) > baseline
+
+
+def specific(score: float, control: float) -> bool:
+    """Is the head right because of the row it is read from? From the others its skill has to fall away."""
+    return control - 0.5 <= LEFT_IN_CONTROL * (score - 0.5)
+
+
+def tries(n_heads: int, n_jobs: int) -> int:
+    """How many attempts a kind of job has: every head at every job (a relation in one direction, a distance)."""
+    return n_heads * max(n_jobs, 1)
+
+
+def _enough(found: Evidence) -> bool:
+    rule = RULES[found.kind]
+    if found.score < found.baseline + MARGIN or found.mass < rule.mass:
+        return False
+    return found.score >= rule.score or (rule.instead is not None and found.mass >= rule.instead)
