@@ -15,6 +15,7 @@ ENGINE ?= $(or $(shell command -v docker),$(shell command -v podman),$(shell com
 IMAGE ?= headscope
 BENCH ?= benchmarks/engine.py
 TESTS ?=
+MUTANTS ?=
 LOCK_FLAGS ?=
 
 BIN := .venv/bin
@@ -31,7 +32,7 @@ urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)' $(CPU_INDEX) 2>/dev/
 PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_FLAGS)
 
-.PHONY: help run test pytest lint types format bench picture image lock clean
+.PHONY: help run test pytest lint types format mutants bench picture image lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -56,6 +57,9 @@ types: .venv/.dev ## mypy
 format: .venv/.dev ## put the code into the house's format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+mutants: .venv/.dev ## put faults in on purpose, see which no test notices; MUTANTS="area -k word --jobs 2"
+	@$(BIN)/python tests/mutants.py $(MUTANTS)
 
 bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures the app
 	@$(BIN)/python $(BENCH)
