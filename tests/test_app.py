@@ -83,6 +83,7 @@ def test_a_long_bad_value_is_quoted_in_short():
     assert len(sentence) < 120
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:24])
 @pytest.mark.parametrize("unit", ["pieces", "words"])
 def test_any_text_is_drawn_and_stays_in_the_box(text, unit):

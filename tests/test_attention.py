@@ -498,6 +498,7 @@ def test_a_dropout_that_is_no_probability_is_refused(p):
 # Compiled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_compiled_it_gives_the_same(need_weights):
     torch._dynamo.reset()

@@ -111,6 +111,7 @@ DAMAGES = {
 assert len(DAMAGES) == 21
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(DAMAGES))
 def test_the_embedded_model_refuses_all_21_damages_in_one_sentence(name, embedded):
     DAMAGES[name](embedded)
@@ -126,6 +127,7 @@ def test_the_embedded_model_undamaged_loads_from_there(embedded):
     assert load_model("minilm", device="cpu").digest.startswith("53aa51172d14")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_any_single_flipped_bit_of_the_embedded_model_is_found(seed, name, pristine, tmp_path):
@@ -158,6 +160,7 @@ FREE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(FREE))
 def test_a_damaged_folder_is_refused_in_one_sentence(name, folder):
     DAMAGES[name](folder)

@@ -197,6 +197,7 @@ def by_training():
     return found
 
 
+@pytest.mark.slow
 def test_every_job_and_every_kind_has_cases_in_the_built_in_sentences(by_training):
     assert list(by_training[True]) == [job.name for job in JOBS]
     assert {job.kind for job in JOBS} == {kind.key for kind in KINDS}

@@ -138,6 +138,7 @@ def test_long_texts_go_in_smaller_batches(model, monkeypatch):
     assert sizes == [1, 1, 4]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_corpus(model, monkeypatch):
     monkeypatch.setattr(survey_module, "WINDOW_PIECES", 250)
 
@@ -184,6 +185,7 @@ def builtin(model):
     return study_builtin(model)
 
 
+@pytest.mark.slow
 def test_the_builtin_sentences_show_the_known_specialists(builtin):
     """1-3 looks back, 2-9 ahead, 2-4 finds antecedents by gender and number (reference notes in the README)."""
     assert builtin.roles[0][2].label == "previous token"
@@ -194,16 +196,19 @@ def test_the_builtin_sentences_show_the_known_specialists(builtin):
     assert 0.3 < builtin.tables.coreference.accuracy[0, 1, 3] < 0.65
 
 
+@pytest.mark.slow
 def test_no_role_is_given_under_its_baseline(builtin):
     given = [role for row in builtin.roles for role in row if role]
     assert given
     assert all(role.score > role.baseline and role.n >= 20 and role.evidence for role in given)
 
 
+@pytest.mark.slow
 def test_on_balanced_choices_simple_rules_are_at_chance(builtin):
     assert set(builtin.tables.coreference.baselines.values()) == {0.5}
 
 
+@pytest.mark.slow
 def test_an_untrained_model_has_no_specialists():
     from mha_core import load_model
 
@@ -212,6 +217,7 @@ def test_an_untrained_model_has_no_specialists():
     assert keys == {"none"}
 
 
+@pytest.mark.slow
 def test_a_corpus_takes_from_the_builtin_sentences_what_it_cannot_tell(model, builtin):
     sentences = [(i, sentence.text) for i, sentence in enumerate(read_builtin()[:40])]
     found = study_corpus(lambda: text_items(sentences, model.tokenizer), model)

@@ -71,7 +71,8 @@ def test_what_no_test_can_see_is_not_counted_until_one_does(tree):
     [
         (fault("a + b", "a - b", tests="tests/test_sums.py -k wrong"), "fail without it"),
         (fault("a + b", "a - b", tests="tests/test_sums.py -k nothing_of_that_name"), "fail without it"),
-        (fault("def add", "def plus"), "pytest ended with 2|cannot be collected"),
+        (fault("def add", "def plus"), "cannot be collected"),
+        (Fault("sums", "pytest.ini", "", "pythonpath", "addopts = --x\npythonpath", "tests"), "ended with 4"),
     ],
 )
 def test_tests_that_cannot_tell_are_a_broken_entry_and_not_a_noticed_fault(tree, entry, says):

