@@ -426,6 +426,7 @@ def test_what_is_kept_for_all_readers_is_bounded_in_bytes():
     assert (len(made), kept.held <= 4_000) == (8, True)
 
 
+@pytest.mark.slow
 def test_two_texts_or_layers_or_changes_are_never_mistaken_for_each_other():
     first = matrix(open_inside(head="1-1", pin="1"), "weights")
     other_layer = matrix(open_inside(head="2-1", pin="1"), "weights")

@@ -47,6 +47,7 @@ def tried(tree: Path, *faults: Fault) -> tuple[list[str], bool, str]:
     return verdicts, report(list(faults), verdicts, said.append), "\n".join(said)
 
 
+@pytest.mark.slow
 def test_a_fault_is_noticed_when_a_test_fails_with_it(tree):
     sound = (tree / "sums.py").read_bytes()
     verdicts, good, said = tried(tree, fault("a + b", "a - b"), fault("a * 2", "a * 3"))
@@ -57,6 +58,7 @@ def test_a_fault_is_noticed_when_a_test_fails_with_it(tree):
     assert (tree / "sums.py").read_bytes() == sound
 
 
+@pytest.mark.slow
 def test_what_no_test_can_see_is_not_counted_until_one_does(tree):
     unseen = fault("a * 2", "2 * a", survives="the same product")
     assert tried(tree, fault("a + b", "a - b"), unseen)[1:] == (
@@ -66,13 +68,17 @@ def test_what_no_test_can_see_is_not_counted_until_one_does(tree):
     assert not tried(tree, fault("a + b", "a - b", survives="nobody adds"))[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
         (fault("a + b", "a - b", tests="tests/test_sums.py -k wrong"), "fail without it"),
         (fault("a + b", "a - b", tests="tests/test_sums.py -k nothing_of_that_name"), "fail without it"),
-        (fault("def add", "def plus"), "cannot be collected"),
-        (Fault("sums", "pytest.ini", "", "pythonpath", "addopts = --x\npythonpath", "tests"), "ended with 4"),
+        (fault("def add", "def plus"), "error during collection|cannot be collected"),
+        (
+            Fault("sums", "pytest.ini", "", "pythonpath", "addopts = --x\npythonpath", "tests -k add"),
+            "ended with 4",
+        ),
     ],
 )
 def test_tests_that_cannot_tell_are_a_broken_entry_and_not_a_noticed_fault(tree, entry, says):
@@ -100,12 +106,16 @@ def test_an_entry_with_an_unknown_key_is_refused(tmp_path):
         read(tmp_path)
 
 
+@pytest.mark.slow
 def test_tests_that_do_not_end_are_stopped_with_all_that_they_started(tree):
     (tree / "tests/test_sleep.py").write_text(
         "import subprocess\n\n\ndef test_sleep():\n"
         "    child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
         "    open('child', 'w').write(str(child.pid))\n    child.wait()\n"
     )
-    assert run_tests("tests/test_sleep.py", tree, patience=5).status is None
+    for patience in (4, 20, 120):  # a busy machine needs longer than the first to come so far
+        assert run_tests("tests/test_sleep.py", tree, patience).status is None
+        if (tree / "child").exists():
+            break
     child = int((tree / "child").read_text())
     assert not psutil.pid_exists(child)

@@ -134,6 +134,7 @@ def test_a_shared_model_is_the_same_after_every_kind_of_call(model):
     assert {id(m): set(vars(m)) for m in model.encoder.modules()} == names
 
 
+@pytest.mark.slow
 def test_many_readers_at_once_see_only_their_own(model):
     gates = [None] + [np.where(np.arange(72).reshape(6, 12) == 7 * i, 0.0, 1.0) for i in range(1, 6)]
     expected = [trace(text, model, gates=gate).weights for text, gate in zip(TEXTS, gates, strict=True)]
