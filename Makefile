@@ -51,7 +51,7 @@ run: .venv/.run .venv/.decoder ## start the app on the embedded model and print 
 test: .venv/.dev ## lint, types and every test; browser tests run where a Chromium is found
 	@$(MAKE) -k lint types pytest
 
-quick: .venv/.dev ## the tests that need no browser and little time; a minute on two cores
+quick: .venv/.dev ## the tests that need no browser and little time
 	@$(PYTEST) -m "not browser and not slow" $(TESTS)
 
 pytest: .venv/.dev ## the tests alone; TESTS="tests/test_x.py -k word" chooses
