@@ -232,6 +232,12 @@ def _hide(scores: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
 
 def _grouped_matmul(left: Tensor, right: Tensor) -> Tensor:
     """(..., h_q, n, a) times (..., h_kv, a, b): the query heads of a group share one right side, uncopied."""
+    if (
+        torch.compiler.is_exporting() and left.shape[-3] != right.shape[-3]
+    ):  # a fold's sizes would fix the length
+        sizes = (right.shape[-3], left.shape[-3] // right.shape[-3])
+        grouped = torch.unflatten(left, -3, sizes)
+        return torch.matmul(grouped, right.unsqueeze(-3)).flatten(-4, -3)
     folded_left, folded_right = _fold(left, right)
     return torch.matmul(folded_left, folded_right).view(*left.shape[:-1], right.shape[-1])
 
@@ -255,12 +261,23 @@ def _wide(x: Tensor) -> Tensor:
 
 
 def _may_write_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
-    """No gradient is asked for, and it is plain fp32 or fp64 on the CPU, outside torch.compile."""
+    """No gradient is asked for, and it is plain fp32 or fp64 on the CPU, outside compile, export and vmap."""
     differentiable = torch.is_grad_enabled() and any(
         x is not None and x.requires_grad for x in (q, k, v, mask)
     )
     plain = q.device.type == "cpu" and q.dtype in (torch.float32, torch.float64) and type(q) is Tensor
-    return plain and not differentiable and not torch.compiler.is_compiling()
+    return plain and not differentiable and not _is_transformed(q, k, v, mask)
+
+
+def _is_transformed(*tensors: Tensor | None) -> bool:
+    """Whether torch traces or vectorises this call: then nothing may be written in place.
+
+    The test for torch.vmap is private to torch; where it is gone, vmap fails as it does for other in-place code.
+    """
+    if torch.compiler.is_compiling() or torch.compiler.is_exporting():
+        return True
+    wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)
+    return wrapped is not None and any(x is not None and wrapped(x) for x in tensors)
 
 
 def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:

@@ -254,9 +254,11 @@ def _load(
         parts = _from_gguf(decoder_file(), trained, seed)
     else:
         parts = _from_folder(*_folder(name, progress, local), trained, seed)
-    pack(parts.encoder.to(device=device, dtype=dtype))
-    if parts.head is not None:
-        pack(parts.head.to(device=device, dtype=dtype))
+    for module in (parts.encoder, parts.head):
+        if module is not None:
+            module.to(device=device, dtype=dtype).eval().requires_grad_(False)
+            if not parts.config.is_causal:  # one row at a time, a decoder's step, is slower in oneDNN's order
+                pack(module)
     title = next((entry.title for entry in SHELF if entry.name == name), parts.title)
     if not trained:
         title += ", untrained"

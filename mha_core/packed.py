@@ -3,12 +3,13 @@
 `pack(module)` takes a module to be used without training and returns it with every `nn.Linear` in it replaced
 by a `PackedLinear` and all parameters frozen. The reordering uses the operators that torch's own compiler
 emits; their names are private to torch, so a self-check decides whether they are used at all, and every call
-that they do not fit (gradients, other devices and types, autocast, a weight changed since) takes the plain way.
+that they do not fit (gradients, other devices and types, autocast) takes the plain way.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import torch
 import torch.nn.functional as F
@@ -16,18 +17,29 @@ from torch import Tensor, nn
 
 
 class PackedLinear(nn.Linear):
-    """A frozen `nn.Linear` that also keeps its weight in oneDNN's order.
+    """A frozen `nn.Linear` that keeps its weight once, in oneDNN's order where that can be.
 
-    A weight changed in place or moved is noticed and the plain weight is used from then on; one changed through
-    `.data` or a NumPy view, which torch does not count as changes, is not.
+    `weight` is then a copy in the plain order, made when it is asked for and equal to the last bit; changing it
+    in place changes nothing, and torch says so where gradients are off. Converted to another type or device, the
+    layer keeps the plain order.
     """
 
     def __init__(self, linear: nn.Linear) -> None:
         nn.Module.__init__(self)
         self.in_features, self.out_features = linear.in_features, linear.out_features
-        self.weight = nn.Parameter(linear.weight.detach(), requires_grad=False)
         self.bias = None if linear.bias is None else nn.Parameter(linear.bias.detach(), requires_grad=False)
-        self._reorder()
+        self._keep(linear.weight.detach())
+
+    @property
+    def weight(self) -> Tensor:  # type: ignore[override]
+        """The matrix (out_features, in_features)."""
+        kept = self._parameters["weight"]
+        if kept is None or not kept.is_mkldnn:
+            return cast(Tensor, kept)
+        with torch.inference_mode(
+            not torch.is_grad_enabled()
+        ):  # what was made so refuses to be changed in place
+            return kept.detach().to_dense()
 
     def forward(self, x: Tensor) -> Tensor:
         """x Wᵀ + b: (..., in_features) to (..., out_features)."""
@@ -39,43 +51,62 @@ class PackedLinear(nn.Linear):
 
     def _run(self, x: Tensor, activation: str, algorithm: str) -> Tensor:
         result: Tensor = torch.ops.mkldnn._linear_pointwise(
-            x, self._packed, self.bias, activation, [], algorithm
+            x, self._parameters["weight"], self.bias, activation, [], algorithm
         )
         return result
 
-    def _reorder(self) -> None:
-        usable = packing_works() and self.weight.device.type == "cpu" and self.weight.dtype == torch.float32
-        self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach()) if usable else None
-        self._seen = self._stamp()
+    def _keep(self, weight: Tensor) -> None:
+        """Keep this plain matrix, reordered where that can be."""
+        usable = packing_works() and weight.device.type == "cpu" and weight.dtype == torch.float32
+        kept = torch.ops.mkldnn._reorder_linear_weight(weight) if usable else weight
+        # Not by assignment: `weight` is what callers read, this is what is held.
+        self._parameters["weight"] = nn.Parameter(kept, requires_grad=False)
 
-    def _stamp(self) -> tuple[int, int]:
-        return self.weight.data_ptr(), self.weight._version
+    def _plain(self) -> Tensor:
+        with torch.enable_grad():
+            return self.weight.detach()
 
     def _fits(self, x: Tensor) -> bool:
+        kept = self._parameters["weight"]
         return (
-            self._packed is not None
+            kept is not None
+            and kept.is_mkldnn
             and x.dtype == torch.float32
             and x.device.type == "cpu"
             and x.numel() > 0
             and not torch.compiler.is_compiling()
             and not torch.is_autocast_enabled("cpu")
-            and not (torch.is_grad_enabled() and (x.requires_grad or self.weight.requires_grad))
-            and self._seen == self._stamp()
+            and not (torch.is_grad_enabled() and x.requires_grad)
         )
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """In the plain order, for no conversion takes the other."""
+        self._parameters["weight"] = nn.Parameter(self._plain(), requires_grad=False)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "weight"] = self._plain()
+
+    def _load_from_state_dict(self, *arguments: Any) -> None:
+        self._parameters["weight"] = nn.Parameter(self._plain(), requires_grad=False)
+        super()._load_from_state_dict(*arguments)
+        self._keep(self._plain())
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_packed": None}
+        return {**self.__dict__, "_parameters": {**self._parameters, "weight": self._plain()}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
-        self._reorder()
+        self._keep(cast(Tensor, self._parameters["weight"]))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        copy = type(self)(self)
-        copy.weight = deepcopy(self.weight, memo)
-        copy.bias = deepcopy(self.bias, memo)
-        copy._reorder()
-        return copy
+        plain = nn.Linear(1, 1, bias=False)
+        plain.in_features, plain.out_features = self.in_features, self.out_features
+        plain.weight = nn.Parameter(self._plain().clone(), requires_grad=False)
+        plain.bias = deepcopy(self.bias, memo)
+        return type(self)(plain)
 
 
 def pack(module: nn.Module) -> nn.Module:

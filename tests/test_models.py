@@ -364,3 +364,26 @@ def test_progress_is_told_in_bytes_and_draws_nothing(cache, folder, monkeypatch,
         ("model.safetensors", 4, 10), ("model.safetensors", 10, 10)
     ]  # fmt: skip
     assert capsys.readouterr() == ("", "")
+
+
+def test_models_unused_for_longest_are_let_go_and_the_embedded_ones_stay(tmp_path, monkeypatch):
+    for name in "abc":
+        write(tmp_path / name)
+    one = load_model(str(tmp_path / "a"), device="cpu").n_bytes
+    models._LOADED.clear()
+    monkeypatch.setattr(models, "MOST_BYTES", 2 * one)
+    stays = load_model("minilm", device="cpu")
+    loaded = {name: load_model(str(tmp_path / name), device="cpu") for name in "ab"}
+    assert load_model(str(tmp_path / "a"), device="cpu") is loaded["a"]
+    load_model(str(tmp_path / "c"), device="cpu")
+    assert load_model(str(tmp_path / "a"), device="cpu") is loaded["a"]
+    assert load_model("minilm", device="cpu") is stays
+    assert {key[0] for key in models._LOADED} == {"minilm", str(tmp_path / "a"), str(tmp_path / "c")}
+    monkeypatch.setattr(models, "MOST_BYTES", 0)
+    assert load_model(str(tmp_path / "b"), device="cpu").name == str(tmp_path / "b")
+    assert {key[0] for key in models._LOADED} == {"minilm", str(tmp_path / "b")}
+
+
+def test_a_name_of_300_characters_gets_a_sentence():
+    with pytest.raises(InputError, match="There is no model 'aaaa"):
+        load_model("a" * 300)

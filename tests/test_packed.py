@@ -102,18 +102,34 @@ def test_gradients_pass_through_it_to_its_input():
     torch.testing.assert_close(ours, theirs)
 
 
-def test_a_weight_changed_since_is_the_one_that_counts():
+def test_weights_loaded_since_are_the_ones_that_count():
     plain, packed = pair()
     x = torch.randn(5, 13)
     packed(x)
+    other = pair()[0]
     with torch.no_grad():
+        other.weight[3] = 2.0
+        other.bias[1] = -5.0
+    packed.load_state_dict(other.state_dict())
+    torch.testing.assert_close(packed(x), other(x), atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(packed(x), plain(x))
+
+
+@NEEDS_OPERATORS
+def test_the_plain_weight_is_given_back_to_the_last_bit_and_cannot_be_changed_unnoticed():
+    plain, packed = pair()
+    assert torch.equal(packed.weight, plain.weight)
+    assert torch.equal(packed.state_dict()["weight"], plain.weight)
+    with torch.no_grad(), pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
         packed.weight[3] = 2.0
-        plain.weight[3] = 2.0
-        plain.bias[1] = packed.bias[1] = -5.0
-    torch.testing.assert_close(packed(x), plain(x))
-    other, _ = pair(), None
-    packed.load_state_dict(other[0].state_dict())
-    torch.testing.assert_close(packed(x), other[0](x))
+
+
+@NEEDS_OPERATORS
+def test_a_packed_weight_is_held_once():
+    _, packed = pair()
+    held = [x for x in [*vars(packed).values(), *packed._parameters.values()] if isinstance(x, torch.Tensor)]
+    assert sorted(tuple(x.shape) for x in held) == [(29,), (29, 13)]
+    assert sum(x.is_mkldnn for x in held) == 1
 
 
 @pytest.mark.parametrize("way", ["deepcopy", "pickle"])
@@ -121,8 +137,7 @@ def test_a_copy_is_packed_too_and_free_of_the_first(way, calls):
     plain, packed = pair()
     x = torch.randn(5, 13)
     other = copy.deepcopy(packed) if way == "deepcopy" else pickle.loads(pickle.dumps(packed))  # noqa: S301
-    with torch.no_grad():
-        packed.weight.zero_()
+    packed.load_state_dict({name: tensor * 0 for name, tensor in packed.state_dict().items()})
     torch.testing.assert_close(other(x), plain(x), atol=1e-5, rtol=1e-5)
     assert bool(calls) == packed_module.packing_works()
     assert set(other.state_dict()) == {"weight", "bias"}

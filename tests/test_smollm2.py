@@ -1,0 +1,190 @@
+"""The embedded decoder: known by its digest, read from its 4-bit file, and doing what others measured in it."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from mha_core import (
+    ModelError,
+    Unavailable,
+    embedded,
+    load_model,
+    models,
+    predict_next,
+    shelf,
+    trace,
+    trace_tokens,
+)
+from mha_core.cli import main
+
+ANIMAL = "The animal didn't cross the street because it was too"
+MARY = "When Mary and John went to the store, John gave a drink to"
+
+
+@pytest.fixture(scope="module")
+def smollm2():
+    try:
+        return load_model("smollm2", device="cpu")
+    except Unavailable as problem:
+        pytest.skip(str(problem))
+
+
+def without_it(monkeypatch, tmp_path=None):
+    spec = None if tmp_path is None else SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(embedded, "find_spec", lambda name: spec)
+    monkeypatch.setattr(models, "_LOADED", {})
+
+
+def test_without_its_package_one_sentence_says_how_to_add_it(monkeypatch):
+    without_it(monkeypatch)
+    with pytest.raises(
+        Unavailable, match=r"^The decoder SmolLM2 is not installed here; run `make decoder` once"
+    ):
+        load_model("smollm2")
+    assert "smollm2" in {entry.name for entry in shelf() if entry.embedded}
+
+
+def test_an_exchanged_file_is_refused_by_its_digest(monkeypatch, tmp_path):
+    without_it(monkeypatch, tmp_path)
+    with pytest.raises(ModelError, match=r"gguf is missing; reinstall"):
+        load_model("smollm2")
+    (tmp_path / embedded.DECODER_FILE).write_bytes(b"GGUF")
+    with pytest.raises(ModelError, match=r"is not the one it should be .* expected b179c9523d0e"):
+        load_model("smollm2")
+    assert models._LOADED == {}
+
+
+def test_it_has_the_sizes_that_its_makers_name(smollm2):
+    assert (smollm2.n_layers, smollm2.n_heads, smollm2.n_kv_heads) == (30, 9, 3)
+    assert (smollm2.d_model, smollm2.d_k, smollm2.max_tokens) == (576, 64, 1024)
+    assert smollm2.n_parameters == 134_515_008
+    assert smollm2.n_bytes == 4 * smollm2.n_parameters
+    assert smollm2.title == "SmolLM2 135M, 4-bit"
+    assert smollm2.is_causal
+    assert smollm2.tokenizer.begin == ()
+
+
+def test_its_heads_look_where_others_saw_them_look(smollm2):
+    grid = trace(ANIMAL, smollm2).grid()
+    it, animal, street = (grid.find(word)[0] for word in ("it", "animal", "street"))
+    for layer, head, key, weight in (
+        (14, 9, animal, 0.750), (14, 9, street, 0.011), (4, 9, animal, 0.452), (10, 3, animal, 0.380),
+        (5, 2, animal, 0.377), (22, 7, street, 0.558), (15, 3, street, 0.362),
+    ):  # fmt: skip
+        assert grid.weights[layer - 1, head - 1, it, key] == pytest.approx(weight, abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (ANIMAL, {" far": 0.604, " close": 0.169, " fast": 0.027}),
+        (MARY, {" Mary": 0.923}),
+        ("The key to the cabinets", {" is": 0.265, " are": 0.028}),
+        ("The keys to the cabinet", {" are": 0.159, " is": 0.005}),
+    ],
+)
+def test_it_goes_on_as_others_saw_it_go_on(text, expected, smollm2):
+    found = {
+        guess.text: guess.probability
+        for guess in predict_next(smollm2.tokenizer.encode(text), smollm2, k=400)
+    }
+    for token, probability in expected.items():
+        assert found[token] == pytest.approx(probability, abs=1e-3)
+
+
+def test_every_head_of_it_is_what_transformers_makes_of_the_same_weights(smollm2):
+    transformers = pytest.importorskip("transformers")
+    config = transformers.LlamaConfig(
+        vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
+        num_key_value_heads=3, max_position_embeddings=8192, rms_norm_eps=1e-5, rope_theta=100_000,
+        tie_word_embeddings=True, attn_implementation="eager",
+    )  # fmt: skip
+    with torch.device("meta"):
+        theirs = transformers.LlamaForCausalLM(config)
+    theirs.to_empty(device="cpu")
+    theirs.model.rotary_emb = type(theirs.model.rotary_emb)(config)
+    back = {
+        "embeddings.word.": "embed_tokens.", "attention.W_": "self_attn.", "attention_norm.": "input_layernorm.",
+        "output_norm.": "post_attention_layernorm.", "gate.": "mlp.gate_proj.", "up.": "mlp.up_proj.",
+        "down.": "mlp.down_proj.",
+    }  # fmt: skip
+    state = {}
+    for name, tensor in smollm2.encoder.state_dict().items():
+        for ours, other in back.items():
+            name = name.replace(ours, other)  # noqa: PLW2901 - one name through all replacements
+        state[re.sub(r"self_attn\.([qkvo])\.", r"self_attn.\1_proj.", name)] = tensor
+    theirs.model.load_state_dict(state)
+    theirs.tie_weights()
+    theirs.eval()
+    for text in (ANIMAL, MARY, "It cost 3,000 dollars 🙂 — naïve"):
+        tokens = smollm2.tokenizer.encode(text)
+        with torch.no_grad():
+            output = theirs(torch.tensor([tokens.ids]), output_attentions=True)
+        np.testing.assert_allclose(
+            trace_tokens(tokens, smollm2).weights, torch.stack(output.attentions)[:, 0], atol=1e-4
+        )
+        best = predict_next(tokens, smollm2, k=5)
+        scores = output.logits[0, -1].softmax(-1)
+        np.testing.assert_allclose([g.probability for g in best], [scores[g.id] for g in best], atol=1e-3)
+
+
+def test_induction_and_previous_heads_are_found_in_random_repeated_tokens(smollm2):
+    generator = np.random.default_rng(0)
+    induction, previous = [], []
+    for _ in range(3):
+        half = generator.integers(1000, 40000, 40).tolist()
+        with torch.inference_mode():
+            weights = smollm2.encoder(torch.tensor([half * 2])).stacked()[:, 0]
+        rows = torch.arange(40, 80)
+        induction.append(weights[18, 6, rows, rows - 39].mean().item())
+        rows = torch.arange(1, 80)
+        previous.append(weights[16, 0, rows, rows - 1].mean().item())
+    assert np.mean(induction) == pytest.approx(0.90, abs=0.04)
+    assert np.mean(previous) == pytest.approx(0.91, abs=0.04)
+
+
+def test_a_number_keeps_the_space_that_its_tokenizer_splits_off(smollm2):
+    tokens = smollm2.tokenizer.encode("It cost 3,000.50 dollars; didn't it?")
+    assert [word.text for word in tokens.words] == [
+        "It",
+        "cost",
+        "3,000.50",
+        "dollars",
+        ";",
+        "didn't",
+        "it",
+        "?",
+    ]
+
+
+def test_the_next_token_on_the_command_line(smollm2, capsys):
+    assert (
+        main(["next", ANIMAL, "--model", "smollm2", "--top", "3", "--format", "json", "--device", "cpu"]) == 0
+    )
+    rows = json.loads(capsys.readouterr().out)["next"]
+    assert [row["token"] for row in rows] == [" far", " close", " fast"]
+    assert rows[0]["probability"] == pytest.approx(0.604, abs=1e-3)
+    assert main(["next", ANIMAL, "--top", "1", "--device", "cpu"]) == 0
+    assert capsys.readouterr().out == " 60.4 %  ' far'\n"
+
+
+def test_a_head_of_it_on_the_command_line(smollm2, capsys):
+    arguments = ["--model", "smollm2", "--format", "json", "--layer", "14", "--head", "9", "--device", "cpu"]
+    assert main(["trace", ANIMAL, *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    it, animal = found["units"].index("it"), found["units"].index("animal")
+    assert found["weights"][0][0][it][animal] == pytest.approx(0.750, abs=1e-3)
+
+
+def test_a_long_text_is_cut_and_said(smollm2):
+    tokens = smollm2.tokenizer.encode("word " * 1500)
+    assert (len(tokens), tokens.n_cut) == (1024, 477)
+
+
+def test_an_encoder_has_no_next_word_on_the_command_line(capsys):
+    assert main(["next", "it", "--model", "minilm", "--device", "cpu"]) == 2
+    assert capsys.readouterr().err == "MiniLM predicts no next word; a decoder such as SmolLM2 does.\n"
