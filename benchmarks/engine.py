@@ -174,6 +174,104 @@ def from_transformers(theirs: nn.Module) -> mha_core.Encoder:
     return encoder
 
 
+def decoder_rows(seconds: float) -> list[Row]:
+    """SmolLM2 with every head's weights, and one cached step, against transformers eager on the same weights."""
+    from transformers import DynamicCache
+
+    try:
+        ours = mha_core.load_model("smollm2", device="cpu")
+    except mha_core.Unavailable as problem:
+        print(problem, file=sys.stderr)
+        return []
+    theirs = llama_of_transformers(ours)
+    rows = []
+    for n in (16, 128, 512):
+        ids = torch.randint(1000, 40000, (1, n))
+        with torch.inference_mode():
+            for mine, other in zip(
+                ours.encoder(ids).weights, theirs(ids, output_attentions=True).attentions, strict=True
+            ):
+                torch.testing.assert_close(mine, other, atol=1e-4, rtol=1e-4)
+            times = medians(
+                (
+                    lambda: ours.next_head(ours.encoder(ids).hidden[:, -1]),  # noqa: B023
+                    lambda: theirs(ids, output_attentions=True, logits_to_keep=1),  # noqa: B023
+                ),
+                seconds,
+                "cpu",
+            )
+        rows.append(
+            (
+                f"SmolLM2, 270 heads, n = {n}",
+                "transformers eager",
+                times[0] / times[1],
+                f"{times[0] * 1e3:.0f} ms",
+            )
+        )
+    tokens = ours.tokenizer.from_ids(ids[0, :64].tolist())
+    state, cache = ours.start(tokens), DynamicCache()
+    with torch.inference_mode():
+        theirs(ids[:, :64], past_key_values=cache)
+        times = medians(
+            (
+                lambda: state.step(1000),
+                lambda: theirs(torch.tensor([[1000]]), past_key_values=cache, output_attentions=True),
+            ),
+            seconds,
+            "cpu",
+        )
+    rows.append(
+        (
+            "SmolLM2, one cached step from 64 tokens",
+            "transformers eager",
+            times[0] / times[1],
+            f"{times[0] * 1e3:.0f} ms",
+        )
+    )
+    return rows
+
+
+def llama_of_transformers(ours: mha_core.Model) -> nn.Module:
+    """transformers' Llama on our dequantised weights, uncopied."""
+    import re
+
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes = ours.config
+    config = LlamaConfig(
+        vocab_size=sizes.vocab_size,
+        hidden_size=sizes.d_model,
+        intermediate_size=sizes.d_ff,
+        num_hidden_layers=sizes.n_layers,
+        num_attention_heads=sizes.n_heads,
+        num_key_value_heads=sizes.n_kv_heads,
+        max_position_embeddings=sizes.max_positions,
+        rms_norm_eps=sizes.norm_eps,
+        rope_theta=sizes.theta,
+        tie_word_embeddings=True,
+        attn_implementation="eager",
+    )
+    with torch.device("meta"):
+        theirs = LlamaForCausalLM(config)
+    rules = (
+        (r"embeddings\.word", "embed_tokens"),
+        (r"attention\.W_([qkvo])", r"self_attn.\1_proj"),
+        (r"attention_norm", "input_layernorm"),
+        (r"output_norm", "post_attention_layernorm"),
+        (r"\.(gate|up|down)\.", r".mlp.\1_proj."),
+    )
+    state = {}
+    for name, tensor in ours.encoder.state_dict().items():
+        their = name
+        for pattern, replacement in rules:
+            their = re.sub(pattern, replacement, their)
+        state[their] = tensor
+    theirs.model.load_state_dict(state, assign=True)
+    theirs.tie_weights()
+    theirs.model.rotary_emb = type(theirs.model.rotary_emb)(config)
+    return theirs.eval().requires_grad_(False)
+
+
 PEAK = """
 import sys, torch
 sys.path.insert(0, {root!r})
@@ -300,7 +398,7 @@ def main() -> None:
         rows = gpu_rows(seconds)
     else:
         rows = layer_rows(seconds, "cpu") + memory_rows() + core_rows(seconds, "cpu")
-        rows += encoder_rows(seconds) + start_rows(1 if options.quick else 5)
+        rows += encoder_rows(seconds) + decoder_rows(seconds) + start_rows(1 if options.quick else 5)
     machine = torch.cuda.get_device_name() if options.device == "cuda" else cpu_name()
     print(f"{machine}, 1 thread, torch {torch.__version__}, packed: {mha_core.packed.packing_works()}\n")
     edge = "|" if options.markdown else ""
