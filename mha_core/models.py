@@ -29,7 +29,7 @@ from mha_core.errors import InputError, ModelError
 from mha_core.families import FAMILIES
 from mha_core.gguf_checkpoint import load_gguf
 from mha_core.hub import Progress, from_hub, is_hub_id
-from mha_core.packed import pack
+from mha_core.packed import lay_by_columns, pack
 from mha_core.record import ModelInfo
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import Tokenizer, Tokens, model_name
@@ -254,11 +254,11 @@ def _load(
         parts = _from_gguf(decoder_file(), trained, seed)
     else:
         parts = _from_folder(*_folder(name, progress, local), trained, seed)
-    for module in (parts.encoder, parts.head):
-        if module is not None:
-            module.to(device=device, dtype=dtype).eval().requires_grad_(False)
-            if not parts.config.is_causal:  # one row at a time, a decoder's step, is slower in oneDNN's order
-                pack(module)
+    # One row at a time, a decoder's step, is slower in oneDNN's order.
+    settle = lay_by_columns if parts.config.is_causal else pack
+    settle(parts.encoder.to(device=device, dtype=dtype))
+    if parts.head is not None:
+        settle(parts.head.to(device=device, dtype=dtype))
     title = next((entry.title for entry in SHELF if entry.name == name), parts.title)
     if not trained:
         title += ", untrained"

@@ -156,3 +156,13 @@ def test_a_whole_encoder_packed_gives_the_same_and_is_frozen():
     assert set(packed.state_dict()) == set(encoder.state_dict())
     torch.testing.assert_close(output.hidden, expected.hidden, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(output.stacked(), expected.stacked(), atol=1e-5, rtol=1e-5)
+
+
+def test_matrices_laid_by_columns_are_held_once_and_give_the_same():
+    plain, _ = pair()
+    laid = packed_module.lay_by_columns(nn.Sequential(copy.deepcopy(plain)))
+    assert laid[0].weight.stride() == (1, 29)
+    assert laid[0].weight.untyped_storage().nbytes() == 4 * 13 * 29
+    assert not laid[0].weight.requires_grad
+    x = torch.randn(5, 13)
+    torch.testing.assert_close(laid(x), plain(x), atol=1e-5, rtol=1e-5)

@@ -27,7 +27,7 @@ def spelled(grid: Grid, tokens: Tokens) -> Spelling:
     for unit in grid.units:
         text = texts[unit.segment]
         if unit.special or unit.end <= ends[unit.segment]:
-            names.append(visible(unit.label.removeprefix("##")))
+            names.append(visible(unit.bare))
             before.append("")
             continue
         start = max(unit.start, ends[unit.segment])
