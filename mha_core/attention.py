@@ -274,7 +274,7 @@ def _is_transformed(*tensors: Tensor | None) -> bool:
 
     The test for torch.vmap is private to torch; where it is gone, vmap fails as it does for other in-place code.
     """
-    if torch.compiler.is_compiling() or torch.compiler.is_exporting():
+    if torch.compiler.is_compiling():
         return True
     wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)
     return wrapped is not None and any(x is not None and wrapped(x) for x in tensors)
