@@ -16,17 +16,18 @@ from typing import Any
 import anyio.to_thread
 import numpy as np
 import streamlit as st
-import torch
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 import mha_core
+from mha_core.device import use_one_thread
 from pages.parts.picture import attention_view
 from pages.parts.serve import streamlit_private
 from pages.parts.serve.guard import Guard
 
+PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
 PROOF = "The animal didn't cross the street because it was too tired."
 PROOF_HEAD = (3, 1)  # head 4-2
@@ -52,7 +53,7 @@ def warm_up() -> list[str]:
     """Load and prove the embedded model, import what the pages will; the troubles, a sentence each."""
     if "OMP_NUM_THREADS" not in os.environ:
         # A class shares the processor: with one thread each, more of them are served.
-        torch.set_num_threads(1)
+        use_one_thread()
     troubles = streamlit_private.missing_parts()
     if troubles:
         raise SystemExit("\n".join(troubles))
@@ -61,8 +62,8 @@ def warm_up() -> list[str]:
     except mha_core.HeadScopeError as error:
         LOG.error("The embedded model cannot be used: %s", error)
         troubles.append(str(error))
-    for part in sorted(Path(__file__).parent.glob("*.py")):
-        importlib.import_module(f"pages.parts.{part.stem}")
+    for part in sorted(PARTS.glob("*/*.py")):
+        importlib.import_module(f"pages.parts.{part.parent.name}.{part.stem}")
     attention_view.warm()
     # A full garbage collection holds every reader up while it looks at all objects there are. Those that are
     # here now stay for good: it need not look at them again.
