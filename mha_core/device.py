@@ -38,3 +38,8 @@ def choose_precision(name: str | None, device: torch.device) -> torch.dtype:
     if device.type == "mps" and name == "float64":
         raise InputError("MPS devices have no float64; choose float32, or the device cpu.")
     return PRECISIONS[name]
+
+
+def use_one_thread() -> None:
+    """Compute every call on one processor core, so that calls of several readers share the cores evenly."""
+    torch.set_num_threads(1)

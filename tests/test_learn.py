@@ -184,7 +184,7 @@ def test_the_lesson_holds_together():
 
 
 def test_every_term_that_is_linked_has_a_sentence_and_every_term_is_linked_somewhere():
-    pages = [LESSON / "lesson.toml", LESSON / "exercises.toml", *(ROOT / "pages/parts").glob("inside_*.py")]
+    pages = [LESSON / "lesson.toml", LESSON / "exercises.toml", *(ROOT / "pages/parts/inside").glob("*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     linked = set(re.findall(r"\[\[([\w-]+)(?:\|[^\]]+)?\]\](?!\n)", text))
     assert linked == set(terms())
@@ -292,6 +292,24 @@ def test_a_guess_is_answered_with_the_models_weights(monkeypatch, guess, right):
         )
     assert "follow" in [b["type"] for b, _ in found(at)]
     assert at.query_params["done"] in ("where", ["where"])
+
+
+@pytest.mark.parametrize(("step", "head"), [("2", "4-2"), ("6", "1-1")])
+def test_a_guess_belongs_to_its_sentence(monkeypatch, step, head):
+    show, asked = tiles.Board.show, []
+
+    def remembered(board, key, *args, **data):
+        asked.append(key)
+        return show(board, key, *args, **data)
+
+    monkeypatch.setattr(tiles.Board, "show", remembered)
+    keys = []
+    for text in (TIRED, TIRED.replace("tired", "wide")):
+        open_learn(step=step, head=head, pin="10", text=text)
+        keys.append({key for key in asked if key.startswith("predict")})
+        asked.clear()
+    assert all(keys), "something is to be guessed on this step"
+    assert not keys[0] & keys[1]
 
 
 @pytest.mark.parametrize(("guess", "right"), [(2, True), (37, False)])

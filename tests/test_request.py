@@ -126,6 +126,7 @@ def test_folders_and_any_model_need_the_owners_word(monkeypatch, tmp_path):
     assert model_allowed(str(tmp_path))
     assert not model_allowed(str(tmp_path / "absent"))
     assert not model_allowed(f"{tmp_path}\0")
+    assert not model_allowed("x" * 300), "longer than a file system takes"
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
     assert model_allowed("someone/model")
     assert not model_allowed("../../etc/passwd")

@@ -7,10 +7,10 @@ was not taken.
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from mha_core import shelf
 from mha_core.heads import measures
+from mha_core.models import is_folder
 from mha_core.record import Specials
 from mha_core.run import Run
 from pages.parts.frame.prose import quoted
@@ -78,7 +78,7 @@ def model_allowed(value: str) -> bool:
     """Whether a reader may open this model on this server."""
     if value in models():
         return True
-    if allowed("FOLDERS") and "\0" not in value and Path(value).is_dir():
+    if allowed("FOLDERS") and is_folder(value):
         return True
     return allowed("ANY_MODEL") and re.fullmatch(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", value) is not None
 

@@ -106,12 +106,17 @@ def pick(request: Request, record: Record) -> Picked:
     asked_for = shell.selection(request, grid.weights.shape, grid.labels)
     head = choose_head(record, asked_for.head)
     asked = grid.units[asked_for.pins[0]].pieces[0] if asked_for.pins else 0
-    key = blake2s(repr([unit.label for unit in units]).encode(), digest_size=6).hexdigest()
+    key = sentence_key(units)
     query = choose_token(units, asked, f"inside-token-{key}")
     place = next((i for i, unit in enumerate(grid.units) if query in unit.pieces), None)
     state.keep(Selection(head, asked_for.pins if place is None else (place,), asked_for.to))
     state.write()
     return Picked(units, head, query, key)
+
+
+def sentence_key(units: Sequence[Unit]) -> str:
+    """Names a sentence, so that what a reader did in one is not taken for another."""
+    return blake2s(repr([unit.label for unit in units]).encode(), digest_size=6).hexdigest()
 
 
 def choose_head(record: Record, opening: Head) -> Head:

@@ -21,7 +21,7 @@ from pages.parts.frame.links import with_params
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import parse_head
-from pages.parts.inside.scene import Picked, Scene, make_plain, nothing
+from pages.parts.inside.scene import Picked, Scene, make_plain, nothing, sentence_key
 from pages.parts.learn.exercises import Exercise, check, exercises, previous_mass, quiz, references, steps
 from pages.parts.learn.progress import Lesson, go, here, solve
 from pages.parts.learn.views import VIEWS
@@ -73,7 +73,7 @@ def _picked(request: Request, record: Record) -> Picked:
     grid = record.grid(words=request.words, specials=request.specials)
     asked = shell.selection(request, grid.weights.shape, grid.labels)
     query = grid.units[asked.pins[0]].pieces[0] if asked.pins else min(1, len(units) - 1)
-    return Picked(units, asked.head, query, "lesson")
+    return Picked(units, asked.head, query, f"lesson-{sentence_key(units)}")
 
 
 def _steps(request: Request, place: Lesson) -> None:
@@ -179,7 +179,7 @@ def _predict_head(exercise: Exercise, record: Record) -> bool:
             pick="Choose",
         ),
     )
-    guess = board.show(f"predict-head-{record.tokens.text[:40]!r}", {"picked": nothing}).picked
+    guess = board.show(f"predict-head-{sentence_key(piece_units(record.tokens))}", {"picked": nothing}).picked
     if not isinstance(guess, int) or not 0 <= guess < layers * heads:
         return False
     mass = previous_mass(record.weights).reshape(-1)
