@@ -58,6 +58,6 @@ def prose(at: Any) -> str:
     """All sentences of the boards, as a reader sees them."""
     lines = []
     for block, _ in found(at):
-        if block["type"] == "say":
+        if block["type"] == "paragraph":
             lines.append("".join(s if isinstance(s, str) else s[1] for s in block["spans"]))
     return "\n".join(lines)

@@ -94,32 +94,3 @@ def small(pixels: np.ndarray, left: float, top: float, side: float, n: int) -> n
     """The colours in the middle of n x n cells of a small picture."""
     middle = (np.arange(n) + 0.5) * side / n
     return pixels[np.ix_((top + middle).astype(int), (left + middle).astype(int))]
-
-
-# Inside has inks of its own: what plus and minus end at, and the two steps of a weight.
-INSIDE = {
-    "light": {"plus": (20, 86, 160), "minus": (176, 78, 8), "half": (133, 158, 191), "ink": (17, 28, 54)},
-    "dark": {
-        "plus": (110, 178, 250),
-        "minus": (240, 150, 70),
-        "half": (148, 116, 66),
-        "ink": (255, 243, 214),
-    },
-}
-
-
-def inside_signed(rgb: Any, scheme: str) -> np.ndarray:
-    """Inside's numbers with a sign, as a share of the largest: blue is plus, orange is minus."""
-    lab, paper = oklab(rgb), oklab(THEMES[scheme].paper)
-    plus, minus = (
-        (lab[..., 0] - paper[0]) / (oklab(INSIDE[scheme][end])[0] - paper[0]) for end in ("plus", "minus")
-    )
-    return np.where(lab[..., 2] < paper[2], plus, -minus)
-
-
-def inside_weights(rgb: Any, scheme: str) -> np.ndarray:
-    """Inside's weights as a share of the largest: paper, a middle, ink."""
-    lightness = oklab(rgb)[..., 0]
-    ends = [oklab(c)[0] for c in (THEMES[scheme].paper, INSIDE[scheme]["half"], INSIDE[scheme]["ink"])]
-    order = slice(None) if ends[0] < ends[2] else slice(None, None, -1)
-    return np.interp(lightness, ends[order], [0, 0.5, 1][order])

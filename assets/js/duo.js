@@ -3,7 +3,7 @@
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
 import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
-import { percent } from "./numbers.js";
+import { percent } from "./format.js";
 
 export const DRAWN_BOTH = 10;
 

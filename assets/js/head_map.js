@@ -3,13 +3,14 @@
 // data: {layout: "grid" | "map", n_heads, chosen: "4-2" | "", legend: [{letter, name, colour}],
 //        heads: [{id: "4-2", layer: 0, head: 0, letter, colour, fill: 0..1 | null, text, label, x, y, cluster}]}
 // A press sends the trigger "head" with the id; hover and focus send nothing.
+import { make, vector } from "./dom.js";
 
 const views = new WeakMap();
 
 export default function headMap({ data, parentElement, setTriggerValue }) {
   let view = views.get(parentElement);
   if (!view) {
-    view = { root: document.createElement("div"), focus: "" };
+    view = { root: make("div"), focus: "" };
     parentElement.append(view.root);
     views.set(parentElement, view);
   }
@@ -72,7 +73,7 @@ export function neighbour(heads, from, key, layout, nHeads) {
 }
 
 function button(head, data) {
-  const b = element("button", "head");
+  const b = make("button", { class: "head" });
   b.type = "button";
   b.dataset.id = head.id;
   b.tabIndex = -1;
@@ -87,26 +88,26 @@ function button(head, data) {
     b.style.setProperty("--fill", `${Math.round(88 * head.fill + (dark ? 12 : 0))}%`);
     b.classList.add(dark ? "dark" : "light");
   }
-  b.append(element("span", "id", head.id), element("span", "mark", head.fill === null ? head.letter : head.text));
+  b.append(make("span", { class: "id", text: head.id }), make("span", { class: "mark", text: head.fill === null ? head.letter : head.text }));
   return b;
 }
 
 function grid(data) {
-  const table = element("div", "grid-rows");
+  const table = make("div", { class: "grid-rows" });
   table.style.setProperty("--n", data.n_heads);
   table.role = "group";
   table.ariaLabel = "All heads: layers downwards, heads across";
-  table.append(element("span", "corner"));
-  for (let h = 1; h <= data.n_heads; h++) table.append(element("span", "axis", h));
+  table.append(make("span", { class: "corner" }));
+  for (let h = 1; h <= data.n_heads; h++) table.append(make("span", { class: "axis", text: h }));
   for (const head of data.heads) {
-    if (head.head === 0) table.append(element("span", "axis", head.layer + 1));
+    if (head.head === 0) table.append(make("span", { class: "axis", text: head.layer + 1 }));
     table.append(button(head, data));
   }
   return table;
 }
 
 function map(data) {
-  const plane = element("div", "plane");
+  const plane = make("div", { class: "plane" });
   plane.role = "group";
   plane.ariaLabel = "Map of all heads: heads that look at the same places stand near each other";
   plane.append(outline(data));
@@ -121,17 +122,11 @@ function map(data) {
 
 // Only the cluster of the chosen head: several outlines would cross, since a plane cannot show all distances.
 function outline(data) {
-  const ns = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(ns, "svg");
-  svg.setAttribute("viewBox", "0 0 1 1");
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("aria-hidden", "true");
+  const svg = vector("svg", { viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" });
   const cluster = data.heads.find((head) => head.id === data.chosen)?.cluster ?? -1;
   const points = data.heads.filter((head) => head.cluster === cluster).map((head) => [head.x, head.y]);
   if (cluster < 0 || points.length < 3) return svg;
-  const shape = document.createElementNS(ns, "polygon");
-  shape.setAttribute("points", hull(points).map((p) => p.join(",")).join(" "));
-  svg.append(shape);
+  svg.append(vector("polygon", { points: hull(points).map((p) => p.join(",")).join(" ") }));
   return svg;
 }
 
@@ -151,25 +146,18 @@ export function hull(points) {
 }
 
 function status(data) {
-  const box = element("div", "status");
-  const legend = element("div", "legend");
+  const box = make("div", { class: "status" });
+  const legend = make("div", { class: "legend" });
   for (const { letter, name, colour } of data.legend) {
-    const item = element("span", "key");
-    const mark = element("span", "swatch", letter);
+    const item = make("span", { class: "key" });
+    const mark = make("span", { class: "swatch", text: letter });
     mark.style.setProperty("--role", colour);
     item.append(mark, document.createTextNode(name));
     legend.append(item);
   }
-  const note = element("p", "note");
+  const note = make("p", { class: "note" });
   note.setAttribute("aria-live", "polite");
   note.textContent = data.heads.find((h) => h.id === data.chosen)?.label ?? "";
   box.append(legend, note);
   return box;
-}
-
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
 }

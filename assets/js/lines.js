@@ -33,7 +33,7 @@ export class Lines {
     this.picture = vector("svg", { class: "lines", role: "img" });
     this.scroll = make("div", { class: "scroll" }, this.picture);
     this.root = make("div", { class: "tokenlines" }, this.scroll);
-    this.picture.onpointerover = (event) => this.over(event.target);
+    this.picture.onpointerover = (event) => this.hovered(event.target);
     this.picture.onpointerleave = () => actions.cell(null, null);
     this.picture.onclick = (event) => {
       const side = event.target.dataset?.side;
@@ -41,40 +41,51 @@ export class Lines {
     };
   }
 
-  over(target) {
+  hovered(target) {
     const unit = target.dataset?.unit;
     if (unit === undefined) return;
     if (target.dataset.side === "query") this.actions.cell(Number(unit), null);
     else this.actions.cell(null, Number(unit));
   }
 
-  // shown: {names, links, heads, summed, from, to, over, label}
+  // shown: {names, links, heads, summed, from, to, hovered, label}
   draw(shown, paint) {
     const width = Math.floor(this.root.clientWidth);
     if (!width) return;
-    const size = shown.large ? 24 : 16;
-    const pitch = Math.round(size * 1.62);
+    const font = shown.large ? 24 : 16;
+    const pitch = Math.round(font * 1.62);
     const gap = Math.max(110, Math.min(width * 0.42, 340));
-    const [left, right] = [(width - gap) / 2, (width + gap) / 2];
-    const head = pitch;
-    const height = head + shown.names.length * pitch + 6;
-    const y = (i) => head + (i + 0.5) * pitch;
+    this.size = { width, height: pitch + shown.names.length * pitch + 6, font, left: (width - gap) / 2, right: (width + gap) / 2 };
+    const y = (i) => pitch + (i + 0.5) * pitch;
+    const several = shown.heads.length > 1 && !shown.summed;
+    this.placeStrokes(shown, paint, { y, pitch, several });
+    this.placeTexts(shown, y);
+    this.show(shown, several);
+  }
+
+  placeStrokes(shown, paint, { y, pitch, several }) {
+    const { left, right } = this.size;
     const thick = (weight) => Math.max(0.8, Math.min(weight, 1.5) * pitch * 0.8);
     const strokes = shown.summed ? summedStrokes(shown.links, thick) : sideBySide(shown.links, thick);
-    const several = shown.heads.length > 1 && !shown.summed;
     const colour = (s) => (several ? css(readable(parseColour(tintOf(s.head)), paint.ink, paint.paper, 3)) : css(at(paint.ramp, 0.3 + 0.7 * Math.min(s.weight, 1))));
     this.strokes = [...strokes].sort((a, b) => a.weight - b.weight).map((s) => {
       const [y1, y2] = [y(s.from) + s.across, y(s.to) + s.across];
-      const bend = gap * 0.4;
+      const bend = (right - left) * 0.4;
       return { d: `M${left} ${y1.toFixed(1)}C${left + bend} ${y1.toFixed(1)} ${right - bend} ${y2.toFixed(1)} ${right} ${y2.toFixed(1)}`, width: s.width, colour: colour(s), ...s };
     });
+  }
+
+  placeTexts(shown, y) {
     this.texts = [];
     const put = (side, i, x, anchor, on) => this.texts.push({ side, i, x, y: y(i), anchor, on, text: shown.names[i] });
     shown.names.forEach((_, i) => {
-      put("query", i, left - 10, "end", shown.from.includes(i) || shown.over[0] === i);
-      put("key", i, right + 10, "start", shown.to === i || shown.over[1] === i);
+      put("query", i, this.size.left - 10, "end", shown.from.includes(i) || shown.hovered[0] === i);
+      put("key", i, this.size.right + 10, "start", shown.to === i || shown.hovered[1] === i);
     });
-    this.size = { width, height, font: size, left, right };
+  }
+
+  show(shown, several) {
+    const { width, height, font, left, right } = this.size;
     this.picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.picture.setAttribute("height", height);
     this.picture.setAttribute("aria-label", shown.label);
@@ -85,7 +96,7 @@ export class Lines {
       ...(several ? this.numbers() : []),
       ...this.texts.map((t) =>
         vector("text", {
-          x: t.x, y: t.y, "text-anchor": t.anchor, "dominant-baseline": "central", "font-size": size, class: t.on ? "token on" : "token",
+          x: t.x, y: t.y, "text-anchor": t.anchor, "dominant-baseline": "central", "font-size": font, class: t.on ? "token on" : "token",
           "data-unit": t.i, "data-side": t.side, text: t.text, direction: "ltr",
         }),
       ),

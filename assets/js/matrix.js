@@ -2,7 +2,7 @@
 import { LEVELS, css } from "./colour.js";
 import { make } from "./dom.js";
 import { edges, ticks } from "./geometry.js";
-import { percent } from "./numbers.js";
+import { percent } from "./format.js";
 
 const TALL = 1.04;
 
@@ -56,7 +56,7 @@ export class Matrix {
     this.actions.cell(cell ? cell[0] : null, cell ? cell[1] : null);
   }
 
-  // spec: {rows, columns (names), values (0..1 or -1..1), signed, from: [rows], over: [q, k], least, hidden(q, k), measured (names that set the margins),
+  // spec: {rows, columns (names), values (0..1 or -1..1), signed, from: [rows], hovered: [q, k], least, hidden(q, k), measured (names that set the margins),
   // shape: cells if they are fewer than the names}
   draw(spec, paint) {
     this.spec = spec;
@@ -141,7 +141,7 @@ export class Matrix {
     };
     for (const q of spec.from) frame(left, top + q * ch, size, Math.max(ch, 2), 2);
     if (spec.to !== null && spec.to !== undefined) frame(left + spec.to * cw, top, Math.max(cw, 2), high, 1);
-    const [q, k] = spec.over ?? [null, null];
+    const [q, k] = spec.hovered ?? [null, null];
     if (q !== null && !spec.from.includes(q)) frame(left, top + q * ch, size, Math.max(ch, 2), 1);
     if (k !== null) frame(left + k * cw, top, Math.max(cw, 2), high, 1);
     if (q !== null && k !== null) frame(left + k * cw, top + q * ch, cw, ch, 3);
@@ -152,7 +152,7 @@ export class Matrix {
     this.tip.hidden = q === null || k === null || spec.silent;
     if (this.tip.hidden) return;
     const value = spec.values[q * spec.columns.length + k];
-    this.tip.textContent = spec.tell ? spec.tell(q, k, value) : `${spec.rows[q]} looks at ${spec.columns[k]}: ${percent(value)}`;
+    this.tip.textContent = spec.describe ? spec.describe(q, k, value) : `${spec.rows[q]} looks at ${spec.columns[k]}: ${percent(value)}`;
     const { left, top, size, high } = this.frame;
     const x = Math.max(90, Math.min(left + size - 90, left + (k + 0.5) * cw));
     this.tip.style.left = `${x}px`;
@@ -164,7 +164,7 @@ export class Matrix {
     const { left, top, size, high } = this.frame;
     const [nq, nk] = [spec.rows.length, spec.columns.length];
     const [cw, ch] = [size / nk, high / nq];
-    const [oq, ok] = spec.over ?? [null, null];
+    const [oq, ok] = spec.hovered ?? [null, null];
     const bold = (on) => `${on ? 650 : 400} ${font}px ${paint.font}`;
     context.textBaseline = "middle";
     const strong = (list, extra) => new Set([...list, ...(extra === null || extra === undefined ? [] : [extra])]);

@@ -10,18 +10,6 @@ export function dequantise(steps) {
   return Float64Array.from(steps, (q) => q / STEPS);
 }
 
-// Tenths of a percent as an integer first: Python's rounding and JavaScript's differ, this floor does not.
-export function percent(weight) {
-  const sign = weight < 0 ? "−" : "";
-  const tenths = Math.floor(Math.abs(weight) * 1000 + 0.5);
-  return `${tenths ? sign : ""}${Math.floor(tenths / 10)}.${tenths % 10} %`;
-}
-
-export function points(difference) {
-  const text = percent(difference).replace(" %", "");
-  return difference > 0 && text !== "0.0" ? `+${text}` : text;
-}
-
 // One row of weights for several pinned units: summed, never divided.
 export function summedRow(matrix, n, pins) {
   const row = new Float64Array(n);
@@ -54,6 +42,13 @@ export function strongestLinks(matrix, n, limit, allowed = () => true) {
 // entries: [{layer, head, weight, ...}] → the same, heaviest first; ties in layer order.
 export function ranked(entries) {
   return [...entries].sort((a, b) => b.weight - a.weight || a.layer - b.layer || a.head - b.head);
+}
+
+// Math.max takes its numbers as arguments, of which a browser allows some hundred thousand.
+export function largest(values) {
+  let most = -Infinity;
+  for (const value of values) if (value > most) most = value;
+  return most;
 }
 
 // A thumbnail cell is the maximum of the cells under it: a mean would hide a single strong link.

@@ -1,6 +1,6 @@
 // From–to: all heads ranked by how much the pinned words look at the chosen one, or where each head's look goes most.
 import { make } from "./dom.js";
-import { percent } from "./numbers.js";
+import { percent } from "./format.js";
 import { headName } from "./words.js";
 
 export class Ranking {

@@ -1,10 +1,7 @@
 // A record as it arrives in the browser. Short texts: all heads in full (uint16, order layer, head, query, key).
 // Long texts: a small picture of every head, and from the server the chosen head in full and the pinned row's links.
+import { column } from "./column.js";
 import { STEPS, ranked, strongest, summedRow } from "./numbers.js";
-
-export function column(table) {
-  return table.getChildAt(0).toArray();
-}
 
 export function openRecord(data) {
   const n = data.names.length;

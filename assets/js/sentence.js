@@ -2,7 +2,7 @@
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
 import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
-import { percent } from "./numbers.js";
+import { percent } from "./format.js";
 
 const DRAWN = 14;
 const FAINT = 0.02;
@@ -18,7 +18,7 @@ export class Sentence {
     this.boxes = [];
     this.focus = 0;
     this.words.onkeydown = (event) => this.key(event);
-    this.words.onpointerover = (event) => this.over(event);
+    this.words.onpointerover = (event) => this.hovered(event);
     this.words.onpointerleave = () => actions.point(null);
     this.words.onclick = (event) => {
       const unit = event.target.closest?.("[data-unit]");
@@ -26,7 +26,7 @@ export class Sentence {
     };
   }
 
-  over(event) {
+  hovered(event) {
     const unit = event.target.closest?.("[data-unit]");
     if (event.pointerType !== "touch") this.actions.point(unit ? Number(unit.dataset.unit) : null);
   }

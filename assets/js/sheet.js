@@ -21,9 +21,9 @@ export class Sheet {
     };
     this.grid.onpointerover = (event) => {
       const cell = event.target.closest?.("[data-at]");
-      actions.glance(cell ? this.order[Number(cell.dataset.at)] : null);
+      actions.preview(cell ? this.order[Number(cell.dataset.at)] : null);
     };
-    this.grid.onpointerleave = () => actions.glance(null);
+    this.grid.onpointerleave = () => actions.preview(null);
   }
 
   key(event) {

@@ -1,5 +1,5 @@
 // The picture in a file of its own: the same code, the numbers from base64, choices stay in the page.
-import { createHeadscope } from "./view.js";
+import { Headscope } from "./view.js";
 
 const TYPES = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array };
 
@@ -16,7 +16,7 @@ function revived(payload) {
 }
 
 const content = JSON.parse(document.getElementById("data").textContent);
-const headscope = createHeadscope(content.css);
+const headscope = new Headscope(content.css);
 headscope.live = false;
 globalThis.headscope = headscope;
 headscope.useFonts(content.fonts.map(([base64, range]) => ({ bytes: bytesOf(base64).buffer, range })));

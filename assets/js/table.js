@@ -1,6 +1,6 @@
 // The same numbers as a table: what the pinned words look at, or where every word looks most.
 import { make } from "./dom.js";
-import { percent } from "./numbers.js";
+import { percent } from "./format.js";
 
 // {caption, head: [..], rows: [[text or number, ..]]}
 export function pinnedTable(names, pins, matrix, n) {

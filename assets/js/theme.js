@@ -1,7 +1,10 @@
 // The page's theme as colours a canvas can use, read from the --st-* variables and read again when they change.
-import { blend, contrast, css, diverging, isDark, parseColour, pixels, readable, sequential } from "./colour.js";
+import { at, blend, contrast, css, diverging, isDark, parseColour, pixels, readable, sequential } from "./colour.js";
 
 export const FONT = '"HeadScope", "Source Serif 4", Georgia, "Times New Roman", serif';
+
+// The theme read last: a page has one, and every board and picture asks for it.
+let known = {};
 
 export function readTheme(root) {
   const style = getComputedStyle(root);
@@ -10,7 +13,9 @@ export function readTheme(root) {
   const dark = isDark(paper);
   const ink = own("--st-text-color", dark ? [236, 235, 229] : [29, 28, 26]);
   const accent = own("--st-primary-color", dark ? [242, 153, 92] : [168, 64, 12]);
-  return { key: [paper, ink, accent].join("|"), ...themeOf(paper, ink, accent) };
+  const key = [paper, ink, accent].join("|");
+  if (known.key !== key) known = { key, ...themeOf(paper, ink, accent) };
+  return known;
 }
 
 export function themeOf(paper, ink, accent) {
@@ -33,7 +38,7 @@ export function themeOf(paper, ink, accent) {
 }
 
 // Derived colours go back into CSS, so that the drawn and the styled agree.
-export function wear(root, paint) {
+export function applyTheme(root, paint) {
   const set = (name, rgb) => root.style.setProperty(name, css(rgb));
   set("--paper", paint.paper);
   set("--ink", paint.ink);
@@ -45,6 +50,11 @@ export function wear(root, paint) {
   set("--data", paint.ramp[Math.round(0.82 * 1023)]);
   set("--less", paint.change.ramp[60]);
   set("--more", paint.change.ramp[963]);
-  root.style.setProperty("--ramp", `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((t) => css(paint.ramp[Math.round(t * 1023)])).join(", ")})`);
-  root.style.setProperty("--change", `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((t) => css(paint.change.ramp[Math.round(t * 1023)])).join(", ")})`);
+  root.style.setProperty("--ramp", gradient(paint.ramp));
+  root.style.setProperty("--change", gradient(paint.change.ramp));
+}
+
+// A ramp as a strip of colour for CSS.
+export function gradient(ramp) {
+  return `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((t) => css(at(ramp, t))).join(", ")})`;
 }

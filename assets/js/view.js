@@ -1,53 +1,58 @@
 // The door: records arrive once, views mount and update, fonts are handed to the page. One per browser tab.
+import { column } from "./column.js";
 import { Compare } from "./compare.js";
 import { make } from "./dom.js";
 import { Explore } from "./explore.js";
-import { column, keepOpened, openRecord } from "./record.js";
-import { readTheme, wear } from "./theme.js";
+import { keepOpened, openRecord } from "./record.js";
+import { applyTheme, readTheme } from "./theme.js";
 
 const KEPT = 8;
-const TOLD_AFTER = 30;
+const EMIT_AFTER = 30;
 
-export function createHeadscope(css) {
-  const records = new Map();
-  const mounted = new Map();
-  const lasting = new Map();
-  const fonts = [];
+export class Headscope {
+  constructor(css) {
+    this.css = css;
+    this.records = new Map();
+    this.mounted = new Map();
+    this.lasting = new Map();
+    this.fonts = [];
+    document.addEventListener("keydown", (event) => this.pressed(event));
+  }
 
-  function keep(data) {
-    if (!records.has(data.id)) {
+  keep(data) {
+    if (!this.records.has(data.id)) {
       performance.mark("headscope:data");
       const opened = data.kind === "change" ? { ...data, cells: column(data.weights) } : openRecord(data);
-      records.set(data.id, { ...opened, arrived: performance.now() });
+      this.records.set(data.id, { ...opened, arrived: performance.now() });
     }
-    const record = records.get(data.id);
-    records.delete(data.id);
-    records.set(data.id, record);
-    while (records.size > KEPT) records.delete(records.keys().next().value);
-    for (const entry of mounted.values()) if (entry.waiting) show(entry, entry.waiting);
+    const record = this.records.get(data.id);
+    this.records.delete(data.id);
+    this.records.set(data.id, record);
+    while (this.records.size > KEPT) this.records.delete(this.records.keys().next().value);
+    for (const entry of this.mounted.values()) if (entry.waiting) this.show(entry, entry.waiting);
     return record;
   }
 
-  function mount({ data, key, parentElement, setStateValue }) {
-    let entry = mounted.get(parentElement);
+  mount({ data, key, parentElement, setStateValue }) {
+    let entry = this.mounted.get(parentElement);
     if (!entry) {
       entry = { key, root: make("div", { class: "headscope" }) };
-      parentElement.append(make("style", { text: css }), entry.root);
-      mounted.set(parentElement, entry);
-      entry.resize = new ResizeObserver(() => redraw(entry));
+      parentElement.append(make("style", { text: this.css }), entry.root);
+      this.mounted.set(parentElement, entry);
+      entry.resize = new ResizeObserver(() => this.redraw(entry));
       entry.resize.observe(entry.root);
     }
     // Keys held down choose many heads a second; Python hears of the last one.
-    entry.tell = (selection) => {
-      lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
-      clearTimeout(entry.telling);
-      entry.telling = setTimeout(() => setStateValue("selection", { ...selection, n: entry.n }), TOLD_AFTER);
+    entry.emit = (selection) => {
+      this.lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
+      clearTimeout(entry.emitting);
+      entry.emitting = setTimeout(() => setStateValue("selection", { ...selection, n: entry.n }), EMIT_AFTER);
     };
-    show(entry, data);
+    this.show(entry, data);
   }
 
-  function show(entry, data) {
-    const wanted = data.records.map((id) => records.get(id));
+  show(entry, data) {
+    const wanted = data.records.map((id) => this.records.get(id));
     if (wanted.some((record) => !record)) {
       entry.waiting = data;
       return;
@@ -58,19 +63,19 @@ export function createHeadscope(css) {
     const kind = data.mode === "compare" ? Compare : Explore;
     if (!(entry.view instanceof kind)) {
       entry.root.replaceChildren();
-      entry.view = new kind(entry.root, (selection) => entry.tell(selection));
+      entry.view = new kind(entry.root, (selection) => entry.emit(selection));
     }
     const subject = data.mode === "compare" ? wanted : wanted[0];
-    receive(wanted, data);
+    this.receive(wanted, data);
     const fresh = entry.view.record !== wanted[0] || entry.n === undefined;
     entry.view.open(subject, data);
     if (data.n !== entry.n || fresh) {
-      const last = lasting.get(entry.key);
+      const last = this.lasting.get(entry.key);
       const resume = entry.n === undefined && last && last.n === data.n && last.record === entry.records;
       entry.n = data.n;
       entry.view.move(resume ? last.selection : data.selection);
     }
-    dress(entry);
+    this.repaint(entry);
     entry.view.drawAll();
     performance.mark("headscope:draw");
     const drawn = performance.now();
@@ -80,7 +85,7 @@ export function createHeadscope(css) {
   }
 
   // Long texts: the chosen head in full and the pinned row's links come with the view.
-  function receive(wanted, data) {
+  receive(wanted, data) {
     for (const part of data.opened ?? []) {
       const matrix = data[part.column];
       if (matrix) keepOpened(wanted[part.record], part.head, column(matrix));
@@ -92,52 +97,50 @@ export function createHeadscope(css) {
     }
   }
 
-  function dress(entry) {
+  repaint(entry) {
     const paint = readTheme(entry.root);
     if (entry.view.paint?.key === paint.key) return;
     entry.view.paint = paint;
-    wear(entry.root, paint);
+    applyTheme(entry.root, paint);
   }
 
-  function redraw(entry) {
+  redraw(entry) {
     const width = entry.root.clientWidth;
     if (!entry.view || !width || width === entry.width) return;
     entry.width = width;
-    dress(entry);
+    this.repaint(entry);
     entry.view.drawAll();
   }
 
-  function unmount(parentElement) {
-    const entry = mounted.get(parentElement);
+  unmount(parentElement) {
+    const entry = this.mounted.get(parentElement);
     entry?.resize.disconnect();
-    mounted.delete(parentElement);
+    this.mounted.delete(parentElement);
   }
 
   // S saves the picture under the pointer as it stands, with what is pointed at.
-  document.addEventListener("keydown", (event) => {
+  pressed(event) {
     const typing = event.composedPath().some((node) => node.matches?.("input, textarea, select, [contenteditable=true]"));
     if (event.key !== "s" || event.ctrlKey || event.metaKey || event.altKey || typing) return;
-    for (const entry of mounted.values()) if (entry.root.matches(":hover")) entry.view?.menu.run(() => entry.view.saveSvg(), false);
-  });
+    for (const entry of this.mounted.values()) if (entry.root.matches(":hover")) entry.view?.menu.run(() => entry.view.saveSvg(), false);
+  }
 
-  async function useFonts(faces) {
+  async useFonts(faces) {
     for (const { bytes, range } of faces) {
       const face = new FontFace("HeadScope", bytes, { weight: "400 650", unicodeRange: range });
-      fonts.push({ bytes, range });
+      this.fonts.push({ bytes, range });
       document.fonts.add(await face.load());
     }
-    for (const entry of mounted.values()) if (entry.view) entry.view.drawAll();
+    for (const entry of this.mounted.values()) if (entry.view) entry.view.drawAll();
   }
 
   // The font inside a picture: an image may not use the page's.
-  function fontStyle() {
-    const rules = fonts.map(({ bytes, range }) => {
+  fontStyle() {
+    const rules = this.fonts.map(({ bytes, range }) => {
       let binary = "";
       for (const byte of new Uint8Array(bytes)) binary += String.fromCharCode(byte);
       return `@font-face{font-family:HeadScope;font-weight:400 650;unicode-range:${range};src:url(data:font/woff2;base64,${btoa(binary)})}`;
     });
     return rules.length ? `<style>${rules.join("")}</style>` : "";
   }
-
-  return { keep, mount, unmount, useFonts, fontStyle, records };
 }

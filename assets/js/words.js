@@ -1,5 +1,6 @@
 // What the picture shows, said in words. The Python side says the very same sentences (attention_view.py).
-import { percent, points, strongest, strongestLinks } from "./numbers.js";
+import { percent, points } from "./format.js";
+import { strongest, strongestLinks } from "./numbers.js";
 
 export function headName(head) {
   return `${head[0] + 1}-${head[1] + 1}`;

@@ -46,15 +46,17 @@ def test_a_matrix_has_its_numbers_as_colours_and_says_them_under_the_pointer(chr
         rgb = pixels.of_canvas(canvas)
         assert rgb.shape == (3, 4, 3)
         seen = np.isfinite(TABLE)
-        np.testing.assert_allclose(pixels.inside_signed(rgb, scheme)[seen] * 3, TABLE[seen], atol=0.05)
+        np.testing.assert_allclose(
+            pixels.changes(rgb, pixels.THEMES[scheme])[seen] * 3, TABLE[seen], atol=0.05
+        )
         alpha = canvas.evaluate(
             "c => [...c.getContext('2d').getImageData(0, 0, 4, 3).data].filter((_, i) => i % 4 === 3)"
         )
         assert [i for i, value in enumerate(alpha) if not value] == [6], "a hidden number has no colour"
         assert page.locator(".readout").inner_text().split() == ["−3.00", "+3.00"]
         ends = re.findall(r"rgb\([^)]*\)", page.locator(".scale").evaluate("e => e.style.background"))
-        assert pixels.inside_signed(pixels.colour(ends[0]), scheme) == pytest.approx(-1, abs=0.02)
-        assert pixels.inside_signed(pixels.colour(ends[2]), scheme) == pytest.approx(1, abs=0.02)
+        assert pixels.changes(pixels.colour(ends[0]), pixels.THEMES[scheme]) == pytest.approx(-1, abs=0.02)
+        assert pixels.changes(pixels.colour(ends[-1]), pixels.THEMES[scheme]) == pytest.approx(1, abs=0.02)
         box = canvas.bounding_box()
         for q, row in enumerate(ROWS):
             for k, column in enumerate(COLUMNS):
@@ -90,7 +92,7 @@ def test_the_numbers_of_a_matrix_are_on_the_screen_and_in_its_file(page, tmp_pat
     assert [line[0] for line in shown[1:]] == ROWS
     np.testing.assert_allclose([[number(cell) for cell in line[1:]] for line in shown[1:]], TABLE)
     file = download(page, lambda: page.get_by_role("button", name="CSV", exact=True).click(), tmp_path)
-    saved = list(csv.reader(io.StringIO(file.read_text())))
+    saved = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
     assert (file.name, saved[0], [line[0] for line in saved[1:]]) == ("m.csv", ["", *COLUMNS], ROWS)
     np.testing.assert_allclose([[float(cell) for cell in line[1:]] for line in saved[1:]], TABLE)
 
@@ -111,7 +113,7 @@ def test_a_matrix_of_weights_is_shaded_up_to_its_largest_and_read_in_percent(chr
     with own_page(chromium, scheme) as page:
         drawn(page, SHARES, block("matrix", SHARES, ramp="weight", rows=ROWS, cols=COLUMNS, high=30, wide=30))
         rgb = pixels.of_canvas(page.locator("canvas"))
-        np.testing.assert_allclose(pixels.inside_weights(rgb, scheme) * 0.7, SHARES, atol=0.02)
+        np.testing.assert_allclose(pixels.weights(rgb, pixels.THEMES[scheme]) * 0.7, SHARES, atol=0.02)
         assert page.locator(".readout").inner_text().split("\n") == ["0 %", "70.0 %"]
         box = page.locator("canvas").bounding_box()
         page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5)
@@ -122,7 +124,7 @@ def test_one_outlier_among_many_numbers_does_not_make_the_rest_pale(page):
     values = np.full((20, 20), 0.5)
     values[3, 5], values[0, 0] = 40, -1
     drawn(page, values, block("matrix", values))
-    share = pixels.inside_signed(pixels.of_canvas(page.locator("canvas")), "light")
+    share = pixels.changes(pixels.of_canvas(page.locator("canvas")), pixels.THEMES["light"])
     assert share[7, 7] == pytest.approx(0.5, abs=0.02)
     assert share[3, 5] == pytest.approx(1, abs=0.02)
     assert page.locator(".readout").inner_text().split() == ["−1.00", "+1.00"]
@@ -146,7 +148,7 @@ def test_tiles_show_every_number_where_it_belongs_and_what_is_typed_is_told_with
             for k in range(4):
                 fill = fills[5 * (q + 1) + 1 + k]
                 if np.isfinite(TABLE[q, k]):
-                    share = pixels.inside_signed(pixels.colour(fill), scheme)
+                    share = pixels.changes(pixels.colour(fill), pixels.THEMES[scheme])
                     assert share * 3 * 1.6 == pytest.approx(TABLE[q, k], abs=0.12)
         edited = page.get_by_label("M, row 2, column 2", exact=True)
         assert edited.input_value() == "0.75"
@@ -222,7 +224,7 @@ def test_beside_each_key_stand_its_own_colours_followed_through(page):
     followed(page, parts, list(range(5)))
     strips = page.locator("table.follow canvas")
     colours = [pixels.of_canvas(strips.nth(i))[0] for i in range(strips.count())]
-    of_q, *keys, of_z = [pixels.inside_signed(one, "light") for one in colours]
+    of_q, *keys, of_z = [pixels.changes(one, pixels.THEMES["light"]) for one in colours]
     largest, product, value = (
         max(np.abs(parts[one]).max(), np.abs(parts[other]).max())
         for one, other in (("q", "k"), ("products", "products"), ("weighted", "z"))
@@ -269,7 +271,7 @@ def test_small_sheets_keep_to_their_own_head_and_one_scale(chromium, scheme):
         )
         for head in range(3):
             rgb = pixels.of_canvas(page.locator("canvas").nth(head))
-            shown = pixels.inside_signed(rgb, scheme) * np.abs(stack).max()
+            shown = pixels.changes(rgb, pixels.THEMES[scheme]) * np.abs(stack).max()
             np.testing.assert_allclose(shown, stack[head], atol=0.06)
         assert page.locator("figure.chosen").inner_text() == "head 2"
         page.get_by_role("button", name="Choose head 3").click()
@@ -354,3 +356,13 @@ def test_a_chosen_token_is_marked_in_every_row_and_told(page):
     assert page.get_by_role("radio").evaluate_all(checked)[6:] == ["false", "true", "false"]
     assert page.get_by_role("radio").evaluate_all(checked)[:3] == ["false", "false", "true"]
     assert told(page) == [["query", 2], ["query", 1]]
+
+
+def test_a_matrix_of_five_hundred_words_is_drawn(page):
+    values = np.zeros((500, 500))
+    values[499, 3] = 0.5
+    drawn(page, values, block("matrix", values, ramp="weight", numbers=False))
+    assert page.locator(".readout").inner_text().split("\n") == ["0 %", "50.0 %"]
+    share = pixels.weights(pixels.of_canvas(page.locator("canvas")), pixels.THEMES["light"])
+    assert share[499, 3] == pytest.approx(1, abs=0.01)
+    assert share.sum() == pytest.approx(1, abs=0.5)

@@ -34,7 +34,7 @@ def test_every_number_of_the_walk_is_the_layer_s_own_for_the_typed_sentence(visi
     of_one_token(tab, truth, h, it)
     figure = tab.page.locator("figure", has=tab.page.locator("button[data-matrix=weights]")).last
     file = download(tab.page, lambda: figure.get_by_role("button", name="CSV", exact=True).click(), tmp_path)
-    saved = list(csv.reader(io.StringIO(file.read_text())))
+    saved = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
     assert saved[0][1:] == [line[0] for line in saved[1:]]
     np.testing.assert_allclose(
         [[float(cell) for cell in line[1:]] for line in saved[1:]], truth.weights[h], atol=1e-6
@@ -50,11 +50,11 @@ def every_matrix_is_shown_and_coloured(tab, expected: dict[str, np.ndarray]) -> 
             assert [line[0] for line in lines[1:]] == ["[CLS]", *TYPED[:-1].split(), ".", "[SEP]"]
         assert colours_of(tab, name).shape[:2] == values.shape
     for name in ("scores", "Q", "V"):
-        share = pixels.inside_signed(colours_of(tab, name), "light")
+        share = pixels.changes(colours_of(tab, name), pixels.THEMES["light"])
         values = expected[name]
         top = np.sort(np.abs(values).ravel())[min(values.size - 1, int(0.995 * values.size))]
         np.testing.assert_allclose(share * top, np.clip(values, -top, top), atol=0.03 * top, err_msg=name)
-    share = pixels.inside_weights(colours_of(tab, "weights"), "light") * expected["weights"].max()
+    share = pixels.weights(colours_of(tab, "weights"), pixels.THEMES["light"]) * expected["weights"].max()
     np.testing.assert_allclose(share, expected["weights"], atol=0.02)
     assert numbers_of(tab, "weights")[0][0][1:] == ["[CLS]", *TYPED[:-1].split(), ".", "[SEP]"]
 

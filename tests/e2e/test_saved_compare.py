@@ -50,13 +50,17 @@ def test_the_csv_has_every_pair_of_words_with_both_weights(picture, tmp_path):
     file = saved(picture, "Numbers, CSV", tmp_path)
     assert file.name == "headscope-2-3-compared-the-dog-saw-a-cat-and-it-ran.csv"
     lines = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
-    assert lines[0] == ["query", "key", "A", "B", "A minus B", "pinned"]
+    assert lines[0] == [
+        "layer", "head", "query", "key", "query_text", "key_text", "A", "B", "A minus B", "pinned",
+    ]  # fmt: skip
     assert len(lines) == 1 + len(BOTH) ** 2
     cells = iter(lines[1:])
     for q in BOTH:
         for k in BOTH:
-            query, key, *numbers, pinned = next(cells)
+            *place, query, key, first, second, change, pinned = next(cells)
+            assert place == ["2", "3", str(PAIRS[q][0]), str(PAIRS[k][0])]
             assert (query, key, pinned) == (NAMES[q], NAMES[k], str(int(q == IT)))
+            numbers = [first, second, change]
             a, b = (WEIGHTS[side][COREFERENCE][PAIRS[q][side], PAIRS[k][side]] for side in (0, 1))
             np.testing.assert_allclose([float(cell) for cell in numbers], [a, b, a - b], atol=2e-5)
 

@@ -84,11 +84,12 @@ def test_the_saved_table_has_a_row_for_every_query_and_key(alone, record):
     picture = alone(page_of(grid, record.tokens, (3, 1), PINS))
     text = picture.save("CSV").read_bytes().decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert list(rows[0]) == ["query", "key", "query position", "key position", "weight", "pinned"]
-    assert [(int(r["query position"]), int(r["key position"])) for r in rows] == list(np.ndindex(16, 16))
+    assert ",".join(rows[0]) == "layer,head,query,key,query_text,key_text,weight,pinned"
+    assert [(int(r["query"]), int(r["key"])) for r in rows] == list(np.ndindex(16, 16))
     for row in rows:
-        q, k = int(row["query position"]), int(row["key position"])
-        assert (row["query"], row["key"]) == (grid.labels[q], grid.labels[k])
+        q, k = int(row["query"]), int(row["key"])
+        assert (row["layer"], row["head"]) == ("4", "2")
+        assert (row["query_text"], row["key_text"]) == (grid.labels[q], grid.labels[k])
         assert float(row["weight"]) == pytest.approx(float(grid.weights[3, 1, q, k]), abs=STEP)
         assert row["pinned"] == str(int(q in PINS))
 

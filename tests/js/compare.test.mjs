@@ -1,7 +1,7 @@
 // What Compare counts with, on rows and records small enough to check by hand; no page needed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compare, numbers, records, tables, words } from "./modules.mjs";
+import { compare, format, numbers, records, tables, words } from "./modules.mjs";
 
 const near = (found, wanted, within = 3e-5) => assert.deepEqual([...found].map((v, i) => (Math.abs(v - wanted[i]) < within ? wanted[i] : v)), [...wanted]);
 const table = (array) => ({ getChildAt: () => ({ toArray: () => array }) });
@@ -72,7 +72,7 @@ test("a small picture keeps the largest change of a cell with its sign, and its 
 test("a change is said with both numbers and its sign", () => {
   const pairs = [{ name: "c", a: 0.2, b: 0.55 }, { name: "b", a: 0.5, b: 0.25 }];
   assert.equal(words.changeInWords([1, 2], ["a", "b", "c"], [0], pairs), "Head 2-3: “a” looks at “c” (20.0 % in A, 55.0 % in B, −35.0 points) and “b” (50.0 % in A, 25.0 % in B, +25.0 points).");
-  assert.equal(numbers.points(-0.0004), "0.0");
+  assert.equal(format.points(-0.0004), "0.0");
   assert.equal(words.rowInWords([0, 0], ["a", "b"], [0], [0.012, 0.5]), "Head 1-1: “a” looks at “b” (50.0 %) and “a” (1.2 %).");
 });
 

@@ -1,12 +1,15 @@
 // The one place that knows where the component's modules lie, and a canvas that only remembers its pixels.
 export * as colour from "../../assets/js/colour.js";
-export * as exports from "../../assets/js/exports.js";
+export * as svg from "../../assets/js/svg.js";
+export * as csv from "../../assets/js/csv.js";
+export * as format from "../../assets/js/format.js";
 export * as geometry from "../../assets/js/geometry.js";
 export * as headMap from "../../assets/js/head_map.js";
 export * as lines from "../../assets/js/lines.js";
 export * as matrix from "../../assets/js/matrix.js";
 export * as numbers from "../../assets/js/numbers.js";
 export * as record from "../../assets/js/record.js";
+export * as save from "../../assets/js/save.js";
 export * as sentence from "../../assets/js/sentence.js";
 export * as sheet from "../../assets/js/sheet.js";
 export * as table from "../../assets/js/table.js";

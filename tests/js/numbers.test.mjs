@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { STEPS, dequantise, mix, moved, percent, points, poolMax, poolSigned, quantise, ranked, strongest, strongestLinks, summedRow } from "../../assets/js/numbers.js";
+import { percent, points } from "../../assets/js/format.js";
+import { STEPS, dequantise, mix, moved, poolMax, poolSigned, quantise, ranked, strongest, strongestLinks, summedRow } from "../../assets/js/numbers.js";
 
 test("a weight survives the trip as uint16 within 8e-6", () => {
   const weights = Array.from({ length: 1001 }, (_, i) => i / 1000);

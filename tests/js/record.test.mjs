@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeOf, difference, meeting, spread } from "../../assets/js/compare.js";
+import { changeOf, difference, meeting, spread } from "../../assets/js/compare/change.js";
 import { quantise } from "../../assets/js/numbers.js";
 import { keepOpened, matrixOf, openRecord, pairAllows, rankHeads, rowOf, thumbOf } from "../../assets/js/record.js";
 import { pinnedTable, strongestTable } from "../../assets/js/table.js";

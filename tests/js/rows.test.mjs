@@ -1,7 +1,7 @@
 // Rows, rankings, tables and sentences of matrices that are not their own transpose; every number by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { column, exports, headMap, numbers, record, table, words } from "./drawing.mjs";
+import { column, format, headMap, numbers, record, save, table, words } from "./drawing.mjs";
 
 const { STEPS, quantise } = numbers;
 const near = (a, b, within = 2e-5) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
@@ -146,7 +146,7 @@ test("a whole head says who looks at whom, three links, the strongest first", ()
 test("sums, percentages and weights on their way keep their sign and their place", () => {
   const matrix = record.matrixOf(full(), [0, 0]);
   [0.15, 1.05, 0.8].forEach((weight, k) => near(numbers.summedRow(matrix, 3, [1, 2])[k], weight, 4e-5));
-  assert.deepEqual([numbers.percent(0.0305), numbers.percent(0.01949), numbers.percent(-0.5), numbers.points(-0.1), numbers.points(0)], ["3.1 %", "1.9 %", "−50.0 %", "−10.0", "0.0"]);
+  assert.deepEqual([format.percent(0.0305), format.percent(0.01949), format.percent(-0.5), format.points(-0.1), format.points(0)], ["3.1 %", "1.9 %", "−50.0 %", "−10.0", "0.0"]);
   assert.deepEqual([...numbers.mix([0, 1], Float64Array.of(1, 0), 1)], [1, 0]);
   assert.deepEqual([...numbers.quantise([-0.5, 0.5, 2])], [0, 32768, STEPS]);
   near(numbers.dequantise([13107])[0], 0.2);
@@ -161,7 +161,7 @@ test("small pictures of uneven cuts keep queries on rows", () => {
 });
 
 test("a file of a pinned view keeps the order of its letters and its ending", () => {
-  assert.equal(exports.fileName("6-12", "It was.", "csv"), "headscope-6-12-it-was.csv");
+  assert.equal(save.fileName("6-12", "It was.", "csv"), "headscope-6-12-it-was.csv");
   assert.deepEqual(words.rolesInWords({ "1-1": { letter: "R", kind: "rare words" }, "1-2": { letter: "C", kind: "earlier copy" } }), [["C", "earlier copy"], ["R", "rare words"]]);
   assert.equal(headMap.neighbour([{ layer: 0, head: 0 }, { layer: 0, head: 1 }, { layer: 1, head: 0 }], 2, "ArrowLeft", "grid", 2), null);
 });

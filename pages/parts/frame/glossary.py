@@ -1,6 +1,6 @@
 """The glossary, and prose in which its terms can be asked about.
 
-In: `assets/lesson/glossary.toml` and text such as "a [[query]] for `it`". Out: spans for `tiles.say`, where a
+In: `assets/lesson/glossary.toml` and text such as "a [[query]] for `it`". Out: spans for `tiles.paragraph`, where a
 term opens its own sentence. No Streamlit here.
 """
 

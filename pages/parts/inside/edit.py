@@ -18,8 +18,7 @@ from mha_core.inside import (
 from mha_core.wording import percent
 from pages.parts.frame.prose import heading, visible
 from pages.parts.inside.scene import SHOWN_KEYS, Scene, nothing
-from pages.parts.picture.tiles import Board
-from pages.parts.picture.tiles import say as words
+from pages.parts.picture.tiles import Board, paragraph
 
 MATRICES = ("W_q", "W_k", "W_v", "W_o")
 
@@ -28,7 +27,7 @@ def weights_controls(scene: Scene) -> Edits:
     heading("2 · From fit to weight")
     board = Board()
     board.add(
-        words(
+        paragraph(
             "Every query meets every key. Multiply them number by number, add up, divide by "
             f"√{scene.sizes.d_k}: that is the [[score]], how well the two fit. [[softmax|Softmax]] turns each row of "
             "scores into [[weight|weights]] that add up to 100 %. A [[mask]] takes tokens out of sight, as it does for "
@@ -100,7 +99,7 @@ def edit(scene: Scene) -> None:
     board = Board()
     typed = typed_scores(scene)
     board.add(
-        words(
+        paragraph(
             "Type another score of {token}, in any box; the weights, z and the output follow at once.",
             token=scene.token,
         ),
@@ -121,13 +120,13 @@ def edit(scene: Scene) -> None:
         {"type": "undo", "text": "Undo changed scores"},
     )
     if not now.edits.any:
-        board.add(words("Nothing is changed yet, here or at step 2."))
+        board.add(paragraph("Nothing is changed yet, here or at step 2."))
         board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
         return
     moved = np.linalg.norm(now.output - plain.output, axis=-1)
     length = float(np.linalg.norm(plain.output[i]))
     board.add(
-        words(
+        paragraph(
             "The output of {token} moved by "
             + f"**{moved[i]:.3f}**: {percent(moved[i] / length if length else 0.0)} of its length.",
             "verdict",

@@ -14,8 +14,7 @@ from mha_core.inside import Walk, equal_to_torch, example, one_token, walk
 from mha_core.inside.worked import OUTPUTS, TOKENS, W1, W2, Example, X
 from pages.parts.frame.prose import say
 from pages.parts.inside.scene import formula, gap, nothing
-from pages.parts.picture.tiles import Block, Board, column, op, row
-from pages.parts.picture.tiles import say as words
+from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 KEY = "inside-example"
 START = {"X": X, **{f"W_{name}{i}": W for name in "qkv" for i, W in ((1, W1), (2, W2))}}
@@ -36,7 +35,7 @@ def example_view() -> None:
         return
     board = Board()
     board.add(
-        words(
+        paragraph(
             "Two [[token|tokens]], four numbers each, two [[head|heads]] of two numbers. Check it with a pencil, then "
             "type into any framed box: everything after it follows. A decimal comma is as good as a point."
         ),
@@ -115,7 +114,12 @@ def _head(board: Board, made: Example, run: Walk, h: int, together: bool) -> Blo
     z = board.matrix(f"Z{i}", run.context[h], id=f"Z{i}", note=f"weights × V{i}", **rows)
     products = board.matrix("products", run.raw[h], id=f"raw{i}", note=f"Q{i} K{i}ᵀ", cols=TOKENS, **rows)
     return column(
-        words(f"**Head {i}**"), row(*given), row(*readings, products), row(scores, weights), z, size="half"
+        paragraph(f"**Head {i}**"),
+        row(*given),
+        row(*readings, products),
+        row(scores, weights),
+        z,
+        size="half",
     )
 
 
@@ -132,7 +136,7 @@ def _joined(board: Board, made: Example, run: Walk) -> None:
             op("="),
             board.matrix("output", run.output, "tiles", id="output", rows=TOKENS),
         ),
-        words(
+        paragraph(
             f"The second token computed alone differs from its row by **{gap(apart)}**; "
             f"`{parity.against}` differs from all of it by **{gap(parity.output)}**."
         ),

@@ -26,8 +26,7 @@ from mha_core.wording import percent
 from pages.parts.frame.prose import heading
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import Scene, make_plain, pick
-from pages.parts.picture.tiles import Block, Board, column, row
-from pages.parts.picture.tiles import say as words
+from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 
 
 @st.fragment
@@ -50,13 +49,13 @@ def _rows(scene: Scene, one: Walk) -> None:
     best = rows.argmax(axis=1)
     board = Board()
     board.add(
-        words(
+        paragraph(
             f"Take the layer's own matrices and do not split them: one head, {h * scene.sizes.d_k} numbers wide. "
             "{token} then has a single row of weights that must add up to 100 %, so more for one token is less for "
             f"the others. Split into {h} heads, {{token}} has {h} rows, each with 100 % of its own.",
             token=scene.token,
         ),
-        words(
+        paragraph(
             f"As one head, {{token}} looks most at {{first}}: **{percent(rows[0].max())}**. Split, its {h} heads look "
             f"most at **{len(set(best[1:].tolist()))}** different tokens.",
             "verdict",
@@ -64,7 +63,7 @@ def _rows(scene: Scene, one: Walk) -> None:
             first=scene.labels[best[0]],
         ),
         rows_block(board, scene, one),
-        words(
+        paragraph(
             "These matrices were trained as separate heads; a model trained with one head would have found other "
             "numbers. What does not depend on training is that one row adds up to 100 %, once.",
             "quiet",
@@ -95,13 +94,13 @@ def _costs(scene: Scene, one: Walk) -> None:
     heading("Many heads cost no more")
     board = Board()
     board.add(
-        words(
+        paragraph(
             f"Each of {h} heads is {d // h} numbers wide instead of {d}: {h} times as many, {h} times as narrow. "
             f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without "
             "biases; and as many [[FLOP|operations]]."
         ),
         cost_block(n, d, h),
-        words(
+        paragraph(
             f"Only the weights themselves are more: {h} tables of {n} × {n} to keep instead of one, which costs some "
             "time in the softmax.",
             "quiet",
@@ -147,7 +146,7 @@ def _ranks(scene: Scene, one: Walk) -> None:
     heading("What a narrow head cannot see")
     board = Board()
     board.add(
-        words(
+        paragraph(
             f"A score compares two tokens through W_q W_kᵀ, a matrix of {used.d_model} × {used.d_model}. In head "
             f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is "
             f"**{wide.rank}**. Each head sees tokens from few sides; together they cover many."
@@ -184,19 +183,19 @@ def _hulls(scene: Scene, one: Walk) -> None:
     heading("Inside the values, and beyond them")
     board = Board()
     board.add(
-        words(
+        paragraph(
             "A head can only average: its result is a weighted mean of the values, so it lies inside their "
             "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
             "hull of any single head."
         ),
         row(
             column(
-                words(f"**One head.** z = weights × values, to {remade:.0e}: inside."),
+                paragraph(f"**One head.** z = weights × values, to {remade:.0e}: inside."),
                 _plane(board, scene, values, now.context[h, i], "z"),
                 size="half",
             ),
             column(
-                words(
+                paragraph(
                     f"**All heads added**, as W_o adds them: outside the hulls of {proven} of {len(outside)} heads; "
                     f"{outside[h].distance:.2f} away from this one's."
                 ),
@@ -204,7 +203,7 @@ def _hulls(scene: Scene, one: Walk) -> None:
                 size="half",
             ),
         ),
-        words(
+        paragraph(
             "Each picture is the flat view that keeps most (PCA); “outside” is proven in all dimensions, by a plane "
             "that separates the point from the hull.",
             "quiet",

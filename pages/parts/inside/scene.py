@@ -25,8 +25,7 @@ from mha_core.wording import Head
 from pages.parts.frame import shell, state
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.tiles import Board, token_row
-from pages.parts.picture.tiles import say as words
+from pages.parts.picture.tiles import Board, paragraph, token_row
 from pages.parts.serve import cache
 
 PAGE = Path(__file__).parents[3] / "assets" / "css" / "inside.css"
@@ -141,7 +140,7 @@ def choose_token(units: Sequence[Unit], opening: int, key: str) -> int:
     chosen = chosen if isinstance(chosen, int) and 0 <= chosen < len(units) else opening
     board = Board()
     board.add(
-        words("Choose a token to follow:"),
+        paragraph("Choose a token to follow:"),
         token_row([u.label for u in units], [u.special for u in units], "Token to follow"),
     )
     given = board.show(key, {"query": nothing}, query=chosen).query

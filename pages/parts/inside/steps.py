@@ -16,8 +16,7 @@ from mha_core.inside import (
 from mha_core.wording import percent
 from pages.parts.frame.prose import heading, visible
 from pages.parts.inside.scene import SHOWN_KEYS, Scene, code, formula, gap, parity_of
-from pages.parts.picture.tiles import Block, Board, column, row, ruler
-from pages.parts.picture.tiles import say as words
+from pages.parts.picture.tiles import Block, Board, column, paragraph, row, ruler
 
 
 def projections(scene: Scene) -> None:
@@ -26,7 +25,7 @@ def projections(scene: Scene) -> None:
     heading("1 · Three readings of every token")
     board = Board()
     board.add(
-        words(
+        paragraph(
             f"Each [[token]] enters [[layer]] {scene.head[0] + 1} as a row of X: {d} numbers. Head {scene.h + 1} reads "
             "it three times: as a [[query]] (what am I looking for?), a [[key]] (what can I be found by?) and a "
             "[[value]] (what do I hand over?). Each reading is the row times a matrix."
@@ -35,7 +34,7 @@ def projections(scene: Scene) -> None:
             "X", now.x, id="X", rows=scene.labels, follow=True, wide=min(2.6, 1000 / d), high=_high(n)
         ),
         row(*(_reading(board, scene, name) for name in ("q", "k", "v"))),
-        words(
+        paragraph(
             f"All {h} heads take part at once. One product gives {n} rows of {h * d_k} numbers; "
             f"cut into {h} pieces of {d_k}, they are the queries of {h} heads:"
         ),
@@ -94,11 +93,11 @@ def weights(scene: Scene) -> None:
             column(board.matrix("scores", seen, id="scores", **share, **size), size="half"),
             column(
                 board.matrix("weights", now.weights[scene.h], id="weights", ramp="weight", **share, **size),
-                words(said_sums(sums)),
+                paragraph(said_sums(sums)),
                 size="half",
             ),
         ),
-        words(
+        paragraph(
             f"Why divide ([[scaling]])? A sum of {d_k} products grows with {d_k}. Undivided, these scores have a "
             f"variance of **{without.variance:.1f}**, and the largest weight of a row is on average "
             f"**{percent(without.largest)}**; divided by √{d_k}, **{with_.variance:.1f}** and "
@@ -137,7 +136,9 @@ def _changed(edits: Edits) -> list[Block]:
         _counted(len(edits.scores)),
         f"one changed number of {edits.cells[0].matrix}" if edits.cells else "",
     ]
-    return [words(f"You changed this layer: {', '.join(filter(None, said))}. All steps follow.", "changed")]
+    return [
+        paragraph(f"You changed this layer: {', '.join(filter(None, said))}. All steps follow.", "changed")
+    ]
 
 
 def _counted(scores: int) -> str:
@@ -151,20 +152,20 @@ def one_query(scene: Scene) -> None:
     board = Board()
     best = int(found.weights.argmax())
     board.add(
-        words(
+        paragraph(
             "Here is the whole row of {token}: its q beside each token's k, their product number by number, the sum, "
             "the score, the weight, and the value that the weight lets through. The last column adds up to z, "
             "the [[context]]: what this head brings to {token}.",
             token=scene.token,
         ),
-        words(
+        paragraph(
             "{token} looks most at {best}: " + f"**{percent(found.weights[best])}**.",
             "verdict",
             token=scene.token,
             best=scene.labels[best],
         ),
         follow_block(board, scene),
-        words(
+        paragraph(
             "The matrix form does this for all tokens at once. The same token computed alone, vector by vector, "
             "and its row of the matrix form:"
         ),
@@ -176,7 +177,7 @@ def one_query(scene: Scene) -> None:
             high=18,
             wide=min(14.0, 450 / now.v.shape[-1]),
         ),
-        words(
+        paragraph(
             f"Largest difference: **{gap(found.difference)}**"
             + (", the rounding of 32-bit numbers." if found.difference else ".")
         ),
@@ -224,7 +225,7 @@ def output(scene: Scene) -> None:
     mine = [scene.h * d_v, (scene.h + 1) * d_v]
     options: dict[str, Any] = {"rows": scene.labels, "follow": True, "high": _high(now.n)}
     board.add(
-        words(
+        paragraph(
             f"Each of the {h} heads made {d_v} numbers a token. [[concatenation|Set side by side]] they are {h * d_v} "
             "again, and every head still keeps to its own columns; the frame is head "
             f"{scene.h + 1}. [[W_o]] then mixes: every number of the output draws on all heads."
@@ -234,7 +235,7 @@ def output(scene: Scene) -> None:
             wide=min(2.6, 1000 / (h * d_v)), **options,
         ),
         board.matrix("output", now.output, id="output", note="after: Z W_o + b_o", wide=min(2.6, 1000 / d), **options),
-        words(
+        paragraph(
             "Because W_o only adds, the output is a sum of one part a head. For {token}: how long each part is, "
             "its share of the output, and its [[cosine]] with it. A negative share pulls the other way.",
             token=scene.token,
@@ -248,7 +249,7 @@ def output(scene: Scene) -> None:
             high=max(2.0, min(5.0, 160 / d_v)),
             wide=min(2.6, 1000 / d),
         ),
-        words(
+        paragraph(
             f"Sum of the {h} parts and b_o, minus the layer's output: largest difference **{gap(found.difference)}**."
         ),
         board.matrix(
@@ -260,7 +261,7 @@ def output(scene: Scene) -> None:
             high=16,
             wide=min(2.6, 1000 / d),
         ),
-        words(
+        paragraph(
             "Could W_o be merged into the [[feed-forward|feed-forward network]] that follows? No: before it, the "
             f"layer adds its input X back (the [[residual]]). Z W_o must have X's own {d} columns to be added to it, "
             "and the sum, not Z alone, goes on."
@@ -298,7 +299,7 @@ def equal(scene: Scene) -> None:
     heading("5 · Is this what torch computes?")
     board = Board()
     board.add(
-        words(
+        paragraph(
             f"Equal to `{found.against}` within **{gap(found.output)}**, for all {scene.now.n} tokens of this "
             "sentence, computed just now.",
             "verdict",
@@ -306,7 +307,7 @@ def equal(scene: Scene) -> None:
     )
     if found.weights is not None:
         board.add(
-            words(f"Its weights and ours, all {scene.sizes.n_heads} heads: within {gap(found.weights)}.")
+            paragraph(f"Its weights and ours, all {scene.sizes.n_heads} heads: within {gap(found.weights)}.")
         )
     board.show("inside-board-5")
     h, d = scene.sizes.n_heads, scene.sizes.d_model

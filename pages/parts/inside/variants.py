@@ -25,8 +25,7 @@ from pages.parts.frame import shell
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import Scene, details_of, make_plain, pick
-from pages.parts.picture.tiles import Block, Board, column, row
-from pages.parts.picture.tiles import say as words
+from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve import cache
 
 SECOND = "The street was too wide."
@@ -71,7 +70,7 @@ def variants_view(request: Request, record: Record) -> None:
     made = variants(scene.plain.x, weights_from(found), found.x, groups or middle_groups(h))
     board = Board()
     board.add(
-        words(
+        paragraph(
             "Each dot is a query head, each block a key and value head; lines show who uses which. Grouped and "
             "multi-query heads are made here by averaging the trained key and value heads of a group, and are not "
             "trained further: they show the sharing, not a model that learned with it."
@@ -96,8 +95,8 @@ def _one(board: Board, scene: Scene, variant: Variant, other: tuple[str, ...]) -
     kept = kv_cache_bytes(n, scene.sizes.d_k, variant.n_kv_heads)
     counted = parameters(d, heads, variant.n_kv_heads)["all"]
     return column(
-        words(f"**{NAMES[variant.name]}**", "name-line"),
-        words(ABOUT[variant.name]),
+        paragraph(f"**{NAMES[variant.name]}**", "name-line"),
+        paragraph(ABOUT[variant.name]),
         groups_block(variant.owner, variant.n_kv_heads, h),
         board.matrix(
             "weights",
@@ -110,7 +109,7 @@ def _one(board: Board, scene: Scene, variant: Variant, other: tuple[str, ...]) -
             high=max(2.0, min(16.0, 280 / run.n)),
             wide=min(16.0, 280 / n),
         ),
-        words(
+        paragraph(
             f"{{token}} looks most at {{best}}: **{percent(run.weights[h, i, best])}**."
             + (
                 ""
@@ -120,7 +119,7 @@ def _one(board: Board, scene: Scene, variant: Variant, other: tuple[str, ...]) -
             token=scene.token,
             best=keys[best],
         ),
-        words(f"{counted:,} parameters; K and V of {n} tokens: {size_of(kept)} in 16 bits."),
+        paragraph(f"{counted:,} parameters; K and V of {n} tokens: {size_of(kept)} in 16 bits."),
         size="third",
     )
 
@@ -170,7 +169,7 @@ def sizes_view() -> None:
     every = [*CONFIGURATIONS, *([mine] if mine else [])]
     board = Board()
     board.add(
-        words(
+        paragraph(
             "[[d_k]] is d_model divided by the heads. Parameters are counted from a layer of that size, operations and "
             f"memory for {n:,} tokens: the [[weight|weights]] of all heads in 32 bits if all are kept, the "
             "[[KV-cache|KV cache]] in 16 bits."
@@ -186,7 +185,7 @@ def sizes_view() -> None:
             "rows": [_line(one, n) for one in every],
             "chosen": len(every) - 1 if mine else None,
         },
-        words(
+        paragraph(
             "Weights grow with the square of the tokens, the KV cache only with their number. LLaMA has no biases: "
             "its layer is exactly 4 · d_model². A fused kernel never writes the weights down; then they cost nothing.",
             "quiet",

@@ -25,8 +25,7 @@ from pages.parts.inside.scene import Picked, Scene, make_plain, nothing, sentenc
 from pages.parts.learn.exercises import Exercise, check, exercises, previous_mass, quiz, references, steps
 from pages.parts.learn.progress import Lesson, go, here, solve
 from pages.parts.learn.views import VIEWS
-from pages.parts.picture.tiles import Block, Board, token_row
-from pages.parts.picture.tiles import say as words
+from pages.parts.picture.tiles import Block, Board, paragraph, token_row
 
 PLAN = LESSON.parent / "lesson-plan.md"
 KEY = "lesson-board"
@@ -52,7 +51,7 @@ def lesson_view(request: Request, record: Record) -> None:
     with st.container(key="lesson-step", gap="medium"):
         heading(f"{place.step} · {step.title}")
         board = Board()
-        board.add(*(words(text, "big", token=scene.token, head=head_name(scene.head)) for text in step.text))
+        board.add(*(paragraph(text, "big", token=scene.token, head=head_name(scene.head)) for text in step.text))
         board.show(f"lesson-text-{place.step}")
         open_ = not step.predict or _predict(step.predict, scene, record, place)
         blocks: list[Block] = []
@@ -135,7 +134,7 @@ def _predict_token(exercise: Exercise, scene: Scene) -> bool:
     before = st.session_state.get(key, {}).get("query")
     board = Board()
     board.add(
-        words(exercise.question, "strong", token=scene.token, head=head_name(scene.head)),
+        paragraph(exercise.question, "strong", token=scene.token, head=head_name(scene.head)),
         token_row(scene.labels, scene.special, "Your guess", apart=True, chosen=before),
     )
     guess = board.show(key, {"query": nothing}).query
@@ -145,10 +144,12 @@ def _predict_token(exercise: Exercise, scene: Scene) -> bool:
     best = int(weights.argmax())
     board = Board()
     if guess == best:
-        board.add(words(f"Yes: {{best}}, **{percent(weights[best])}**.", "verdict", best=scene.labels[best]))
+        board.add(
+            paragraph(f"Yes: {{best}}, **{percent(weights[best])}**.", "verdict", best=scene.labels[best])
+        )
     else:
         board.add(
-            words(
+            paragraph(
                 f"{{guess}} gets {percent(weights[guess])}. Most goes to {{best}}: **{percent(weights[best])}**.",
                 "verdict",
                 guess=scene.labels[guess],
@@ -167,7 +168,7 @@ def _predict_head(exercise: Exercise, record: Record) -> bool:
     board = Board()
     names = [head_name((layer, head)) for layer in range(layers) for head in range(heads)]
     board.add(
-        words(exercise.question, "strong"),
+        paragraph(exercise.question, "strong"),
         board.sheets(
             "weights",
             shown.reshape(-1, size, size),
@@ -199,7 +200,7 @@ def ask(exercise: Exercise, scene: Scene | None, place: Lesson) -> bool:
     """One exercise: the question, a place for the answer, and what to say to it. True once it is answered."""
     with st.container(key=f"exercise-{exercise.key}", gap="xsmall"):
         board = Board()
-        board.add(words(exercise.question, "strong", token=scene.token if scene else ""))
+        board.add(paragraph(exercise.question, "strong", token=scene.token if scene else ""))
         board.show(f"question-{exercise.key}")
         if exercise.kind == "choice":
             typed = st.radio(

@@ -13,8 +13,7 @@ from pages.parts.inside.many import cost_block, rows_block
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.steps import follow_block, head_table
 from pages.parts.inside.variants import groups_block, size_of
-from pages.parts.picture.tiles import Block, Board, column, row
-from pages.parts.picture.tiles import say as words
+from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 
 
 def rows(board: Board, scene: Scene) -> list[Block]:
@@ -46,7 +45,7 @@ def split(board: Board, scene: Scene) -> list[Block]:
     """The queries of all heads: one matrix, cut."""
     h, n, d_k = scene.plain.q.shape
     return [
-        words(f"({n}, {h * d_k}) read as ({n}, {h}, {d_k}) and turned to ({h}, {n}, {d_k}):"),
+        paragraph(f"({n}, {h * d_k}) read as ({n}, {h}, {d_k}) and turned to ({h}, {n}, {d_k}):"),
         board.sheets("q", scene.plain.q, chosen=scene.h),
     ]
 
@@ -91,9 +90,9 @@ def sharing(board: Board, scene: Scene) -> list[Block]:
         kept = size_of(kv_cache_bytes(n, d_k, keys))
         shown.append(
             column(
-                words(f"**{name}**"),
+                paragraph(f"**{name}**"),
                 groups_block(owner, keys, scene.h),
-                words(f"{keys} key and value heads; {kept} for {n} tokens in 16 bits."),
+                paragraph(f"{keys} key and value heads; {kept} for {n} tokens in 16 bits."),
                 size="third",
             )
         )

@@ -21,9 +21,13 @@ Block = dict[str, Any]
 _draw = st.components.v2.component("headscope_tiles", css=style("tiles"), js=bundle("tiles"))
 
 
-def say(text: str, style: str = "", **tokens: str) -> Block:
+def paragraph(text: str, style: str = "", **tokens: str) -> Block:
     """A paragraph; marks as in `glossary.spans`, tokens of the reader by name."""
-    return {"type": "say", "spans": spans(text, {k: visible(v) for k, v in tokens.items()}), "style": style}
+    return {
+        "type": "paragraph",
+        "spans": spans(text, {k: visible(v) for k, v in tokens.items()}),
+        "style": style,
+    }
 
 
 def row(*items: Block, size: str = "") -> Block:

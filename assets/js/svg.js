@@ -1,6 +1,5 @@
-// What is on the screen as a file: SVG with true vectors, PNG from that SVG, CSV and JSON with the exact numbers.
+// What is on the screen as SVG with true vectors; a text in it is never markup.
 import { LEVELS, css } from "./colour.js";
-import { slug } from "./words.js";
 
 export const FAMILY = "HeadScope, Source Serif 4, Georgia, Times New Roman, serif";
 
@@ -9,18 +8,6 @@ export const escapeXml = (text) =>
     // eslint-disable-next-line no-control-regex
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
     .replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-
-// A spreadsheet runs a cell that begins with = + - @: an apostrophe keeps it text. Numbers are written as numbers.
-export function csvCell(value) {
-  if (typeof value === "number") return String(value);
-  let text = String(value);
-  if (/^[\s\u0000-\u001f]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u.test(text) || /^[\t\r\n]/.test(text)) text = `'${text}`;
-  return /[",\r\n\t;]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-export const csv = (rows) => `${rows.map((row) => row.map(csvCell).join(",")).join("\r\n")}\r\n`;
-
-export const fileName = (head, text, ending) => `headscope-${head}-${slug(text)}.${ending}`;
 
 export const tag = (name, attributes, ...inside) =>
   `<${name}${Object.entries(attributes)
@@ -77,8 +64,8 @@ export function matrixPicture(spec, paint, { x, y, size, room = 110, font = 13 }
     body.push(say(spec.columns[k], { transform: at, "dominant-baseline": "central", fill: css(paint.soft), "font-size": font }));
   }
   for (const q of spec.from) body.push(tag("rect", { x: x0, y: y0 + q * ch, width: size, height: ch, fill: "none", stroke: css(paint.accent), "stroke-width": 2 }));
-  if (spec.over && spec.over[0] !== null && spec.over[1] !== null) {
-    body.push(tag("rect", { x: x0 + spec.over[1] * cw, y: y0 + spec.over[0] * ch, width: cw, height: ch, fill: "none", stroke: css(paint.accent), "stroke-width": 3 }));
+  if (spec.hovered && spec.hovered[0] !== null && spec.hovered[1] !== null) {
+    body.push(tag("rect", { x: x0 + spec.hovered[1] * cw, y: y0 + spec.hovered[0] * ch, width: cw, height: ch, fill: "none", stroke: css(paint.accent), "stroke-width": 3 }));
   }
   return { body, height: room + ch * nq, width: room + size };
 }
@@ -87,26 +74,4 @@ export function matrixPicture(spec, paint, { x, y, size, room = 110, font = 13 }
 export function svgPage({ width, height, paper, title, body, style = "" }) {
   const open = `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.ceil(width)}" height="${Math.ceil(height)}" viewBox="0 0 ${Math.ceil(width)} ${Math.ceil(height)}" font-family="${FAMILY}" role="img">`;
   return `<?xml version="1.0" encoding="UTF-8"?>\n${open}<title>${escapeXml(title)}</title>${style}<rect width="100%" height="100%" fill="${css(paper)}"/>${body.join("")}</svg>\n`;
-}
-
-export function save(name, type, content) {
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10000);
-}
-
-export async function savePng(name, page, scale = 2) {
-  const image = new Image();
-  const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(page).map(Number);
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(page)}`;
-  await image.decode();
-  const canvas = document.createElement("canvas");
-  canvas.width = width * scale;
-  canvas.height = height * scale;
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
-  save(name, "image/png", blob);
 }

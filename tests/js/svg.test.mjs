@@ -1,20 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sequential } from "../../assets/js/colour.js";
-import { csv, csvCell, escapeXml, fileName, matrixPaths, matrixPicture, say, svgPage } from "../../assets/js/exports.js";
+import { escapeXml, matrixPaths, matrixPicture, say, svgPage } from "../../assets/js/svg.js";
 import { themeOf } from "../../assets/js/theme.js";
 
-const spec = (values) => ({ rows: ["a", "b"], columns: ["a", "b"], values, signed: false, least: 0, from: [1], over: [1, 0] });
-
-test("a cell that a spreadsheet would run stays text", () => {
-  for (const bad of ["=1+1", "+1", "-1", "@x", " =1", "\t=1", "＝1"]) assert.match(csvCell(bad), /^"?'/);
-  assert.equal(csvCell("it"), "it");
-  assert.equal(csvCell(-0.5), "-0.5");
-});
-
-test("commas, quotes and line breaks are quoted", () => {
-  assert.equal(csv([["a,b", 'say "x"', "two\nlines"]]), '"a,b","say ""x""","two\nlines"\r\n');
-});
+const spec = (values) => ({ rows: ["a", "b"], columns: ["a", "b"], values, signed: false, least: 0, from: [1], hovered: [1, 0] });
 
 test("markup in a text is text in the SVG", () => {
   assert.equal(escapeXml(`<script>&"'`), "&#60;script&#62;&#38;&#34;&#39;");
@@ -46,8 +36,4 @@ test("a page of SVG names its font with fallbacks and carries the sentence", () 
   assert.match(page, /font-family="HeadScope, .*serif"/);
   assert.match(page, /<title>a &#60; b<\/title>/);
   assert.match(page, /width="11"/);
-});
-
-test("a file is named after its head and its text", () => {
-  assert.equal(fileName("4-2", "The animal didn't cross", "svg"), "headscope-4-2-the-animal-didn-t-cross.svg");
 });

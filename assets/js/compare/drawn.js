@@ -1,0 +1,75 @@
+// What Compare draws: arcs over and under both sentences, and three matrices.
+import { DRAWN_BOTH } from "../duo.js";
+import { points } from "../format.js";
+import { strongest } from "../numbers.js";
+import { rowsFor } from "./rows.js";
+
+export function fromNow(view) {
+  if (view.hovered.q !== null) return [view.hovered.q];
+  if (view.state.pins.length) return view.pinColumns();
+  return view.hovered.column === null ? [] : [view.hovered.column];
+}
+
+function toNow(view) {
+  if (view.hovered.k !== null) return view.hovered.k;
+  if (view.state.pins.length && view.hovered.column !== null && !view.pinColumns().includes(view.hovered.column)) return view.hovered.column;
+  return view.hovered.q === null && view.state.to !== null ? view.columnOf[0][view.state.to] : null;
+}
+
+export function drawHero(view) {
+  if (!view.duo.width) view.duo.measure(view.present);
+  if (!view.duo.width || !view.shownValues) return;
+  const from = fromNow(view);
+  const links = [0, 1].map((side) => {
+    const n = view.records[side].n;
+    const found = [];
+    for (const column of from) {
+      const unit = view.pairs[column][side];
+      if (unit === null) continue;
+      const row = view.shownValues[side].subarray(unit * n, (unit + 1) * n);
+      for (const link of strongest(row, DRAWN_BOTH, 0.01)) found.push({ from: column, to: view.columnOf[side][link.to], weight: link.weight });
+    }
+    return found.sort((x, y) => y.weight - x.weight);
+  });
+  const to = toNow(view);
+  const masses = new Map();
+  if (from.length) {
+    const rows = rowsFor(view, from);
+    const put = (column) => masses.set(column, view.pairs[column].map((unit, side) => (unit === null ? null : rows[side][column])));
+    view.pairs.forEach((_, column) => Math.max(rows[0][column], rows[1][column]) >= 0.02 && put(column));
+    if (to !== null) put(to);
+  }
+  view.duo.draw({ links, from, to, pointed: view.hovered.column ?? view.hovered.k, masses }, view.paint);
+}
+
+export function specOf(view, side) {
+  const unitOf = (column) => (column === null || column === undefined ? null : side < 2 ? view.pairs[column][side] : view.bothColumns.indexOf(column));
+  const exists = (unit) => unit !== null && unit >= 0;
+  const own = (column) => (exists(unitOf(column)) ? unitOf(column) : null);
+  const names = side < 2 ? view.records[side].names : view.bothColumns.map((column) => view.nameOf(column));
+  const pinned = view.state.pins.length > 0;
+  return {
+    rows: names,
+    columns: names,
+    values: view.shownValues?.[side] ?? new Float64Array(names.length ** 2),
+    signed: side === 2,
+    span: view.span,
+    from: view.pinColumns().map(own).filter(exists),
+    to: view.state.to === null ? null : own(view.columnOf[0][view.state.to]),
+    hovered: [own(view.hovered.q ?? (pinned ? null : view.hovered.column)), own(view.hovered.k ?? (pinned ? view.hovered.column : null))],
+    least: 0,
+    measured: view.pairs.map((_, column) => view.nameOf(column)),
+    labelSize: view.present ? 18 : 13,
+    describe: side === 2 ? (q, k, value) => `${names[q]} to ${names[k]}: ${points(value)} points` : null,
+  };
+}
+
+// A, B and, where any word has a counterpart, A minus B.
+export function sidesDrawn(view) {
+  return view.both.length ? [0, 1, 2] : [0, 1];
+}
+
+export function drawMatrices(view) {
+  if (view.state.panel !== "matrix") return;
+  sidesDrawn(view).forEach((side) => view.matrices[side].draw(specOf(view, side), side === 2 ? { ...view.paint, ...view.paint.change } : view.paint));
+}

@@ -1,0 +1,72 @@
+// The numbers of Compare: rows of A and B over the same columns, their difference, and how much each head changed.
+import { changeOf, difference, spread } from "./change.js";
+import { points } from "../format.js";
+import { ranked, STEPS, summedRow } from "../numbers.js";
+import { allHeads, headIndex, matrixOf } from "../record.js";
+import { headName, quoted } from "../words.js";
+
+export function matricesOf(view, head) {
+  return view.records.map((record) => matrixOf(record, head));
+}
+
+// The rows of these columns in A and in B, summed, spread over all columns.
+export function rowsFor(view, columns, head = view.state.head) {
+  return matricesOf(view, head).map((matrix, side) => {
+    const units = columns.map((column) => view.pairs[column][side]).filter((unit) => unit !== null);
+    const row = matrix ? summedRow(matrix, view.records[side].n, units) : new Float64Array(view.records[side].n);
+    return spread(row, view.pairs, side);
+  });
+}
+
+export function diffOf(view, head) {
+  const at = headIndex(view.record, head);
+  if (!view.diffs.has(at)) {
+    const [a, b] = matricesOf(view, head);
+    if (!a || !b) return null;
+    view.diffs.set(at, difference(a, view.records[0].n, b, view.records[1].n, view.both));
+  }
+  return view.diffs.get(at);
+}
+
+// The ramp ends at the largest difference of any head, rounded up: the legend says where.
+export function spanOf(view) {
+  let most = 0;
+  for (const head of allHeads(view.common)) {
+    const { cells, top } = view.pictureOf(head, 1);
+    for (let i = 0; i < cells.length; i++) most = Math.max(most, Math.abs(cells[i]) / top);
+  }
+  return Math.max(0.1, Math.ceil(most * 10) / 10);
+}
+
+export function describe(view, head) {
+  const diff = diffOf(view, head);
+  if (!diff) return `Head ${headName(head)}`;
+  if (!diff.length) return `Head ${headName(head)}: no word of A has a counterpart in B`;
+  let most = 0;
+  for (let i = 1; i < diff.length; i++) if (Math.abs(diff[i]) > Math.abs(diff[most])) most = i;
+  const m = view.both.length;
+  const [q, k] = [Math.floor(most / m), most % m].map((i) => quoted(view.nameOf(view.bothColumns[i])));
+  return `Head ${headName(head)}: largest change ${q} to ${k}, ${points(diff[most])} points`;
+}
+
+export function rankingNow(view) {
+  const pins = view.pinColumns();
+  if (!pins.length) return null;
+  const aim = view.state.to === null ? null : view.columnOf[0][view.state.to];
+  const entries = [];
+  for (const [layer, head] of allHeads(view.common)) {
+    const change = view.records.every((record) => record.full) ? changeOf(...rowsFor(view, pins, [layer, head]), aim) : movedFromServer(view, [layer, head], aim);
+    if (!change) return null;
+    entries.push({ layer, head, ...change, weight: aim === null ? change.moved : Math.abs(change.a - change.b) });
+  }
+  return ranked(entries);
+}
+
+function movedFromServer(view, head, aim) {
+  const same = view.moves && view.moves.pins.join() === view.state.pins.join() && view.moves.to === view.state.to;
+  if (!same) return null;
+  const at = headIndex(view.common, head) * 4;
+  const [share, column, a, b] = view.moves.cells.subarray(at, at + 4);
+  const scale = view.moves.scale / STEPS;
+  return { moved: share * scale, column: aim ?? column, a: a * scale, b: b * scale };
+}

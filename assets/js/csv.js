@@ -1,0 +1,22 @@
+// The one CSV: what the program's other files call a weight, and cells that no spreadsheet runs.
+import { save } from "./save.js";
+
+// Layers and heads count from 1, positions (`query`, `key`) from 0; the columns of mha_core's CSV.
+export const WEIGHT_COLUMNS = ["layer", "head", "query", "key", "query_text", "key_text", "weight"];
+
+const FORMULA = /^(?:[\s\u0000-\u001f\u0085]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])/u;
+
+// A spreadsheet runs a cell that begins with = + - @: an apostrophe keeps it text. Numbers are written as numbers.
+export function csvCell(value) {
+  if (typeof value === "number") return String(value);
+  let text = String(value);
+  if (FORMULA.test(text)) text = `'${text}`;
+  return /[",\r\n\t;]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export const csv = (rows) => `${rows.map((row) => row.map(csvCell).join(",")).join("\r\n")}\r\n`;
+
+// The mark at the beginning tells a spreadsheet that the text is UTF-8.
+export function saveCsv(name, rows) {
+  return save(name, "text/csv;charset=utf-8", `\ufeff${csv(rows)}`);
+}

@@ -1,0 +1,83 @@
+// What Explore consists of: the sentence, all heads, one head, the ranking, and what each tells the view.
+import { make } from "../dom.js";
+import { Lines } from "../lines.js";
+import { Matrix } from "../matrix.js";
+import { Menu } from "../menu.js";
+import { legend } from "../parts.js";
+import { Ranking } from "../ranking.js";
+import { csvFile, jsonFile, pngFile } from "./saving.js";
+import { Sentence } from "../sentence.js";
+import { Sheet } from "../sheet.js";
+
+export function build(view) {
+  const actions = {
+    point: (unit) => view.hover({ unit, q: null, k: null }),
+    cell: (q, k, aloud) => view.hover({ unit: null, q, k }, aloud),
+    choose: (unit, more, side) => view.choose(unit, more, side),
+    head: (head, more) => view.chooseHead(head, more),
+    preview: (head) => view.preview(head),
+    from: (unit) => view.select({ pins: unit === null ? [] : [unit], to: unit === null ? null : view.state.to }),
+    to: (unit) => view.select({ to: unit }),
+  };
+  view.sentence = new Sentence(actions);
+  view.sheet = new Sheet(actions);
+  view.matrix = new Matrix(actions, "The chosen head as a matrix");
+  view.lines = new Lines(actions);
+  view.ranking = new Ranking(actions);
+  view.live = make("p", { class: "hidden-aloud", "aria-live": "polite" });
+  view.root.append(heroOf(view), make("div", { class: "below" }, overviewOf(view), headPartOf(view), view.ranking.root));
+  view.root.onkeydown = (event) => {
+    if (event.key === "Escape" && (view.state.pins.length || view.state.to !== null)) view.select({ pins: [], to: null });
+  };
+}
+
+// The sentence, what it says in words, and what can be done with it.
+function heroOf(view) {
+  view.line = make("p", { class: "inwords" });
+  view.hint = make("p", { class: "hint" });
+  view.menu = new Menu([
+    ["Picture, SVG", "vectors; the key S keeps what you point at", () => view.saveSvg()],
+    ["Picture, PNG", "twice the screen's resolution", () => pngFile(view)],
+    ["Numbers, CSV", "every weight of this head", () => csvFile(view)],
+    ["Numbers, JSON", "the same, with what is chosen", () => jsonFile(view)],
+  ]);
+  view.adding = make("button", { type: "button", class: "plain", "aria-pressed": "false", text: "Add words up", title: "While on, a click adds a word; the words are summed", onclick: () => view.toggleAdding() });
+  view.clear = make("button", { type: "button", class: "plain", text: "Clear", onclick: () => view.select({ pins: [], to: null }) });
+  const tools = make("div", { class: "tools" }, view.clear, view.adding, view.menu.root);
+  const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, view.hint), tools);
+  return make("section", { class: "hero", "aria-label": "The sentence" }, view.sentence.root, under, view.live);
+}
+
+// Every head as a small picture, and what lies below them.
+function overviewOf(view) {
+  view.sort = make("select", { "aria-label": "Order of the heads", onchange: () => view.resort(view.sort.value) });
+  view.previewed = make("p", { class: "caption" });
+  view.why = make("div", { class: "why" });
+  view.kinds = make("p", { class: "kinds" });
+  const header = make("header", {}, make("h2", { text: "All heads" }), view.sort);
+  return make("section", { class: "part overview", "aria-label": "All heads" }, header, view.sheet.root, legend("0 %", "100 %", "ramp"), view.kinds, view.previewed, view.why);
+}
+
+// The chosen head as matrix, lines or table.
+function headPartOf(view) {
+  view.table = make("div", { class: "table" });
+  view.panelTitle = make("h2", {});
+  view.tabs = make("div", { class: "tabs", role: "group", "aria-label": "How to show the head" });
+  view.controls = make("div", { class: "controls" });
+  view.panelNote = make("p", { class: "caption" });
+  const panel = make("div", { class: "panel" }, view.matrix.root, view.lines.root, view.table);
+  buildControls(view);
+  return make("section", { class: "part onehead", "aria-label": "The chosen head" }, make("header", {}, view.panelTitle, view.tabs), view.panelNote, view.controls, panel);
+}
+
+function buildControls(view) {
+  view.least = make("input", { type: "range", min: 0, max: 50, step: 1, value: 0, oninput: () => view.setLeast(Number(view.least.value) / 100) });
+  view.leastSaid = make("output", { text: "0 %" });
+  const threshold = make("label", { class: "threshold" }, make("span", { text: "hide below" }), view.least, view.leastSaid);
+  view.pairs = make("select", { "aria-label": "Which sentence looks at which", onchange: () => view.setPair(view.pairs.value) },
+    ...[["all", "both sentences"], ["AA", "A → A"], ["AB", "A → B"], ["BA", "B → A"], ["BB", "B → B"]].map(([value, text]) => make("option", { value, text })));
+  view.chips = make("div", { class: "chips", role: "group", "aria-label": "Heads of this layer, drawn together" });
+  view.sum = make("button", { type: "button", class: "plain", text: "Sum", "aria-pressed": "false", onclick: () => view.toggleSum() });
+  view.together = make("div", { class: "together" }, make("span", { text: "with heads" }), view.chips, view.sum);
+  view.controls.append(threshold, view.pairs, view.together);
+}

@@ -1,0 +1,94 @@
+// All heads in Explore: their order, what is said of each, the ranking, and the chips of one layer.
+import { make } from "../dom.js";
+import { percent } from "../format.js";
+import { tintOf } from "../lines.js";
+import { STEPS, strongestLinks, summedRow } from "../numbers.js";
+import { allHeads, matrixOf, rankHeads } from "../record.js";
+import { headName, listed, quoted, rolesInWords, rowInWords } from "../words.js";
+
+export function fillSheet(view) {
+  const roles = view.record.roles;
+  const orders = [["layer", "layer by layer"], ["weight", weightOrderName(view)]];
+  if (roles && Object.keys(roles).length) orders.push(["role", "by role"]);
+  view.sort.replaceChildren(...orders.map(([value, text]) => make("option", { value, text })));
+  if (!orders.some(([value]) => value === view.state.sort)) view.state.sort = "layer";
+  view.sort.value = view.state.sort;
+  view.sheet.fill(view.record, orderNow(view), roles, (head) => describe(view, head));
+  view.kinds.replaceChildren(...rolesInWords(roles).flatMap(([letter, kind], i) => [i ? " · " : "", make("b", { text: letter }), ` ${kind}`]));
+  view.kinds.hidden = !view.kinds.childNodes.length;
+  view.sheetPins = view.state.pins.join();
+}
+
+function weightOrderName(view) {
+  const { pins, to } = view.state;
+  if (!pins.length) return "by weight (pin a word)";
+  const who = pins.length > 1 ? "the pinned words" : quoted(view.record.names[pins[0]]);
+  return to === null ? `by where ${who} looks most` : `by ${who} to ${quoted(view.record.names[to])}`;
+}
+
+function orderNow(view) {
+  const heads = allHeads(view.record);
+  if (view.state.sort === "weight") {
+    const entries = rankHeads(view.record, view.state.pins, view.state.to);
+    if (entries) return entries.map((entry) => [entry.layer, entry.head]);
+  }
+  if (view.state.sort === "role") {
+    const roles = view.record.roles ?? {};
+    const label = (head) => roles[headName(head)]?.label ?? "\uffff";
+    return heads.sort((a, b) => (label(a) < label(b) ? -1 : label(a) > label(b) ? 1 : a[0] - b[0] || a[1] - b[1]));
+  }
+  return heads;
+}
+
+export function describe(view, head) {
+  const { names, specials } = view.record;
+  const role = view.record.roles?.[headName(head)];
+  const matrix = matrixOf(view.record, head);
+  const pins = view.state?.pins ?? [];
+  let what = `Head ${headName(head)}`;
+  if (matrix && pins.length) what = rowInWords(head, names, pins, summedRow(matrix, view.record.n, pins));
+  else if (matrix) {
+    const [link] = strongestLinks(matrix, view.record.n, 1, (q, k) => !specials[q] && !specials[k]);
+    if (link) what = `Head ${headName(head)}: strongest link ${quoted(names[link.from])} to ${quoted(names[link.to])}, ${percent(link.weight)}`;
+  } else if (view.record.loudest) {
+    const at = (head[0] * view.record.heads + head[1]) * 3;
+    const [q, k, w] = view.record.loudest.slice(at, at + 3);
+    what = `Head ${headName(head)}: strongest link ${quoted(names[q])} to ${quoted(names[k])}, ${percent(w / STEPS)}`;
+  }
+  return role ? `${what} Role: ${role.label}.` : what;
+}
+
+export function drawRanking(view) {
+  const { names } = view.record;
+  const { pins, to } = view.state;
+  const who = listed(pins.map((pin) => quoted(names[pin])));
+  const entries = rankHeads(view.record, pins, to, (k) => pins.every((q) => view.allowed(q, k)));
+  const alone = globalThis.headscope?.live === false;
+  let title = "Which heads?";
+  if (pins.length && to !== null) title = `${who} to ${quoted(names[to])}`;
+  else if (pins.length) title = `Where ${who} ${pins.length > 1 ? "look" : "looks"} most`;
+  view.ranking.draw({
+    title,
+    entries: entries?.map((entry) => ({ ...entry, note: to === null && entry.to !== null ? names[entry.to] : null })),
+    pins,
+    to,
+    chosen: view.state.head,
+    hint: pins.length ? (alone ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : "Choose a word, here or in the sentence, and every head is ranked by where that word looks.",
+  });
+}
+
+export function drawChips(view) {
+  if (view.state.panel !== "lines") return;
+  const [layer] = view.state.head;
+  const on = new Set([view.state.head, ...view.state.also].map((head) => head[1]));
+  view.chips.replaceChildren(
+    ...Array.from({ length: view.record.heads }, (_, head) => {
+      const here = matrixOf(view.record, [layer, head]);
+      const chip = make("button", { type: "button", text: String(head + 1), "aria-pressed": String(on.has(head)), "aria-label": `Head ${layer + 1}-${head + 1}`, disabled: !here, onclick: () => head !== view.state.head[1] && view.toggleAlso([layer, head]) });
+      chip.style.setProperty("--tint", tintOf([layer, head]));
+      return chip;
+    }),
+  );
+  view.sum.hidden = !view.state.also.length;
+  view.sum.setAttribute("aria-pressed", String(view.state.summed));
+}

@@ -1,0 +1,95 @@
+// What Explore shows follows from its state: the rows looked from, the links, the matrix and the lines to draw.
+import { mix, STEPS, strongest, strongestLinks } from "../numbers.js";
+import { matrixOf, thumbOf } from "../record.js";
+
+export function fromNow(view) {
+  if (view.hovered.q !== null) return [view.hovered.q];
+  if (view.state.pins.length) return view.state.pins;
+  return view.hovered.unit === null ? [] : [view.hovered.unit];
+}
+
+function toNow(view) {
+  if (view.hovered.k !== null) return view.hovered.k;
+  if (view.state.pins.length && view.hovered.unit !== null && !view.state.pins.includes(view.hovered.unit)) return view.hovered.unit;
+  return view.hovered.q === null ? view.state.to : null;
+}
+
+function values(view) {
+  if (!view.matrixNow) return null;
+  if (view.valuesOf !== view.matrixNow) {
+    view.valuesOf = view.matrixNow;
+    view.valuesNow = Float64Array.from(view.matrixNow, (step) => step / STEPS);
+  }
+  return view.tween < 1 ? mix(view.before.values, view.valuesNow, view.tween) : view.valuesNow;
+}
+
+// While a head of a long text is on its way: its small picture in place of the matrix.
+function smallPicture(view) {
+  const { cells, side, top } = thumbOf(view.record, view.state.head);
+  return { values: Float64Array.from(cells, (cell) => cell / top), shape: [side, side], hidden: null, silent: true };
+}
+
+export function shownLinks(view) {
+  const { names, specials, n } = view.record;
+  const from = fromNow(view);
+  const allowed = view.allowed;
+  if (!view.matrixNow) return { links: [], from, to: null, pointed: null };
+  if (!from.length) {
+    const links = strongestLinks(view.matrixNow, n, 5, (q, k) => allowed(q, k) && !specials[q] && !specials[k] && q !== k);
+    return { links: links.filter((link) => link.weight >= Math.max(0.02, view.state.least)), from, to: null, pointed: view.hovered.k, names };
+  }
+  const values = values(view);
+  const links = [];
+  for (const q of from) {
+    const row = values.subarray(q * n, (q + 1) * n);
+    for (const link of strongest(row, 12, Math.max(0.01, view.state.least), (k) => allowed(q, k))) links.push({ from: q, ...link });
+  }
+  links.sort((a, b) => b.weight - a.weight);
+  const to = toNow(view);
+  const sum = (k) => from.reduce((total, q) => total + values[q * n + k], 0);
+  const exact = new Map(to === null ? [] : [[to, sum(to)]]);
+  for (const link of links) exact.set(link.to, sum(link.to));
+  if (to !== null) for (const q of from) if (!links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
+  links.sort((a, b) => (b.to === to) - (a.to === to)); // only the first few are drawn: what was asked for is among them
+  return { links, from, to, pointed: view.hovered.unit ?? view.hovered.k, exact };
+}
+
+export function matrixSpec(view) {
+  const { names } = view.record;
+  const inSentence = view.hovered.unit;
+  const pinned = view.state.pins.length > 0;
+  return {
+    rows: names,
+    columns: names,
+    values: values(view),
+    signed: false,
+    from: view.state.pins,
+    to: view.state.to,
+    hovered: [view.hovered.q ?? (pinned ? null : inSentence), view.hovered.k ?? (pinned ? inSentence : null)],
+    least: view.state.least,
+    hidden: view.state.pair === "all" ? null : (q, k) => !view.allowed(q, k),
+    labelSize: view.present ? 20 : 15,
+    ...(matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),
+  };
+}
+
+export function linesSpec(view) {
+  const { names, specials, n } = view.record;
+  const heads = [view.headNow ?? view.state.head, ...view.state.also.filter((head) => matrixOf(view.record, head))].sort((a, b) => a[1] - b[1]);
+  const from = fromNow(view);
+  const links = new Map();
+  for (const head of heads) {
+    const matrix = heads.length === 1 && view.tween < 1 ? null : matrixOf(view.record, head);
+    const value = matrix ? (q, k) => matrix[q * n + k] / STEPS : ((values) => (q, k) => values[q * n + k])(values(view));
+    const rows = from.length ? from : strongestLinks(view.matrixNow ?? [], n, 12, (q, k) => !specials[q] && !specials[k] && view.allowed(q, k)).map((link) => link.from);
+    for (const q of rows) {
+      const row = Float64Array.from({ length: n }, (_, k) => value(q, k));
+      for (const { to, weight } of strongest(row, from.length ? 24 : 1, Math.max(0.01, view.state.least), (k) => view.allowed(q, k) && (from.length || !specials[k]))) {
+        const key = q * n + to;
+        if (!links.has(key)) links.set(key, { from: q, to, parts: [] });
+        links.get(key).parts.push({ head, weight });
+      }
+    }
+  }
+  return { names, links: [...links.values()], heads, summed: view.state.summed && heads.length > 1, from, to: toNow(view), hovered: [view.hovered.q, view.hovered.k ?? view.hovered.unit], label: view.line.textContent, large: view.present };
+}

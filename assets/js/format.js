@@ -1,0 +1,33 @@
+// How numbers are written and read: shares in percent, plain numbers with a real minus, what a reader types.
+
+// Tenths of a percent as an integer first: Python's rounding and JavaScript's differ, this floor does not.
+export function percent(weight) {
+  if (!Number.isFinite(weight)) return "hidden";
+  const sign = weight < 0 ? "−" : "";
+  const tenths = Math.floor(Math.abs(weight) * 1000 + 0.5);
+  return `${tenths ? sign : ""}${Math.floor(tenths / 10)}.${tenths % 10} %`;
+}
+
+export function points(difference) {
+  const text = percent(difference).replace(" %", "");
+  return difference > 0 && text !== "0.0" ? `+${text}` : text;
+}
+
+export function fixed(value, digits = 4) {
+  if (!Number.isFinite(value)) return "hidden";
+  const text = value.toFixed(digits).replace("-", "−");
+  return Number(value.toFixed(digits)) === 0 ? text.replace("−", "") : text;
+}
+
+export function tiny(value) {
+  return value.toExponential(1).replaceAll("-", "−");
+}
+
+export function trim(text) {
+  return text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
+}
+
+export function parseNumber(text) {
+  const plain = String(text).trim().replace("−", "-").replace(",", ".");
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+}

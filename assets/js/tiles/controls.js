@@ -1,0 +1,76 @@
+// What the reader presses on a board: rows of tokens, the steps of the walk, undo, and the arrow keys.
+import { make } from "../dom.js";
+import { choose } from "./chosen.js";
+
+export function tokens(board, block) {
+  const made = make("div", { class: "tokens", role: "radiogroup", "aria-label": block.label || "Token" });
+  const mark = (query) =>
+    buttons.forEach((button, i) => {
+      button.setAttribute("aria-checked", String(i === query));
+      button.tabIndex = i === query || (!Number.isInteger(query) && i === 0) ? 0 : -1;
+    });
+  const buttons = block.labels.map((label, i) => {
+    const button = make("button", { type: "button", role: "radio", class: block.special && block.special[i] ? "special" : "", "data-focus": `token-${i}`, text: label });
+    button.onclick = () => {
+      if (block.apart) mark(i);
+      else choose(i);
+      board.component.setStateValue("query", i);
+    };
+    button.onkeydown = (event) => stepWithArrow(event, buttons, i);
+    return button;
+  });
+  // A guess is a choice of its own; every other row of tokens follows the token that the page follows.
+  if (block.apart) mark(block.chosen ?? null);
+  else board.onChosen(mark);
+  made.append(...buttons);
+  return made;
+}
+
+function stepWithArrow(event, buttons, i) {
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const next = buttons[(i + step + buttons.length) % buttons.length];
+  next.focus();
+  next.click();
+}
+
+export function steps(board, block) {
+  const made = make("div", { class: "steps" });
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", block.label);
+  block.items.forEach((title, i) => {
+    const button = make("button", { class: block.done[i] ? "done" : "", text: String(i + 1) });
+    button.type = "button";
+    button.title = title;
+    button.dataset.focus = `step-${i}`;
+    button.setAttribute("aria-label", `Step ${i + 1}: ${title}${block.done[i] ? ", done" : ""}`);
+    if (i === block.now) button.setAttribute("aria-current", "step");
+    button.onclick = () => board.component.setTriggerValue("step", i + 1);
+    made.append(button);
+  });
+  return made;
+}
+
+export function undo(board, block) {
+  const made = make("button", { class: "numbers", text: block.text });
+  made.type = "button";
+  made.disabled = !Object.keys(board.cells).length;
+  made.onclick = () => board.component.setStateValue("cells", {});
+  return made;
+}
+
+export function keyboard(component) {
+  const pressed = (event) => {
+    const path = event.composedPath();
+    if (path.some((node) => node.matches && node.matches("input,textarea,select,[role=radio],[contenteditable=true]"))) return;
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const go = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key];
+    if (!go) return;
+    event.preventDefault();
+    component.setTriggerValue("go", go);
+  };
+  document.addEventListener("keydown", pressed);
+  return () => document.removeEventListener("keydown", pressed);
+}

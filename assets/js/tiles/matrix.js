@@ -1,0 +1,104 @@
+// A matrix as a picture with its names, a frame where the page looks, and what stands under the pointer.
+import { make } from "../dom.js";
+import { fixed, percent } from "../format.js";
+import { gradient } from "../theme.js";
+import { numbersButton } from "./numbers.js";
+import { painted, valuesOf } from "./painted.js";
+import { lowered } from "./prose.js";
+
+export function matrix(board, block) {
+  const [n, m] = block.shape;
+  const values = valuesOf(board, block);
+  const { canvas, top } = painted(board, block, values);
+  const high = block.high || Math.max(2, Math.min(20, 420 / n));
+  const wide = block.wide || Math.max(1, Math.min(20, 384 / m));
+  canvas.style.height = `${n * high}px`;
+  if (wide >= 2 && high >= 2) canvas.classList.add("crisp");
+  const made = make("figure");
+  made.style.width = `${m * wide + (block.rows && high >= 13 ? 104 : 0)}px`;
+  const labels = rowLabels(block, high);
+  const picture = make("div", { class: "picture" }, block.cols ? columnLabels(block, wide) : null, labels, overlaid(board, block, canvas, labels));
+  const readout = make("div", { class: "readout" });
+  const rest = () => readout.replaceChildren(...(block.legend === false ? [] : legend(board, block, top)));
+  rest();
+  hover(block, canvas, values, readout, rest);
+  const numbers = block.numbers === false ? [] : numbersButton(board, block, values);
+  made.append(caption(block, ...numbers.slice(0, 1)), picture, readout, ...numbers.slice(1));
+  return made;
+}
+
+function rowLabels(block, high) {
+  const labels = make("div", { class: "labels" });
+  if (!block.rows || high < 13) return labels;
+  labels.style.lineHeight = `${high}px`;
+  labels.append(...block.rows.map((label) => make("span", { text: label })));
+  return labels;
+}
+
+export function caption(block, ...more) {
+  const made = make("figcaption");
+  made.append(lowered(make("span", { class: "name" }), block.name));
+  if (block.note) made.append(lowered(make("span", { class: "note" }), block.note));
+  made.append(make("span", { class: "shape", text: block.shape.join(" × ") }), ...more);
+  return made;
+}
+
+function legend(board, block, top) {
+  const { ramp, change } = board.paint;
+  const weighing = block.ramp === "weight";
+  const bar = make("i", { class: "scale" });
+  bar.style.background = gradient(weighing ? ramp : change.ramp);
+  const [low, high] = weighing ? ["0 %", percent(top)] : [`−${fixed(top, 2)}`, `+${fixed(top, 2)}`];
+  return [make("span", { text: low }), bar, make("span", { text: high })];
+}
+
+function columnLabels(block, wide) {
+  const made = make("div", { class: block.flat ? "top flat" : "top" });
+  if (wide < 13 && !block.flat) return made;
+  made.append(...block.cols.map((label) => make("span", { text: label })));
+  return made;
+}
+
+function overlaid(board, block, canvas, labels) {
+  const [n, m] = block.shape;
+  const made = make("div", { class: "canvas" });
+  made.append(canvas);
+  for (const cut of block.cuts || []) {
+    const line = make("i", { class: "cut" });
+    line.style.left = `${(100 * cut) / m}%`;
+    made.append(line);
+  }
+  if (block.slice) {
+    const [from, to] = block.slice;
+    const box = make("i", { class: "slice" });
+    box.style.left = `calc(${(100 * from) / m}% - 2px)`;
+    box.style.width = `calc(${(100 * (to - from)) / m}% + 4px)`;
+    made.append(box);
+  }
+  if (block.follow) {
+    const here = make("i", { class: "here" });
+    made.append(here);
+    board.onChosen((query) => {
+      here.hidden = query === null || query >= n;
+      here.style.top = `calc(${(100 * query) / n}% - 2px)`;
+      here.style.height = `calc(${100 / n}% + 4px)`;
+      [...labels.children].forEach((label, i) => label.classList.toggle("chosen", i === query));
+    });
+  }
+  return made;
+}
+
+function hover(block, canvas, values, readout, rest) {
+  const [n, m] = block.shape;
+  canvas.onpointermove = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const row = Math.min(n - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * n)));
+    const col = Math.min(m - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * m)));
+    const value = values[row * m + col];
+    const rowName = block.rows ? block.rows[row] : row + 1;
+    const colName = block.cols && block.cols.length === m ? block.cols[col] : col + 1;
+    const shown = block.ramp === "weight" ? percent(value) : fixed(value);
+    readout.textContent = Number.isFinite(value) ? `${rowName}, ${colName}: ${shown}` : `${rowName}, ${colName}: hidden`;
+  };
+  canvas.onpointerleave = rest;
+}

@@ -1,0 +1,66 @@
+// Words on a board: paragraphs with terms that explain themselves, signs, lines of code. Text goes in as text.
+import { make } from "../dom.js";
+
+// W_q is written with a lowered q; only our own words go through here, never a reader's token.
+export function lowered(parent, text) {
+  for (const [i, part] of String(text).split(/(?<=\b[A-Za-zd])_([a-z]+)\b/).entries()) {
+    parent.append(i % 2 ? make("sub", { text: part }) : document.createTextNode(part));
+  }
+  return parent;
+}
+
+export function op(board, block) {
+  return make("div", { class: "op", text: block.text });
+}
+
+export function code(board, block) {
+  const made = make("pre", { class: "code" });
+  made.tabIndex = 0;
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", "The same in torch");
+  for (const [line, remark] of block.lines) {
+    made.append(line, remark ? make("span", { class: "remark", text: `  # ${remark}` }) : "", "\n");
+  }
+  return made;
+}
+
+export function paragraph(board, block) {
+  const made = make("p", { class: block.style || "" });
+  for (const span of block.spans) made.append(spanOf(board, span));
+  return made;
+}
+
+function spanOf(board, span) {
+  if (typeof span === "string") return lowered(document.createDocumentFragment(), span);
+  const [kind, text, more] = span;
+  if (kind === "term") return term(board, text, more);
+  if (kind === "code") return make("code", { text });
+  return make(kind === "b" ? "b" : "span", { class: kind, text });
+}
+
+function term(board, text, meaning) {
+  const button = lowered(make("button", { class: "term" }), text);
+  button.type = "button";
+  button.onclick = () => {
+    const note = make("div", { class: "definition" });
+    note.popover = "auto";
+    note.append(lowered(make("strong"), meaning.term), lowered(make("span"), meaning.short), allTerms());
+    board.root.append(note);
+    note.addEventListener("toggle", (event) => event.newState === "closed" && note.remove());
+    note.showPopover();
+    const place = button.getBoundingClientRect();
+    const left = Math.max(12, Math.min(place.left, innerWidth - note.offsetWidth - 12));
+    const below = place.bottom + 6 + note.offsetHeight < innerHeight;
+    note.style.left = `${left}px`;
+    note.style.top = `${below ? place.bottom + 6 : place.top - 6 - note.offsetHeight}px`;
+  };
+  return button;
+}
+
+function allTerms() {
+  const link = make("a", { class: "all", text: "All terms" });
+  link.href = "learn?show=Glossary";
+  link.target = "_blank";
+  link.rel = "noopener";
+  return link;
+}
