@@ -14,7 +14,7 @@ function toNow(view) {
   return view.hovered.q === null ? view.state.to : null;
 }
 
-function values(view) {
+function valuesShown(view) {
   if (!view.matrixNow) return null;
   if (view.valuesOf !== view.matrixNow) {
     view.valuesOf = view.matrixNow;
@@ -38,7 +38,7 @@ export function shownLinks(view) {
     const links = strongestLinks(view.matrixNow, n, 5, (q, k) => allowed(q, k) && !specials[q] && !specials[k] && q !== k);
     return { links: links.filter((link) => link.weight >= Math.max(0.02, view.state.least)), from, to: null, pointed: view.hovered.k, names };
   }
-  const values = values(view);
+  const values = valuesShown(view);
   const links = [];
   for (const q of from) {
     const row = values.subarray(q * n, (q + 1) * n);
@@ -61,7 +61,7 @@ export function matrixSpec(view) {
   return {
     rows: names,
     columns: names,
-    values: values(view),
+    values: valuesShown(view),
     signed: false,
     from: view.state.pins,
     to: view.state.to,
@@ -80,7 +80,7 @@ export function linesSpec(view) {
   const links = new Map();
   for (const head of heads) {
     const matrix = heads.length === 1 && view.tween < 1 ? null : matrixOf(view.record, head);
-    const value = matrix ? (q, k) => matrix[q * n + k] / STEPS : ((values) => (q, k) => values[q * n + k])(values(view));
+    const value = matrix ? (q, k) => matrix[q * n + k] / STEPS : ((values) => (q, k) => values[q * n + k])(valuesShown(view));
     const rows = from.length ? from : strongestLinks(view.matrixNow ?? [], n, 12, (q, k) => !specials[q] && !specials[k] && view.allowed(q, k)).map((link) => link.from);
     for (const q of rows) {
       const row = Float64Array.from({ length: n }, (_, k) => value(q, k));
