@@ -1,6 +1,9 @@
-// Colour in OKLab: equal steps of weight are equal steps of lightness. One ramp for weights, one for differences.
+// Colour in OKLab: equal steps of weight are equal steps of lightness. One ramp for weights, one for differences, both
+// declared in palette.json.
+import palette from "../palette.json" with { type: "json" };
 
-export const OKABE_ITO = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#7f7f7f"];
+export const PAGE = palette.page;
+export const OKABE_ITO = palette.heads;
 export const LEVELS = 1024;
 
 export function parseColour(text, fallback = [255, 255, 255]) {
@@ -70,29 +73,27 @@ export function readable(colour, ink, paper, wanted = 4.5) {
 
 export const isDark = (paper) => luminance(paper) < 0.18;
 
+export const schemeOf = (paper) => (isDark(paper) ? "dark" : "light");
+
 // Paper at 0, deep ink (light theme) or pale glow (dark theme) at 1; a breath of blue on the way.
 export function sequential(paper) {
-  const dark = isDark(paper);
-  const from = toOklab(paper);
-  const to = toOklab(dark ? [228, 238, 255] : [17, 28, 54]);
-  const swell = dark ? [-0.014, -0.055] : [-0.012, -0.05];
+  const { end, bend } = palette.weights[schemeOf(paper)];
+  const [from, to] = [paper, parseColour(end)].map(toOklab);
   return Array.from({ length: LEVELS }, (_, i) => {
     const t = i / (LEVELS - 1);
     const hump = Math.sin(Math.PI * t);
     return fromOklab([
       from[0] + (to[0] - from[0]) * t,
-      from[1] + (to[1] - from[1]) * t + swell[0] * hump,
-      from[2] + (to[2] - from[2]) * t + swell[1] * hump,
+      from[1] + (to[1] - from[1]) * t + bend[0] * hump,
+      from[2] + (to[2] - from[2]) * t + bend[1] * hump,
     ]);
   });
 }
 
 // Orange at -1 (more in B), paper at 0, blue at +1 (more in A); both arms fall equally in lightness.
 export function diverging(paper) {
-  const dark = isDark(paper);
-  const middle = toOklab(paper);
-  const blue = toOklab(dark ? [126, 190, 255] : [6, 74, 140]);
-  const orange = toOklab(dark ? [255, 168, 92] : [156, 62, 0]);
+  const { more, less } = palette.differences[schemeOf(paper)];
+  const [middle, blue, orange] = [paper, parseColour(more), parseColour(less)].map(toOklab);
   const level = (blue[0] + orange[0]) / 2;
   return Array.from({ length: LEVELS }, (_, i) => {
     const t = (2 * i) / (LEVELS - 1) - 1;

@@ -1,5 +1,5 @@
 // The page's theme as colours a canvas can use, read from the --st-* variables and read again when they change.
-import { at, blend, contrast, css, diverging, isDark, parseColour, pixels, readable, sequential } from "./colour.js";
+import { PAGE, at, blend, contrast, css, diverging, isDark, parseColour, pixels, readable, schemeOf, sequential } from "./colour.js";
 
 export const FONT = '"HeadScope", "Source Serif 4", Georgia, "Times New Roman", serif';
 
@@ -9,10 +9,10 @@ let known = {};
 export function readTheme(root) {
   const style = getComputedStyle(root);
   const own = (name, fallback) => parseColour(style.getPropertyValue(name), fallback);
-  const paper = own("--st-background-color", [251, 250, 247]);
-  const dark = isDark(paper);
-  const ink = own("--st-text-color", dark ? [236, 235, 229] : [29, 28, 26]);
-  const accent = own("--st-primary-color", dark ? [242, 153, 92] : [168, 64, 12]);
+  const paper = own("--st-background-color", parseColour(PAGE.light.paper));
+  const given = PAGE[schemeOf(paper)];
+  const ink = own("--st-text-color", parseColour(given.ink));
+  const accent = own("--st-primary-color", parseColour(given.accent));
   const key = [paper, ink, accent].join("|");
   if (known.key !== key) known = { key, ...themeOf(paper, ink, accent) };
   return known;
@@ -47,7 +47,7 @@ export function applyTheme(root, paint) {
   set("--on-accent", paint.onAccent);
   set("--soft", paint.soft);
   set("--line", paint.line);
-  set("--data", paint.ramp[Math.round(0.82 * 1023)]);
+  set("--data", at(paint.ramp, 0.82));
   set("--less", paint.change.ramp[60]);
   set("--more", paint.change.ramp[963]);
   root.style.setProperty("--ramp", gradient(paint.ramp));

@@ -29,6 +29,7 @@ from pages.parts.frame.state import keep
 from pages.parts.picture.attention_view import chosen
 from pages.parts.picture.bundle import ASSETS
 from pages.parts.picture.fonts import FONTS, font_bytes
+from pages.parts.picture.palette import css_variables
 
 __all__ = ["attempt", "follow", "keep", "page", "selection", "why"]
 
@@ -133,7 +134,8 @@ def _style() -> str:
         f"src:url(data:font/woff2;base64,{b64encode(font_bytes(file)).decode()}) format('woff2')}}"
         for file, scope in FONTS.items()
     ]
-    return f"<style>{''.join(faces)}{(CSS / 'page.css').read_text()}</style>"
+    colours = f".stApp {{ {css_variables()} }}"
+    return f"<style>{''.join(faces)}{colours}{(CSS / 'page.css').read_text()}</style>"
 
 
 def _top(title: str, present: bool) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.parts.picture import palette
 from pages.parts.picture.bundle import ASSETS, bundle
 from pages.parts.picture.fonts import FONTS, font_bytes
 
@@ -45,7 +46,15 @@ def standalone_html(payload: Payload, *, title: str) -> str:
     page = (ASSETS / "js" / "standalone.html").read_text(encoding="utf-8")
     source = bundle("standalone").replace("</script", "<\\/script")
     parts = {"TITLE": html.escape(title), "DATA": data, "SOURCE": source}
-    return re.sub("@@(TITLE|DATA|SOURCE)@@", lambda match: parts[match[1]], page)
+    parts |= {"LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
+    return re.sub("@@([A-Z]+)@@", lambda match: parts[match[1]], page)
+
+
+def _theme(*, dark: bool) -> str:
+    """The variables that the app's pages have from Streamlit's theme."""
+    colours = palette.page(dark=dark)
+    named = {"background": colours["paper"], "text": colours["ink"], "primary": colours["accent"]}
+    return " ".join(f"--st-{name}-color: {colour};" for name, colour in named.items())
 
 
 def _portable(payload: Payload) -> Payload:

@@ -6,61 +6,56 @@ from typing import Any
 from mha_core import Grid
 from mha_core.wording import Head, head_name
 from pages.parts.frame.prose import visible
+from pages.parts.picture.palette import page, weights_scale
 
 Figure = dict[str, Any]
-# From nothing to deep ink (light theme) or a pale glow (dark theme): the cells that hold nothing stay paper.
-INK = {
-    False: [[0, "rgba(60,110,180,0)"], [0.5, "rgba(33,82,140,.62)"], [1, "rgb(17,28,54)"]],
-    True: [[0, "rgba(90,130,190,0)"], [0.5, "rgba(120,155,210,.62)"], [1, "rgb(232,238,250)"]],
-}
 LABELS_AT_MOST = 64
 
 
 def heatmap(grid: Grid, head: Head, *, dark: bool) -> Figure:
     """One head as a heatmap to zoom into; row = query, column = key. Labels may repeat, so axes are numeric."""
     labels = [visible(label) for label in grid.labels]
+    return {"data": [_cells(grid, head, labels, dark=dark)], "layout": _layout(head, labels, dark=dark)}
+
+
+def _cells(grid: Grid, head: Head, labels: Sequence[str], *, dark: bool) -> Figure:
     weights = grid.weights[head]
-    size = min(960, max(460, 32 * len(labels) + 150))
-    ink, quiet = ("#ecebe5", "#aba89e") if dark else ("#1d1c1a", "#5c5951")
+    gap = 1 if len(labels) <= LABELS_AT_MOST else 0
     return {
-        "data": [
-            {
-                "type": "heatmap",
-                "z": weights.tolist(),
-                "customdata": [[[query, key] for key in labels] for query in labels],
-                "hovertemplate": "%{customdata[0]} looks at %{customdata[1]}: %{z:.1%}<extra></extra>",
-                "colorscale": INK[dark],
-                "zmin": 0,
-                "zmax": max(float(weights.max()), 1e-6),
-                "xgap": 1 if len(labels) <= LABELS_AT_MOST else 0,
-                "ygap": 1 if len(labels) <= LABELS_AT_MOST else 0,
-                "colorbar": {
-                    "title": {"text": "weight"},
-                    "tickformat": ".0%",
-                    "thickness": 10,
-                    "outlinewidth": 0,
-                },
-            }
-        ],
-        "layout": {
-            "title": {
-                "text": f"Head {head_name(head)}: row = query, looks at column = key",
-                "font": {"size": 17},
-                "x": 0,
-                "xanchor": "left",
-                "y": 0.99,
-                "yanchor": "top",
-            },
-            "xaxis": {**_axis(labels), "side": "top", "tickangle": -60, "title": {"text": ""}},
-            "yaxis": {**_axis(labels), "autorange": "reversed", "scaleanchor": "x", "title": {"text": ""}},
-            "height": size,
-            "margin": {"l": 90, "r": 20, "t": 150, "b": 20},
-            "font": {"size": 14, "family": "HeadScope, Georgia, serif", "color": ink},
-            "hoverlabel": {"font": {"size": 15, "family": "HeadScope, Georgia, serif"}},
-            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ink},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
+        "type": "heatmap",
+        "z": weights.tolist(),
+        "customdata": [[[query, key] for key in labels] for query in labels],
+        "hovertemplate": "%{customdata[0]} looks at %{customdata[1]}: %{z:.1%}<extra></extra>",
+        "colorscale": weights_scale(dark=dark),
+        "zmin": 0,
+        "zmax": max(float(weights.max()), 1e-6),
+        "xgap": gap,
+        "ygap": gap,
+        "colorbar": {"title": {"text": "weight"}, "tickformat": ".0%", "thickness": 10, "outlinewidth": 0},
+    }
+
+
+def _layout(head: Head, labels: Sequence[str], *, dark: bool) -> Figure:
+    ink, quiet = (page(dark=dark)[colour] for colour in ("ink", "quiet"))
+    family = "HeadScope, Georgia, serif"
+    return {
+        "title": {
+            "text": f"Head {head_name(head)}: row = query, looks at column = key",
+            "font": {"size": 17},
+            "x": 0,
+            "xanchor": "left",
+            "y": 0.99,
+            "yanchor": "top",
         },
+        "xaxis": {**_axis(labels), "side": "top", "tickangle": -60, "title": {"text": ""}},
+        "yaxis": {**_axis(labels), "autorange": "reversed", "scaleanchor": "x", "title": {"text": ""}},
+        "height": min(960, max(460, 32 * len(labels) + 150)),
+        "margin": {"l": 90, "r": 20, "t": 150, "b": 20},
+        "font": {"size": 14, "family": family, "color": ink},
+        "hoverlabel": {"font": {"size": 15, "family": family}},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ink},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
     }
 
 
