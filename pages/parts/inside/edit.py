@@ -18,7 +18,7 @@ from mha_core.inside import (
 from mha_core.wording import percent
 from pages.parts.frame.prose import heading, visible
 from pages.parts.inside.scene import SHOWN_KEYS, Scene, nothing
-from pages.parts.picture.tiles import Board, paragraph
+from pages.parts.picture.tiles import Block, Board, paragraph
 
 MATRICES = ("W_q", "W_k", "W_v", "W_o")
 
@@ -95,10 +95,20 @@ def edit_controls(scene: Scene, edits: Edits) -> Edits:
 
 
 def edit(scene: Scene) -> None:
-    plain, now, h, i = scene.plain, scene.now, scene.h, scene.query
     board = Board()
     typed = typed_scores(scene)
-    board.add(
+    board.add(*_score_boxes(board, scene))
+    if scene.now.edits.any:
+        board.add(*_before_and_now(board, scene))
+    else:
+        board.add(paragraph("Nothing is changed yet, here or at step 2."))
+    board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
+
+
+def _score_boxes(board: Board, scene: Scene) -> list[Block]:
+    """The scores of the followed token, eight in a row, to type over."""
+    scores = scene.now.scores[scene.h, scene.query]
+    return [
         paragraph(
             "Type another score of {token}, in any box; the weights, z and the output follow at once.",
             token=scene.token,
@@ -106,7 +116,7 @@ def edit(scene: Scene) -> None:
         *(
             board.matrix(
                 "scores",
-                now.scores[h, i][None, start : start + 8],
+                scores[None, start : start + 8],
                 kind="tiles",
                 id="scores",
                 first=start,
@@ -118,33 +128,22 @@ def edit(scene: Scene) -> None:
             for start in range(0, min(len(scene.labels), SHOWN_KEYS), 8)
         ),
         {"type": "undo", "text": "Undo changed scores"},
-    )
-    if not now.edits.any:
-        board.add(paragraph("Nothing is changed yet, here or at step 2."))
-        board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
-        return
-    moved = np.linalg.norm(now.output - plain.output, axis=-1)
+    ]
+
+
+def _before_and_now(board: Board, scene: Scene) -> list[Block]:
+    """How far the output moved, and the weights, z and the output before and now."""
+    plain, now, h, i = scene.plain, scene.now, scene.h, scene.query
+    moved = float(np.linalg.norm(now.output[i] - plain.output[i]))
     length = float(np.linalg.norm(plain.output[i]))
-    board.add(
+    return [
         paragraph(
             "The output of {token} moved by "
-            + f"**{moved[i]:.3f}**: {percent(moved[i] / length if length else 0.0)} of its length.",
+            + f"**{moved:.3f}**: {percent(moved / length if length else 0.0)} of its length.",
             "verdict",
             token=scene.token,
         ),
-        {
-            "type": "bars",
-            "id": "before-after",
-            "series": ["weight before", "weight now"],
-            "rows": [
-                {
-                    "label": label,
-                    "values": [float(plain.weights[h, i, j]), float(now.weights[h, i, j])],
-                    "chosen": bool(abs(plain.weights[h, i, j] - now.weights[h, i, j]) > 5e-4),
-                }
-                for j, label in list(enumerate(scene.labels))[:SHOWN_KEYS]
-            ],
-        },
+        _weights_moved(scene),
         board.matrix(
             "z", np.stack([plain.context[h, i], now.context[h, i]]), id="z-edited", rows=["before", "now"],
             high=18, wide=min(14.0, 450 / now.v.shape[-1]),
@@ -153,5 +152,21 @@ def edit(scene: Scene) -> None:
             "output", np.stack([plain.output[i], now.output[i]]), id="output-edited", rows=["before", "now"],
             high=18, wide=min(2.6, 1000 / scene.sizes.d_model),
         ),
-    )  # fmt: skip
-    board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
+    ]  # fmt: skip
+
+
+def _weights_moved(scene: Scene) -> Block:
+    before, after = (each.weights[scene.h, scene.query] for each in (scene.plain, scene.now))
+    return {
+        "type": "bars",
+        "id": "before-after",
+        "series": ["weight before", "weight now"],
+        "rows": [
+            {
+                "label": label,
+                "values": [float(before[j]), float(after[j])],
+                "chosen": bool(abs(before[j] - after[j]) > 5e-4),
+            }
+            for j, label in list(enumerate(scene.labels))[:SHOWN_KEYS]
+        ],
+    }

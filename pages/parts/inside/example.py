@@ -75,52 +75,56 @@ def read_example(typed: Mapping[str, Any], together: bool, output: str) -> Examp
 
 def _head(board: Board, made: Example, run: Walk, h: int, together: bool) -> Block:
     i = h + 1
-    tiles: dict[str, Any] = {"kind": "tiles"}
-    rows: dict[str, Any] = {"rows": TOKENS, **tiles}
-    used = made.weights
-    names = ("q",) if together else ("q", "k", "v")
-    given = [
+    named: dict[str, Any] = {"rows": TOKENS, "kind": "tiles"}
+    pairs: dict[str, Any] = {**named, "cols": TOKENS}
+    softmax = {"note": "softmax, row by row", "ramp": "weight"}
+    return column(
+        paragraph(f"**Head {i}**"),
+        row(*_matrices(board, made, h, together)),
+        row(
+            *_readings(board, run, h, together),
+            board.matrix("products", run.raw[h], id=f"raw{i}", note=f"Q{i} K{i}ᵀ", **pairs),
+        ),
+        row(
+            board.matrix("scores", run.scores[h], id=f"scores{i}", note=f"Q{i} K{i}ᵀ ÷ √2", **pairs),
+            board.matrix("weights", run.weights[h], id=f"weights{i}", **softmax, **pairs),
+        ),
+        board.matrix(f"Z{i}", run.context[h], id=f"Z{i}", note=f"weights × V{i}", **named),
+        size="half",
+    )
+
+
+def _matrices(board: Board, made: Example, h: int, together: bool) -> list[Block]:
+    """The head's matrices, to type over; one where it reads alike three times."""
+    return [
         board.matrix(
-            f"W{i}" if together else f"W_{name}{i}",
-            getattr(used, f"W_{name}")[h],
-            id=f"W_{name}{i}",
+            f"W{h + 1}" if together else f"W_{name}{h + 1}",
+            getattr(made.weights, f"W_{name}")[h],
+            id=f"W_{name}{h + 1}",
+            kind="tiles",
             editable=True,
             note="for Q, K and V" if together else "",
-            **tiles,
         )
-        for name in names
+        for name in _names(together)
     ]
-    readings = [
+
+
+def _readings(board: Board, run: Walk, h: int, together: bool) -> list[Block]:
+    i = h + 1
+    return [
         board.matrix(
             f"Q{i} = K{i} = V{i}" if together else f"{name.upper()}{i}",
             getattr(run, name)[h],
             id=f"{name.upper()}{i}",
-            **rows,
+            kind="tiles",
+            rows=TOKENS,
         )
-        for name in names
+        for name in _names(together)
     ]
-    scores = board.matrix(
-        "scores", run.scores[h], id=f"scores{i}", note=f"Q{i} K{i}ᵀ ÷ √2", cols=TOKENS, **rows
-    )
-    weights = board.matrix(
-        "weights",
-        run.weights[h],
-        id=f"weights{i}",
-        note="softmax, row by row",
-        ramp="weight",
-        cols=TOKENS,
-        **rows,
-    )
-    z = board.matrix(f"Z{i}", run.context[h], id=f"Z{i}", note=f"weights × V{i}", **rows)
-    products = board.matrix("products", run.raw[h], id=f"raw{i}", note=f"Q{i} K{i}ᵀ", cols=TOKENS, **rows)
-    return column(
-        paragraph(f"**Head {i}**"),
-        row(*given),
-        row(*readings, products),
-        row(scores, weights),
-        z,
-        size="half",
-    )
+
+
+def _names(together: bool) -> tuple[str, ...]:
+    return ("q",) if together else ("q", "k", "v")
 
 
 def _joined(board: Board, made: Example, run: Walk) -> None:

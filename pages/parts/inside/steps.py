@@ -1,4 +1,4 @@
-"""Steps 1 to 5 of the walk: readings, weights, one token number by number, the output, and torch.
+"""Steps 1 to 3 of the walk: readings, weights, one token number by number.
 
 In: a scene. Out: boards with every number of the step.
 """
@@ -9,13 +9,13 @@ import numpy as np
 
 from mha_core.inside import (
     Edits,
+    Follow,
     follow,
-    shares,
     spread,
 )
 from mha_core.wording import percent
 from pages.parts.frame.prose import heading, visible
-from pages.parts.inside.scene import SHOWN_KEYS, Scene, code, formula, gap, parity_of
+from pages.parts.inside.scene import SHOWN_KEYS, Scene, formula, gap
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row, ruler
 
 
@@ -31,7 +31,7 @@ def projections(scene: Scene) -> None:
             "[[value]] (what do I hand over?). Each reading is the row times a matrix."
         ),
         board.matrix(
-            "X", now.x, id="X", rows=scene.labels, follow=True, wide=min(2.6, 1000 / d), high=_high(n)
+            "X", now.x, id="X", rows=scene.labels, follow=True, wide=min(2.6, 1000 / d), high=high_of(n)
         ),
         row(*(_reading(board, scene, name) for name in ("q", "k", "v"))),
         paragraph(
@@ -49,7 +49,7 @@ def projections(scene: Scene) -> None:
     )
 
 
-def _high(n: int) -> float:
+def high_of(n: int) -> float:
     return max(2.0, min(20.0, 400 / n))
 
 
@@ -73,7 +73,7 @@ def _reading(board: Board, scene: Scene, name: str) -> Block:
         board.matrix(f"b_{name}", b[h][None], id=f"b_{name}", high=10, wide=min(10.0, 300 / d_k), legend=False),
         board.matrix(
             name.upper(), result, id=name.upper(), rows=scene.labels, follow=True,
-            note=f"= X W_{name} + b_{name}", high=_high(scene.now.n), wide=min(8.0, 250 / d_k),
+            note=f"= X W_{name} + b_{name}", high=high_of(scene.now.n), wide=min(8.0, 250 / d_k),
         ),
         size="third",
     )  # fmt: skip
@@ -86,7 +86,7 @@ def weights(scene: Scene) -> None:
     board = Board()
     board.add(*_changed(now.edits))
     share: dict[str, Any] = {"cols": scene.labels, "rows": scene.labels, "follow": True}
-    size: dict[str, Any] = {"high": _high(n), "wide": min(26.0, 440 / n)}
+    size: dict[str, Any] = {"high": high_of(n), "wide": min(26.0, 440 / n)}
     sums = now.weights[scene.h].sum(axis=-1)
     board.add(
         row(
@@ -146,8 +146,8 @@ def _counted(scores: int) -> str:
 
 
 def one_query(scene: Scene) -> None:
-    now, h, i = scene.now, scene.h, scene.query
-    found = follow(now, h, i)
+    now, i = scene.now, scene.query
+    found = follow(now, scene.h, i)
     heading("3 · One token, number by number")
     board = Board()
     best = int(found.weights.argmax())
@@ -165,6 +165,20 @@ def one_query(scene: Scene) -> None:
             best=scene.labels[best],
         ),
         follow_block(board, scene),
+        *_alone(board, found),
+    )
+    board.show("inside-board-3")
+    formula(
+        r"z_i = \sum_j \mathrm{softmax}_j\!\left(\frac{q_i \cdot k_j}{\sqrt{d_k}}\right) v_j",
+        (f"scores = (q[{i}] * k).sum(-1) / {now.q.shape[-1]} ** 0.5", f"({now.n},)"),
+        ("weights = scores.softmax(-1)", f"({now.n},)"),
+        ("z = weights @ v", f"({now.v.shape[-1]},)"),
+    )
+
+
+def _alone(board: Board, found: Follow) -> list[Block]:
+    """The token computed by itself beside its row of the matrix form."""
+    return [
         paragraph(
             "The matrix form does this for all tokens at once. The same token computed alone, vector by vector, "
             "and its row of the matrix form:"
@@ -175,20 +189,13 @@ def one_query(scene: Scene) -> None:
             id="z",
             rows=["alone", "row of Z"],
             high=18,
-            wide=min(14.0, 450 / now.v.shape[-1]),
+            wide=min(14.0, 450 / len(found.context)),
         ),
         paragraph(
             f"Largest difference: **{gap(found.difference)}**"
             + (", the rounding of 32-bit numbers." if found.difference else ".")
         ),
-    )
-    board.show("inside-board-3")
-    formula(
-        r"z_i = \sum_j \mathrm{softmax}_j\!\left(\frac{q_i \cdot k_j}{\sqrt{d_k}}\right) v_j",
-        (f"scores = (q[{i}] * k).sum(-1) / {now.q.shape[-1]} ** 0.5", f"({now.n},)"),
-        ("weights = scores.softmax(-1)", f"({now.n},)"),
-        ("z = weights @ v", f"({now.v.shape[-1]},)"),
-    )
+    ]
 
 
 def follow_block(board: Board, scene: Scene) -> Block:
@@ -213,106 +220,3 @@ def follow_block(board: Board, scene: Scene) -> Block:
         "weighted": board.put(found.weighted),
         "z": board.put(found.context),
     }
-
-
-def output(scene: Scene) -> None:
-    now, sizes = scene.now, scene.sizes
-    h, d_v, d = sizes.W_o.shape
-    found = shares(now, scene.query)
-    heading("4 · All heads, side by side, then mixed")
-    board = Board()
-    cuts = [d_v * i for i in range(1, h)]
-    mine = [scene.h * d_v, (scene.h + 1) * d_v]
-    options: dict[str, Any] = {"rows": scene.labels, "follow": True, "high": _high(now.n)}
-    board.add(
-        paragraph(
-            f"Each of the {h} heads made {d_v} numbers a token. [[concatenation|Set side by side]] they are {h * d_v} "
-            "again, and every head still keeps to its own columns; the frame is head "
-            f"{scene.h + 1}. [[W_o]] then mixes: every number of the output draws on all heads."
-        ),
-        board.matrix(
-            "Z", now.concatenated, id="Z", note="before: [z₁ | z₂ | … ]", cuts=cuts, slice=mine,
-            wide=min(2.6, 1000 / (h * d_v)), **options,
-        ),
-        board.matrix("output", now.output, id="output", note="after: Z W_o + b_o", wide=min(2.6, 1000 / d), **options),
-        paragraph(
-            "Because W_o only adds, the output is a sum of one part a head. For {token}: how long each part is, "
-            "its share of the output, and its [[cosine]] with it. A negative share pulls the other way.",
-            token=scene.token,
-        ),
-        head_table(scene),
-        board.matrix(
-            "W_o",
-            sizes.W_o[scene.h],
-            id="W_o",
-            note=f"the {d_v} rows of head {scene.h + 1}: its z times these is its part",
-            high=max(2.0, min(5.0, 160 / d_v)),
-            wide=min(2.6, 1000 / d),
-        ),
-        paragraph(
-            f"Sum of the {h} parts and b_o, minus the layer's output: largest difference **{gap(found.difference)}**."
-        ),
-        board.matrix(
-            "parts",
-            np.concatenate([now.contributions[:, scene.query], sizes.b_o[None], now.output[scene.query][None]]),
-            id="parts",
-            note="each head, b_o, output",
-            rows=[*(f"{scene.head[0] + 1}-{i + 1}" for i in range(h)), "b_o", "output"],
-            high=16,
-            wide=min(2.6, 1000 / d),
-        ),
-        paragraph(
-            "Could W_o be merged into the [[feed-forward|feed-forward network]] that follows? No: before it, the "
-            f"layer adds its input X back (the [[residual]]). Z W_o must have X's own {d} columns to be added to it, "
-            "and the sum, not Z alone, goes on."
-        ),
-    )  # fmt: skip
-    board.show("inside-board-4")
-    formula(
-        r"\mathrm{output} = [z_1 \,|\, \dots \,|\, z_h]\,W_o + b_o = \sum_{i=1}^{h} z_i\,W_o^{(i)} + b_o",
-        (f"z = z.transpose(1, 2).reshape(1, {now.n}, {h * d_v})", "side by side"),
-        ("output = W_o(z)", f"(1, {now.n}, {d})"),
-        ("x = layer_norm(x + output)", "the residual"),
-    )
-
-
-def head_table(scene: Scene) -> Block:
-    """What every head adds to the output of the followed token."""
-    found = shares(scene.now, scene.query)
-    lines = [
-        {
-            "label": f"{scene.head[0] + 1}-{i + 1}",
-            "norm": float(found.norms[i]),
-            "share": float(found.share[i]),
-            "cosine": float(found.cosine[i]),
-            "chosen": i == scene.h,
-        }
-        for i in range(len(found.norms))
-    ]
-    bias = float(np.linalg.norm(scene.sizes.b_o))
-    lines.append({"label": "b_o", "norm": bias, "share": found.bias_share, "cosine": None})
-    return {"type": "heads", "rows": lines, "total": found.output_norm}
-
-
-def equal(scene: Scene) -> None:
-    found = parity_of(scene.request, scene.head[0], scene.now)
-    heading("5 · Is this what torch computes?")
-    board = Board()
-    board.add(
-        paragraph(
-            f"Equal to `{found.against}` within **{gap(found.output)}**, for all {scene.now.n} tokens of this "
-            "sentence, computed just now.",
-            "verdict",
-        )
-    )
-    if found.weights is not None:
-        board.add(
-            paragraph(f"Its weights and ours, all {scene.sizes.n_heads} heads: within {gap(found.weights)}.")
-        )
-    board.show("inside-board-5")
-    h, d = scene.sizes.n_heads, scene.sizes.d_model
-    code(
-        (f"layer = torch.nn.MultiheadAttention({d}, {h}, batch_first=True)", "with these weights in it"),
-        ("theirs, weights = layer(x, x, x, average_attn_weights=False)", ""),
-        ("(theirs - output).abs().max()", gap(found.output)),
-    )

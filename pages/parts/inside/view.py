@@ -11,8 +11,9 @@ from mha_core import HeadScopeError, Record
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.inside.edit import edit, edit_controls, weights_controls
+from pages.parts.inside.mixing import equal, output
 from pages.parts.inside.scene import make_plain, pick, run_of
-from pages.parts.inside.steps import equal, one_query, output, projections, weights
+from pages.parts.inside.steps import one_query, projections, weights
 
 
 @st.fragment

@@ -10,8 +10,9 @@ import numpy as np
 from mha_core.inside import as_one_head, example, kv_cache_bytes, middle_groups, walk
 from mha_core.inside.worked import TOKENS
 from pages.parts.inside.many import cost_block, rows_block
+from pages.parts.inside.mixing import head_table
 from pages.parts.inside.scene import Scene
-from pages.parts.inside.steps import follow_block, head_table
+from pages.parts.inside.steps import follow_block
 from pages.parts.inside.variants import groups_block, size_of
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 
