@@ -2,13 +2,13 @@
 import { build } from "./compare/build.js";
 import { meeting } from "./compare/change.js";
 import { drawHero, drawMatrices } from "./compare/drawn.js";
+import { describe, diffOf, matricesOf, rowsFor, spanOf } from "./compare/rows.js";
+import { drawRanking, drawWords, tableNow } from "./compare/said.js";
+import { svgFile } from "./compare/saving.js";
 import { percent } from "./format.js";
 import { mix, STEPS } from "./numbers.js";
 import { legend, noted } from "./parts.js";
 import { allHeads, headIndex } from "./record.js";
-import { describe, diffOf, matricesOf, rowsFor, spanOf } from "./compare/rows.js";
-import { drawRanking, drawWords, tableNow } from "./compare/said.js";
-import { svgFile } from "./compare/saving.js";
 import { drawTable } from "./table.js";
 import { headName } from "./words.js";
 

@@ -2,8 +2,8 @@
 // meet the two percentages stand face to face.
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
-import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 import { percent } from "./format.js";
+import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 
 export const DRAWN_BOTH = 10;
 

@@ -1,13 +1,13 @@
 // Explore: one text, every head. State lives here; hovering never leaves the browser, a click tells Python once.
 import { build } from "./explore/build.js";
-import { percent } from "./format.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
-import { STEPS } from "./numbers.js";
-import { spokenOnce } from "./parts.js";
-import { matrixOf, pairAllows } from "./record.js";
 import { drawNotices, drawTabs, drawWords, sentenceShown } from "./explore/said.js";
 import { svgFile } from "./explore/saving.js";
 import { linesSpec, matrixSpec, shownLinks } from "./explore/shown.js";
+import { percent } from "./format.js";
+import { STEPS } from "./numbers.js";
+import { spokenOnce } from "./parts.js";
+import { matrixOf, pairAllows } from "./record.js";
 import { headName } from "./words.js";
 
 const TWEEN = 150;

@@ -1,8 +1,8 @@
 // The chosen head as a matrix on a canvas: row = query, looks at column = key. Labels on both axes.
 import { LEVELS, css } from "./colour.js";
 import { make } from "./dom.js";
-import { edges, ticks } from "./geometry.js";
 import { percent } from "./format.js";
+import { edges, ticks } from "./geometry.js";
 
 const TALL = 1.04;
 

@@ -1,8 +1,8 @@
 // The reader's own words, large, and the arcs drawn on them: from the pinned words to where they look.
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
-import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 import { percent } from "./format.js";
+import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 
 const DRAWN = 14;
 const FAINT = 0.02;

@@ -4,9 +4,9 @@ import { Duo } from "../duo.js";
 import { Matrix } from "../matrix.js";
 import { Menu } from "../menu.js";
 import { Ranking } from "../ranking.js";
+import { Sheet } from "../sheet.js";
 import { describe } from "./rows.js";
 import { csvFile, jsonFile, pngFile } from "./saving.js";
-import { Sheet } from "../sheet.js";
 
 export function build(view) {
   const actions = {

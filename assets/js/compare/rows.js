@@ -1,9 +1,9 @@
 // The numbers of Compare: rows of A and B over the same columns, their difference, and how much each head changed.
-import { changeOf, difference, spread } from "./change.js";
 import { points } from "../format.js";
 import { ranked, STEPS, summedRow } from "../numbers.js";
 import { allHeads, headIndex, matrixOf } from "../record.js";
 import { headName, quoted } from "../words.js";
+import { changeOf, difference, spread } from "./change.js";
 
 export function matricesOf(view, head) {
   return view.records.map((record) => matrixOf(record, head));

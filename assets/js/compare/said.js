@@ -1,8 +1,8 @@
 // What stands around the pictures of Compare: sentences, hints, the ranking, the table.
 import { spoken } from "../dom.js";
 import { percent, points } from "../format.js";
-import { describe, matricesOf, rankingNow, rowsFor } from "./rows.js";
 import { changeInWords, headName, listed, quoted } from "../words.js";
+import { describe, matricesOf, rankingNow, rowsFor } from "./rows.js";
 
 function sentenceNow(view) {
   const head = view.state.head;

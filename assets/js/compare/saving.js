@@ -1,12 +1,12 @@
 // What is on the screen in Compare as files: the picture, and the exact numbers of the chosen head in both runs.
 import { css } from "../colour.js";
 import { saveCsv, WEIGHT_COLUMNS } from "../csv.js";
-import { sidesDrawn, specOf } from "./drawn.js";
 import { percent } from "../format.js";
 import { wrapped } from "../parts.js";
 import { fileName, saveJson, savePng, saveSvg } from "../save.js";
 import { matrixPicture, say, svgPage, tag } from "../svg.js";
 import { headName } from "../words.js";
+import { sidesDrawn, specOf } from "./drawn.js";
 
 function fileOf(view, ending) {
   return fileName(headName(view.state.head), `compared ${view.records[0].title}`, ending);

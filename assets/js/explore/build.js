@@ -5,9 +5,9 @@ import { Matrix } from "../matrix.js";
 import { Menu } from "../menu.js";
 import { legend } from "../parts.js";
 import { Ranking } from "../ranking.js";
-import { csvFile, jsonFile, pngFile } from "./saving.js";
 import { Sentence } from "../sentence.js";
 import { Sheet } from "../sheet.js";
+import { csvFile, jsonFile, pngFile } from "./saving.js";
 
 export function build(view) {
   const actions = {

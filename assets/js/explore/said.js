@@ -1,11 +1,11 @@
 // What stands around the pictures of Explore: sentences, hints, tabs, notices, the table.
 import { make } from "../dom.js";
-import { drawChips } from "./heads.js";
 import { summedRow } from "../numbers.js";
 import { noted, spokenOnce } from "../parts.js";
-import { fromNow } from "./shown.js";
 import { drawTable, pinnedTable, strongestTable } from "../table.js";
 import { headInWords, headName, rowInWords } from "../words.js";
+import { drawChips } from "./heads.js";
+import { fromNow } from "./shown.js";
 
 const PANELS = [["matrix", "Matrix"], ["lines", "Lines"], ["table", "Table"]];
 

@@ -4,11 +4,11 @@ import { saveCsv, WEIGHT_COLUMNS } from "../csv.js";
 import { percent } from "../format.js";
 import { STEPS } from "../numbers.js";
 import { wrapped } from "../parts.js";
-import { sentenceShown } from "./said.js";
 import { fileName, saveJson, savePng, saveSvg } from "../save.js";
-import { matrixSpec } from "./shown.js";
 import { matrixPicture, say, svgPage, tag } from "../svg.js";
 import { headName } from "../words.js";
+import { sentenceShown } from "./said.js";
+import { matrixSpec } from "./shown.js";
 
 function fileOf(view, ending) {
   return fileName(headName(view.headNow), view.record.title, ending);
