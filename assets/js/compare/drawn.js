@@ -4,7 +4,7 @@ import { points } from "../format.js";
 import { strongest } from "../numbers.js";
 import { rowsFor } from "./rows.js";
 
-export function fromNow(view) {
+function fromNow(view) {
   if (view.hovered.q !== null) return [view.hovered.q];
   if (view.state.pins.length) return view.pinColumns();
   return view.hovered.column === null ? [] : [view.hovered.column];
