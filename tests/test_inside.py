@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from boards import boards, flat, found, matrix, one, pick, prose
-from pages.parts.serve.bounded import Bounded
 from streamlit.testing.v1 import AppTest
 
 from mha_core import layer_details, load_model, trace

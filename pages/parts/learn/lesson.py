@@ -51,7 +51,9 @@ def lesson_view(request: Request, record: Record) -> None:
     with st.container(key="lesson-step", gap="medium"):
         heading(f"{place.step} · {step.title}")
         board = Board()
-        board.add(*(paragraph(text, "big", token=scene.token, head=head_name(scene.head)) for text in step.text))
+        board.add(
+            *(paragraph(text, "big", token=scene.token, head=head_name(scene.head)) for text in step.text)
+        )
         board.show(f"lesson-text-{place.step}")
         open_ = not step.predict or _predict(step.predict, scene, record, place)
         blocks: list[Block] = []
