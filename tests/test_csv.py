@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from mha_core import cli
-from mha_core.output import safe_cell
+from mha_core.export import safe_cell
 from pages.parts.picture.bundle import SCRIPTS
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")
