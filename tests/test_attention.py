@@ -16,6 +16,7 @@ from mha_core import DtypeError, InputError, SizeError, causal_mask, masked_soft
 from mha_core import attention as attention_module
 from mha_core import packed as packed_module
 from mha_core import scaled_dot_product_attention as sdpa
+from mha_core.attention import attention_scores
 
 B, H, N_Q, N_K, D_K, D_V = 2, 6, 5, 7, 3, 11
 PATHS = ("in place", "textbook", "fused", "fused with gradients")
@@ -304,6 +305,8 @@ def test_the_weights_are_written_into_the_tensor_given():
     _, weights = sdpa(q, k, v, out=room)
     assert weights is room
     torch.testing.assert_close(room, sdpa(q, k, v)[1])
+    doubles = [x.double() for x in (q, k, v)]
+    assert sdpa(*doubles, out=(room_64 := room.double()))[1] is room_64
     with pytest.raises(SizeError, match=r"shape \(2, 6, 5, 7\)"):
         sdpa(q, k, v, out=torch.empty(B, H, N_K, N_Q))
     with pytest.raises(InputError, match="without gradients"):
@@ -384,6 +387,54 @@ def test_half_precision_is_as_near_as_its_rounding(dtype, path):
     expected, _ = sdpa(*(x.double() for x in inputs))
     context, _ = by_path(path, *inputs)
     torch.testing.assert_close(context.double(), expected, atol=0.03, rtol=0.02)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("path", ["in place", "textbook"])
+def test_half_precision_is_computed_in_fp32_and_rounded_once(dtype, path):
+    """With scores of some tens: computed in half precision a weight would be off by several percent."""
+    q, k, v = qkv(dtype=dtype, size=4.0)
+    assert (q.float() @ k.float().transpose(-1, -2)).abs().max() > 50
+    _, weights = by_path(path, q, k, v)
+    _, expected = reference.attend(*(x[0].double().numpy() for x in (q, k, v)))
+    one_rounding = torch.finfo(dtype).eps / 2
+    np.testing.assert_allclose(weights[0].detach().double(), expected, rtol=1.01 * one_rounding, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("path", PATHS)
+def test_half_precision_takes_an_fp32_mask_as_it_is(dtype, path):
+    """2000.25 and 2000 are one number in half precision; in fp32 the first key gets 1 / (1 + exp(-1/4))."""
+    q, k = (torch.zeros(1, 1, 2, 3, dtype=dtype) for _ in range(2))
+    v = torch.tensor([[1.0], [0.0]], dtype=dtype)[None, None]
+    context, _ = by_path(path, q, k, v, torch.tensor([2000.25, 2000.0]))
+    torch.testing.assert_close(context.float(), torch.full((1, 1, 2, 1), 0.56218), atol=3e-3, rtol=0)
+
+
+def test_the_scores_alone_are_the_scaled_products():
+    q, k, _ = qkv(h_kv=2, dtype=torch.float64)
+    for scale, factor in ((None, 1 / math.sqrt(D_K)), (0.3, 0.3), (0.0, 0.0)):
+        scores = attention_scores(q, k, scale)
+        assert scores.shape == (B, H, N_Q, N_K)
+        for head in range(H):
+            expected = factor * np.einsum("bic,bjc->bij", q[:, head], k[:, head // 3])
+            np.testing.assert_allclose(scores[:, head], expected, atol=1e-12)
+
+
+class Unwritable(torch.Tensor):
+    """A tensor of another library's class: what writes into it is refused."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        assert "out" not in (kwargs or {}), "written into"
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+def test_a_tensor_of_a_class_of_its_own_is_not_written_into():
+    q, k, v = qkv()
+    expected, _ = sdpa(q, k, v)
+    context, _ = sdpa(*(x.as_subclass(Unwritable) for x in (q, k, v)))
+    torch.testing.assert_close(context.as_subclass(torch.Tensor), expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])

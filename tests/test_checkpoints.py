@@ -220,6 +220,7 @@ def test_what_a_free_folder_cannot_know_still_gives_rows_that_sum_to_one(name, f
         ({"model_type": None, "architectures": None}, "of no named architecture"),
         ({"position_embedding_type": "relative_key"}, "relative_key positions"),
         ({"is_decoder": True}, "BERT decoder"),
+        ({"add_cross_attention": True}, "BERT decoder"),
         ({"hidden_size": ...}, "does not say its hidden_size"),
         ({"hidden_size": 16}, "d_model = 16 cannot be split into 5 heads"),
         ({"hidden_size": "wide"}, "cannot be right"),

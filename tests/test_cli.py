@@ -100,6 +100,16 @@ def test_the_csv_has_a_line_for_every_link(run, model):
     assert float(row["weight"]) == pytest.approx(weights[7, 1, 2], rel=1e-4)
 
 
+def test_the_csv_of_a_ranking_says_where_each_head_looks_most(run, model):
+    _, out, _ = run("trace", CLASSIC, "--from", "it", "--top", "0", "--format", "csv")
+    rows, grid = list(csv.DictReader(io.StringIO(out))), trace(CLASSIC, model).grid()
+    assert len(rows) == 72
+    for row in rows:
+        given = grid.weights[int(row["layer"]) - 1, int(row["head"]) - 1, 10]
+        assert (int(row["key"]), row["key_text"]) == (given.argmax(), grid.labels[int(given.argmax())])
+        assert float(row["weight"]) == pytest.approx(given.max(), rel=1e-4)
+
+
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_a_cell_that_would_start_a_formula_is_text(start):
     assert safe_cell(start + "1+1") == "'" + start + "1+1"
@@ -121,6 +131,19 @@ def test_the_table_of_one_head_shows_its_rows_in_percent(run):
     assert row[3] == "67.7"
     _, whole, _ = run("trace", CLASSIC)
     assert len(whole.splitlines()) == 2 + 72
+
+
+def test_the_table_of_one_layer_names_its_own_heads_and_their_strongest_link(run, model):
+    _, out, _ = run("trace", CLASSIC, "--layer", "4")
+    lines = out.splitlines()[2:]
+    grid = trace(CLASSIC, model).grid()
+    assert [line.split()[0] for line in lines] == [f"4-{head}" for head in range(1, 13)]
+    for head, line in enumerate(lines):
+        matrix = grid.weights[3, head]
+        links = [(float(matrix[q, k]), q, k) for q in range(16) for k in range(16)]
+        weight, query, key = max(links, key=lambda link: link[0])
+        assert line.split(" % ")[0].split()[-1] == f"{100 * weight:.1f}"
+        assert line.endswith(f"  {grid.labels[query]} → {grid.labels[key]}")
 
 
 # Ranking

@@ -29,6 +29,12 @@ def test_equal_words_meet_and_a_changed_word_meets_its_change():
 
 def test_a_capital_makes_no_other_word():
     assert align(["The", "cat"], ["So", "the", "cat"]) == ((None, 0), (0, 1), (1, 2))
+    assert align(["the", "cat"], ["So", "The", "cat"]) == ((None, 0), (0, 1), (1, 2))
+
+
+def test_a_word_that_fills_a_long_sentence_is_aligned_too():
+    pairs = align(["so", *["the"] * 300], ["the"] * 300)
+    assert pairs == ((0, None), *((i + 1, i) for i in range(300)))
 
 
 def test_words_without_a_counterpart_stay_alone():
@@ -72,6 +78,16 @@ def test_a_candidate_is_looked_up_where_it_stands_in_each_sentence():
     assert head_changes(a, b, (0, 0), [(1, 2)])[0].masses_b == pytest.approx((0.3,))
 
 
+def test_the_chosen_word_is_looked_up_where_it_stands_in_each_sentence():
+    even = np.full((4, 4), 0.25)
+    moved_on, stayed = even.copy(), even.copy()
+    moved_on[1], stayed[2] = [0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4]
+    a, b = grid_of("w x y z", moved_on[None, None]), grid_of("w x y z", stayed[None, None])
+    assert head_changes(a, b, (1, 2))[0].moved == pytest.approx(0)
+    assert head_changes(a, b, (1, 1))[0].moved == pytest.approx(0.2)
+    assert candidates(a, b, (1, 2), [(3, 3)])[0].mean_b == pytest.approx(0.4)
+
+
 @pytest.mark.parametrize(
     ("a", "b", "flips"),
     [
@@ -89,6 +105,8 @@ def test_a_head_flips_when_another_candidate_is_ahead(a, b, flips):
 def test_a_candidate_has_its_mean_over_heads_and_its_strongest_head():
     a = grid_of("x y z", rows([0.2, 0.5, 0.3], [0.8, 0.1, 0.1]))
     b = grid_of("x y w", rows([0.2, 0.1, 0.7], [0, 0.6, 0.4]))
+    assert candidates(a, b, (0, 0), [(2, 2)])[0].label_a == "z"
+    assert candidates(a, b, (0, 0), [(2, 2)])[0].label_b == "w"
     found = candidates(a, b, (0, 0), [(1, 1)])[0]
     assert (found.mean_a, found.mean_b) == pytest.approx((0.3, 0.35))
     assert (found.top_a, found.top_b) == pytest.approx((0.5, 0.6))

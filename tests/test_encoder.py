@@ -97,6 +97,20 @@ def test_declining_weights_changes_no_state(encoder):
     full, bare = encoder(IDS, real=REAL), encoder(IDS, real=REAL, need_weights=False)
     torch.testing.assert_close(full.hidden[0], bare.hidden[0])
     assert bare.weights == ()
+    with torch.no_grad():
+        assert encoder(IDS, need_weights=False).whole is None
+
+
+def test_under_autocast_it_gives_its_weights_as_well(encoder):
+    with torch.no_grad():
+        expected = encoder(IDS)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            output = encoder(IDS)
+    torch.testing.assert_close(output.stacked().float(), expected.stacked(), atol=0.1, rtol=0)
+
+
+def test_a_text_of_exactly_the_models_length_is_read(encoder):
+    assert encoder(torch.arange(11)[None]).hidden.shape == (1, 11, 15)
 
 
 @pytest.mark.parametrize("layer", [0, 3])

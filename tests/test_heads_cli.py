@@ -5,10 +5,13 @@ used.
 import argparse
 import csv
 import json
+from collections import Counter
+from itertools import product
 
+import numpy as np
 import pytest
 
-from mha_core import export
+from mha_core import export, trace, trace_tokens
 from mha_core.heads.cli import add_heads_parser
 from tests.test_corpus import DONT, GAP, GO, PAIR, line
 
@@ -22,6 +25,14 @@ TREEBANK = "\n".join(
         *DONT,
         *GO,
     ]
+)
+
+
+# The same treebank by hand: words, and of each dependent its head and relation, all from 0.
+GOLD = (
+    (("The", "dog", "saw", "him"), ((0, 1, "det"), (1, 2, "nsubj"), (3, 2, "obj"))),
+    (("Do", "n't", "go"), ((0, 2, "aux"), (1, 2, "advmod"))),
+    (("Go", "home"), ((1, 0, "advmod:x"),)),
 )
 
 
@@ -81,15 +92,27 @@ def test_every_head_is_given_when_asked_and_json_goes_into_a_pipe(heads, treeban
     }
 
 
-def test_the_rows_are_those_of_the_study(heads, treebank, model):
-    from mha_core.corpus import Lines, read_conllu
-    from mha_core.heads.studies import study_relations
-
-    table, _ = study_relations(read_conllu(Lines(treebank)), model)
+def test_the_rows_are_counted_from_the_weights_themselves(heads, treebank, model):
+    """Word by word: whose row (or column) peaks at the head, [CLS], [SEP] and the word itself left out."""
+    hits, cases = Counter(), Counter()
+    for words, gold in GOLD:
+        tokens = model.tokenizer.encode_words(words)
+        pieces, spans = trace_tokens(tokens, model).weights, [(w.first, w.stop) for w in tokens.words]
+        columns = np.stack([pieces[..., a:b].sum(-1) for a, b in spans], axis=-1)
+        weights = np.stack([columns[:, :, a:b].mean(2) for a, b in spans], axis=2)
+        for (dependent, head, relation), la, h in product(gold, range(6), range(12)):
+            others = [i for i in range(len(words)) if i != dependent]
+            row, column = weights[la, h, dependent], weights[la, h, :, dependent]
+            for direction, given in (("dep->head", row), ("head->dep", column)):
+                hits[relation, direction, la + 1, h + 1] += others[given[others].argmax()] == head
+                cases[relation, direction, la + 1, h + 1] += 1
     rows = json.loads(heads("relations", treebank, "--all", "--batch-size", 2)[1])
-    for row in rows:
-        accuracy = table.accuracy(row["relation"], row["direction"])
-        assert row["accuracy"] == pytest.approx(accuracy[row["layer"] - 1, row["head"] - 1])
+    found = {
+        (r["relation"], r["direction"], r["layer"], r["head"]): r for r in rows if r["relation"] != "all"
+    }
+    assert set(found) == set(cases)
+    for key, row in found.items():
+        assert (row["n"], row["accuracy"]) == (cases[key], pytest.approx(hits[key] / cases[key])), key
 
 
 def test_coreference_reads_gap(heads, tmp_path):
@@ -115,17 +138,26 @@ def test_coreference_reads_pairs_and_counts_flips(heads, tmp_path):
     assert {row["accuracy"] for row in found["heads"]} == {0.5}
 
 
-def test_a_profile_has_every_measure_and_a_role(heads, tmp_path):
+def test_a_profile_has_every_measure_and_a_role(heads, tmp_path, model):
     path = tmp_path / "texts.txt"
-    path.write_text("The dog saw the other dog.\nRain falls on the roof.\n")
+    texts = (("The dog saw the other dog.", 9), ("Rain falls on the roof.", 8))
+    path.write_text("".join(f"{text}\n" for text, _ in texts) * 15)  # 30 texts are the least for a role
     code, text, _ = heads("profile", path)
     found = json.loads(text)
-    assert (code, found["n_texts"], len(found["heads"])) == (0, 2, 72)
+    assert (code, found["n_texts"], len(found["heads"])) == (0, 30, 72)
     expected = {"previous", "next", "self", "first", "last", "cls", "sep", "period", "comma", "entropy"}
     expected |= {"confidence", "distance", "peak", "rare", "lift", "copy", "copy_mass", "role", "label"}
     assert expected <= set(found["heads"][0])
-    assert found["n_copies"] == 1
-    assert found["heads"][2]["role"] == "positional" or found["heads"][2]["n"] == 0
+    assert found["n_copies"] == 15
+    by_name = {(row["layer"], row["head"]): row for row in found["heads"]}
+    assert list(by_name) == [(layer, head) for layer in range(1, 7) for head in range(1, 13)]
+    back = by_name[1, 3]
+    assert (back["role"], back["label"], back["n"]) == ("positional", "previous token", 30)
+    assert back["previous"] > 0.8
+    assert back["previous"] == pytest.approx(back["distance"]["-1"])
+    # The same by hand: the mean of the left diagonal over all rows, then over the texts.
+    shares = [np.trace(trace(text, model).weights[0, 2], -1) / n for text, n in (texts[0], texts[1])]
+    assert back["previous"] == pytest.approx(np.mean(shares), abs=1e-5)
 
 
 def test_a_line_of_invisible_characters_is_left_out_and_counted(heads, tmp_path):
@@ -155,7 +187,14 @@ def test_similarity_writes_json_and_csv(heads, treebank, tmp_path):
     with (tmp_path / "s.csv").open() as file:
         rows = list(csv.reader(file))
     assert code == 0
-    assert "nearest" in text
+    lines = [line.split() for line in text.splitlines()[1:11]]
+    assert [line[0] for line in lines] == ["nearest"] * 5 + ["farthest"] * 5
+    distances = [float(line[-1]) for line in lines]
+    assert distances[:5] == sorted(distances[:5])
+    assert distances[5:] == sorted(distances[5:], reverse=True)
+    square = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]])
+    pairs = square[np.triu_indices(72, 1)]
+    assert (distances[0], distances[5]) == pytest.approx((pairs.min(), pairs.max()), abs=5e-4)
     assert rows[0][:3] == ["head", "1-1", "1-2"]
     assert [row[0] for row in rows] == rows[0]
     found = json.loads(heads("similarity", treebank)[1])

@@ -84,6 +84,15 @@ def test_the_control_leaves_out_the_pronoun_the_mentions_and_the_specials():
     assert table((weights, case(1))).control[0, 0, 0] == 0
 
 
+def test_a_text_without_other_words_has_no_say_in_the_control():
+    """In one text every other row prefers Susan; the other text has no other row: the control is 1, not 1/2."""
+    bare = ChoiceCase(
+        tokens_of(["Ann", "Sue", "she"]), np.array([3]), (np.array([1]), np.array([2])), 1, None, (0.5,) * 4
+    )
+    found = table((np.tile(np.eye(9)[3], (9, 1)), case(1)), (looking(5, {3: 2}), bare))
+    assert (found.n, found.accuracy[0, 0, 0], found.control[0, 0, 0]) == (2, 1, 1)
+
+
 def test_under_the_best_simple_rule_nothing_is_resolved():
     right = looking(9, {6: 3, 2: 1, 5: 1, 7: 1}, 1.0)
     found = table(*[(right, case(1, None, (1.0, 0.5, 0.5, 0.5)))] * 50)
@@ -99,6 +108,8 @@ def test_a_flip_is_a_preference_that_changes_between_the_versions():
     assert (backwards.flip[0, 0, 0], backwards.both[0, 0, 0]) == (1, 0)
     stubborn = table((ann, case(0, "p")), (ann, case(1, "p")))
     assert (stubborn.flip[0, 0, 0], stubborn.both[0, 0, 0]) == (0, 0)
+    wavering = table((ann, case(0, "p")), (np.zeros((9, 9)), case(1, "p")))
+    assert (wavering.flip[0, 0, 0], wavering.both[0, 0, 0]) == (0, 0), "a tie prefers nothing"
     lonely = table((ann, case(0, "p")), (ann, case(1, "q")))
     assert lonely.n_pairs == 0
 
@@ -166,6 +177,7 @@ def test_a_text_over_the_limit_is_cut_to_a_window_around_the_mentions(model):
     item = choice_case(choice("Ann Lee", "Susan Gray", 1, text), model.tokenizer)
     assert 300 < len(item.tokens) <= model.max_tokens
     assert item.tokens.n_cut == 0
+    assert f" {item.tokens.text} " in text, "whole words at both ends"
     spelled = [[item.tokens.pieces[i].text for i in pieces] for pieces in (item.pronoun, *item.candidates)]
     assert spelled == [["she"], ["ann", "lee"], ["susan", "gray"]]
     assert item.baselines == choice_case(choice("Ann Lee", "Susan Gray", 1, text), model.tokenizer).baselines

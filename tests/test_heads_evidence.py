@@ -14,7 +14,7 @@ from mha_core.heads.evidence import EvidenceLog
 from mha_core.heads.jobs import GROUPS, JOBS, KINDS
 from mha_core.heads.samples import Sample, sample
 from mha_core.heads.survey import every_item, survey
-from mha_core.heads.verdict import MIN_CASES
+from mha_core.heads.verdict import MIN_CASES, Evidence, judge
 
 WORDS = ["a", "big", "dog", "ran", "."]  # pieces 1 to 5; [CLS] is 0, [SEP] is 6
 N = 7
@@ -118,12 +118,48 @@ def test_a_rare_word_is_not_asked_for_in_its_own_row():
     assert tables([item], looking(N, dict.fromkeys((1, 2, 4, 5), 3))[None])["rare"].score[0, 0] == 1
 
 
+def test_inserted_tokens_and_the_row_itself_are_no_candidates_for_the_rarest_word():
+    item = made("rare", {"rare": 2})
+    weights = np.full((N, N), 0.02, dtype=np.float32)
+    weights[:, 3], weights[:, 0], weights[:, 6] = 0.2, 0.3, 0.25
+    weights[range(N), range(N)] = 0.4
+    table = tables([item], weights[None])["rare"]
+    assert table.score[0, 0] == 1
+    assert table.baseline == pytest.approx(1 / 4), "four rows, each with four others to look at"
+
+
+def test_the_row_of_a_punctuation_mark_is_not_asked_for_separators():
+    weights = looking(N, {1: 0, 2: 6, 3: 5, 4: 0, 5: 2})
+    assert tables([made("plain")], weights[None])["separator"].score[0, 0] == 1
+
+
+def test_evenness_is_a_share_of_the_possible_and_its_baseline_the_middle_head():
+    half = np.zeros((N, N), dtype=np.float32)
+    half[:, 1:3] = 0.5
+    one = looking(N, dict.fromkeys(range(N), 1), 1.0)
+    table = tables([made("plain")], np.stack([looking(N, {}), half, one]))["broad"]
+    assert table.score[0, :2] == pytest.approx([1, np.log(2) / np.log(7)], abs=2e-3)
+    assert table.baseline == pytest.approx(np.log(2) / np.log(7), abs=2e-3), "the mean would be 0.45"
+    assert table.baseline_name == "the middle head"
+
+
 def test_a_pronoun_that_looks_more_at_the_right_one_is_right_and_agreement_is_a_job_of_its_own():
     items = [chosen(0, "p1"), chosen(1, "p1"), chosen(1, "g", kind="gender")]
     found = tables(items, looking(8, {5: 1})[None])
     assert found["coreference"].score[0, 0] == 0.5
     assert found["agreement"].score[0, 0] == 0.0
     assert found["agreement"].n == 1
+
+
+def test_the_mass_of_a_choice_is_the_share_of_the_right_one_among_the_two():
+    weights = np.full((8, 8), 0.05, dtype=np.float32)
+    weights[5, 1], weights[5, 3] = 0.3, 0.1
+    assert tables([chosen(0, "p")], weights[None])["coreference"].mass[0, 0, 0] == pytest.approx(0.75)
+    assert tables([chosen(1, "p")], weights[None])["coreference"].mass[0, 0, 0] == pytest.approx(0.25)
+
+
+def test_a_tie_between_the_two_candidates_is_half_a_success():
+    assert tables([chosen(0, "p")], looking(8, {})[None])["coreference"].score[0, 0] == 0.5
 
 
 def right_ones(n, others_too):
@@ -153,6 +189,25 @@ def test_a_head_at_or_under_its_baseline_is_never_called_a_specialist():
     assert table.verdict(0, 0) == "none"
 
 
+def judged(kind, score, n, baseline=0.5, **more):
+    return judge(Evidence(kind, score, n, baseline, "a rule", tried=1, **more)).word
+
+
+def test_ten_points_over_the_baseline_are_asked_of_a_specialist():
+    """The interval of 61 % begins at 57.9 % for 1,000 cases, and at 47.2 % for 50."""
+    assert judged("syntactic", 0.59, 1000) == "unsure"
+    assert judged("syntactic", 0.61, 1000) == "specialist"
+    assert judged("syntactic", 0.61, 50) == "none"
+
+
+def test_half_of_all_is_asked_where_a_blind_choice_is_rare():
+    """Of a resting head half of its mass, of a syntactic one half of its cases, of one that chooses neither."""
+    assert judged("separator", 0.9, 1000, 0.2, mass=0.45) == "unsure"
+    assert judged("separator", 0.9, 1000, 0.2, mass=0.55) == "specialist"
+    assert judged("syntactic", 0.45, 1000, 0.2) == "unsure"
+    assert judged("agreement", 0.45, 1000, 0.2) == "specialist"
+
+
 def test_the_luckiest_of_many_guessing_heads_is_no_specialist():
     random = np.random.default_rng(3)
     items = [chosen(i % 2, f"p{i}") for i in range(72)]
@@ -174,6 +229,12 @@ def test_examples_are_the_clearest_of_each_kind_and_one_of_a_pair():
     assert (good[0].query, good[0].target, good[0].right, bad[0].right) == ((5,), (1,), True, False)
 
 
+def test_failures_are_shown_with_the_worst_first():
+    items = [chosen(0, f"p{i}") for i in range(3)]
+    table = tables(items, [looking(8, {5: 3}, strength)[None] for strength in (0.5, 0.9, 0.7)])["coreference"]
+    assert [look.sample.family for look in table.examples(0, 0, right=False)] == ["p1", "p2", "p0"]
+
+
 def test_an_example_of_a_place_shows_a_row_that_is_right():
     head = looking(N, {3: 2, 4: 3, 5: 4}, strength=0.6)
     head[4] = looking(N, {4: 3}, strength=0.95)[4]
@@ -184,6 +245,12 @@ def test_an_example_of_a_place_shows_a_row_that_is_right():
 def test_ranks_count_from_one():
     found = tables([made("plain")], np.stack([looking(N, {}), looking(N, {i: i - 1 for i in range(2, 6)})]))
     assert (found["previous"].rank(0, 1), found["previous"].rank(0, 0)) == (1, 2)
+
+
+def test_of_heads_that_are_right_equally_often_the_one_with_more_mass_ranks_first():
+    heads = [looking(N, {i: i - 1 for i in range(2, 6)}, strength) for strength in (0.5, 0.9, 0.7)]
+    found = tables([made("plain")], np.stack([looking(N, {}), *heads]))["previous"]
+    assert found.order() == [(0, 2), (0, 3), (0, 1), (0, 0)]
 
 
 @pytest.fixture(scope="module")

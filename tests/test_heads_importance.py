@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from bert_folders import random_bert, write
 
-from mha_core import embedding, layer_details, trace_tokens
+from mha_core import embedding, layer_details, load_model, trace_tokens
 from mha_core.errors import InputError, SizeError
 from mha_core.families.bert import MaskedHead
 from mha_core.heads.ablation import AblationSums, ablate_each
@@ -155,6 +156,27 @@ def test_a_gradient_weight_is_what_the_prediction_gains(predicting):
             assert found[5, head, place, key] == pytest.approx(expected, abs=2e-3, rel=0.1)
 
 
+def test_gradient_weights_are_those_of_transformers_at_the_first_mask(model, tmp_path):
+    """Attention times its gradient where that is positive, out of transformers' own graph (Chefer, equation 5)."""
+    tokens = model.tokenizer.encode("The [MASK] sat on [MASK].", "It rained.")
+    ids, segments = torch.tensor([tokens.ids]), torch.tensor([tokens.segments])
+    for seed in range(20):
+        theirs = random_bert("BertForMaskedLM", seed)
+        output = theirs(ids, token_type_ids=segments, output_attentions=True)
+        first, last = output.logits[ids == model.tokenizer.mask_id].amax(dim=-1)
+        if last > first:  # so that another mask, or all of them, would give another answer
+            break
+    assert last > first
+    gradients = torch.autograd.grad(first, output.attentions)
+    products = np.array(
+        [(a * g)[0].detach().numpy() for a, g in zip(output.attentions, gradients, strict=True)]
+    )
+    assert products.min() < -1e-4
+    write(tmp_path, theirs)
+    ours = load_model(str(tmp_path), device="cpu")
+    np.testing.assert_allclose(gradient_weights(tokens, ours), np.maximum(products, 0), atol=1e-5, rtol=1e-3)
+
+
 def test_gradients_leave_the_shared_model_as_it_was(predicting):
     gradient_weights(predicting.tokenizer.encode("The cat [MASK]."), predicting)
     parameters = [*predicting.encoder.parameters(), *predicting.masked_head.parameters()]
@@ -221,8 +243,9 @@ def test_disagreement_with_flow_is_counted_against_the_last_layer():
     raw = np.zeros((3, 2, 2, 2))
     raw[..., 0] = 1
     raw[-1, :, :, 0], raw[-1, :, :, 1] = 0, 1
-    flow = np.array([[[[0.0, 1.0], [1.0, 0.0]]]])
-    assert disagreement(raw, flow).tolist() == [[0.5]]
+    flow = np.array([[[[0.0, 1.0], [0.4, 0.6]]]])
+    assert disagreement(raw, flow).tolist() == [[0.0]], "with the first layer it would be 1"
+    assert disagreement(raw, flow[..., ::-1]).tolist() == [[1.0]]
 
 
 def test_a_measure_is_one_line_of_the_registry_with_words_of_its_own():

@@ -6,6 +6,7 @@ import pytest
 from mha_core.corpus import Sentence, read_conllu
 from mha_core.errors import InputError, SizeError
 from mha_core.heads.intervals import group_of, tied_with_best, wilson, z_for_best_of
+from mha_core.heads.relation_table import RelationScore
 from mha_core.heads.relations import RelationCases, RelationCounts, relation_cases
 from tests.heads_by_hand import looking, random_attention, tokens_of
 
@@ -166,6 +167,14 @@ def test_what_the_model_cannot_read_is_left_out_and_not_miscounted(model):
     assert item.heads.max() < len(item.tokens.words)
 
 
+def test_a_word_that_was_cut_in_its_middle_is_left_out(model):
+    words = ("word",) * 508 + ("go", "antidisestablishmentarianism", "now")
+    heads = (509, -1, *([1] * 506), 509, 508, 508)
+    item = relation_cases(Sentence(words, heads, ("dep",) * 511, "", 1), model.tokenizer)
+    assert item.tokens.words[-1].text == "anti"
+    assert item.dependents.tolist() == list(range(2, 508))
+
+
 def test_the_best_offset_counts_words_and_a_place_outside_the_sentence_is_wrong():
     # Heads: +2 for the first det, +1 for amod and the second det; the third det's head lies -1.
     found = table(np.full((8, 8), 1 / 8, dtype=np.float32))
@@ -234,6 +243,18 @@ def test_a_head_under_its_offset_does_not_beat_it():
     assert not found.score("amod", "dep->head", 0, 0).beats_offset, "the offset +1 finds every one as well"
 
 
+@pytest.mark.parametrize(("tried", "beats"), [(1, True), (2, False)])
+def test_a_head_beats_its_offset_with_an_interval_that_allows_for_luck(tried, beats):
+    """60 of 100: the interval of one begins at 50.2 %, that of the best of two at 48.8 %; the offset finds 49.5 %."""
+    score = RelationScore("det", "dep->head", 0, 0, 100, 0.60, 0.502, 0.691, 1, 0.495, tried)
+    assert score.beats_offset is beats
+
+
+def test_a_head_whose_interval_begins_at_its_offset_does_not_beat_it():
+    score = RelationScore("det", "dep->head", 0, 0, 100, 0.60, 0.502, 0.691, 1, 0.505, 1)
+    assert not score.beats_offset
+
+
 def test_choosing_on_one_half_and_counting_on_the_other_takes_luck_away():
     rng = np.random.default_rng(5)
     counts = RelationCounts(4, 10)
@@ -270,6 +291,21 @@ def test_heads_that_differ_by_noise_are_named_with_the_best():
     assert equal[0] == best
     assert set(equal) >= {0, 3}
     assert 2 not in equal
+
+
+def test_heads_as_good_come_with_the_best_first_and_then_by_their_hits():
+    hits = np.array([[0, 5, 5], [5, 0, 0], [0, 5, 0], [3, 0, 4]])  # 8, 10 and 9 in all
+    assert tied_with_best(hits).tolist() == [1, 2, 0]
+    assert tied_with_best(hits[:, ::-1]).tolist() == [1, 0, 2]
+
+
+def test_as_good_is_what_is_ahead_in_up_to_975_of_1000_draws():
+    """10 groups for and 4 against: by the normal approximation ahead in 93 %; 13 for and 2 against: in 99.9 %."""
+    close, clear = np.zeros((2, 100, 2), dtype=int)
+    close[:10, 0], close[10:14, 1] = 1, 1
+    clear[:13, 0], clear[13:15, 1] = 1, 1
+    assert tied_with_best(close).tolist() == [0, 1]
+    assert tied_with_best(clear).tolist() == [0]
 
 
 def test_a_paired_difference_that_never_changes_sign_is_told_apart():

@@ -10,6 +10,7 @@ from mha_core.heads.copying import CopySums, CopyTable, count_tokens
 from mha_core.heads.coreference import CoreferenceSums
 from mha_core.heads.jobs import KINDS
 from mha_core.heads.positions import PositionSums
+from mha_core.heads.relation_table import OFFSETS, RelationTable
 from mha_core.heads.relations import RelationCounts
 from mha_core.heads.report import report_card
 from mha_core.heads.roles import NO_ROLE, Tables, assign_roles, role_of
@@ -159,10 +160,60 @@ def test_a_rare_token_head_points_there_half_of_the_time():
     assert role(copies=copies(rare=0.6 * one, rare_baseline=0.7, **none)) == NO_ROLE
 
 
+def test_a_copying_head_is_above_its_baseline_with_its_whole_interval():
+    """24 of 40 is 60 %, and Wilson's interval begins at 44.6 %."""
+    sixty = {"copy": np.full((1, 1), 0.6), "n_copies": 40}
+    assert role(copies=copies(**sixty, copy_baseline=0.44)).key == "copy"
+    assert role(copies=copies(**sixty, copy_baseline=0.45)) == NO_ROLE
+
+
 def test_what_a_head_does_comes_before_where_it_rests():
     rests = looking(6, dict.fromkeys(range(6), 0), 0.6)
     assert role(rests, relations=relations(0.9)).key == "syntactic"
     assert role(rests, copies=copies()).key == "copy"
+    assert role(rests, copies=copies(n_copies=0, rare=np.full((1, 1), 0.6))).key == "rare"
+
+
+def test_agreement_is_the_surer_reading_of_a_head_that_chooses():
+    specific = choices(looking(9, {6: 3, 2: 1, 5: 1, 7: 1}, 1.0), 60)
+    assert role(agreement=specific, coreference=specific).key == "agreement"
+
+
+def test_periods_and_commas_count_together():
+    sums = PositionSums(1, 1)
+    row = np.array([0.1, 0.1, 0.3, 0.1, 0.3, 0.1], dtype=np.float32)
+    for _ in range(30):
+        sums.add(np.tile(row, (6, 1))[None, None], TextItem(tokens_of(["one", ",", "two", "."])))
+    found = role_of(Tables(sums.result()), 0, 0)
+    assert (found.key, found.label) == ("separator", "looks at punctuation")
+    assert found.score == pytest.approx(0.6)
+
+
+def counted(*relations: tuple[str, int, int, int]) -> RelationTable:
+    """Of one head: name, cases, how many it gets right from the dependent, how many the offset +1."""
+    hits = np.zeros((len(relations), 1, 2, 1), dtype=np.int64)
+    offsets = np.zeros((len(relations), len(OFFSETS)), dtype=np.int64)
+    for i, (_, _, right, at_offset) in enumerate(relations):
+        hits[i, 0, 0, 0], offsets[i, OFFSETS.tolist().index(1)] = right, at_offset
+    n = np.array([[n] for _, n, _, _ in relations])
+    return RelationTable((1, 1), tuple(name for name, *_ in relations), hits, n, offsets, 1)
+
+
+def test_the_relation_with_the_largest_lead_over_its_offset_gives_the_role():
+    found = role(relations=counted(("det", 1000, 950, 800), ("obj", 1000, 800, 300)))
+    assert (found.detail, found.score, found.baseline) == ("obj dep->head", 0.8, 0.3)
+    assert role(relations=counted(("det", 1000, 950, 200), ("obj", 1000, 800, 300))).detail == "det dep->head"
+
+
+def test_no_role_comes_from_all_relations_together_from_the_root_or_from_punctuation():
+    sure = [(name, 1000, 950, 200) for name in ("all", "root", "punct")]
+    assert role(relations=counted(*sure)) == NO_ROLE
+
+
+def test_the_interval_of_a_relation_allows_for_all_that_was_tried():
+    """50 of 80: for two directions the interval begins at 50.0 %, for those of two relations at 48.5 %."""
+    assert role(relations=counted(("nsubj", 80, 50, 39))).key == "syntactic"
+    assert role(relations=counted(("nsubj", 80, 50, 39), ("obj", 80, 0, 39))) == NO_ROLE
 
 
 def study() -> Study:
@@ -189,6 +240,43 @@ def test_the_report_card_ranks_a_head_in_every_measure():
         report_card(found, 2, 0)
     with pytest.raises(InputError, match="no line 'x'"):
         card.line("x")
+
+
+def test_every_line_of_the_card_has_a_baseline_and_a_number_of_cases_of_its_own():
+    tables = Tables(
+        positions(PLAIN),
+        copies(n_texts=7, n_copies=80, copy_baseline=0.3, n_rare=50, rare_baseline=0.07),
+        coreference=choices(looking(9, {6: 3}), 60, baseline=0.75),
+    )
+    card = report_card(Study(Done(30, False), tables, None), 0, 0)
+    expected = {
+        "previous": (1 / 6, 30),
+        "confidence": (1 / 6, 30),
+        "entropy": (np.log(6), 30),
+        "period": (None, 30),
+        "comma": (None, 30),
+        "rare": (0.07, 50),
+        "lift": (0.0, 7),
+        "copy": (0.3, 80),
+        "copy_mass": (None, 80),
+        "after_copy": (None, 80),
+        "coreference pronoun->mention": (0.75, 60),
+        "coreference control pronoun->mention": (0.5, 60),
+        "coreference control mention->pronoun": (0.5, 60),
+    }
+    for key, (baseline, n) in expected.items():
+        line = card.line(key)
+        assert line.n == n, key
+        assert line.baseline is None if baseline is None else line.baseline == pytest.approx(baseline), key
+
+
+def test_heads_without_a_number_are_not_ranked_among():
+    alone = study()
+    lift = np.array([[0.5, np.nan, 0.1], [np.nan, 0.2, 0.4]])
+    blank = CopySums(2, 3, count_tokens([TEXT.tokens], 30000)).result()
+    tables = replace(alone.tables, copies=replace(blank, lift=lift))
+    line = report_card(replace(alone, tables=tables), 1, 2).line("lift")
+    assert (line.value, line.rank, line.of) == (0.4, 2, 4)
 
 
 def test_the_card_has_intervals_baselines_and_controls():

@@ -10,7 +10,7 @@ from mha_core import trace_tokens
 from mha_core.corpus import PronounCase, Reading, Sentence
 from mha_core.errors import InputError
 from mha_core.heads import survey as survey_module
-from mha_core.heads.builtin import GOLD, builtin_items, read_builtin
+from mha_core.heads.builtin import GOLD, BuiltIn, builtin_items, read_builtin
 from mha_core.heads.coreference import ChoiceCase
 from mha_core.heads.items import choice_items, text_items
 from mha_core.heads.positions import PositionSums
@@ -154,6 +154,15 @@ def test_memory_does_not_grow_with_the_corpus(model, monkeypatch):
     assert peak(400) < 1.3 * small
 
 
+# As Universal Dependencies has them: who depends on whom.
+TRIPLES = {
+    ("det", "determiner", "noun"),
+    ("nsubj", "subject", "verb"),
+    ("obj", "object", "verb"),
+    ("nmod:poss", "possessor", "possessed"),
+}
+
+
 def test_every_builtin_sentence_gives_an_item(model):
     sentences = read_builtin()
     found = list(builtin_items(sentences, model.tokenizer))
@@ -163,6 +172,7 @@ def test_every_builtin_sentence_gives_an_item(model):
             assert isinstance(item, RelationCases)
             relation, dependent, head = GOLD[sentence.role]
             assert item.relations == (relation,)
+            assert (relation, dependent, head) in TRIPLES
             for name, place in ((dependent, item.dependents[0]), (head, item.heads[0])):
                 start, end = sentence.spans[name]
                 assert sentence.text[start:end] in item.tokens.words[int(place)].text
@@ -226,6 +236,20 @@ def test_a_corpus_takes_from_the_builtin_sentences_what_it_cannot_tell(model, bu
     assert found.tables.agreement.n == builtin.tables.agreement.n
 
 
+def test_a_treebank_keeps_its_own_relations(model, items):
+    found = study_corpus(lambda: items, model)
+    assert found.tables.relations.n_sentences == 4
+    assert set(found.tables.relations.names) == {"all", "det", "amod", "nsubj", "obj", "advmod", "punct"}
+
+
+def test_the_head_of_a_span_of_several_words_is_its_last(model):
+    text = "She fed the old dog."
+    sentence = BuiltIn("1", "object", None, text, {"object": (8, 19), "verb": (4, 7)}, None)
+    (item,) = builtin_items((sentence,), model.tokenizer)
+    words = [word.text for word in item.tokens.words]
+    assert (words[int(item.dependents[0])], words[int(item.heads[0])]) == ("dog", "fed")
+
+
 def test_what_cannot_be_read_whole_is_refused_or_skipped(model):
     far = "Ann left. " + "filler words go here " * 300 + "Then she met Susan."
     choices = [
@@ -251,6 +275,92 @@ def test_similarity_of_a_corpus_is_symmetric(model, items):
     table, done = study_similarity(items, model)
     assert done.n_texts == 4
     np.testing.assert_array_equal(table.distance, table.distance.T)
+
+
+def pieces_under(tokens, span):
+    return tuple(i for i, p in enumerate(tokens.pieces) if not p.special and span[0] <= p.start < span[1])
+
+
+def merged(matrix, tokens):
+    """Attention between words by the definition: to a word the sum, from it the mean over its pieces."""
+    spans = [(word.first, word.stop) for word in tokens.words]
+    return np.array([[matrix[a:b, c:d].sum(1).mean() for c, d in spans] for a, b in spans])
+
+
+def examples(builtin, job, head):
+    """Three that are right, with the most on their target first; and of those that are wrong the worst."""
+    table = builtin.tables.jobs[job]
+    good, bad = table.examples(*head), table.examples(*head, 1, right=False)
+    assert [shown.right for shown in good + bad] == [True] * 3 + [False] * len(bad)
+    assert len({shown.sample.family for shown in good}) == 3
+    return good + bad
+
+
+@pytest.mark.slow
+def test_examples_of_agreement_show_where_a_head_works_and_where_it_fails(model, builtin):
+    found = examples(builtin, "agreement", (1, 3))
+    assert len(found) == 4
+    for shown in found:
+        choice, tokens = shown.sample.sentence.choice, shown.sample.tokens
+        right = choice.candidates[choice.answer]
+        assert (shown.query, shown.target) == (
+            pieces_under(tokens, choice.pronoun),
+            pieces_under(tokens, right),
+        )
+        weights = trace_tokens(tokens, model).weights[1, 3]
+        one, other = (weights[shown.query[0], pieces_under(tokens, span)].sum() for span in choice.candidates)
+        given, refused = (one, other) if choice.answer == 0 else (other, one)
+        assert shown.right == (given > refused)
+        assert shown.share == pytest.approx(given / (given + refused), abs=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("job", "head"), [("determiner", (3, 1)), ("determiner, back", (3, 8))])
+def test_examples_of_a_relation_show_the_gold_and_its_weight(model, builtin, job, head):
+    found = examples(builtin, job, head)
+    assert len(found) == 4
+    for shown in found:
+        tokens, spans = shown.sample.tokens, shown.sample.sentence.spans
+        ends = [pieces_under(tokens, spans[name]) for name in ("determiner", "noun")]
+        back = job.endswith("back")
+        assert [shown.query, shown.target] == (ends[::-1] if back else ends)
+        words = merged(trace_tokens(tokens, model).weights[head], tokens)
+        dependent, governor = (
+            next(i for i, word in enumerate(tokens.words) if word.first <= pieces[0] < word.stop)
+            for pieces in ends
+        )
+        line = words[:, dependent] if back else words[dependent]
+        others = [i for i in range(len(words)) if i != dependent]
+        assert shown.right == (max(others, key=lambda i, line=line: line[i]) == governor)
+        assert shown.share == pytest.approx(line[governor], abs=1e-4)
+    assert found[0].share >= found[1].share >= found[2].share
+
+
+@pytest.mark.slow
+def test_examples_of_a_place_show_the_token_at_that_distance(model, builtin):
+    for shown in examples(builtin, "previous", (0, 2)):
+        weights = trace_tokens(shown.sample.tokens, model).weights[0, 2]
+        rows = range(2, len(weights) - 1)  # the first word has no token of its own before it
+        ((query,), (seen,)) = shown.query, shown.target
+        assert query in rows
+        assert seen == query - 1
+        if shown.right:
+            assert weights[query].argmax() == seen
+            assert weights[query, seen] == pytest.approx(max(weights[i, i - 1] for i in rows), abs=1e-4)
+        assert shown.share == pytest.approx(np.mean([weights[i, i - 1] for i in rows]), abs=1e-4)
+
+
+@pytest.mark.slow
+def test_examples_of_copies_show_the_same_word_earlier(model, builtin):
+    for shown in examples(builtin, "copy", (1, 1)):
+        tokens = shown.sample.tokens
+        later, earlier = ([tokens.pieces[i] for i in ends] for ends in (shown.query, shown.target))
+        text = [tokens.text[ends[0].start : ends[-1].end].lower() for ends in (later, earlier)]
+        assert text[0] == text[1]
+        assert shown.target[-1] < shown.query[0]
+        weights = trace_tokens(tokens, model).weights[1, 1, list(shown.query)].mean(0)
+        peak = 1 + weights[1 : shown.query[0]].argmax()
+        assert shown.right == (peak in shown.target)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -150,6 +150,7 @@ def test_a_precision_by_name_is_that_of_every_parameter(dtype, folder):
     model = load_model(str(folder), device="cpu", dtype=dtype)
     assert {str(p.dtype) for p in model.encoder.parameters()} == {f"torch.{dtype}"}
     assert trace("it was", model).weights.shape == (3, 5, 4, 4)
+    assert load_model(str(folder), device="cpu").dtype == torch.float32
 
 
 def test_devices_and_precisions_that_are_not_here_are_refused():

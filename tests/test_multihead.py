@@ -341,6 +341,17 @@ def test_it_works_under_autocast(dtype):
     assert layer.W_q.weight.grad.isfinite().all()
 
 
+def test_under_autocast_the_details_stay_in_fp32():
+    layer, x = make(d_v=7), inputs((B, N_Q, D))
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        _, details = layer(x, details=True)
+    assert details.contributions.dtype == torch.float32
+    for head in range(H):
+        part = layer.W_o.weight[:, 7 * head : 7 * head + 7]
+        expected = details.context[:, head].float() @ part.T
+        torch.testing.assert_close(details.contributions[:, head], expected.detach())
+
+
 def test_it_works_on_the_meta_device():
     layer = make(n_kv_heads=2).to("meta")
     output, details = layer(torch.empty(B, N_Q, D, device="meta"), details=True)

@@ -1,5 +1,7 @@
 """Why does it look like this? Each notice, on a matrix made so that its number is known beforehand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,19 @@ def test_a_sink_is_named_with_the_share_it_gets(column: int, token: str):
     assert value == pytest.approx(0.75, abs=1e-6)
     assert f"75.0 % of their attention to `{token}`" in text
     assert "head 1-1" in text
+
+
+def test_the_two_separators_of_a_pair_are_one_sink():
+    record = record_of(even())
+    pieces = list(record.tokens.pieces)
+    pieces[3] = dataclasses.replace(pieces[-1])
+    weights = np.full((PLACES, PLACES), 0.4 / (PLACES - 2), dtype=np.float32)
+    weights[:, [3, -1]] = 0.3
+    tokens = dataclasses.replace(record.tokens, pieces=tuple(pieces))
+    pair = dataclasses.replace(record, tokens=tokens, weights=weights[None, None])
+    value, text = found(pair)["sink"]
+    assert value == pytest.approx(0.6, abs=1e-6)
+    assert "`[SEP]`" in text
 
 
 def test_a_word_that_gets_everything_is_no_sink():
@@ -138,6 +153,15 @@ def test_resting_heads_are_counted():
     assert "In 1 of 1 heads" in text
 
 
+@pytest.mark.parametrize(("resting", "told"), [(1, False), (2, True)])
+def test_up_to_a_quarter_of_the_heads_may_rest_untold(resting: int, told: bool):
+    record = record_of(even())
+    heads = [to_column(0, 0.75)] * resting + [even()] * (4 - resting)
+    weights = np.array(heads, dtype=np.float32)[:, None]
+    four = dataclasses.replace(record, model=dataclasses.replace(record.model, n_layers=4), weights=weights)
+    assert ("resting" in found(four)) == told
+
+
 def test_head_1_3_of_the_embedded_model_looks_at_the_token_before(model):
     from mha_core import trace
 
@@ -167,3 +191,15 @@ def test_what_is_not_the_raw_weight_says_so_and_where_it_disagrees():
     assert notice.text.endswith("In 2 of 7 rows it is largest at another place than the raw weight.")
     assert notice.value == pytest.approx(2 / 7)
     assert against_raw(record, record.grid(), "raw", (0, 0)) == ()
+
+
+def test_what_is_drawn_of_a_head_is_compared_with_that_head():
+    record = record_of(even())
+    two = dataclasses.replace(
+        record,
+        model=dataclasses.replace(record.model, n_heads=2),
+        weights=np.array([[to_column(0, 0.5), to_column(1, 0.5)]], dtype=np.float32),
+    )
+    drawn = grid_of(two.tokens, np.array([[to_column(0, 0.9)] * 2], dtype=np.float32))
+    shares = [against_raw(two, drawn, "value", (0, head))[0].value for head in (0, 1)]
+    assert shares == [0, 1]

@@ -66,18 +66,27 @@ def test_without_the_operators_the_plain_way_gives_the_same(monkeypatch, calls):
     assert not calls
 
 
-def test_operators_that_give_wrong_numbers_are_not_used(monkeypatch):
+@pytest.mark.parametrize(("plain", "gelu"), [(0.01, 0.01), (0.01, 0.0), (0.0, 0.01)])
+def test_operators_that_give_wrong_numbers_are_not_used(plain, gelu, monkeypatch):
     class Wrong:
         def _reorder_linear_weight(self, weight):
             return weight
 
-        def _linear_pointwise(self, x, weight, bias, *_):
-            return F.linear(x, weight, bias) + 0.01
+        def _linear_pointwise(self, x, weight, bias, activation, *_):
+            result = F.linear(x, weight, bias)
+            return F.gelu(result) + gelu if activation == "gelu" else result + plain
 
     monkeypatch.setattr(torch.ops, "mkldnn", Wrong())
     assert not packed_module.packing_works.__wrapped__()
     monkeypatch.setattr(torch.ops, "mkldnn", object())
     assert not packed_module.packing_works.__wrapped__()
+
+
+def test_what_is_packed_while_it_trains_drops_nothing_out():
+    plain, _ = pair()
+    x = torch.randn(5, 13)
+    packed = pack(nn.Sequential(copy.deepcopy(plain), nn.Dropout(0.5)).train())
+    torch.testing.assert_close(packed(x), plain(x).detach(), atol=1e-5, rtol=1e-5)
 
 
 def test_what_packing_does_not_fit_takes_the_plain_way(calls):

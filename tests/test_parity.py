@@ -97,6 +97,7 @@ def test_transformers_tokenizer_gives_the_same_ids_and_segments(model):
         {"hidden_size": 12, "num_attention_heads": 3, "hidden_act": "gelu_new", "type_vocab_size": 3},
         {"hidden_size": 12, "num_attention_heads": 12, "hidden_act": "relu", "max_position_embeddings": 29},
         {"hidden_size": 20, "num_attention_heads": 4, "hidden_act": "silu", "intermediate_size": 80},
+        {"hidden_size": 12, "num_attention_heads": 2, "hidden_act": "gelu_pytorch_tanh"},
     ],
     ids=lambda sizes: "-".join(map(str, sizes.values())),
 )
@@ -111,9 +112,13 @@ def test_random_models_of_odd_sizes_give_transformers_weights_and_states(sizes, 
         np.testing.assert_allclose(hidden_states(tokens, model), states[:, row, :n], atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("kind", ["BertForMaskedLM", "BertForPreTraining"])
-def test_the_masked_head_gives_transformers_scores(kind, tmp_path):
-    theirs = write(tmp_path, random_bert(kind, hidden_act="gelu_new"))
+@pytest.mark.parametrize(
+    ("kind", "tied"), [("BertForMaskedLM", True), ("BertForMaskedLM", False), ("BertForPreTraining", True)]
+)
+def test_the_masked_head_gives_transformers_scores(kind, tied, tmp_path):
+    theirs = write(tmp_path, random_bert(kind, hidden_act="gelu_new", tie_word_embeddings=tied))
+    decoder, words = theirs.get_output_embeddings().weight, theirs.get_input_embeddings().weight
+    assert torch.equal(decoder, words) == tied
     model = load_model(str(tmp_path), device="cpu")
     tokens = model.tokenizer.encode("The [MASK] was too tired to [MASK].")
     output = theirs(torch.tensor([tokens.ids]))
@@ -126,6 +131,17 @@ def test_the_masked_head_gives_transformers_scores(kind, tmp_path):
         best = scores[place].softmax(-1).topk(3)
         assert [name for name, _ in found] == [model.tokenizer.piece_name(i) for i in best.indices.tolist()]
         np.testing.assert_allclose([p for _, p in found], best.values, rtol=1e-3)
+
+
+def test_the_masked_head_has_the_models_precision_and_is_frozen_with_it(tmp_path):
+    theirs = write(tmp_path, random_bert("BertForMaskedLM")).double()
+    model = load_model(str(tmp_path), device="cpu", dtype="float64")
+    tokens = model.tokenizer.encode("The [MASK] sat.")
+    scores = theirs(torch.tensor([tokens.ids])).logits[0].detach()
+    with torch.no_grad():
+        ours = model.masked_head(model.encoder(torch.tensor([tokens.ids])).hidden[0])
+    torch.testing.assert_close(ours, scores, atol=1e-9, rtol=1e-9)
+    assert not any(p.requires_grad for p in model.masked_head.parameters())
 
 
 def renamed(rule):

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mha_core import HeadScopeError, InputError, ModelInfo, SizeError, trace
+from mha_core import HeadScopeError, InputError, ModelInfo, SizeError, grid_of, trace
 from mha_core.record import merge_words
 
 CLASSIC = "The animal didn't cross the street because it was too tired."
@@ -109,6 +109,18 @@ def test_a_row_with_nothing_left_stays_zero(record):
     weights[..., 0] = 1
     divided = remade(record, weights=weights).grid(specials="renormalised")
     assert (divided.weights == 0).all()
+
+
+def test_numbers_that_are_not_between_the_pieces_make_no_grid(record):
+    for weights in (record.weights[0], record.weights[..., :-1], record.weights[:, :, 1:, 1:]):
+        with pytest.raises(SizeError, match="not between the 16 pieces of this text"):
+            grid_of(record.tokens, weights)
+
+
+def test_gates_of_a_record_cannot_be_changed(model):
+    gated = trace("It rained.", model, gates=np.ones((6, 12)))
+    with pytest.raises(ValueError, match="read-only"):
+        gated.gates[0, 0] = 0
 
 
 def test_another_way_with_specials_is_refused(record):

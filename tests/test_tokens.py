@@ -98,6 +98,9 @@ def test_the_classic_sentence_in_pieces_and_words(tokenizer):
         ("it’s rock'n'roll.", ["it’s", "rock'n'roll", "."]),
         ("'quoted' -5 a - b", ["'", "quoted", "'", "-", "5", "a", "-", "b"]),
         ("the dogs'.", ["the", "dogs", "'", "."]),
+        ("dogs' tails", ["dogs", "'", "tails"]),
+        ("said 'stop now", ["said", "'", "stop", "now"]),
+        ("at 12:30, at 1: go", ["at", "12:30", ",", "at", "1", ":", "go"]),
         ("日本 x", ["日", "本", "x"]),
         ("z" * 150, ["z" * 150]),
         ("one\u2028two\r\nthree\tfour", ["one", "two", "three", "four"]),
@@ -224,6 +227,18 @@ def test_of_a_pair_over_the_limit_the_longer_text_loses_its_end(first, second, k
     assert counts == pytest.approx(kept, abs=1)
     assert tokens.n_cut == first + second - sum(counts)
     check(tokens)
+
+
+def test_the_end_is_what_a_long_text_loses(tokenizer):
+    six = WordPiece(tokenizer._fast, 6, SPECIALS)
+    assert [word.text for word in six.encode("one two three four five").words] == [
+        "one",
+        "two",
+        "three",
+        "four",
+    ]
+    tokens = six.encode("one two three", "four")
+    assert [(word.text, word.segment) for word in tokens.words] == [("one", 0), ("two", 0), ("four", 1)]
 
 
 def test_a_word_may_be_cut_in_its_middle_and_stays_a_word(tokenizer):

@@ -114,6 +114,7 @@ def test_a_switched_off_head_changes_no_weights_of_its_own_and_earlier_layers(mo
         ([[1.0, 2.0], [1.0]], "one number for every head"),
         ("off", "one number for every head"),
         (np.full((6, 12), np.nan), "not a finite number"),
+        (np.full((6, 12), np.inf), "not a finite number"),
     ],
 )
 def test_gates_that_do_not_fit_are_refused(gates, message, model):

@@ -190,6 +190,13 @@ def test_the_comparison_with_torch_notices_a_wrong_output():
     assert equal_to_torch(replace(run, output=wrong)).output == pytest.approx(0.01, abs=1e-4)
 
 
+def test_the_comparison_with_torch_notices_wrong_weights():
+    run = walk(np.random.default_rng(4).normal(size=(5, 12)), small(h=3, d_model=12, d_k=4, d_v=4))
+    assert equal_to_torch(run).weights < NEAR
+    wrong = replace(run, weights=run.weights + np.float32(0.01))
+    assert equal_to_torch(wrong).weights == pytest.approx(0.01, abs=NEAR)
+
+
 def test_minilm_equals_torch_to_a_millionth_or_so(case):
     used, tokens = case
     found = layer_details(tokens, used, 1)
@@ -284,6 +291,14 @@ def test_dividing_keeps_the_scores_of_random_vectors_at_one():
     assert spread(raw).entropy < spread(raw, 8.0).entropy
 
 
+def test_a_spread_is_the_mean_of_its_rows_by_hand():
+    """Rows of 1/4 and 3/4, and of two halves."""
+    found = spread(np.log([[1.0, 3.0], [1.0, 1.0]]))
+    assert found.largest == pytest.approx((3 / 4 + 1 / 2) / 2)
+    quarter = -(np.log(1 / 4) / 4 + 3 * np.log(3 / 4) / 4)
+    assert found.entropy == pytest.approx((quarter + np.log(2)) / 2)
+
+
 def test_the_worked_example_by_hand():
     made = example()
     run = walk(made.x, made.weights)
@@ -350,6 +365,8 @@ def test_the_distance_to_a_square():
     on_an_edge = np.vstack([square, [[1, 0], [2, 1], [0, 0]]])
     assert sorted(map(tuple, convex_hull(on_an_edge))) == sorted(map(tuple, convex_hull(square)))
     assert sorted(map(tuple, convex_hull(square))) == [(0, 0), (0, 2), (2, 0), (2, 2)]
+    x, y = convex_hull(square).T
+    assert (x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2 == 4, "counter-clockwise: the area is positive"
 
 
 def test_a_plane_keeps_what_is_flat():
@@ -360,6 +377,7 @@ def test_a_plane_keeps_what_is_flat():
     gaps = np.linalg.norm(flat[:, None] - flat, axis=-1)
     np.testing.assert_allclose(np.linalg.norm(found.points[:, None] - found.points, axis=-1), gaps, atol=1e-8)
     np.testing.assert_allclose(found.marks, found.points[:1], atol=1e-8)
+    np.testing.assert_allclose(found.points.mean(axis=0), 0, atol=1e-8)
 
 
 def test_the_variants_are_what_their_names_say():
