@@ -1,0 +1,57 @@
+"""What the app leans on in Streamlit beyond its API: all there today, and missed by name where it is gone."""
+
+from types import SimpleNamespace
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state.query_params import QueryParams
+
+from pages.parts.serve import server, streamlit_private
+from pages.parts.serve.streamlit_private import message_kind, missing_parts, went_back_or_forward
+
+
+def test_this_streamlit_has_every_part():
+    assert missing_parts() == []
+
+
+@pytest.mark.parametrize(
+    ("where", "part"),
+    [(QueryParams, "discard_param_no_forward_msg"), (ScriptRunContext, "is_history_navigation")],
+)
+def test_a_part_that_is_gone_is_missed_by_name_and_the_server_does_not_start(monkeypatch, where, part):
+    monkeypatch.delattr(where, part)
+    (said,) = missing_parts()
+    assert f"lacks {where.__name__}.{part}, which HeadScope needs" in said
+    with pytest.raises(SystemExit, match=part):
+        server.warm_up()
+
+
+@pytest.mark.parametrize(
+    ("names", "told"), [("KINDS", "the kinds of BackMsg"), ("OPERATIONS", "the operations of BackMsg")]
+)
+def test_a_message_that_is_gone_is_missed(monkeypatch, names, told):
+    monkeypatch.setattr(streamlit_private, names, {*getattr(streamlit_private, names), "of_another_day"})
+    (said,) = missing_parts()
+    assert f"lacks {told}, which" in said
+
+
+def test_a_message_is_told_by_its_kind_and_its_operation():
+    message = BackMsg()
+    message.backend_operation_request.dataframe_chunk.SetInParent()
+    assert message_kind(message.SerializeToString()) == ("backend_operation_request", "dataframe_chunk")
+    assert message_kind(BackMsg(stop_script=True).SerializeToString()) == ("stop_script", "")
+    assert message_kind(b"") == ("", "")
+    with pytest.raises(ValueError, match="not a message"):
+        message_kind(b"\xff")
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_back_and_forward_are_known_from_the_run(monkeypatch, back):
+    context = SimpleNamespace(is_history_navigation=back)
+    monkeypatch.setattr(streamlit_private, "get_script_run_ctx", lambda: context)
+    assert went_back_or_forward() is back
+
+
+def test_outside_a_run_nobody_came_back():
+    assert went_back_or_forward() is False
