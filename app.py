@@ -7,9 +7,9 @@ import streamlit as st
 
 from mha_core import Record
 from mha_core.heads.notices import against_raw, notices
-from pages.parts.explore import downloads
+from pages.parts.explore import downloads, next_word
 from pages.parts.frame import shell
-from pages.parts.frame.prose import say
+from pages.parts.frame.prose import nothing_left, say
 from pages.parts.frame.request import Request
 from pages.parts.picture.attention_view import explore_view
 from pages.parts.serve import cache, server
@@ -36,7 +36,7 @@ def picture(request: Request, record: Record) -> None:
         request = replace(request, measure="raw")
         grid = cache.grid(request, record)
     if not len(grid):
-        say("With [CLS] and [SEP] hidden nothing of this text is left to look at.", "notice")
+        say(nothing_left(record.tokens.special_names), "notice")
         return
     roles = {} if request.mixed else cache.roles_of(request.model, request.trained)
     chosen = explore_view(
@@ -49,6 +49,7 @@ def picture(request: Request, record: Record) -> None:
         key="explore",
         on_change=partial(shell.follow, "explore"),
         keep=cache.keeper(request),
+        following=partial(next_word.under, request, record, grid, "explore"),
     )
     shell.keep(chosen)
     head = None if request.mixed else chosen.head  # a mixed picture shows none of the record's heads

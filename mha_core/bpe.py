@@ -67,7 +67,11 @@ class BytePairs(Tokenizer):
 
     def typed(self, identity: int) -> str:
         """The token with that number as a reader would type it, the space before it included."""
-        return self._bytes(identity).decode("utf-8", "replace")
+        return self.spell((identity,))
+
+    def spell(self, ids: Sequence[int]) -> str:
+        """What these tokens spell together: a character may be cut into tokens of single bytes."""
+        return b"".join(map(self._bytes, ids)).decode("utf-8", "replace")
 
     def encode(self, text: str, pair: str | None = None) -> Tokens:
         """A text. The special token in front is not doubled where the reader typed it.

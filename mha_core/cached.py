@@ -44,6 +44,11 @@ class KeyValues:
         kept = (x[:, :, : self.n] for x in (self.k, self.v) if x is not None)
         return sum(x.numel() * x.element_size() for x in kept)
 
+    @property
+    def held_bytes(self) -> int:
+        """The bytes that they take, with the spare room."""
+        return sum(x.numel() * x.element_size() for x in (self.k, self.v) if x is not None)
+
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Add those of new tokens; all keys and values so far."""
         end = self.n + k.shape[2]
@@ -79,6 +84,11 @@ class DecoderState:
     def n_bytes(self) -> int:
         """The size of the cache: 2 x layers x key heads x tokens x width, times the bytes of a number."""
         return sum(store.n_bytes for store in self._stores)
+
+    @property
+    def held_bytes(self) -> int:
+        """What it takes in memory: the cache with its spare room, and the weights of the start."""
+        return self.weights.nbytes + sum(store.held_bytes for store in self._stores)
 
     def step(self, token_id: int) -> Step:
         """Read one more token. Raises InputError for an id that is not in the vocabulary, or a full text."""

@@ -62,8 +62,10 @@ def next_logits(
         return to_numpy(model.next_head(hidden if position is None else hidden[position]))
 
 
-def predict_masked(text: str, model: Model, k: int = 5) -> list[list[tuple[str, float]]]:
-    """For every masked place in the text, the k likeliest pieces with their probabilities, best first.
+def predict_masked(
+    text: str, model: Model, k: int = 5, *, pair: str | None = None
+) -> list[list[tuple[str, float]]]:
+    """For every masked place in the text (or pair), the k likeliest pieces with their probabilities, best first.
 
     Raises InputError for a model without a masked head, or a text in which nothing is masked.
     """
@@ -71,7 +73,7 @@ def predict_masked(text: str, model: Model, k: int = 5) -> list[list[tuple[str, 
     mask = model.tokenizer.mask_name
     if model.masked_head is None or mask is None:
         raise InputError(f"{model.title} has no head for predicting {mask or 'a mask'}; BERT base has one.")
-    tokens = model.tokenizer.encode(text)
+    tokens = model.tokenizer.encode(text, pair)
     places = [i for i, piece in enumerate(tokens.pieces) if piece.id == model.tokenizer.mask_id]
     if not places:
         raise InputError(f"There is no {mask} in the sentence; put it where the word to predict stands.")

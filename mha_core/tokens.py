@@ -148,6 +148,14 @@ class Tokenizer(ABC):
         """The token with that number as a reader would type it, the space before it included."""
         return self.piece_name(identity)
 
+    def spell(self, ids: Sequence[int]) -> str:
+        """What these tokens spell one after the other."""
+        return "".join(map(self.typed, ids))
+
+    def is_special(self, identity: int) -> bool:
+        """Whether the token with that number is a sign of the model's own: no part of any text."""
+        return identity in self._roles
+
     @abstractmethod
     def encode(self, text: str, pair: str | None = None) -> Tokens:
         """A text, or two, as tokens. Raises InputError if there is nothing to look at."""

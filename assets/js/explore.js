@@ -5,6 +5,7 @@ import { drawNotices, drawTabs, drawWords, sentenceShown } from "./explore/said.
 import { svgFile } from "./explore/saving.js";
 import { linesSpec, matrixSpec, shownLinks } from "./explore/shown.js";
 import { percent } from "./format.js";
+import { NextWords } from "./next.js";
 import { STEPS } from "./numbers.js";
 import { spokenOnce } from "./parts.js";
 import { matrixOf, pairAllows } from "./record.js";
@@ -13,9 +14,10 @@ import { headName } from "./words.js";
 const TWEEN = 150;
 
 export class Explore {
-  constructor(root, emit) {
+  constructor(root, emit, ask = () => {}) {
     this.root = root;
     this.emit = emit;
+    this.next = new NextWords(ask);
     this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false };
     this.hovered = { unit: null, q: null, k: null };
     this.before = { values: null };
@@ -40,6 +42,7 @@ export class Explore {
       fillSheet(this);
     }
     this.notices = { texts: view.notices ?? [], of: view.noticesOf };
+    this.next.fill(view.next);
     this.present = Boolean(view.present);
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
     this.wasPresent = this.present;

@@ -33,7 +33,7 @@ export class Headscope {
     return record;
   }
 
-  mount({ data, key, parentElement, setStateValue }) {
+  mount({ data, key, parentElement, setStateValue, setTriggerValue }) {
     let entry = this.mounted.get(parentElement);
     if (!entry) {
       entry = { key, root: make("div", { class: "headscope" }) };
@@ -48,6 +48,7 @@ export class Headscope {
       clearTimeout(entry.emitting);
       entry.emitting = setTimeout(() => setStateValue("selection", { ...selection, n: entry.n }), EMIT_AFTER);
     };
+    entry.ask = (asked) => setTriggerValue("ask", asked);
     this.show(entry, data);
   }
 
@@ -63,7 +64,7 @@ export class Headscope {
     const kind = data.mode === "compare" ? Compare : Explore;
     if (!(entry.view instanceof kind)) {
       entry.root.replaceChildren();
-      entry.view = new kind(entry.root, (selection) => entry.emit(selection));
+      entry.view = new kind(entry.root, (selection) => entry.emit(selection), (asked) => entry.ask(asked));
     }
     const subject = data.mode === "compare" ? wanted : wanted[0];
     this.receive(wanted, data);
@@ -115,6 +116,7 @@ export class Headscope {
   unmount(parentElement) {
     const entry = this.mounted.get(parentElement);
     entry?.resize.disconnect();
+    entry?.view?.next?.fill(null);
     this.mounted.delete(parentElement);
   }
 

@@ -25,7 +25,7 @@ export function build(view) {
   view.lines = new Lines(actions);
   view.ranking = new Ranking(actions);
   view.live = make("p", { class: "hidden-aloud", "aria-live": "polite" });
-  view.root.append(heroOf(view), make("div", { class: "below" }, overviewOf(view), headPartOf(view), view.ranking.root));
+  view.root.append(heroOf(view), view.next.root, make("div", { class: "below" }, overviewOf(view), headPartOf(view), view.ranking.root));
   view.root.onkeydown = (event) => {
     if (event.key === "Escape" && (view.state.pins.length || view.state.to !== null)) view.select({ pins: [], to: null });
   };

@@ -14,7 +14,7 @@ from mha_core import Grid, HeadScopeError, Record
 from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes
 from mha_core.wording import head_name, percent
 from pages.parts.frame import presets, shell
-from pages.parts.frame.prose import heading, markup, say, visible
+from pages.parts.frame.prose import heading, markup, nothing_left, say, visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_view
@@ -34,7 +34,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         sides = [replace(side, measure="raw") for side in sides]
         grids = [cache.grid(side, record) for side, record in zip(sides, records, strict=True)]
     a, b = (grid for grid in grids if grid is not None)
-    if not both_have_words((a, b)):
+    if not both_have_words((a, b), records):
         return
     chosen = compare_view(
         a,
@@ -52,11 +52,12 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     below(sides[0], a, b, chosen)
 
 
-def both_have_words(grids: Sequence[Grid]) -> bool:
+def both_have_words(grids: Sequence[Grid], records: Sequence[Record]) -> bool:
     """Whether there is something to compare; says so where there is not."""
     if all(len(grid) for grid in grids):
         return True
-    say("With [CLS] and [SEP] hidden nothing of this text is left to look at.", "notice")
+    empty = next(record for grid, record in zip(grids, records, strict=True) if not len(grid))
+    say(nothing_left(empty.tokens.special_names), "notice")
     return False
 
 

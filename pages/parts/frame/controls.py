@@ -3,7 +3,7 @@
 In: what the reader types and clicks. Out: a `Request`, every value checked once more.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.heads import measures
 from mha_core.record import Specials
+from mha_core.tokens import Tokenizer
 from pages.parts.frame import presets, state
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import (
@@ -26,29 +27,31 @@ from pages.parts.frame.request import (
     refusal,
     title_of,
 )
+from pages.parts.serve import cache
 
 SPECIALS_SAID = {
-    "shown": "[CLS], [SEP] shown",
-    "hidden": "[CLS], [SEP] hidden, not renormalised",
-    "renormalised": "[CLS], [SEP] hidden, renormalised",
+    "shown": "{} shown",
+    "hidden": "{} hidden, not renormalised",
+    "renormalised": "{} hidden, renormalised",
 }
 OPTIONS_SAID = (
     "Untrained is the same model with random weights. Words takes the pieces of a word together: summed "
-    "where it is looked at, averaged where it looks. With [CLS] and [SEP] hidden, rows sum to less than "
-    "100 %, unless renormalised."
+    "where it is looked at, averaged where it looks."
 )
+HIDDEN_SAID = " With {} hidden, rows sum to less than 100 %, unless renormalised."
 
 
 def explore(*, present: bool, examples: bool) -> Request:
     """One sentence, the options, and with `examples` the sentences that are worth a look."""
     text = _sentence("Your sentence", "text", state.another_sentence)
+    readers = _tokenizers("model")
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         if examples:
-            _examples()
-        request = _options(text, present, pictures=examples)
+            _examples(readers)
+        request = _options(text, present, readers, pictures=examples)
     opened = presets.opening(request.text, request.pair or "")
     if examples and opened:
-        say(opened.look_for, "look")
+        say(opened.look(request.model), "look")
     return request
 
 
@@ -56,12 +59,13 @@ def compare(*, present: bool) -> Request:
     """The same, and what it is compared with: another sentence, the untrained twin, or another model."""
     text = _sentence("Sentence A", "text", state.forget_words)
     other = st.container(key="other")
+    readers = _tokenizers("model", *(["model2"] if st.session_state["against"] == "model" else []))
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         with _row("against-row"):
             say("Compare with", "label")
             against = _switch("Compare with", "against", AGAINST, label_shown=False)
         _pairs()
-        request = _options(text, present, pictures=True)
+        request = _options(text, present, readers, pictures=True)
     with other:
         if against == "sentence":
             second = _sentence("Sentence B", "text2", None)
@@ -76,24 +80,50 @@ def _sentence(label: str, key: str, changed: Callable[[], None] | None) -> str:
     return text or ""
 
 
-def _options(text: str, present: bool, pictures: bool) -> Request:
+def _tokenizers(*keys: str) -> list[Tokenizer]:
+    """Those of the models that are chosen, as far as they can be had: what they call their special tokens, and
+    whether they take pairs, decides what is offered."""
+    trained = st.session_state["weights"] == WEIGHTS[0]
+    models_there = [cache.at_hand(st.session_state[key], trained) for key in keys]
+    return [model.tokenizer for model in models_there if model is not None]
+
+
+def _options(text: str, present: bool, readers: Sequence[Tokenizer], pictures: bool) -> Request:
+    names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
     with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
         slot = st.container(width="content")
         with st.popover("Options", key="options-menu", type="tertiary"):
-            pair = st.text_input("Second sentence (optional)", key="pair", on_change=state.forget_words)
+            pair = _pair(readers)
             model = _model("Model", "model")
             weights = _switch("Weights", "weights", WEIGHTS)
             unit = _switch("Units", "unit", UNITS)
-            specials = _switch("[CLS] and [SEP]", "specials", SPECIALS)
-            say(OPTIONS_SAID)
+            specials = _specials(names)
+            say(OPTIONS_SAID + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
             measure = _measure() if pictures else MEASURES[0]
         with slot:
             units = "whole words" if unit == "words" else "word pieces"
             drawn = "" if measure == MEASURES[0] else f" · {measures.BY_KEY[measure].label}"
-            say(f"{title_of(model)}, {weights} · {units} · {SPECIALS_SAID[specials]}{drawn}", "summary")
+            framed = f" · {SPECIALS_SAID[specials].format(', '.join(names))}" if names else ""
+            say(f"{title_of(model)}, {weights} · {units}{framed}{drawn}", "summary")
     return Request(
         text, pair or None, model, weights == "trained", unit, cast(Specials, specials), present, measure
     )
+
+
+def _pair(readers: Sequence[Tokenizer]) -> str | None:
+    """The second sentence; also where no model takes one, as long as there is one to take away."""
+    if all(not reader.takes_pairs for reader in readers) and readers and not st.session_state["pair"]:
+        return None
+    pair: str | None = st.text_input("Second sentence (optional)", key="pair", on_change=state.forget_words)
+    return pair
+
+
+def _specials(names: Sequence[str]) -> str:
+    """Whether special tokens are shown; nothing to choose where there are none."""
+    if not names:
+        st.session_state["specials"] = SPECIALS[0]
+        return SPECIALS[0]
+    return _switch(" and ".join(names), "specials", SPECIALS)
 
 
 def _measure() -> str:
@@ -107,10 +137,13 @@ def _measure() -> str:
     return _checked("measure", chosen, MEASURES[0])
 
 
-def _examples() -> None:
+def _examples(readers: Sequence[Tokenizer]) -> None:
+    pairs = any(reader.takes_pairs for reader in readers) or not readers
     with _row("examples"):
         say("Examples", "label")
         for preset in presets.SENTENCES:
+            if preset.pair and not pairs:
+                continue
             _quiet(preset.name, preset.text, state.open_text, preset.text, preset.pair)
 
 
@@ -131,8 +164,14 @@ def _quiet(name: str, said: str, click: Callable[..., None], *args: object) -> N
 
 def _model(label: str, key: str) -> str:
     any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
-    chosen = st.selectbox(label, models(), key=key, accept_new_options=any_model)
+    chosen = st.selectbox(label, models(), key=key, format_func=_offered, accept_new_options=any_model)
     return _checked(key, chosen, models()[0])
+
+
+def _offered(name: str) -> str:
+    """A model's name, with its title where that says more."""
+    title = title_of(name)
+    return name if title.casefold() == name else f"{name} · {title}"
 
 
 def _switch(label: str, key: str, options: tuple[str, ...], label_shown: bool = True) -> str:

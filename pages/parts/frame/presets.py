@@ -1,24 +1,36 @@
 """Sentences worth a look, each with what to look for, and the view a known sentence opens with.
 
-In: nothing. Out: `SENTENCES` for Explore, `PAIRS` for Compare; heads are (layer, head) from 0.
+In: nothing. Out: `SENTENCES` for Explore, `PAIRS` for Compare; heads are (layer, head) from 0, by model.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
-from mha_core.wording import Head
+from mha_core.embedded import DECODER, EMBEDDED
+from mha_core.wording import Head, head_name
+
+# The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.
+OPENING: Mapping[str, Head] = MappingProxyType({EMBEDDED: (3, 1), DECODER: (13, 8)})
+FIRST: Head = (3, 1)  # of any other model
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A sentence, what to look for in it, and where the view opens: a head and the word it looks from."""
+    """A sentence, what to look for in it, and where the view opens: the word that is looked from, and by model the
+    head to start with, where it is worth naming."""
 
     name: str
     text: str
     look_for: str
     pair: str = ""
-    head: Head = (3, 1)
     word: str = ""
+    heads: Mapping[str, Head] = field(default_factory=dict)
+
+    def look(self, model: str) -> str:
+        """What to look for, with the head to start with if this model has one for it."""
+        head = self.heads.get(model)
+        return self.look_for if head is None else f"{self.look_for} Start with {head_name(head)}."
 
 
 @dataclass(frozen=True)
@@ -37,7 +49,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
 
 SENTENCES = (
-    Preset("tired", TIRED, "Which heads send `it` to `animal`? Start with 4-2.", word="it"),
+    Preset("tired", TIRED, "Which heads send `it` to `animal`?", word="it", heads=OPENING),
     Preset(
         "wide",
         WIDE,
@@ -77,7 +89,7 @@ SENTENCES = (
     Preset(
         "two sentences",
         "Maria gave the book to her sister.",
-        "Two texts with [SEP] between them: which heads cross the border?",
+        "Two texts with a separator between them: which heads cross the border?",
         pair="She had already read it twice.",
         word="She",
     ),
@@ -123,6 +135,12 @@ _POINTERS = {"it", "she", "he", "they", "him", "them", "itself", "herself", "him
 def opening(text: str, pair: str) -> Preset | None:
     """The preset with exactly this text, if there is one."""
     return next((p for p in SENTENCES if (p.text, p.pair) == (text, pair)), None)
+
+
+def opening_head(text: str, pair: str, model: str) -> Head:
+    """The head a fresh view of this sentence opens with."""
+    preset = opening(text, pair)
+    return (preset.heads if preset else {}).get(model) or OPENING.get(model, FIRST)
 
 
 def minimal_pair(a: str, b: str) -> MinimalPair | None:

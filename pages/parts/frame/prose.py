@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -26,6 +27,11 @@ def say(text: str, kind: str = "note") -> None:
 def heading(text: str, level: int = 2) -> None:
     """A heading in the page's own type; levels follow one another without a gap."""
     markup(f"<h{level}>{prose(text)}</h{level}>")
+
+
+def nothing_left(names: Sequence[str]) -> str:
+    """What is said of a text of special tokens alone, when they are hidden."""
+    return f"With {' and '.join(names)} hidden nothing of this text is left to look at."
 
 
 def prose(text: str) -> str:

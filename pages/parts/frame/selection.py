@@ -63,8 +63,7 @@ def from_params(
 ) -> tuple[Selection, list[str]]:
     """The selection that a link asks for in a picture of this shape, or the opening one; and what was refused."""
     said = list[str]()
-    preset = presets.opening(request.text, request.pair or "")
-    head = _clamped(preset.head if preset else (3, 1), shape)
+    head = _clamped(presets.opening_head(request.text, request.pair or "", request.model), shape)
     if "head" in params:
         asked = parse_head(params["head"])
         if asked and (asked == _clamped(asked, shape) or request.mixed):

@@ -67,20 +67,26 @@ def explore_view(
     key: str,
     on_change: Change | None = None,
     keep: Keep = made_now,
+    following: Callable[[Selection], tuple[Payload | None, Change]] | None = None,
 ) -> Selection:
     """Draw one text with every head; return what is chosen now.
 
     `selection` is what the page believes, from its link; it moves the picture only when it differs from what the
     picture shows and from what this function last returned. `on_change` runs before the next run when the reader
     chose something; `chosen(key)` says what. `keep`: see `record_payload`. `notices`: sentences, or objects with a
-    `text`.
+    `text`. `following`: what stands under the sentence for a selection, and the callback of what is asked for there.
     """
     record = record_payload(grid, tokens, model_title, roles, keep)
 
-    def view(now: Selection) -> Payload:
-        return explore_view_payload(grid, record, selection=now, notices=notices, present=present)
+    under: list[tuple[Payload | None, Change]] = [(None, _nothing)]
 
-    return _mount([record], view, selection, key, on_change)
+    def view(now: Selection) -> Payload:
+        if following:
+            under[0] = following(now)
+        shown = explore_view_payload(grid, record, selection=now, notices=notices, present=present)
+        return shown | {"next": under[0][0]}
+
+    return _mount([record], view, selection, key, on_change, lambda: under[0][1])
 
 
 def compare_view(
@@ -115,7 +121,7 @@ def chosen(key: str) -> Selection | None:
 
 def mount_library() -> None:
     """Bring the picture's code and the font to this tab; a page without a picture may call it for the font."""
-    data: Payload = {"css": style(), "faces": [[name, FONTS[name]] for name in FONTS]}
+    data: Payload = {"css": style() + style("next"), "faces": [[name, FONTS[name]] for name in FONTS]}
     data |= {name: np.frombuffer(font_bytes(name), dtype=np.uint8) for name in FONTS}
     _component("library", bundle("library"))(data=data, key="headscope-library")
 
@@ -133,6 +139,7 @@ def _mount(
     wanted: Selection,
     key: str,
     on_change: Change | None,
+    on_ask: Callable[[], Change] | None = None,
 ) -> Selection:
     sent = reconcile(st.session_state, key, wanted, tuple(record["id"] for record in records))
     data = view(sent.answered) | {"n": sent.number, "selection": sent.selection.as_json()}
@@ -142,7 +149,10 @@ def _mount(
             for number, record in enumerate(records):
                 _component("record", STUB % "keep(component.data)")(data=record, key=f"{key}-record-{number}")
         _component("view", STUB % "mount(component)")(
-            data=data, key=key, on_selection_change=on_change or _nothing
+            data=data,
+            key=key,
+            on_selection_change=on_change or _nothing,
+            on_ask_change=on_ask() if on_ask else _nothing,
         )
     return sent.answered
 

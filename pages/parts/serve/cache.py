@@ -14,7 +14,19 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mha_core import Grid, InputError, Model, Record, grid_of, load_model, trace_tokens
+from mha_core import (
+    DecoderState,
+    Grid,
+    HeadScopeError,
+    InputError,
+    Model,
+    Record,
+    grid_of,
+    load_model,
+    trace_tokens,
+)
+from mha_core.continued import begin
+from mha_core.embedded import DECODER, EMBEDDED
 from mha_core.heads.findings import Findings, find
 from mha_core.heads.measures import importance
 from mha_core.heads.roles import Role
@@ -31,9 +43,17 @@ T = TypeVar("T")
 MAX_CHARS = 4_000
 WATCHED_AT_MOST = 4
 STORE = Store(int(os.environ.get("HEADSCOPE_STORE_MB", "400")) * 1_000_000)
+UNPACKING = "Unpacking SmolLM2: 135 million weights, from 98 MB to 540 MB. Once for all readers; seconds …"
+UNTRAINED = "Drawing 135 million random weights. Once for all readers; seconds …"
 FOLLOWING = "Following the weights through the model …"
+STATE = "state"
 # Two sentences at a time keep two cores busy; more would only hold more memory at once.
 _TURNS = BoundedSemaphore(2)
+
+
+def turn() -> BoundedSemaphore:
+    """Whoever lets a model run waits here for a turn (`with`)."""
+    return _TURNS
 
 
 def model(request: Request) -> Model:
@@ -43,12 +63,23 @@ def model(request: Request) -> Model:
 
 def named_model(name: str, trained: bool = True) -> Model:
     """A model by its name, if the owner of this server allows it."""
-    if name == "minilm":
+    if name == EMBEDDED:
         return _loaded(name, trained)
+    if name == DECODER:
+        with st.spinner(UNPACKING if trained else UNTRAINED):
+            return _loaded(name, trained)
     place = st.empty()
     used = _loaded(name, trained, _progress(place))
     place.empty()
     return used
+
+
+def at_hand(name: str, trained: bool = True) -> Model | None:
+    """The model if it can be had, else None: the page says why when it asks for what the model makes."""
+    try:
+        return named_model(name, trained)
+    except HeadScopeError:
+        return None
 
 
 def _loaded(name: str, trained: bool, progress: Callable[[str, int, int], None] | None = None) -> Model:
@@ -80,19 +111,43 @@ def of_run(run: Run, used: Model, part: Hashable, make: Callable[[], T]) -> T:
 
 def record(request: Request) -> Record:
     """What every head does with the reader's text. Raises InputError for a text that cannot be taken."""
-    used = model(request)
-    for text in (request.text, request.pair or ""):
+    return record_of(request.run, model(request))
+
+
+def record_of(run: Run, used: Model) -> Record:
+    """The same for a run of a model that is there. A decoder's state, too, is kept, for whoever lets it go on."""
+    for text in (run.text, run.pair or ""):
         if len(text) > MAX_CHARS:
             raise InputError(
                 f"The text has {len(text):,} characters and HeadScope takes {MAX_CHARS:,} at most; shorten it."
             )
-    tokens = used.tokenizer.encode(request.text, request.pair)
+    tokens = used.tokenizer.encode(run.text, run.pair)
 
     def make() -> Record:
+        if used.next_head is None:
+            with _TURNS:
+                return trace_tokens(tokens, used)
         with _TURNS:
-            return trace_tokens(tokens, used)
+            made, state = begin(tokens, used)
+        keep_state(run, used, state)
+        return made
 
-    return of_run(request.run, used, "record", make)
+    return of_run(run, used, "record", make)
+
+
+def keep_state(run: Run, used: Model, state: DecoderState) -> None:
+    """Keep a state that has read the text of this run, until somebody takes it."""
+    of_run(run, used, STATE, lambda: state)
+
+
+def take_state(run: Run, used: Model) -> DecoderState:
+    """The state that has read the text of this run, for one alone: going on changes it. Made anew if it is gone."""
+    kept: DecoderState | None = STORE.take((run, used.digest, STATE))
+    if kept is not None:
+        return kept
+    record = record_of(run, used)
+    with _TURNS:
+        return begin(record.tokens, used)[1]
 
 
 def grid(request: Request, traced: Record) -> Grid:

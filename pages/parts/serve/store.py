@@ -57,10 +57,16 @@ class Store:
             self._kept.move_to_end(key)
             return self._kept[key][0]
 
+    def take(self, key: Hashable) -> Any:
+        """The value of that key for one alone, or None: it is kept no longer."""
+        with self._lock:
+            value, size = self._kept.pop(key, (None, 0))
+            self.held -= size
+            return value
+
     def forget(self, key: Hashable) -> None:
         """Drop a value, if it is kept."""
-        with self._lock:
-            self.held -= self._kept.pop(key, (None, 0))[1]
+        self.take(key)
 
     def _make(self, key: Hashable, make: Callable[[], T], mine: "Future[Any]") -> T:
         try:
@@ -83,12 +89,14 @@ class Store:
 
 
 def bytes_of(value: Any) -> int:
-    """Bytes of the arrays in a value, through dataclasses, mappings and lists.
+    """Bytes of the arrays in a value, through dataclasses, mappings and lists; or what it says of itself.
 
     Fields called W_ or b_ cost nothing: they are views of the weights of a model, which lives anyway.
     """
     if isinstance(value, np.ndarray):
         return value.nbytes
+    if isinstance(said := getattr(value, "held_bytes", None), int):
+        return OBJECT_BYTES + said
     if is_dataclass(value) and not isinstance(value, type):
         held = [f.name for f in fields(value) if not f.name.startswith(WEIGHTS)]
         return OBJECT_BYTES + sum(bytes_of(getattr(value, name)) for name in held)

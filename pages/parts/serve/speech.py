@@ -1,0 +1,87 @@
+"""What a model says next, for all readers: the likeliest tokens of a place, and the text that is longer by one of them.
+
+In: a request, a place or a token. Out: tokens with their probabilities, or the longer text, whose record is kept by
+then: it cost one cached step. No Streamlit here; models are those that are loaded.
+"""
+
+from dataclasses import dataclass, replace
+
+from mha_core import InputError, Model, NextToken, predict_masked, predict_next
+from mha_core.continued import choose, extended, say
+from mha_core.prediction import likeliest
+from mha_core.tokens import Piece
+from pages.parts.frame.request import Request
+from pages.parts.serve import cache
+from pages.parts.serve.cache import MAX_CHARS
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text that grew: `text` now, `spelled` what was added, and how many tokens that took."""
+
+    text: str
+    spelled: str
+    n: int
+
+
+def following(request: Request, used: Model, position: int) -> tuple[NextToken, ...]:
+    """The likeliest tokens after the one at `position` (from 0)."""
+    record = cache.record_of(request.run, used)
+
+    def make() -> tuple[NextToken, ...]:
+        if position == len(record.tokens) - 1:
+            state = cache.take_state(request.run, used)
+            cache.keep_state(request.run, used, state)
+            return likeliest(state.logits, used, SHOWN)
+        with cache.turn():
+            return predict_next(record.tokens, used, position, SHOWN)
+
+    return cache.of_run(request.run, used, ("next", position), make)
+
+
+def append(request: Request, used: Model, identity: int) -> Said:
+    """The text with one token more. Raises InputError where there is no room, or no such token."""
+    record, run = cache.record_of(request.run, used), request.run
+    if not 0 <= identity < used.tokenizer.vocab_size:
+        raise InputError(
+            f"There is no token {identity}; {used.title} has {used.tokenizer.vocab_size}, from 0."
+        )
+    if record.tokens.n_cut or len(record.tokens) >= used.max_tokens:
+        raise InputError(f"The text is full: {used.title} takes {used.max_tokens} tokens at most.")
+    if len(run.text) + len(used.tokenizer.typed(identity)) > MAX_CHARS:
+        raise InputError(f"The text is full: HeadScope takes {MAX_CHARS:,} characters at most.")
+    state = cache.take_state(run, used)
+    with cache.turn():
+        spelled, rows = say(state, identity, used)
+    longer = replace(run, text=run.text + spelled)
+    tokens = used.tokenizer.encode(longer.text)
+    # Read again, the text may be cut into other tokens than it was said in: then it is traced afresh when shown.
+    if tokens.ids == state.ids:
+        cache.of_run(longer, used, "record", lambda: extended(record, tokens, rows))
+        cache.keep_state(longer, used, state)
+    return Said(longer.text, spelled, len(rows))
+
+
+def chosen(request: Request, used: Model, temperature: float, seed: int) -> int:
+    """The id of the token that comes next: the likeliest, or with a temperature one that the seed draws."""
+    state = cache.take_state(request.run, used)
+    cache.keep_state(request.run, used, state)
+    return choose(state.logits, used, temperature, seed, len(state.ids))
+
+
+def masks(request: Request, used: Model) -> tuple[Piece, ...]:
+    """The masked places of the text, in order."""
+    pieces = cache.record_of(request.run, used).tokens.pieces
+    return tuple(piece for piece in pieces if piece.id == used.tokenizer.mask_id)
+
+
+def hidden_words(request: Request, used: Model) -> list[list[tuple[str, float]]]:
+    """For every masked place the likeliest pieces with their probabilities."""
+
+    def make() -> list[list[tuple[str, float]]]:
+        with cache.turn():
+            return predict_masked(request.text, used, SHOWN, pair=request.pair)
+
+    return cache.of_run(request.run, used, "masked", make)
