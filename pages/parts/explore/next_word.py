@@ -186,7 +186,7 @@ def _heard(key: str, request: Request, offered: Sequence[Place], at_end: bool) -
         return
     if longer is None:
         return
-    st.session_state["text"], st.session_state["pair"] = longer.text, longer.pair or ""
+    state.grow(longer.text, longer.pair or "")
     if at_end and used.next_head is not None:  # the pin goes along with the end
         units = word_units if request.words else piece_units
         state.change({"pin": str(len(units(used.tokenizer.encode(longer.text))) - 1), "to": None})

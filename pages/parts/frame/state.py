@@ -6,6 +6,7 @@ Streamlit's own binding serves a page's own controls (`Page.own`); what goes alo
 the binding forgets a link's values on the way.
 """
 
+import time
 from collections.abc import Mapping
 
 import streamlit as st
@@ -18,6 +19,8 @@ from pages.parts.serve.streamlit_private import discard_params, went_back_or_for
 
 LINK_CHARS = 4_000
 CHANGES = "link-changes"
+GREW = "grew"
+ON_ITS_WAY = 2.0  # seconds in which a browser may still send the text from before it grew
 
 
 def enter() -> list[str]:
@@ -108,6 +111,15 @@ def open_text(text: str, pair: str = "") -> None:
     change(dict.fromkeys(PARAMS))
 
 
+def grow(text: str, pair: str = "") -> None:
+    """Let the text in the box go on; what is chosen in it stays."""
+    before = st.session_state["text"]
+    if text != before:
+        st.session_state[GREW] = (before, text, time.monotonic())
+    st.session_state["text"], st.session_state["pair"] = text, pair
+    st.session_state.pop("text2", None)
+
+
 def open_pair(pair: presets.MinimalPair) -> None:
     """Put both sentences of a minimal pair into their boxes."""
     open_text(pair.a)
@@ -120,7 +132,14 @@ def forget_words() -> None:
 
 
 def another_sentence() -> None:
-    """The reader typed another sentence: what it was compared with is no longer its twin."""
+    """The reader typed another sentence: what it was compared with is no longer its twin.
+
+    A click that a browser sent before it heard of a longer text brings the shorter one back; that is no typing.
+    """
+    before, after, since = st.session_state.get(GREW, ("", "", 0.0))
+    if st.session_state["text"] == before and time.monotonic() - since < ON_ITS_WAY:
+        st.session_state["text"] = after
+        return
     forget_words()
     st.session_state.pop("text2", None)
 
