@@ -255,7 +255,7 @@ def _taken(
         return changed
     place = _chosen(offered, talk)
     tokens = cache.record_of(request.run, used).tokens
-    if place is not None and place.position < len(tokens) - 1:
+    if place is not None and place.value != END:
         request = replace(request, text=tokens.text[: tokens.pieces[place.position].end])
     said = speech.append(request, used, int(number))
     talk.text, talk.place, talk.turn = said.text, END, talk.turn + 1

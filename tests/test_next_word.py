@@ -1,0 +1,402 @@
+"""What would it say next? The list under the sentence, a click that appends, going on; and a mask in BERT."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from bert_folders import random_bert, write
+from visit import TIRED, bodies, drawn, mounted, open_page, picture, run, said
+
+from mha_core import InputError, Unavailable, cached, embedded, load_model, models, predict_masked, trace
+from mha_core.cached import DecoderState
+from pages.parts.explore import next_word
+from pages.parts.explore.next_word import END, MOST, PIN, Place, Talk, answer
+from pages.parts.frame import state
+from pages.parts.frame.request import Request
+from pages.parts.serve import cache, speech
+from pages.parts.serve.store import Store, bytes_of
+
+ANIMAL = "The animal didn't cross the street because it was too"
+END_OF_TEXT = [Place(END, "At the end", 10)]
+
+
+@pytest.fixture(scope="module")
+def smollm2():
+    try:
+        return load_model("smollm2", device="cpu")
+    except Unavailable as problem:
+        pytest.skip(str(problem))
+
+
+@pytest.fixture
+def store(monkeypatch):
+    """A store in which nothing is kept yet."""
+    fresh = Store(400_000_000)
+    monkeypatch.setattr(cache, "STORE", fresh)
+    return fresh
+
+
+@pytest.fixture
+def quiet(monkeypatch):
+    """Roles are found out behind the page; these tests need none of them."""
+    monkeypatch.setattr(cache, "roles_of", lambda *_: {})
+
+
+def asked(text=ANIMAL, **options):
+    return Request(text, model="smollm2", **options)
+
+
+def id_of(model, token):
+    (piece,) = model.tokenizer.encode("x" + token).pieces[1:]
+    return piece.id
+
+
+# ---- the list
+
+
+@pytest.mark.usefixtures("quiet", "smollm2")
+def test_the_list_under_the_sentence_is_what_the_model_would_say():
+    shown = picture(open_page(model="smollm2", text=ANIMAL))["next"]
+    assert shown["title"] == "What would it say next?"
+    tops = [(row["mark"] + row["text"], row["p"]) for row in shown["rows"]]
+    assert [name for name, _ in tops[:3]] == ["␣far", "␣close", "␣fast"]
+    assert [p for _, p in tops[:3]] == pytest.approx([0.604, 0.169, 0.027], abs=1e-3)
+    assert len(tops) == 10
+    assert shown["rows"][0]["does"] == "Append “ far”"
+    assert (
+        "small model with its weights cut to 4 bits: what it would say, not what is true." in shown["caption"]
+    )
+    assert [place["label"] for place in shown["places"]] == ["At the end", "After “it”"]
+    assert (shown["place"], shown["note"], shown["talk"]["running"]) == (END, "", False)
+
+
+@pytest.mark.usefixtures("quiet", "smollm2")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The key to the cabinets", {"is": 0.265, "are": 0.028}),
+        ("The keys to the cabinet", {"are": 0.159, "is": 0.005}),
+    ],
+)
+def test_number_agreement_is_in_the_list(text, expected):
+    rows = {row["text"]: row["p"] for row in picture(open_page(model="smollm2", text=text))["next"]["rows"]}
+    for verb, p in expected.items():
+        assert rows.get(verb, 0.005) == pytest.approx(p, abs=1e-3)
+
+
+@pytest.mark.usefixtures("quiet", "store")
+def test_after_a_pinned_word_the_list_says_what_stands_there(smollm2):
+    at = open_page(model="smollm2", text=ANIMAL, pin="8")
+    at.session_state["talk"].place = PIN
+    shown = picture(run(at))["next"]
+    (row,) = [row for row in shown["rows"] if row["stands"]]
+    assert (row["text"], row["does"]) == ("was", "Go on from there with “ was”")
+    best = trace(ANIMAL[: ANIMAL.index(" was")], smollm2)
+    first = speech.following(asked(best.tokens.text), smollm2, len(best.tokens) - 1)[0]
+    assert (shown["rows"][0]["id"], shown["rows"][0]["p"]) == (
+        first.id,
+        pytest.approx(first.probability, abs=1e-5),
+    )
+    assert shown["caption"].startswith("A click replaces all that follows there.")
+    at.query_params["pin"] = "1"
+    shown = picture(run(at))["next"]
+    assert not any(row["stands"] for row in shown["rows"])
+    assert shown["note"] == "The text goes on with “ didn”, which is not among these ten."
+
+
+@pytest.mark.usefixtures("quiet", "smollm2")
+def test_at_the_last_word_there_is_one_place_only():
+    shown = picture(open_page(model="smollm2", text=ANIMAL, pin="10"))["next"]
+    assert [place["label"] for place in shown["places"]] == ["At the end"]
+
+
+@pytest.mark.parametrize(
+    ("token", "mark", "text", "does"),
+    [
+        (" far", "␣", "far", "Append “ far”"),
+        ("\n", "", "↵", "Append “↵”"),
+        ("  ", "␣␣", "", "Append “ ”"),
+        ("\t", "", "⇥", "Append “⇥”"),
+        ("ing", "", "ing", "Append “ing”"),
+        ("<b>", "", "<b>", "Append “<b>”"),
+    ],
+)
+def test_a_token_is_shown_as_it_is_typed(token, mark, text, does):
+    assert next_word._spelled(token, "Append") == {"mark": mark, "text": text, "does": does}
+
+
+# ---- a click, and going on
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_click_costs_one_cached_step_and_its_rows_are_those_of_a_trace(smollm2, store, monkeypatch):
+    request, talk, steps, starts = asked(), Talk(), [], []
+    cache.record_of(request.run, smollm2)
+    step, read = DecoderState.step, cached.DecoderState.__init__
+    monkeypatch.setattr(DecoderState, "step", lambda self, i: steps.append(i) or step(self, i))
+    monkeypatch.setattr(DecoderState, "__init__", lambda self, *a: starts.append(1) or read(self, *a))
+    far = id_of(smollm2, " far")
+    longer = answer({"do": "append", "id": far}, request, smollm2, END_OF_TEXT, talk)
+    assert longer.text == ANIMAL + " far"
+    record = cache.record_of(longer.run, smollm2)
+    answer({"do": "append", "id": id_of(smollm2, " away")}, longer, smollm2, END_OF_TEXT, talk)
+    assert (steps[0], len(steps), starts) == (far, 2, [])
+    whole = trace(longer.text, smollm2)
+    np.testing.assert_allclose(record.weights, whole.weights, atol=1e-5)
+    assert record.tokens == whole.tokens
+    at = open_page(model="smollm2", text=longer.text)
+    np.testing.assert_allclose(drawn(at), whole.weights, atol=2e-5)
+
+
+def test_a_text_that_is_read_in_other_tokens_than_it_was_said_is_traced_afresh(smollm2, store):
+    request = asked("I was read")
+    longer = answer({"do": "append", "id": id_of(smollm2, "ing")}, request, smollm2, END_OF_TEXT, Talk())
+    tokens = smollm2.tokenizer.encode("I was reading")
+    assert longer.text == "I was reading"
+    assert len(tokens) == len(smollm2.tokenizer.encode("I was read")), "one token, not two"
+    assert store.peek((longer.run, smollm2.digest, "record")) is None
+    np.testing.assert_array_equal(cache.record_of(longer.run, smollm2).weights.shape[-1], len(tokens))
+
+
+def test_a_click_after_a_word_goes_on_from_there(smollm2, store):
+    places = [*END_OF_TEXT, Place(PIN, "After “it”", 8)]
+    talk = Talk(place=PIN)
+    longer = answer({"do": "append", "id": id_of(smollm2, " is")}, asked(), smollm2, places, talk)
+    assert longer.text == "The animal didn't cross the street because it is"
+    assert talk.place == END
+
+
+def told(model, request, talk, times=MOST + 5, **go):
+    """Go on as a browser does: it asks for the next token when it has drawn the last."""
+    request = answer({"do": "go", "temperature": 0, "seed": 0, **go}, request, model, END_OF_TEXT, talk)
+    for _ in range(times):
+        request = answer({"do": "on", "turn": talk.turn}, request, model, END_OF_TEXT, talk) or request
+    return request
+
+
+def test_going_on_takes_the_likeliest_word_after_word_until_it_is_stopped(smollm2, store):
+    talk = Talk()
+    request = told(smollm2, asked(), talk, times=3)
+    assert request.text == ANIMAL + " far away to be"
+    assert (talk.running, talk.left, talk.turn) == (True, MOST - 4, 4)
+    assert answer({"do": "on", "turn": 3}, request, smollm2, END_OF_TEXT, talk) is None, "one answer a turn"
+    assert answer({"do": "stop"}, request, smollm2, END_OF_TEXT, talk) is None
+    assert (talk.running, talk.note) == (False, "Stopped after 4 tokens.")
+    assert answer({"do": "on", "turn": talk.turn}, request, smollm2, END_OF_TEXT, talk) is None
+    np.testing.assert_allclose(
+        cache.record_of(request.run, smollm2).weights, trace(request.text, smollm2).weights, atol=1e-5
+    )
+
+
+def test_the_same_seed_says_the_same_text_also_with_a_stop_in_between(smollm2, store):
+    first = told(smollm2, asked("The cat sat"), Talk(), times=5, temperature=1.0, seed=7).text
+    other = told(smollm2, asked("The cat sat"), Talk(), times=5, temperature=1.0, seed=8).text
+    half = told(smollm2, asked("The cat sat"), Talk(), times=2, temperature=1.0, seed=7)
+    assert told(smollm2, half, Talk(), times=2, temperature=1.0, seed=7).text == first != other
+
+
+def test_it_stops_by_itself_after_the_most_and_where_the_model_ends_its_text(smollm2, store, monkeypatch):
+    talk = Talk()
+    monkeypatch.setattr(next_word, "MOST", 3)
+    told(smollm2, asked(), talk, times=9)
+    assert (talk.running, talk.turn, talk.note) == (False, 3, "It said 3 tokens.")
+    ending = smollm2.tokenizer._fast.token_to_id("<|im_end|>")
+    monkeypatch.setattr(speech, "chosen", lambda *_: ending)
+    assert told(smollm2, asked(), talk).text == ANIMAL
+    assert (talk.running, talk.note) == (False, "After 0 tokens it ends its text here, with <|im_end|>.")
+
+
+@pytest.mark.usefixtures("quiet")
+def test_another_text_or_a_silent_browser_ends_it(smollm2, store):
+    record = cache.record_of(asked().run, smollm2)
+    for talk in (
+        Talk(running=True, text="Something else", heard=1e18),
+        Talk(running=True, text=ANIMAL, heard=-1e18),
+    ):
+        shown = next_word.panel(asked(), smollm2, record, END_OF_TEXT, talk)
+        assert not shown["talk"]["running"]
+    talk = Talk(running=True, text=ANIMAL, heard=1e18)
+    assert next_word.panel(asked(), smollm2, record, END_OF_TEXT, talk)["talk"]["running"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        ({"do": "append", "id": -1}, r"^There is no token -1;"),
+        ({"do": "append", "id": 10**9}, r"^There is no token 1000000000;"),
+        ({"do": "append", "id": "<b>"}, r"^The browser sent no number for id\.$"),
+        ({"do": "append", "id": float("nan")}, r"^The browser sent no number for id\.$"),
+        ({"do": "append"}, r"^The browser sent no number for id\.$"),
+        ({"do": "go", "temperature": 9, "seed": 0}, r"^A temperature of 9 was given"),
+        ({"do": "go", "temperature": 1, "seed": -3}, r"^A seed of -3 was given"),
+    ],
+)
+def test_what_no_button_asks_for_is_refused_in_a_sentence(ask, sentence, smollm2, store):
+    with pytest.raises(InputError, match=sentence):
+        answer(ask, asked(), smollm2, END_OF_TEXT, Talk())
+    assert answer({"do": "nonsense"}, asked(), smollm2, END_OF_TEXT, Talk()) is None
+
+
+def test_a_full_text_takes_no_more(smollm2, store, monkeypatch):
+    monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 11)
+    with pytest.raises(
+        InputError, match=r"^The text is full: SmolLM2 135M, 4-bit takes 11 tokens at most\.$"
+    ):
+        answer({"do": "append", "id": 5}, asked(), smollm2, END_OF_TEXT, Talk())
+    monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 1024)
+    monkeypatch.setattr(speech, "MAX_CHARS", len(ANIMAL) + 3)
+    with pytest.raises(InputError, match="characters at most"):
+        answer({"do": "append", "id": id_of(smollm2, " far")}, asked(), smollm2, END_OF_TEXT, Talk())
+
+
+def test_a_state_is_given_to_one_alone_and_counts_its_bytes(smollm2, store):
+    cache.record_of(asked().run, smollm2)
+    state_of_one = cache.take_state(asked().run, smollm2)
+    assert cache.take_state(asked().run, smollm2) is not state_of_one
+    room = 2 * 30 * 3 * 64 * 4 * (11 + cached.SPARE)
+    assert room <= bytes_of(state_of_one) < room * 1.01
+    cache.keep_state(asked().run, smollm2, state_of_one)
+    assert cache.take_state(asked().run, smollm2) is state_of_one
+
+
+def test_a_click_that_comes_late_does_not_bring_the_shorter_text_back(monkeypatch):
+    memory = {"text": "It was", state.CHANGES: {}}
+    monkeypatch.setattr(state, "st", SimpleNamespace(session_state=memory))
+    state.grow("It was far")
+    memory["text"] = "It was"  # sent before the browser heard of the longer one
+    state.another_sentence()
+    assert memory["text"] == "It was far"
+    assert memory[state.CHANGES] == {}, "what is pinned stays"
+    memory["text"] = "It is"
+    state.another_sentence()
+    assert memory["text"] == "It is"
+    assert memory[state.CHANGES] == {"pin": None, "to": None}
+    monkeypatch.setattr(state, "ON_ITS_WAY", 0.0)
+    state.grow("It is far")
+    memory["text"] = "It is"
+    state.another_sentence()
+    assert memory["text"] == "It is", "later it is the reader who shortens the text"
+
+
+# ---- the shelf
+
+
+@pytest.mark.usefixtures("quiet", "smollm2")
+def test_a_decoder_without_special_tokens_has_no_switch_and_no_words_for_them():
+    at = open_page(model="smollm2", specials="hidden")
+    everything = " ".join([*bodies(at), *(group.label for group in at.get("button_group"))])
+    assert "[CLS]" not in everything
+    assert "[SEP]" not in everything
+    assert said(at, "summary") == ["SmolLM2 135M, 4-bit, trained · word pieces"]
+    assert "specials" not in at.query_params
+    assert at.session_state["specials"] == "shown"
+    assert said(at, "look") == ["Which heads send it to animal? Start with 14-9."]
+    assert picture(at)["selection"] == {"head": [13, 8], "pins": [8], "to": None}
+    names = mounted(at, "record")[0]["names"]
+    assert names[:4] == ["The", "animal", "didn", "'t"]
+
+
+@pytest.mark.usefixtures("quiet", "smollm2")
+def test_a_second_sentence_is_not_offered_to_a_decoder_and_stays_if_it_is_there():
+    assert "pair" not in [box.key for box in open_page(model="smollm2").text_input]
+    at = open_page(model="smollm2", pair="Another one.")
+    assert said(at, "problem") == ["This model reads one running text and takes no pair; give one text."]
+    assert at.text_input(key="pair").value == "Another one."
+    assert at.text_input(key="text").value == TIRED
+    at.text_input(key="pair").set_value("")
+    assert not said(run(at), "problem")
+
+
+def test_words_for_special_tokens_are_the_tokenizers_own():
+    at = open_page(specials="hidden")
+    assert said(at, "summary") == ["MiniLM, trained · word pieces · [CLS], [SEP] hidden, not renormalised"]
+    assert "[CLS] and [SEP]" in [group.label for group in at.get("button_group")]
+    assert picture(at)["next"] is None
+
+
+def test_without_its_package_the_page_says_how_to_add_the_decoder_and_goes_on(monkeypatch):
+    monkeypatch.setattr(embedded, "find_spec", lambda name: None)
+    kept = {key: model for key, model in models._LOADED.items() if key[0] != "smollm2"}
+    monkeypatch.setattr(models, "_LOADED", kept)
+    for page in (
+        "app.py",
+        "pages/compare.py",
+        "pages/inside.py",
+        "pages/learn.py",
+        "pages/specialization.py",
+    ):
+        at = open_page(page, model="smollm2")
+        assert "The decoder SmolLM2 is not installed here; run `make decoder` once to add it.".replace(
+            "`", ""
+        ) in {*said(at, "problem")}, page
+    at = open_page(model="smollm2")
+    at.selectbox(key="model").set_value("minilm")
+    assert picture(run(at))
+
+
+@pytest.mark.usefixtures("quiet", "smollm2")
+@pytest.mark.parametrize("page", ["pages/compare.py", "pages/inside.py", "pages/learn.py"])
+def test_every_page_opens_with_the_decoder(page):
+    assert not said(open_page(page, model="smollm2", text="The cat sat on the mat."), "problem")
+
+
+@pytest.mark.usefixtures("quiet", "smollm2")
+def test_an_untrained_decoder_says_that_its_words_mean_nothing():
+    shown = picture(open_page(model="smollm2", weights="untrained", text="The cat"))["next"]
+    assert "untrained are random: these probabilities know nothing." in shown["caption"]
+    assert max(row["p"] for row in shown["rows"]) < 0.01
+
+
+@pytest.mark.usefixtures("quiet", "smollm2")
+def test_a_text_of_lines_gets_a_box_of_lines():
+    at = open_page(model="smollm2", text="One.\n\nTwo.")
+    assert at.text_area(key="text").value == "One.\n\nTwo."
+    assert mounted(at, "record")[0]["names"][2:4] == ["↵", "↵"]
+
+
+# ---- a mask
+
+
+@pytest.fixture
+def bert(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
+    pytest.importorskip("transformers")
+    write(tmp_path, random_bert("BertForMaskedLM", seed=3))
+    return str(tmp_path)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_mask_that_the_reader_typed_is_filled_by_a_click(bert, store):
+    text = "The [MASK] sat on the [MASK]."
+    at = open_page(model=bert, text=text)
+    shown, used = picture(at)["next"], load_model(bert)
+    truth = predict_masked(text, used, 10)
+    assert [row["p"] for row in shown["rows"]] == pytest.approx([p for _, p in truth[0]], abs=1e-6)
+    assert [place["label"] for place in shown["places"]] == ["[MASK] 1", "[MASK] 2"]
+    assert shown["talk"] is None
+    request, talk = Request(text, model=bert), Talk(place="1")
+    filled = answer({"do": "append", "id": 2}, request, used, [Place("0", "", 0), Place("1", "", 1)], talk)
+    name = truth[1][2][0]
+    glued = f"the{name.removeprefix('##')}" if name.startswith("##") else f"the {name}"
+    assert filled.text == f"The [MASK] sat on {glued}."
+    with pytest.raises(InputError, match=r"^There is no guess 11; there are 10\.$"):
+        answer({"do": "append", "id": 10}, request, used, [], talk)
+    assert answer({"do": "go", "temperature": 0, "seed": 0}, request, used, [], talk) is None
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_mask_in_the_second_sentence_is_filled_there(bert, store):
+    used, request = load_model(bert), Request("The cat sat.", "It [MASK].", model=bert)
+    talk = Talk()
+    filled = answer({"do": "append", "id": 0}, request, used, [], talk)
+    (guesses,) = predict_masked(request.text, used, 10, pair=request.pair)
+    name = guesses[0][0]
+    assert filled.text == "The cat sat."
+    assert filled.pair == (f"It{name.removeprefix('##')}." if name.startswith("##") else f"It {name}.")
+
+
+@pytest.mark.usefixtures("quiet")
+def test_without_a_mask_the_page_says_how_to_ask(bert):
+    shown = picture(open_page(model=bert, text="The cat sat."))["next"]
+    assert shown["rows"] == []
+    assert shown["caption"].startswith("Type [MASK] in place of a word to see what ")
