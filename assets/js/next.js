@@ -55,7 +55,7 @@ export class NextWords {
   // Rows stay where they are, so that the focus does: Enter again takes the likeliest again.
   fillRows(rows) {
     while (this.rows.length < rows.length) this.rows.push(this.row());
-    this.list.replaceChildren(...this.rows.slice(0, rows.length).map((row) => row.item));
+    if (this.list.children.length !== rows.length) this.list.replaceChildren(...this.rows.slice(0, rows.length).map((row) => row.item));
     rows.forEach((row, i) => drawRow(this.rows[i], row, () => this.ask({ do: "append", id: row.id })));
     this.list.style.setProperty("--half", Math.ceil(rows.length / 2));
   }

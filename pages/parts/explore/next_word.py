@@ -96,7 +96,10 @@ def places(record: Record, grid: Grid, pins: Sequence[int]) -> list[Place]:
 
 
 def _next(request: Request, used: Model, record: Record, offered: Sequence[Place], talk: Talk) -> Payload:
-    if talk.text != request.text or (talk.running and time.monotonic() - talk.heard > SILENCE):
+    if talk.text != request.text:
+        talk.stop("Stopped, because the text was changed." if talk.running else "")
+        talk.text = request.text
+    elif talk.running and time.monotonic() - talk.heard > SILENCE:
         talk.stop()
     place = _chosen(offered, talk) or offered[0]
     tokens = speech.following(request, used, place.position)
@@ -202,8 +205,9 @@ def answer(
     does, talk.heard = ask.get("do"), time.monotonic()
     if does == "place":
         talk.place = str(ask.get("value"))
-    elif does == "stop":
+    elif does == "stop" and talk.running:
         talk.stop(f"Stopped after {_tokens(MOST - talk.left)}.")
+        return replace(request, text=talk.text)  # the browser may not have heard of the last of it
     elif does == "append":
         return _taken(_number(ask, "id"), request, used, offered, talk)
     elif does == "go" and used.next_head is not None:

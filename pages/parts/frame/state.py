@@ -137,6 +137,8 @@ def another_sentence() -> None:
     A click that a browser sent before it heard of a longer text brings the shorter one back; that is no typing.
     """
     before, after, since = st.session_state.get(GREW, ("", "", 0.0))
+    if st.session_state["text"] == after:
+        return
     if st.session_state["text"] == before and time.monotonic() - since < ON_ITS_WAY:
         st.session_state["text"] = after
         return
