@@ -57,13 +57,15 @@ def model_of(model: ModelInfo) -> dict[str, Any]:
 
 
 def weights_csv(grid: Grid, heads: Iterable[Head]) -> str:
-    """One row a weight."""
+    """One row a weight. A pair of which the query cannot see the key has no row: there is no weight."""
     labels = [safe_cell(label) for label in grid.labels]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(WEIGHT_COLUMNS)
     for layer, head in heads:
         for (q, k), weight in np.ndenumerate(grid.weights[layer, head]):
+            if grid.visible is not None and not grid.visible[q, k]:
+                continue
             writer.writerow([layer + 1, head + 1, q, k, labels[q], labels[k], str(weight)])
     return out.getvalue()
 
@@ -71,7 +73,10 @@ def weights_csv(grid: Grid, heads: Iterable[Head]) -> str:
 def weights_json(
     record: Record, grid: Grid, layers: slice = slice(None), heads: slice = slice(None), **more: Any
 ) -> str:
-    """The weights of some layers and heads, [layer][head][query][key], with all that is needed to get them again."""
+    """The weights of some layers and heads, [layer][head][query][key], with all that is needed to get them again.
+
+    They stay one array of numbers; where `causal` is true, entries with a key after the query stand for no weight.
+    """
     weights = grid.weights[layers, heads]
     tokens, model = record.tokens, record.model
     content = {
@@ -88,6 +93,7 @@ def weights_json(
         "unit": "words" if grid.words else "pieces",
         "units": list(grid.labels),
         "specials": grid.specials,
+        "causal": grid.visible is not None,
         "n_layers": record.n_layers,
         "n_heads": record.n_heads,
         "layers": [i + 1 for i in range(len(grid.weights))[layers]],

@@ -51,8 +51,14 @@ class HeadFilter:
 def strongest_heads(grid: Grid, source: int, target: int | None = None) -> tuple[RankedHead, ...]:
     """All heads by their weight from unit `source` to unit `target`, strongest first.
 
-    Without a target: by the largest weight in the source's row, each with the unit that it falls on.
+    Without a target: by the largest weight in the source's row, each with the unit that it falls on. Raises
+    InputError for a target that the source cannot see.
     """
+    if target is not None and grid.visible is not None and not grid.visible[source, target]:
+        raise InputError(
+            f"'{grid.labels[source]}' cannot see '{grid.labels[target]}': in a decoder a word sees only itself and "
+            "what stands before it."
+        )
     rows = grid.weights[:, :, source, :]
     targets = np.full(rows.shape[:2], target) if target is not None else rows.argmax(axis=-1)
     weights = np.take_along_axis(rows, targets[..., None], axis=-1)[..., 0]

@@ -92,6 +92,10 @@ def _table(record: Record, grid: Grid, weights: Array, choice: HeadFilter) -> st
     first_layer = choice.layer or 1
     for layer, head in np.ndindex(*weights.shape[:2]):
         matrix = weights[layer, head]
+        if grid.visible is not None and len(grid) > 1:
+            matrix = np.concatenate(
+                [np.zeros_like(matrix[:1]), matrix[1:]]
+            )  # the first row is 100 % of itself
         i, j = np.unravel_index(int(matrix.argmax()), matrix.shape)
         name = head_name((layer + first_layer - 1, head))
         lines.append(f"{name:>6}  {100 * matrix[i, j]:5.1f} %  {grid.labels[i]} → {grid.labels[j]}")
@@ -102,8 +106,9 @@ def _matrix(grid: Grid, matrix: Array, name: str) -> str:
     width = max(5, *(len(label) for label in grid.labels))
     lines = [f"Head {name}, percent; row looks at column."]
     lines.append(" " * (width + 1) + " ".join(f"{label:>5.5}" for label in grid.labels))
-    for label, row in zip(grid.labels, matrix, strict=True):
-        lines.append(f"{label:>{width}} " + " ".join(f"{100 * weight:5.1f}" for weight in row))
+    for q, (label, row) in enumerate(zip(grid.labels, matrix, strict=True)):
+        seen = row if grid.visible is None else row[grid.visible[q]]
+        lines.append(f"{label:>{width}} " + " ".join(f"{100 * weight:5.1f}" for weight in seen))
     return "\n".join(lines) + "\n"
 
 

@@ -16,6 +16,7 @@ from mha_core.errors import HeadScopeError, InputError, SizeError
 from mha_core.tokens import Tokens
 
 Array = NDArray[np.float32]
+Mask = NDArray[np.bool_]
 Specials = Literal["shown", "hidden", "renormalised"]
 
 
@@ -57,12 +58,18 @@ class Unit:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The weights between units: (layer, head, query, key). Rows sum to one unless specials are "hidden"."""
+    """The weights between units: (layer, head, query, key). Rows sum to one unless specials are "hidden".
+
+    `visible`: (query, key), whether the query can see the key at all; None where every unit sees every other.
+    `sharing`: how many heads in a row read the same keys and values.
+    """
 
     units: tuple[Unit, ...]
     weights: Array
     words: bool
     specials: Specials
+    visible: Mask | None = None
+    sharing: int = 1
 
     def __len__(self) -> int:
         return len(self.units)
@@ -102,6 +109,8 @@ class Record:
                 "The model gave attention rows that do not sum to one; its weights are damaged."
             )
         freeze(self.weights)
+        if self.model.is_causal and any(np.triu(layer, 1).any() for layer in self.weights):
+            raise HeadScopeError("The model gave attention to tokens that come later; it is no decoder.")
         if self.gates is not None:
             freeze(self.gates)
         object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
@@ -123,13 +132,21 @@ class Record:
         the mean. `specials`: "shown"; "hidden" (their rows and columns removed, the rest as it is, so rows sum
         to less than one); "renormalised" (removed, and every row divided by its sum).
         """
-        return grid_of(self.tokens, self.weights, words, specials)
+        return grid_of(self.tokens, self.weights, words, specials, model=self.model)
 
 
-def grid_of(tokens: Tokens, weights: Array, words: bool = False, specials: Specials = "shown") -> Grid:
+def grid_of(
+    tokens: Tokens,
+    weights: Array,
+    words: bool = False,
+    specials: Specials = "shown",
+    *,
+    model: ModelInfo | None = None,
+) -> Grid:
     """Any numbers between the pieces of a text, (layer, head, query, key), as a grid; see `Record.grid`.
 
-    Raises SizeError if they are not between these pieces.
+    `model` says what its tokens can see and which heads share keys; without it, all and none. Raises SizeError if the
+    weights are not between these pieces.
     """
     if specials not in ("shown", "hidden", "renormalised"):
         raise InputError(f"Specials can be shown, hidden or renormalised, not '{specials}'.")
@@ -146,7 +163,24 @@ def grid_of(tokens: Tokens, weights: Array, words: bool = False, specials: Speci
         if specials == "renormalised":
             sums = weights.sum(axis=-1, keepdims=True)
             weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    return Grid(units, freeze(weights), words, specials)
+    visible = seen_back(units) if model and model.is_causal else None
+    return Grid(units, freeze(weights), words, specials, visible, sharing(model, weights.shape[1]))
+
+
+def seen_back(units: tuple[Unit, ...]) -> Mask:
+    """(query, key): a unit of a decoder sees the units that begin no later than its own last piece."""
+    first = np.array([unit.pieces[0] for unit in units], dtype=np.intp)
+    last = np.array([unit.pieces[-1] for unit in units], dtype=np.intp)
+    visible: Mask = first[None, :] <= last[:, None]
+    visible.setflags(write=False)
+    return visible
+
+
+def sharing(model: ModelInfo | None, n_heads: int) -> int:
+    """How many neighbouring heads read one key head; 1 where a picture has no heads of its own (heads mixed)."""
+    if model is None or not model.n_kv_heads or n_heads != model.n_heads:
+        return 1
+    return n_heads // model.n_kv_heads
 
 
 def merge_words(weights: Array, starts: list[int]) -> Array:

@@ -57,12 +57,19 @@ def toward(rows: Floats, key: int) -> NDArray[np.uint16]:
     return quantise(rows[..., key])
 
 
-def strongest_link(weights: Floats, special: NDArray[np.bool_]) -> NDArray[np.uint16]:
-    """The strongest link between two words in every head: (layer, head, 3) of query, key and weight in steps."""
+def strongest_link(
+    weights: Floats, special: NDArray[np.bool_], *, visible: NDArray[np.bool_] | None = None
+) -> NDArray[np.uint16]:
+    """The strongest link between two words in every head: (layer, head, 3) of query, key and weight in steps.
+
+    A query that can see nothing but itself (`visible`) has no choice, and is passed over.
+    """
     words = ~special if not special.all() else np.ones_like(special)
     turns = np.flatnonzero(np.diff(words, prepend=False, append=False))
     runs = [weights[..., start:stop].max(axis=-1) for start, stop in turns.reshape(-1, 2)]
     most = np.maximum.reduce(runs) * words
+    if visible is not None and len(words) > 1:
+        most = most * (visible.sum(axis=-1) > 1)
     q = most.argmax(axis=-1)
     row = np.take_along_axis(weights, q[..., None, None], axis=-2)[..., 0, :] * words
     best = [q.astype(np.uint16), row.argmax(axis=-1).astype(np.uint16), quantise(row.max(axis=-1))]

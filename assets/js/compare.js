@@ -1,8 +1,9 @@
 // Compare: two runs, word beside word. A minus B for every head, both rows of the chosen word face to face.
+import { maskNote } from "./causal.js";
 import { build } from "./compare/build.js";
 import { meeting } from "./compare/change.js";
 import { drawHero, drawMatrices } from "./compare/drawn.js";
-import { describe, diffOf, matricesOf, rowsFor, spanOf } from "./compare/rows.js";
+import { describe, diffOf, matricesOf, rowsFor, seenIn, spanOf } from "./compare/rows.js";
 import { drawRanking, drawWords, tableNow } from "./compare/said.js";
 import { svgFile } from "./compare/saving.js";
 import { percent } from "./format.js";
@@ -43,7 +44,7 @@ export class Compare {
       this.differs = this.pairs.map(([x, y]) => x === null || y === null || a.names[x].toLowerCase() !== b.names[y].toLowerCase());
       this.before = null;
       this.diffs = new Map();
-      this.common = { ...a, layers: Math.min(a.layers, b.layers), heads: Math.min(a.heads, b.heads) };
+      this.common = { ...a, causal: Boolean(a.causal || b.causal), sharing: a.sharing === b.sharing ? a.sharing : 1, layers: Math.min(a.layers, b.layers), heads: Math.min(a.heads, b.heads) };
       this.duo.fill(a, b, this.pairs, this.differs);
       this.ranking.fill(a.names);
     }
@@ -51,6 +52,7 @@ export class Compare {
     this.present = Boolean(view.present);
     this.titles.textContent = `A: ${view.titles[0]} · B: ${view.titles[1]}`;
     this.titlesNow = view.titles;
+    this.note.textContent = `row = query, looks at column = key${maskNote(this.common)}`;
     this.fillSheetLater = true;
   }
 
@@ -93,7 +95,9 @@ export class Compare {
     drawMatrices(this);
     if (aloud && hovered.q !== null && hovered.k !== null) {
       const [a, b] = rowsFor(this, [hovered.q]).map((row) => row[hovered.k]);
-      this.live.textContent = `${this.nameOf(hovered.q)} looks at ${this.nameOf(hovered.k)}: ${percent(a)} in A, ${percent(b)} in B`;
+      const [inA, inB] = seenIn(this, [hovered.q], hovered.k).map((sees, side) => (sees ? percent([a, b][side]) : "nothing"));
+      const [from, to] = [hovered.q, hovered.k].map((column) => this.nameOf(column));
+      this.live.textContent = inA === inB && inA === "nothing" ? `${from} cannot see ${to}: it comes later` : `${from} looks at ${to}: ${inA} in A, ${inB} in B`;
     }
   }
 

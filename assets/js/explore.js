@@ -1,4 +1,5 @@
 // Explore: one text, every head. State lives here; hovering never leaves the browser, a click tells Python once.
+import { cellInWords } from "./causal.js";
 import { build } from "./explore/build.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
 import { drawNotices, drawTabs, drawWords, sentenceShown } from "./explore/said.js";
@@ -132,8 +133,8 @@ export class Explore {
     this.drawPanel();
     spokenOnce(this.line, sentenceShown(this));
     if (aloud && hovered.q !== null && hovered.k !== null && this.matrixNow) {
-      const { names, n } = this.record;
-      this.live.textContent = `${names[hovered.q]} looks at ${names[hovered.k]}: ${percent(this.matrixNow[hovered.q * n + hovered.k] / STEPS)}`;
+      const { n } = this.record;
+      this.live.textContent = cellInWords(this.record, hovered.q, hovered.k, percent(this.matrixNow[hovered.q * n + hovered.k] / STEPS));
     }
   }
 

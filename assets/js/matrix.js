@@ -1,4 +1,5 @@
 // The chosen head as a matrix on a canvas: row = query, looks at column = key. Labels on both axes.
+import { hatch } from "./causal.js";
 import { LEVELS, css } from "./colour.js";
 import { make } from "./dom.js";
 import { percent } from "./format.js";
@@ -57,7 +58,7 @@ export class Matrix {
   }
 
   // spec: {rows, columns (names), values (0..1 or -1..1), signed, from: [rows], hovered: [q, k], least, hidden(q, k), measured (names that set the margins),
-  // shape: cells if they are fewer than the names}
+  // shape: cells if they are fewer than the names, absent(q, k): no cell there, absentWords(q, k)}
   draw(spec, paint) {
     this.spec = spec;
     const width = Math.floor(this.root.clientWidth);
@@ -82,6 +83,7 @@ export class Matrix {
     } else context.clearRect(0, 0, w, h);
     this.cells(context, spec, paint, scale);
     context.setTransform(scale, 0, 0, scale, 0, 0);
+    if (spec.absent) hatch(context, spec.absent, spec.shape ?? [nq, nk], this.frame, paint.line);
     this.highlight(context, spec, paint);
     this.axes(context, spec, paint, font);
   }
@@ -103,7 +105,8 @@ export class Matrix {
         for (let k = 0; k < nk; k++) {
           const value = spec.values[q * nk + k];
           const blank = Math.abs(value) < spec.least || spec.hidden?.(q, k);
-          out.fill(blank ? pale : paint.pixels[Math.round(level(value, spec) * last)], start + xs[k], start + xs[k + 1]);
+          const shade = blank ? pale : paint.pixels[Math.round(level(value, spec) * last)];
+          if (!spec.absent?.(q, k)) out.fill(shade, start + xs[k], start + xs[k + 1]);
         }
         for (let y = ys[q] + 1; y < ys[q + 1]; y++) out.copyWithin(y * wide, start, start + wide);
       }
@@ -116,16 +119,19 @@ export class Matrix {
   crowded(out, wide, tall, spec, paint) {
     const [nq, nk] = spec.shape ?? [spec.rows.length, spec.columns.length];
     const best = new Float64Array(wide * tall);
+    const there = new Uint8Array(wide * tall);
     for (let q = 0; q < nq; q++) {
       const y = Math.floor((q * tall) / nq) * wide;
       for (let k = 0; k < nk; k++) {
         const value = spec.values[q * nk + k];
+        if (spec.absent?.(q, k)) continue;
+        there[y + Math.floor((k * wide) / nk)] = 1;
         if (Math.abs(value) < spec.least || spec.hidden?.(q, k)) continue;
         const i = y + Math.floor((k * wide) / nk);
         if (Math.abs(value) > Math.abs(best[i])) best[i] = value;
       }
     }
-    for (let i = 0; i < best.length; i++) out[i] = paint.pixels[Math.round(level(best[i], spec) * (LEVELS - 1))];
+    for (let i = 0; i < best.length; i++) if (there[i]) out[i] = paint.pixels[Math.round(level(best[i], spec) * (LEVELS - 1))];
   }
 
   highlight(context, spec, paint) {
@@ -152,7 +158,8 @@ export class Matrix {
     this.tip.hidden = q === null || k === null || spec.silent;
     if (this.tip.hidden) return;
     const value = spec.values[q * spec.columns.length + k];
-    this.tip.textContent = spec.describe ? spec.describe(q, k, value) : `${spec.rows[q]} looks at ${spec.columns[k]}: ${percent(value)}`;
+    if (spec.absent?.(q, k)) this.tip.textContent = spec.absentWords(q, k);
+    else this.tip.textContent = spec.describe ? spec.describe(q, k, value) : `${spec.rows[q]} looks at ${spec.columns[k]}: ${percent(value)}`;
     const { left, top, size, high } = this.frame;
     const x = Math.max(90, Math.min(left + size - 90, left + (k + 0.5) * cw));
     this.tip.style.left = `${x}px`;

@@ -188,6 +188,7 @@ export class Sentence {
         shown.to === i ? "to" : "",
         shown.pointed === i ? "pointed" : "",
         quiet && !from.has(i) && !looked.has(i) && shown.to !== i ? "quiet" : "",
+        shown.blind?.(i) ? "blind" : "", // none of the chosen words can see it
       ].join(" ");
       if (state === this.states[i]) return;
       this.states[i] = state;

@@ -1,10 +1,11 @@
 // The contact sheet: every head a small picture, layers downward, heads across, one canvas under a grid of buttons.
+import { groupColumns, keysOf, sharers, stairs } from "./causal.js";
 import { LEVELS } from "./colour.js";
 import { arrowStep, make } from "./dom.js";
 import { edges } from "./geometry.js";
 import { poolMax, poolSigned } from "./numbers.js";
 import { headIndex, thumbOf } from "./record.js";
-import { headName } from "./words.js";
+import { headName, listed } from "./words.js";
 
 export class Sheet {
   constructor(actions) {
@@ -44,12 +45,13 @@ export class Sheet {
     // A record of one head a layer (heads mixed) stands in a row, each with its name.
     this.columns = record.heads > 1 ? record.heads : Math.min(6, Math.max(4, record.layers));
     this.grouped = record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
+    const sharing = this.grouped && groupColumns(record, this.columns) ? record.sharing : 0;
     const rows = [];
     this.cells = order.map((head, i) => {
       const role = roles?.[headName(head)];
       const cell = make(
         "button",
-        { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": describe(head) + (role ? `, ${role.label}` : "") },
+        { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": describe(head) + (role ? `, ${role.label}` : "") + sharedKeys(record, head) },
         this.grouped ? null : make("span", { class: "tag", text: headName(head) }),
         role ? make("span", { class: "role", text: role.letter, title: role.label }) : null,
       );
@@ -61,17 +63,31 @@ export class Sheet {
           "div",
           { role: "row", class: "layer" },
           make("span", { class: "axis", "aria-hidden": "true", text: this.grouped ? String(start / this.columns + 1) : "" }),
-          ...this.cells.slice(start, start + this.columns),
+          ...this.inGroups(this.cells.slice(start, start + this.columns), sharing),
         ),
       );
     }
     const top = make("div", { class: "layer top", "aria-hidden": "true" }, make("span", { class: "axis", text: "" }));
-    for (let head = 0; head < this.columns; head++) top.append(make("span", { class: "axis", text: this.grouped ? String(head + 1) : "" }));
+    top.append(...this.inGroups(Array.from({ length: this.columns }, (_, head) => make("span", { class: "axis", text: this.grouped ? String(head + 1) : "" })), sharing));
     this.grid.replaceChildren(...rows);
-    this.stage.querySelector(".top")?.remove();
-    if (this.grouped) this.stage.prepend(top);
+    for (const old of this.stage.querySelectorAll(".top")) old.remove();
+    if (this.grouped) this.stage.prepend(...(sharing ? [this.keyHeads(sharing)] : []), top);
+    this.grid.classList.toggle("stairs", Boolean(record.causal));
     this.stage.style.setProperty("--columns", this.columns);
+    this.stage.style.setProperty("--across", (sharing && groupColumns(record, this.columns)) || "repeat(var(--columns), minmax(0, 1fr))");
     this.images = null;
+  }
+
+  // Heads that share their keys stand together: a gap after every group.
+  inGroups(cells, sharing) {
+    if (!sharing) return cells;
+    return cells.flatMap((cell, i) => (i && i % sharing === 0 ? [make("span", { class: "split", "aria-hidden": "true" }), cell] : [cell]));
+  }
+
+  // One bracket over every group, with the number of the keys that its heads read.
+  keyHeads(sharing) {
+    const brackets = Array.from({ length: this.columns / sharing }, (_, group) => make("span", { class: "bracket", style: `grid-column: span ${sharing}`, text: `keys ${group + 1}` }));
+    return make("div", { class: "layer top keys", "aria-hidden": "true" }, make("span", { class: "axis" }), ...this.inGroups(brackets, 1));
   }
 
   mark(head, more = []) {
@@ -101,8 +117,11 @@ export class Sheet {
     const image = context.createImageData(side, side);
     const out = new Uint32Array(image.data.buffer);
     this.order.forEach((head, i) => {
-      this.paintOne(out, side, pictures(head), paint);
-      context.putImageData(image, Math.round((rects[i].left - frame.left) * scale), Math.round((rects[i].top - frame.top) * scale));
+      const picture = pictures(head);
+      const [x, y] = [Math.round((rects[i].left - frame.left) * scale), Math.round((rects[i].top - frame.top) * scale)];
+      this.paintOne(out, side, picture, paint);
+      context.putImageData(image, x, y);
+      if (this.record.causal) stairs(context, x, y, edges(Math.min(picture.side, side), side), paint.line, scale);
     });
   }
 
@@ -115,11 +134,17 @@ export class Sheet {
     const at = edges(n, side);
     const last = LEVELS - 1;
     for (let q = 0; q < n; q++) {
-      for (let k = 0; k < n; k++) {
+      for (let k = 0; k < (this.record?.causal ? q + 1 : n); k++) {
         const share = Math.max(-1, Math.min(1, cells[q * n + k] / picture.top));
         const colour = paint.pixels[Math.round((paint.signed ? (share + 1) / 2 : share) * last)];
         for (let y = at[q]; y < at[q + 1]; y++) out.fill(colour, y * side + at[k], y * side + at[k + 1]);
       }
     }
   }
+}
+
+// For those who hear the sheet instead of seeing its gaps.
+function sharedKeys(record, head) {
+  const others = sharers(record, head);
+  return others.length ? `, keys ${keysOf(record, head)} with ${listed(others.map(headName))}` : "";
 }

@@ -1,4 +1,5 @@
 // What is on the screen as SVG with true vectors; a text in it is never markup.
+import { hatchPath } from "./causal.js";
 import { LEVELS, css } from "./colour.js";
 
 export const FAMILY = "HeadScope, Source Serif 4, Georgia, Times New Roman, serif";
@@ -45,7 +46,7 @@ const r = (v) => Math.round(v * 100) / 100;
 
 function shadeOf(spec, q, k, levels) {
   const value = spec.values[q * spec.columns.length + k];
-  if (Math.abs(value) < spec.least || spec.hidden?.(q, k)) return 0;
+  if (Math.abs(value) < spec.least || spec.hidden?.(q, k) || spec.absent?.(q, k)) return 0;
   return Math.round(Math.max(-1, Math.min(1, spec.signed ? value / (spec.span ?? 1) : value)) * levels);
 }
 
@@ -55,6 +56,7 @@ export function matrixPicture(spec, paint, { x, y, size, room = 110, font = 13 }
   const [cw, ch] = [size / nk, size / nk];
   const [x0, y0] = [x + room, y + room];
   const body = [tag("rect", { x: x0, y: y0, width: size, height: ch * nq, fill: "none", stroke: css(paint.line) }), ...matrixPaths(spec, paint.ramp, { x: x0, y: y0, size })];
+  if (spec.absent) body.push(tag("path", { class: "absent", d: hatchPath(spec.absent, [nq, nk], { x: x0, y: y0, size }), fill: "none", stroke: css(paint.line), "stroke-width": 1 }));
   const every = Math.max(1, Math.ceil((font * 1.15) / cw));
   for (let q = 0; q < nq; q += every) {
     body.push(say(spec.rows[q], { x: x0 - 8, y: y0 + (q + 0.5) * ch, "text-anchor": "end", "dominant-baseline": "central", fill: css(paint.soft), "font-size": font }));

@@ -3,18 +3,21 @@ import { make } from "./dom.js";
 import { percent } from "./format.js";
 
 // {caption, head: [..], rows: [[text or number, ..]]}
-export function pinnedTable(names, pins, matrix, n) {
+// A weight of null is one that does not exist: the word comes later, and a decoder cannot see it.
+export function pinnedTable(names, pins, matrix, n, unseen = () => false) {
   const rows = names.map((name, k) => {
-    const each = pins.map((q) => matrix[q * n + k] / 65535);
-    return pins.length > 1 ? [name, ...each, each.reduce((sum, w) => sum + w, 0)] : [name, ...each];
+    const each = pins.map((q) => (unseen(q, k) ? null : matrix[q * n + k] / 65535));
+    const sum = each.every((weight) => weight === null) ? null : each.reduce((total, weight) => total + weight, 0);
+    return pins.length > 1 ? [name, ...each, sum] : [name, ...each];
   });
   const who = pins.map((pin) => `from “${names[pin]}”`);
   return { head: ["looked at", ...who, ...(pins.length > 1 ? ["sum"] : [])], rows };
 }
 
-export function strongestTable(names, matrix, n) {
+export function strongestTable(names, matrix, n, chose = () => true) {
   const rows = names.map((name, q) => {
     let best = 0;
+    if (!chose(q)) return [name, "nothing stands before it", null];
     for (let k = 1; k < n; k++) if (matrix[q * n + k] > matrix[q * n + best]) best = k;
     return [name, names[best], matrix[q * n + best] / 65535];
   });
@@ -22,7 +25,10 @@ export function strongestTable(names, matrix, n) {
 }
 
 export function drawTable(root, { caption, head, rows }, say = percent) {
-  const cell = (value) => (typeof value === "number" ? make("td", { class: "number", text: say(value) }) : make("td", { text: value }));
+  const cell = (value) => {
+    if (value === null) return make("td", { class: "number absent", text: "cannot see" });
+    return typeof value === "number" ? make("td", { class: "number", text: say(value) }) : make("td", { text: value });
+  };
   root.replaceChildren(
     make(
       "table",

@@ -31,7 +31,7 @@ export function themeOf(paper, ink, accent) {
     line: blend(ink, paper, 0.8),
     ramp,
     pixels: pixels(ramp),
-    change: { ramp: change, pixels: pixels(change), signed: true },
+    change: { ramp: change, pixels: pixels(change), signed: true, line: blend(ink, paper, 0.8) },
     font: FONT,
     dark: isDark(paper),
   };

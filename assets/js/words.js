@@ -26,9 +26,10 @@ export function rowInWords(head, names, pins, row, allowed = () => true) {
   return `Head ${headName(head)}: ${who}${pins.length > 1 ? ", " : " "}${verb} ${listed(what)}.`;
 }
 
-export function headInWords(head, names, specials, matrix) {
+// chose(q): had the word a choice? The first one of a decoder has none.
+export function headInWords(head, names, specials, matrix, chose = () => true) {
   const n = names.length;
-  const links = strongestLinks(matrix, n, 3, (q, k) => !specials[q] && !specials[k]);
+  const links = strongestLinks(matrix, n, 3, (q, k) => !specials[q] && !specials[k] && chose(q));
   const what = links.map((link) => `${quoted(names[link.from])} looks at ${quoted(names[link.to])} (${percent(link.weight)})`);
   if (!what.length) return `Head ${headName(head)} links no two words of this text.`;
   return `Head ${headName(head)}, its strongest links: ${listed(what)}.`;

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mha_core.heads.measures import BY_KEY, RAW
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
-from mha_core.record import Grid, Record
+from mha_core.record import Grid, Record, sharing
 from mha_core.wording import Head, head_name, percent
 
 HALF = 0.5
@@ -35,7 +35,10 @@ def notices(record: Record, head: Head | None, role: Role | None = None) -> tupl
     """
     found = list(record_notices(record))
     if head is not None:
-        found = [_role(head, role), *head_notices(record, head), *found]
+        of_head = head_notices(record, head)
+        if any(notice and notice.kind == "first" for notice in of_head):
+            found = [notice for notice in found if notice and notice.kind != "resting"]
+        found = [_role(head, role), *of_head, *found]
     return tuple(notice for notice in found if notice is not None)
 
 
@@ -81,6 +84,14 @@ def _role(head: Head, role: Role | None) -> Notice | None:
 def head_notices(record: Record, head: Head) -> tuple[Notice | None, ...]:
     """The notices that one head's own matrix explains."""
     weights, name = record.weights[head], head_name(head)
+    if record.model.is_causal:
+        return (
+            _first(record, weights, name),
+            _neighbour(record, weights, name, -1, "previous", "the token before it"),
+            _neighbour(record, weights, name, 0, "itself", "itself"),
+            _uniform(weights, name, is_causal=True),
+            _shared(record, head),
+        )
     return (
         _sink(record, weights, name),
         _neighbour(record, weights, name, -1, "previous", "the token before it"),
@@ -92,7 +103,8 @@ def head_notices(record: Record, head: Head) -> tuple[Notice | None, ...]:
 
 def record_notices(record: Record) -> tuple[Notice | None, ...]:
     """The notices that hold for every head."""
-    return _untrained(record), _cut(record), _unknown(record), _short(record), _resting(record)
+    resting = _sinking if record.model.is_causal else _resting
+    return _untrained(record), _cut(record), _unknown(record), _short(record), resting(record)
 
 
 def to_specials(record: Record) -> npt.NDArray[np.float64]:
@@ -110,10 +122,24 @@ def at_offset(weights: Floats, offset: int, special: npt.NDArray[np.bool_]) -> f
     return float(weights[queries, queries + offset].mean()) if len(queries) > 1 else 0.0
 
 
-def evenness(weights: Floats) -> float:
-    """Entropy of a row as a share of the largest possible one, mean over rows: 1 is looking at all alike."""
+def to_first(record: Record) -> npt.NDArray[np.float64]:
+    """Share of attention that rests on the first token: (layer, head), mean over the tokens after it, which in a
+    decoder are all that have a choice.
+    """
+    if len(record.tokens) < 2:
+        return np.zeros(record.weights.shape[:2])
+    return np.asarray(record.weights[..., 1:, 0].mean(-1), dtype=np.float64)
+
+
+def evenness(weights: Floats, *, is_causal: bool = False) -> float:
+    """Entropy of a row as a share of the largest possible one, mean over rows: 1 is looking at all alike.
+
+    In a decoder each row has its own largest: that of the tokens up to its own. Its first row has no choice.
+    """
     rows = np.asarray(weights, dtype=np.float64)
     entropy = -(rows * np.log(np.where(rows > 0, rows, 1.0))).sum(-1)
+    if is_causal:
+        return float((entropy[1:] / np.log(np.arange(2, len(rows) + 1))).mean()) if len(rows) > 1 else 0.0
     return float(entropy.mean() / np.log(rows.shape[-1])) if rows.shape[-1] > 1 else 0.0
 
 
@@ -137,18 +163,74 @@ def _sink(record: Record, weights: Floats, name: str) -> Notice | None:
     )
 
 
+def _first(record: Record, weights: Floats, name: str) -> Notice | None:
+    """Xiao et al. (2023) call it the attention sink."""
+    if len(weights) < 4:
+        return None
+    share = float(weights[1:, 0].mean())
+    if share <= HALF:
+        return None
+    count, total = _sinks(record)
+    return Notice(
+        "first",
+        f"{percent(share)} of the attention of head {name} rests on the first token, `{_spelled_first(record)}`, "
+        "whatever it is: here it has no meaning of its own, but is a resting place that every token can see (an "
+        f"attention sink). In this sentence that is so in {count} of {total} heads.",
+        share,
+    )
+
+
+def _sinking(record: Record) -> Notice | None:
+    count, total = _sinks(record)
+    if len(record.tokens) < 4 or count <= total // 4:
+        return None
+    return Notice(
+        "resting",
+        f"In {count} of {total} heads more than half of the attention rests on the first token, "
+        f"`{_spelled_first(record)}`, whatever it is. That is a finding, not a fault.",
+        count,
+    )
+
+
+def _sinks(record: Record) -> tuple[int, int]:
+    shares = to_first(record)
+    return int((shares > HALF).sum()), shares.size
+
+
+def _spelled_first(record: Record) -> str:
+    return record.tokens.pieces[0].bare
+
+
+def _shared(record: Record, head: Head) -> Notice | None:
+    size = sharing(record.model, record.n_heads)
+    if size < 2:
+        return None
+    layer, number = head
+    first = number // size * size
+    others = [head_name((layer, other)) for other in range(first, first + size) if other != number]
+    who = others[0] if len(others) == 1 else f"{', '.join(others[:-1])} and {others[-1]}"
+    return Notice(
+        "shared",
+        f"Head {head_name(head)} shares its keys and values with {who}; only its queries are its own.",
+        size,
+    )
+
+
 def _neighbour(
     record: Record, weights: Floats, name: str, offset: int, kind: str, where: str
 ) -> Notice | None:
-    share = at_offset(weights, offset, _special(record))
+    ruled_out = _special(record)
+    if record.model.is_causal and offset == 0:
+        ruled_out = ruled_out | (np.arange(len(weights)) == 0)  # the first token can only look at itself
+    share = at_offset(weights, offset, ruled_out)
     if share <= HALF:
         return None
     text = f"Head {name} goes by place: a token looks at {where} with {percent(share)} of its attention."
     return Notice(kind, text, share)
 
 
-def _uniform(weights: Floats, name: str) -> Notice | None:
-    share = evenness(weights)
+def _uniform(weights: Floats, name: str, *, is_causal: bool = False) -> Notice | None:
+    share = evenness(weights, is_causal=is_causal)
     if len(weights) < 4 or share <= NEARLY_UNIFORM:
         return None
     return Notice(

@@ -109,6 +109,7 @@ def test_the_saved_numbers_say_what_they_are_and_change_with_the_head(alone, rec
         "text": TIRED,
         "unit": "words",
         "specials": "renormalised",
+        "causal": False,
         "labels": list(grid.labels),
         "pinned": [it],
         "to": animal,

@@ -62,8 +62,8 @@ function headPartOf(view) {
   view.table = make("div", { class: "table" });
   const trio = ["A", "B", "A − B"].map((text, side) => make("figure", {}, make("figcaption", { text }), view.matrices[side].root));
   view.trio = make("div", { class: "trio" }, ...trio);
-  const note = make("p", { class: "caption", text: "row = query, looks at column = key" });
-  return make("section", { class: "part onehead wide", "aria-label": "The chosen head" }, make("header", {}, view.headTitle, view.tabs), note, view.trio, view.table);
+  view.note = make("p", { class: "caption", text: "row = query, looks at column = key" });
+  return make("section", { class: "part onehead wide", "aria-label": "The chosen head" }, make("header", {}, view.headTitle, view.tabs), view.note, view.trio, view.table);
 }
 
 function matrixActions(view, side) {

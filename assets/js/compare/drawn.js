@@ -1,8 +1,9 @@
 // What Compare draws: arcs over and under both sentences, and three matrices.
+import { cannotSee, mask } from "../causal.js";
 import { DRAWN_BOTH } from "../duo.js";
 import { points } from "../format.js";
 import { strongest } from "../numbers.js";
-import { rowsFor } from "./rows.js";
+import { rowsFor, seenIn } from "./rows.js";
 
 function fromNow(view) {
   if (view.hovered.q !== null) return [view.hovered.q];
@@ -35,7 +36,7 @@ export function drawHero(view) {
   const masses = new Map();
   if (from.length) {
     const rows = rowsFor(view, from);
-    const put = (column) => masses.set(column, view.pairs[column].map((unit, side) => (unit === null ? null : rows[side][column])));
+    const put = (column) => masses.set(column, seenIn(view, from, column).map((sees, side) => (sees ? rows[side][column] : null)));
     view.pairs.forEach((_, column) => Math.max(rows[0][column], rows[1][column]) >= 0.02 && put(column));
     if (to !== null) put(to);
   }
@@ -60,6 +61,8 @@ export function specOf(view, side) {
     least: 0,
     measured: view.pairs.map((_, column) => view.nameOf(column)),
     labelSize: view.present ? 18 : 13,
+    absent: mask(side < 2 ? view.records[side] : view.common),
+    absentWords: (q, k) => cannotSee(names, q, k),
     describe: side === 2 ? (q, k, value) => `${names[q]} to ${names[k]}: ${points(value)} points` : null,
   };
 }

@@ -1,4 +1,5 @@
 // The numbers of Compare: rows of A and B over the same columns, their difference, and how much each head changed.
+import { seenBy, withoutGaps } from "../causal.js";
 import { points } from "../format.js";
 import { ranked, STEPS, summedRow } from "../numbers.js";
 import { allHeads, headIndex, matrixOf } from "../record.js";
@@ -18,12 +19,17 @@ export function rowsFor(view, columns, head = view.state.head) {
   });
 }
 
+// [A, B]: can a unit of these columns see that of column k?
+export function seenIn(view, columns, k) {
+  return view.records.map((record, side) => seenBy(record, columns.map((column) => view.pairs[column][side]), view.pairs[k][side]));
+}
+
 export function diffOf(view, head) {
   const at = headIndex(view.record, head);
   if (!view.diffs.has(at)) {
     const [a, b] = matricesOf(view, head);
     if (!a || !b) return null;
-    view.diffs.set(at, difference(a, view.records[0].n, b, view.records[1].n, view.both));
+    view.diffs.set(at, withoutGaps(view.common, difference(a, view.records[0].n, b, view.records[1].n, view.both), view.both.length));
   }
   return view.diffs.get(at);
 }

@@ -1,4 +1,5 @@
 // What is on the screen in Compare as files: the picture, and the exact numbers of the chosen head in both runs.
+import { maskNote } from "../causal.js";
 import { css } from "../colour.js";
 import { saveCsv, WEIGHT_COLUMNS } from "../csv.js";
 import { percent } from "../format.js";
@@ -7,6 +8,7 @@ import { fileName, saveJson, savePng, saveSvg } from "../save.js";
 import { matrixPicture, say, svgPage, tag } from "../svg.js";
 import { headName } from "../words.js";
 import { sidesDrawn, specOf } from "./drawn.js";
+import { seenIn } from "./rows.js";
 
 function fileOf(view, ending) {
   return fileName(headName(view.state.head), `compared ${view.records[0].title}`, ending);
@@ -34,7 +36,7 @@ function pageOf(view, style = "") {
     tallest = Math.max(tallest, picture.height);
   });
   y += tallest + 30;
-  body.push(say(`Head ${headName(view.state.head)} · row = query, looks at column = key · HeadScope`, { x: 0, y: y + 10, "font-size": 13, fill: css(paint.soft) }));
+  body.push(say(`Head ${headName(view.state.head)} · row = query, looks at column = key${maskNote(view.common)} · HeadScope`, { x: 0, y: y + 10, "font-size": 13, fill: css(paint.soft) }));
   return svgPage({ width: width + 80, height: y + 90, paper: paint.paper, title: view.line.dataset.said, body: [tag("g", { transform: "translate(40 40)" }, ...body)], style });
 }
 
@@ -55,6 +57,7 @@ export function csvFile(view) {
   const six = (value) => Number(value.toFixed(6));
   for (const q of places) {
     for (const k of places) {
+      if (seenIn(view, [q], k).every((sees) => !sees)) continue;
       const [wa, wb] = [a[view.pairs[q][0] * view.records[0].n + view.pairs[k][0]], b[view.pairs[q][1] * view.records[1].n + view.pairs[k][1]]];
       rows.push([layer + 1, head + 1, view.pairs[q][0], view.pairs[k][0], view.nameOf(q), view.nameOf(k), six(wa), six(wb), six(wa - wb), view.state.pins.includes(view.pairs[q][0]) ? 1 : 0]);
     }
@@ -64,7 +67,7 @@ export function csvFile(view) {
 
 export function jsonFile(view) {
   const matrix = (side) => Array.from({ length: view.records[side].n }, (_, q) => Array.from(view.now[side].subarray(q * view.records[side].n, (q + 1) * view.records[side].n), (w) => Number(w.toFixed(6))));
-  const content = { head: headName(view.state.head), titles: view.titlesNow, labels: view.records.map((record) => record.names), pairs: view.pairs, pinned: view.state.pins, to: view.state.to, said: view.line.dataset.said, A: matrix(0), B: matrix(1) };
+  const content = { head: headName(view.state.head), titles: view.titlesNow, labels: view.records.map((record) => record.names), causal: view.records.map((record) => Boolean(record.causal)), pairs: view.pairs, pinned: view.state.pins, to: view.state.to, said: view.line.dataset.said, A: matrix(0), B: matrix(1) };
   return saveJson(fileOf(view, "json"), content);
 }
 

@@ -1,4 +1,5 @@
 // All heads in Explore: their order, what is said of each, the ranking, and the chips of one layer.
+import { chose, noneSees, noneSeesInWords } from "../causal.js";
 import { make } from "../dom.js";
 import { percent } from "../format.js";
 import { tintOf } from "../lines.js";
@@ -48,7 +49,7 @@ export function describe(view, head) {
   let what = `Head ${headName(head)}`;
   if (matrix && pins.length) what = rowInWords(head, names, pins, summedRow(matrix, view.record.n, pins));
   else if (matrix) {
-    const [link] = strongestLinks(matrix, view.record.n, 1, (q, k) => !specials[q] && !specials[k]);
+    const [link] = strongestLinks(matrix, view.record.n, 1, (q, k) => !specials[q] && !specials[k] && chose(view.record, q));
     if (link) what = `Head ${headName(head)}: strongest link ${quoted(names[link.from])} to ${quoted(names[link.to])}, ${percent(link.weight)}`;
   } else if (view.record.loudest) {
     const at = (head[0] * view.record.heads + head[1]) * 3;
@@ -62,7 +63,8 @@ export function drawRanking(view) {
   const { names } = view.record;
   const { pins, to } = view.state;
   const who = listed(pins.map((pin) => quoted(names[pin])));
-  const entries = rankHeads(view.record, pins, to, (k) => pins.every((q) => view.allowed(q, k)));
+  const blind = noneSees(view.record, pins, to);
+  const entries = blind ? null : rankHeads(view.record, pins, to, (k) => pins.every((q) => view.allowed(q, k)));
   const alone = globalThis.headscope?.live === false;
   let title = "Which heads?";
   if (pins.length && to !== null) title = `${who} to ${quoted(names[to])}`;
@@ -73,7 +75,7 @@ export function drawRanking(view) {
     pins,
     to,
     chosen: view.state.head,
-    hint: pins.length ? (alone ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : "Choose a word, here or in the sentence, and every head is ranked by where that word looks.",
+    hint: blind ? noneSeesInWords(names, pins, to) : pins.length ? (alone ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : "Choose a word, here or in the sentence, and every head is ranked by where that word looks.",
   });
 }
 

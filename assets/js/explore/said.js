@@ -1,4 +1,5 @@
 // What stands around the pictures of Explore: sentences, hints, tabs, notices, the table.
+import { cannotSee, chose, maskNote, noneSees, sharingInWords, triangleNote, unseen } from "../causal.js";
 import { make } from "../dom.js";
 import { summedRow } from "../numbers.js";
 import { noted, spokenOnce } from "../parts.js";
@@ -19,7 +20,7 @@ export function sentenceShown(view) {
 function sentenceNow(view) {
   const { names, specials, n } = view.record;
   if (!view.matrixNow) return `Head ${headName(view.state.head)}.`;
-  if (!view.state.pins.length) return headInWords(view.headNow, names, specials, view.matrixNow);
+  if (!view.state.pins.length) return headInWords(view.headNow, names, specials, view.matrixNow, (q) => chose(view.record, q));
   const row = summedRow(view.matrixNow, n, view.state.pins);
   return rowInWords(view.headNow, names, view.state.pins, row);
 }
@@ -33,16 +34,19 @@ export function drawWords(view) {
     view.live.textContent = sentence.replace(/[“”]/g, "");
   }
   const { pins, to } = view.state;
+  const blind = noneSees(view.record, pins, to) ? cannotSee(view.record.names, pins[pins.length - 1], to) : "";
+  if (blind) view.live.textContent = `${sentence} ${blind}`.replace(/[“”]/g, "");
   if (!pins.length) view.hint.textContent = "Point at a word to see where it looks. Click it to pin it.";
   else if (view.state.adding) view.hint.textContent = "Every click adds a word; what the pinned words look at is summed.";
   else if (to === null) view.hint.textContent = "Click a second word to ask which heads link the two.";
-  else view.hint.textContent = "";
+  else view.hint.textContent = blind;
   view.hint.hidden = !view.hint.textContent;
   view.adding.hidden = !pins.length;
   view.adding.setAttribute("aria-pressed", String(view.state.adding));
   view.clear.hidden = !pins.length;
   view.previewRest = view.record.packing === "small" ? "Rows look at columns; a cell of a small picture is the strongest link under it." : "In each small picture, rows look at columns; the darker, the more.";
   if (globalThis.headscope?.live === false && view.headNow && view.record.packing === "small") view.previewRest += ` This file holds head ${headName([...view.record.opened.keys()].map((at) => [Math.floor(at / view.record.heads), at % view.record.heads])[0])} in full, the others as small pictures.`;
+  view.previewRest += triangleNote(view.record);
   if (view.paint.dark) view.previewRest = view.previewRest.replace("darker", "brighter");
   view.previewed.textContent = view.previewRest;
 }
@@ -60,7 +64,8 @@ export function drawTabs(view) {
   view.root.dataset.panel = state.panel;
   if (was !== state.panel && state.panel === "sheet") view.sheet.draw(view.paint);
   view.panelTitle.textContent = `Head ${headName(state.head)}`;
-  view.panelNote.textContent = { matrix: "row = query, looks at column = key", lines: "left = query, looks at right = key", table: "", sheet: "" }[state.panel];
+  const shared = sharingInWords(view.record, state.head);
+  view.panelNote.textContent = { matrix: `row = query, looks at column = key${maskNote(view.record)}`, lines: "left = query, looks at right = key", table: "", sheet: "" }[state.panel] + (shared && ` · ${shared}`);
   view.together.hidden = state.panel !== "lines";
   drawChips(view);
   if (state.panel === "table") drawNumbers(view);
@@ -77,7 +82,7 @@ export function drawNotices(view) {
 export function tableNow(view) {
   const { names, n } = view.record;
   const { pins } = view.state;
-  const table = pins.length ? pinnedTable(names, pins, view.matrixNow, n) : strongestTable(names, view.matrixNow, n);
+  const table = pins.length ? pinnedTable(names, pins, view.matrixNow, n, (q, k) => unseen(view.record, q, k)) : strongestTable(names, view.matrixNow, n, (q) => chose(view.record, q));
   return { ...table, caption: view.said };
 }
 

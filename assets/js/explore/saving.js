@@ -1,4 +1,5 @@
 // What is on the screen in Explore as files: the picture, and the exact numbers of the chosen head.
+import { hatchPath, maskNote, unseen } from "../causal.js";
 import { css } from "../colour.js";
 import { saveCsv, WEIGHT_COLUMNS } from "../csv.js";
 import { percent } from "../format.js";
@@ -39,7 +40,7 @@ function pageOf(view, style = "") {
     body.push(...picture.body);
     y += picture.height;
   }
-  body.push(say(`${view.record.model} · head ${headName(view.headNow)} · row = query, looks at column = key · HeadScope`, { x: 0, y: y + 30, "font-size": 13, fill: css(paint.soft) }));
+  body.push(say(`${view.record.model} · head ${headName(view.headNow)} · row = query, looks at column = key${maskNote(view.record)} · HeadScope`, { x: 0, y: y + 30, "font-size": 13, fill: css(paint.soft) }));
   const inner = tag("g", { transform: "translate(40 40)" }, ...body);
   return svgPage({ width: width + 80, height: y + 110, paper: paint.paper, title: sentenceShown(view), body: [inner], style });
 }
@@ -58,7 +59,7 @@ export function csvFile(view) {
   const rows = [[...WEIGHT_COLUMNS, "pinned"]];
   const matrix = view.matrixNow;
   for (let q = 0; q < n; q++) {
-    for (let k = 0; k < n; k++) rows.push([layer + 1, head + 1, q, k, names[q], names[k], Number((matrix[q * n + k] / STEPS).toFixed(6)), view.state.pins.includes(q) ? 1 : 0]);
+    for (let k = 0; k < n; k++) if (!unseen(view.record, q, k)) rows.push([layer + 1, head + 1, q, k, names[q], names[k], Number((matrix[q * n + k] / STEPS).toFixed(6)), view.state.pins.includes(q) ? 1 : 0]);
   }
   return saveCsv(fileOf(view, "csv"), rows);
 }
@@ -66,7 +67,7 @@ export function csvFile(view) {
 export function jsonFile(view) {
   const { names, n, model, words, specialsShown } = view.record;
   const matrix = Array.from({ length: n }, (_, q) => Array.from(view.matrixNow.subarray(q * n, (q + 1) * n), (step) => Number((step / STEPS).toFixed(6))));
-  const content = { model, head: headName(view.headNow), text: view.record.title, unit: words ? "words" : "pieces", specials: specialsShown, labels: names, pinned: view.state.pins, to: view.state.to, said: view.said, weights: matrix };
+  const content = { model, head: headName(view.headNow), text: view.record.title, unit: words ? "words" : "pieces", specials: specialsShown, causal: Boolean(view.record.causal), labels: names, pinned: view.state.pins, to: view.state.to, said: view.said, weights: matrix };
   return saveJson(fileOf(view, "json"), content);
 }
 
@@ -79,6 +80,7 @@ function sentenceSvg(sentence, paint) {
     const size = Number.parseFloat(getComputedStyle(unit).fontSize);
     if (from) body.push(tag("rect", { x: box.x - box.width / 2, y: box.top, width: box.width, height: box.bottom - box.top, rx: 4, fill: css(paint.accent) }));
     if (unit.classList.contains("to")) body.push(tag("rect", { x: box.x - box.width / 2, y: box.top, width: box.width, height: box.bottom - box.top, rx: 4, fill: "none", stroke: css(paint.accent), "stroke-width": 2 }));
+    if (unit.classList.contains("blind")) body.push(tag("path", { class: "absent", d: hatchPath(() => true, [1, 1], { x: box.x - box.width / 2, y: box.bottom - 6, size: box.width, high: 6 }), fill: "none", stroke: css(paint.line), "stroke-width": 1 }));
     const colour = from ? paint.onAccent : unit.classList.contains("quiet") || unit.classList.contains("special") ? paint.soft : paint.ink;
     body.push(say(unit.textContent, { x: box.x, y: (box.top + box.bottom) / 2, "text-anchor": "middle", "dominant-baseline": "central", "font-size": size, fill: css(colour) }));
   });

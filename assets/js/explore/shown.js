@@ -1,4 +1,5 @@
 // What Explore shows follows from its state: the rows looked from, the links, the matrix and the lines to draw.
+import { cannotSee, chose, mask, noneSees, unseen } from "../causal.js";
 import { mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, thumbOf } from "../record.js";
 
@@ -49,9 +50,11 @@ export function shownLinks(view) {
   const sum = (k) => from.reduce((total, q) => total + values[q * n + k], 0);
   const exact = new Map(to === null ? [] : [[to, sum(to)]]);
   for (const link of links) exact.set(link.to, sum(link.to));
-  if (to !== null) for (const q of from) if (!links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
+  const blind = (k) => noneSees(view.record, from, k);
+  if (blind(to)) exact.delete(to);
+  if (to !== null) for (const q of from) if (!unseen(view.record, q, to) && !links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
   links.sort((a, b) => (b.to === to) - (a.to === to)); // only the first few are drawn: what was asked for is among them
-  return { links, from, to, pointed: view.hovered.unit ?? view.hovered.k, exact };
+  return { links, from, to, pointed: view.hovered.unit ?? view.hovered.k, exact, blind };
 }
 
 export function matrixSpec(view) {
@@ -69,6 +72,8 @@ export function matrixSpec(view) {
     least: view.state.least,
     hidden: view.state.pair === "all" ? null : (q, k) => !view.allowed(q, k),
     labelSize: view.present ? 20 : 15,
+    absent: mask(view.record),
+    absentWords: (q, k) => cannotSee(names, q, k),
     ...(matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),
   };
 }
@@ -81,7 +86,7 @@ export function linesSpec(view) {
   for (const head of heads) {
     const matrix = heads.length === 1 && view.tween < 1 ? null : matrixOf(view.record, head);
     const value = matrix ? (q, k) => matrix[q * n + k] / STEPS : ((values) => (q, k) => values[q * n + k])(valuesShown(view));
-    const rows = from.length ? from : strongestLinks(view.matrixNow ?? [], n, 12, (q, k) => !specials[q] && !specials[k] && view.allowed(q, k)).map((link) => link.from);
+    const rows = from.length ? from : strongestLinks(view.matrixNow ?? [], n, 12, (q, k) => !specials[q] && !specials[k] && chose(view.record, q) && view.allowed(q, k)).map((link) => link.from);
     for (const q of rows) {
       const row = Float64Array.from({ length: n }, (_, k) => value(q, k));
       for (const { to, weight } of strongest(row, from.length ? 24 : 1, Math.max(0.01, view.state.least), (k) => view.allowed(q, k) && (from.length || !specials[k]))) {

@@ -12,7 +12,9 @@ import streamlit as st
 
 from mha_core import Grid, HeadScopeError, Record
 from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes
+from mha_core.first_change import FirstChange
 from mha_core.wording import head_name, percent
+from pages.parts.explore import causal_finding
 from pages.parts.frame import presets, shell
 from pages.parts.frame.prose import heading, markup, nothing_left, say, visible
 from pages.parts.frame.request import Request
@@ -49,7 +51,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         keeps=(cache.keeper(sides[0]), cache.keeper(sides[1]), cache.keeper(*sides)),
     )
     shell.keep(chosen)
-    below(sides[0], a, b, chosen)
+    below(sides[0], a, b, chosen, causal_finding.found_in(records, a, b))
 
 
 def both_have_words(grids: Sequence[Grid], records: Sequence[Record]) -> bool:
@@ -66,18 +68,24 @@ def titles(a: Record, b: Record) -> tuple[str, str]:
     return a.model.title, b.model.title
 
 
-def below(request: Request, a: Grid, b: Grid, selection: Selection) -> None:
+def below(
+    request: Request, a: Grid, b: Grid, selection: Selection, parting: FirstChange | None = None
+) -> None:
     """The candidates of the chosen word under both, the heads by change, and what all this does not show."""
     with st.container(key="below"):
         pairs = align(a.labels, b.labels)
         query = _query(pairs, selection)
-        if query is None:
+        if parting:
+            causal_finding.finding(parting, a, b)
+        if parting and query and query[0] < parting.place:
+            causal_finding.no_difference(parting, a, b, query[0])
+        elif query is None:
             say("Choose a word of sentence A to see what it looks at under both.", "look")
         else:
             left, right = st.columns(2, gap="large")
             with left:
                 heading(f"What “{a.labels[query[0]]}” looks at")
-                keys = _candidates(request, a, pairs, query)
+                keys = _candidates(request, a, b, pairs, query)
                 _masses(a, b, query, keys)
             with right:
                 _changes(a, b, query, keys)
@@ -95,10 +103,15 @@ def _query(pairs: tuple[tuple[int | None, int | None], ...], selection: Selectio
 
 
 def _candidates(
-    request: Request, a: Grid, pairs: tuple[tuple[int | None, int | None], ...], query: tuple[int, int]
+    request: Request,
+    a: Grid,
+    b: Grid,
+    pairs: tuple[tuple[int | None, int | None], ...],
+    query: tuple[int, int],
 ) -> list[tuple[int, int]]:
     """The preset's candidates; else whatever the reader picks from the words that both have."""
     both = [(i, j) for i, j in pairs if i is not None and j is not None and i != query[0]]
+    both = [(i, j) for i, j in both if _sees(a, query[0], i) and _sees(b, query[1], j)]
     wanted = presets.candidates(request.text)
     at_first = [i for i, _ in both if a.labels[i].casefold() in wanted]
     picked = st.multiselect(
@@ -111,6 +124,10 @@ def _candidates(
         placeholder="Pick two or more",
     )
     return [pair for pair in both if pair[0] in picked]
+
+
+def _sees(grid: Grid, query: int, key: int) -> bool:
+    return grid.visible is None or bool(grid.visible[query, key])
 
 
 def _masses(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]]) -> None:

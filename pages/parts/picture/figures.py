@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from mha_core import Grid
 from mha_core.wording import Head, head_name
 from pages.parts.frame.prose import visible
@@ -20,10 +22,15 @@ def heatmap(grid: Grid, head: Head, *, dark: bool) -> Figure:
 
 def _cells(grid: Grid, head: Head, labels: Sequence[str], *, dark: bool) -> Figure:
     weights = grid.weights[head]
+    seen = np.ones_like(weights, dtype=bool) if grid.visible is None else grid.visible
     gap = 1 if len(labels) <= LABELS_AT_MOST else 0
     return {
         "type": "heatmap",
-        "z": weights.tolist(),
+        "z": [
+            [w if there else None for w, there in zip(*row, strict=True)]
+            for row in zip(weights.tolist(), seen, strict=True)
+        ],
+        "hoverongaps": False,
         "customdata": [[[query, key] for key in labels] for query in labels],
         "hovertemplate": "%{customdata[0]} looks at %{customdata[1]}: %{z:.1%}<extra></extra>",
         "colorscale": weights_scale(dark=dark),

@@ -97,6 +97,8 @@ def record_payload(
         "model": model_title,
         "title": tokens.text if tokens.pair is None else f"{tokens.text} {tokens.pair}",
         "words": grid.words,
+        "causal": grid.visible is not None,
+        "sharing": grid.sharing,
         "specialsShown": grid.specials,
         **spelled(grid, tokens),
         "segments": [unit.segment for unit in grid.units],
@@ -115,7 +117,7 @@ def _pack(grid: Grid) -> Payload:
         "packing": "small",
         "side": SIDE,
         "weights": thumbnails(grid.weights, SIDE).ravel(),
-        "loudest": strongest_link(grid.weights, special).ravel().tolist(),
+        "loudest": strongest_link(grid.weights, special, visible=grid.visible).ravel().tolist(),
     }
 
 
@@ -201,7 +203,11 @@ def _change_payload(a: Grid, b: Grid, pairs: Pairs, records: list[Payload]) -> P
     parts = []
     for layer in range(layers):  # one layer at a time: two long texts in full would be hundreds of megabytes
         of_a = a.weights[layer, :heads][:, left][:, :, left]
-        parts.append(changes(of_a - b.weights[layer, :heads][:, right][:, :, right], SIDE))
+        change = of_a - b.weights[layer, :heads][:, right][:, :, right]
+        for grid, units in ((a, left), (b, right)):
+            if grid.visible is not None:  # where one of the two sees nothing there is nothing to compare
+                change = change * grid.visible[np.ix_(units, units)]
+        parts.append(changes(change, SIDE))
     cells = np.stack(parts)
     return {
         "kind": "change",

@@ -86,6 +86,8 @@ def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Token
         return _row_in_words(number, names, pins, weights)
     special = np.array([unit.special for unit in grid.units], dtype=bool)
     weights[special] = weights[:, special] = 0
+    if grid.visible is not None:
+        weights[grid.visible.sum(axis=-1) == 1] = 0  # what sees only itself has no choice
     links = [(row.max() / STEPS, q, int(row.argmax())) for q, row in enumerate(weights) if row.max() > 0]
     links.sort(key=lambda link: (-link[0], link[1]))
     what = [f"“{names[q]}” looks at “{names[k]}” ({percent(w)})" for w, q, k in links[:3]]

@@ -158,7 +158,7 @@ def grid(request: Request, traced: Record) -> Grid:
     weights = traced.weights if request.raw else _measured(request, traced)
 
     def make() -> Grid:
-        return grid_of(traced.tokens, weights, request.words, request.specials)
+        return grid_of(traced.tokens, weights, request.words, request.specials, model=traced.model)
 
     if not request.words and request.specials == "shown":
         return make()  # the weights themselves, which are kept already

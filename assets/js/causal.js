@@ -1,0 +1,149 @@
+// The causal mask: what a decoder's unit cannot see is not 0 %, it is not there. Said in words, hatched on a canvas
+// and in SVG, and left out of small pictures. Whether a text has a mask comes with its record (`causal`).
+import { css } from "./colour.js";
+import { headName, listed, quoted } from "./words.js";
+
+const HATCH = 6;
+const UNSAID = 0.0005; // what is written as 0.0 %
+
+// Can the unit q not see the unit k? Units stand in the order of the text.
+export const unseen = (record, q, k) => Boolean(record.causal) && k > q;
+
+// absent(q, k) for a matrix and its files; null where every cell is there.
+export const mask = (record) => (record.causal ? (q, k) => k > q : null);
+
+// The first unit of a decoder looks at itself, whatever it is: its row says nothing.
+export const chose = (record, q) => !record.causal || q > 0 || record.n === 1;
+
+export function cannotSee(names, q, k) {
+  return `${quoted(names[q])} cannot see ${quoted(names[k])}: it comes later.`;
+}
+
+// What a cell says: a weight, or that there is none.
+export function cellInWords(record, q, k, share) {
+  return unseen(record, q, k) ? cannotSee(record.names, q, k) : `${record.names[q]} looks at ${record.names[k]}: ${share}`;
+}
+
+// Of these units, can none see k?
+export const noneSees = (record, pins, k) => k !== null && pins.length > 0 && pins.every((q) => unseen(record, q, k));
+
+export function noneSeesInWords(names, pins, k) {
+  const who = listed(pins.map((pin) => quoted(names[pin])));
+  return `No head: ${who} cannot see ${quoted(names[k])}, which comes later. In a decoder a word sees only itself and what stands before it.`;
+}
+
+// Is there a unit k that one of these units (null: not in this text) can see?
+export const seenBy = (record, units, k) => k !== null && units.some((q) => q !== null && !unseen(record, q, k));
+
+// n x n differences with none where one of the two texts has no cell.
+export function withoutGaps(record, cells, n) {
+  if (record.causal) for (let q = 0; q < n; q++) cells.fill(0, q * n + q + 1, (q + 1) * n);
+  return cells;
+}
+
+// What is said where every head's row is the same in both, instead of a list of zeros.
+export function nothingMoved(record, ranking, who, count) {
+  if (!ranking.length || ranking.some((entry) => entry.weight >= UNSAID)) return "";
+  const rows = count > 1 ? "rows" : "row";
+  const why = record.causal ? ": in a decoder a word sees only itself and what stands before it." : ".";
+  return `The ${rows} of ${who} ${count > 1 ? "are" : "is"} the same in A and B in all ${ranking.length} heads${why}`;
+}
+
+// Runs of cells that are not there: {q, from, to} for every row that has some.
+export function gaps(absent, nq, nk) {
+  const found = [];
+  for (let q = 0; q < nq; q++) {
+    for (let k = 0; k < nk; k++) {
+      if (!absent(q, k)) continue;
+      const from = k;
+      while (k < nk && absent(q, k)) k++;
+      found.push({ q, from, to: k });
+    }
+  }
+  return found;
+}
+
+// Fine lines over what is not there, in CSS pixels of a canvas. frame: {left, top, size, high}
+export function hatch(context, absent, [nq, nk], { left, top, size, high }, colour) {
+  const [cw, ch] = [size / nk, high / nq];
+  context.save();
+  context.beginPath();
+  for (const { q, from, to } of gaps(absent, nq, nk)) context.rect(left + from * cw, top + q * ch, (to - from) * cw, ch);
+  context.clip();
+  context.beginPath();
+  for (let x = -high; x < size; x += HATCH) {
+    context.moveTo(left + x, top + high);
+    context.lineTo(left + x + high, top);
+  }
+  context.strokeStyle = css(colour);
+  context.lineWidth = 1;
+  context.stroke();
+  context.restore();
+}
+
+// The same as one path of SVG: every line cut to the cells that are not there.
+export function hatchPath(absent, [nq, nk], { x, y, size, high = (size * nq) / nk }) {
+  const [cw, ch] = [size / nk, high / nq];
+  const parts = [];
+  for (const { q, from, to } of gaps(absent, nq, nk)) {
+    const [x1, x2, y1, y2] = [from * cw, to * cw, q * ch, (q + 1) * ch];
+    // A line keeps the sum of its x and y, a multiple of the step.
+    for (let sum = Math.ceil((x1 + y1) / HATCH) * HATCH; sum < x2 + y2; sum += HATCH) {
+      const [start, end] = [Math.max(x1, sum - y2), Math.min(x2, sum - y1)];
+      if (end > start) parts.push(`M${r(x + start)} ${r(y + sum - start)}L${r(x + end)} ${r(y + sum - end)}`);
+    }
+  }
+  return parts.join("");
+}
+
+const r = (v) => Math.round(v * 100) / 100;
+
+// The line around what is there in a small picture, outside of its cells: two sides and the stairs. at: edges of the cells.
+export function stairs(context, x, y, at, colour, width) {
+  const [n, out] = [at.length - 1, width / 2];
+  context.beginPath();
+  context.moveTo(x - out, y - out);
+  context.lineTo(x - out, y + at[n] + out);
+  context.lineTo(x + at[n] + out, y + at[n] + out);
+  for (let q = n - 1; q >= 0; q--) {
+    context.lineTo(x + at[q + 1] + out, y + at[q] - out);
+    context.lineTo(x + at[q] + (q ? out : -out), y + at[q] - out);
+  }
+  context.strokeStyle = css(colour);
+  context.lineWidth = width;
+  context.stroke();
+}
+
+// ---- what the page says of it
+export const MASKED = "hatched: comes later, cannot be seen";
+
+export function maskNote(record) {
+  return record.causal ? ` · ${MASKED}` : "";
+}
+
+export function triangleNote(record) {
+  return record.causal ? " A triangle, because a word of a decoder sees only itself and what stands before it." : "";
+}
+
+// ---- heads that share their keys and values
+export function sharers(record, [layer, head]) {
+  const size = record.sharing ?? 1;
+  if (size < 2) return [];
+  const first = Math.floor(head / size) * size;
+  return Array.from({ length: size }, (_, i) => [layer, first + i]).filter((other) => other[1] !== head);
+}
+
+export const keysOf = (record, [, head]) => Math.floor(head / (record.sharing ?? 1)) + 1;
+
+export function sharingInWords(record, head) {
+  const others = sharers(record, head);
+  return others.length ? `${headName(head)} shares its keys and values with ${listed(others.map(headName))}.` : "";
+}
+
+// The widths of a row of heads, a gap after every group that shares its keys; one that does not share has none.
+export function groupColumns(record, columns) {
+  const size = record.sharing ?? 1;
+  if (size < 2 || columns % size) return null;
+  const groups = columns / size;
+  return Array.from({ length: groups }, () => `repeat(${size}, minmax(0, 1fr))`).join(" var(--split) ");
+}

@@ -1,0 +1,85 @@
+"""What a decoder cannot do, said above Compare's tables: up to the first word that differs, every row is the same.
+
+In: two grids of one decoder. Out: sentences on the page, and a button for each later word that carries the difference.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from mha_core import Grid, Record
+from mha_core.first_change import FirstChange, Mover, first_change
+from mha_core.wording import head_name, percent
+from pages.parts.frame import state
+from pages.parts.frame.prose import heading, say, visible
+
+# Runs of different lengths round differently: SmolLM2's rows by some millionths.
+ROUNDING = 1e-4
+OFFERED = 6
+
+
+def found_in(records: Sequence[Record], a: Grid, b: Grid) -> FirstChange | None:
+    """Where the two texts part, if one decoder read both and what is drawn looks back only."""
+    if records[0].model.digest != records[1].model.digest:
+        return None
+    found = first_change(a, records[0].tokens, b, records[1].tokens)
+    return found if found and found.largest < ROUNDING else None
+
+
+def finding(found: FirstChange, a: Grid, b: Grid) -> None:
+    """The finding, with its numbers."""
+    heading("What this model cannot do")
+    say(in_words(found, a, b), "finding")
+
+
+def in_words(found: FirstChange, a: Grid, b: Grid) -> str:
+    """The finding in plain sentences."""
+    last = a.units[found.place - 1].bare
+    how = ", number for number" if found.largest == 0 else f" but for rounding ({found.largest:.6f} at most)"
+    said = [
+        "In a decoder a word sees only itself and what stands before it.",
+        f"Up to `{last}` every row is the same in A and B{how}: no word there can know what comes after it.",
+    ]
+    if found.place in (len(a), len(b)):
+        longer, shorter = ("B", "A") if found.place == len(a) else ("A", "B")
+        said.append(f"{longer} only goes on where {shorter} ends, so nothing that both have differs.")
+    elif found.first:
+        here = f"`{a.units[found.place].bare}` in A and `{b.units[found.place].bare}` in B"
+        most = ", ".join(f"{head_name(head)} ({percent(share)} moved)" for head, share in found.first.heads)
+        said.append(f"The first word that can differ is {here}. Its rows differ most in {most}.")
+    else:
+        said.append(f"The texts part after `{last}`.")
+    return " ".join(said)
+
+
+def no_difference(found: FirstChange, a: Grid, b: Grid, pin: int) -> None:
+    """In place of tables of zeros: that this row is the same, and the words that do differ, to look from."""
+    say(
+        f"The row of `{a.units[pin].bare}` is the same in both, in all {a.weights.shape[0] * a.weights.shape[1]} "
+        "heads: it stands before the first difference."
+    )
+    movers = found.movers[:OFFERED]
+    if not movers:
+        return
+    say(
+        "Later words carry the difference. Look from one of them (how much of its attention moved, mean of all heads):"
+    )
+    with st.container(horizontal=True, key="movers"):
+        for mover in movers:
+            st.button(
+                offer(mover, a, b),
+                key=f"look-from-{mover.places[0]}",
+                on_click=partial(state.change, {"pin": str(mover.places[0]), "to": None}),
+            )
+
+
+def offer(mover: Mover, a: Grid, b: Grid) -> str:
+    """The words of a button; what a reader typed is no Markdown there."""
+    there, here = (visible(g.units[q].bare) for g, q in zip((a, b), mover.places, strict=True))
+    word = there if there == here else f"{there} / {here}"
+    return f"{_plain(word)} · {percent(mover.moved)}"
+
+
+def _plain(text: str) -> str:
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)
