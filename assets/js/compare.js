@@ -49,6 +49,7 @@ export class Compare {
       this.ranking.fill(a.names);
     }
     this.notices = view.notices ?? [];
+    this.offers = view.offers ?? [];
     this.present = Boolean(view.present);
     this.titles.textContent = `A: ${view.titles[0]} · B: ${view.titles[1]}`;
     this.titlesNow = view.titles;

@@ -13,6 +13,8 @@ export class Ranking {
     this.list = make("ol", { class: "ranks" });
     this.root = make("section", { class: "ranking", "aria-label": "Heads ranked" }, this.title, pair, this.list);
     this.list.onclick = (event) => {
+      const offer = event.target.closest?.("[data-pin]");
+      if (offer) return actions.from(Number(offer.dataset.pin));
       const row = event.target.closest?.("[data-head]");
       if (row) actions.head(row.dataset.head.split("-").map((part) => Number(part) - 1));
     };
@@ -25,14 +27,16 @@ export class Ranking {
   }
 
   // entries: [{layer, head, weight, note, text}] in order, or null while unknown.
-  draw({ title, entries, pins, to, chosen, hint }) {
+  // offers: [[unit, text]], other words to look from where there is nothing to rank.
+  draw({ title, entries, pins, to, chosen, hint, offers = [] }) {
     this.title.textContent = title;
     this.from.value = pins.length === 1 ? String(pins[0]) : "";
     this.from.options[0].textContent = pins.length > 1 ? `${pins.length} words` : "a word";
     this.to.value = to === null ? "" : String(to);
     this.to.disabled = !pins.length;
     if (!entries) {
-      this.list.replaceChildren(make("li", { class: "hint", text: hint }));
+      const buttons = offers.map(([unit, text]) => make("li", {}, make("button", { type: "button", class: "offer", "data-pin": unit, text })));
+      this.list.replaceChildren(make("li", { class: "hint", text: hint }), ...buttons);
       return;
     }
     const scale = Math.max(1, ...entries.map((entry) => Math.abs(entry.weight)));

@@ -50,7 +50,8 @@ export function drawRanking(view) {
     pins,
     to,
     chosen: view.state.head,
-    hint: still ? still : pins.length ? "Counting." : "Choose a word, and every head is ranked by how much of its look moved between A and B.",
+    offers: still ? view.offers : [],
+    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : pins.length ? "Counting." : "Choose a word, and every head is ranked by how much of its look moved between A and B.",
   });
 }
 

@@ -59,27 +59,31 @@ def no_difference(found: FirstChange, a: Grid, b: Grid, pin: int) -> None:
         f"The row of `{a.units[pin].bare}` is the same in both, in all {a.weights.shape[0] * a.weights.shape[1]} "
         "heads: it stands before the first difference."
     )
-    movers = found.movers[:OFFERED]
-    if not movers:
+    if not found.movers:
         return
     say(
         "Later words carry the difference. Look from one of them (how much of its attention moved, mean of all heads):"
     )
     with st.container(horizontal=True, key="movers"):
-        for mover in movers:
+        for place, words in offers(found, a, b):
             st.button(
-                offer(mover, a, b),
-                key=f"look-from-{mover.places[0]}",
-                on_click=partial(state.change, {"pin": str(mover.places[0]), "to": None}),
+                _plain(words),
+                key=f"look-from-{place}",
+                on_click=partial(state.change, {"pin": str(place), "to": None}),
             )
 
 
-def offer(mover: Mover, a: Grid, b: Grid) -> str:
-    """The words of a button; what a reader typed is no Markdown there."""
+def offers(found: FirstChange, a: Grid, b: Grid) -> tuple[tuple[int, str], ...]:
+    """The words whose rows moved most: their positions in A, and what a button says of them."""
+    return tuple((mover.places[0], _offer(mover, a, b)) for mover in found.movers[:OFFERED])
+
+
+def _offer(mover: Mover, a: Grid, b: Grid) -> str:
     there, here = (visible(g.units[q].bare) for g, q in zip((a, b), mover.places, strict=True))
     word = there if there == here else f"{there} / {here}"
-    return f"{_plain(word)} · {percent(mover.moved)}"
+    return f"{word} · {percent(mover.moved)} moved"
 
 
 def _plain(text: str) -> str:
+    """What a reader typed is no Markdown on a button."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$:" else c for c in text)

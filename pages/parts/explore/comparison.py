@@ -38,6 +38,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     a, b = (grid for grid in grids if grid is not None)
     if not both_have_words((a, b), records):
         return
+    parting = causal_finding.found_in(records, a, b)
     chosen = compare_view(
         a,
         records[0].tokens,
@@ -48,10 +49,11 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         present=sides[0].present,
         key="compare",
         on_change=partial(shell.follow, "compare"),
+        offers=causal_finding.offers(parting, a, b) if parting else (),
         keeps=(cache.keeper(sides[0]), cache.keeper(sides[1]), cache.keeper(*sides)),
     )
     shell.keep(chosen)
-    below(sides[0], a, b, chosen, causal_finding.found_in(records, a, b))
+    below(sides[0], a, b, chosen, parting)
 
 
 def both_have_words(grids: Sequence[Grid], records: Sequence[Record]) -> bool:

@@ -24,6 +24,7 @@ from pages.parts.picture.code import STUB, standalone_html, style
 from pages.parts.picture.fonts import FONTS, font_bytes
 from pages.parts.picture.payload import (
     Keep,
+    Offers,
     Payload,
     Role,
     align,
@@ -102,13 +103,17 @@ def compare_view(
     key: str,
     on_change: Change | None = None,
     keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
+    offers: Offers = (),
 ) -> Selection:
-    """Draw two runs against each other; return what is chosen now. Positions in the selection are A's."""
+    """Draw two runs against each other; return what is chosen now. Positions in the selection are A's.
+
+    `offers`: words to look from instead, where the chosen one is the same in both.
+    """
     records = compare_records(a, a_tokens, b, b_tokens, titles, keeps)
 
     def view(now: Selection) -> Payload:
         return compare_view_payload(
-            a, b, records, titles=titles, selection=now, notices=notices, present=present
+            a, b, records, titles=titles, selection=now, notices=notices, present=present, offers=offers
         )
 
     return _mount(records, view, selection, key, on_change)

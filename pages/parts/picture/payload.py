@@ -28,6 +28,7 @@ LINKS = 8
 PACKED = "packed"
 
 Pairs = tuple[tuple[int | None, int | None], ...]
+Offers = Sequence[tuple[int, str]]  # positions in A with the words of a button
 Payload = dict[str, Any]
 Keep = Callable[[Hashable, Callable[[], Payload]], Payload]
 
@@ -131,11 +132,12 @@ def compare_payload(
     selection: Selection,
     notices: Sequence[Any] = (),
     present: bool = False,
+    offers: Offers = (),
 ) -> Payload:
     """Everything the browser needs for two runs: {records, view, selection}. Pure."""
     records = compare_records(a, a_tokens, b, b_tokens, titles)
     view = compare_view_payload(
-        a, b, records, titles=titles, selection=selection, notices=notices, present=present
+        a, b, records, titles=titles, selection=selection, notices=notices, present=present, offers=offers
     )
     return {"records": records, "view": view, "selection": selection.inside(a.weights.shape).as_json()}
 
@@ -169,6 +171,7 @@ def compare_view_payload(
     selection: Selection,
     notices: Sequence[Any],
     present: bool,
+    offers: Offers = (),
 ) -> Payload:
     """The small, often changing part of `compare_payload`."""
     selection, pairs = selection.inside(a.weights.shape), align(a, b)
@@ -179,6 +182,7 @@ def compare_view_payload(
         "present": present,
         "pairs": [list(pair) for pair in pairs],
         "notices": [_text(notice) for notice in notices],
+        "offers": [list(offer) for offer in offers],
         "opened": [],
     }
     if len(records) > 2:
