@@ -1,0 +1,117 @@
+// What a decoder's word cannot see: no cell, no number, no rank, and words that say so.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  cannotSee, cellInWords, chose, gaps, groupColumns, hatchPath, keysOf, mask, maskNote, noneSees, noneSeesInWords, nothingMoved, seenBy,
+  sharers, sharingInWords, stairs, unseen, withoutGaps,
+} from "../../assets/js/causal.js";
+import { matrixPaths } from "../../assets/js/exports.js";
+import { pinnedTable, strongestTable } from "../../assets/js/table.js";
+import { headInWords } from "../../assets/js/words.js";
+
+const names = ["Zoe", "saw", "it", "late"];
+const decoder = { causal: true, names, n: 4, heads: 6, sharing: 3 };
+const encoder = { causal: false, names, n: 4, heads: 6, sharing: 1 };
+
+test("a word cannot see what comes later, and sees itself; an encoder sees all", () => {
+  assert.deepEqual([[2, 3], [2, 2], [3, 2]].map(([q, k]) => unseen(decoder, q, k)), [true, false, false]);
+  assert.equal(unseen(encoder, 0, 3), false);
+  assert.equal(mask(encoder), null);
+  assert.deepEqual([0, 1, 2, 3].map((k) => mask(decoder)(1, k)), [false, false, true, true]);
+});
+
+test("a cell says its weight, or why it has none", () => {
+  assert.equal(cellInWords(decoder, 2, 3, "0.0 %"), "“it” cannot see “late”: it comes later.");
+  assert.equal(cellInWords(decoder, 3, 2, "4.0 %"), "late looks at it: 4.0 %");
+  assert.equal(cellInWords(encoder, 2, 3, "0.0 %"), "it looks at late: 0.0 %");
+  assert.equal(cannotSee(names, 0, 1), "“Zoe” cannot see “saw”: it comes later.");
+});
+
+test("a later word is ranked for no head only if none of the pinned words can see it", () => {
+  assert.equal(noneSees(decoder, [1, 2], 3), true);
+  assert.equal(noneSees(decoder, [1, 3], 3), false);
+  assert.equal(noneSees(decoder, [], 3), false);
+  assert.equal(noneSees(decoder, [1], null), false);
+  assert.match(noneSeesInWords(names, [1, 2], 3), /^No head: “saw” and “it” cannot see “late”, which comes later\. In a decoder/);
+});
+
+test("the gaps of a matrix are the runs to the right of the diagonal", () => {
+  assert.deepEqual(gaps(mask(decoder), 4, 4), [{ q: 0, from: 1, to: 4 }, { q: 1, from: 2, to: 4 }, { q: 2, from: 3, to: 4 }]);
+});
+
+test("hatching in a file stays within the cells that are not there, and reaches each of them", () => {
+  const cell = 25;
+  const numbers = hatchPath(mask(decoder), [4, 4], { x: 10, y: 20, size: 100 }).match(/[\d.]+/g).map(Number);
+  const reached = new Set();
+  for (let i = 0; i < numbers.length; i += 4) {
+    const [x1, y1, x2, y2] = numbers.slice(i, i + 4);
+    assert.ok(Math.abs(x1 + y1 - x2 - y2) < 0.05, "lines run upward at 45 degrees");
+    const q = Math.floor(((y1 + y2) / 2 - 20) / cell);
+    assert.ok(Math.min(y1, y2) >= 20 + q * cell && Math.max(y1, y2) <= 20 + (q + 1) * cell);
+    assert.ok(Math.min(x1, x2) >= 10 + (q + 1) * cell - 0.01 && Math.max(x1, x2) <= 110);
+    reached.add(q);
+    for (let k = q + 1; k < 4; k++) if (x1 < 10 + (k + 1) * cell && x2 > 10 + k * cell) reached.add(`${q} ${k}`);
+  }
+  assert.equal([...reached].filter((key) => typeof key === "string").length, 6);
+});
+
+test("the shades of a saved matrix leave out what is not there", () => {
+  const values = Float64Array.from({ length: 16 }, () => 0.5);
+  const ramp = Array.from({ length: 1024 }, (_, i) => [i % 256, 0, 0]);
+  const [path] = matrixPaths({ rows: names, columns: names, values, least: 0, absent: mask(decoder) }, ramp, { x: 0, y: 0, size: 40 });
+  assert.deepEqual([...path.matchAll(/h([\d.]+)v/g)].map((found) => Number(found[1])), [10, 20, 30, 40]);
+});
+
+test("a table has no number where there is no weight, and a sum of those that are", () => {
+  const matrix = Uint16Array.from([65535, 0, 0, 0, 13107, 52428, 0, 0, 0, 6553, 58982, 0, 16384, 16384, 16384, 16383]);
+  const { rows } = pinnedTable(names, [1, 2], matrix, 4, (q, k) => unseen(decoder, q, k));
+  assert.deepEqual(rows.map((row) => row.slice(1).map((w) => (w === null ? null : Math.round(w * 10) / 10))), [[0.2, 0, 0.2], [0.8, 0.1, 0.9], [null, 0.9, 0.9], [null, null, null]]);
+  assert.deepEqual(pinnedTable(names, [1], matrix, 4).rows[3].slice(1), [0], "a zero of an encoder is a zero");
+  const most = strongestTable(names, matrix, 4, (q) => chose(decoder, q)).rows;
+  assert.deepEqual(most[0].slice(1), ["nothing stands before it", null]);
+  assert.deepEqual(most.slice(1).map((row) => row[1]), ["saw", "it", "Zoe"]);
+});
+
+test("the first word of a decoder had no choice, so its row is no strongest link", () => {
+  const matrix = Uint16Array.from([65535, 0, 0, 0, 13107, 52428, 0, 0, 0, 6553, 58982, 0, 16384, 16384, 16384, 16383]);
+  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(decoder, q)), /links: “it” looks at “it” \(90\.0 %\), “saw”/);
+  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(encoder, q)), /links: “Zoe” looks at “Zoe” \(100\.0 %\)/);
+  assert.equal(chose({ causal: true, n: 1 }, 0), true);
+});
+
+test("heads that share keys are named in threes, and stand in groups", () => {
+  assert.deepEqual(sharers(decoder, [13, 4]), [[13, 3], [13, 5]]);
+  assert.equal(keysOf(decoder, [13, 4]), 2);
+  assert.equal(sharingInWords(decoder, [13, 5]), "14-6 shares its keys and values with 14-4 and 14-5.");
+  assert.equal(sharingInWords(encoder, [13, 5]), "");
+  assert.equal(groupColumns(decoder, 6), "repeat(3, minmax(0, 1fr)) var(--split) repeat(3, minmax(0, 1fr))");
+  assert.equal(groupColumns(encoder, 6), null);
+  assert.equal(groupColumns(decoder, 4), null, "a row that holds no whole groups has none");
+});
+
+test("two texts: a word is seen by one of several units, and differences without a cell are none", () => {
+  assert.equal(seenBy(decoder, [0, 2], 2), true);
+  assert.equal(seenBy(decoder, [0, null], 2), false);
+  assert.equal(seenBy(decoder, [0, 2], null), false);
+  assert.equal(seenBy(encoder, [0], 2), true);
+  assert.deepEqual([...withoutGaps({ causal: true }, Float64Array.from([1, 2, 3, 4]), 2)], [1, 0, 3, 4]);
+  assert.deepEqual([...withoutGaps({ causal: false }, Float64Array.from([1, 2, 3, 4]), 2)], [1, 2, 3, 4]);
+});
+
+test("rows that are the same in all heads are said to be, where nothing that is written differs", () => {
+  const still = [{ weight: 0 }, { weight: 0.0004 }];
+  assert.equal(nothingMoved(decoder, still, "“it”", 1), "The row of “it” is the same in A and B in all 2 heads: in a decoder a word sees only itself and what stands before it.");
+  assert.equal(nothingMoved(encoder, still, "“a” and “b”", 2), "The rows of “a” and “b” are the same in A and B in all 2 heads.");
+  assert.equal(nothingMoved(decoder, [{ weight: 0 }, { weight: 0.0006 }], "“it”", 1), "");
+});
+
+test("the line around a small picture keeps outside of its cells", () => {
+  const points = [];
+  const note = (x, y) => points.push([x, y]);
+  stairs({ beginPath() {}, moveTo: note, lineTo: note, stroke() {} }, 100, 200, [0, 10, 20, 30], [0, 0, 0], 2);
+  const inside = (x, y) => x > 100 && y > 200 && y < 230 && x - 100 < 10 * (Math.floor((y - 200) / 10) + 1);
+  assert.ok(points.every(([x, y]) => !inside(x, y)));
+  assert.deepEqual(points[2], [131, 231]);
+  assert.deepEqual(points[points.length - 1], points[0]);
+  assert.equal(maskNote(encoder), "");
+});
