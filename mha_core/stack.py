@@ -194,9 +194,15 @@ class Stack(nn.Module):
         gates: Tensor | None = None,
         need_weights: bool = True,
         details_of: Collection[int] = (),
+        differentiable: bool = False,
     ) -> Iterator[LayerStep]:
-        """The same run, one layer at a time as it is asked for; details of those in `details_of`, from 0."""
-        for step, _ in self._run(ids, segments, real, gates, need_weights, details_of, None):
+        """The same run, one layer at a time as it is asked for; details of those in `details_of`, from 0.
+
+        `differentiable`: gradients can be taken with respect to every layer's weights, the first one's too.
+        """
+        for step, _ in self._run(
+            ids, segments, real, gates, need_weights, details_of, None, differentiable=differentiable
+        ):
             yield step
 
     def _run(
@@ -208,6 +214,8 @@ class Stack(nn.Module):
         need_weights: bool,
         details_of: Collection[int],
         stores: Sequence[KeyValueStore] | None,
+        *,
+        differentiable: bool = False,
     ) -> Iterator[tuple[LayerStep, Tensor | None]]:
         """The loop: every layer's step, with the tensor that holds all weights."""
         segments = torch.zeros_like(ids) if segments is None else segments
@@ -216,6 +224,8 @@ class Stack(nn.Module):
         mask = None if real is None or bool(real.all()) else real[:, None, None, :]
         n = ids.shape[1]
         x = cast(Embedder, self.embeddings)(ids, segments, first)
+        if differentiable:
+            x = x.detach().requires_grad_()
         room = self._room(x, first + n, gates) if need_weights else None
         arguments = {
             "mask": mask,

@@ -9,20 +9,21 @@ from mha_core.tokens import Piece, Tokens, Word
 
 def tokens_of(words: Sequence[str | Sequence[str]]) -> Tokens:
     """[CLS], the words (one given as a list is split into these pieces), [SEP]. Ids follow the spelling."""
-    pieces, spelled = [Piece("[CLS]", 101, 0, 0, 0, None, True)], []
+    pieces, spelled = [Piece("[CLS]", 101, 0, 0, 0, None, True, "begin")], []
     text = " ".join(word if isinstance(word, str) else "".join(word) for word in words)
     place = 0
     for number, word in enumerate(words):
         parts = [word] if isinstance(word, str) else list(word)
         start, first = place, len(pieces)
         for part in parts:
-            name = part if part is parts[0] else "##" + part
+            mark = "" if part is parts[0] else "##"
+            name = mark + part
             identity = 1000 + sum(ord(c) * 31**i for i, c in enumerate(name)) % 20000
-            pieces.append(Piece(name, identity, place, place + len(part), 0, number, False))
+            pieces.append(Piece(name, identity, place, place + len(part), 0, number, False, None, mark))
             place += len(part)
         spelled.append(Word("".join(parts), start, place, 0, first, len(pieces)))
         place += 1
-    pieces.append(Piece("[SEP]", 102, 0, 0, 0, None, True))
+    pieces.append(Piece("[SEP]", 102, 0, 0, 0, None, True, "separator"))
     return Tokens(text, None, tuple(pieces), tuple(spelled))
 
 

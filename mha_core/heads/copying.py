@@ -4,8 +4,8 @@ In: weights (layer, head, query, key) over pieces, one text at a time, and how o
 whole corpus. Out, for every head:
 
 rare: the share of rows whose largest weight (inserted tokens and the row itself aside) lies on the rarest
-token of the text, the row of that token left out. Of equally rare tokens the one later in the vocabulary
-counts as rarer, because vocabularies are written with the frequent tokens first.
+token of the text (in a decoder: of rows after it), the row of that token left out. Of equally rare tokens the
+one later in the vocabulary counts as rarer, because vocabularies are written with the frequent tokens first.
 lift: mean surprisal of what a head looks at minus the mean surprisal of the text, in nats (surprisal is minus
 the logarithm of the token's share of the corpus).
 copy: of content tokens with an earlier copy, the share whose largest weight among all earlier tokens lies on
@@ -21,6 +21,7 @@ import numpy as np
 
 from mha_core.errors import SizeError
 from mha_core.heads.positions import HasTokens
+from mha_core.heads.seen import evenly, seen
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Piece, Tokens
 
@@ -75,8 +76,9 @@ def count_tokens(texts: Iterable[Tokens], vocab_size: int) -> IntArray:
 class CopySums:
     """Sums over texts, which can be merged. `counts` (vocabulary,) of the whole corpus."""
 
-    def __init__(self, n_layers: int, n_heads: int, counts: IntArray) -> None:
+    def __init__(self, n_layers: int, n_heads: int, counts: IntArray, is_causal: bool = False) -> None:
         self.shape = (n_layers, n_heads)
+        self.is_causal = is_causal
         self.surprisal = -np.log((counts + 1) / (counts + 1).sum())
         self.rarity = np.argsort(np.lexsort((np.arange(len(counts)), -counts)))
         heads = n_layers * n_heads
@@ -104,16 +106,19 @@ class CopySums:
         surprisal = self.surprisal[ids]
         received = flat.sum(1)
         self.looked += received @ surprisal, received.sum(-1)
-        self.text += surprisal.sum(), len(ids)
+        self.text += evenly(len(ids), self.is_causal).sum(0) @ surprisal, len(ids)
 
     def _add_rare(self, flat: FloatArray, ids: IntArray) -> None:
+        """In a decoder a row counts once the rarest token has come, and its candidates stand before it."""
         rarest = ids == ids[self.rarity[ids].argmax()]
-        others = np.flatnonzero(~rarest)
-        rows = flat[:, others]
-        rows[:, np.arange(len(others)), others] = -1.0
+        can = seen(len(ids), self.is_causal) & ~np.eye(len(ids), dtype=bool)
+        others = np.flatnonzero(~rarest & (can & rarest).any(-1))
+        if not len(others):
+            return
+        rows = np.where(can[others], flat[:, others], -1.0)
         self.rare += rarest[rows.argmax(-1)].sum(-1)
         self.rows[0] += len(others)
-        self.chance[0] += len(others) * rarest.sum() / (len(ids) - 1)
+        self.chance[0] += ((can[others] & rarest).sum(-1) / can[others].sum(-1)).sum()
 
     def _add_copies(self, flat: FloatArray, ids: IntArray, content: BoolArray) -> None:
         same = (ids[:, None] == ids) & np.tri(len(ids), k=-1, dtype=bool)
@@ -165,4 +170,5 @@ class CopySums:
 
 def is_content(piece: Piece) -> bool:
     """Is the piece a whole word of letters that is no function word?"""
-    return not piece.special and piece.text.isalpha() and piece.text.lower() not in FUNCTION_WORDS
+    whole = not piece.special and not piece.continues and piece.bare.isalpha()
+    return whole and piece.bare.lower() not in FUNCTION_WORDS

@@ -8,7 +8,8 @@ pronoun->mention: the score of a mention is the sum over its pieces of the prono
 rows of a pronoun of several pieces). mention->pronoun: the same with rows and columns exchanged. The larger
 score is the choice; a tie counts one half. Control: the same comparison from every other row (for
 mention->pronoun, every other column) of the text. A head that prefers the right name from there as well has a
-favourite name, no antecedent.
+favourite name, no antecedent. In a decoder only pronoun->mention is asked for, where both mentions came before
+the pronoun, and the control's rows are those that have seen both.
 
 Sources: Clark et al. 2019, section 4.3; Webster et al. 2018 (GAP); Levesque et al. 2012 for minimal pairs.
 """
@@ -21,7 +22,7 @@ import numpy as np
 
 from mha_core.corpus import PronounCase, Span
 from mha_core.errors import InputError, SizeError
-from mha_core.heads.coreference_table import CoreferenceTable
+from mha_core.heads.coreference_table import DIRECTIONS, CoreferenceTable
 from mha_core.heads.intervals import wilson
 from mha_core.heads.words import FloatArray, IntArray
 from mha_core.tokens import Tokenizer, Tokens
@@ -114,8 +115,10 @@ def _right(a: float, b: float, answer: int) -> float:
 class CoreferenceSums:
     """Sums over texts, which can be merged; of the pairs only those whose second version is still to come."""
 
-    def __init__(self, n_layers: int, n_heads: int) -> None:
+    def __init__(self, n_layers: int, n_heads: int, is_causal: bool = False) -> None:
         self.shape = (n_layers, n_heads)
+        self.is_causal = is_causal
+        self.n_later = 0
         heads = n_layers * n_heads
         self.n = 0
         self.hits = np.zeros((2, heads))
@@ -128,6 +131,9 @@ class CoreferenceSums:
 
     def add(self, weights: FloatArray, item: ChoiceCase) -> None:
         """Count one text; weights (layer, head, query, key) over its pieces."""
+        if self.is_causal and not looks_back(item):
+            self.n_later += 1
+            return
         scores = mention_scores(weights, item)
         prefers = np.sign(scores[..., 1] - scores[..., 0]).astype(np.int8)
         right = (1 + prefers * (1 if item.answer else -1)) / 2
@@ -135,7 +141,7 @@ class CoreferenceSums:
         self.n += 1
         self.hits += chosen
         self.baselines += item.baselines
-        others = _other_rows(item)
+        others = other_rows(item, self.is_causal)
         if len(others):
             self.n_control += 1
             self.control += right[:, :, others].mean(-1)
@@ -158,7 +164,7 @@ class CoreferenceSums:
         """Add the sums of other texts; pairs that were torn apart find each other."""
         if self.shape != other.shape:
             raise SizeError(f"Sums of {self.shape} heads and of {other.shape} heads cannot be merged.")
-        for name in ("n", "hits", "control", "n_control", "baselines", "n_pairs", "pairs"):
+        for name in ("n", "n_later", "hits", "control", "n_control", "baselines", "n_pairs", "pairs"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for pair, (prefers, answer) in other.pending.items():
             self._add_pair(pair, prefers, answer)
@@ -178,6 +184,8 @@ class CoreferenceSums:
             self.n_pairs,
             (self.pairs[0] / n_pairs).reshape(shape),
             (self.pairs[1] / n_pairs).reshape(shape),
+            DIRECTIONS[:1] if self.is_causal else DIRECTIONS,
+            self.n_later,
         )
 
 
@@ -199,8 +207,16 @@ def mention_scores(weights: FloatArray, item: ChoiceCase) -> FloatArray:
     return np.stack([given, received])
 
 
-def _other_rows(item: ChoiceCase) -> IntArray:
-    """The pieces of the text that are neither the pronoun, nor a mention, nor inserted."""
+def looks_back(item: ChoiceCase) -> bool:
+    """Do both mentions come before the pronoun, where a decoder can see them?"""
+    return max(int(pieces[-1]) for pieces in item.candidates) < int(item.pronoun[0])
+
+
+def other_rows(item: ChoiceCase, is_causal: bool = False) -> IntArray:
+    """The pieces of the text that are neither the pronoun, nor a mention, nor inserted; in a decoder only those
+    that have seen both mentions.
+    """
+    first = max(int(pieces[-1]) for pieces in item.candidates) if is_causal else 0
     taken = {int(i) for pieces in (item.pronoun, *item.candidates) for i in pieces}
-    rows = [i for i, p in enumerate(item.tokens.pieces) if not p.special and i not in taken]
+    rows = [i for i, p in enumerate(item.tokens.pieces) if not p.special and i not in taken and i >= first]
     return np.array(rows, dtype=np.intp)

@@ -19,7 +19,7 @@ DIRECTIONS: tuple[Direction, Direction] = ("pronoun->mention", "mention->pronoun
 @dataclass(frozen=True)
 class CoreferenceTable:
     """Shares (direction, layer, head): `accuracy` and `control`; `both`, `flip` of the `n_pairs` minimal
-    pairs.
+    pairs. `n_later`: what a decoder is not asked for, for a mention comes after the pronoun.
     """
 
     n: int
@@ -31,6 +31,8 @@ class CoreferenceTable:
     n_pairs: int
     both: FloatArray
     flip: FloatArray
+    directions: tuple[Direction, ...] = DIRECTIONS
+    n_later: int = 0
 
     def best(self, direction: Direction = "pronoun->mention") -> tuple[int, int]:
         """The head that chooses right most often: (layer, head) from 0."""
@@ -47,7 +49,7 @@ class CoreferenceTable:
         """What there is to judge a head (from 0) by, in one direction."""
         rule = max(self.baselines, key=self.baselines.__getitem__)
         place = (direction, *head)
-        tried = tries(self.accuracy[0].size, len(DIRECTIONS))
+        tried = tries(self.accuracy[0].size, len(self.directions))
         score, control = float(self.accuracy[place]), float(self.control[place])
         return Evidence(kind, score, self.n, self.baseline, f"the rule “{rule}”", tried, control=control)
 

@@ -15,7 +15,7 @@ import numpy as np
 from mha_core.corpus import Lines, Reading, read_conllu, read_gap, read_pairs, read_text
 from mha_core.errors import InputError
 from mha_core.heads.copying import count_tokens
-from mha_core.heads.corpus_sums import BY_KEY, Sums
+from mha_core.heads.corpus_sums import BY_KEY, Sums, shape_of
 from mha_core.heads.items import choice_items, text_items, treebank_items
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.rows import Row
@@ -42,7 +42,7 @@ KINDS = (
     CorpusKind(
         "conllu",
         "a treebank in CoNLL-U",
-        lambda lines, reading, tokenizer: treebank_items(read_conllu(lines, reading), tokenizer),
+        lambda lines, reading, tokenizer: treebank_items(read_conllu(lines, reading), tokenizer, reading),
         ("relations",),
     ),
     CorpusKind(
@@ -92,14 +92,18 @@ class CorpusResult:
 
     def begin(self, counts: IntArray) -> None:
         """Empty sums; `counts` (vocabulary,) says how often each token occurs."""
-        shape = (self.model.n_layers, self.model.n_heads)
-        self.sums = {key: BY_KEY[key].start(shape, counts) for key in self.kind.measures}
+        self.sums = {key: BY_KEY[key].start(shape_of(self.model), counts) for key in self.kind.measures}
 
     def add(self, items: list[HasTokens], options: Options | None = None) -> None:
         """Run these through the model and count them."""
         survey(items, self.model, [(sums, BY_KEY[key].takes) for key, sums in self.sums.items()], options)
         self.n += len(items)
         self.n_cut += sum(bool(item.tokens.n_cut) for item in items)
+
+    @property
+    def n_later(self) -> int:
+        """How many cases a decoder is not asked for, since what it should look at comes later."""
+        return sum(getattr(sums, "n_later", 0) for sums in self.sums.values())
 
     def rows(self) -> list[Row]:
         """The best heads and what they are measured against."""

@@ -6,7 +6,7 @@ model again for every head (ablation.py).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Protocol
 
 from mha_core.heads import rows
@@ -18,8 +18,21 @@ from mha_core.heads.relations import RelationCases, RelationCounts
 from mha_core.heads.similarity import SimilaritySums
 from mha_core.heads.survey import every_item
 from mha_core.heads.words import FloatArray, IntArray
+from mha_core.models import Model
 
-Shape = tuple[int, int]
+
+@dataclass(frozen=True)
+class Shape:
+    """Layers, heads in each, and whether they see only what came before."""
+
+    n_layers: int
+    n_heads: int
+    is_causal: bool
+
+
+def shape_of(model: Model) -> Shape:
+    """The shape of a model's heads."""
+    return Shape(model.n_layers, model.n_heads, model.is_causal)
 
 
 class Sums(Protocol):
@@ -45,28 +58,37 @@ class CorpusMeasure:
 
 
 CORPUS_MEASURES = (
-    CorpusMeasure("positions", every_item, lambda shape, _: PositionSums(*shape), rows.place_rows),
+    CorpusMeasure("positions", every_item, lambda shape, _: PositionSums(*astuple(shape)), rows.place_rows),
     CorpusMeasure(
-        "copies", every_item, lambda shape, n: CopySums(*shape, n), rows.copy_rows, needs_counts=True
+        "copies",
+        every_item,
+        lambda shape, n: CopySums(shape.n_layers, shape.n_heads, n, shape.is_causal),
+        rows.copy_rows,
+        needs_counts=True,
     ),
     CorpusMeasure(
         "relations",
         lambda item: isinstance(item, RelationCases),
-        lambda shape, _: RelationCounts(*shape),
+        lambda shape, _: RelationCounts(*astuple(shape)),
         rows.relation_rows,
     ),
     CorpusMeasure(
         "coreference",
         lambda item: isinstance(item, ChoiceCase) and item.kind not in AGREEMENT,
-        lambda shape, _: CoreferenceSums(*shape),
+        lambda shape, _: CoreferenceSums(*astuple(shape)),
         rows.choice_rows,
     ),
     CorpusMeasure(
         "agreement",
         lambda item: isinstance(item, ChoiceCase) and item.kind in AGREEMENT,
-        lambda shape, _: CoreferenceSums(*shape),
+        lambda shape, _: CoreferenceSums(*astuple(shape)),
         rows.choice_rows,
     ),
-    CorpusMeasure("similarity", every_item, lambda shape, _: SimilaritySums(*shape), rows.similarity_rows),
+    CorpusMeasure(
+        "similarity",
+        every_item,
+        lambda shape, _: SimilaritySums(*astuple(shape)),
+        rows.similarity_rows,
+    ),
 )
 BY_KEY = {measure.key: measure for measure in CORPUS_MEASURES}

@@ -5,7 +5,8 @@ In: weights (layer, head, query, key) of one sentence at a time, and its gold sp
 the share of cases each head gets right, its Wilson interval, the baseline it must beat, and the cases themselves.
 
 A case is a sentence: rows of one sentence are not independent, so they do not add to n (scoring.py says what is
-right in a case, verdict.py who is a specialist).
+right in a case, verdict.py who is a specialist). Of random tokens said twice (repeated.py) every token said again
+is a case, for they are independent.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ import numpy as np
 
 from mha_core.heads.intervals import wilson
 from mha_core.heads.job_table import JobTable
-from mha_core.heads.jobs import JOBS, Job
+from mha_core.heads.jobs import Job, jobs_of
+from mha_core.heads.repeated import AFTER, IN_ORDER, copies, found_in
 from mha_core.heads.samples import Sample
 from mha_core.heads.scoring import Scored, score_case
 from mha_core.heads.verdict import tries
@@ -43,29 +45,47 @@ class _Log:
         self.offsets += [] if found.offset is None else [found.offset]
         self.rests += [] if found.rests is None else [found.rests]
 
+    def keep_repeated(self, flat: FloatArray, item: Sample, after: int) -> None:
+        """Every token that is said again is a case; in a twin it tells of the control and of fixed distances."""
+        where = copies(item)
+        if item.sentence.role != IN_ORDER:
+            self.control += list(found_in(flat, where.rows, where.as_far + after)[0])
+            self.offsets += (where.first + after - where.rows).tolist()
+            return
+        right, mass = found_in(flat, where.rows, where.first + after)
+        for row, is_right, weight in zip(where.rows.tolist(), right, mass, strict=True):
+            rows = np.full((2, len(is_right)), row, np.int16)
+            self.keep(item, Scored(is_right, weight, 1 / (row + 1), rows=rows))
+
 
 class EvidenceLog:
     """Remembers every case: right or wrong for each head, and the mass on the target. For some hundred
     sentences.
     """
 
-    def __init__(self, n_layers: int, n_heads: int) -> None:
+    def __init__(self, n_layers: int, n_heads: int, is_causal: bool = False) -> None:
         self.shape = (n_layers, n_heads)
-        self.logs = {job.name: _Log() for job in JOBS}
+        self.is_causal = is_causal
+        self.asked = jobs_of(is_causal)
+        self.logs = {job.name: _Log() for job in self.asked}
 
     def add(self, weights: FloatArray, item: Sample) -> None:
         """Count one sentence for every job it has cases of; weights (layer, head, query, key) over its
         pieces.
         """
         flat = weights.reshape(-1, *weights.shape[-2:])
-        for job in JOBS:
-            found = score_case(flat, item, job)
+        if item.said_twice:
+            for name, after in AFTER.items():
+                self.logs[name].keep_repeated(flat, item, after)
+            return
+        for job in self.asked:
+            found = score_case(flat, item, job, self.is_causal)
             if found is not None:
                 self.logs[job.name].keep(item, found)
 
     def result(self) -> dict[str, JobTable]:
         """A table for every job that has cases, by the job's name."""
-        return {job.name: self._table(job) for job in JOBS if self.logs[job.name].cases}
+        return {job.name: self._table(job) for job in self.asked if self.logs[job.name].cases}
 
     def _table(self, job: Job) -> JobTable:
         log, n = self.logs[job.name], len(self.logs[job.name].cases)
@@ -95,7 +115,7 @@ class EvidenceLog:
 
     def _tried(self, kind: str) -> int:
         """The attempts of a kind: every head at each of its jobs (relations and directions) that has cases."""
-        there = [job for job in JOBS if job.kind == kind and self.logs[job.name].cases]
+        there = [job for job in self.asked if job.kind == kind and self.logs[job.name].cases]
         return tries(self.shape[0] * self.shape[1], len(there))
 
 
@@ -111,9 +131,9 @@ def _baseline(job: Job, log: _Log, score: FloatArray) -> tuple[float, str]:
     if not log.offsets:
         return chance
     offset, hits = max(((o, log.offsets.count(o)) for o in set(log.offsets)), key=lambda pair: pair[1])
-    return max(chance, (hits / len(log.offsets), _always(offset)))
+    return max(chance, (hits / len(log.offsets), _always(offset, "token" if job.repeated else "word")))
 
 
-def _always(offset: int) -> str:
-    words = "word" if abs(offset) == 1 else "words"
+def _always(offset: int, word: str) -> str:
+    words = word if abs(offset) == 1 else f"{word}s"
     return f"always {abs(offset)} {words} {'on' if offset > 0 else 'back'}"

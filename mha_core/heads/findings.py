@@ -12,8 +12,7 @@ import numpy as np
 
 from mha_core import export
 from mha_core.heads.job_table import JobTable
-from mha_core.heads.jobs import NO_ROLE_SAID
-from mha_core.heads.positions import LABELS
+from mha_core.heads.jobs import JOBS, NO_ROLE_SAID, Job
 from mha_core.heads.roles import Role
 from mha_core.heads.similarity import clusters, plane
 from mha_core.heads.studies import Study, study_builtin
@@ -39,6 +38,11 @@ class Findings:
     def jobs(self) -> Mapping[str, JobTable]:
         """The tables of all jobs by name, in the order of the catalogue."""
         return self.study.tables.jobs
+
+    @property
+    def absent(self) -> tuple[Job, ...]:
+        """The jobs that a decoder cannot be asked for; the reason stands in the catalogue."""
+        return tuple(job for job in JOBS if self.model.is_causal and job.absent and job.name not in self.jobs)
 
     @property
     def n_sentences(self) -> int:
@@ -71,7 +75,7 @@ class Findings:
         """Everything a map can be coloured by: key → (title, values (layer, head) from 0 to 1 or more)."""
         found = {f"job:{job}": (_title(table), table.score) for job, table in self.jobs.items()}
         positions = self.study.tables.positions
-        return found | {f"place:{key}": (label, positions[key]) for key, label in LABELS.items()}
+        return found | {f"place:{key}": (label, positions[key]) for key, label in positions.labels.items()}
 
 
 def _title(table: JobTable) -> str:

@@ -10,9 +10,16 @@ from mha_core.heads.survey import TextItem
 from mha_core.tokens import Tokenizer
 
 
-def treebank_items(sentences: Iterable[Sentence], tokenizer: Tokenizer) -> Iterator[RelationCases]:
-    """Treebank sentences as items."""
-    return (relation_cases(sentence, tokenizer) for sentence in sentences)
+def treebank_items(
+    sentences: Iterable[Sentence], tokenizer: Tokenizer, reading: Reading | None = None
+) -> Iterator[RelationCases]:
+    """Treebank sentences as items; one whose words the tokenizer cannot tell apart is left out."""
+    reading = reading or Reading()
+    for sentence in sentences:
+        try:
+            yield relation_cases(sentence, tokenizer)
+        except InputError as flaw:
+            reading.left_out(sentence.line, str(flaw))
 
 
 def text_items(

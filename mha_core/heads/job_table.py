@@ -11,7 +11,7 @@ import numpy as np
 
 from mha_core.heads.jobs import Job
 from mha_core.heads.samples import Sample
-from mha_core.heads.scoring import RESTS, ends
+from mha_core.heads.scoring import RESTS, ends, rest_name
 from mha_core.heads.verdict import Claim, Evidence, Verdict, Word, judge, thin
 from mha_core.heads.words import FloatArray, IntArray
 from mha_core.wording import Head, percent
@@ -92,17 +92,21 @@ class JobTable:
         """What the head is called if it is a specialist, and the evidence in a sentence."""
         found, label = self.evidence(head), self.job.title
         if self.rests is not None:
-            label = f"looks at {RESTS[int(self.rests[:, *head].argmax())]}"
+            rest = rest_name(RESTS[int(self.rests[:, *head].argmax())], self.cases[0].tokens)
+            label = f"looks at {rest}"
+            says = f"{percent(found.mass)} of its mass, in {self.n:,} built-in sentences."
+        elif self.job.kind == "sink":
+            label = "rests on the first token"
             says = f"{percent(found.mass)} of its mass, in {self.n:,} built-in sentences."
         elif self.job.kind == "broad":
             label = "looks broadly"
             says = f"{percent(found.score)} of the possible entropy, in {self.n:,} built-in sentences; "
             says += f"{percent(found.baseline)} in {found.baseline_name}."
         else:
-            says = f"Right in {percent(found.score)} of {self.n:,} built-in sentences; "
+            says = f"Right in {percent(found.score)} of {self.n:,} {self.job.cases}; "
             says += f"{percent(found.baseline)} by {found.baseline_name}."
         if found.control is not None:
-            says += f" From the other words' rows {percent(found.control)}."
+            says += f" Control: {self.job.control} {percent(found.control)}."
         return Claim(found, label, says, self.job.name)
 
     def order(self) -> list[Head]:

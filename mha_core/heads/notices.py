@@ -76,7 +76,7 @@ def _role(head: Head, role: Role | None) -> Notice | None:
         return None
     return Notice(
         "role",
-        f"On the built-in sentences the job of head {head_name(head)} is: {role.label}. {role.evidence}",
+        f"On {role.where} the job of head {head_name(head)} is: {role.label}. {role.evidence}",
         role.score,
     )
 
@@ -287,7 +287,7 @@ def _short(record: Record) -> Notice | None:
 def _resting(record: Record) -> Notice | None:
     resting = int((to_specials(record) > HALF).sum())
     total = record.weights.shape[0] * record.weights.shape[1]
-    if resting <= total // 4:
+    if resting <= total // 4 or record.model.is_causal:
         return None
     return Notice(
         "resting",

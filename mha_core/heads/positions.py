@@ -2,7 +2,7 @@
 sharply?
 
 In: weights (layer, head, query, key) over pieces, one text at a time. Out: for every head the mass on each
-place, meaned over all rows (those of [CLS] and [SEP] too) and then over texts; the mass at every distance
+place, meaned over all rows (those of special tokens too) and then over texts; the mass at every distance
 from -10 to 10; the share of rows whose largest weight lies at a distance; entropy and confidence.
 
 Previous is to the left, next to the right. Entropy is in nats, of 0.9999 a + 0.0001 / n, so that a weight of
@@ -10,13 +10,14 @@ zero costs nothing (Clark et al. 2019, section 3.3). Confidence is the mean of a
 share of maxima at one distance is what makes a head positional (Voita et al. 2019, sections 4 and 5.2).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from mha_core.errors import SizeError
-from mha_core.heads.words import FloatArray
+from mha_core.heads.seen import seen
+from mha_core.heads.words import BoolArray, FloatArray
 from mha_core.tokens import Tokens
 
 REACH = 10
@@ -29,14 +30,16 @@ LABELS = {
     "self": "mass on the token itself",
     "first": "mass on the first token of the text",
     "last": "mass on the last token of the text",
-    "cls": "mass on [CLS]",
-    "sep": "mass on [SEP]",
+    "cls": "mass on {begin}",
+    "sep": "mass on {separator}",
     "period": "mass on periods",
     "comma": "mass on commas",
     "entropy": "entropy in nats",
     "confidence": "mean of the largest weight",
 }
 MEASURES = tuple(LABELS)
+# The measures of special tokens, and the role of the token.
+SPECIAL = {"cls": "begin", "sep": "separator"}
 
 
 class HasTokens(Protocol):
@@ -51,9 +54,9 @@ class PositionTable:
     """Means over `n_texts` texts; every measure is (layer, head), `distance` and `peak` (layer, head,
     distance).
 
-    `first`, `last`: the first and last piece of the reader's own text. `cls`, `sep`: the special pieces at
-    the start and all later ones. `peak_rows` (distance,): the rows behind `peak`. `uniform_entropy`: what a
-    head that looks everywhere equally would have.
+    `first`, `last`: the first and last piece of the reader's own text. `cls`, `sep`: the special token in
+    front and those that separate; `names` (by role) are those that the model has. `peak_rows` (distance,): the
+    rows behind `peak`. `uniform_entropy`, `uniform_share`: what a head that looks everywhere equally would have.
     """
 
     n_texts: int
@@ -63,6 +66,13 @@ class PositionTable:
     peak_rows: FloatArray
     uniform_entropy: float
     uniform_share: float
+    names: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The measures there are, each with its words; none of special tokens that the model does not have."""
+        there = {key: label for key, label in LABELS.items() if SPECIAL.get(key) in {None, *self.names}}
+        return {key: label.format_map(self.names) for key, label in there.items()}
 
     def __getitem__(self, measure: str) -> FloatArray:
         return self.values[measure]
@@ -77,8 +87,10 @@ class PositionTable:
 class PositionSums:
     """Sums over texts, which can be merged."""
 
-    def __init__(self, n_layers: int, n_heads: int) -> None:
+    def __init__(self, n_layers: int, n_heads: int, is_causal: bool = False) -> None:
         self.shape = (n_layers, n_heads)
+        self.is_causal = is_causal
+        self.names: dict[str, str] = {}
         heads = n_layers * n_heads
         self.n_texts = 0
         self.sums = np.zeros((len(MEASURES), heads))
@@ -97,10 +109,12 @@ class PositionSums:
         places = [diagonals[:, REACH - 1], diagonals[:, REACH + 1], diagonals[:, REACH]]
         columns = flat.mean(axis=1) @ _columns(item.tokens)
         self.sums[:9] += [*places, *columns.T]
-        self.sums[9] += entropy(flat).mean(-1)
+        can = seen(n, self.is_causal)
+        self.names |= special_names(item.tokens)
+        self.sums[9] += entropy(flat, can).mean(-1)
         self.sums[10] += flat.max(-1).mean(-1)
         self._count_peaks(flat.argmax(-1), n)
-        self.uniform += np.log(n), 1 / n
+        self.uniform += np.log(can.sum(-1)).mean(), (1 / can.sum(-1)).mean()
 
     def _count_peaks(self, looks_at: np.ndarray, n: int) -> None:
         """A row counts for a distance only if the text reaches that far."""
@@ -109,7 +123,7 @@ class PositionSums:
         near = np.abs(away) <= REACH
         cells = (np.arange(heads)[:, None] * len(DISTANCES) + away + REACH)[near]
         self.peaks += np.bincount(cells, minlength=self.peaks.size).reshape(self.peaks.shape)
-        self.peak_rows += np.maximum(n - np.abs(DISTANCES), 0)
+        self.peak_rows += np.maximum(n - np.abs(DISTANCES), 0) * ((DISTANCES <= 0) | (not self.is_causal))
 
     def merge(self, other: "PositionSums") -> None:
         """Add the sums of other texts."""
@@ -121,6 +135,7 @@ class PositionSums:
         self.peaks += other.peaks
         self.peak_rows += other.peak_rows
         self.uniform += other.uniform
+        self.names |= other.names
 
     def result(self) -> PositionTable:
         """The means so far."""
@@ -133,15 +148,25 @@ class PositionSums:
             self.peak_rows.copy(),
             float(self.uniform[0] / n),
             float(self.uniform[1] / n),
+            dict(self.names),
         )
 
 
-def entropy(weights: FloatArray) -> FloatArray:
-    """Entropy of every row (..., query, key) → (..., query), in nats, with Clark's smoothing."""
-    n = weights.shape[-1]
-    smooth = weights * np.float32(1 - SMOOTHING) + np.float32(SMOOTHING / n)
-    found: FloatArray = -(smooth * np.log(smooth)).sum(-1)
+def entropy(weights: FloatArray, can: BoolArray | None = None) -> FloatArray:
+    """Entropy of every row (..., query, key) → (..., query), in nats, with Clark's smoothing over what the row
+    can see (`can`, query by key; everything without it).
+    """
+    share = np.float32(SMOOTHING) / (weights.shape[-1] if can is None else can.sum(-1, keepdims=True))
+    smooth = weights * np.float32(1 - SMOOTHING) + share.astype(np.float32)
+    logs = np.log(smooth) if can is None else np.where(can, np.log(smooth), np.float32(0))
+    found: FloatArray = -(smooth * logs).sum(-1)
     return found
+
+
+def special_names(tokens: Tokens) -> dict[str, str]:
+    """What the tokenizer calls the special tokens in front of a text and between texts, by their role."""
+    named = ((str(piece.role), piece.text) for piece in tokens.pieces)
+    return {role: name for role, name in named if role in SPECIAL.values()}
 
 
 def _diagonals(flat: FloatArray) -> FloatArray:
@@ -153,15 +178,15 @@ def _diagonals(flat: FloatArray) -> FloatArray:
 
 
 def _columns(tokens: Tokens) -> FloatArray:
-    """(piece, 6): which pieces are the first, the last, [CLS], [SEP], a period, a comma."""
+    """(piece, 6): which pieces are the first, the last, the one in front, a separator, a period, a comma."""
     special = np.array([piece.special for piece in tokens.pieces])
-    text = np.array([piece.text for piece in tokens.pieces])
+    text = np.array([piece.bare for piece in tokens.pieces])
+    roles = np.array([piece.role for piece in tokens.pieces], dtype=object)
     own = np.flatnonzero(~special)
     found = np.zeros((len(special), 6), dtype=np.float32)
     if len(own):
         found[own[0], 0] = found[own[-1], 1] = 1
-    found[0, 2] = special[0]
-    found[1:, 3] = special[1:]
+    found[:, 2], found[:, 3] = roles == "begin", roles == "separator"
     found[:, 4] = (text == ".") & ~special
     found[:, 5] = (text == ",") & ~special
     return found

@@ -57,7 +57,7 @@ class RelationScore:
 @dataclass(frozen=True)
 class RelationTable:
     """What was counted: hits (relation, group, direction, head), n (relation, group), offsets (relation,
-    offset).
+    offset). `n_later`: what a decoder is not asked for, for the head comes after its dependent.
     """
 
     shape: tuple[int, int]
@@ -66,12 +66,14 @@ class RelationTable:
     group_n: IntArray
     offset_hits: IntArray
     n_sentences: int
+    directions: tuple[Direction, ...] = DIRECTIONS
+    n_later: int = 0
 
     @property
     def tried(self) -> int:
         """The attempts behind a best score: every head in both directions at every relation that has cases."""
         there = sum(int(n.sum()) > 0 for name, n in zip(self.names, self.group_n, strict=True) if name != ALL)
-        return tries(self.shape[0] * self.shape[1], len(DIRECTIONS) * there)
+        return tries(self.shape[0] * self.shape[1], len(self.directions) * there)
 
     def n(self, relation: str) -> int:
         """How many cases the relation has."""
@@ -128,9 +130,9 @@ class RelationTable:
         for name in self.names:
             if every_head:
                 heads = [(la, h) for la in range(self.shape[0]) for h in range(self.shape[1])]
-                found += [self.score(name, d, *place) for d in DIRECTIONS for place in heads]
+                found += [self.score(name, d, *place) for d in self.directions for place in heads]
             else:
-                both = [self.best(name, direction) for direction in DIRECTIONS]
+                both = [self.best(name, direction) for direction in self.directions]
                 found.append(max(both, key=lambda score: score.accuracy))
         return [score for score in found if score.n]
 

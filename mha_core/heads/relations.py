@@ -5,9 +5,9 @@ direction and head the share of cases it gets right, its 95 % interval, the best
 that cannot be told from the best.
 
 dep->head: the word that a dependent looks at most is its head. head->dep: the word that looks most at the
-dependent (the largest entry of its column) is its head. The dependent itself, [CLS] and [SEP] are no
-candidates. `root` has no head word; punctuation is a relation of its own; "all" is every relation but these
-two.
+dependent (the largest entry of its column) is its head. The dependent itself and special tokens are no
+candidates. In a decoder only dep->head is asked for, of the dependents whose head came before them. `root` has
+no head word; punctuation is a relation of its own; "all" is every relation but these two.
 
 Source: Clark et al. 2019, section 4.2; Voita et al. 2019 for the offset a syntactic head must beat.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from mha_core.corpus import Sentence
 from mha_core.errors import InputError, SizeError
 from mha_core.heads.intervals import N_GROUPS, group_of
-from mha_core.heads.relation_table import ALL, OFFSETS, RelationTable
+from mha_core.heads.relation_table import ALL, DIRECTIONS, OFFSETS, RelationTable
 from mha_core.heads.words import FloatArray, IntArray, merge_words, word_bounds
 from mha_core.tokens import Tokenizer, Tokens
 
@@ -59,8 +59,10 @@ def relation_cases(sentence: Sentence, tokenizer: Tokenizer) -> RelationCases:
 class RelationCounts:
     """Sums over sentences, which can be merged: (relation, group, direction, head) hits."""
 
-    def __init__(self, n_layers: int, n_heads: int) -> None:
+    def __init__(self, n_layers: int, n_heads: int, is_causal: bool = False) -> None:
         self.shape = (n_layers, n_heads)
+        self.is_causal = is_causal
+        self.n_later = 0
         self.names: dict[str, int] = {}
         self.n_sentences = 0
         self.hits = np.zeros((8, N_GROUPS, 2, n_layers * n_heads), dtype=np.int32)
@@ -71,6 +73,9 @@ class RelationCounts:
         """Count one sentence; weights (layer, head, query, key) over its pieces."""
         group = group_of(item.tokens.text)
         self.n_sentences += 1
+        if self.is_causal:
+            self.n_later += int((item.heads >= item.dependents).sum())
+            item = _looking_back(item)
         if not len(item.dependents):
             return
         right = _right(weights, item)
@@ -103,6 +108,7 @@ class RelationCounts:
             self.offsets[here] += other.offsets[there]
             self.n[here] += other.n[there]
         self.n_sentences += other.n_sentences
+        self.n_later += other.n_later
 
     def result(self) -> RelationTable:
         """The table of what was counted so far, the most frequent relation first, "all" before it."""
@@ -116,7 +122,16 @@ class RelationCounts:
             np.array([self.n[i].sum(0) for i in rows.values()]),
             np.array([self.offsets[i].sum(0) for i in rows.values()]),
             self.n_sentences,
+            DIRECTIONS[:1] if self.is_causal else DIRECTIONS,
+            self.n_later,
         )
+
+
+def _looking_back(item: RelationCases) -> RelationCases:
+    """Those dependents whose head came before them."""
+    kept = np.flatnonzero(item.heads < item.dependents)
+    relations = tuple(item.relations[i] for i in kept)
+    return RelationCases(item.tokens, item.dependents[kept], item.heads[kept], relations)
 
 
 def _doubled(counts: np.ndarray) -> np.ndarray:

@@ -5,25 +5,30 @@ In: a study (and, where they were made, the ablations) and a head. Out: a Report
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.heads.ablation import AblationTable
 from mha_core.heads.copying import LABELS as COPY_LABELS
-from mha_core.heads.coreference_table import DIRECTIONS as CHOICE_DIRECTIONS
 from mha_core.heads.coreference_table import CoreferenceTable
 from mha_core.heads.intervals import wilson
-from mha_core.heads.positions import LABELS as PLACE_LABELS
-from mha_core.heads.positions import MEASURES, PositionTable
-from mha_core.heads.relation_table import DIRECTIONS, RelationTable
+from mha_core.heads.positions import PositionTable
+from mha_core.heads.relation_table import RelationTable
+from mha_core.heads.repeated import RepeatedTable
 from mha_core.heads.roles import Role, Tables
 from mha_core.heads.similarity import SimilarityTable
 from mha_core.heads.studies import Study
 from mha_core.heads.words import FloatArray
 
-LABELS = {**PLACE_LABELS, **COPY_LABELS, "ablation": "effect on the embedding when switched off"}
+LABELS = {**COPY_LABELS, "ablation": "effect on the embedding when switched off"}
+REPEATED = {
+    "previous": "random tokens said twice: mass on the previous token",
+    "first": "random tokens said twice: mass on the first token",
+    "duplicate": "random tokens said twice: mass on the earlier copy",
+    "induction": "random tokens said twice: mass on what came after it",
+}
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def report_card(
         layer,
         head,
         study.roles[layer][head],
-        tuple(_lines(study.tables, ablation, (layer, head))),
+        (*_lines(study.tables, ablation, (layer, head)), *_repeated(study.repeated, (layer, head))),
         alike.relatives(layer, head) if alike else (),
     )
 
@@ -101,13 +106,21 @@ def _lines(tables: Tables, ablation: AblationTable | None, place: tuple[int, int
 
 
 def _positions(table: PositionTable, place: tuple[int, int]) -> Iterator[CardLine]:
-    for measure in MEASURES:
-        yield _line(measure, table[measure], place, table.n_texts, table.baseline(measure))
+    for measure, label in table.labels.items():
+        line = _line(measure, table[measure], place, table.n_texts, table.baseline(measure))
+        yield replace(line, label=label)
+
+
+def _repeated(table: RepeatedTable | None, place: tuple[int, int]) -> Iterator[CardLine]:
+    if table is not None:
+        for name, label in REPEATED.items():
+            line = _line(f"repeated {name}", getattr(table, name), place, table.n_texts, None)
+            yield replace(line, label=label)
 
 
 def _relations(table: RelationTable, place: tuple[int, int]) -> Iterator[CardLine]:
     for relation in table.names:
-        for direction in DIRECTIONS:
+        for direction in table.directions:
             if table.n(relation):
                 values, (_, share) = table.accuracy(relation, direction), table.best_offset(relation)
                 key = f"{relation} {direction}"
@@ -115,7 +128,7 @@ def _relations(table: RelationTable, place: tuple[int, int]) -> Iterator[CardLin
 
 
 def _choices(key: str, table: CoreferenceTable, place: tuple[int, int]) -> Iterator[CardLine]:
-    for i, direction in enumerate(CHOICE_DIRECTIONS):
+    for i, direction in enumerate(table.directions):
         yield _line(f"{key} {direction}", table.accuracy[i], place, table.n, table.baseline, share=True)
         yield _line(f"{key} control {direction}", table.control[i], place, table.n, 0.5)
         if table.n_pairs:

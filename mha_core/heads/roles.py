@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mha_core.heads.copying import CopyTable
-from mha_core.heads.coreference_table import DIRECTIONS as CHOICE_DIRECTIONS
 from mha_core.heads.coreference_table import CoreferenceTable
 from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import KIND_OF, NO_ROLE_SAID, STEPS, distance_said
 from mha_core.heads.positions import DISTANCES, PositionTable
-from mha_core.heads.relation_table import ALL, DIRECTIONS, RelationTable
+from mha_core.heads.relation_table import ALL, RelationTable
 from mha_core.heads.relations import NOT_IN_ALL
 from mha_core.heads.scoring import RESTS
 from mha_core.heads.verdict import MIN_CASES, Claim, Evidence, called, tries
@@ -41,6 +40,12 @@ class Role:
     n: int
     evidence: str
     detail: str = ""
+
+    @property
+    def where(self) -> str:
+        """On what the head was seen to do it."""
+        random = self.key == "induction" or self.detail == "duplicate"
+        return "random tokens said twice" if random else "the built-in sentences"
 
     def __bool__(self) -> bool:
         """Has the head a role?"""
@@ -85,8 +90,10 @@ def claims(tables: Tables, head: Head) -> Iterator[Claim]:
     told = {table.job.kind for table in tables.jobs.values()}
     yield from (table.claim(head) for table in tables.jobs.values())
     yield from _places(tables.positions, head, named=set(STEPS.values()) if "positional" in told else set())
-    if "separator" not in told:
+    if "separator" not in told and tables.positions.names:
         yield _separator(tables.positions, head)
+    if "sink" not in told and not tables.positions.names:
+        yield _sink(tables.positions, head)
     if "broad" not in told:
         yield _broad(tables.positions, head)
     if tables.copies is not None:
@@ -117,11 +124,19 @@ def _places(table: PositionTable, head: Head, named: set[int]) -> Iterator[Claim
 def _separator(table: PositionTable, head: Head) -> Claim:
     punctuation = table["period"][head] + table["comma"][head]
     masses = dict(zip(RESTS, map(float, (table["cls"][head], table["sep"][head], punctuation)), strict=True))
-    name = max(masses, key=lambda name: masses[name])
-    mass, n, blind = masses[name], table.n_texts, table.uniform_share
+    rest = max(masses, key=lambda rest: masses[rest])
+    name = table.names.get(rest, rest)
+    mass, n, blind = masses[rest], table.n_texts, table.uniform_share
     says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {_texts(n)}."
     found = Evidence("separator", mass, n, blind, EVERYWHERE, tries(table["cls"].size, 1), mass)
     return Claim(found, f"looks at {name}", says)
+
+
+def _sink(table: PositionTable, head: Head) -> Claim:
+    mass, n, blind = float(table["first"][head]), table.n_texts, table.uniform_share
+    says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {_texts(n)}."
+    found = Evidence("sink", mass, n, blind, EVERYWHERE, tries(table["first"].size, 1), mass)
+    return Claim(found, "rests on the first token", says)
 
 
 def _broad(table: PositionTable, head: Head) -> Claim:
@@ -155,7 +170,7 @@ def _copies(table: CopyTable, head: Head) -> Iterator[Claim]:
 
 def _choices(table: CoreferenceTable, head: Head, kind: str) -> Iterator[Claim]:
     label = "pronoun and antecedent" if kind == "coreference" else "finds the antecedent by gender or number"
-    for d, direction in enumerate(CHOICE_DIRECTIONS):
+    for d, direction in enumerate(table.directions):
         found = table.evidence(d, head, kind)
         says = (
             f"{direction.replace('->', ' → ')}: right in {percent(found.score)} of {found.n:,} choices, "
@@ -169,7 +184,7 @@ def _relations(table: RelationTable, head: Head) -> Iterator[Claim]:
     for relation in table.names:
         if relation in (ALL, *NOT_IN_ALL) or not table.n(relation):
             continue
-        for direction in DIRECTIONS:
+        for direction in table.directions:
             found = table.score(relation, direction, *head)
             label = f"{relation}, {direction}"
             says = (

@@ -11,7 +11,6 @@ import numpy as np
 from mha_core.heads.copying import LABELS as COPY_LABELS
 from mha_core.heads.copying import CopyTable
 from mha_core.heads.coreference_table import DIRECTIONS, CoreferenceTable
-from mha_core.heads.positions import LABELS as PLACE_LABELS
 from mha_core.heads.positions import PositionTable
 from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.similarity import SimilarityTable
@@ -72,7 +71,7 @@ def choice_rows(table: CoreferenceTable) -> list[Row]:
     """The best heads of each direction."""
     return [
         choice_row(table, d, divmod(int(flat), table.accuracy.shape[2]))
-        for d in range(len(DIRECTIONS))
+        for d in range(len(table.directions))
         for flat in table.accuracy[d].ravel().argsort(kind="stable")[::-1][:BEST]
         if table.n
     ]
@@ -82,7 +81,7 @@ def place_rows(table: PositionTable) -> list[Row]:
     """The head with the highest value in every measure of places."""
     return [
         _highest(label, key, table[key], table.n_texts, table.baseline(key))
-        for key, label in PLACE_LABELS.items()
+        for key, label in table.labels.items()
         if table.n_texts
     ]
 

@@ -1,21 +1,28 @@
 """The built-in sentences, tokenised, each with what it is a case of; and where its marked words lie in pieces."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mha_core.corpus import Span
 from mha_core.heads.builtin import BuiltIn, Item, builtin_item
 from mha_core.heads.coreference import ChoiceCase
+from mha_core.heads.survey import TextItem
+from mha_core.models import Model
 from mha_core.tokens import Tokenizer, Tokens
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A built-in sentence, tokenised; `choice` is there for coreference, `item` for measures of any corpus."""
+    """A built-in sentence, tokenised; `choice` is there for coreference, `item` for measures of any corpus.
+
+    `said_twice`: it is no sentence but random tokens, and so many of them are said again (repeated.py).
+    """
 
     sentence: BuiltIn
     tokens: Tokens
     choice: ChoiceCase | None
     item: Item | None = None
+    said_twice: int = 0
 
     @property
     def family(self) -> str:
@@ -28,6 +35,23 @@ def sample(sentence: BuiltIn, tokenizer: Tokenizer) -> Sample:
     """A sentence ready to be fed to an `EvidenceLog`, or to any measure of whole texts."""
     item = builtin_item(sentence, tokenizer)
     return Sample(sentence, item.tokens, item if isinstance(item, ChoiceCase) else None, item)
+
+
+def samples(sentences: Iterable[BuiltIn], model: Model) -> Iterator[Sample]:
+    """All of them. For a decoder a choice whose two versions differ after the pronoun alone is only a text: the
+    pronoun cannot have seen what decides it.
+    """
+    known = list(sentences)
+    versions: dict[str, set[str]] = {}
+    for one in known:
+        if one.choice is not None and one.choice.pair is not None:
+            versions.setdefault(one.choice.pair, set()).add(one.text[: one.choice.pronoun[1]])
+    for one in known:
+        found = sample(one, model.tokenizer)
+        pair = one.choice.pair if one.choice else None
+        if model.is_causal and pair is not None and len(versions[pair]) == 1:
+            found = Sample(one, found.tokens, None, TextItem(found.tokens))
+        yield found
 
 
 def pieces_of(tokens: Tokens, span: Span) -> list[int]:

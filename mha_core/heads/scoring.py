@@ -3,7 +3,8 @@
 In: weights (head, query, key) of one sentence over its pieces, and the sentence as a `Sample`. Out: `Scored`, or
 None where the sentence is no case of the job. Where a job has many rows in a sentence (previous token,
 separators, rare words) the case counts as the share of its rows that are right. The largest weight of a row
-decides; in the relations and for rare and repeated words [CLS], [SEP] and the word itself are no candidates.
+decides; in the relations and for rare and repeated words special tokens and the word itself are no candidates.
+In a decoder (`is_causal`) what comes later is no candidate, and a sentence whose answer comes later is no case.
 """
 
 from collections.abc import Callable
@@ -12,16 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.heads.builtin import AGREEMENT
-from mha_core.heads.coreference import mention_scores
-from mha_core.heads.jobs import BACK, STEPS, Job, gold_of
-from mha_core.heads.positions import entropy
+from mha_core.heads.coreference import looks_back, mention_scores, other_rows
+from mha_core.heads.jobs import STEPS, Job, gold_of, sentence_role
+from mha_core.heads.positions import entropy, special_names
+from mha_core.heads.repeated import AFTER
 from mha_core.heads.samples import Sample, pieces_of, word_of
+from mha_core.heads.seen import seen
 from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, word_bounds
 from mha_core.tokens import Tokens
 
 MARKS = frozenset(".,;:?!")
 # The places where a head can rest, in the order of `Scored.rests`.
-RESTS = ("[CLS]", "[SEP]", "punctuation")
+RESTS = ("begin", "separator", "punctuation")
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,14 @@ class Scored:
     rests: FloatArray | None = None
 
 
-def _rows(item: Sample, job: Job) -> tuple[list[int], Callable[[int], list[int]], bool] | None:
+def rest_name(rest: str, tokens: Tokens) -> str:
+    """One of RESTS as the model's own tokenizer calls it."""
+    return special_names(tokens).get(rest, rest)
+
+
+def _rows(
+    item: Sample, job: Job, is_causal: bool = False
+) -> tuple[list[int], Callable[[int], list[int]], bool] | None:
     """Which rows count, what each should look at, and whether inserted tokens and the row itself are
     candidates.
     """
@@ -50,26 +60,29 @@ def _rows(item: Sample, job: Job) -> tuple[list[int], Callable[[int], list[int]]
     step = STEPS.get(job.name)
     if step is not None:
         return [i for i in own if i + step in own], lambda i: [i + step], True
+    if job.name == "first":
+        return [i for i in own if i > 0], lambda i: [0], True
     if job.name == "separator":
-        marks = [i for i, piece in enumerate(pieces) if piece.special or piece.text in MARKS]
+        marks = [i for i, piece in enumerate(pieces) if piece.special or piece.bare in MARKS]
         return [i for i in own if i not in marks], lambda i: marks, True
     if job.name == "rare" and item.sentence.role == "rare":
         rare = pieces_of(item.tokens, item.sentence.spans["rare"])
-        return [i for i in own if i not in rare], lambda i: rare, False
+        rows = [i for i in own if i not in rare and (i > rare[-1] or not is_causal)]
+        return rows, lambda i: rare, False
     return None
 
 
-def _score_rows(flat: FloatArray, item: Sample, job: Job) -> Scored | None:
-    asked = _rows(item, job)
+def _score_rows(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> Scored | None:
+    asked = _rows(item, job, is_causal)
     if asked is None or not asked[0]:
         return None
     rows, target_of, every = asked
     target = _targets(rows, target_of, flat.shape[-1])
     looks = flat[:, rows]
-    allowed = np.ones_like(target) if every else _others(item.tokens, rows)
+    allowed = seen(flat.shape[-1], is_causal)[rows] & (every | _others(item.tokens, rows))
     peak = np.where(allowed, looks, -1.0).argmax(-1)
     right = target[np.arange(len(rows)), peak]
-    chance = float((target & allowed).sum(-1).mean() / allowed.sum(-1).mean())
+    chance = float(((target & allowed).sum(-1) / allowed.sum(-1)).mean())
     on_target = (looks * target).sum(-1)
     # The row to show: right and with the most on its target; or wrong and with the least.
     best, worst = (right + on_target).argmax(-1), (right + on_target).argmin(-1)
@@ -79,11 +92,11 @@ def _score_rows(flat: FloatArray, item: Sample, job: Job) -> Scored | None:
 
 
 def _rests(looks: FloatArray, tokens: Tokens) -> FloatArray:
-    """The mass of the rows (head, row, key) on the first inserted token, on the later ones, and on marks."""
-    special = np.array([piece.special for piece in tokens.pieces])
-    later = special & (np.arange(len(special)) > 0)
-    marks = np.array([piece.text in MARKS for piece in tokens.pieces]) & ~special
-    return np.stack([looks[..., place].sum(-1).mean(-1) for place in (special & ~later, later, marks)])
+    """The mass of the rows (head, row, key) on each of RESTS."""
+    roles = np.array([piece.role for piece in tokens.pieces], dtype=object)
+    marks = np.array([piece.bare in MARKS and not piece.special for piece in tokens.pieces])
+    places = (roles == "begin", roles == "separator", marks)
+    return np.stack([looks[..., place].sum(-1).mean(-1) for place in places])
 
 
 def _targets(rows: list[int], target_of: Callable[[int], list[int]], n: int) -> BoolArray:
@@ -100,7 +113,8 @@ def _others(tokens: Tokens, rows: list[int]) -> BoolArray:
     return allowed
 
 
-def _score_copy(flat: FloatArray, item: Sample) -> Scored | None:
+def _score_copy(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> Scored | None:
+    del job, is_causal
     if item.sentence.role != "copy":
         return None
     first, second = (pieces_of(item.tokens, item.sentence.spans[name]) for name in ("first", "second"))
@@ -110,10 +124,12 @@ def _score_copy(flat: FloatArray, item: Sample) -> Scored | None:
     return Scored(np.isin(peak, first).astype(np.float32), row[:, first].sum(-1), len(first) / len(earlier))
 
 
-def _score_relation(flat: FloatArray, item: Sample, job: Job) -> Scored | None:
-    if item.sentence.role != job.name.removesuffix(BACK):
+def _score_relation(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> Scored | None:
+    if item.sentence.role != sentence_role(job):
         return None
     dependent, head = (word_of(item.tokens, item.sentence.spans[name]) for name in gold_of(job)[1:])
+    if is_causal:
+        return _look_back(flat, item, *((head, dependent) if job.from_head else (dependent, head)))
     words = merge_words(flat, word_bounds(item.tokens))
     line = words[:, dependent] if job.direction == "row" else words[:, :, dependent]
     others = line.copy()
@@ -124,36 +140,50 @@ def _score_relation(flat: FloatArray, item: Sample, job: Job) -> Scored | None:
     )
 
 
-def _score_choice(flat: FloatArray, item: Sample, job: Job) -> Scored | None:
+def _look_back(flat: FloatArray, item: Sample, looker: int, target: int) -> Scored | None:
+    """The row of a word that can only see the words before it; None where its target is not one of them."""
+    if target >= looker:
+        return None
+    line = merge_words(flat, word_bounds(item.tokens))[:, looker, :looker]
+    return Scored(
+        (line.argmax(-1) == target).astype(np.float32), line[:, target], 1 / looker, target - looker
+    )
+
+
+def _score_choice(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> Scored | None:
     form = item.sentence.kind in AGREEMENT
     if item.choice is None or form != (job.kind == "agreement"):
         return None
     case, direction = item.choice, 0 if job.direction == "row" else 1
+    if is_causal and not looks_back(case):
+        return None
     scores = mention_scores(flat, case)[direction]
     right = (1 + np.sign(scores[..., case.answer] - scores[..., 1 - case.answer])) / 2
-    taken = {int(i) for pieces in (case.pronoun, *case.candidates) for i in pieces}
-    rows = [i for i, piece in enumerate(item.tokens.pieces) if not piece.special and i not in taken]
+    rows = [int(i) for i in other_rows(case, is_causal)]
     pronoun = int(case.pronoun[0])
     share = scores[:, pronoun, case.answer] / np.maximum(scores[:, pronoun].sum(-1), 1e-12)
-    return Scored(right[:, pronoun], share, 0.5, control=right[:, rows].mean(-1))
+    control = right[:, rows].mean(-1) if rows else None
+    return Scored(right[:, pronoun], share, 0.5, control=control)
 
 
-def _score_broad(flat: FloatArray, item: Sample, job: Job) -> Scored | None:
-    del job
-    even = entropy(flat).mean(-1) / np.log(flat.shape[-1])
+def _score_broad(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> Scored | None:
+    del item, job
+    can = seen(flat.shape[-1], is_causal)
+    even = entropy(flat, can).sum(-1) / max(float(np.log(can.sum(-1)).sum()), 1e-9)
     return Scored(even, even, 1.0)
 
 
-def score_case(flat: FloatArray, item: Sample, job: Job) -> Scored | None:
+def score_case(flat: FloatArray, item: Sample, job: Job, is_causal: bool = False) -> Scored | None:
     """One job on one sentence; None where the sentence is no case of it."""
-    return _SCORERS[job.kind](flat, item, job)
+    return None if job.repeated else _SCORERS[job.kind](flat, item, job, is_causal)
 
 
-_SCORERS: dict[str, Callable[[FloatArray, Sample, Job], Scored | None]] = {
+_SCORERS: dict[str, Callable[[FloatArray, Sample, Job, bool], Scored | None]] = {
     "positional": _score_rows,
     "separator": _score_rows,
     "rare": _score_rows,
-    "copy": lambda flat, item, job: _score_copy(flat, item),
+    "sink": _score_rows,
+    "copy": _score_copy,
     "syntactic": _score_relation,
     "coreference": _score_choice,
     "agreement": _score_choice,
@@ -164,6 +194,8 @@ _SCORERS: dict[str, Callable[[FloatArray, Sample, Job], Scored | None]] = {
 def ends(item: Sample, job: Job, row: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Who looks and at what it should, in pieces; `row` matters where a sentence has many rows."""
     tokens, spans = item.tokens, item.sentence.spans
+    if job.repeated:
+        return (row,), (row - item.said_twice + AFTER[job.name],)
     asked = _rows(item, job)
     if asked is not None:
         return (row,), tuple(asked[1](row))
@@ -175,4 +207,4 @@ def ends(item: Sample, job: Job, row: int) -> tuple[tuple[int, ...], tuple[int, 
     else:
         names = ("second", "first") if job.kind == "copy" else gold_of(job)[1:]
         found = tuple(pieces_of(tokens, spans[names[0]])), tuple(pieces_of(tokens, spans[names[1]]))
-    return found if job.direction == "row" else (found[1], found[0])
+    return found if job.direction == "row" and not job.from_head else (found[1], found[0])

@@ -15,6 +15,7 @@ import numpy as np
 
 from mha_core.errors import InputError, SizeError
 from mha_core.heads.positions import HasTokens
+from mha_core.heads.seen import seen
 from mha_core.heads.words import FloatArray, IntArray
 
 MAX_CELLS = 1 << 20
@@ -45,8 +46,9 @@ class SimilarityTable:
 class SimilaritySums:
     """Sums over texts, which can be merged."""
 
-    def __init__(self, n_layers: int, n_heads: int) -> None:
+    def __init__(self, n_layers: int, n_heads: int, is_causal: bool = False) -> None:
         self.shape = (n_layers, n_heads)
+        self.is_causal = is_causal
         self.n_texts = 0
         self.total = np.zeros((n_layers * n_heads, n_layers * n_heads))
 
@@ -54,7 +56,7 @@ class SimilaritySums:
         """Count one text; weights (layer, head, query, key) over its pieces."""
         del item
         self.n_texts += 1
-        self.total += js_divergence(weights.reshape(-1, *weights.shape[-2:]))
+        self.total += js_divergence(weights.reshape(-1, *weights.shape[-2:]), self.is_causal)
 
     def merge(self, other: "SimilaritySums") -> None:
         """Add the sums of other texts."""
@@ -68,12 +70,14 @@ class SimilaritySums:
         return SimilarityTable(self.n_texts, self.shape, self.total / max(self.n_texts, 1))
 
 
-def js_divergence(weights: FloatArray) -> FloatArray:
+def js_divergence(weights: FloatArray, is_causal: bool = False) -> FloatArray:
     """Jensen-Shannon divergence of every two heads (head, query, key) → (head, head), nats, mean over rows.
 
-    It is the entropy of the mean of two rows minus the mean of their entropies.
+    It is the entropy of the mean of two rows minus the mean of their entropies. What a decoder's row cannot see
+    is zero in both and is not gone through.
     """
     heads, rows, _ = weights.shape
+    weights = np.ascontiguousarray(weights[:, seen(rows, is_causal)])
     own = np.array([_log_sum(row) for row in weights])
     found = np.zeros((heads, heads))
     step = max(1, MAX_CELLS // weights[0].size)
@@ -81,7 +85,7 @@ def js_divergence(weights: FloatArray) -> FloatArray:
         for start in range(i + 1, heads, step):
             others = slice(start, min(start + step, heads))
             mixed = (weights[others] + weights[i]) / 2
-            log_sums = (mixed * _safe_log(mixed)).sum((-1, -2))
+            log_sums = (mixed * _safe_log(mixed)).sum(-1)
             found[i, others] = (own[i] + own[others]) / 2 - log_sums
     found = np.maximum(found, 0.0) / rows
     distances: FloatArray = found + found.T

@@ -6,7 +6,7 @@ relations).
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -19,14 +19,15 @@ from mha_core.heads.ablation import AblationSums, AblationTable
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.copying import count_tokens
 from mha_core.heads.coreference_table import CoreferenceTable
-from mha_core.heads.corpus_sums import BY_KEY, CORPUS_MEASURES
+from mha_core.heads.corpus_sums import BY_KEY, CORPUS_MEASURES, shape_of
 from mha_core.heads.evidence import EvidenceLog
 from mha_core.heads.items import choice_items, treebank_items
 from mha_core.heads.job_table import JobTable
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.relation_table import RelationTable
+from mha_core.heads.repeated import RepeatedSums, RepeatedTable, is_repeated, repeated_samples
 from mha_core.heads.roles import Role, Tables, assign_roles
-from mha_core.heads.samples import Sample, sample
+from mha_core.heads.samples import Sample, samples
 from mha_core.heads.similarity import SimilarityTable
 from mha_core.heads.survey import Done, Measure, Options, every_item, survey
 from mha_core.heads.words import FloatArray, IntArray
@@ -37,11 +38,14 @@ Source = Callable[[], Iterable[HasTokens]]
 
 @dataclass(frozen=True)
 class Study:
-    """All that is known of a model's heads: the tables, and the roles that follow from them."""
+    """All that is known of a model's heads: the tables, and the roles that follow from them. `repeated`: what a
+    decoder does with random tokens said twice.
+    """
 
     done: Done
     tables: Tables
     similarity: SimilarityTable | None
+    repeated: RepeatedTable | None = None
 
     @cached_property
     def roles(self) -> tuple[tuple[Role, ...], ...]:
@@ -55,7 +59,7 @@ def study_items(
     """One measure over a corpus, by its key in CORPUS_MEASURES: its table, and how much was read."""
     measure = BY_KEY[key]
     none = np.zeros(model.tokenizer.vocab_size, dtype=np.int64)
-    sums = measure.start((model.n_layers, model.n_heads), none)
+    sums = measure.start(shape_of(model), none)
     done = survey(items, model, [(sums, measure.takes)], options)
     return sums.result(), done
 
@@ -100,19 +104,23 @@ def study_builtin(
 ) -> Study:
     """Everything about a model's heads that the built-in sentences can tell, in seconds."""
     options = options or Options()
-    samples = [sample(one, model.tokenizer) for one in islice(read_builtin(path), options.limit)]
-    counts = count_tokens((one.tokens for one in samples), model.tokenizer.vocab_size)
+    sentences = list(samples(islice(read_builtin(path), options.limit), model))
+    counts = count_tokens((one.tokens for one in sentences), model.tokenizer.vocab_size)
     sums = _Sums(model, counts, similarity)
-    log = EvidenceLog(model.n_layers, model.n_heads)
+    log = EvidenceLog(model.n_layers, model.n_heads, model.is_causal)
+    repeated = RepeatedSums()
     measures: list[tuple[Measure, Callable[[Any], bool]]] = [
         (_OfTheItem(measure), partial(_of_the_item, takes)) for measure, takes in sums.measures()
     ]
-    done = survey(samples, model, [*measures, (log, every_item)], options)
-    return sums.study(done, log.result())
+    own: list[tuple[Measure, Callable[[Any], bool]]] = [(log, every_item), (repeated, is_repeated)]
+    items = [*sentences, *repeated_samples(model)]
+    done = survey(items, model, [*measures, *own], replace(options, limit=None))
+    found = sums.study(Done(min(done.n_texts, len(sentences)), done.stopped), log.result())
+    return replace(found, repeated=repeated.result() if model.is_causal else None)
 
 
 def _of_the_item(takes: Callable[[Any], bool], one: Sample) -> bool:
-    return takes(one.item)
+    return one.item is not None and takes(one.item)
 
 
 def study_corpus(
@@ -144,14 +152,14 @@ def study_corpus(
         mine.agreement or other.agreement,
         {name: table for name, table in other.jobs.items() if table.job.kind in lacking},
     )
-    return Study(found.done, tables, found.similarity)
+    return Study(found.done, tables, found.similarity, base.repeated)
 
 
 class _Sums:
     """All measures of one pass over a corpus, each with the items that it takes."""
 
     def __init__(self, model: Model, counts: IntArray, similarity: bool) -> None:
-        shape = (model.n_layers, model.n_heads)
+        shape = shape_of(model)
         wanted = [each for each in CORPUS_MEASURES if similarity or each.key != "similarity"]
         self.sums = {each.key: each.start(shape, counts) for each in wanted}
         self.seen = dict.fromkeys(self.sums, 0)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from mha_core import export
-from mha_core.heads.coreference_table import DIRECTIONS as CHOICE_DIRECTIONS
 from mha_core.heads.coreference_table import CoreferenceTable
-from mha_core.heads.positions import DISTANCES, MEASURES
+from mha_core.heads.positions import DISTANCES, SPECIAL
 from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.rows import Row, choice_row, similarity_rows
 from mha_core.heads.similarity import SimilarityTable, clusters, plane
@@ -46,7 +45,10 @@ def relation_text(table: RelationTable) -> str:
 
 def coreference_data(table: CoreferenceTable, model: ModelInfo) -> Row:
     """Every head and direction, the baselines, and for pairs the share that flips and that is right twice."""
-    heads = [choice_row(table, d, (layer, head)) for d, layer, head in np.ndindex(*table.accuracy.shape)]
+    heads = [
+        choice_row(table, d, (layer, head))
+        for d, layer, head in np.ndindex(len(table.directions), *table.accuracy.shape[1:])
+    ]
     return {
         "model": export.model_of(model),
         "n": table.n,
@@ -60,7 +62,7 @@ def coreference_text(table: CoreferenceTable, count: int = 5) -> str:
     """The best heads of each direction, then the baselines."""
     lines = [("direction", "head", "accuracy", "95 % interval", "other rows", "flips", "")]
     resolves = table.resolves()
-    for d, direction in enumerate(CHOICE_DIRECTIONS):
+    for d, direction in enumerate(table.directions):
         for flat in table.accuracy[d].ravel().argsort()[::-1][:count]:
             place = (d, *divmod(int(flat), table.accuracy.shape[2]))
             lines.append(
@@ -87,12 +89,15 @@ def profile_data(study: Study, model: ModelInfo) -> Row:
             place = (layer, head)
             row: Row = {"layer": layer + 1, "head": head + 1, "role": role.key, "label": role.label}
             row |= {"score": role.score, "baseline": role.baseline, "n": role.n, "evidence": role.evidence}
-            row |= {measure: float(positions[measure][place]) for measure in MEASURES}
+            row |= {measure: float(positions[measure][place]) for measure in positions.labels}
             row["distance"] = dict(zip(DISTANCES.tolist(), positions.distance[place].tolist(), strict=True))
             row["peak"] = dict(zip(DISTANCES.tolist(), positions.peak[place].tolist(), strict=True))
             if copies is not None:
                 for name in ("rare", "lift", "copy", "copy_mass", "after_copy"):
                     row[name] = number(getattr(copies, name)[place])
+            if study.repeated is not None:
+                names = ("previous", "first", "duplicate", "induction")
+                row["repeated"] = {name: float(getattr(study.repeated, name)[place]) for name in names}
             heads.append(row)
     found: Row = {
         "model": export.model_of(model),
@@ -110,10 +115,14 @@ def profile_data(study: Study, model: ModelInfo) -> Row:
 def profile_text(study: Study) -> str:
     """One line a head: role and evidence, and the measures most asked for."""
     positions = study.tables.positions
-    lines = [["head", "previous", "next", "[CLS]", "[SEP]", "entropy", "role", "evidence"]]
+    titles = {"previous": "previous", "next": "next", "first": "first"}
+    if positions.names:
+        titles.pop("first")
+        titles |= {key: positions.names[role] for key, role in SPECIAL.items() if role in positions.names}
+    lines = [["head", *titles.values(), "entropy", "role", "evidence"]]
     for layer, roles in enumerate(study.roles):
         for head, role in enumerate(roles):
-            masses = [percent(positions[name][layer, head]) for name in ("previous", "next", "cls", "sep")]
+            masses = [percent(positions[name][layer, head]) for name in titles]
             nats = f"{positions['entropy'][layer, head]:.2f}"
             says = role.evidence if role else ""
             lines.append([head_name((layer, head)), *masses, nats, role.label, says])

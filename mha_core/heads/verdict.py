@@ -31,7 +31,7 @@ PEAKS = 0.9
 COPY_MASS = 0.25
 # This project's: of the entropy of a head that looks everywhere equally.
 BROAD = 0.8
-# Of what a head has above a coin, so much at most may be left when it is read from the other rows.
+# Of what a head has above a coin, so much at most may be left in the control.
 LEFT_IN_CONTROL = 0.5
 
 
@@ -39,12 +39,13 @@ LEFT_IN_CONTROL = 0.5
 class Rule:
     """What a kind of job asks besides cases, luck and control: a `score`, and a `mass` on the target.
 
-    `instead`: with so much mass the score need not be reached.
+    `instead`: with so much mass the score need not be reached. `coin`: what a control shows without any skill.
     """
 
     score: float = 0.0
     mass: float = 0.0
     instead: float | None = None
+    coin: float = 0.5
 
 
 RULES: dict[str, Rule] = {
@@ -52,21 +53,25 @@ RULES: dict[str, Rule] = {
     "syntactic": Rule(score=HALF),
     "coreference": Rule(),
     "agreement": Rule(),
-    "copy": Rule(score=HALF, mass=COPY_MASS),
+    "copy": Rule(score=HALF, mass=COPY_MASS, coin=0.0),
+    "induction": Rule(score=HALF, mass=COPY_MASS, coin=0.0),
     "rare": Rule(score=HALF),
     "separator": Rule(mass=HALF),
+    "sink": Rule(mass=HALF),
     "broad": Rule(score=BROAD),
 }
 # What a head does comes before where it rests (Clark, section 3.2, reads separators as rest), a place before all.
-NAMED_BY = ("positional", "copy", "agreement", "coreference", "syntactic", "rare", "separator", "broad")
+NAMED_BY = (
+    "positional", "induction", "copy", "agreement", "coreference", "syntactic", "rare", "separator", "sink", "broad",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Evidence:
     """One head in one job: `score` in `n` cases against `baseline`, as one of `tried`; shares from 0 to 1.
 
-    `mass`: what lies on the target, mean. `control`: the score from rows that should not know the answer, of
-    choices between two.
+    `mass`: what lies on the target, mean. `control`: the score where the answer should not be known: from other
+    rows, or where the distance alone is left.
     """
 
     kind: str
@@ -120,7 +125,7 @@ def judge(found: Evidence) -> Verdict:
         return Verdict("none", f"no better than {found.baseline_name}")
     if thin(found.n):
         return Verdict("unsure", f"only {found.n} cases: thin evidence")
-    if found.control is not None and not specific(found.score, found.control):
+    if found.control is not None and not specific(found.score, found.control, RULES[found.kind].coin):
         return Verdict("unsure", f"the control does too: {percent(found.control)}")
     if not beyond_luck(found.score, found.n, found.baseline, found.tried):
         return Verdict("unsure", f"could be luck, as the best of {found.tried}")
@@ -139,9 +144,9 @@ def beyond_luck(score: float, n: int, baseline: float, tried: int) -> bool:
     return n > 0 and float(wilson(score * n, n, z_for_best_of(tried))[0]) > baseline
 
 
-def specific(score: float, control: float) -> bool:
-    """Is the head right because of the row it is read from? From the others its skill has to fall away."""
-    return control - 0.5 <= LEFT_IN_CONTROL * (score - 0.5)
+def specific(score: float, control: float, coin: float = 0.5) -> bool:
+    """Is the head right because it knows the answer? Without that its skill, over a `coin`'s, has to fall away."""
+    return control - coin <= LEFT_IN_CONTROL * (score - coin)
 
 
 def tries(n_heads: int, n_jobs: int) -> int:

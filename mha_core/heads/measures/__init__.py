@@ -36,11 +36,14 @@ class Importance:
 
 def available(model: Model) -> tuple[Measure, ...]:
     """The measures that this model can be asked for."""
-    return tuple(each for each in MEASURES if model.masked_head is not None or not each.needs_masked_head)
+    return tuple(each for each in MEASURES if each.lacks(model) is None)
 
 
 def importance(tokens: Tokens, model: Model, key: str = RAW.key) -> Importance:
     """One measure of a text. Raises InputError where the model or the text does not allow it."""
     if key not in BY_KEY:
         raise InputError(f"{key!r} is no measure of importance; there are {', '.join(BY_KEY)}.")
+    flaw = BY_KEY[key].lacks(model)
+    if flaw is not None:
+        raise InputError(flaw)
     return Importance(BY_KEY[key], BY_KEY[key].compute(tokens, model))

@@ -14,13 +14,20 @@ from mha_core.models import Model
 from mha_core.tokens import Tokens
 
 
+def nothing(model: Model) -> str | None:
+    """For measures that hold for every model."""
+    del model
+    return None
+
+
 @dataclass(frozen=True)
 class Measure:
     """One way to draw a text. `compute(tokens, model)` gives (layer, head, query, key); a size of 1 is an axis mixed.
 
     `label` stands in the switch, `told` is its sentence of help with the source, `drawn` completes "Drawn is ...".
     `per_head`: false where the heads of a layer are mixed, so that no head has a picture of its own.
-    `needs_masked_head`: only for models that predict a [MASK]. `baseline` completes "without any pattern ...".
+    `lacks(model)`: why a model cannot be asked for it, in a sentence, or None. `baseline` completes "without any
+    pattern ...".
     """
 
     key: str
@@ -31,7 +38,7 @@ class Measure:
     unit: str = "share of the row"
     baseline: str | None = "1 / n for each of n tokens"
     per_head: bool = True
-    needs_masked_head: bool = False
+    lacks: Callable[[Model], str | None] = nothing
 
 
 def shares(rows: FloatArray) -> FloatArray:

@@ -1,11 +1,12 @@
-"""Weight times the gradient of the model's prediction for a [MASK], where it is positive (Chefer et al. 2021,
-equations 5 and 6); only for models with a masked head.
+"""Weight times the gradient of the model's prediction, where it is positive (Chefer et al. 2021, equations 5 and 6):
+an encoder's for a masked place, a decoder's for the token that comes next.
 """
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from mha_core.errors import InputError
+from mha_core.errors import InputError, SizeError
 from mha_core.heads.measures.base import Measure, shares
 from mha_core.heads.words import FloatArray
 from mha_core.models import Model
@@ -13,27 +14,51 @@ from mha_core.tokens import Tokens
 
 
 def gradient_weights(tokens: Tokens, model: Model) -> FloatArray:
-    """max(0, weight x gradient) for the likeliest piece at the first [MASK], (layer, head, query, key)."""
-    head = model.masked_head
-    if head is None:
-        raise InputError(f"{model.title} predicts no [MASK], so there is nothing to take a gradient of.")
-    places = [i for i, piece in enumerate(tokens.pieces) if piece.id == model.tokenizer.mask_id]
-    if not places:
-        raise InputError("There is no [MASK] in the sentence; put it where the word to predict stands.")
+    """max(0, weight x gradient) for the likeliest token at the first masked place, or the likeliest next one, (layer,
+    head, query, key).
+    """
+    flaw = predicts_nothing(model)
+    if flaw is not None:
+        raise InputError(flaw)
+    place = _place(tokens, model)
     ids = torch.tensor([tokens.ids], device=model.device)
     segments = torch.tensor([tokens.segments], device=model.device)
     with torch.enable_grad():
-        x = model.encoder.embeddings(ids, segments).detach().requires_grad_()
-        seen = []
-        for index in range(model.n_layers):
-            layer = model.encoder.layer(index)
-            attended, weights = layer.attention(x)
-            seen.append(weights)
-            x = layer.feed_forward(x, attended)
-        prediction = head(x[0, places[:1]]).float().max()
-        gradients = torch.autograd.grad(prediction, seen)
+        seen = list[Tensor]()
+        for step in model.encoder.steps(ids, segments, differentiable=True):
+            if step.weights is None:
+                raise SizeError(f"Layer {step.index + 1} gave no weights.")
+            seen.append(step.weights)
+        gradients = torch.autograd.grad(_prediction(model.encoder.finish(step.hidden)[0], place, model), seen)
     products = [(w * g).clamp(min=0)[0] for w, g in zip(seen, gradients, strict=True)]
     return np.asarray(torch.stack(products).detach().float().cpu().numpy())
+
+
+def predicts_nothing(model: Model) -> str | None:
+    """Why there is nothing to take a gradient of, or None."""
+    if model.masked_head is not None or model.next_head is not None:
+        return None
+    return f"{model.title} predicts no word, so there is nothing to take a gradient of."
+
+
+def _place(tokens: Tokens, model: Model) -> int:
+    """Where the prediction is made: at the first masked place, or at the end of a decoder's text."""
+    if model.masked_head is None:
+        return len(tokens) - 1
+    places = [i for i, piece in enumerate(tokens.pieces) if piece.id == model.tokenizer.mask_id]
+    if not places:
+        mask = model.tokenizer.mask_name
+        raise InputError(f"There is no {mask} in the sentence; put it where the word to predict stands.")
+    return places[0]
+
+
+def _prediction(hidden: Tensor, place: int, model: Model) -> Tensor:
+    """The score of the likeliest token."""
+    head = model.masked_head or model.next_head
+    if head is None:
+        raise InputError(predicts_nothing(model) or "")
+    scores: Tensor = head(hidden[place : place + 1])
+    return scores.float().max()
 
 
 def relevance(gradient: FloatArray) -> FloatArray:
@@ -52,9 +77,9 @@ def gradient_shares(tokens: Tokens, model: Model) -> FloatArray:
 GRADIENT = Measure(
     "gradient",
     "gradient times weights",
-    "Gradient: how much a weight moves the prediction for [MASK] (Chefer et al. 2021), for models that predict one.",
+    "Gradient: how much a weight moves the prediction of a masked or the next word (Chefer et al. 2021).",
     "each weight times what it moves in the prediction, as a share of its row",
     gradient_shares,
     baseline=None,
-    needs_masked_head=True,
+    lacks=predicts_nothing,
 )
