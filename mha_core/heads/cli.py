@@ -112,6 +112,11 @@ def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -
     options = Options(args.batch_size, args.limit, progress, stop, fraction)
     if args.question != "profile":
         found, done = study_items(args.question, _items(args, lines, kind, model, reading), model, options)
+        later = getattr(found, "n_later", 0)
+        if later:
+            _say(
+                f"Left out: {later:,} cases in which what should be looked at comes later, where a decoder cannot look."
+            )
         return *_told(args, found, model.info), done
     study = (
         study_builtin(model, options=options, similarity=False)

@@ -148,5 +148,11 @@ def _left_out(result: CorpusResult) -> None:
         say(f"Left out: {shown}{more}", "notice")
     if reading.n_unused:
         say(f"{reading.n_unused:,} pronouns have not exactly one right candidate and are not used.")
+    if result.n_later:
+        say(
+            f"{result.n_later:,} cases are left out: what the word belongs to comes later, and a decoder's word cannot "
+            "see what comes after it.",
+            "notice",
+        )
     if result.n_cut:
         say(f"{result.n_cut:,} texts are longer than the model reads and were cut.")

@@ -118,6 +118,7 @@ def as_json(result: CorpusResult, rows: list[Row], finished: bool) -> str:
         "n": result.n,
         "finished": finished,
         "left_out": result.reading.n_skipped,
+        "answer_comes_later": result.n_later,
         "rows": rows,
     }
     return export.json_of(content)

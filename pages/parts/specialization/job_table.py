@@ -29,7 +29,20 @@ def job_table(found: Findings, query: dict[str, str]) -> str:
                 f'<section class="job-kind"><div class="job-head"><h3>{html.escape(group.title)}</h3>'
                 f"<p>{html.escape(group.does)}</p></div><div>{rows}</div></section>"
             )
-    return f'<div class="jobs">{_legend()}{"".join(groups)}</div>'
+    return f'<div class="jobs">{_legend()}{"".join(groups)}{_absent(found)}</div>'
+
+
+def _absent(found: Findings) -> str:
+    """The jobs that this model cannot be asked for, each with the reason; nothing where there are none."""
+    if not found.absent:
+        return ""
+    items = "".join(
+        f"<li><b>{html.escape(job.title)}</b>: {html.escape(job.absent)}.</li>" for job in found.absent
+    )
+    return (
+        '<section class="job-kind"><div class="job-head"><h3>Not measured here</h3><p>Jobs that only an encoder can '
+        f'do, and why.</p></div><div><ul class="job-absent">{items}</ul></div></section>'
+    )
 
 
 def _legend() -> str:
@@ -64,7 +77,7 @@ def _row(found: Findings, table: JobTable, query: dict[str, str]) -> str:
 def _control(table: JobTable, head: Head) -> str:
     if table.control is None:
         return ""
-    return f"Control: the other words' rows prefer the right one in {percent(float(table.control[head]))}. "
+    return f"Control: {table.job.control} {percent(float(table.control[head]))}. "
 
 
 def _names(heads: Sequence[Head], query: dict[str, str]) -> str:
@@ -100,10 +113,11 @@ def _items(
     looks: Sequence[ExampleRow], word: str, table: JobTable, head: Head, query: dict[str, str]
 ) -> Iterator[str]:
     for look in looks:
-        yield (
-            f'<li class="{word}"><small>{word}</small> <a href="{html.escape(explore_link(look, head, query))}" '
-            f'target="_self">{marked(look)}</a> <small>{share_of(look, table)}</small></li>'
-        )
+        seen = marked(look)
+        if not look.sample.said_twice:
+            link = html.escape(explore_link(look, head, query))
+            seen = f'<a href="{link}" target="_self">{seen}</a>'
+        yield f'<li class="{word}"><small>{word}</small> {seen} <small>{share_of(look, table)}</small></li>'
 
 
 def share_of(look: ExampleRow, table: JobTable) -> str:
@@ -121,6 +135,8 @@ def explore_link(look: ExampleRow, head: Head, query: dict[str, str]) -> str:
 
 def marked(look: ExampleRow) -> str:
     """The sentence with the word that looks underlined and what it should look at set off; escaped."""
+    if look.sample.said_twice:
+        return _two_places(look)
     text, pieces = look.sample.sentence.text, look.sample.tokens.pieces
     spans = sorted(
         (pieces[i].start, pieces[i].end, tag)
@@ -135,6 +151,19 @@ def marked(look: ExampleRow) -> str:
             out += [html.escape(visible(text[at:start])), f"<{tag}>{inner}</{tag}>"]
             at = end
     return "".join(out) + html.escape(visible(text[at:]))
+
+
+def _two_places(look: ExampleRow) -> str:
+    """Of random tokens, which are no sentence: those around the target, and those up to the one that looks."""
+    pieces = look.sample.tokens.pieces
+    (query,), (target,) = look.query, look.target
+
+    def shown(place: int) -> str:
+        token = html.escape(visible(pieces[place].bare))
+        return {target: f"<b>{token}</b>", query: f"<u>{token}</u>"}.get(place, token)
+
+    around = [range(max(target - 2, 0), target + 2), range(query - 1, query + 1)]
+    return f"… {' … '.join(' · '.join(map(shown, places)) for places in around)}"
 
 
 def training_table(trained: Findings, untrained: Findings) -> str:

@@ -21,7 +21,7 @@ def style() -> None:
 
 def find(request: Request) -> Findings:
     """The findings of the model asked for. Raises HeadScopeError where there are none."""
-    with st.spinner("Every head reads the built-in sentences; that takes some seconds once.", show_time=True):
+    with st.spinner("Every head reads the built-in sentences; that takes a while once.", show_time=True):
         return cache.findings(request.model, request.trained)
 
 
@@ -57,10 +57,15 @@ def _summary(found: Findings) -> str:
     without = f" No head beats the baseline for {_and(none)}." if none else ""
     weights = "" if found.model.trained else ", with random weights"
     return (
-        f"{found.model.title}{weights}: {found.n_sentences:,} sentences written for this page, "
+        f"{found.model.title}{weights}: {found.n_sentences:,} sentences written for this page{_random(found)}, "
         f"{len(found.heads)} heads, {len(found.jobs)} jobs. For {sure} of the jobs there is a head that beats the best "
         f"simple rule with room for luck.{without} Open a row to see sentences."
     )
+
+
+def _random(found: Findings) -> str:
+    table = found.study.repeated
+    return "" if table is None else f" and {table.n_texts} texts of random tokens said twice"
 
 
 def _and(words: list[str]) -> str:
