@@ -358,6 +358,12 @@ def test_a_word_is_known_without_its_space_and_a_piece_that_goes_on_is_none(mode
     assert [is_content(piece) for piece in pieces[1:-1]] == [True, *[False] * (len(pieces) - 3)]
 
 
+def test_a_word_counts_as_an_earlier_copy_with_the_space_before_it():
+    word = plain("plain", {}, ["dog"]).tokens.pieces[0]
+    assert is_content(replace(word, text=" dog"))
+    assert not is_content(replace(word, text=" The"))
+
+
 def test_a_decoder_that_rests_on_its_first_token_is_told_and_the_next_token_never(decoder):
     tokens = decoder.tokenizer.encode("the cat")
     record = trace_tokens(tokens, decoder)

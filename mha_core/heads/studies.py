@@ -112,11 +112,18 @@ def study_builtin(
     measures: list[tuple[Measure, Callable[[Any], bool]]] = [
         (_OfTheItem(measure), partial(_of_the_item, takes)) for measure, takes in sums.measures()
     ]
-    own: list[tuple[Measure, Callable[[Any], bool]]] = [(log, every_item), (repeated, is_repeated)]
-    items = [*sentences, *repeated_samples(model)]
-    done = survey(items, model, [*measures, *own], replace(options, limit=None))
-    found = sums.study(Done(min(done.n_texts, len(sentences)), done.stopped), log.result())
-    return replace(found, repeated=repeated.result() if model.is_causal else None)
+    done = survey(sentences, model, [*measures, (log, every_item)], options)
+    found = sums.study(done, _with_repeated(log, model, repeated, stopped=done.stopped))
+    return replace(found, repeated=repeated.result() if repeated.n_texts else None)
+
+
+def _with_repeated(
+    log: EvidenceLog, model: Model, sums: RepeatedSums, stopped: bool
+) -> Mapping[str, JobTable]:
+    """The jobs, those of random tokens said twice with them unless the reader has stopped before."""
+    if not stopped:
+        survey(repeated_samples(model), model, [(log, every_item), (sums, is_repeated)])
+    return log.result()
 
 
 def _of_the_item(takes: Callable[[Any], bool], one: Sample) -> bool:
