@@ -140,10 +140,6 @@ class Tokenizer(ABC):
         """How many pieces there are to choose from."""
         return int(self._fast.get_vocab_size())
 
-    def is_special(self, identity: int) -> bool:
-        """Whether the token with that number is no text: put around texts, or with a role of its own."""
-        return identity in self._roles
-
     def piece_name(self, identity: int) -> str:
         """The vocabulary entry with that number."""
         return str(self._fast.id_to_token(identity))
