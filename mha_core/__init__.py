@@ -5,6 +5,7 @@ from mha_core.cached import DecoderState, Step
 from mha_core.device import choose_device, choose_precision
 from mha_core.errors import DtypeError, HeadScopeError, InputError, ModelError, SizeError, Unavailable
 from mha_core.families.bert import Encoder, EncoderConfig, MaskedHead
+from mha_core.layer_run import LayerRun, Projections
 from mha_core.models import Model, ShelfEntry, load_model, shelf
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
 from mha_core.packed import PackedLinear, pack
@@ -13,11 +14,11 @@ from mha_core.record import Grid, ModelInfo, Record, Unit, grid_of
 from mha_core.stack import Stack, StackConfig, StackOutput
 from mha_core.tokens import Piece, Tokenizer, Tokens, Word
 from mha_core.trace import (
-    LayerDetails,
     embedding,
     every_layer_details,
     hidden_states,
     layer_details,
+    projections_of,
     trace,
     trace_many,
     trace_tokens,
@@ -34,7 +35,7 @@ __all__ = [
     "Grid",
     "HeadScopeError",
     "InputError",
-    "LayerDetails",
+    "LayerRun",
     "MaskedHead",
     "Model",
     "ModelError",
@@ -43,6 +44,7 @@ __all__ = [
     "NextToken",
     "PackedLinear",
     "Piece",
+    "Projections",
     "Record",
     "ShelfEntry",
     "SizeError",
@@ -68,6 +70,7 @@ __all__ = [
     "pack",
     "predict_masked",
     "predict_next",
+    "projections_of",
     "scaled_dot_product_attention",
     "shelf",
     "trace",

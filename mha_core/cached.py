@@ -41,8 +41,11 @@ class KeyValues:
     @property
     def n_bytes(self) -> int:
         """The bytes of the keys and values that are there, without the spare room."""
-        kept = (x[:, :, : self.n] for x in (self.k, self.v) if x is not None)
-        return sum(x.numel() * x.element_size() for x in kept)
+        return sum(x.numel() * x.element_size() for x in self.there())
+
+    def there(self) -> tuple[Tensor, ...]:
+        """Keys and values, (1, n_kv_heads, n, d_k) each, without the spare room; none before the first token."""
+        return tuple(x[:, :, : self.n] for x in (self.k, self.v) if x is not None)
 
     @property
     def held_bytes(self) -> int:
@@ -89,6 +92,11 @@ class DecoderState:
     def held_bytes(self) -> int:
         """What it takes in memory: the cache with its spare room, and the weights of the start."""
         return self.weights.nbytes + sum(store.held_bytes for store in self._stores)
+
+    def kept(self) -> tuple[Array, Array]:
+        """The keys and the values in the cache, (layer, kv head, token, width) each, as they are now."""
+        k, v = zip(*(store.there() for store in self._stores), strict=True)
+        return freeze(torch.cat(k).float().cpu().numpy()), freeze(torch.cat(v).float().cpu().numpy())
 
     def step(self, token_id: int) -> Step:
         """Read one more token. Raises InputError for an id that is not in the vocabulary, or a full text."""

@@ -44,6 +44,23 @@ def rotation(first: int, n: int, d_k: int, theta: float, stretch: Stretch | None
     return Rotation(angles.cos(), angles.sin())
 
 
+@dataclass(frozen=True)
+class Rotary:
+    """How a model turns its queries and keys: the width of a head, the base of the angles, and their stretching."""
+
+    d_k: int
+    theta: float
+    stretch: Stretch | None = None
+
+    def at(self, first: int, n: int, like: Tensor) -> Rotation:
+        """The turns at the positions from `first`."""
+        return rotation(first, n, self.d_k, self.theta, self.stretch, like)
+
+    def frequency(self, pair: int) -> float:
+        """Radians a position for one pair, from 0."""
+        return float(frequencies(self.d_k, self.theta, self.stretch)[pair])
+
+
 @cache
 def frequencies(d_k: int, theta: float, stretch: Stretch | None) -> Tensor:
     """Radians a position for each of the d_k / 2 pairs."""

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from mha_core.errors import SizeError
 from mha_core.multihead import AttentionDetails, KeyValueStore, MultiHeadAttention
 from mha_core.packed import linear_gelu
-from mha_core.rotary import Rotation
+from mha_core.rotary import Rotary, Rotation
 
 ACTIVATIONS: dict[str, Callable[[nn.Linear, Tensor], Tensor]] = {
     "gelu": linear_gelu,
@@ -129,7 +129,9 @@ class StackOutput:
 
 class Stack(nn.Module):
     """Embeddings, layers, and a final norm or none. Gates are an argument; nothing of a call stays on the
-    module, so it can be shared."""
+    module, so it can be shared. `rotary` says how positions turn queries and keys; None where they do not."""
+
+    rotary: Rotary | None = None
 
     def __init__(
         self,
@@ -150,7 +152,7 @@ class Stack(nn.Module):
 
     def rotation(self, first: int, n: int, like: Tensor) -> Rotation | None:
         """How queries and keys at the positions from `first` are rotated; None without rotary positions."""
-        return None
+        return None if self.rotary is None else self.rotary.at(first, n, like)
 
     def finish(self, x: Tensor) -> Tensor:
         """The last layer's states as the prediction head reads them."""

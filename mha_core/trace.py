@@ -3,8 +3,8 @@
 Nothing of a run stays on the model, so any number of readers can trace through the same one at once.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from mha_core.errors import InputError, SizeError
+from mha_core.layer_run import LayerRun, Projections
 from mha_core.models import Model
 from mha_core.record import Array, Record, freeze
 from mha_core.stack import LayerStep, StackOutput
@@ -24,6 +25,7 @@ from mha_core.tokens import Tokens
 WINDOW = 8  # batches that are sorted by length together
 HELD_BYTES = 256 * 1024 * 1024  # weights that wait for their turn to be handed out
 VERSIONS = ("torch", "tokenizers", "numpy")
+COMPUTED = ("q", "k", "v", "scores", "weights", "context", "contributions", "output")
 
 
 def trace(text: str, model: Model, *, pair: str | None = None, gates: ArrayLike | None = None) -> Record:
@@ -86,59 +88,51 @@ def _windows(tokens: Iterable[Tokens], model: Model, most: int) -> Iterator[list
         yield window
 
 
-@dataclass(frozen=True, eq=False)
-class LayerDetails:
-    """All that the attention of one layer computed for one text, in NumPy; H heads of widths d_k and d_v, of
-    which G are key and value heads (G = H unless queries are grouped).
-
-    x (n, d_model) is what the attention is given; W_q (H, d_model, d_k) and b_q (H, d_k) so that q = x W_q + b_q,
-    and so on with G for W_k and W_v; scores (H, n, n) are q kᵀ / sqrt(d_k); contributions (H, n, d_model) sum,
-    plus b_o, to output (n, d_model). stream (n, d_model) is the layer's own input: x itself, or what x is the
-    norm of (pre-LN). residual = LayerNorm(stream + output), or that sum itself (pre-LN); hidden is what the whole
-    layer gives on. With rotary positions q and k are rotated; q_unrotated and k_unrotated (else None) are not.
-    """
-
-    x: Array
-    W_q: Array
-    b_q: Array
-    W_k: Array
-    b_k: Array
-    W_v: Array
-    b_v: Array
-    q: Array
-    k: Array
-    v: Array
-    scores: Array
-    weights: Array
-    context: Array
-    W_o: Array
-    b_o: Array
-    contributions: Array
-    output: Array
-    residual: Array
-    hidden: Array
-    stream: Array
-    q_unrotated: Array | None = None
-    k_unrotated: Array | None = None
-
-
 def layer_details(
-    tokens: Tokens, model: Model, layer: int, *, gates: ArrayLike | None = None
-) -> LayerDetails:
-    """What one layer (from 0) computed for a text. Raises InputError for a layer that is not there."""
+    tokens: Tokens,
+    model: Model,
+    layer: int,
+    *,
+    gates: ArrayLike | None = None,
+    projections: Projections | None = None,
+) -> LayerRun:
+    """What one layer (from 0) computed for a text; `projections` are its weights, where they are at hand.
+
+    Raises InputError for a layer that is not there.
+    """
     if not 0 <= layer < model.n_layers:
         raise InputError(f"Layer {layer + 1} was asked for; {model.title} has {model.n_layers}.")
     factors = gate_tensor(gates, model)
     for step in _steps(tokens, model, gates=factors, need_weights=True, details_of=(layer,)):
         if step.index == layer:
-            return _as_arrays(step, model)
+            return _as_run(step, model, projections or projections_of(model, layer))
     raise SizeError(f"Layer {layer + 1} gave no details.")
 
 
-def every_layer_details(tokens: Tokens, model: Model) -> Iterator[LayerDetails]:
+def every_layer_details(tokens: Tokens, model: Model) -> Iterator[LayerRun]:
     """The same of every layer, one at a time, out of one run."""
     for step in _steps(tokens, model, need_weights=False, details_of=range(model.n_layers)):
-        yield _as_arrays(step, model)
+        yield _as_run(step, model, projections_of(model, step.index))
+
+
+def projections_of(model: Model, layer: int) -> Projections:
+    """The weights of one layer's attention (from 0), a head at a time: views of the model's own, where it keeps
+    them as plain matrices; copies, where they are packed or on another device."""
+    attention = model.encoder.layer(layer).attention
+
+    def split(linear: torch.nn.Linear, heads: int) -> tuple[Array, Array | None]:
+        weight = to_numpy(linear.weight.view(heads, -1, attention.d_model).transpose(1, 2))
+        return weight, None if linear.bias is None else to_numpy(linear.bias.view(heads, -1))
+
+    W_o = attention.W_o.weight.view(attention.d_model, attention.n_heads, attention.d_v).permute(1, 2, 0)
+    b_o = attention.W_o.bias
+    return Projections(
+        *split(attention.W_q, attention.n_heads),
+        *split(attention.W_k, attention.n_kv_heads),
+        *split(attention.W_v, attention.n_kv_heads),
+        to_numpy(W_o),
+        None if b_o is None else to_numpy(b_o),
+    )
 
 
 def _steps(tokens: Tokens, model: Model, **options: Any) -> Iterator[LayerStep]:
@@ -152,37 +146,33 @@ def _steps(tokens: Tokens, model: Model, **options: Any) -> Iterator[LayerStep]:
         yield step
 
 
-def _as_arrays(step: LayerStep, model: Model) -> LayerDetails:
+def _as_run(step: LayerStep, model: Model, projections: Projections) -> LayerRun:
+    """The record of a step, its one text without the batch."""
     block, details = model.encoder.layer(step.index), step.details
-    attention = block.attention
     if details is None:
         raise SizeError(f"Layer {step.index + 1} gave no details.")
-
-    def split(linear: torch.nn.Linear, heads: int) -> tuple[Array, Array]:
-        weight = linear.weight.view(heads, -1, attention.d_model).transpose(1, 2)
-        return to_numpy(weight), to_numpy(_bias(linear).view(heads, -1))
-
-    W_q, b_q = split(attention.W_q, attention.n_heads)
-    W_k, b_k = split(attention.W_k, attention.n_kv_heads)
-    W_v, b_v = split(attention.W_v, attention.n_kv_heads)
-    W_o = attention.W_o.weight.view(attention.d_model, attention.n_heads, attention.d_v).permute(1, 2, 0)
     with torch.inference_mode():
         residual = block.residual(step.x[0], details.output[0])
-    steps = (details.q, details.k, details.v, details.scores, details.weights, details.context)
-    q, k, v, scores, weights, context = (to_numpy(part[0]) for part in steps)
-    before = (
-        None if part is None else to_numpy(part[0]) for part in (details.q_unrotated, details.k_unrotated)
+    x = to_numpy(step.attention_input[0])
+    before = (details.q_unrotated, details.k_unrotated)
+    q_unrotated, k_unrotated = (None if part is None else to_numpy(part[0]) for part in before)
+    computed: dict[str, Any] = {name: to_numpy(getattr(details, name)[0]) for name in COMPUTED}
+    allowed = np.ones(details.scores.shape[-2:], bool)
+    return LayerRun(
+        projections=projections,
+        x=x,
+        keys_from=x,
+        **computed,
+        allowed=np.tril(allowed) if model.is_causal else allowed,
+        divisor=math.sqrt(projections.d_k),
+        is_causal=model.is_causal,
+        rotary=model.encoder.rotary,
+        q_unrotated=q_unrotated,
+        k_unrotated=k_unrotated,
+        stream=x if step.attention_input is step.x else to_numpy(step.x[0]),
+        residual=to_numpy(residual),
+        hidden=to_numpy(step.hidden[0]),
     )
-    return LayerDetails(
-        to_numpy(step.attention_input[0]), W_q, b_q, W_k, b_k, W_v, b_v, q, k, v, scores, weights, context,
-        to_numpy(W_o), to_numpy(_bias(attention.W_o)), to_numpy(details.contributions[0]),
-        to_numpy(details.output[0]), to_numpy(residual), to_numpy(step.hidden[0]), to_numpy(step.x[0]), *before,
-    )  # fmt: skip
-
-
-def _bias(linear: torch.nn.Linear) -> Tensor:
-    """Its bias; zeros where it has none."""
-    return linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias
 
 
 def hidden_states(tokens: Tokens, model: Model) -> Array:

@@ -6,19 +6,25 @@ from pages.parts.frame import shell, state
 from pages.parts.inside.example import example_view
 from pages.parts.inside.many import many_view
 from pages.parts.inside.scene import style
-from pages.parts.inside.variants import sizes_view, variants_view
+from pages.parts.inside.sizes import sizes_view
+from pages.parts.inside.variants import variants_view
 from pages.parts.inside.view import walk_view
 from pages.parts.serve import cache
 
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
-OF_THE_SENTENCE = {"Step by step": walk_view, "One head or many": many_view, "Variants": variants_view}
+OF_THE_SENTENCE = {
+    "Step by step": walk_view,
+    "One head or many": many_view,
+    "Variants": variants_view,
+    "Sizes and costs": sizes_view,
+}
 
 asked = state.own("part", PARTS[0])
 with shell.page(
     "Inside",
     question="How does a head come to its weights?",
     lead="Follow one word of your sentence through one attention head. Every number is computed now.",
-    sentence=asked not in ("By hand", "Sizes and costs"),
+    sentence=asked != "By hand",
 ) as request:
     style()
     part = st.segmented_control(
@@ -32,8 +38,6 @@ with shell.page(
     )
     if part == "By hand":
         example_view()
-    elif part == "Sizes and costs":
-        sizes_view()
     else:
         record = shell.attempt(cache.record, request)
         if record is not None:

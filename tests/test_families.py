@@ -108,14 +108,16 @@ def test_details_hold_together_by_hand(kind, which, tmp_path):
     for layer in range(model.n_layers):
         d = layer_details(tokens, model, layer)
         before = (d.q, d.k) if d.q_unrotated is None else (d.q_unrotated, d.k_unrotated)
-        for found, W, b in zip((*before, d.v), (d.W_q, d.W_k, d.W_v), (d.b_q, d.b_k, d.b_v), strict=True):
-            np.testing.assert_allclose(found, d.x @ W + b[:, None], atol=1e-4)
+        for found, name in zip((*before, d.v), "qkv", strict=True):
+            W, b = (getattr(d.projections, f"{letter}_{name}") for letter in "Wb")
+            np.testing.assert_allclose(found, d.x @ W + (0 if b is None else b[:, None]), atol=1e-4)
+        b_o = 0 if d.projections.b_o is None else d.projections.b_o
         group = model.n_heads // model.n_kv_heads
         keys, values = np.repeat(d.k, group, 0), np.repeat(d.v, group, 0)
         scores = d.q @ keys.transpose(0, 2, 1) / np.sqrt(model.d_k)
         np.testing.assert_allclose(d.scores, scores, atol=1e-4)
         np.testing.assert_allclose(d.context, d.weights @ values, atol=1e-4)
-        np.testing.assert_allclose(d.contributions.sum(0) + d.b_o, d.output, atol=1e-4)
+        np.testing.assert_allclose(d.contributions.sum(0) + b_o, d.output, atol=1e-4)
         np.testing.assert_allclose(d.stream + d.output, d.residual, atol=1e-5)
 
 

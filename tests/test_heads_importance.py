@@ -40,8 +40,8 @@ def test_value_norms_are_what_each_key_adds(model, tokens):
     details = layer_details(tokens, model, 3)
     norms = value_norms(details)
     head, query, key = 1, 10, 2
-    value = details.x[key] @ details.W_v[head] + details.b_v[head]
-    added = details.weights[head, query, key] * (value @ details.W_o[head])
+    value = details.x[key] @ details.projections.W_v[head] + details.projections.b_v[head]
+    added = details.weights[head, query, key] * (value @ details.projections.W_o[head])
     assert norms[head, query, key] == pytest.approx(np.linalg.norm(added), rel=1e-4)
 
 

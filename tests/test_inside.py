@@ -17,7 +17,8 @@ from mha_core.families.bert import EncoderConfig
 from mha_core.inside import ScoreEdit
 from pages.parts.inside.edit import score_edits
 from pages.parts.inside.example import read_example
-from pages.parts.inside.variants import amount, read_own, size_of
+from pages.parts.inside.numbers import format_bytes, format_count
+from pages.parts.inside.sizes import read_own
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -61,16 +62,17 @@ def test_every_matrix_of_the_walk_is_the_records(page):
     at, model = page
     record = trace(TIRED, model)
     truth = layer_details(record.tokens, model, 1)
+    used = truth.projections
     expected = {
         "X": truth.x,
-        "W_q": truth.W_q[2], "W_k": truth.W_k[2], "W_v": truth.W_v[2],
-        "b_q": truth.b_q[2][None], "b_k": truth.b_k[2][None], "b_v": truth.b_v[2][None],
+        "W_q": used.W_q[2], "W_k": used.W_k[2], "W_v": used.W_v[2],
+        "b_q": used.b_q[2][None], "b_k": used.b_k[2][None], "b_v": used.b_v[2][None],
         "Q": truth.q[2], "K": truth.k[2], "V": truth.v[2],
         "weights": record.weights[1, 2],
         "Z": np.concatenate(list(truth.context), axis=-1),
         "z": np.stack([truth.context[2, 4]] * 2),
         "output": truth.output,
-        "parts": np.concatenate([truth.contributions[:, 4], truth.b_o[None], truth.output[4][None]]),
+        "parts": np.concatenate([truth.contributions[:, 4], truth.projections.b_o[None], truth.output[4][None]]),
     }  # fmt: skip
     for name, values in expected.items():
         np.testing.assert_allclose(matrix(at, name), values, atol=NEAR, err_msg=name)
@@ -123,7 +125,7 @@ def test_the_parts_of_the_heads_are_the_records(page):
     truth = layer_details(record.tokens, model, 1)
     block, _ = one(at, "heads")
     output = truth.output[4]
-    for row, part in zip(block["rows"], [*truth.contributions[:, 4], truth.b_o], strict=True):
+    for row, part in zip(block["rows"], [*truth.contributions[:, 4], truth.projections.b_o], strict=True):
         assert row["norm"] == pytest.approx(np.linalg.norm(part), abs=1e-4)
         assert row["share"] == pytest.approx(part @ output / (output @ output), abs=1e-4)
     assert sum(row["share"] for row in block["rows"]) == pytest.approx(1, abs=1e-4)
@@ -163,18 +165,18 @@ def test_a_typed_weight_reaches_the_output():
     at = open_inside(head="4-2", pin="10")
     (field,) = [n for n in at.number_input if n.label.startswith("instead of")]
     truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
-    assert field.label == f"instead of {truth.W_q[1, 0, 0]:.4f}"
+    assert field.label == f"instead of {truth.projections.W_q[1, 0, 0]:.4f}"
     field.set_value(3.0).run()
     assert not at.exception
-    W = truth.W_q[1].copy()
+    W = truth.projections.W_q[1].copy()
     W[0, 0] = 3.0
     np.testing.assert_allclose(matrix(at, "W_q"), W)
-    np.testing.assert_allclose(matrix(at, "Q"), truth.x @ W + truth.b_q[1], atol=NEAR)
+    np.testing.assert_allclose(matrix(at, "Q"), truth.x @ W + truth.projections.b_q[1], atol=NEAR)
 
 
 def test_typed_scores_are_those_of_the_followed_row_and_nonsense_is_left_out():
     typed = {"scores": {"2": -30.0, "99": 1.0, "x": 2.0, "3": "4"}}
-    scene = SimpleNamespace(h=1, query=10, labels=tuple("t" * 16))
+    scene = SimpleNamespace(h=1, query=10, there=tuple("t" * 16))
     assert score_edits(scene, typed) == (ScoreEdit(1, 10, 2, -30.0),)
 
 
@@ -199,9 +201,9 @@ def test_a_cell_is_changed_at_the_row_and_column_asked_for():
     at.number_input(key="cell-column-W_v").set_value(3).run()
     truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
     (field,) = [n for n in at.number_input if n.label.startswith("instead of")]
-    assert field.label == f"instead of {truth.W_v[1, 6, 2]:.4f}"
+    assert field.label == f"instead of {truth.projections.W_v[1, 6, 2]:.4f}"
     field.set_value(3.0).run()
-    W = truth.W_v[1].copy()
+    W = truth.projections.W_v[1].copy()
     W[6, 2] = 3.0
     np.testing.assert_allclose(matrix(at, "W_v"), W)
     assert "one changed number of W_v" in prose(at)
@@ -245,7 +247,7 @@ def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
     powers = np.exp(causal - causal.max(axis=-1, keepdims=True))
     weights = powers / powers.sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(matrix(at, "weights-Causal"), weights[1], atol=NEAR)
-    output = np.einsum("hnd,hdm->nm", weights @ truth.v, truth.W_o) + truth.b_o
+    output = np.einsum("hnd,hdm->nm", weights @ truth.v, truth.projections.W_o) + truth.projections.b_o
     share = np.linalg.norm(output[10] - truth.output[10]) / np.linalg.norm(truth.output[10])
     best = weights[1, 10].argmax()
     label = trace(TIRED, model).grid().labels[best]
@@ -335,7 +337,7 @@ def test_an_empty_text_is_answered_in_a_sentence():
     at.text_input(key="text").set_value("   ").run()
     assert not at.exception
     assert not [b for data, _ in boards(at) for b in flat(data["blocks"]) if b["type"] == "matrix"]
-    assert any("hs-problem" in element.proto.body for element in at.get("html"))
+    assert any('class="hs-problem"' in element.proto.body for element in at.get("html"))
 
 
 def test_one_head_or_many_shows_the_rows_it_speaks_of():
@@ -391,13 +393,13 @@ def test_typed_numbers_of_the_example_are_taken_and_nonsense_is_left_out():
 
 
 def test_amounts_are_said_as_people_say_them():
-    assert [size_of(n) for n in (512, 2048, 3 * 1024**3, 5 * 1024**4)] == [
+    assert [format_bytes(n) for n in (512, 2048, 3 * 1024**3, 5 * 1024**4)] == [
         "512 bytes",
         "2.0 KiB",
         "3.0 GiB",
         "5.0 TiB",
     ]
-    assert [amount(n) for n in (999, 2.36e6, 5.8e10, 2.7e12)] == [
+    assert [format_count(n) for n in (999, 2.36e6, 5.8e10, 2.7e12)] == [
         "999",
         "2.4 million",
         "58.0 billion",
@@ -405,6 +407,7 @@ def test_amounts_are_said_as_people_say_them():
     ]
 
 
+@pytest.mark.slow
 def test_two_texts_or_layers_or_changes_are_never_mistaken_for_each_other():
     first = matrix(open_inside(head="1-1", pin="1"), "weights")
     other_layer = matrix(open_inside(head="2-1", pin="1"), "weights")

@@ -259,7 +259,7 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     bars = next(b for b, _ in found(at) if b["type"] == "bars")
     seen = np.array([row["values"] for row in bars["rows"]])
     np.testing.assert_allclose(seen[:, 0], record.weights[3, 1, 10], atol=NEAR)
-    arrives = record.weights[3, 1, 10] * np.linalg.norm(truth.v[1] @ truth.W_o[1], axis=-1)
+    arrives = record.weights[3, 1, 10] * np.linalg.norm(truth.v[1] @ truth.projections.W_o[1], axis=-1)
     np.testing.assert_allclose(seen[:, 1], arrives / arrives.sum(), atol=NEAR)
 
 

@@ -79,10 +79,10 @@ def test_a_failure_is_its_makers_and_the_others_try_for_themselves():
     assert store.peek("k") == "mine"
 
 
-def test_bytes_are_counted_through_what_holds_them_and_not_for_a_models_weights():
+def test_bytes_are_counted_through_what_holds_them_and_not_for_weights_that_many_share():
     @dataclass(frozen=True)
     class Held:
-        W_q: np.ndarray
+        projections: np.ndarray
         x: np.ndarray
         rows: tuple[np.ndarray, ...]
         named: dict[str, np.ndarray]

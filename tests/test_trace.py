@@ -165,18 +165,22 @@ def test_the_details_of_a_layer_add_up(layer, gated, model):
     d = layer_details(tokens, model, layer, gates=gates)
     n, close = len(tokens), {"atol": 2e-5, "rtol": 1e-4}
     assert d.x.shape == d.output.shape == d.residual.shape == d.hidden.shape == (n, 384)
-    assert d.W_q.shape == d.W_k.shape == d.W_v.shape == (12, 384, 32)
-    assert d.W_o.shape == (12, 32, 384)
+    assert d.projections.W_q.shape == d.projections.W_k.shape == d.projections.W_v.shape == (12, 384, 32)
+    assert d.projections.W_o.shape == (12, 32, 384)
     assert d.contributions.shape == (12, n, 384)
-    for projected, W, b in ((d.q, d.W_q, d.b_q), (d.k, d.W_k, d.b_k), (d.v, d.W_v, d.b_v)):
+    for projected, W, b in (
+        (d.q, d.projections.W_q, d.projections.b_q),
+        (d.k, d.projections.W_k, d.projections.b_k),
+        (d.v, d.projections.W_v, d.projections.b_v),
+    ):
         np.testing.assert_allclose(projected, d.x @ W + b[:, None], **close)
     np.testing.assert_allclose(d.scores, d.q @ d.k.transpose(0, 2, 1) / np.sqrt(32), **close)
     exps = np.exp(d.scores - d.scores.max(-1, keepdims=True))
     np.testing.assert_allclose(d.weights, exps / exps.sum(-1, keepdims=True), **close)
     factor = np.ones((12, 1, 1)) if gates is None else gates[layer][:, None, None]
     np.testing.assert_allclose(d.context, factor * (d.weights @ d.v), **close)
-    np.testing.assert_allclose(d.contributions, d.context @ d.W_o, **close)
-    np.testing.assert_allclose(d.output, d.contributions.sum(0) + d.b_o, **close)
+    np.testing.assert_allclose(d.contributions, d.context @ d.projections.W_o, **close)
+    np.testing.assert_allclose(d.output, d.contributions.sum(0) + d.projections.b_o, **close)
     norm = model.encoder.layer(layer).attention_norm
     summed = d.x + d.output
     z = (summed - summed.mean(-1, keepdims=True)) / np.sqrt(summed.var(-1, keepdims=True) + norm.eps)

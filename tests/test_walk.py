@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from mha_core import InputError, SizeError, layer_details
+from mha_core import InputError, Projections, SizeError, layer_details, projections_of
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
 from mha_core.inside import (
@@ -15,7 +15,6 @@ from mha_core.inside import (
     CellEdit,
     Configuration,
     Edits,
-    HeadWeights,
     ScoreEdit,
     as_one_head,
     bilinear,
@@ -31,13 +30,13 @@ from mha_core.inside import (
     parameters,
     plane,
     pooled,
+    run_layer,
     shares,
     spread,
     sum_of_heads,
+    unsplit,
     variants,
-    walk,
     weights_bytes,
-    weights_from,
 )
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -76,19 +75,19 @@ def case(request, model, odd_model):
     return used, used.tokenizer.encode(TIRED)
 
 
-def small(h=3, h_kv=3, d_model=6, d_k=4, d_v=5, seed=0) -> HeadWeights:
+def small(h=3, h_kv=3, d_model=6, d_k=4, d_v=5, seed=0) -> Projections:
     rng = np.random.default_rng(seed)
 
     def make(*shape):
         return rng.normal(size=shape).astype(np.float32)
 
-    return HeadWeights(
+    return Projections(
         make(h, d_model, d_k), make(h, d_k), make(h_kv, d_model, d_k), make(h_kv, d_k),
         make(h_kv, d_model, d_v), make(h_kv, d_v), make(h, d_v, d_model), make(d_model),
     )  # fmt: skip
 
 
-def by_the_book(x, w: HeadWeights, edits: Edits):
+def by_the_book(x, w: Projections, edits: Edits):
     """Slow and obvious, in double precision: one head, one query, one key after the other."""
     x = x.astype(np.float64)
     output = np.tile(w.b_o.astype(np.float64), (len(x), 1))
@@ -119,7 +118,7 @@ def test_the_walk_is_what_the_model_computed(case):
     used, tokens = case
     for layer in range(used.n_layers):
         found = layer_details(tokens, used, layer)
-        run = walk(found.x, weights_from(found))
+        run = run_layer(found.x, found.projections)
         for name in ("q", "k", "v", "scores", "weights", "context", "contributions", "output"):
             np.testing.assert_allclose(getattr(run, name), getattr(found, name), atol=NEAR, err_msg=name)
 
@@ -127,7 +126,7 @@ def test_the_walk_is_what_the_model_computed(case):
 def test_the_walk_is_the_printed_lines_of_torch(case):
     used, tokens = case
     found = layer_details(tokens, used, 2)
-    run = walk(found.x, weights_from(found))
+    run = run_layer(found.x, found.projections)
     layer = used.encoder.layer(2).attention
     n, h, d_k = run.n, used.n_heads, used.d_k
     x = torch.from_numpy(found.x.copy())[None]
@@ -146,7 +145,7 @@ def test_the_walk_is_the_printed_lines_of_torch(case):
 
 def test_one_changed_weight_of_the_engine_breaks_the_agreement(model):
     tokens = model.tokenizer.encode(TIRED)
-    right = weights_from(layer_details(tokens, model, 3))
+    right = projections_of(model, 3)
     encoder = copy.deepcopy(model.encoder)
     broken = replace(model, encoder=encoder, digest="broken")
     attention = encoder.layer(3).attention
@@ -154,7 +153,7 @@ def test_one_changed_weight_of_the_engine_breaks_the_agreement(model):
     changed["W_v.weight"][40, 7] += 0.5
     attention.load_state_dict(changed)
     found = layer_details(tokens, broken, 3)
-    run = walk(found.x, right)
+    run = run_layer(found.x, right)
     assert np.abs(run.output - found.output).max() > 1e-3
 
 
@@ -162,7 +161,7 @@ def test_one_changed_weight_of_the_engine_breaks_the_agreement(model):
 def test_every_change_reaches_the_output_as_by_the_book(name):
     w, rng = small(), np.random.default_rng(3)
     x = rng.normal(size=(5, 6)).astype(np.float32)
-    run = walk(x, w, EDITS[name])
+    run = run_layer(x, w, EDITS[name])
     weights, output = by_the_book(x, w, EDITS[name])
     np.testing.assert_allclose(run.weights, weights, atol=NEAR)
     np.testing.assert_allclose(run.output, output, atol=NEAR * 10)
@@ -173,25 +172,26 @@ def test_every_change_reaches_the_output_as_by_the_book(name):
 def test_torch_agrees_whatever_was_changed(name):
     square = small(h=3, h_kv=3, d_model=12, d_k=4, d_v=4)
     x = np.random.default_rng(4).normal(size=(5, 12)).astype(np.float32)
-    found = equal_to_torch(walk(x, square, EDITS[name]))
+    found = equal_to_torch(run_layer(x, square, EDITS[name]))
     assert found.against == "torch.nn.MultiheadAttention"
     assert found.output < NEAR
     assert found.weights < NEAR
-    odd = equal_to_torch(walk(x[:, :6], small(h=4, h_kv=2), EDITS[name]))
+    odd = equal_to_torch(run_layer(x[:, :6], small(h=4, h_kv=2), EDITS[name]))
     assert odd.against.endswith("scaled_dot_product_attention")
     assert odd.output < NEAR
 
 
 def test_the_comparison_with_torch_notices_a_wrong_output():
     x = np.random.default_rng(4).normal(size=(5, 12)).astype(np.float32)
-    run = walk(x, small(d_model=12, d_v=4))
+    run = run_layer(x, small(d_model=12, d_v=4))
     wrong = run.output.copy()
     wrong[2, 3] += 0.01
     assert equal_to_torch(replace(run, output=wrong)).output == pytest.approx(0.01, abs=1e-4)
 
 
 def test_the_comparison_with_torch_notices_wrong_weights():
-    run = walk(np.random.default_rng(4).normal(size=(5, 12)), small(h=3, d_model=12, d_k=4, d_v=4))
+    x = np.random.default_rng(4).normal(size=(5, 12)).astype(np.float32)
+    run = run_layer(x, small(h=3, d_model=12, d_k=4, d_v=4))
     assert equal_to_torch(run).weights < NEAR
     wrong = replace(run, weights=run.weights + np.float32(0.01))
     assert equal_to_torch(wrong).weights == pytest.approx(0.01, abs=NEAR)
@@ -200,7 +200,7 @@ def test_the_comparison_with_torch_notices_wrong_weights():
 def test_minilm_equals_torch_to_a_millionth_or_so(case):
     used, tokens = case
     found = layer_details(tokens, used, 1)
-    parity = equal_to_torch(walk(found.x, weights_from(found)))
+    parity = equal_to_torch(run_layer(found.x, found.projections))
     assert parity.against == "torch.nn.MultiheadAttention"
     assert parity.output < 1e-5
     assert parity.weights < 1e-5
@@ -208,7 +208,7 @@ def test_minilm_equals_torch_to_a_millionth_or_so(case):
 
 def test_the_engine_gives_it_to_animal(model):
     found = layer_details(model.tokenizer.encode(TIRED), model, 3)
-    row = follow(walk(found.x, weights_from(found)), 1, 10)
+    row = follow(run_layer(found.x, found.projections), 1, 10)
     assert row.weights[2] == pytest.approx(0.677, abs=5e-4)
     assert row.difference < 1e-6
 
@@ -216,7 +216,7 @@ def test_the_engine_gives_it_to_animal(model):
 @pytest.mark.parametrize("name", EDITS)
 def test_one_token_alone_is_its_row_of_the_matrix_form(name):
     x = np.random.default_rng(6).normal(size=(5, 6)).astype(np.float32)
-    run = walk(x, small(h=4, h_kv=2), replace(EDITS[name], cells=()))
+    run = run_layer(x, small(h=4, h_kv=2), replace(EDITS[name], cells=()))
     for head in range(4):
         for query in range(5):
             row = follow(run, head, query)
@@ -227,7 +227,7 @@ def test_one_token_alone_is_its_row_of_the_matrix_form(name):
 
 def test_a_wrong_row_would_be_seen():
     x = np.random.default_rng(6).normal(size=(5, 6)).astype(np.float32)
-    run = walk(x, small())
+    run = run_layer(x, small())
     context = run.context.copy()
     context[1, 2] *= 1.1
     assert follow(replace(run, context=context), 1, 2).difference > 1e-3
@@ -236,7 +236,7 @@ def test_a_wrong_row_would_be_seen():
 def test_the_parts_of_all_heads_and_the_bias_make_the_output(case):
     used, tokens = case
     found = layer_details(tokens, used, 1)
-    run = walk(found.x, weights_from(found))
+    run = run_layer(found.x, found.projections)
     for query in range(run.n):
         part = shares(run, query)
         assert part.share.sum() + part.bias_share == pytest.approx(1.0, abs=1e-4)
@@ -254,17 +254,17 @@ def test_the_parts_of_all_heads_and_the_bias_make_the_output(case):
 def test_a_change_leaves_the_models_own_weights_alone():
     w = small()
     before = w.W_q.copy()
-    walk(np.ones((2, 6), np.float32), w, Edits(cells=(CellEdit("W_q", 0, 0, 0, 99.0),)))
+    run_layer(np.ones((2, 6), np.float32), w, Edits(cells=(CellEdit("W_q", 0, 0, 0, 99.0),)))
     np.testing.assert_array_equal(w.W_q, before)
 
 
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda x, w: walk(x, w, Edits(hidden_keys=(9,))), "position 9"),
-        (lambda x, w: walk(x, w, Edits(scores=(ScoreEdit(0, 9, 0, 1.0),))), r"no score at \(9, 0\)"),
-        (lambda x, w: walk(x, w, Edits(cells=(CellEdit("W_q", 0, 99, 0, 1.0),))), "6 by 4"),
-        (lambda x, w: walk(x, w, Edits(cells=(CellEdit("W_x", 0, 0, 0, 1.0),))), "W_x is not one of"),
+        (lambda x, w: run_layer(x, w, Edits(hidden_keys=(9,))), "position 9"),
+        (lambda x, w: run_layer(x, w, Edits(scores=(ScoreEdit(0, 9, 0, 1.0),))), r"no score at \(9, 0\)"),
+        (lambda x, w: run_layer(x, w, Edits(cells=(CellEdit("W_q", 0, 99, 0, 1.0),))), "6 by 4"),
+        (lambda x, w: run_layer(x, w, Edits(cells=(CellEdit("W_x", 0, 0, 0, 1.0),))), "W_x is not one of"),
         (lambda x, w: Edits(temperature=0.0), "greater than 0; 0"),
         (lambda x, w: Edits(temperature=float("nan")), "finite"),
     ],
@@ -276,7 +276,7 @@ def test_an_impossible_change_is_refused_in_a_sentence(make, match):
 
 def test_an_x_of_another_width_is_refused():
     with pytest.raises(SizeError, match="6 numbers a token"):
-        walk(np.ones((3, 7), np.float32), small())
+        run_layer(np.ones((3, 7), np.float32), small())
     with pytest.raises(SizeError, match="b_q has the shape"):
         replace(small(), b_q=np.zeros((2, 2), np.float32))
 
@@ -301,9 +301,9 @@ def test_a_spread_is_the_mean_of_its_rows_by_hand():
 
 def test_the_worked_example_by_hand():
     made = example()
-    run = walk(made.x, made.weights)
+    run = run_layer(made.x, made.weights)
     np.testing.assert_allclose(run.q, [[[2, 0], [0, 4]], [[0, 2], [4, 0]]])
-    np.testing.assert_allclose(run.raw[0], [[4, 0], [0, 16]])
+    np.testing.assert_allclose(run.raw(0), [[4, 0], [0, 16]])
     np.testing.assert_allclose(run.scores[0], [[4 / 2**0.5, 0], [0, 16 / 2**0.5]], rtol=1e-6)
     first = np.exp(4 / 2**0.5) / (np.exp(4 / 2**0.5) + 1)
     np.testing.assert_allclose(run.weights[0, 0], [first, 1 - first], rtol=1e-5)
@@ -316,18 +316,20 @@ def test_the_worked_example_by_hand():
 def test_while_q_is_k_two_tokens_cannot_both_prefer_the_other():
     rng = np.random.default_rng(1)
     for _ in range(200):
-        raw = walk(rng.normal(size=(2, 4)), example().weights).raw
-        assert not ((raw[:, 0, 1] > raw[:, 0, 0]) & (raw[:, 1, 0] > raw[:, 1, 1])).any()
+        run = run_layer(rng.normal(size=(2, 4)), example().weights)
+        for raw in (run.raw(0), run.raw(1)):
+            assert not (raw[0, 1] > raw[0, 0] and raw[1, 0] > raw[1, 1])
 
 
 def test_one_wide_head_is_the_same_numbers_unsplit():
     w = small(h=3, d_k=4, d_v=4, d_model=12)
-    one = as_one_head(w)
+    one = unsplit(w)
     x = np.random.default_rng(2).normal(size=(5, 12)).astype(np.float32)
-    run, wide = walk(x, w), walk(x, one)
+    run, wide = run_layer(x, w), run_layer(x, one)
     np.testing.assert_allclose(wide.q[0], np.concatenate(list(run.q), axis=-1), atol=NEAR)
-    np.testing.assert_allclose(wide.raw[0], run.raw.sum(axis=0), atol=1e-4)
+    np.testing.assert_allclose(wide.raw(0), run.raw(0) + run.raw(1) + run.raw(2), atol=1e-4)
     assert equal_to_torch(wide).output < NEAR
+    np.testing.assert_allclose(as_one_head(run), wide.weights[0], atol=NEAR)
 
 
 def test_the_form_that_compares_tokens_has_the_rank_of_a_head():
@@ -344,12 +346,12 @@ def test_the_form_that_compares_tokens_has_the_rank_of_a_head():
 def test_one_head_stays_inside_its_values_and_several_leave_them(case):
     used, tokens = case
     found = layer_details(tokens, used, 2)
-    run = walk(found.x, weights_from(found))
+    run = run_layer(found.x, found.projections)
     z, values = run.context[1, 4], run.v[1]
     assert distance_to_hull(z, values, 3000).distance < 0.02 * np.linalg.norm(z)
     assert distance_to_hull(z, values).gap <= 1e-6
     mapped, total = sum_of_heads(run, 4)
-    np.testing.assert_allclose(total + run.weights_used.b_o, run.output[4], atol=NEAR)
+    np.testing.assert_allclose(total + run.projections.b_o, run.output[4], atol=NEAR)
     assert all(distance_to_hull(total, points).gap > 0 for points in mapped)
 
 
@@ -384,18 +386,20 @@ def test_the_variants_are_what_their_names_say():
     w = small(h=6, h_kv=6, d_model=12, d_k=2, d_v=2)
     rng = np.random.default_rng(8)
     x, other = (rng.normal(size=(n, 12)).astype(np.float32) for n in (5, 7))
-    made = {one.name: one for one in variants(x, w, other, n_groups=3)}
-    np.testing.assert_array_equal(made["MHA"].walk.output, walk(x, w).output)
+    made = {one.name: one for one in variants(run_layer(x, w), other, n_groups=3)}
+    np.testing.assert_array_equal(made["MHA"].run.output, run_layer(x, w).output)
     assert made["GQA"].owner == (0, 0, 1, 1, 2, 2)
     assert made["MQA"].owner == (0,) * 6
-    np.testing.assert_allclose(made["GQA"].walk.k[1], (walk(x, w).k[2] + walk(x, w).k[3]) / 2, atol=NEAR)
-    np.testing.assert_allclose(made["MQA"].walk.v[0], walk(x, w).v.mean(axis=0), atol=NEAR)
-    assert not np.triu(made["Causal"].walk.weights, 1).any()
-    assert made["Cross"].walk.weights.shape == (6, 5, 7)
+    np.testing.assert_allclose(
+        made["GQA"].run.k[1], (run_layer(x, w).k[2] + run_layer(x, w).k[3]) / 2, atol=NEAR
+    )
+    np.testing.assert_allclose(made["MQA"].run.v[0], run_layer(x, w).v.mean(axis=0), atol=NEAR)
+    assert not np.triu(made["Causal"].run.weights, 1).any()
+    assert made["Cross"].run.weights.shape == (6, 5, 7)
     for one in made.values():
-        np.testing.assert_allclose(one.walk.weights.sum(axis=-1), 1, atol=1e-5)
-        assert equal_to_torch(one.walk).output < NEAR
-    np.testing.assert_array_equal(walk(x, pooled(w, 6)).output, walk(x, w).output)
+        np.testing.assert_allclose(one.run.weights.sum(axis=-1), 1, atol=1e-5)
+        assert equal_to_torch(one.run).output < NEAR
+    np.testing.assert_array_equal(run_layer(x, pooled(w, 6)).output, run_layer(x, w).output)
     assert [middle_groups(h) for h in (12, 16, 7, 1)] == [4, 4, 1, 1]
     with pytest.raises(SizeError, match="6 key heads cannot be averaged into 4"):
         pooled(w, 4)
@@ -418,6 +422,7 @@ def test_the_known_models_have_their_known_sizes():
     assert sizes == {
         "BERT-base": (768, 12, 64), "BERT-large": (1024, 16, 64), "GPT-2": (768, 12, 64),
         "GPT-3 175B": (12288, 96, 128), "LLaMA-7B": (4096, 32, 128), "LLaMA-2-7B": (4096, 32, 128),
+        "LLaMA-2-70B": (8192, 64, 128), "Llama 3 8B": (4096, 32, 128),
     }  # fmt: skip
     assert parameters(12288, 96)["all"] == 4 * (12288**2 + 12288)
     # LLaMA-2-7B, 4,096 tokens in 16 bits: 2 GiB, as its users know.

@@ -14,10 +14,11 @@ import { numberTiles } from "./tiles/number_tiles.js";
 import { code, op, paragraph } from "./tiles/prose.js";
 import { sheets } from "./tiles/sheets.js";
 import { bars, gridTable, heads } from "./tiles/tables.js";
+import { turn } from "./tiles/turn.js";
 
 const KINDS = {
   row: group, column: group, undo, steps, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
-  grid: gridTable, curve,
+  grid: gridTable, curve, turn: (_, given) => turn(given),
 };
 const boards = new WeakMap();
 

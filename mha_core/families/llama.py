@@ -16,7 +16,7 @@ from mha_core.bpe import BytePairs
 from mha_core.errors import ModelError, SizeError
 from mha_core.families.family import Family, GgufForm, Tensors, next_head, refuse_unless
 from mha_core.multihead import MultiHeadAttention
-from mha_core.rotary import Rotation, Stretch, rotation
+from mha_core.rotary import Rotary, Stretch
 from mha_core.stack import ACTIVATIONS, Block, Stack, StackConfig, table
 from mha_core.tokens import Tokenizer
 
@@ -116,11 +116,7 @@ class Llama(Stack):
     def __init__(self, config: LlamaConfig) -> None:
         layers = [LlamaBlock(config) for _ in range(config.n_layers)]
         super().__init__(config, Embeddings(config), layers, nn.RMSNorm(config.d_model, eps=config.norm_eps))
-        self.turns = (config.d_k, config.theta, config.stretch)
-
-    def rotation(self, first: int, n: int, like: Tensor) -> Rotation | None:
-        """The turns at the positions from `first`."""
-        return rotation(first, n, *self.turns, like)
+        self.rotary = Rotary(config.d_k, config.theta, config.stretch)
 
 
 def read_config(raw: Mapping[str, Any], name: str) -> LlamaConfig:

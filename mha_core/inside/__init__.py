@@ -1,5 +1,6 @@
 """Inside one layer: every number from X to the output, what each head adds, and what it costs."""
 
+from mha_core.edits import CellEdit, Edits, ScoreEdit
 from mha_core.inside.costs import (
     CONFIGURATIONS,
     Configuration,
@@ -12,6 +13,7 @@ from mha_core.inside.costs import (
     weights_bytes,
 )
 from mha_core.inside.follow import Follow, Shares, Spread, follow, one_token, shares, spread
+from mha_core.inside.growth import Growth, growth
 from mha_core.inside.many import (
     Bilinear,
     Outside,
@@ -22,10 +24,12 @@ from mha_core.inside.many import (
     distance_to_hull,
     plane,
     sum_of_heads,
+    unsplit,
 )
 from mha_core.inside.parity import Parity, equal_to_torch, torch_layer
-from mha_core.inside.variants import Variant, middle_groups, pooled, variants
-from mha_core.inside.walk import CellEdit, Edits, HeadWeights, ScoreEdit, Walk, walk, weights_from, with_cells
+from mha_core.inside.rerun import edited, run_layer, with_cells
+from mha_core.inside.rotation import Turn, product_at, turn, turned
+from mha_core.inside.variants import Variant, group_choices, middle_groups, pooled, repeated, variants
 from mha_core.inside.worked import Example, example
 
 __all__ = [
@@ -36,23 +40,26 @@ __all__ = [
     "Edits",
     "Example",
     "Follow",
-    "HeadWeights",
+    "Growth",
     "Outside",
     "Parity",
     "Plane",
     "ScoreEdit",
     "Shares",
     "Spread",
+    "Turn",
     "Variant",
-    "Walk",
     "as_one_head",
     "bilinear",
     "convex_hull",
     "distance_to_hull",
+    "edited",
     "equal_to_torch",
     "example",
     "explain_division",
     "follow",
+    "group_choices",
+    "growth",
     "kv_cache_bytes",
     "measured_operations",
     "measured_seconds",
@@ -62,13 +69,17 @@ __all__ = [
     "parameters",
     "plane",
     "pooled",
+    "product_at",
+    "repeated",
+    "run_layer",
     "shares",
     "spread",
     "sum_of_heads",
     "torch_layer",
+    "turn",
+    "turned",
+    "unsplit",
     "variants",
-    "walk",
     "weights_bytes",
-    "weights_from",
     "with_cells",
 ]

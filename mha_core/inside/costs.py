@@ -28,7 +28,8 @@ def explain_division(d_model: int, n_heads: int) -> None:
 
 @dataclass(frozen=True)
 class Configuration:
-    """The sizes of a model's attention; `bias` says whether its projections have one."""
+    """The sizes of a model's attention; `bias` says whether its projections have one, `width` how wide a head is
+    (else d_model / n_heads), `is_causal` whether it writes, and so has a cache."""
 
     name: str
     d_model: int
@@ -36,12 +37,15 @@ class Configuration:
     n_layers: int
     bias: bool = True
     n_kv_heads: int | None = None
+    width: int | None = None
+    is_causal: bool = True
 
     def __post_init__(self) -> None:
         for what, size in (("d_model", self.d_model), ("heads", self.n_heads), ("layers", self.n_layers)):
             if size < 1:
                 raise SizeError(f"A model needs at least one of {what}; {size} was given.")
-        explain_division(self.d_model, self.n_heads)
+        if self.width is None:
+            explain_division(self.d_model, self.n_heads)
         if self.kv_heads < 1 or self.n_heads % self.kv_heads:
             raise SizeError(
                 f"{self.n_heads} query heads cannot share {self.kv_heads} key heads evenly: "
@@ -50,7 +54,7 @@ class Configuration:
 
     @property
     def d_k(self) -> int:
-        return self.d_model // self.n_heads
+        return self.d_model // self.n_heads if self.width is None else self.width
 
     @property
     def kv_heads(self) -> int:
@@ -58,22 +62,24 @@ class Configuration:
 
 
 CONFIGURATIONS = (
-    Configuration("BERT-base", 768, 12, 12),
-    Configuration("BERT-large", 1024, 16, 24),
+    Configuration("BERT-base", 768, 12, 12, is_causal=False),
+    Configuration("BERT-large", 1024, 16, 24, is_causal=False),
     Configuration("GPT-2", 768, 12, 12),
     Configuration("GPT-3 175B", 12288, 96, 96),
     Configuration("LLaMA-7B", 4096, 32, 32, bias=False),
     Configuration("LLaMA-2-7B", 4096, 32, 32, bias=False),
+    Configuration("LLaMA-2-70B", 8192, 64, 80, bias=False, n_kv_heads=8),
+    Configuration("Llama 3 8B", 4096, 32, 32, bias=False, n_kv_heads=8),
 )
 
 
 @lru_cache(maxsize=64)
 def parameters(
-    d_model: int, n_heads: int, n_kv_heads: int | None = None, bias: bool = True
+    d_model: int, n_heads: int, n_kv_heads: int | None = None, d_k: int | None = None, bias: bool = True
 ) -> dict[str, int]:
     """Parameters of one layer, counted from a real module that holds no memory (meta device)."""
     with torch.device("meta"):
-        layer = MultiHeadAttention(d_model, n_heads, n_kv_heads, bias=bias)
+        layer = MultiHeadAttention(d_model, n_heads, n_kv_heads, d_k, d_k, bias=bias)
     counts = {
         name: sum(p.numel() for p in getattr(layer, name).parameters())
         for name in ("W_q", "W_k", "W_v", "W_o")
@@ -81,9 +87,11 @@ def parameters(
     return {**counts, "all": sum(p.numel() for p in layer.parameters())}
 
 
-def operations(n: int, d_model: int, n_heads: int, n_kv_heads: int | None = None) -> dict[str, int]:
+def operations(
+    n: int, d_model: int, n_heads: int, n_kv_heads: int | None = None, d_k: int | None = None
+) -> dict[str, int]:
     """Operations of one layer for n tokens: the four matrix products, and their sum."""
-    d_k = d_model // n_heads
+    d_k = d_model // n_heads if d_k is None else d_k
     kv = n_heads if n_kv_heads is None else n_kv_heads
     parts = {
         "projections": 2 * n * d_model * (n_heads + 2 * kv) * d_k,
@@ -95,10 +103,12 @@ def operations(n: int, d_model: int, n_heads: int, n_kv_heads: int | None = None
 
 
 @lru_cache(maxsize=64)
-def measured_operations(n: int, d_model: int, n_heads: int, n_kv_heads: int | None = None) -> int:
+def measured_operations(
+    n: int, d_model: int, n_heads: int, n_kv_heads: int | None = None, d_k: int | None = None
+) -> int:
     """The same sum, measured: torch's counter listens while our layer runs on shapes alone."""
     with torch.device("meta"):
-        layer = MultiHeadAttention(d_model, n_heads, n_kv_heads).eval()
+        layer = MultiHeadAttention(d_model, n_heads, n_kv_heads, d_k, d_k).eval()
         x = torch.empty(1, n, d_model)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         layer(x)
@@ -106,9 +116,16 @@ def measured_operations(n: int, d_model: int, n_heads: int, n_kv_heads: int | No
 
 
 @lru_cache(maxsize=64)
-def measured_seconds(n: int, d_model: int, n_heads: int, repeats: int = 9) -> float:
+def measured_seconds(
+    n: int,
+    d_model: int,
+    n_heads: int,
+    n_kv_heads: int | None = None,
+    d_k: int | None = None,
+    repeats: int = 9,
+) -> float:
     """Median seconds of one call for n tokens on this machine, with all weights returned."""
-    layer = MultiHeadAttention(d_model, n_heads).eval()
+    layer = MultiHeadAttention(d_model, n_heads, n_kv_heads, d_k, d_k).eval()
     x = torch.zeros(1, n, d_model)
     times = []
     with torch.inference_mode():

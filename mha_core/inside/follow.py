@@ -1,6 +1,6 @@
 """One query followed all the way: a token's q against every k, its weights, its values, its output.
 
-In: a walk, a head and a query position. Out: the rows that belong to that token, the token computed
+In: a run of a layer, a head and a query position. Out: the rows that belong to that token, the token computed
 alone (vector by vector, no matrix form), and what every head adds to its output.
 """
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.inside.walk import Walk
+from mha_core.inside.rotation import turned
+from mha_core.layer_run import LayerRun
 
 
 @dataclass(frozen=True)
@@ -46,49 +47,54 @@ class Shares:
     difference: float
 
 
-def follow(walk: Walk, head: int, query: int) -> Follow:
-    """The row of one query in one head, element by element."""
-    kv = walk.weights_used.kv_head(head)
-    q, k, v = walk.q[head, query], walk.k[kv], walk.v[kv]
-    weights = walk.weights[head, query]
-    alone = one_token(walk, head, query)
+def follow(run: LayerRun, head: int, query: int) -> Follow:
+    """The row of one query in one head, element by element, over the keys that are there for it."""
+    n, kv = run.seen(query), run.projections.kv_head(head)
+    q, k, v = run.q[head, query], run.k[kv, :n], run.v[kv, :n]
+    weights = run.weights[head, query, :n]
+    products = q * k
+    alone = one_token(run, head, query)
     return Follow(
         query=query,
         head=head,
         q=q,
-        products=q * k,
-        raw=walk.raw[head, query],
-        scores=walk.scores[head, query],
-        allowed=walk.allowed[query],
+        products=products,
+        raw=q @ k.T,
+        scores=run.scores[head, query, :n],
+        allowed=run.allowed[query, :n],
         weights=weights,
         values=v,
         weighted=weights[:, None] * v,
-        context=walk.context[head, query],
+        context=run.context[head, query],
         alone=alone,
-        difference=float(np.abs(alone - walk.context[head, query]).max()),
+        difference=float(np.abs(alone - run.context[head, query]).max()),
     )
 
 
-def one_token(walk: Walk, head: int, query: int) -> np.ndarray:
+def one_token(run: LayerRun, head: int, query: int) -> np.ndarray:
     """The context of one token from its own vector, with no matrix of queries anywhere."""
-    used, kv = walk.weights_used, walk.weights_used.kv_head(head)
-    q = walk.x[query] @ used.W_q[head] + used.b_q[head]
-    scores = np.array([np.dot(q, key) / walk.divisor for key in walk.k[kv]])
-    for edit in walk.edits.scores:
+    used, kv = run.projections, run.projections.kv_head(head)
+    q = run.x[query] @ used.W_q[head]
+    if used.b_q is not None:
+        q = q + used.b_q[head]
+    if run.rotary is not None:
+        q = turned(run.rotary, q, query)
+    scores = np.array([np.dot(q, key) / run.divisor for key in run.k[kv]])
+    for edit in run.edits.scores:
         if (edit.head, edit.query) == (head, query):
             scores[edit.key] = edit.value
-    seen = np.flatnonzero(walk.allowed[query])
+    seen = np.flatnonzero(run.allowed[query])
     if not seen.size:
         return np.zeros(used.d_v, np.float32)
     exponentials = np.exp(scores[seen] - scores[seen].max())
-    mixed = (exponentials / exponentials.sum()) @ walk.v[kv][seen]
+    mixed = (exponentials / exponentials.sum()) @ run.v[kv][seen]
     return np.asarray(mixed, np.float32)
 
 
-def shares(walk: Walk, query: int) -> Shares:
+def shares(run: LayerRun, query: int) -> Shares:
     """Norm, share and cosine of every head's contribution to one token's output."""
-    parts, output = walk.contributions[:, query], walk.output[query]
-    bias = walk.weights_used.b_o
+    parts, output = run.contributions[:, query], run.output[query]
+    bias = np.zeros_like(output) if run.projections.b_o is None else run.projections.b_o
     norms = np.linalg.norm(parts, axis=-1)
     length = float(np.linalg.norm(output))
     along = parts @ output
@@ -112,11 +118,17 @@ class Spread:
     entropy: float
 
 
-def spread(scores: np.ndarray, divisor: float = 1.0) -> Spread:
-    """Variance of scores (query, key) over a divisor; mean largest weight; mean entropy in nats."""
-    scaled = scores.astype(np.float64) / divisor
+def spread(scores: np.ndarray, divisor: float = 1.0, allowed: np.ndarray | None = None) -> Spread:
+    """Variance of scores (query, key) over a divisor; mean largest weight; mean entropy in nats.
+
+    `allowed` (query, key) says which of them there are; every row has one.
+    """
+    there = np.ones(scores.shape, bool) if allowed is None else allowed
+    scaled = np.where(there, scores.astype(np.float64) / divisor, -np.inf)
     powers = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
     weights = powers / powers.sum(axis=-1, keepdims=True)
     safe = np.where(weights > 0, weights, 1.0)
     entropy = -(weights * np.log(safe)).sum(axis=-1)
-    return Spread(float(scaled.var()), float(weights.max(axis=-1).mean()), max(0.0, float(entropy.mean())))
+    return Spread(
+        float(scaled[there].var()), float(weights.max(axis=-1).mean()), max(0.0, float(entropy.mean()))
+    )

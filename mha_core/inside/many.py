@@ -4,31 +4,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.inside.walk import HeadWeights, Walk
+from mha_core.layer_run import LayerRun, Projections
 
 
-def as_one_head(weights: HeadWeights) -> HeadWeights:
-    """The very same numbers, not split: one head of width h * d_k."""
+def unsplit(weights: Projections) -> Projections:
+    """The very same numbers, not split: one head of width h * d_k. Shared keys and values are repeated."""
     shared = weights.n_heads // weights.n_kv_heads
 
     def wide(array: np.ndarray, repeats: int = 1) -> np.ndarray:
         every = np.repeat(array, repeats, axis=0)
-        return (
-            every.reshape(1, -1)
-            if every.ndim == 2
-            else every.transpose(1, 0, 2).reshape(1, every.shape[1], -1)
-        )
+        return every.transpose(1, 0, 2).reshape(1, every.shape[1], -1)
 
-    return HeadWeights(
+    def bias(array: np.ndarray | None, repeats: int = 1) -> np.ndarray | None:
+        return None if array is None else np.repeat(array, repeats, axis=0).reshape(1, -1)
+
+    return Projections(
         W_q=wide(weights.W_q),
-        b_q=wide(weights.b_q),
+        b_q=bias(weights.b_q),
         W_k=wide(weights.W_k, shared),
-        b_k=wide(weights.b_k, shared),
+        b_k=bias(weights.b_k, shared),
         W_v=wide(weights.W_v, shared),
-        b_v=wide(weights.b_v, shared),
+        b_v=bias(weights.b_v, shared),
         W_o=weights.W_o.reshape(1, -1, weights.d_model),
         b_o=weights.b_o,
     )
+
+
+def as_one_head(run: LayerRun) -> np.ndarray:
+    """The weights (query, key) of one head as wide as all of a run's together: their products, added up.
+
+    Divided by the root of all widths; positions are rotated as they were head by head.
+    """
+    used = run.projections
+    scores = sum(run.raw(h) for h in range(used.n_heads)) / np.sqrt(used.n_heads * used.d_k)
+    scores = np.where(run.allowed, scores, -np.inf)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights: np.ndarray = powers / powers.sum(axis=-1, keepdims=True)
+    return weights
 
 
 @dataclass(frozen=True)
@@ -128,8 +140,8 @@ def distance_to_hull(point: np.ndarray, points: np.ndarray, steps: int = 400) ->
     return Outside(size, gap, mixture)
 
 
-def sum_of_heads(walk: Walk, query: int) -> tuple[np.ndarray, np.ndarray]:
+def sum_of_heads(run: LayerRun, query: int) -> tuple[np.ndarray, np.ndarray]:
     """Every head's values seen through its slice of W_o (H, key, d_model), and their sum over the heads."""
-    shared = walk.weights_used.n_heads // walk.weights_used.n_kv_heads
-    mapped = np.repeat(walk.v, shared, axis=0) @ walk.weights_used.W_o
-    return mapped, walk.contributions[:, query].sum(axis=0)
+    shared = run.projections.n_heads // run.projections.n_kv_heads
+    mapped = np.repeat(run.v[:, : run.seen(query)], shared, axis=0) @ run.projections.W_o
+    return mapped, run.contributions[:, query].sum(axis=0)

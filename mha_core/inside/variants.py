@@ -1,38 +1,58 @@
 """The same weights as multi-head, grouped-query and multi-query attention, causal, and across two sentences.
 
-Grouped and multi-query heads are made from the trained ones by averaging the key and value heads of a group
-(Ainslie et al. 2023); nothing is trained afterwards, so their weights show the sharing, not a trained model.
+Fewer key and value heads are made from the trained ones by averaging those of a group (Ainslie et al. 2023); nothing
+is trained afterwards, so their weights show the sharing, not a trained model. More are made by repeating them, which
+changes no number. What a model already is, is its own run.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mha_core.edits import Edits
 from mha_core.errors import SizeError
-from mha_core.inside.walk import Edits, HeadWeights, Walk, walk
+from mha_core.inside.rerun import edited, run_layer
+from mha_core.layer_run import LayerRun, Projections
+from mha_core.record import Array
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way of attending; `owner[h]` is the key and value head that query head h uses."""
+    """One way of attending; `owner[h]` is the key and value head that query head h uses. `own`: the model's way."""
 
     name: str
     n_kv_heads: int
     owner: tuple[int, ...]
-    walk: Walk
+    run: LayerRun
+    own: bool = False
 
 
-def pooled(weights: HeadWeights, n_kv_heads: int) -> HeadWeights:
+def pooled(weights: Projections, n_kv_heads: int) -> Projections:
     """The same layer with fewer key and value heads: the mean of each group."""
     if n_kv_heads < 1 or weights.n_kv_heads % n_kv_heads:
         raise SizeError(f"{weights.n_kv_heads} key heads cannot be averaged into {n_kv_heads} even groups.")
 
-    def mean(array: np.ndarray) -> np.ndarray:
-        grouped = array.reshape(n_kv_heads, -1, *array.shape[1:])
-        return np.asarray(grouped.mean(axis=1), np.float32)
+    def mean(array: Array) -> Array:
+        return np.asarray(array.reshape(n_kv_heads, -1, *array.shape[1:]).mean(axis=1), np.float32)
 
+    return _with_keys(weights, mean)
+
+
+def repeated(weights: Projections) -> Projections:
+    """The same layer with a key and value head of its own for every query head: copies of the shared ones."""
+    shared = weights.n_heads // weights.n_kv_heads
+    return _with_keys(weights, lambda array: np.repeat(array, shared, axis=0))
+
+
+def _with_keys(weights: Projections, change: Callable[[Array], Array]) -> Projections:
+    """The same layer with its keys' and values' arrays changed, head axis first."""
     return replace(
-        weights, W_k=mean(weights.W_k), b_k=mean(weights.b_k), W_v=mean(weights.W_v), b_v=mean(weights.b_v)
+        weights,
+        W_k=change(weights.W_k),
+        b_k=None if weights.b_k is None else change(weights.b_k),
+        W_v=change(weights.W_v),
+        b_v=None if weights.b_v is None else change(weights.b_v),
     )
 
 
@@ -42,26 +62,37 @@ def middle_groups(n_heads: int) -> int:
     return min(divisors, key=lambda d: (abs(d - n_heads / 3), d)) if divisors else 1
 
 
-def variants(
-    x: np.ndarray, weights: HeadWeights, other: np.ndarray | None = None, n_groups: int | None = None
-) -> tuple[Variant, ...]:
-    """MHA, GQA, MQA, causal, and cross-attention from x to `other` where there is one."""
-    h = weights.n_heads
-    groups = n_groups or middle_groups(h)
-    shapes = [("MHA", h), ("GQA", groups), ("MQA", 1)]
-    made = [_variant(name, x, pooled(weights, kv)) for name, kv in shapes]
-    made.append(_variant("Causal", x, weights, Edits(causal=True)))
+def group_choices(weights: Projections) -> tuple[int, ...]:
+    """The numbers of key heads between one and all that can be had from a layer's own."""
+    own = weights.n_kv_heads
+    return tuple(d for d in range(2, min(own, weights.n_heads - 1) + 1) if own % d == 0)
+
+
+def variants(run: LayerRun, other: Array | None = None, n_groups: int | None = None) -> tuple[Variant, ...]:
+    """MHA, GQA, MQA, causal (unless the model is), and cross-attention from x to `other` where there is one."""
+    weights = run.projections
+    choices = group_choices(weights)
+    own_groups = weights.n_kv_heads if weights.n_kv_heads in choices else middle_groups(weights.n_kv_heads)
+    shapes = [("MHA", weights.n_heads), ("GQA", n_groups or own_groups), ("MQA", 1)]
+    made = [_shared(name, run, kv) for name, kv in shapes if name != "GQA" or choices]
+    if not run.is_causal:
+        made.append(_variant("Causal", edited(run, Edits(causal=True))))
     if other is not None:
-        made.append(_variant("Cross", x, weights, keys_from=other))
+        made.append(_variant("Cross", run_layer(run.x, weights, keys_from=other, rotary=run.rotary)))
     return tuple(made)
 
 
-def _variant(
-    name: str,
-    x: np.ndarray,
-    weights: HeadWeights,
-    edits: Edits | None = None,
-    keys_from: np.ndarray | None = None,
-) -> Variant:
+def _shared(name: str, run: LayerRun, n_kv_heads: int) -> Variant:
+    """The run with so many key and value heads: the model's own run, if those are its own."""
+    weights = run.projections
+    if n_kv_heads == weights.n_kv_heads:
+        return replace(_variant(name, run), own=True)
+    more = n_kv_heads > weights.n_kv_heads
+    changed = repeated(weights) if more else pooled(weights, n_kv_heads)
+    return _variant(name, run_layer(run.x, changed, rotary=run.rotary, is_causal=run.is_causal))
+
+
+def _variant(name: str, run: LayerRun) -> Variant:
+    weights = run.projections
     owner = tuple(weights.kv_head(h) for h in range(weights.n_heads))
-    return Variant(name, weights.n_kv_heads, owner, walk(x, weights, edits, keys_from))
+    return Variant(name, weights.n_kv_heads, owner, run)

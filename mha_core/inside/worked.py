@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.errors import InputError
-from mha_core.inside.walk import HeadWeights
+from mha_core.layer_run import Projections
 
 X = ((1, 0, 1, 0), (0, 2, 0, 2))
 W1 = ((1, 0), (0, 1), (1, 0), (0, 1))
 W2 = ((0, 1), (1, 0), (0, 1), (1, 0))
 TOKENS = ("first", "second")
 
-OUTPUTS: dict[str, tuple[tuple[float, ...], ...]] = {
+W_O_CHOICES: dict[str, tuple[tuple[float, ...], ...]] = {
     "identity": ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)),
     "heads added": ((1, 0, 0, 0), (0, 1, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0)),
     "heads swapped": ((0, 0, 1, 0), (0, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, 0)),
@@ -31,7 +31,7 @@ class Example:
     """x (2, 4) and the weights; the matrices of a head are (4, 2), W_o is (4, 4)."""
 
     x: np.ndarray
-    weights: HeadWeights
+    weights: Projections
 
 
 def example(
@@ -39,7 +39,7 @@ def example(
     queries: Sequence[Matrix] = (W1, W2),
     keys: Sequence[Matrix] = (W1, W2),
     values: Sequence[Matrix] = (W1, W2),
-    output: Matrix = OUTPUTS["identity"],
+    output: Matrix = W_O_CHOICES["identity"],
 ) -> Example:
     """The example with any of its matrices replaced by the reader's own numbers."""
     arrays = [np.array(m, np.float32) for m in (queries, keys, values)]
@@ -47,11 +47,6 @@ def example(
     if not all(np.isfinite(a).all() for a in (rows, big, *arrays)):
         raise InputError("Every number of the matrices must be finite.")
     h, d_model, d_k = arrays[0].shape
-    zeros = np.zeros((h, d_k), np.float32)
     W_q, W_k, W_v = arrays
-    weights = HeadWeights(
-        *(W_q, zeros, W_k, zeros, W_v, zeros),
-        big.reshape(h, d_k, d_model),
-        np.zeros(d_model, np.float32),
-    )
+    weights = Projections(W_q, None, W_k, None, W_v, None, big.reshape(h, d_k, d_model), None)
     return Example(rows, weights)

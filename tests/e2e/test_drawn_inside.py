@@ -339,6 +339,39 @@ def test_groups_a_curve_and_a_ruler_put_their_marks_where_they_are(page):
     assert places == ["", "chosen", "chosen", "", ""]
 
 
+@pytest.mark.parametrize("angle", [0.7, 4.0, 7.5])
+def test_an_arrow_is_turned_by_its_angle_against_the_clock(page, angle):
+    before = np.array([0.6, 0.8])
+    cos, sin = np.cos(angle), np.sin(angle)
+    after = np.array([[cos, -sin], [sin, cos]]) @ before
+    turn = {"type": "turn", "before": list(before), "after": list(after), "angle": angle, "describe": "turn"}
+    drawn(page, [0.0], turn)
+    lines = np.array(attributes(page, "turn", "line", "x1", "y1", "x2", "y2"))
+    arrows = (lines[:, 2:] - lines[:, :2]) * [1, -1]  # y grows downwards on a screen
+    np.testing.assert_allclose(
+        arrows / np.linalg.norm(arrows, axis=1, keepdims=True), [before, after], atol=1e-6
+    )
+    path = page.get_by_role("img", name="turn").locator("path.arc").get_attribute("d")
+    x1, y1, radius, _, _, large, sweep, x2, y2 = (float(n) for n in re.findall(r"-?[\d.]+", path))
+    start, end = (np.array([x, y]) - lines[0, :2] for x, y in ((x1, y1), (x2, y2)))
+    np.testing.assert_allclose([start * [1, -1], end * [1, -1]], [before * radius, after * radius], atol=0.02)
+    assert (large == 1, sweep) == (angle % (2 * np.pi) > np.pi, 0)
+    names = (
+        page.get_by_role("img", name="turn")
+        .locator("text")
+        .evaluate_all("all => all.map(e => e.textContent)")
+    )
+    assert names == ["before", "after"]
+
+
+def test_what_is_not_there_is_hatched_and_nothing_else_is(page):
+    whole = np.where(np.isfinite(TABLE), TABLE, 0)
+    for values, hatched in ((TABLE, True), (whole, False)):
+        drawn(page, values, block("matrix", values, rows=ROWS, cols=COLUMNS, high=30, wide=30))
+        style = page.locator("canvas").last.evaluate("c => getComputedStyle(c).backgroundImage")
+        assert ("repeating-linear-gradient" in style) == hatched
+
+
 def test_a_chosen_token_is_marked_in_every_row_and_told(page):
     row = {
         "type": "tokens",

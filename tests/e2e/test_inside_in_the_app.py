@@ -24,11 +24,12 @@ def test_every_number_of_the_walk_is_the_layer_s_own_for_the_typed_sentence(visi
     assert labels[it] == "it"
     tab = visit(f"/inside?text={TYPED.replace(' ', '+')}&head=3-5&pin={it}")
     tab.page.locator("button[data-matrix=parts]").wait_for()
+    used = truth.projections
     expected = {
-        "X": truth.x, "W_q": truth.W_q[h], "b_k": truth.b_k[h][None], "Q": truth.q[h], "K": truth.k[h], "V": truth.v[h],
-        "scores": truth.scores[h], "weights": truth.weights[h], "output": truth.output, "W_o": truth.W_o[h],
+        "X": truth.x, "W_q": used.W_q[h], "b_k": used.b_k[h][None], "Q": truth.q[h], "K": truth.k[h], "V": truth.v[h],
+        "scores": truth.scores[h], "weights": truth.weights[h], "output": truth.output, "W_o": used.W_o[h],
         "Z": truth.context.transpose(1, 0, 2).reshape(len(labels), -1), "z": np.stack([truth.context[h, it]] * 2),
-        "parts": np.concatenate([truth.contributions[:, it], truth.b_o[None], truth.output[it][None]]),
+        "parts": np.concatenate([truth.contributions[:, it], used.b_o[None], truth.output[it][None]]),
     }  # fmt: skip
     every_matrix_is_shown_and_coloured(tab, expected)
     of_one_token(tab, truth, h, it)

@@ -32,6 +32,7 @@ export function painted(board, block, values) {
   for (let i = 0; i < n * m; i += 1) {
     const rgb = shadeOf(board.paint, block.ramp, values[i], top);
     if (rgb) image.data.set([...rgb, 255], 4 * i);
+    else canvas.classList.add("absent");
   }
   context.putImageData(image, 0, 0);
   canvas.setAttribute("role", "img");

@@ -4,23 +4,24 @@ import numpy as np
 
 from mha_core.heads.measures.base import Measure, shares
 from mha_core.heads.words import FloatArray
+from mha_core.layer_run import LayerRun
 from mha_core.models import Model
 from mha_core.tokens import Tokens
-from mha_core.trace import LayerDetails, every_layer_details
+from mha_core.trace import every_layer_details
 
 
-def value_norms(details: LayerDetails) -> FloatArray:
+def value_norms(run: LayerRun) -> FloatArray:
     """|a_ij f(x_j)|, (head, query, key): the length of what each key adds to each query through each head."""
-    heads = len(details.weights)
-    values = np.repeat(details.v, heads // len(details.v), axis=0)
-    lengths = np.linalg.norm(values @ details.W_o, axis=-1)
-    found: FloatArray = details.weights * lengths[:, None, :]
+    heads = len(run.weights)
+    values = np.repeat(run.v, heads // len(run.v), axis=0)
+    lengths = np.linalg.norm(values @ run.projections.W_o, axis=-1)
+    found: FloatArray = run.weights * lengths[:, None, :]
     return found
 
 
 def value_weighted(tokens: Tokens, model: Model) -> FloatArray:
     """The same as shares of each row, (layer, head, query, key)."""
-    return np.stack([shares(value_norms(details)) for details in every_layer_details(tokens, model)])
+    return np.stack([shares(value_norms(run)) for run in every_layer_details(tokens, model)])
 
 
 VALUE = Measure(

@@ -18,13 +18,13 @@ from mha_core.inside import (
 from mha_core.wording import percent
 from pages.parts.frame.prose import heading, visible
 from pages.parts.inside.scene import SHOWN_KEYS, Scene, nothing
-from pages.parts.picture.tiles import Block, Board, paragraph
+from pages.parts.picture.tiles import Board, paragraph
 
 MATRICES = ("W_q", "W_k", "W_v", "W_o")
 
 
 def weights_controls(scene: Scene) -> Edits:
-    heading("2 · From fit to weight")
+    heading(f"{scene.number(2)} · From fit to weight")
     board = Board()
     board.add(
         paragraph(
@@ -35,6 +35,14 @@ def weights_controls(scene: Scene) -> Edits:
             "looks at."
         )
     )
+    if scene.plain.is_causal:
+        board.add(
+            paragraph(
+                f"{scene.title} reads from left to right and predicts each next token, so its mask is part of the "
+                "model and cannot be switched off: what comes after a token is not there for it. Hatched cells have no "
+                "weight at all, not a weight of 0 %."
+            )
+        )
     board.show("inside-board-2-text")
     return _switches(scene)
 
@@ -42,7 +50,7 @@ def weights_controls(scene: Scene) -> Edits:
 def _switches(scene: Scene) -> Edits:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         scaled = st.toggle(f"Divide by √{scene.sizes.d_k}", True, key="divide", bind="query-params")
-        causal = st.toggle("Look only back (causal mask)", key="causal", bind="query-params")
+        causal = _mask_switch(scene)
         hidden = st.multiselect(
             "Hide tokens, as padding is hidden",
             range(len(scene.labels)),
@@ -52,6 +60,15 @@ def _switches(scene: Scene) -> Edits:
             width=320,
         )
     return Edits(scaled=scaled, causal=causal, hidden_keys=tuple(hidden))
+
+
+def _mask_switch(scene: Scene) -> bool:
+    """The causal mask to add; fixed where the model has one, which is no change of the reader's."""
+    label = "Look only back (causal mask)"
+    if not scene.plain.is_causal:
+        return st.toggle(label, key="causal", bind="query-params")
+    st.toggle(label, True, disabled=True, key="causal-fixed")
+    return False
 
 
 def typed_scores(scene: Scene) -> dict[str, dict[str, float]]:
@@ -65,18 +82,18 @@ def score_edits(scene: Scene, typed: Mapping[str, Any]) -> tuple[ScoreEdit, ...]
     return tuple(
         ScoreEdit(scene.h, scene.query, int(at), float(value))
         for at, value in (typed.get("scores") or {}).items()
-        if str(at).isdigit() and int(at) < len(scene.labels) and isinstance(value, int | float)
+        if str(at).isdigit() and int(at) < len(scene.there) and isinstance(value, int | float)
     )
 
 
 def edit_controls(scene: Scene, edits: Edits) -> Edits:
-    heading("6 · Change it, and see what follows")
+    heading(f"{scene.number(6)} · Change it, and see what follows")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         warm = st.slider("Temperature", 0.1, 5.0, 1.0, 0.1, key="temperature", bind="query-params", width=220)
         matrix = st.selectbox("A number of", MATRICES, key="cell-matrix", width=120)
         matrix = matrix if matrix in MATRICES else "W_q"
         h = scene.h if matrix in ("W_q", "W_o") else scene.sizes.kv_head(scene.h)
-        used = getattr(scene.plain.weights_used, matrix)[h]
+        used = getattr(scene.plain.projections, matrix)[h]
         at = [
             int(st.number_input(label, 1, size, 1, key=f"cell-{label}-{matrix}", width=110)) - 1
             for label, size in zip(("row", "column"), used.shape, strict=True)
@@ -95,20 +112,10 @@ def edit_controls(scene: Scene, edits: Edits) -> Edits:
 
 
 def edit(scene: Scene) -> None:
+    plain, now, h, i = scene.plain, scene.now, scene.h, scene.query
     board = Board()
     typed = typed_scores(scene)
-    board.add(*_score_boxes(board, scene))
-    if scene.now.edits.any:
-        board.add(*_before_and_now(board, scene))
-    else:
-        board.add(paragraph("Nothing is changed yet, here or at step 2."))
-    board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
-
-
-def _score_boxes(board: Board, scene: Scene) -> list[Block]:
-    """The scores of the followed token, eight in a row, to type over."""
-    scores = scene.now.scores[scene.h, scene.query]
-    return [
+    board.add(
         paragraph(
             "Type another score of {token}, in any box; the weights, z and the output follow at once.",
             token=scene.token,
@@ -116,34 +123,45 @@ def _score_boxes(board: Board, scene: Scene) -> list[Block]:
         *(
             board.matrix(
                 "scores",
-                scores[None, start : start + 8],
+                now.scores[h, i, : len(scene.there)][None, start : start + 8],
                 kind="tiles",
                 id="scores",
                 first=start,
-                cols=scene.labels[start : start + 8],
+                cols=scene.there[start : start + 8],
                 editable=True,
                 digits=3,
                 bare=start > 0,
             )
-            for start in range(0, min(len(scene.labels), SHOWN_KEYS), 8)
+            for start in range(0, min(len(scene.there), SHOWN_KEYS), 8)
         ),
         {"type": "undo", "text": "Undo changed scores"},
-    ]
-
-
-def _before_and_now(board: Board, scene: Scene) -> list[Block]:
-    """How far the output moved, and the weights, z and the output before and now."""
-    plain, now, h, i = scene.plain, scene.now, scene.h, scene.query
-    moved = float(np.linalg.norm(now.output[i] - plain.output[i]))
+    )
+    if not now.edits.any:
+        board.add(paragraph(f"Nothing is changed yet, here or at step {scene.number(2)}."))
+        board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)
+        return
+    moved = np.linalg.norm(now.output - plain.output, axis=-1)
     length = float(np.linalg.norm(plain.output[i]))
-    return [
+    board.add(
         paragraph(
             "The output of {token} moved by "
-            + f"**{moved:.3f}**: {percent(moved / length if length else 0.0)} of its length.",
+            + f"**{moved[i]:.3f}**: {percent(moved[i] / length if length else 0.0)} of its length.",
             "verdict",
             token=scene.token,
         ),
-        _weights_moved(scene),
+        {
+            "type": "bars",
+            "id": "before-after",
+            "series": ["weight before", "weight now"],
+            "rows": [
+                {
+                    "label": label,
+                    "values": [float(plain.weights[h, i, j]), float(now.weights[h, i, j])],
+                    "chosen": bool(abs(plain.weights[h, i, j] - now.weights[h, i, j]) > 5e-4),
+                }
+                for j, label in list(enumerate(scene.there))[:SHOWN_KEYS]
+            ],
+        },
         board.matrix(
             "z", np.stack([plain.context[h, i], now.context[h, i]]), id="z-edited", rows=["before", "now"],
             high=18, wide=min(14.0, 450 / now.v.shape[-1]),
@@ -152,21 +170,5 @@ def _before_and_now(board: Board, scene: Scene) -> list[Block]:
             "output", np.stack([plain.output[i], now.output[i]]), id="output-edited", rows=["before", "now"],
             high=18, wide=min(2.6, 1000 / scene.sizes.d_model),
         ),
-    ]  # fmt: skip
-
-
-def _weights_moved(scene: Scene) -> Block:
-    before, after = (each.weights[scene.h, scene.query] for each in (scene.plain, scene.now))
-    return {
-        "type": "bars",
-        "id": "before-after",
-        "series": ["weight before", "weight now"],
-        "rows": [
-            {
-                "label": label,
-                "values": [float(before[j]), float(after[j])],
-                "chosen": bool(abs(before[j] - after[j]) > 5e-4),
-            }
-            for j, label in list(enumerate(scene.labels))[:SHOWN_KEYS]
-        ],
-    }
+    )  # fmt: skip
+    board.show(f"edit-{scene.key}", {"cells": nothing}, cells=typed)

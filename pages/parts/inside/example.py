@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mha_core import HeadScopeError
-from mha_core.inside import Walk, equal_to_torch, example, one_token, walk
-from mha_core.inside.worked import OUTPUTS, TOKENS, W1, W2, Example, X
+from mha_core import HeadScopeError, LayerRun
+from mha_core.inside import equal_to_torch, example, one_token, run_layer
+from mha_core.inside.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
 from pages.parts.frame.prose import say
-from pages.parts.inside.scene import formula, gap, nothing
+from pages.parts.inside.scene import format_error, formula, nothing
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 KEY = "inside-example"
@@ -25,11 +25,11 @@ def example_view() -> None:
     """The example, with its matrices to type into."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         together = st.toggle("One matrix for Q, K and V", True, key="same", bind="query-params")
-        output = st.selectbox("W_o", tuple(OUTPUTS), key="output", bind="query-params", width=200)
+        output = st.selectbox("W_o", tuple(W_O_CHOICES), key="output", bind="query-params", width=200)
     typed = st.session_state.get(KEY, {}).get("cells", {}) or {}
     try:
-        made = read_example(typed, together, output if output in OUTPUTS else "identity")
-        run = walk(made.x, made.weights)
+        made = read_example(typed, together, output if output in W_O_CHOICES else "identity")
+        run = run_layer(made.x, made.weights)
     except HeadScopeError as error:
         say(str(error), "problem")
         return
@@ -70,64 +70,60 @@ def read_example(typed: Mapping[str, Any], together: bool, output: str) -> Examp
 
     names = ("q", "q", "q") if together else ("q", "k", "v")
     w_q, w_k, w_v = ([matrix(f"W_{name}{i}") for i in (1, 2)] for name in names)
-    return example(matrix("X"), w_q, w_k, w_v, output=OUTPUTS[output])
+    return example(matrix("X"), w_q, w_k, w_v, output=W_O_CHOICES[output])
 
 
-def _head(board: Board, made: Example, run: Walk, h: int, together: bool) -> Block:
+def _head(board: Board, made: Example, run: LayerRun, h: int, together: bool) -> Block:
     i = h + 1
-    named: dict[str, Any] = {"rows": TOKENS, "kind": "tiles"}
-    pairs: dict[str, Any] = {**named, "cols": TOKENS}
-    softmax = {"note": "softmax, row by row", "ramp": "weight"}
-    return column(
-        paragraph(f"**Head {i}**"),
-        row(*_matrices(board, made, h, together)),
-        row(
-            *_readings(board, run, h, together),
-            board.matrix("products", run.raw[h], id=f"raw{i}", note=f"Q{i} K{i}ᵀ", **pairs),
-        ),
-        row(
-            board.matrix("scores", run.scores[h], id=f"scores{i}", note=f"Q{i} K{i}ᵀ ÷ √2", **pairs),
-            board.matrix("weights", run.weights[h], id=f"weights{i}", **softmax, **pairs),
-        ),
-        board.matrix(f"Z{i}", run.context[h], id=f"Z{i}", note=f"weights × V{i}", **named),
-        size="half",
-    )
-
-
-def _matrices(board: Board, made: Example, h: int, together: bool) -> list[Block]:
-    """The head's matrices, to type over; one where it reads alike three times."""
-    return [
+    tiles: dict[str, Any] = {"kind": "tiles"}
+    rows: dict[str, Any] = {"rows": TOKENS, **tiles}
+    used = made.weights
+    names = ("q",) if together else ("q", "k", "v")
+    given = [
         board.matrix(
-            f"W{h + 1}" if together else f"W_{name}{h + 1}",
-            getattr(made.weights, f"W_{name}")[h],
-            id=f"W_{name}{h + 1}",
-            kind="tiles",
+            f"W{i}" if together else f"W_{name}{i}",
+            getattr(used, f"W_{name}")[h],
+            id=f"W_{name}{i}",
             editable=True,
             note="for Q, K and V" if together else "",
+            **tiles,
         )
-        for name in _names(together)
+        for name in names
     ]
-
-
-def _readings(board: Board, run: Walk, h: int, together: bool) -> list[Block]:
-    i = h + 1
-    return [
+    readings = [
         board.matrix(
             f"Q{i} = K{i} = V{i}" if together else f"{name.upper()}{i}",
             getattr(run, name)[h],
             id=f"{name.upper()}{i}",
-            kind="tiles",
-            rows=TOKENS,
+            **rows,
         )
-        for name in _names(together)
+        for name in names
     ]
+    scores = board.matrix(
+        "scores", run.scores[h], id=f"scores{i}", note=f"Q{i} K{i}ᵀ ÷ √2", cols=TOKENS, **rows
+    )
+    weights = board.matrix(
+        "weights",
+        run.weights[h],
+        id=f"weights{i}",
+        note="softmax, row by row",
+        ramp="weight",
+        cols=TOKENS,
+        **rows,
+    )
+    z = board.matrix(f"Z{i}", run.context[h], id=f"Z{i}", note=f"weights × V{i}", **rows)
+    products = board.matrix("products", run.raw(h), id=f"raw{i}", note=f"Q{i} K{i}ᵀ", cols=TOKENS, **rows)
+    return column(
+        paragraph(f"**Head {i}**"),
+        row(*given),
+        row(*readings, products),
+        row(scores, weights),
+        z,
+        size="half",
+    )
 
 
-def _names(together: bool) -> tuple[str, ...]:
-    return ("q",) if together else ("q", "k", "v")
-
-
-def _joined(board: Board, made: Example, run: Walk) -> None:
+def _joined(board: Board, made: Example, run: LayerRun) -> None:
     big = made.weights.W_o.reshape(-1, made.weights.d_model)
     alone = np.concatenate([one_token(run, h, 1) for h in range(2)]) @ big
     parity = equal_to_torch(run)
@@ -141,7 +137,7 @@ def _joined(board: Board, made: Example, run: Walk) -> None:
             board.matrix("output", run.output, "tiles", id="output", rows=TOKENS),
         ),
         paragraph(
-            f"The second token computed alone differs from its row by **{gap(apart)}**; "
-            f"`{parity.against}` differs from all of it by **{gap(parity.output)}**."
+            f"The second token computed alone differs from its row by **{format_error(apart)}**; "
+            f"`{parity.against}` differs from all of it by **{format_error(parity.output)}**."
         ),
     )

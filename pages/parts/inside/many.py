@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mha_core import Record
+from mha_core import Projections, Record
 from mha_core.inside import (
-    Walk,
+    Bilinear,
+    Outside,
     as_one_head,
     bilinear,
     distance_to_hull,
@@ -20,13 +21,14 @@ from mha_core.inside import (
     parameters,
     plane,
     sum_of_heads,
-    walk,
+    unsplit,
 )
 from mha_core.wording import percent
 from pages.parts.frame.prose import heading
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import Scene, make_plain, pick
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.serve import cache
 
 
 @st.fragment
@@ -35,17 +37,22 @@ def many_view(request: Request, record: Record) -> None:
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return
-    one = walk(scene.plain.x, as_one_head(scene.sizes))
     for number, step in enumerate((_rows, _costs, _ranks, _hulls), 1):
         with st.container(key=f"inside-step-many-{number}", gap="small"):
-            step(scene, one)
+            step(scene)
 
 
-def _rows(scene: Scene, one: Walk) -> None:
-    now, i = scene.plain, scene.query
+def one_head(scene: Scene) -> np.ndarray:
+    """The weights (query, key) of the layer read as one wide head."""
+    return scene.kept("one head", lambda: as_one_head(scene.plain))
+
+
+def _rows(scene: Scene) -> None:
+    now, i, n = scene.plain, scene.query, len(scene.there)
     h = scene.sizes.n_heads
     heading("One row must compromise, several need not")
-    rows = np.concatenate([one.weights[0, i][None], now.weights[:, i]])
+    one = one_head(scene)
+    rows = np.concatenate([one[i, :n][None], now.weights[:, i, :n]])
     best = rows.argmax(axis=1)
     board = Board()
     board.add(
@@ -72,48 +79,61 @@ def _rows(scene: Scene, one: Walk) -> None:
     board.show("many-rows")
 
 
-def rows_block(board: Board, scene: Scene, one: Walk) -> Block:
+def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
     """The weights of the followed token: as one wide head, then head by head."""
-    now, i, layer = scene.plain, scene.query, scene.head[0] + 1
+    now, i, layer, n = scene.plain, scene.query, scene.head[0] + 1, len(scene.there)
     return board.matrix(
         "weights",
-        np.concatenate([one.weights[0, i][None], now.weights[:, i]]),
+        np.concatenate([one[i, :n][None], now.weights[:, i, :n]]),
         id="one-or-many",
         note="rows: heads; columns: what the token looks at",
         rows=["one head", *(f"{layer}-{j + 1}" for j in range(scene.sizes.n_heads))],
-        cols=scene.labels,
+        cols=scene.there,
         ramp="weight",
         high=20,
-        wide=min(44.0, 800 / now.n),
+        wide=min(44.0, 800 / n),
     )
 
 
-def _costs(scene: Scene, one: Walk) -> None:
-    del one
-    n, d, h = scene.plain.n, scene.sizes.d_model, scene.sizes.n_heads
+def _costs(scene: Scene) -> None:
+    sizes, n = scene.sizes, scene.plain.n
+    d, h, width = sizes.d_model, sizes.n_heads, sizes.n_heads * sizes.d_k
     heading("Many heads cost no more")
     board = Board()
+    said = (
+        f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without biases; and "
+        "as many [[FLOP|operations]]."
+        if width == d
+        else f"The four matrices hold 4 · {d} · {width} = {4 * d * width:,} [[parameter|parameters]] either way."
+    )
+    shared = (
+        f" Here {h} query heads share {sizes.n_kv_heads} key and value heads, so W_k and W_v are smaller still."
+        if sizes.n_kv_heads < h
+        else ""
+    )
     board.add(
         paragraph(
-            f"Each of {h} heads is {d // h} numbers wide instead of {d}: {h} times as many, {h} times as narrow. "
-            f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without "
-            "biases; and as many [[FLOP|operations]]."
+            f"Each of {h} heads is {sizes.d_k} numbers wide instead of {width}: {h} times as many, {h} times as narrow."
+            " " + said + shared
         ),
-        cost_block(n, d, h),
+        cost_block(n, sizes),
         paragraph(
             f"Only the weights themselves are more: {h} tables of {n} × {n} to keep instead of one, which costs some "
             "time in the softmax.",
             "quiet",
         ),
-    )
+    )  # fmt: skip
     board.show("many-costs")
 
 
-def cost_block(n: int, d: int, h: int) -> Block:
-    """Parameters, operations and time of one head and of h heads, for n tokens."""
-    counted = {heads: parameters(d, heads, bias=False) for heads in (1, h)}
-    done = {heads: operations(n, d, heads) for heads in (1, h)}
-    both = (1, h)
+def cost_block(n: int, sizes: Projections) -> Block:
+    """Parameters, operations and time of one head and of h heads, for n tokens; and of heads that share keys."""
+    d, h, kv, d_k = sizes.d_model, sizes.n_heads, sizes.n_kv_heads, sizes.d_k
+    shapes = {"1 head": (1, 1, h * d_k), f"{h} heads": (h, h, d_k)}
+    if kv < h:
+        shapes[f"{h} on {kv}"] = (h, kv, d_k)
+    every = shapes.values()
+    done = [operations(n, d, *shape) for shape in every]
     parts = {
         "projections": "Q, K, V",
         "scores": "scores",
@@ -122,34 +142,41 @@ def cost_block(n: int, d: int, h: int) -> Block:
         "all": "all",
     }
     lines = [
-        ["parameters of W_q, W_k, W_v, W_o", *(f"{counted[k]['all']:,}" for k in both)],
-        *([f"operations: {name}", *(f"{done[k][key]:,}" for k in both)] for key, name in parts.items()),
-        ["operations, counted by torch", *(f"{measured_operations(n, d, k):,}" for k in both)],
+        [
+            "parameters of W_q, W_k, W_v, W_o",
+            *(f"{parameters(d, *shape, bias=False)['all']:,}" for shape in every),
+        ],
+        *([f"operations: {name}", *(f"{one[key]:,}" for one in done)] for key, name in parts.items()),
+        ["operations, counted by torch", *(f"{measured_operations(n, d, *shape):,}" for shape in every)],
         [
             "time on this server, median of 9",
-            *(f"{1e3 * measured_seconds(n, d, k):.2f} ms" for k in both),
+            *(f"{1e3 * measured_seconds(n, d, *shape):.2f} ms" for shape in every),
         ],
     ]
     return {
         "type": "grid",
         "id": "costs",
         "label": "Parameters and operations",
-        "head": [f"{n} tokens, d_model {d}", "1 head", f"{h} heads"],
+        "head": [f"{n} tokens, d_model {d}", *shapes],
         "rows": lines,
     }
 
 
-def _ranks(scene: Scene, one: Walk) -> None:
-    used = scene.sizes
-    narrow = bilinear(used.W_q[scene.h], used.W_k[used.kv_head(scene.h)])
-    wide = bilinear(one.weights_used.W_q[0], one.weights_used.W_k[0])
+def _ranks(scene: Scene) -> None:
+    used, layer = scene.sizes, scene.head[0]
+    model = cache.model(scene.request)
+    narrow = cache.of_model(
+        model, ("ranks", layer, scene.h), lambda: bilinear(used.W_q[scene.h], used.W_k[scene.kv])
+    )
+    wide = cache.of_model(model, ("ranks", layer), lambda: _unsplit_ranks(used))
+    rotation = " Rotation in between turns it and leaves its rank." if scene.plain.rotary else ""
     heading("What a narrow head cannot see")
     board = Board()
     board.add(
         paragraph(
             f"A score compares two tokens through W_q W_kᵀ, a matrix of {used.d_model} × {used.d_model}. In head "
             f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is "
-            f"**{wide.rank}**. Each head sees tokens from few sides; together they cover many."
+            f"**{wide.rank}**. Each head sees tokens from few sides; together they cover many.{rotation}"
         ),
         {
             "type": "curve",
@@ -172,14 +199,26 @@ def _ranks(scene: Scene, one: Walk) -> None:
     board.show("many-ranks")
 
 
-def _hulls(scene: Scene, one: Walk) -> None:
-    del one
+def _unsplit_ranks(used: Projections) -> Bilinear:
+    wide = unsplit(used)
+    return bilinear(wide.W_q[0], wide.W_k[0])
+
+
+def _all_outside(scene: Scene) -> list[Outside]:
+    """How far the sum of all heads is from each head's hull; costly, and the same for every head of the layer."""
+    mapped, total = sum_of_heads(scene.plain, scene.query)
+    return scene.kept(
+        ("outside", scene.query), lambda: [distance_to_hull(total, points) for points in mapped]
+    )
+
+
+def _hulls(scene: Scene) -> None:
     now, h, i = scene.plain, scene.h, scene.query
-    values = now.v[scene.sizes.kv_head(h)]
+    values = now.v[scene.kv, : len(scene.there)]
     mapped, total = sum_of_heads(now, i)
-    outside = [distance_to_hull(total, points) for points in mapped]
+    outside = _all_outside(scene)
     proven = sum(found.gap > 0 for found in outside)
-    remade = float(np.abs(now.weights[h, i] @ values - now.context[h, i]).max())
+    remade = float(np.abs(now.weights[h, i, : len(values)] @ values - now.context[h, i]).max())
     heading("Inside the values, and beyond them")
     board = Board()
     board.add(
@@ -220,9 +259,9 @@ def _plane(board: Board, scene: Scene, points: np.ndarray, mark: np.ndarray, nam
         "points": flat.points.round(5).tolist(),
         "hull": flat.hull.round(5).tolist(),
         "marks": flat.marks.round(5).tolist(),
-        "labels": list(scene.labels),
+        "labels": list(scene.there),
         "markLabels": [name],
-        "weights": scene.plain.weights[scene.h, scene.query].round(5).tolist(),
+        "weights": scene.plain.weights[scene.h, scene.query, : len(points)].round(5).tolist(),
         "describe": f"Values of {len(points)} tokens in a plane with their hull, and {name}; {percent(flat.kept)} kept",
     }
     return found

@@ -3,23 +3,16 @@
 In: what the reader asked for. Out: a `Scene`; the head and the token stay in the link.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2s
 from pathlib import Path
+from typing import TypeVar
 
 import streamlit as st
 
-from mha_core import LayerDetails, Record, Unit, layer_details
-from mha_core.inside import (
-    Edits,
-    HeadWeights,
-    Parity,
-    Walk,
-    equal_to_torch,
-    walk,
-    weights_from,
-)
+from mha_core import LayerRun, Projections, Record, Tokens, Unit, layer_details, projections_of
+from mha_core.inside import Edits, Parity, edited, equal_to_torch
 from mha_core.record import piece_units
 from mha_core.wording import Head
 from pages.parts.frame import shell, state
@@ -30,6 +23,7 @@ from pages.parts.serve import cache
 
 PAGE = Path(__file__).parents[3] / "assets" / "css" / "inside.css"
 SHOWN_KEYS = 40
+T = TypeVar("T")
 
 
 def style() -> None:
@@ -39,14 +33,14 @@ def style() -> None:
 
 @dataclass(frozen=True)
 class Scene:
-    """What every step needs: the layer as it is and as the reader changed it, one head, one token."""
+    """What every step needs: the layer as the model ran it and as the reader changed it, one head, one token."""
 
     labels: tuple[str, ...]
     special: tuple[bool, ...]
     head: Head
     query: int
-    plain: Walk
-    now: Walk
+    plain: LayerRun
+    now: LayerRun
     key: str
     request: Request
 
@@ -55,43 +49,69 @@ class Scene:
         return self.head[1]
 
     @property
+    def kv(self) -> int:
+        """The key and value head that this head uses, from 0."""
+        return self.sizes.kv_head(self.h)
+
+    @property
     def token(self) -> str:
         return self.labels[self.query]
 
     @property
-    def sizes(self) -> HeadWeights:
-        return self.now.weights_used
+    def sizes(self) -> Projections:
+        return self.now.projections
+
+    @property
+    def title(self) -> str:
+        """The model's name in a sentence, without how it is stored."""
+        return cache.model(self.request).title.partition(",")[0]
+
+    @property
+    def there(self) -> tuple[str, ...]:
+        """The tokens that there are for the followed one: all, or those up to itself under a causal model."""
+        return self.labels[: self.now.seen(self.query)]
+
+    def number(self, step: int) -> int:
+        """A step's number on the screen: rotation is the second, where there is one, and moves the others on."""
+        return step + (step > 1 and self.plain.rotary is not None)
+
+    def kept(self, part: Hashable, make: Callable[[], T]) -> T:
+        """Something computed of the layer as the model ran it, made once."""
+        return cache.of_run(self.request.run, cache.model(self.request), (self.head[0], part), make)
 
 
-def details_of(request: Request, text: str, pair: str | None, layer: int) -> LayerDetails:
-    """What one layer (from 0) computed for a text; the last ones are kept."""
+def layer_of(request: Request, tokens: Tokens, layer: int) -> LayerRun:
+    """What one layer (from 0) computed for a text, as the model ran it; its weights are kept once for all texts."""
     used = cache.model(request)
 
-    def make() -> LayerDetails:
-        return layer_details(used.tokenizer.encode(text, pair), used, layer)
+    def make() -> LayerRun:
+        weights = cache.of_model(used, ("projections", layer), lambda: projections_of(used, layer))
+        return layer_details(tokens, used, layer, projections=weights)
 
-    return cache.of_run(replace(request, text=text, pair=pair).run, used, ("layer", layer), make)
+    run = replace(request, text=tokens.text, pair=tokens.pair).run
+    return cache.of_run(run, used, ("layer", layer), make)
 
 
-def run_of(request: Request, layer: int, edits: Edits) -> Walk:
-    """The layer run on the reader's sentence with these changes; the last ones are kept."""
-    found = details_of(request, request.text, request.pair, layer)
-    part = ("walk", layer, edits)
+def run_of(request: Request, tokens: Tokens, layer: int, edits: Edits) -> LayerRun:
+    """The layer run on the reader's sentence with these changes; without any, the model's own run."""
+    plain = layer_of(request, tokens, layer)
+    if not edits.any:
+        return plain
     return cache.of_run(
-        request.run, cache.model(request), part, lambda: walk(found.x, weights_from(found), edits)
+        request.run, cache.model(request), ("edited", layer, edits), lambda: edited(plain, edits)
     )
 
 
-def parity_of(request: Request, layer: int, run: Walk) -> Parity:
+def parity_of(scene: Scene) -> Parity:
     """How far torch is from this run."""
-    part = ("parity", layer, run.edits)
-    return cache.of_run(request.run, cache.model(request), part, lambda: equal_to_torch(run))
+    return scene.kept(("parity", scene.now.edits), lambda: equal_to_torch(scene.now))
 
 
 @dataclass(frozen=True)
 class Picked:
     """The head and the token the reader follows; `key` names this sentence."""
 
+    tokens: Tokens
     units: tuple[Unit, ...]
     head: Head
     query: int
@@ -101,7 +121,7 @@ class Picked:
 def pick(request: Request, record: Record) -> Picked:
     """Layer, head and token: from the link first, then as the reader chooses; the link follows."""
     units = piece_units(record.tokens)
-    grid = record.grid(words=request.words, specials=request.specials)
+    grid = cache.grid(request, record)
     asked_for = shell.selection(request, grid.weights.shape, grid.labels)
     head = choose_head(record, asked_for.head)
     asked = grid.units[asked_for.pins[0]].pieces[0] if asked_for.pins else 0
@@ -110,7 +130,7 @@ def pick(request: Request, record: Record) -> Picked:
     place = next((i for i, unit in enumerate(grid.units) if query in unit.pieces), None)
     state.keep(Selection(head, asked_for.pins if place is None else (place,), asked_for.to))
     state.write()
-    return Picked(units, head, query, key)
+    return Picked(record.tokens, units, head, query, key)
 
 
 def sentence_key(units: Sequence[Unit]) -> str:
@@ -153,7 +173,7 @@ def nothing() -> None:
 
 def make_plain(request: Request, picked: Picked) -> Scene | None:
     """The layer as the model has it, with nothing changed."""
-    plain = shell.attempt(run_of, request, picked.head[0], Edits())
+    plain = shell.attempt(layer_of, request, picked.tokens, picked.head[0])
     if plain is None:
         return None
     labels = tuple(unit.label for unit in picked.units)
@@ -179,6 +199,6 @@ def code(*lines: tuple[str, str]) -> None:
     board.show(f"code-{lines[0][0]}")
 
 
-def gap(difference: float) -> str:
+def format_error(difference: float) -> str:
     """A difference as it is printed; nothing at all is said as 0."""
     return f"{difference:.1e}" if difference else "0"

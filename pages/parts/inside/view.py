@@ -1,4 +1,4 @@
-"""One head's walk from X to the output: six steps, every number from this very sentence.
+"""One head's walk from X to the output: its steps, every number from this very sentence.
 
 In: what the reader asked for. Out: the page.
 """
@@ -12,25 +12,28 @@ from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.inside.edit import edit, edit_controls, weights_controls
 from pages.parts.inside.mixing import equal, output
+from pages.parts.inside.rotation import rotation
 from pages.parts.inside.scene import make_plain, pick, run_of
 from pages.parts.inside.steps import one_query, projections, weights
 
 
 @st.fragment
 def walk_view(request: Request, record: Record) -> None:
-    """The six steps. A fragment: a click on a token redraws them and nothing else of the page."""
+    """The steps. A fragment: a click on a token redraws them and nothing else of the page."""
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return
-    steps = (projections, weights, one_query, output, equal, edit)
+    steps = [projections, weights, one_query, output, equal, edit]
+    if scene.plain.rotary is not None:
+        steps.insert(1, rotation)
     places = [st.container(key=f"inside-step-{step.__name__}", gap="small") for step in steps]
     # The controls come first, whatever their place: all that is drawn depends on them.
-    with places[1]:
+    with places[steps.index(weights)]:
         edits = weights_controls(scene)
-    with places[5]:
+    with places[-1]:
         edits = edit_controls(scene, edits)
     try:
-        scene = replace(scene, now=run_of(request, scene.head[0], edits))
+        scene = replace(scene, now=run_of(request, record.tokens, scene.head[0], edits))
     except HeadScopeError as error:
         say(str(error), "problem")
     for place, step in zip(places, steps, strict=True):

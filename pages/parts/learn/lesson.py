@@ -74,7 +74,7 @@ def _picked(request: Request, record: Record) -> Picked:
     grid = record.grid(words=request.words, specials=request.specials)
     asked = shell.selection(request, grid.weights.shape, grid.labels)
     query = grid.units[asked.pins[0]].pieces[0] if asked.pins else min(1, len(units) - 1)
-    return Picked(units, asked.head, query, f"lesson-{sentence_key(units)}")
+    return Picked(record.tokens, units, asked.head, query, f"lesson-{sentence_key(units)}")
 
 
 def _steps(request: Request, place: Lesson) -> None:

@@ -7,19 +7,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mha_core.inside import as_one_head, example, kv_cache_bytes, middle_groups, walk
+from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.inside.worked import TOKENS
-from pages.parts.inside.many import cost_block, rows_block
+from pages.parts.inside.groups import groups_block
+from pages.parts.inside.many import cost_block, one_head, rows_block
 from pages.parts.inside.mixing import head_table
+from pages.parts.inside.numbers import format_bytes
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.steps import follow_block
-from pages.parts.inside.variants import groups_block, size_of
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 
 
 def rows(board: Board, scene: Scene) -> list[Block]:
     """One row as one head, many rows as many."""
-    return [rows_block(board, scene, walk(scene.plain.x, as_one_head(scene.sizes)))]
+    return [rows_block(board, scene, one_head(scene))]
 
 
 def one_query(board: Board, scene: Scene) -> list[Block]:
@@ -31,7 +32,7 @@ def by_hand(board: Board, scene: Scene) -> list[Block]:
     """The first head of the worked example."""
     del scene
     made = example()
-    run = walk(made.x, made.weights)
+    run = run_layer(made.x, made.weights)
     labels = {"rows": TOKENS, "cols": TOKENS}
     return [
         row(
@@ -78,7 +79,7 @@ def parts(board: Board, scene: Scene) -> list[Block]:
 def costs(board: Board, scene: Scene) -> list[Block]:
     """Parameters and operations of one head and of many."""
     del board
-    return [cost_block(scene.plain.n, scene.sizes.d_model, scene.sizes.n_heads)]
+    return [cost_block(scene.plain.n, scene.sizes)]
 
 
 def sharing(board: Board, scene: Scene) -> list[Block]:
@@ -88,7 +89,7 @@ def sharing(board: Board, scene: Scene) -> list[Block]:
     shown = []
     for name, keys in (("Multi-head", h), ("Grouped-query", middle_groups(h)), ("Multi-query", 1)):
         owner = tuple(i * keys // h for i in range(h))
-        kept = size_of(kv_cache_bytes(n, d_k, keys))
+        kept = format_bytes(kv_cache_bytes(n, d_k, keys))
         shown.append(
             column(
                 paragraph(f"**{name}**"),
@@ -104,12 +105,13 @@ def norms(board: Board, scene: Scene) -> list[Block]:
     """Where a token looks, and what arrives: weight times the length of the value seen through W_o."""
     del board
     now, h = scene.plain, scene.h
-    weights = now.weights[h, scene.query]
-    arrived = weights * np.linalg.norm(now.v[scene.sizes.kv_head(h)] @ scene.sizes.W_o[h], axis=-1)
+    n = len(scene.there)
+    weights = now.weights[h, scene.query, :n]
+    arrived = weights * np.linalg.norm(now.v[scene.kv, :n] @ scene.sizes.W_o[h], axis=-1)
     share = arrived / (arrived.sum() or 1.0)
     lines = [
         {"label": label, "values": [float(weights[j]), float(share[j])]}
-        for j, label in enumerate(scene.labels[:40])
+        for j, label in enumerate(scene.there[:40])
     ]
     return [{"type": "bars", "id": "norms", "series": ["looks at", "share of what arrives"], "rows": lines}]
 

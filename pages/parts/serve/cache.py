@@ -109,6 +109,11 @@ def of_run(run: Run, used: Model, part: Hashable, make: Callable[[], T]) -> T:
     return STORE.get((run, used.digest, part), make)
 
 
+def of_model(used: Model, part: Hashable, make: Callable[[], T]) -> T:
+    """Something computed of a model alone, made once for all readers; `part` says what it is."""
+    return STORE.get(("model", used.digest, part), make)
+
+
 def record(request: Request) -> Record:
     """What every head does with the reader's text. Raises InputError for a text that cannot be taken."""
     return record_of(request.run, model(request))

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 T = TypeVar("T")
-WEIGHTS = ("W_", "b_")
+SHARED = ("projections",)
 OBJECT_BYTES = 200  # what anything counts that says nothing of its size
 
 
@@ -91,14 +91,14 @@ class Store:
 def bytes_of(value: Any) -> int:
     """Bytes of the arrays in a value, through dataclasses, mappings and lists; or what it says of itself.
 
-    Fields called W_ or b_ cost nothing: they are views of the weights of a model, which lives anyway.
+    The projections of a layer's run cost nothing here: all its runs share them, and they are kept by themselves.
     """
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(said := getattr(value, "held_bytes", None), int):
         return OBJECT_BYTES + said
     if is_dataclass(value) and not isinstance(value, type):
-        held = [f.name for f in fields(value) if not f.name.startswith(WEIGHTS)]
+        held = [f.name for f in fields(value) if f.name not in SHARED]
         return OBJECT_BYTES + sum(bytes_of(getattr(value, name)) for name in held)
     if isinstance(value, Mapping):
         return OBJECT_BYTES + sum(map(bytes_of, value.values()))

@@ -1,0 +1,147 @@
+"""The cache of a decoder growing token by token: what is kept, what is computed anew, and how many bytes it takes.
+
+In: what the reader asked for. Out: the sentence read step by step, by the model itself.
+"""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from mha_core import Model, Record, Tokens
+from mha_core.inside import Growth, growth, kv_cache_bytes
+from mha_core.record import piece_units
+from pages.parts.frame.prose import heading, visible
+from pages.parts.frame.request import Request
+from pages.parts.inside.numbers import format_bytes
+from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.serve import cache
+
+EACH = 4  # bytes of a number here; the table of models counts in 16 bits
+READ = "cache-read"
+
+
+def cache_view(request: Request, record: Record) -> None:
+    """The reader's sentence, one token after the other."""
+    used = cache.model(request)
+    heading("The cache, token by token")
+    if not used.is_causal or used.next_head is None:
+        board = Board()
+        board.add(
+            paragraph(
+                f"{used.title} reads its {len(record.tokens)} tokens at once and writes none, so it keeps nothing from "
+                "one token to the next. A model that writes, such as SmolLM2 (Options, Model), keeps K and V."
+            )
+        )
+        board.show("cache-none")
+        return
+    found = _growth(request, used, record.tokens)
+    n, layer = _controls(found, used)
+    board = Board()
+    board.add(*_read(board, found, record, n, layer), *_counted(used, found, n), *_notes(found, used))
+    board.show("cache-growth", query=n - 1)
+
+
+def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:
+    return cache.of_run(request.run, used, "growth", lambda: growth(tokens, used))
+
+
+def _controls(found: Growth, used: Model) -> tuple[int, int]:
+    """How many tokens have been read, and the layer whose cache is drawn (from 0)."""
+    kept = st.session_state.get(READ, 1)
+    st.session_state[READ] = min(max(kept if isinstance(kept, int) else 1, 1), found.n)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        n = st.number_input("Tokens read", 1, found.n, key=READ, width=140)
+        st.button("Read the next token", on_click=_next, args=(found.n,), disabled=n >= found.n)
+        layer = st.number_input("Layer drawn", 1, used.n_layers, 1, key="cache-layer", width=130)
+    return int(n), int(layer) - 1
+
+
+def _next(most: int) -> None:
+    st.session_state[READ] = min(st.session_state[READ] + 1, most)
+
+
+def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> list[Block]:
+    """K and V of one layer as far as they are there; the newest row is framed."""
+    labels = [visible(unit.label) for unit in piece_units(record.tokens)][: found.n]
+    heads, width = found.k.shape[1], found.k.shape[3]
+
+    def rows_of(kept: np.ndarray) -> np.ndarray:
+        wide = np.array(np.concatenate(list(kept[layer]), axis=-1))
+        wide[n:] = np.nan
+        return wide
+
+    size = {"high": max(4.0, min(20.0, 420 / found.n)), "wide": min(4.0, 440 / (heads * width))}
+    note = f"layer {layer + 1}, {heads} key heads side by side"
+    options: dict[str, Any] = {
+        "rows": labels,
+        "follow": True,
+        "note": note,
+        "cuts": [width * i for i in range(1, heads)],
+        **size,
+    }
+    return [
+        paragraph(
+            f"{{new}} is read, token {n}. Every layer computes one new row of q, k and v for it, and its q meets the "
+            f"{n} {'key' if n == 1 else 'keys'} that are there. "
+            + (
+                "There is nothing before it."
+                if n == 1
+                else f"The rows of the {n - 1} before it are kept and not computed again; their queries are done with."
+            ),
+            new=labels[n - 1],
+        ),
+        row(
+            column(board.matrix("K", rows_of(found.k), id="cache-K", **options), size="half"),
+            column(board.matrix("V", rows_of(found.v), id="cache-V", **options), size="half"),
+        ),
+    ]  # fmt: skip
+
+
+def _counted(used: Model, found: Growth, n: int) -> list[Block]:
+    """Bytes as measured, as computed, and as they would be if no head shared keys."""
+    layers, keys, heads, d_k = used.n_layers, used.n_kv_heads, used.n_heads, used.d_k
+    measured = found.n_bytes[n - 1]
+    unshared = kv_cache_bytes(n, d_k, heads, layers, EACH)
+    grown = measured - (found.n_bytes[n - 2] if n > 1 else 0)
+    formula = f"2 · {layers} layers · {keys} key heads · {d_k} · {n} · {EACH} bytes"
+    lines = [
+        ["kept, measured", f"{measured:,}", format_bytes(measured)],
+        ["by the formula", f"{kv_cache_bytes(n, d_k, keys, layers, EACH):,}", formula],
+        ["new with this token", f"{grown:,}", format_bytes(grown)],
+    ]
+    if keys < heads:
+        lines.append(
+            [
+                f"with {heads} key heads",
+                f"{unshared:,}",
+                f"{format_bytes(unshared)}, {heads // keys} times as much",
+            ]
+        )
+    lines.append(
+        [
+            f"full, {used.max_tokens:,} tokens",
+            f"{kv_cache_bytes(used.max_tokens, d_k, keys, layers, EACH):,}",
+            format_bytes(kv_cache_bytes(used.max_tokens, d_k, keys, layers, EACH)),
+        ]
+    )
+    return [
+        paragraph(
+            "K and V, in every layer and key head, d_k numbers for every token, 4 bytes each (the table above counts "
+            "the 2 of 16 bits):"
+        ),
+        {
+            "type": "grid",
+            "id": "cache-bytes",
+            "label": "Bytes of the cache",
+            "head": [f"after {n} tokens" if n > 1 else "after 1 token", "bytes", ""],
+            "rows": lines,
+            "chosen": 0,
+        },
+    ]
+
+
+def _notes(found: Growth, used: Model) -> list[Block]:
+    if not found.cut:
+        return []
+    return [paragraph(f"Read up to token {found.n}; {found.cut} more are left out here.", "quiet")]

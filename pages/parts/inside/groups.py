@@ -1,0 +1,37 @@
+"""Which query heads read the same keys and values: the picture of who uses whom, and the same in words.
+
+In: a layer's projections and a head. Out: blocks.
+"""
+
+from mha_core import Projections
+from pages.parts.picture.text import listed
+from pages.parts.picture.tiles import Block, paragraph
+
+
+def groups_block(owner: tuple[int, ...], keys: int, chosen: int) -> Block:
+    """Which query heads use which key and value head."""
+    return {
+        "type": "groups",
+        "owner": list(owner),
+        "keys": keys,
+        "chosen": chosen,
+        "describe": f"{len(owner)} query heads share {keys} key and value heads",
+    }
+
+
+def shared_keys(sizes: Projections, h: int) -> list[Block]:
+    """With whom a head (from 0) shares its keys and values, and what that saves; nothing where it shares none."""
+    if sizes.n_kv_heads == sizes.n_heads:
+        return []
+    group = sizes.group(h)
+    narrow, wide = sizes.n_kv_heads * sizes.d_k, sizes.n_heads * sizes.d_k
+    owner = tuple(map(sizes.kv_head, range(sizes.n_heads)))
+    return [
+        paragraph(
+            f"Query heads **{listed([str(i + 1) for i in group])}** read the same K and V: this layer has "
+            f"{sizes.n_kv_heads} key and value heads for {sizes.n_heads} query heads ([[GQA|grouped queries]]). W_k "
+            f"and W_v are {sizes.d_model} × {narrow} each, W_q is {sizes.d_model} × {wide}; each token leaves {narrow} "
+            f"numbers of K and {narrow} of V instead of {wide}."
+        ),
+        groups_block(owner, sizes.n_kv_heads, h),
+    ]

@@ -1,0 +1,18 @@
+"""Large numbers and sizes in bytes as people read them."""
+
+
+def format_bytes(count: float) -> str:
+    """Bytes as people read them, in powers of 1,024."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1024
+    return f"{count:,.1f} TiB"
+
+
+def format_count(count: float) -> str:
+    """A large number with a word: 2.4 million."""
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if count >= size:
+            return f"{count / size:,.1f} {word}"
+    return f"{count:,.0f}"

@@ -1,0 +1,164 @@
+"""Positions by rotation, a step of its own where a model has it: Q and K before and after, one pair of numbers turned
+by hand, and a score that knows the distance of two tokens and nothing else of their positions.
+
+In: a scene. Out: a board.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from mha_core.inside import Turn, product_at, turn
+from mha_core.rotary import Rotary
+from pages.parts.frame.prose import heading
+from pages.parts.inside.scene import Scene, format_error, formula
+from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
+
+MOVED = (0, 5, 100)
+
+
+def rotation(scene: Scene) -> None:
+    """The step; only for models that rotate."""
+    rotary = scene.now.rotary
+    if rotary is None:
+        return
+    heading("2 · Positions by rotation")
+    board = Board()
+    board.add(*_before_and_after(board, scene, rotary))
+    board.show("inside-board-rotation")
+    half = rotary.d_k // 2
+    with st.container(horizontal=True):
+        pair = st.number_input("Pair", 1, half, half // 8 + 1, key="rotary-pair", width=110)
+    board = Board()
+    board.add(*_by_hand(board, scene, rotary, int(pair) - 1), *_distance(scene, rotary))
+    board.show("inside-board-rotation-pair")
+    formula(
+        rf"\theta_i = p \cdot {rotary.theta:.0f}^{{-2i/{rotary.d_k}}},\qquad "
+        r"\begin{pmatrix}x'\\y'\end{pmatrix} = \begin{pmatrix}\cos\theta_i & -\sin\theta_i\\ "
+        r"\sin\theta_i & \cos\theta_i\end{pmatrix}\begin{pmatrix}x\\y\end{pmatrix}",
+        ("a, b = q.chunk(2, dim=-1)", ""),
+        ("q = torch.cat([a * cos - b * sin, b * cos + a * sin], -1)", "k alike, v not"),
+    )
+
+
+def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]:
+    """Q and K of the head, as they were read and as they are compared."""
+    now, h, half = scene.now, scene.h, rotary.d_k // 2
+    if now.q_unrotated is None or now.k_unrotated is None:
+        return []
+
+    def picture(name: str, values: np.ndarray, ident: str) -> Block:
+        size: dict[str, Any] = {"high": max(2.0, min(18.0, 320 / now.n)), "wide": min(6.0, 380 / rotary.d_k)}
+        return board.matrix(name, values, id=ident, rows=scene.labels, follow=True, cuts=[half], **size)
+
+    return [
+        paragraph(
+            f"{scene.title} adds nothing to a token for its position. Instead every head turns its queries and keys: "
+            f"the {rotary.d_k} numbers are {half} pairs, number i with number i + {half}, each an arrow in a plane, "
+            "and the arrow of a token is turned by its position times an angle. The first pair turns fastest, "
+            f"{_degrees(rotary.frequency(0))} a token; the last one "
+            f"{_degrees(rotary.frequency(half - 1))}, a full circle in {2 * math.pi / rotary.frequency(half - 1):,.0f} "
+            "tokens."
+        ),
+        row(
+            column(
+                picture("Q", now.q_unrotated[h], "Q-before"),
+                picture("Q rotated", now.q[h], "Q-after"),
+                size="half",
+            ),
+            column(
+                picture("K", now.k_unrotated[scene.kv], "K-before"),
+                picture("K rotated", now.k[scene.kv], "K-after"),
+                size="half",
+            ),
+        ),
+    ]
+
+
+def _by_hand(board: Board, scene: Scene, rotary: Rotary, pair: int) -> list[Block]:
+    """One pair of the followed token's query: the angle, the matrix, the arrow."""
+    queries = scene.now.q_unrotated
+    if queries is None:
+        return []
+    found = turn(rotary, queries[scene.h, scene.query], scene.query, pair)
+    half, cos, sin = rotary.d_k // 2, math.cos(found.angle), math.sin(found.angle)
+    how = f"{rotary.theta:,.0f}^(−2 · {pair} / {rotary.d_k})" + (", stretched" if rotary.stretch else "")
+    tiles: dict[str, Any] = {"kind": "tiles", "digits": 3}
+    return [
+        paragraph(
+            f"Pair {pair + 1} of the query of {{token}}: its numbers {pair + 1} and {pair + 1 + half}. {{token}} is "
+            f"token {scene.query + 1}, at position **{scene.query}** (positions count from 0). Angle = {scene.query} · "
+            f"{how} = {scene.query} · {rotary.frequency(pair):.4g} = **{found.angle:.3f}** radians, "
+            f"{_degrees(found.angle)}.",
+            token=scene.token,
+        ),
+        row(
+            _arrow(found),
+            row(
+                board.matrix("turn", np.array([[cos, -sin], [sin, cos]]), id="turn", note="cos −sin, sin cos", **tiles),
+                op("×"),
+                board.matrix("before", np.array(found.before)[:, None], id="pair-before", **tiles),
+                op("="),
+                board.matrix("after", np.array(found.after)[:, None], id="pair-after", **tiles),
+            ),
+        ),
+    ]  # fmt: skip
+
+
+def _degrees(angle: float) -> str:
+    degrees = math.degrees(angle)
+    return f"{degrees:.1f}°" if degrees >= 0.1 or not degrees else f"{degrees:.2g}°"
+
+
+def _arrow(found: Turn) -> Block:
+    """The pair as an arrow, before and after."""
+    return {
+        "type": "turn",
+        "before": list(found.before),
+        "after": list(found.after),
+        "angle": found.angle,
+        "describe": f"An arrow to {found.before[0]:.3f}, {found.before[1]:.3f} turned by {_degrees(found.angle)} "
+        f"to {found.after[0]:.3f}, {found.after[1]:.3f}",
+    }
+
+
+def _distance(scene: Scene, rotary: Rotary) -> list[Block]:
+    """The same query and key at other positions: where the distance is the same, so is the score."""
+    now, i = scene.now, scene.query
+    if now.q_unrotated is None or now.k_unrotated is None:
+        return []
+    j = int(now.weights[scene.h, i, : len(scene.there)].argmax())
+    q, k = now.q_unrotated[scene.h, i], now.k_unrotated[scene.kv, j]
+    places = [(i + moved, j + moved) for moved in MOVED] + [(i + 1, j), (i + 20, j)]
+    products = [product_at(rotary, q, k, *place) for place in places]
+    apart = max(products[: len(MOVED)]) - min(products[: len(MOVED)])
+    lines = [
+        [f"{at}", f"{key}", f"{at - key}", f"{product:.4f}", f"{product / now.divisor:.4f}"]
+        for (at, key), product in zip(places, products, strict=True)
+    ]
+    return [
+        paragraph(
+            "Why turn? In q · k only the difference of two angles is left, so a score depends on how far apart two "
+            "tokens are and not on where they stand. The query of {token} and the key of {best}, the token it looks at "
+            f"most, at their own positions, then both moved on by {MOVED[1]} and by {MOVED[2]}: the score stays, to "
+            f"{format_error(apart)}. At another distance it is another score.",
+            token=scene.token,
+            best=scene.labels[j],
+        ),
+        {
+            "type": "grid",
+            "id": "distances",
+            "label": "One query and one key at other positions",
+            "head": [
+                "position of the query",
+                "position of the key",
+                "distance",
+                "q · k",
+                f"÷ {now.divisor:.3g}",
+            ],
+            "rows": lines,
+            "chosen": 0,
+        },
+    ]

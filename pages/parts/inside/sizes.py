@@ -1,0 +1,121 @@
+"""What sizes of known models cost, of the model chosen and of the reader's own; and the cache of the model chosen.
+
+In: what the reader asked for. Out: a table of configurations, and the cache growing token by token.
+"""
+
+import streamlit as st
+
+from mha_core import HeadScopeError, Model, Record
+from mha_core.inside import (
+    CONFIGURATIONS,
+    Configuration,
+    kv_cache_bytes,
+    operations,
+    parameters,
+    weights_bytes,
+)
+from pages.parts.frame.prose import heading, say
+from pages.parts.frame.request import Request
+from pages.parts.inside.cache_growth import cache_view
+from pages.parts.inside.numbers import format_bytes, format_count
+from pages.parts.picture.tiles import Board, paragraph
+from pages.parts.serve import cache
+
+
+@st.fragment
+def sizes_view(request: Request, record: Record) -> None:
+    """Known models, the chosen one and the reader's own numbers, counted the same way; then the cache."""
+    _table(cache.model(request))
+    cache_view(request, record)
+
+
+def of_model(used: Model) -> Configuration:
+    """The chosen model's own sizes."""
+    attention = used.encoder.layer(0).attention
+    return Configuration(
+        used.title,
+        used.d_model,
+        used.n_heads,
+        used.n_layers,
+        attention.W_q.bias is not None,
+        used.n_kv_heads,
+        used.d_k,
+        used.is_causal,
+    )
+
+
+def _table(used: Model) -> None:
+    heading("What it costs, from BERT to GPT-3")
+    say("Your own numbers", "label")
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        n = int(st.number_input("Tokens", 1, 1_000_000, 2048, key="n", bind="query-params", width=140))
+        d = int(st.number_input("d_model", 1, 65_536, 512, key="d", bind="query-params", width=120))
+        h = int(st.number_input("Heads", 1, 1024, 8, key="h", bind="query-params", width=110))
+        layers = int(st.number_input("Layers", 1, 1000, 6, key="layers", bind="query-params", width=110))
+        shared = int(st.number_input("Key heads (0 = as heads)", 0, 1024, 0, key="kv", width=190))
+    mine, problem = read_own(d, h, layers, shared)
+    if problem:
+        say(problem, "notice")
+    every = [*CONFIGURATIONS, of_model(used), *([mine] if mine else [])]
+    board = Board()
+    board.add(
+        paragraph(
+            "[[d_k]] is d_model divided by the heads. Parameters are counted from a layer of that size, operations and "
+            f"memory for {n:,} tokens: the [[weight|weights]] of all heads in 32 bits if all are kept, the "
+            "[[KV-cache|KV cache]] in 16 bits, 2 · layers · key heads · d_k · tokens numbers. Where heads share keys "
+            "(“on”), its size without sharing stands in brackets; BERT-like models keep none."
+        ),
+        {
+            "type": "grid",
+            "id": "sizes",
+            "label": "Configurations",
+            "head": [
+                "model", "d_model / heads", "d_k", "layers", "parameters of attention, a layer", "all layers",
+                "operations, a layer", "weights, a layer", "KV cache, all layers",
+            ],
+            "rows": [_line(one, n) for one in every],
+            "chosen": len(every) - 1 if mine else None,
+        },
+        paragraph(
+            "Weights grow with the square of the tokens, the KV cache only with their number. LLaMA has no biases: "
+            "the layer of LLaMA-7B is exactly 4 · d_model². A fused kernel never writes the weights "
+            "down; then they cost nothing.",
+            "quiet",
+        ),
+    )  # fmt: skip
+    board.show("sizes")
+
+
+def read_own(d: int, h: int, layers: int, shared: int) -> tuple[Configuration | None, str]:
+    """The reader's own configuration, or the sentence that says why there is none."""
+    try:
+        return Configuration("yours", d, h, layers, n_kv_heads=shared or None), ""
+    except HeadScopeError as error:
+        return None, str(error)
+
+
+def _line(one: Configuration, n: int) -> list[str]:
+    counted = parameters(one.d_model, one.n_heads, one.n_kv_heads, one.d_k, one.bias)["all"]
+    done = operations(n, one.d_model, one.n_heads, one.n_kv_heads, one.d_k)["all"]
+    shared = f" on {one.kv_heads}" if one.kv_heads < one.n_heads else ""
+    return [
+        one.name,
+        f"{one.d_model:,} / {one.n_heads}{shared}",
+        str(one.d_k),
+        str(one.n_layers),
+        f"{counted:,}",
+        format_count(counted * one.n_layers),
+        format_count(done),
+        format_bytes(weights_bytes(n, one.n_heads)),
+        _cache(one, n),
+    ]
+
+
+def _cache(one: Configuration, n: int) -> str:
+    """The bytes of its cache, and what they would be with a key head for every query head."""
+    if not one.is_causal:
+        return "none"
+    kept, unshared = (
+        kv_cache_bytes(n, one.d_k, heads, one.n_layers) for heads in (one.kv_heads, one.n_heads)
+    )
+    return format_bytes(kept) + (f" ({format_bytes(unshared)})" if unshared > kept else "")
