@@ -5,7 +5,7 @@ import {
   cannotSee, cellInWords, chose, gaps, groupColumns, hatchPath, keysOf, mask, maskNote, noneSees, noneSeesInWords, nothingMoved, seenBy,
   sharers, sharingInWords, stairs, unseen, withoutGaps,
 } from "../../assets/js/causal.js";
-import { matrixPaths } from "../../assets/js/exports.js";
+import { matrixPaths } from "../../assets/js/svg.js";
 import { pinnedTable, strongestTable } from "../../assets/js/table.js";
 import { headInWords } from "../../assets/js/words.js";
 
