@@ -116,7 +116,7 @@ def grow(text: str, pair: str = "") -> None:
     before = st.session_state["text"]
     if text != before:
         st.session_state[GREW] = (before, text, time.monotonic())
-    st.session_state["text"], st.session_state["pair"] = text, pair
+    st.session_state.update(text=text, pair=pair)
     st.session_state.pop("text2", None)
 
 
