@@ -9,7 +9,7 @@ from mha_core.models import Model
 from mha_core.record import Array
 from mha_core.tokens import Tokens
 
-READ_AT_MOST = 64
+READ_AT_MOST = 32  # each of them is a run of its own through the model
 
 
 @dataclass(frozen=True, eq=False)

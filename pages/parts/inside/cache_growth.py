@@ -43,7 +43,11 @@ def cache_view(request: Request, record: Record) -> None:
 
 
 def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:
-    return cache.of_run(request.run, used, "growth", lambda: growth(tokens, used))
+    def make() -> Growth:
+        with st.spinner("Reading your sentence one token at a time …"):
+            return growth(tokens, used)
+
+    return cache.of_run(request.run, used, "growth", make)
 
 
 def _controls(found: Growth, used: Model) -> tuple[int, int]:
