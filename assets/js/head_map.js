@@ -6,6 +6,8 @@
 import { make, vector } from "./dom.js";
 
 const views = new WeakMap();
+// With more heads the map is taller, so that their names still fit (mha_core/heads/findings.py counts on it).
+const SQUARE = 110;
 
 export default function headMap({ data, parentElement, setTriggerValue }) {
   let view = views.get(parentElement);
@@ -108,6 +110,7 @@ function grid(data) {
 
 function map(data) {
   const plane = make("div", { class: "plane" });
+  plane.style.aspectRatio = String(Math.min(1, SQUARE / data.heads.length));
   plane.role = "group";
   plane.ariaLabel = "Map of all heads: heads that look at the same places stand near each other";
   plane.append(outline(data));

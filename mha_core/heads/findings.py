@@ -91,8 +91,10 @@ def find(model: Model) -> Findings:
     return Findings(model.info, study, _legible(points), stress, groups)
 
 
-# Room for a head's label on the map, as a share of its width and height.
+# Room for a head's label on the map, as a share of its width and height; with more heads than SQUARE the map is
+# drawn taller (assets/js/head_map.js), so that a label takes less of its height.
 LABEL = np.array([0.085, 0.042])
+SQUARE = 110
 N_PUSHES = 200
 
 
@@ -100,10 +102,11 @@ def _legible(points: np.ndarray) -> np.ndarray:
     """Points for the screen, 0 to 1: distances from the middle as their square root, labels pushed apart."""
     middle = points - np.median(points, axis=0)
     away = np.linalg.norm(middle, axis=1, keepdims=True)
+    label = LABEL * np.array([1.0, min(1.0, SQUARE / len(points))])
     placed = _unit(middle / np.sqrt(np.maximum(away, 1e-9)))
     for _ in range(N_PUSHES):
         apart = placed[:, None] - placed
-        overlap = LABEL - np.abs(apart)
+        overlap = label - np.abs(apart)
         covers = (overlap > 0).all(-1)
         np.fill_diagonal(covers, False)
         if not covers.any():
@@ -114,7 +117,7 @@ def _legible(points: np.ndarray) -> np.ndarray:
             np.sign(np.arange(len(placed))[:, None, None] - np.arange(len(placed))[:, None]),
             np.sign(apart),
         )
-        along = overlap / LABEL == (overlap / LABEL).min(-1, keepdims=True)
+        along = overlap / label == (overlap / label).min(-1, keepdims=True)
         placed = np.clip(placed + 0.25 * (sign * overlap * along * covers[..., None]).sum(1), 0, 1)
     return placed
 

@@ -40,8 +40,8 @@ def _absent(found: Findings) -> str:
         f"<li><b>{html.escape(job.title)}</b>: {html.escape(job.absent)}.</li>" for job in found.absent
     )
     return (
-        '<section class="job-kind"><div class="job-head"><h3>Not measured here</h3><p>Jobs that only an encoder can '
-        f'do, and why.</p></div><div><ul class="job-absent">{items}</ul></div></section>'
+        '<section class="job-kind"><div class="job-head"><h3>Not measured here</h3><p>What cannot be asked of a '
+        f'decoder on these sentences, and why.</p></div><div><ul class="job-absent">{items}</ul></div></section>'
     )
 
 
