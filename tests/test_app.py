@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from visit import TIRED, WIDE, bodies, open_page, picture, said
+from visit import TIRED, WIDE, bodies, link, open_page, picture, said
 
 SCRIPTS = (
     "<script>window.top.hacked=1</script>",
@@ -76,6 +76,7 @@ def test_a_bad_value_in_a_link_falls_back_with_one_notice(query, sentence):
     at = open_page(**query)
     assert said(at, "notice") == [sentence]
     assert picture(at)["selection"]["head"] == [3, 1]
+    assert not query.items() & link(at).items(), "the address says what is shown"
 
 
 def test_a_long_bad_value_is_quoted_in_short():

@@ -312,7 +312,7 @@ def test_the_small_difference_of_long_texts_is_a_minus_b_the_largest_under_each_
 
 
 @pytest.mark.parametrize("pins", [(30,), (21, 72, 80)])
-@pytest.mark.parametrize("to", [None, 60, 0])
+@pytest.mark.parametrize("to", [None, 60, 0, 100])
 def test_what_moved_in_long_texts_is_read_at_each_sides_own_places(pins, to):
     (a, b), beside, packed = compared(Selection((1, 2), pins, to))
     there = dict(beside)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from bert_folders import random_bert, write
+from decoder_folders import random_decoder, write_decoder
 
 from mha_core import embedding, layer_details, load_model, trace_tokens
 from mha_core.errors import InputError, SizeError
@@ -43,6 +44,16 @@ def test_value_norms_are_what_each_key_adds(model, tokens):
     value = details.x[key] @ details.projections.W_v[head] + details.projections.b_v[head]
     added = details.weights[head, query, key] * (value @ details.projections.W_o[head])
     assert norms[head, query, key] == pytest.approx(np.linalg.norm(added), rel=1e-4)
+
+
+def test_value_norms_with_shared_value_heads_are_those_of_each_head_s_own(tmp_path):
+    """The first token of a decoder sees itself alone, so what it adds through a head is that head's whole part."""
+    write_decoder(tmp_path, random_decoder("llama", 1))  # 6 heads on 3 key-value heads
+    decoder = load_model(str(tmp_path), device="cpu")
+    details = layer_details(decoder.tokenizer.encode("the cat sat"), decoder, 1)
+    parts = np.linalg.norm(details.contributions[:, 0], axis=-1)
+    assert len(set(np.round(parts, 4))) == 6
+    np.testing.assert_allclose(value_norms(details)[:, 0, 0], parts, rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["raw", "value", "rollout"])
@@ -175,6 +186,14 @@ def test_gradient_weights_are_those_of_transformers_at_the_first_mask(model, tmp
     write(tmp_path, theirs)
     ours = load_model(str(tmp_path), device="cpu")
     np.testing.assert_allclose(gradient_weights(tokens, ours), np.maximum(products, 0), atol=1e-5, rtol=1e-3)
+
+
+def test_the_gradient_is_drawn_as_shares_of_a_row_and_a_row_of_zeros_stays_one(predicting):
+    tokens = predicting.tokenizer.encode("The cat [MASK].")
+    plain, drawn = gradient_weights(tokens, predicting), importance(tokens, predicting, "gradient").weights
+    sums = plain.sum(-1, keepdims=True)
+    assert (sums == 0).any()
+    np.testing.assert_allclose(drawn, np.where(sums > 0, plain / np.where(sums > 0, sums, 1), 0), rtol=1e-5)
 
 
 def test_gradients_leave_the_shared_model_as_it_was(predicting):

@@ -51,7 +51,9 @@ def test_what_is_said_of_luck_is_what_was_used():
 def test_a_specialist_needs_cases_a_baseline_beaten_a_failing_control_and_enough():
     assert judge(GOOD).word == "specialist"
     assert judge(replace(GOOD, n=29)).because == "only 29 cases: thin evidence"
+    assert judge(replace(GOOD, n=30)).word == "specialist"
     assert judge(replace(GOOD, n=0)).word == "none"
+    assert judge(replace(GOOD, score=0.0, baseline=0.0)).because == "no better than a rule"
     assert judge(replace(GOOD, baseline=0.9)).because == "no better than a rule"
     assert judge(replace(GOOD, control=0.8)).because == "the control does too: 80.0 %"
     assert judge(replace(GOOD, control=0.69)).word == "specialist"
@@ -68,6 +70,13 @@ def test_half_of_the_mass_makes_a_place_and_a_resting_head():
     assert not judge(rest)
     assert judge(replace(rest, mass=0.5))
     assert not judge(replace(GOOD, kind="copy", mass=0.24))
+    assert judge(replace(GOOD, kind="copy", mass=0.25))
+
+
+def test_a_broad_head_has_four_fifths_of_the_possible_entropy():
+    broad = replace(GOOD, kind="broad", n=9000, score=0.8)
+    assert judge(broad)
+    assert judge(replace(broad, score=0.79)).because == "above the baseline, but weak"
 
 
 def test_what_a_head_does_comes_before_where_it_rests():

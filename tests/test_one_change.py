@@ -189,11 +189,12 @@ def test_an_example_is_compared_with_its_own_twin():
     assert run(at).text_input(key="text2").value.endswith("too small.")
 
 
-def test_sentence_b_stays_while_sentence_a_is_mended():
-    at = open_page(COMPARE, text=TIRED, text2=WIDE, to="2")
+@pytest.mark.parametrize("b", [WIDE, "word " * LINK_CHARS], ids=["in the address", "too long for it"])
+def test_sentence_b_stays_while_sentence_a_is_mended(b):
+    at = open_page(COMPARE, text=TIRED, text2=b, to="2")
     at.text_input(key="text").set_value("The animal did cross the street because it was too tired.")
     run(at)
-    assert at.text_input(key="text2").value == WIDE
+    assert at.text_input(key="text2").value == b
     assert "to" not in link(at)
 
 

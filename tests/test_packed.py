@@ -122,6 +122,9 @@ def test_weights_loaded_since_are_the_ones_that_count():
     packed.load_state_dict(other.state_dict())
     torch.testing.assert_close(packed(x), other(x), atol=1e-5, rtol=1e-5)
     assert not torch.allclose(packed(x), plain(x))
+    assert packed._parameters["weight"].is_mkldnn == packed_module.packing_works(), (
+        "they are packed as the first were"
+    )
 
 
 @NEEDS_OPERATORS

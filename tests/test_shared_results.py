@@ -215,7 +215,11 @@ def test_findings_that_failed_are_no_roles(found, monkeypatch):
     assert cache.roles_of("a") == {}
     (begun,) = cache._begun.values()
     assert isinstance(begun.exception(30), ModelError)
+    monkeypatch.setattr(cache, "find", lambda used: SimpleNamespace(roles={(0, 0): used}))
     assert cache.roles_of("a") == {}
+    (again,) = cache._begun.values()
+    again.result(30)
+    assert cache.roles_of("a") == {(0, 0): Named("a", True)}, "whoever asks later has it tried again"
 
 
 # Work on one file

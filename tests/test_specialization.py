@@ -279,9 +279,14 @@ def test_roles_do_not_keep_the_first_reader_waiting(found):
     assert cache.roles_of("minilm", trained=False) in ({}, cache.findings("minilm", False).roles)
 
 
-def test_roles_of_a_model_that_may_not_be_opened_are_refused():
+@pytest.mark.parametrize("ask", [cache.roles_of, cache.findings])
+@pytest.mark.parametrize("name", ["../../etc/passwd", "someone/model"])
+def test_a_model_that_may_not_be_opened_is_refused_before_anybody_looks_for_it(monkeypatch, name, ask):
+    asked = []
+    monkeypatch.setattr(cache, "load_model", lambda name, **_: asked.append(name))
     with pytest.raises(InputError, match="no model"):
-        cache.roles_of("../../etc/passwd")
+        ask(name)
+    assert asked == []
 
 
 def test_findings_open_no_folder_where_the_owner_allows_none(tmp_path, monkeypatch):
