@@ -24,14 +24,14 @@ def explore() -> None:
         "every word look at some of the others. Point at a word to see where it looks.",
         examples=True,
     ) as request:
-        record = shell.attempt(cache.record, request)
+        record = shell.or_show_error(cache.record, request)
         if record is not None:
             picture(request, record)
 
 
 def picture(request: Request, record: Record) -> None:
     """The picture of all heads, why it looks as it does, and what can be taken away."""
-    grid = shell.attempt(cache.grid, request, record)
+    grid = shell.or_show_error(cache.grid, request, record)
     if grid is None:
         request = replace(request, measure="raw")
         grid = cache.grid(request, record)

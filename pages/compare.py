@@ -12,6 +12,6 @@ with shell.page(
     comparison=True,
 ) as request:
     sides = [side for side in (request, request.other) if side]
-    records = [record for side in sides if (record := shell.attempt(cache.record, side))]
+    records = [record for side in sides if (record := shell.or_show_error(cache.record, side))]
     if len(records) == len(sides):
         comparison.picture(sides, records)

@@ -39,6 +39,6 @@ with shell.page(
     if part == "By hand":
         example_view()
     else:
-        record = shell.attempt(cache.record, request)
+        record = shell.or_show_error(cache.record, request)
         if record is not None:
             OF_THE_SENTENCE.get(part, walk_view)(request, record)

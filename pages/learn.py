@@ -42,6 +42,6 @@ with shell.page(
     elif shown == "For teachers":
         teacher_view(request)
     else:
-        record = shell.attempt(cache.record, request)
+        record = shell.or_show_error(cache.record, request)
         if record is not None:
             lesson_view(request, record)

@@ -11,6 +11,6 @@ with shell.page(
     sentence=False,
 ) as request:
     view.style()
-    found = shell.attempt(view.find, request)
+    found = shell.or_show_error(view.find, request)
     if found:
         view.sections(found, request)

@@ -114,8 +114,8 @@ def test_the_followed_word_and_the_candidates_of_every_preset_are_in_its_sentenc
     for pair in presets.PAIRS:
         labels = [label.casefold() for label in trace(pair.a, model).grid().labels]
         assert {pair.word, *pair.candidates} <= {label.removeprefix("##") for label in labels}, pair.name
-        assert presets.partner(pair.a) == pair.b
-        assert presets.partner(pair.b) == pair.a
+        assert presets.twin_sentence(pair.a) == pair.b
+        assert presets.twin_sentence(pair.b) == pair.a
 
 
 def test_folders_and_any_model_need_the_owners_word(monkeypatch, tmp_path):

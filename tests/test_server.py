@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 from mha_core import ModelError
 from pages.parts.serve import server, streamlit_private
-from pages.parts.serve.guard import HEADERS, Guard, Line, weigh
+from pages.parts.serve.guard import HEADERS, Guard, LimitedSocket, classify_frame
 from tests.conftest import ROOT
 
 LIMIT = 512 * 1024
@@ -93,7 +93,7 @@ def test_a_frame_over_the_limit_closes_the_socket_and_nothing_else(app_server):
 
 
 def test_a_long_text_that_must_be_answered_still_fits(app_server):
-    assert weigh(rerun("\N{GRINNING FACE}" * 100_000), LIMIT) == (0, True)
+    assert classify_frame(rerun("\N{GRINNING FACE}" * 100_000), LIMIT) == (0, True)
 
 
 @pytest.mark.parametrize(("frame", "code"), [("text", 1003), (b"\xff\xff", 1002)])
@@ -115,13 +115,13 @@ def drain(socket):
 )
 def test_messages_that_act_on_everybody_are_dropped(kind):
     frame = BackMsg(**{kind: True}).SerializeToString()
-    assert weigh(frame, LIMIT) == (0, False)
+    assert classify_frame(frame, LIMIT) == (0, False)
 
 
 def test_nobody_can_have_files_written_on_the_server():
     message = BackMsg()
     message.backend_operation_request.install_skills.SetInParent()
-    assert weigh(message.SerializeToString(), LIMIT) == (0, False)
+    assert classify_frame(message.SerializeToString(), LIMIT) == (0, False)
 
 
 COUNTING_APP = """
@@ -185,17 +185,17 @@ def test_all_sessions_together_hold_only_so_many_bytes(monkeypatch):
     assert not Guard(None, upload_bytes=101).uploads_are_full("upload_file/mine/new")
 
 
-def line(*, rate: float, burst: float, send=None) -> Line:
+def line(*, rate: float, burst: float, send=None) -> LimitedSocket:
     """One guarded socket whose client sends reruns without a pause."""
 
     async def receive():
         await asyncio.sleep(0)
         return {"type": "websocket.receive", "bytes": rerun()}
 
-    return Line(Guard(None, frames_per_second=rate, frames_at_once=burst), receive, send)
+    return LimitedSocket(Guard(None, frames_per_second=rate, frames_at_once=burst), receive, send)
 
 
-async def heard(guarded: Line, seconds: float) -> int:
+async def heard(guarded: LimitedSocket, seconds: float) -> int:
     count = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -333,13 +333,13 @@ def test_only_a_visit_over_https_is_told_to_stay_there():
 def test_the_messages_that_the_pages_send_get_through():
     message = BackMsg()
     message.backend_operation_request.dataframe_chunk.SetInParent()
-    assert weigh(message.SerializeToString(), LIMIT) == (0, True)
+    assert classify_frame(message.SerializeToString(), LIMIT) == (0, True)
     for kind in ("stop_script", "app_heartbeat"):
-        assert weigh(BackMsg(**{kind: True}).SerializeToString(), LIMIT) == (0, True)
-    assert weigh(b"x" * (LIMIT + 1), LIMIT) == (1009, False)
+        assert classify_frame(BackMsg(**{kind: True}).SerializeToString(), LIMIT) == (0, True)
+    assert classify_frame(b"x" * (LIMIT + 1), LIMIT) == (1009, False)
     just = rerun("x" * (LIMIT - 100))
-    assert weigh(just, len(just)) == (0, True)
-    assert weigh(just, len(just) - 1) == (1009, False)
+    assert classify_frame(just, len(just)) == (0, True)
+    assert classify_frame(just, len(just) - 1) == (1009, False)
 
 
 def test_after_a_frame_that_closes_the_socket_nothing_more_is_sent():
@@ -352,7 +352,7 @@ def test_after_a_frame_that_closes_the_socket_nothing_more_is_sent():
         async def send(message):
             sent.append(message)
 
-        guarded = Line(Guard(None), frame, send)
+        guarded = LimitedSocket(Guard(None), frame, send)
         seen = await guarded.receive()
         await guarded.send({"type": "websocket.send", "bytes": b"late"})
         return seen, sent
@@ -371,19 +371,19 @@ def test_files_of_others_fill_no_place_of_mine(monkeypatch):
 
 
 def test_the_embedded_model_passes_its_proof(model):
-    server.prove(model)
+    server.self_test(model)
 
 
 def test_a_model_whose_rows_do_not_add_up_fails_its_proof(model, monkeypatch):
     import mha_core
 
-    record = mha_core.trace(server.PROOF, model)
+    record = mha_core.trace(server.SELF_TEST_SENTENCE, model)
     broken = record.weights.copy()
     broken[5, 11, 4] *= 0.9
     false = SimpleNamespace(tokens=record.tokens, weights=broken)
     monkeypatch.setattr(mha_core, "trace", lambda _text, _model: false)
     with pytest.raises(ModelError, match=r"rows sum to 0\.9000 to 1\.0000"):
-        server.prove(model)
+        server.self_test(model)
 
 
 def test_a_model_that_cannot_be_loaded_is_told_and_the_server_starts(monkeypatch):
@@ -401,4 +401,4 @@ def test_a_model_that_looks_elsewhere_fails_its_proof():
     import mha_core
 
     with pytest.raises(ModelError, match=r"failed its test: head 4-2 gives"):
-        server.prove(mha_core.load_model("minilm", trained=False))
+        server.self_test(mha_core.load_model("minilm", trained=False))

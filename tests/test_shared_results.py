@@ -173,6 +173,7 @@ class Named:
     name: str
     trained: bool
     digest: str = "none"
+    n_parameters: int = 1000
 
 
 @pytest.fixture
@@ -204,6 +205,18 @@ def test_nobody_waits_for_roles_and_each_model_gets_its_own(found):
     assert found.made == [Named(*name) for name in names], "each is found out once"
 
 
+def test_a_large_models_heads_are_tried_only_when_they_are_asked_for(found, monkeypatch):
+    def large(name, trained=True, **_):
+        return Named(name, trained, n_parameters=cache.UNASKED_AT_MOST + 1)
+
+    monkeypatch.setattr(cache, "load_model", large)
+    found.gate.set()
+    assert cache.roles_of("large") == {}
+    assert not cache._begun
+    asked = cache.findings("large").model
+    assert cache.roles_of("large") == {(0, 0): asked}
+
+
 def test_findings_that_failed_are_no_roles(found, monkeypatch):
     def broken(used):
         raise ModelError("damaged")
@@ -230,8 +243,8 @@ def test_work_is_shared_by_all_who_bring_the_same_file_and_by_nobody_else():
         return iter(())
 
     key = ("digest", "txt", "minilm", "True")
-    job = cache.job(key, begin)
-    assert cache.job(key, begin) is job
+    job = cache.task(key, begin)
+    assert cache.task(key, begin) is job
     for place in range(4):
         other = tuple("other" if i == place else part for i, part in enumerate(key))
-        assert cache.job(other, begin) is not job
+        assert cache.task(other, begin) is not job

@@ -19,13 +19,13 @@ from mha_core.heads import findings
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpus_run import KIND_OF
 from mha_core.heads.job_table import JobTable
-from mha_core.heads.jobs import Job as JobToDo
+from mha_core.heads.jobs import Job
 from mha_core.heads.rows import BEST
 from mha_core.heads.samples import sample
 from pages.parts.picture import head_map
 from pages.parts.serve import cache
-from pages.parts.serve.jobs import BROKEN, Job, Step
 from pages.parts.serve.store import Store
+from pages.parts.serve.tasks import BROKEN, BackgroundTask, Step
 from pages.parts.specialization import corpus_view, corpus_work, head_card, job_table
 
 ROOT = Path(__file__).parent.parent
@@ -72,8 +72,8 @@ def rows_of(body: str) -> list[str]:
     return re.findall(r'<details class="job (?:specialist|unsure|none)">.*?</summary>', body)
 
 
-def measured(data: bytes, kind: str, model) -> Job:
-    job = Job(corpus_work.start(data, KIND_OF[kind], model))
+def measured(data: bytes, kind: str, model) -> BackgroundTask:
+    job = BackgroundTask(corpus_work.start(data, KIND_OF[kind], model))
     while not job.finished:
         job.advance(60)
     return job
@@ -124,7 +124,7 @@ def with_jobs(found, jobs):
 
 def table_of(model, score, *, baseline=0.4, control=None, tried=144, n=40) -> JobTable:
     """A job tried on two layers of two heads, with scores made so that the verdict is known."""
-    job = JobToDo("previous", "syntactic", "maker → made", "the maker looks at the made")
+    job = Job("previous", "syntactic", "maker → made", "the maker looks at the made")
     cases = tuple(sample(sentence, model.tokenizer) for sentence in read_builtin()[:n])
     score = np.array(score, float).reshape(2, 2)
     right = np.broadcast_to(score, (n, 2, 2))
@@ -524,7 +524,7 @@ def test_a_corpus_of_another_kind_is_refused_in_one_sentence(monkeypatch):
 
 
 def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch, found):
-    kept, done = [], Job(iter(()))
+    kept, done = [], BackgroundTask(iter(()))
     done.advance()
     monkeypatch.setattr(cache, "job", lambda key, _start: kept.append(key) or done)
     monkeypatch.setattr(cache, "findings", lambda name, trained=True: found)
@@ -658,7 +658,7 @@ def steps(n):
 
 
 def test_a_job_stops_between_slices_and_keeps_what_it_has():
-    job = Job(steps(10))
+    job = BackgroundTask(steps(10))
     assert job.read(lambda step: step.result) is None
     job.advance(0)
     job.advance(0)
@@ -671,13 +671,13 @@ def test_a_job_that_fails_says_why_and_keeps_what_it_had():
         yield Step(0.5, 1, "half")
         raise InputError("Line 2 is broken.")
 
-    job = Job(failing())
+    job = BackgroundTask(failing())
     job.advance()
     assert (job.finished, job.problem, job.step.result) == (True, "Line 2 is broken.", "half")
 
 
 def test_two_readers_do_not_move_one_job_at_once():
-    job = Job(steps(3))
+    job = BackgroundTask(steps(3))
     job._lock.acquire()
     job.advance()
     assert job.step is None
@@ -687,7 +687,7 @@ def test_two_readers_do_not_move_one_job_at_once():
 
 
 def test_the_estimate_is_the_pace_so_far_and_none_at_the_start():
-    job = Job(steps(4))
+    job = BackgroundTask(steps(4))
     assert job.remaining is None
     job.step, job.seconds = Step(0.25, 1, 1), 2.0
     assert job.remaining == pytest.approx(6.0)
@@ -715,7 +715,7 @@ def test_a_job_broken_by_an_error_of_ours_is_not_called_done():
         yield Step(0.5, 2, "half")
         raise KeyError("x")
 
-    job = Job(breaking())
+    job = BackgroundTask(breaking())
     with pytest.raises(KeyError):
         job.advance()
     job.advance()

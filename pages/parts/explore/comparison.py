@@ -31,7 +31,9 @@ PROVES_NOTHING = (
 
 def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     """Both pictures and what changed between them; raw weights on both sides where one has nothing else."""
-    grids = [shell.attempt(cache.grid, side, record) for side, record in zip(sides, records, strict=True)]
+    grids = [
+        shell.or_show_error(cache.grid, side, record) for side, record in zip(sides, records, strict=True)
+    ]
     if None in grids:
         sides = [replace(side, measure="raw") for side in sides]
         grids = [cache.grid(side, record) for side, record in zip(sides, records, strict=True)]

@@ -29,12 +29,12 @@ from pages.parts.frame.request import (
 )
 from pages.parts.serve import cache
 
-SPECIALS_SAID = {
+SPECIALS_LABELS = {
     "shown": "{} shown",
     "hidden": "{} hidden, not renormalised",
     "renormalised": "{} hidden, renormalised",
 }
-OPTIONS_SAID = (
+OPTIONS_HELP = (
     "Untrained is the same model with random weights. Words takes the pieces of a word together: summed "
     "where it is looked at, averaged where it looks."
 )
@@ -103,12 +103,12 @@ def _options(text: str, present: bool, readers: Sequence[Tokenizer], pictures: b
             weights = _switch("Weights", "weights", WEIGHTS)
             unit = _switch("Units", "unit", UNITS)
             specials = _specials(names)
-            say(OPTIONS_SAID + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
+            say(OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
             measure = _measure() if pictures else MEASURES[0]
         with slot:
             units = "whole words" if unit == "words" else "word pieces"
             drawn = "" if measure == MEASURES[0] else f" · {measures.BY_KEY[measure].label}"
-            framed = f" · {SPECIALS_SAID[specials].format(', '.join(names))}" if names else ""
+            framed = f" · {SPECIALS_LABELS[specials].format(', '.join(names))}" if names else ""
             say(f"{title_of(model)}, {weights} · {units}{framed}{drawn}", "summary")
     return Request(
         text, pair or None, model, weights == "trained", unit, cast(Specials, specials), present, measure

@@ -129,7 +129,7 @@ PAIRS = (
 )
 
 # Words whose meaning lies elsewhere in the sentence: where a new sentence opens.
-_POINTERS = {"it", "she", "he", "they", "him", "them", "itself", "herself", "himself", "themselves"}
+PRONOUNS = {"it", "she", "he", "they", "him", "them", "itself", "herself", "himself", "themselves"}
 
 
 def opening(text: str, pair: str) -> Preset | None:
@@ -153,7 +153,7 @@ def candidates(text: str) -> tuple[str, ...]:
     return next((p.candidates for p in PAIRS if text in (p.a, p.b)), ())
 
 
-def partner(text: str) -> str:
+def twin_sentence(text: str) -> str:
     """What a sentence is compared with at first: its twin among the presets, else itself, ready to be changed."""
     twins = {p.a: p.b for p in PAIRS} | {p.b: p.a for p in PAIRS}
     return twins.get(text, text)
@@ -162,5 +162,5 @@ def partner(text: str) -> str:
 def opening_word(text: str, pair: str, labels: Iterable[str]) -> int | None:
     """Position of the word a fresh view of this sentence looks from: the preset's, else the first pronoun."""
     preset = opening(text, pair) or next((p for p in PAIRS if text in (p.a, p.b)), None)
-    wanted = {preset.word.casefold()} if preset and preset.word else _POINTERS
+    wanted = {preset.word.casefold()} if preset and preset.word else PRONOUNS
     return next((i for i, label in enumerate(labels) if label.casefold().strip(".,;:!?") in wanted), None)

@@ -4,7 +4,7 @@ In: the URL and what the reader types. Out: one frozen `Request`, each value che
 said in one sentence.
 
     with shell.page("Explore", question="What does each head look at?") as request:
-        record = shell.attempt(cache.record, request)
+        record = shell.or_show_error(cache.record, request)
         if record: ...
 """
 
@@ -31,7 +31,7 @@ from pages.parts.picture.bundle import ASSETS
 from pages.parts.picture.fonts import FONTS, font_bytes
 from pages.parts.picture.palette import css_variables
 
-__all__ = ["attempt", "follow", "keep", "page", "selection", "why"]
+__all__ = ["follow", "keep", "or_show_error", "page", "selection", "why"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def page(
         state.write()
 
 
-def attempt(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
     """The value of `make(...)`, or None after saying on the page why there is none."""
     try:
         return make(*args, **kwargs)

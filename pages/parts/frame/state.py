@@ -43,7 +43,7 @@ def enter() -> list[str]:
 
 
 def _first(field: Field) -> str:
-    return presets.partner(st.session_state["text"]) if field.key == "text2" else field.first()
+    return presets.twin_sentence(st.session_state["text"]) if field.key == "text2" else field.first()
 
 
 def link(title: str) -> None:

@@ -173,7 +173,7 @@ def nothing() -> None:
 
 def make_plain(request: Request, picked: Picked) -> Scene | None:
     """The layer as the model has it, with nothing changed."""
-    plain = shell.attempt(layer_of, request, picked.tokens, picked.head[0])
+    plain = shell.or_show_error(layer_of, request, picked.tokens, picked.head[0])
     if plain is None:
         return None
     labels = tuple(unit.label for unit in picked.units)

@@ -51,7 +51,7 @@ def variants_view(request: Request, record: Record) -> None:
             width=380,
         )
         groups = _groups(scene)
-    made = shell.attempt(_made, scene, across or SECOND, groups)
+    made = shell.or_show_error(_made, scene, across or SECOND, groups)
     if made is None:
         return
     labels, ways = made

@@ -35,13 +35,14 @@ from mha_core.run import Run
 from mha_core.wording import Head
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 from pages.parts.picture.payload import Keep, Payload
-from pages.parts.serve.jobs import Job, Step, Watch
 from pages.parts.serve.store import Store
+from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
 T = TypeVar("T")
 
 MAX_CHARS = 4_000
 WATCHED_AT_MOST = 4
+UNASKED_AT_MOST = 120_000_000  # parameters of a model whose heads are tried without being asked
 STORE = Store(int(os.environ.get("HEADSCOPE_STORE_MB", "400")) * 1_000_000)
 UNPACKING = "Unpacking SmolLM2: 135 million weights, from 98 MB to 540 MB. Once for all readers; seconds …"
 UNTRAINED = "Drawing 135 million random weights. Once for all readers; seconds …"
@@ -201,11 +202,16 @@ def findings(name: str, trained: bool = True) -> Findings:
 
 
 def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
-    """The heads with a role, as (layer, head) from 0. Empty while they are being found out: nobody waits for it."""
+    """The heads with a role, as (layer, head) from 0. Empty while they are being found out: nobody waits for it.
+
+    Of a large model they are found out only when Specialization asks: that keeps a processor busy for a minute.
+    """
     used = named_model(name, trained)
     found: Findings | None = STORE.peek(_findings_key(used))
     if found is not None:
         return found.roles
+    if used.n_parameters > UNASKED_AT_MOST:
+        return {}
     with _starting:
         if _begun.get(_findings_key(used), _DONE).done():
             _begun[_findings_key(used)] = _background.submit(_find, used)
@@ -228,14 +234,14 @@ _DONE.cancel()
 _begun: "dict[Hashable, Future[Findings]]" = {}
 
 
-def job(key: tuple[str, ...], start: Callable[[], Iterator[Step[T]]]) -> Job[T]:
+def task(key: tuple[str, ...], start: Callable[[], Iterator[Step[T]]]) -> BackgroundTask[T]:
     """Work on one file with one model, shared by all who bring the same file."""
-    return STORE.get(("job", *key), lambda: Job(start()))
+    return STORE.get(("task", *key), lambda: BackgroundTask(start()))
 
 
-def watch(key: tuple[str, ...]) -> Watch:
+def reader_control(key: tuple[str, ...]) -> ReaderControl:
     """Whether this reader lets the work on a file go on."""
-    kept: dict[tuple[str, ...], Watch] = st.session_state.setdefault("watched", {})
+    kept: dict[tuple[str, ...], ReaderControl] = st.session_state.setdefault("watched", {})
     while len(kept) > WATCHED_AT_MOST:
         del kept[next(iter(kept))]
-    return kept.setdefault(key, Watch())
+    return kept.setdefault(key, ReaderControl())

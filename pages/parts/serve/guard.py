@@ -41,7 +41,7 @@ MESSAGES = streamlit_private.KINDS - {OPERATION}
 TOO_MUCH, NOT_OURS, UNREADABLE, FULL = 1009, 1003, 1002, 1013
 
 
-class Share:
+class TokenBucket:
     """`rate` tokens a second, `burst` at once; `take` waits until there is one."""
 
     def __init__(self, rate: float, burst: float) -> None:
@@ -107,19 +107,19 @@ class Guard:
             return
         self.open += 1
         try:
-            line = Line(self, receive, send)
-            await self.app(scope, line.receive, line.send)
+            socket = LimitedSocket(self, receive, send)
+            await self.app(scope, socket.receive, socket.send)
         finally:
             self.open -= 1
 
 
-class Line:
+class LimitedSocket:
     """One socket: what comes in is weighed and read at its pace, what goes out is as Streamlit sent it."""
 
     def __init__(self, guard: Guard, receive: Receive, send: Send) -> None:
         self.guard = guard
         self.network_receive, self.network_send = receive, send
-        self.share = Share(guard.frames_per_second, guard.frames_at_once)
+        self.share = TokenBucket(guard.frames_per_second, guard.frames_at_once)
         self.closed = False
         self.drained = asyncio.Event()
         self.drained.set()
@@ -129,7 +129,7 @@ class Line:
             message = await self.network_receive()
             if message["type"] != "websocket.receive":
                 return message
-            code, wanted = weigh(message.get("bytes"), self.guard.frame_bytes)
+            code, wanted = classify_frame(message.get("bytes"), self.guard.frame_bytes)
             if code:
                 await self.send({"type": "websocket.close", "code": code})
                 self.closed = True
@@ -151,7 +151,7 @@ class Line:
             self.drained.set()
 
 
-def weigh(frame: bytes | None, frame_bytes: int) -> tuple[int, bool]:
+def classify_frame(frame: bytes | None, frame_bytes: int) -> tuple[int, bool]:
     """The code to close the socket with, 0 for a good frame, and whether it is a message that the pages send.
 
     Messages that clear caches, write files or stop the server are never wanted.

@@ -29,39 +29,39 @@ from pages.parts.serve.guard import Guard
 
 PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
-PROOF = "The animal didn't cross the street because it was too tired."
-PROOF_HEAD = (3, 1)  # head 4-2
-PROOF_WEIGHT = 0.677  # from `it` to `animal`
+SELF_TEST_SENTENCE = "The animal didn't cross the street because it was too tired."
+SELF_TEST_HEAD = (3, 1)  # head 4-2
+SELF_TEST_WEIGHT = 0.677  # from `it` to `animal`
 
 
 def settings() -> dict[str, Any]:
     """What `st.App` needs besides the script: the guard, the route `/ready`, the work before the start."""
-    trouble = ["the model is being loaded"]
+    problems = ["the model is being loaded"]
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
-        trouble[:] = await anyio.to_thread.run_sync(warm_up)
+        problems[:] = await anyio.to_thread.run_sync(warm_up)
         yield {}
 
     async def ready(_request: Request) -> PlainTextResponse:
-        return PlainTextResponse("; ".join(trouble) or "ready", 503 if trouble else 200)
+        return PlainTextResponse("; ".join(problems) or "ready", 503 if problems else 200)
 
     return {"middleware": [Middleware(Guard)], "routes": [Route("/ready", ready)], "lifespan": lifespan}
 
 
 def warm_up() -> list[str]:
-    """Load and prove the embedded model, import what the pages will; the troubles, a sentence each."""
+    """Load and prove the embedded model, import what the pages will; the problems, a sentence each."""
     if "OMP_NUM_THREADS" not in os.environ:
         # A class shares the processor: with one thread each, more of them are served.
         use_one_thread()
-    troubles = streamlit_private.missing_parts()
-    if troubles:
-        raise SystemExit("\n".join(troubles))
+    problems = streamlit_private.missing_parts()
+    if problems:
+        raise SystemExit("\n".join(problems))
     try:
-        prove(mha_core.load_model())
+        self_test(mha_core.load_model())
     except mha_core.HeadScopeError as error:
         LOG.error("The embedded model cannot be used: %s", error)
-        troubles.append(str(error))
+        problems.append(str(error))
     for part in sorted(PARTS.glob("*/*.py")):
         importlib.import_module(f"pages.parts.{part.parent.name}.{part.stem}")
     attention_view.warm()
@@ -69,17 +69,17 @@ def warm_up() -> list[str]:
     # here now stay for good: it need not look at them again.
     gc.collect()
     gc.freeze()
-    return troubles
+    return problems
 
 
-def prove(model: mha_core.Model) -> None:
+def self_test(model: mha_core.Model) -> None:
     """Run one sentence whose answer is known; a model that gives another one is refused."""
-    record = mha_core.trace(PROOF, model)
+    record = mha_core.trace(SELF_TEST_SENTENCE, model)
     words = [piece.text for piece in record.tokens.pieces]
-    found = float(record.weights[PROOF_HEAD][words.index("it"), words.index("animal")])
+    found = float(record.weights[SELF_TEST_HEAD][words.index("it"), words.index("animal")])
     rows = record.weights.sum(axis=-1)
-    if abs(found - PROOF_WEIGHT) > 1e-3 or not np.allclose(rows, 1, atol=1e-4):
+    if abs(found - SELF_TEST_WEIGHT) > 1e-3 or not np.allclose(rows, 1, atol=1e-4):
         raise mha_core.ModelError(
             f"{model.title} failed its test: head 4-2 gives {found:.3f} from `it` to `animal` instead of "
-            f"{PROOF_WEIGHT}, and the rows sum to {rows.min():.4f} to {rows.max():.4f} instead of 1."
+            f"{SELF_TEST_WEIGHT}, and the rows sum to {rows.min():.4f} to {rows.max():.4f} instead of 1."
         )

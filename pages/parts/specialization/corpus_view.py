@@ -8,9 +8,9 @@ import streamlit as st
 from mha_core.heads.corpus_run import KIND_OF, CorpusKind, CorpusResult
 from pages.parts.frame.prose import heading, markup, quoted, say
 from pages.parts.frame.request import Request
-from pages.parts.frame.shell import attempt
+from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
-from pages.parts.serve.jobs import Job, Watch
+from pages.parts.serve.tasks import BackgroundTask, ReaderControl
 from pages.parts.specialization import corpus_work
 from pages.parts.specialization.corpus_work import MAX_BYTES, MAX_ITEMS
 
@@ -45,13 +45,13 @@ def corpus(request: Request) -> None:
     if file is None:
         return
     data = file.getvalue()
-    kind = attempt(corpus_work.kind_of, file.name, data)
-    model = attempt(cache.named_model, request.model, request.trained) if kind else None
+    kind = or_show_error(corpus_work.kind_of, file.name, data)
+    model = or_show_error(cache.named_model, request.model, request.trained) if kind else None
     if kind is None or model is None:
         return
     key = (hashlib.sha256(data).hexdigest(), kind.ending, request.model, str(request.trained))
-    job: Job[CorpusResult] = cache.job(key, lambda: corpus_work.start(data, kind, model))
-    watch = cache.watch(key)
+    job: BackgroundTask[CorpusResult] = cache.task(key, lambda: corpus_work.start(data, kind, model))
+    watch = cache.reader_control(key)
     working = watch.running and not job.finished
     st.fragment(_progress, run_every=TICK if working else None)(job, watch, file.name, kind, working)
     if not working:
@@ -59,7 +59,11 @@ def corpus(request: Request) -> None:
 
 
 def _progress(
-    job: Job[CorpusResult], watch: Watch, file_name: str, kind: CorpusKind, was_working: bool
+    job: BackgroundTask[CorpusResult],
+    watch: ReaderControl,
+    file_name: str,
+    kind: CorpusKind,
+    was_working: bool,
 ) -> None:
     """How far it is; every run of this fragment moves the work on for less than a second.
 
@@ -83,7 +87,7 @@ def _progress(
             st.rerun()
 
 
-def _how_far(job: Job[CorpusResult], watch: Watch, n: int) -> str:
+def _how_far(job: BackgroundTask[CorpusResult], watch: ReaderControl, n: int) -> str:
     if job.finished:
         return f"Done: {n:,} sentences in {job.seconds:.0f} seconds."
     if not watch.running:
@@ -96,7 +100,7 @@ def _time(seconds: float) -> str:
     return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
 
 
-def _result(job: Job[CorpusResult]) -> None:
+def _result(job: BackgroundTask[CorpusResult]) -> None:
     if job.problem:
         say(job.problem, "problem")
     if job.step is None:

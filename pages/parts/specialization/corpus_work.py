@@ -13,7 +13,7 @@ from mha_core.heads.corpus_run import CorpusKind, CorpusResult
 from mha_core.heads.rows import Row
 from mha_core.heads.verdict import thin
 from mha_core.wording import head_name, percent
-from pages.parts.serve.jobs import Step
+from pages.parts.serve.tasks import Step
 
 MAX_BYTES = 2 * 1024 * 1024
 MAX_ITEMS = 5_000

@@ -1,7 +1,7 @@
 """Long work in short slices, so that a page shows how far it is and can stop it; no Streamlit, no threads.
 
-In: an iterator of `Step`s. Out: a `Job` that a page moves on for about a second at a time. Two readers with the
-same file share one job: whoever looks moves it on, and one at a time.
+In: an iterator of `Step`s. Out: a `BackgroundTask` that a page moves on for about a second at a time. Two readers
+with the same file share one task: whoever looks moves it on, and one at a time.
 """
 
 import threading
@@ -29,7 +29,7 @@ class Step(Generic[T]):
     result: T
 
 
-class Job(Generic[T]):
+class BackgroundTask(Generic[T]):
     """One piece of work: `advance()` until `finished`; `step` is the last one, kept whatever happens."""
 
     def __init__(self, steps: Iterator[Step[T]]) -> None:
@@ -78,8 +78,8 @@ class Job(Generic[T]):
 
 
 @dataclass
-class Watch:
-    """Whether this reader lets the job run; stopping is one reader's choice, the job belongs to all."""
+class ReaderControl:
+    """Whether this reader lets the task run; stopping is one reader's choice, the task belongs to all."""
 
     running: bool = True
 
