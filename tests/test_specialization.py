@@ -124,7 +124,7 @@ def with_jobs(found, jobs):
 
 def table_of(model, score, *, baseline=0.4, control=None, tried=144, n=40) -> JobTable:
     """A job tried on two layers of two heads, with scores made so that the verdict is known."""
-    job = Job("previous", "syntactic", "maker → made", "the maker looks at the made")
+    job = BackgroundTask("previous", "syntactic", "maker → made", "the maker looks at the made")
     cases = tuple(sample(sentence, model.tokenizer) for sentence in read_builtin()[:n])
     score = np.array(score, float).reshape(2, 2)
     right = np.broadcast_to(score, (n, 2, 2))
