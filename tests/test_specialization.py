@@ -124,7 +124,7 @@ def with_jobs(found, jobs):
 
 def table_of(model, score, *, baseline=0.4, control=None, tried=144, n=40) -> JobTable:
     """A job tried on two layers of two heads, with scores made so that the verdict is known."""
-    job = BackgroundTask("previous", "syntactic", "maker → made", "the maker looks at the made")
+    job = Job("previous", "syntactic", "maker → made", "the maker looks at the made")
     cases = tuple(sample(sentence, model.tokenizer) for sentence in read_builtin()[:n])
     score = np.array(score, float).reshape(2, 2)
     right = np.broadcast_to(score, (n, 2, 2))
@@ -526,7 +526,7 @@ def test_a_corpus_of_another_kind_is_refused_in_one_sentence(monkeypatch):
 def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch, found):
     kept, done = [], BackgroundTask(iter(()))
     done.advance()
-    monkeypatch.setattr(cache, "job", lambda key, _start: kept.append(key) or done)
+    monkeypatch.setattr(cache, "task", lambda key, _start: kept.append(key) or done)
     monkeypatch.setattr(cache, "findings", lambda name, trained=True: found)
     monkeypatch.setattr(corpus_view.st, "file_uploader", lambda *_args, **_options: Upload("a.txt", b"A b."))
     open_page()
