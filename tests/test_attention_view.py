@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -351,7 +351,9 @@ def test_long_texts_bring_the_chosen_head_of_both():
 @pytest.mark.parametrize("pins", [(7,), (5, 9, 250)])
 def test_a_long_text_sends_the_strongest_links_of_the_pinned_words_in_every_head(pins):
     text = " ".join(f"w{i}" for i in range(300))
-    grid = grid_of(text, layers=2, heads=2)
+    weights = grid_of(text, layers=2, heads=2).weights.copy()
+    weights[:, :, 3, 0] = 1.0  # stronger than all, and to [CLS]
+    grid = replace(grid_of(text, layers=2, heads=2), weights=weights)
     packed = explore_payload(grid, tokens_of(text), model_title="M", selection=Selection((1, 0), pins))
     view = packed["view"]
     links, k = view["links"], view["links"]["k"]

@@ -89,6 +89,13 @@ def test_what_is_packed_while_it_trains_drops_nothing_out():
     torch.testing.assert_close(packed(x), plain(x).detach(), atol=1e-5, rtol=1e-5)
 
 
+def test_what_is_laid_by_columns_while_it_trains_drops_nothing_out():
+    plain, _ = pair()
+    x = torch.randn(5, 13)
+    laid = packed_module.lay_by_columns(nn.Sequential(copy.deepcopy(plain), nn.Dropout(0.5)).train())
+    torch.testing.assert_close(laid(x), plain(x).detach(), atol=1e-5, rtol=1e-5)
+
+
 def test_what_packing_does_not_fit_takes_the_plain_way(calls):
     plain, packed = pair()
     x = torch.randn(5, 13)
@@ -153,6 +160,15 @@ def test_a_copy_is_packed_too_and_free_of_the_first(way, calls):
     torch.testing.assert_close(other(x), plain(x), atol=1e-5, rtol=1e-5)
     assert bool(calls) == packed_module.packing_works()
     assert set(other.state_dict()) == {"weight", "bias"}
+
+
+def test_a_copy_of_a_plain_one_is_free_of_it(monkeypatch):
+    monkeypatch.setattr(packed_module, "packing_works", lambda: False)
+    _, packed = pair()
+    other, before = copy.deepcopy(packed), packed.weight.clone()
+    other.weight[3] = 2.0
+    assert torch.equal(packed.weight, before)
+    assert not torch.equal(other.weight, before)
 
 
 def test_a_whole_encoder_packed_gives_the_same_and_is_frozen():

@@ -588,8 +588,11 @@ def test_the_card_gives_each_job_of_the_head_its_own_numbers(found):
         place = int(re.search(r"rank (\d+) of 72", text)[1])
         assert above < place <= 72
         assert (place == above + 1) or (table.score == table.score[head]).sum() > 1
-        for number in (table.score[head], table.low[head], table.high[head], table.baseline):
+        for number in (table.score[head], table.baseline):
             assert f"{100 * number:.1f} %" in text
+        low, high = 100 * table.low[head], 100 * table.high[head]
+        assert f"{low:.1f} % to {high:.1f} %" in text
+        assert f"left:{low:.1f}%;width:{high - low:.1f}%" in block
     assert len(blocks) <= 3
 
 
