@@ -14,7 +14,7 @@ from bert_folders import write
 
 from mha_core import trace
 from mha_core.cli import main
-from mha_core.export import safe_cell
+from mha_core.export import csv_of, safe_cell
 
 CLASSIC = "The animal didn't cross the street because it was too tired."
 ROOT = Path(__file__).parent.parent
@@ -110,10 +110,18 @@ def test_the_csv_of_a_ranking_says_where_each_head_looks_most(run, model):
         assert float(row["weight"]) == pytest.approx(given.max(), rel=1e-4)
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " =", "\n@"])
 def test_a_cell_that_would_start_a_formula_is_text(start):
     assert safe_cell(start + "1+1") == "'" + start + "1+1"
     assert safe_cell("a=1") == "a=1"
+
+
+def test_a_list_that_would_start_a_formula_is_text():
+    assert csv_of([{"heads": ["=1-1", "1-2"], "n": 3}]) == "heads,n\n'=1-1 1-2,3\n"
+
+
+def test_a_row_may_have_columns_that_the_first_one_lacks():
+    assert csv_of([{"a": 1}, {"a": 2, "b": "x"}]) == "a,b\n1,\n2,x\n"
 
 
 def test_tokens_that_would_start_a_formula_are_text_in_the_csv(run):

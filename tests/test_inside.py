@@ -215,6 +215,9 @@ def test_a_hidden_token_gets_nothing_and_the_rows_still_add_up():
     weights = matrix(at, "weights")
     assert not weights[:, 2].any()
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=NEAR)
+    scores = next(pick(b, n) for b, n in found(at) if b.get("id") == "scores" and b["type"] == "matrix")
+    assert [column for column in range(scores.shape[1]) if np.isnan(scores[:, column]).any()] == [2]
+    assert np.isnan(scores[:, 2]).all()
     assert "1 hidden" in prose(at)
     assert "Every row adds up to 100.0 %." in prose(at)
 
