@@ -108,6 +108,12 @@ def test_two_requests_share_a_measure_exactly_if_it_too_is_the_same(pair, measur
     assert (grids[0] is grids[1]) == same
 
 
+def test_what_is_merged_into_words_is_made_once():
+    request = Request("Antidisestablishmentarianism tired it.", unit="words")
+    made = cache.grid(request, cache.record(request))
+    assert cache.grid(request, cache.record(request)) is made
+
+
 def test_a_long_text_makes_room_and_what_was_seen_last_stays(monkeypatch):
     def of(words: int, first: str):
         return Request(" ".join([first, *["word"] * (words - 1)]))
