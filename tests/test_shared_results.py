@@ -204,6 +204,9 @@ def found(monkeypatch):
 def test_nobody_waits_for_roles_and_each_model_gets_its_own(found):
     names = [("a", True), ("a", False), ("b", True)]
     assert [cache.roles_of(*name) for name in names] == [{}, {}, {}]
+    begun = dict(cache._begun)
+    assert [cache.roles_of(*name) for name in names] == [{}, {}, {}]
+    assert cache._begun == begun, "whoever asks meanwhile begins nothing"
     found.gate.set()
     for name in names:
         assert cache.findings(*name).model == Named(*name)

@@ -25,6 +25,25 @@ def test_what_was_used_longest_ago_goes_first():
     assert store.held == 3_600
 
 
+def test_as_many_go_as_the_one_that_comes_needs_room_for():
+    store = Store(limit=4_000)
+    for key in "abcd":
+        store.get(key, array(900))
+    store.get("e", array(2_500))
+    assert [store.peek(key) is None for key in "abcde"] == [True, True, True, False, False]
+    assert store.held == 3_400
+
+
+def test_a_look_at_what_is_kept_counts_as_use():
+    store = Store(limit=2_000)
+    store.get("a", array(900))
+    store.get("b", array(900))
+    assert store.peek("a").size == 900
+    store.get("c", array(900))
+    assert store.peek("b") is None
+    assert store.peek("a").size == 900
+
+
 def test_one_that_is_too_large_is_kept_alone_until_the_next_comes():
     store = Store(limit=1_000)
     store.get("small", array(600))
