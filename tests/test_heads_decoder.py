@@ -370,13 +370,12 @@ def test_a_decoder_that_rests_on_its_first_token_is_told_and_the_next_token_neve
     n = len(tokens)
     rest = np.broadcast_to(causal(looking(n, dict.fromkeys(range(n), 0), 0.9)), record.weights.shape)
     said = {notice.kind: notice for notice in notices(replace(record, weights=rest), (1, 2))}
-    assert "later tokens send" in said["sink"].text
-    assert "`the`" in said["sink"].text
-    assert said["resting"].value == 15
+    assert "rests on the first token, `the`" in said["first"].text
+    assert f"in {record.weights.shape[0] * record.weights.shape[1]} of" in said["first"].text
     even = np.broadcast_to(evenly(n, True).astype(np.float32), record.weights.shape)
     kinds = {notice.kind for notice in notices(replace(record, weights=even), (1, 2))}
     assert "uniform" in kinds
-    assert "sink" not in kinds
+    assert not {"first", "sink", "next"} & kinds
 
 
 def test_names_of_berts_special_tokens_stand_in_its_own_file_alone():
