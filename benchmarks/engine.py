@@ -232,7 +232,7 @@ def decoder_rows(seconds: float) -> list[Row]:
 
 
 def llama_of_transformers(ours: mha_core.Model) -> nn.Module:
-    """transformers' Llama on our dequantised weights, uncopied."""
+    """transformers' Llama on our dequantised weights."""
     import re
 
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -265,7 +265,7 @@ def llama_of_transformers(ours: mha_core.Model) -> nn.Module:
         their = name
         for pattern, replacement in rules:
             their = re.sub(pattern, replacement, their)
-        state[their] = tensor
+        state[their] = tensor.contiguous()  # row by row, as transformers keeps its own
     theirs.model.load_state_dict(state, assign=True)
     theirs.tie_weights()
     theirs.model.rotary_emb = type(theirs.model.rotary_emb)(config)
