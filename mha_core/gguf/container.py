@@ -87,15 +87,15 @@ def read_gguf(path: Path) -> GgufFile:
 
 
 def _mapped(path: Path) -> mmap:
-    if not path.is_file():
-        raise ModelError(f"There is no file '{path.name}'.")
     try:
+        if not path.is_file():
+            raise ModelError(f"There is no file '{path.name}'.")
+        if path.stat().st_size == 0:  # which mmap cannot map
+            raise ModelError(f"'{path.name}' is empty.")
         with path.open("rb") as file:
             return mmap(file.fileno(), 0, access=ACCESS_READ)
     except OSError as problem:
         raise ModelError(f"'{path.name}' cannot be read: {problem.strerror}.") from None
-    except ValueError:  # what mmap says of no bytes at all
-        raise ModelError(f"'{path.name}' is empty.") from None
 
 
 def _alignment(metadata: Mapping[str, object], file: str) -> int:
@@ -140,7 +140,8 @@ def _check_layout(placed: list[Placed], first: int, alignment: int, file: str) -
         names.add(tensor.name)
         if (tensor.start - first) % alignment:
             raise ModelError(
-                f"The tensor {shown(tensor.name)} in '{file}' does not begin at {alignment} bytes."
+                f"The tensor {shown(tensor.name)} in '{file}' does not begin at a multiple of "
+                f"{alignment} bytes."
             )
     for one, other in pairwise(sorted(placed)):
         if other.start < one.end:

@@ -114,7 +114,7 @@ class _Cursor:
             return found
         if (found > 1).any():
             raise ModelError(f"'{self.file}' is damaged: a yes or no in its metadata is neither.")
-        return found.astype(np.bool_)
+        return found.view(np.bool_)
 
     def tensor(self) -> Announced:
         name, dimensions = self.string(), self.number("I")
