@@ -333,9 +333,12 @@ def test_a_name_of_a_thousand_signs_does_not_fill_the_screen(refusal):
 SMALL_FILE = made.gguf(
     made.entries(
         general__alignment=made.number("u32", 32),
-        words=made.strings(["a", "Ġb"]),
         flags=made.numbers("bool", [1, 0]),
-        sizes=made.numbers("u16", [1, 2, 3]),
+        tokenizer__ggml__model=made.text("gpt2"),
+        tokenizer__ggml__pre=made.text("smollm"),
+        tokenizer__ggml__tokens=made.strings(["<|end|>", "a", "b", "ab"]),
+        tokenizer__ggml__token_type=made.numbers("i32", [3, 1, 1, 4]),
+        tokenizer__ggml__merges=made.strings(["a b"]),
     ),
     [made.tensor("norm", (3,)), made.tensor("w", (32, 2), made.Q4_1, offset=32)],
     bytes(range(72)),
@@ -347,7 +350,9 @@ def read_all(path):
     tracemalloc.start()
     try:
         with read_gguf(path) as file:
-            return [file.tensor(name).shape for name in file.tensor_names]
+            shapes = [file.tensor(name).shape for name in file.tensor_names]
+            byte_level_bpe(file.metadata).encode("a b")
+            return shapes
     except ModelError:
         return None
     finally:
@@ -432,7 +437,7 @@ def test_ids_are_the_places_in_the_list_and_control_tokens_are_left_out_of_texts
 
 @pytest.mark.parametrize(("key", "taken"), [("model", "gpt2"), ("pre", "smollm")])
 def test_another_kind_of_tokenizer_is_refused_by_name(key, taken):
-    for given_value, named in (("llama", "'llama'"), (None, "missing"), (3, "missing")):
+    for given_value, named in (("llama", "'llama'"), (None, "missing"), (np.arange(2), "missing")):
         with pytest.raises(ModelError, match=f"'{key}' in the model's file is {named}; only '{taken}'"):
             byte_level_bpe(tokenizer_metadata(**{key: given_value}))
 
@@ -449,6 +454,7 @@ def test_another_kind_of_tokenizer_is_refused_by_name(key, taken):
         ({"merges": ["t x"]}, "joins what is no token"),
         ({"merges": ["zz e"]}, "joins what is no token"),
         ({"merges": ["h  e"]}, "joins what is no token"),
+        ({"merges": [" e"], "tokens": ["", "e"]}, "joins what is no token"),
         ({"token_type": None}, "types of its 264 tokens"),
         ({"token_type": ["1"] * 264}, "types of its 264 tokens"),
         ({"token_type": np.ones(263, np.int32)}, "types of its 264 tokens"),

@@ -45,7 +45,7 @@ def byte_level_bpe(metadata: Mapping[str, object]) -> Tokenizer:
 
 def _check_kind(metadata: Mapping[str, object], key: str, taken: str) -> None:
     given = metadata.get(f"tokenizer.ggml.{key}")
-    if given != taken:
+    if not isinstance(given, str) or given != taken:  # an array in its place cannot be compared
         named = shown(given) if isinstance(given, str) else "missing"
         raise ModelError(
             f"The tokenizer's '{key}' in the model's file is {named}; only '{taken}' is supported."
@@ -66,8 +66,8 @@ def _are_strings(found: object) -> TypeGuard[list[str]]:
 def _merges(metadata: Mapping[str, object], vocabulary: Mapping[str, int]) -> list[tuple[str, str]]:
     merges = []
     for merge in _strings(metadata, "merges"):
-        left, space, right = merge.partition(" ")
-        if not space or any(part not in vocabulary for part in (left, right, left + right)):
+        left, _, right = merge.partition(" ")
+        if not (left and right) or any(part not in vocabulary for part in (left, right, left + right)):
             raise ModelError(f"The merge {shown(merge)} in the model's file joins what is no token.")
         merges.append((left, right))
     return merges

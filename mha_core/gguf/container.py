@@ -57,7 +57,7 @@ class GgufFile:
         return tensor.format.read(self._data, tensor.start, tensor.shape)
 
     def close(self) -> None:
-        """Give the file back; its metadata stay readable, its tensors do not."""
+        """Give the file back, when no thread is reading a tensor; its metadata stay, its tensors do not."""
         self._data.close()
 
     def __enter__(self) -> Self:
