@@ -283,7 +283,7 @@ class Picture:
         return self.settle()
 
     def hide_below(self, share: int) -> None:
-        self.root.locator("input[type=range]").evaluate(
+        self.root.locator(".threshold input").evaluate(
             "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})) }", str(share)
         )
         self.settle()

@@ -241,7 +241,7 @@ def test_the_saved_files_leave_out_what_is_not_there(draw, record):
     weights = record.weights[HEAD]
     picture = draw(page_of(record.grid(), record.tokens, HEAD, (IT,)))
     rows = list(csv.DictReader(io.StringIO(picture.save("CSV").read_text(encoding="utf-8-sig"))))
-    places = [(int(row["query position"]), int(row["key position"])) for row in rows]
+    places = [(int(row["query"]), int(row["key"])) for row in rows]
     assert places == [(q, k) for q in range(8) for k in range(q + 1)]
     assert [float(row["weight"]) for row in rows] == pytest.approx(
         weights[np.tril_indices(8)].tolist(), abs=2e-5

@@ -218,9 +218,9 @@ def check_table(file: Path, grid) -> None:
     rows = list(csv.DictReader(io.StringIO(file.read_text())))
     assert len(rows) == grid.weights.size
     for row, (layer, head, q, k) in zip(rows, np.ndindex(grid.weights.shape), strict=True):
-        place = [int(row[name]) for name in ("layer", "head", "query position", "key position")]
+        place = [int(row[name]) for name in ("layer", "head", "query", "key")]
         assert place == [layer + 1, head + 1, q, k]
-        assert (row["query"], row["key"]) == (grid.labels[q], grid.labels[k])
+        assert (row["query_text"], row["key_text"]) == (grid.labels[q], grid.labels[k])
         assert float(row["weight"]) == pytest.approx(float(grid.weights[layer, head, q, k]), abs=1e-7)
 
 

@@ -31,7 +31,9 @@ def heading(text: str, level: int = 2) -> None:
 
 def nothing_left(names: Sequence[str]) -> str:
     """What is said of a text of special tokens alone, when they are hidden."""
-    return f"With {' and '.join(names)} hidden nothing of this text is left to look at."
+    *first, last = names
+    said = f"{', '.join(first)} and {last}" if first else last
+    return f"With {said} hidden nothing of this text is left to look at."
 
 
 def prose(text: str) -> str:
