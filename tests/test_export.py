@@ -36,8 +36,8 @@ def test_a_csv_row_is_a_weight_with_both_words(record):
     again = np.array([float(row["weight"]) for row in rows], dtype=np.float32).reshape(2, 16, 16)
     assert np.array_equal(again, np.stack([grid.weights[3, 1], grid.weights[0, 2]]))
     assert (rows[0]["layer"], rows[0]["head"], rows[-1]["layer"], rows[-1]["head"]) == ("4", "2", "1", "3")
-    assert (rows[17]["query_text"], rows[17]["key_text"]) == ("The", "The")
-    assert (rows[17]["query"], rows[17]["key"]) == ("1", "1")
+    assert (rows[20]["query_text"], rows[20]["key_text"]) == ("The", grid.labels[4])
+    assert (rows[20]["query"], rows[20]["key"]) == ("1", "4")
 
 
 @pytest.mark.parametrize("word", ["=1+1", "+1", "-1", "@x", "\t=1", "＝1"])

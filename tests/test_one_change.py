@@ -214,9 +214,12 @@ def test_going_back_takes_what_the_link_says_and_not_what_was_typed_last(monkeyp
     del at.query_params["unit"]
     assert run(at).text_input(key="text").value == OWN
     at.query_params["text"] = TIRED
+    del at.query_params["pin"]
+    address = link(at)
     monkeypatch.setattr(state, "went_back_or_forward", lambda: True)
     run(at)
     assert at.text_input(key="text").value == TIRED
+    assert link(at) == address, "Back leads to an address and changes none"
 
 
 # The link
