@@ -229,6 +229,7 @@ def test_what_is_no_selection_is_not_taken_for_one(sent):
 def test_a_selection_outside_the_text_is_clamped():
     grid = grid_of("a b c")
     assert Selection((9, -1), (2, 99), 77).inside(grid.weights.shape) == Selection((1, 0), (2,), None)
+    assert Selection((-1, -2)).inside((6, 12, 4)).head == (0, 0)
 
 
 def test_a_target_without_a_word_that_looks_is_clamped_too():
