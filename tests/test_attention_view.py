@@ -230,6 +230,11 @@ def test_a_selection_outside_the_text_is_clamped():
     grid = grid_of("a b c")
     assert Selection((9, -1), (2, 99), 77).inside(grid.weights.shape) == Selection((1, 0), (2,), None)
     assert Selection((-1, -2)).inside((6, 12, 4)).head == (0, 0)
+    assert Selection((99, 99)).inside((6, 12, 4)).head == (5, 11)
+
+
+def test_no_more_words_are_pinned_than_a_text_has():
+    assert from_json({"head": [0, 0], "pins": list(range(600)), "to": None}).pins == tuple(range(512))
 
 
 def test_a_target_without_a_word_that_looks_is_clamped_too():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mha_core.wording import head_name
 from pages.parts.frame import presets
+from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import prose, quoted, visible
 from pages.parts.frame.request import Request, model_allowed, models, refusal
 from pages.parts.frame.selection import Selection, from_params, parse_head
@@ -143,3 +144,13 @@ def test_prose_never_lets_markup_through(text):
 def test_control_and_direction_marks_are_shown_as_signs():
     assert visible("a\x00b\u202ec\x7f") == "a␀b�c␡"
     assert quoted("x" * 50) == "“" + "x" * 39 + "…”"
+
+
+def test_a_head_may_have_three_digits():
+    assert parse_head("12-100") == (11, 99)
+
+
+def test_a_link_leads_to_its_page_with_what_has_a_value():
+    assert link_to("Explore", {"text": "a & b", "pair": ""}) == "./?text=a+%26+b"
+    assert link_to("Specialization", {"head": "4-2"}) == "./specialization?head=4-2"
+    assert link_to("Learn", {}) == "./learn"
