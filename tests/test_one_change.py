@@ -285,7 +285,9 @@ def test_a_link_that_hides_nothing_known_hides_nothing():
 @pytest.mark.parametrize("page", ["app.py", COMPARE])
 def test_nothing_but_specials_leaves_one_notice_and_no_picture(page):
     at = open_page(page, text="[PAD]", specials="hidden")
-    assert said(at, "notice") == ["With [CLS], [PAD] and [SEP] hidden nothing of this text is left to look at."]
+    assert said(at, "notice") == [
+        "With [CLS], [PAD] and [SEP] hidden nothing of this text is left to look at."
+    ]
     assert not said(at, "problem")
     assert not at.get("bidi_component")
 
