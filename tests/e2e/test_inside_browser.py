@@ -122,6 +122,7 @@ def test_the_lesson_asks_first_and_shows_then(visit):
 def test_a_presenter_turns_the_steps_with_the_arrow_keys(visit):
     tab = visit("/learn?step=1&present=1")
     tab.page.get_by_role("heading", name=re.compile("^1 ·")).wait_for()
+    tab.settled().page.wait_for_timeout(500)  # the board that hears the keys comes after the text
     tab.page.keyboard.press("ArrowRight")
     tab.page.get_by_role("heading", name=re.compile("^2 ·")).wait_for()
     tab.page.keyboard.press("ArrowLeft")
@@ -145,6 +146,9 @@ def test_a_class_link_hides_what_it_names(visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_overflows_on_a_phone(visit, path, scheme):
     tab = visit(path, viewport={"width": 420, "height": 900}, color_scheme=scheme)
+    tab.page.get_by_role("heading", level=1).wait_for()
+    tab.page.evaluate("document.fonts.ready")
+    tab.settled()
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 420
     found = Axe().run(tab.page)["violations"]
     assert not [(v["id"], [n["target"] for n in v["nodes"]][:3]) for v in found]

@@ -227,19 +227,19 @@ def check_table(file: Path, grid) -> None:
 def check_numbers(file: Path, grid, model) -> None:
     """The page's JSON: the same weights, and what they are of."""
     content = json.loads(file.read_text())
-    every = [content["weights"][f"{layer + 1}-{head + 1}"] for layer, head in np.ndindex(6, 12)]
-    assert np.abs(np.array(every).reshape(grid.weights.shape) - grid.weights).max() < 1e-7
-    said = {name: content[name] for name in ("text", "pair", "drawn", "units", "head", "pinned", "labels")}
+    assert np.abs(np.array(content["weights"]) - grid.weights).max() < 1e-7
+    said = {name: content[name] for name in ("text", "pair", "measure", "unit", "head", "pinned", "units")}
     assert said == {
         "text": "The animal didn't cross.",
         "pair": "It was too tired.",
-        "drawn": "raw",
-        "units": "words",
+        "measure": "raw",
+        "unit": "words",
         "head": "4-2",
         "pinned": [2, 4, 9],
-        "labels": list(grid.labels),
+        "units": list(grid.labels),
     }
-    assert (content["model"]["trained"], content["model"]["digest"]) == (True, model.digest)
+    assert (content["layers"], content["heads"]) == ([*range(1, 7)], [*range(1, 13)])
+    assert (content["trained"], content["model_details"]["digest"]) == (True, model.digest)
 
 
 def test_the_page_offers_files_a_link_and_lines_that_all_hold_the_view_on_the_screen(
