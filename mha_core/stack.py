@@ -89,6 +89,21 @@ class Block(nn.Module, ABC):
         """The rest of the layer, from its input and the output of its attention."""
 
 
+class PreNormBlock(Block):
+    """A block whose attention reads its input normalised, and is added to the input itself (pre-LN)."""
+
+    attention_norm: nn.Module
+
+    def attention_input(self, x: Tensor) -> Tensor:
+        """The layer's input, normalised."""
+        normed: Tensor = self.attention_norm(x)
+        return normed
+
+    def residual(self, x: Tensor, attended: Tensor) -> Tensor:
+        """x + attended."""
+        return x + attended
+
+
 class Embedder(Protocol):
     """Token ids and segments (batch, n) to vectors (batch, n, d_model); `first` is the first one's position."""
 

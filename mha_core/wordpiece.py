@@ -49,10 +49,6 @@ class WordPiece(Tokenizer):
             raise ModelError(
                 f"The model takes {max_tokens} tokens; a pair of words in their frame needs {SMALLEST_LIMIT}."
             )
-        if max_tokens < SMALLEST_LIMIT:
-            raise ModelError(
-                f"The model takes {max_tokens} tokens; a pair of words in their frame needs {SMALLEST_LIMIT}."
-            )
         super().__init__(fast, max_tokens, names.roles())
         for name in (names.begin, names.separator, names.unknown):
             if fast.token_to_id(name) is None:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from mha_core.bpe import BytePairs
 from mha_core.families.family import Family, Tensors, next_head, refuse_unless
 from mha_core.multihead import MultiHeadAttention
-from mha_core.stack import ACTIVATIONS, Block, Stack, StackConfig, table
+from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig, table
 from mha_core.tokens import Tokenizer
 
 NAMES = (
@@ -56,7 +56,7 @@ class Embeddings(nn.Module):
         return summed
 
 
-class Gpt2Block(Block):
+class Gpt2Block(PreNormBlock):
     """Attention and a feed-forward net, each on its normalised input and added to it (pre-LN)."""
 
     def __init__(self, config: StackConfig) -> None:
@@ -67,15 +67,6 @@ class Gpt2Block(Block):
         self.up = nn.Linear(config.d_model, config.d_ff)
         self.down = nn.Linear(config.d_ff, config.d_model)
         self.activation = config.activation
-
-    def attention_input(self, x: Tensor) -> Tensor:
-        """LayerNorm(x)."""
-        normed: Tensor = self.attention_norm(x)
-        return normed
-
-    def residual(self, x: Tensor, attended: Tensor) -> Tensor:
-        """x + attended."""
-        return x + attended
 
     def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
         """The rest of the layer, from its input and the output of its attention."""

@@ -17,7 +17,7 @@ from mha_core.errors import ModelError, SizeError
 from mha_core.families.family import Family, GgufForm, Tensors, next_head, refuse_unless
 from mha_core.multihead import MultiHeadAttention
 from mha_core.rotary import Rotary, Stretch
-from mha_core.stack import ACTIVATIONS, Block, Stack, StackConfig, table
+from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig, table
 from mha_core.tokens import Tokenizer
 
 NAMES = (
@@ -73,7 +73,7 @@ class Embeddings(nn.Module):
         return found
 
 
-class LlamaBlock(Block):
+class LlamaBlock(PreNormBlock):
     """Attention and a gated feed-forward net, each on its normalised input and added to it (pre-LN)."""
 
     def __init__(self, config: LlamaConfig) -> None:
@@ -92,15 +92,6 @@ class LlamaBlock(Block):
         self.up = nn.Linear(config.d_model, config.d_ff, bias=config.mlp_bias)
         self.down = nn.Linear(config.d_ff, config.d_model, bias=config.mlp_bias)
         self.activation = config.activation
-
-    def attention_input(self, x: Tensor) -> Tensor:
-        """RMSNorm(x)."""
-        normed: Tensor = self.attention_norm(x)
-        return normed
-
-    def residual(self, x: Tensor, attended: Tensor) -> Tensor:
-        """x + attended."""
-        return x + attended
 
     def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
         """The rest of the layer, from its input and the output of its attention."""
