@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mha_core.wording import head_name
 from pages.parts.frame import presets
 from pages.parts.frame.links import link_to
+from pages.parts.frame.pages import PAGES, beside
 from pages.parts.frame.prose import prose, quoted, visible
 from pages.parts.frame.request import Request, model_allowed, models, refusal
 from pages.parts.frame.selection import Selection, from_params, parse_head
@@ -154,3 +155,15 @@ def test_a_link_leads_to_its_page_with_what_has_a_value():
     assert link_to("Explore", {"text": "a & b", "pair": ""}) == "./?text=a+%26+b"
     assert link_to("Specialization", {"head": "4-2"}) == "./specialization?head=4-2"
     assert link_to("Learn", {}) == "./learn"
+
+
+def test_the_top_line_stays_short_and_every_entry_leads_to_its_first_page():
+    entries = list(dict.fromkeys(page.entry for page in PAGES))
+    assert set(entries) <= {"Explore", "Compare", "Heads", "Experiment", "Inside", "Learn"}
+    assert entries == sorted(
+        entries, key=["Explore", "Compare", "Heads", "Experiment", "Inside", "Learn"].index
+    )
+    for page in PAGES:
+        rooms = beside(page)
+        assert page in rooms
+        assert len(rooms) == 1 or len({room.tab for room in rooms} - {""}) == len(rooms)

@@ -13,15 +13,23 @@ from pages.parts.frame.request import AGAINST, MEASURES, SPECIALS, UNITS, WEIGHT
 
 @dataclass(frozen=True)
 class Page:
-    """`title` stands in the menu, `path` is its file, `presented` pages can fill a projector's screen.
+    """`title` names it, `path` is its file, `presented` pages can fill a projector's screen.
 
-    `own` are the keys of its own controls, which stay in its link and go to no other page.
+    `own` are the keys of its own controls, which stay in its link and go to no other page. `menu` is the entry of the
+    top line that it stands under (its title, unless given): pages of one entry are a row of links, named by `tab`.
     """
 
     title: str
     path: str
     presented: bool = True
     own: tuple[str, ...] = ()
+    menu: str = ""
+    tab: str = ""
+
+    @property
+    def entry(self) -> str:
+        """The entry of the top line that leads to it."""
+        return self.menu or self.title
 
     @property
     def address(self) -> str:
@@ -32,7 +40,14 @@ class Page:
 PAGES = (
     Page("Explore", "app.py"),
     Page("Compare", "pages/compare.py"),
-    Page("Specialization", "pages/specialization.py", presented=False, own=("by", "as", "only")),
+    Page(
+        "Specialization",
+        "pages/specialization.py",
+        presented=False,
+        own=("by", "as", "only"),
+        menu="Heads",
+        tab="Jobs",
+    ),
     Page(
         "Inside",
         "pages/inside.py",
@@ -41,13 +56,18 @@ PAGES = (
             *("across", "n", "d", "h", "layers"),
         ),
     ),
-    Page("Learn", "pages/learn.py", own=("show", "step", "done")),
+    Page("Learn", "pages/learn.py", own=("show", "step", "done"), tab="Lesson"),
 )
 
 
 def page_called(title: str) -> Page:
     """The page with that title."""
     return next(page for page in PAGES if page.title == title)
+
+
+def beside(page: Page) -> tuple[Page, ...]:
+    """The pages under the same entry of the top line, itself among them; the first is where the entry leads."""
+    return tuple(other for other in PAGES if other.entry == page.entry)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from mha_core import HeadScopeError
 from mha_core.heads.notices import Notice
 from pages.parts.frame import controls, state
 from pages.parts.frame.embed import hide_parts
-from pages.parts.frame.pages import PAGES, page_called
+from pages.parts.frame.pages import PAGES, beside, page_called
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
@@ -142,9 +142,18 @@ def _top(title: str, present: bool) -> None:
     with st.container(key="top", horizontal=True, vertical_alignment="center", gap="small"):
         markup(TOP, inline=True)
         carried = state.link_params()
+        here = page_called(title)
         for page in PAGES:
-            with st.container(key="here" if page.title == title else f"go-{page.title}", width="content"):
-                st.page_link(page.path, label=page.title, query_params=carried)
+            if page == beside(page)[0]:
+                with st.container(
+                    key="here" if page.entry == here.entry else f"go-{page.entry}", width="content"
+                ):
+                    st.page_link(page.path, label=page.entry, query_params=carried)
         words = "Leave presenter mode" if present else "Present"
-        if present or page_called(title).presented:
+        if present or here.presented:
             st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))
+    if len(beside(here)) > 1 and not present:
+        with st.container(key="tabs", horizontal=True, gap="small"):
+            for page in beside(here):
+                with st.container(key="this-tab" if page == here else f"tab-{page.title}", width="content"):
+                    st.page_link(page.path, label=page.tab, query_params=carried)

@@ -33,7 +33,7 @@ MOST_TOKENS = 32
 PAGES = {
     "Explore": "",
     "Compare": "compare",
-    "Specialization": "specialization",
+    "Heads": "specialization",
     "Inside": "inside",
     "Learn": "learn",
 }
