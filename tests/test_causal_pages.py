@@ -8,6 +8,8 @@ from mha_core import Unavailable, load_model, trace
 from mha_core.heads.notices import to_first
 from mha_core.wording import head_name, percent
 
+pytestmark = pytest.mark.slow  # a page of the app on the embedded decoder
+
 IT, TOO, CHANGED = 8, 10, 11
 
 

@@ -7,6 +7,8 @@ from decoder_folders import SIZES, random_decoder, write_decoder
 from mha_core import InputError, SizeError, Unavailable, load_model, trace, trace_tokens
 from mha_core.continued import begin, check_choice, choose, extended, say
 
+pytestmark = pytest.mark.slow  # the embedded decoder reads every text
+
 pytest.importorskip("transformers")
 TEXT = "the cat it is"
 ANIMAL = "The animal didn't cross the street because it was too"

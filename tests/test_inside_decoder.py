@@ -31,6 +31,8 @@ from mha_core.rotary import Rotary
 from pages.parts.inside import scene
 from pages.parts.serve.store import Store, bytes_of
 
+pytestmark = pytest.mark.slow  # a page of the app on the embedded decoder
+
 TEXT = "it the it that the"
 EDITS = {
     "nothing": Edits(),

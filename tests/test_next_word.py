@@ -16,6 +16,8 @@ from pages.parts.frame.request import Request
 from pages.parts.serve import cache, speech
 from pages.parts.serve.store import Store, bytes_of
 
+pytestmark = pytest.mark.slow  # the embedded decoder speaks in nearly every test
+
 ANIMAL = "The animal didn't cross the street because it was too"
 END_OF_TEXT = [Place(END, "At the end", 10)]
 

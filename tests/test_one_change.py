@@ -15,6 +15,8 @@ from pages.parts.frame import shell, state
 from pages.parts.frame.state import LINK_CHARS
 from pages.parts.serve import cache
 
+pytestmark = pytest.mark.slow  # every test opens a page of the app
+
 COMPARE = "pages/compare.py"
 OTHER = "bert-base-uncased"  # a small stranger answers to this name
 OWN = "The cat saw it."
