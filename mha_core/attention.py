@@ -77,6 +77,12 @@ def attention_scores(q: Tensor, k: Tensor, scale: float | None = None) -> Tensor
         return _grouped_matmul(_wide(q) * scale, _wide(k).transpose(-1, -2)).to(q.dtype)
 
 
+def mixed_values(weights: Tensor, v: Tensor) -> Tensor:
+    """Weights (..., h_q, n_q, n_k) times values (..., h_kv, n_k, d_v): what each query head mixes."""
+    with without_autocast(v.device):
+        return _grouped_matmul(_wide(weights), _wide(v)).to(v.dtype)
+
+
 def masked_softmax(scores: Tensor, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
     """Softmax over the last axis of (..., n_q, n_k) under a mask; a row that may look at nothing is zero.
 

@@ -11,7 +11,13 @@ from typing import Literal, Protocol, overload
 import torch
 from torch import Tensor, nn
 
-from mha_core.attention import attention_scores, check_dropout, scaled_dot_product_attention, without_autocast
+from mha_core.attention import (
+    attention_scores,
+    check_dropout,
+    mixed_values,
+    scaled_dot_product_attention,
+    without_autocast,
+)
 from mha_core.errors import InputError, SizeError
 from mha_core.rotary import Rotation
 
@@ -48,6 +54,18 @@ class KeyValueStore(Protocol):
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Add those of new tokens (batch, n_kv_heads, n, width); all keys and values so far."""
         ...
+
+
+class HeadChange(Protocol):
+    """What a call does otherwise with its heads: their weights (batch, n_heads, n_q, n_k), if `rewrites_weights`, and
+    what they mixed (batch, n_heads, n_q, d_v), after its gate. Both are given and give new tensors."""
+
+    @property
+    def rewrites_weights(self) -> bool: ...
+
+    def weights(self, weights: Tensor) -> Tensor: ...
+
+    def context(self, context: Tensor) -> Tensor: ...
 
 
 class MultiHeadAttention(nn.Module):
@@ -97,6 +115,7 @@ class MultiHeadAttention(nn.Module):
         out: Tensor | None = ...,
         rotation: Rotation | None = ...,
         store: KeyValueStore | None = ...,
+        change: HeadChange | None = ...,
     ) -> tuple[Tensor, Tensor | None]: ...
 
     @overload
@@ -114,6 +133,7 @@ class MultiHeadAttention(nn.Module):
         out: Tensor | None = ...,
         rotation: Rotation | None = ...,
         store: KeyValueStore | None = ...,
+        change: HeadChange | None = ...,
     ) -> tuple[Tensor, AttentionDetails]: ...
 
     @overload
@@ -131,6 +151,7 @@ class MultiHeadAttention(nn.Module):
         out: Tensor | None = ...,
         rotation: Rotation | None = ...,
         store: KeyValueStore | None = ...,
+        change: HeadChange | None = ...,
     ) -> tuple[Tensor, Tensor | AttentionDetails | None]: ...
 
     def forward(
@@ -147,6 +168,7 @@ class MultiHeadAttention(nn.Module):
         out: Tensor | None = None,
         rotation: Rotation | None = None,
         store: KeyValueStore | None = None,
+        change: HeadChange | None = None,
     ) -> tuple[Tensor, Tensor | AttentionDetails | None]:
         """Attend, and return (output, weights), or (output, AttentionDetails) with `details=True`.
 
@@ -155,7 +177,8 @@ class MultiHeadAttention(nn.Module):
         (batch, n_heads, n_q, n_k), or (n_heads, n_q, n_k) unbatched; a 3-D mask is (n_heads, n_q, n_k). Bool:
         True = may look; floating: added to the scores. `gates`, (n_heads,) or (batch, n_heads), multiplies
         each head's context before W_o: 0 switches a head off. `out`: see `scaled_dot_product_attention`.
-        `rotation` turns queries and keys by their positions; `store` adds the keys and values of earlier tokens.
+        `rotation` turns queries and keys by their positions; `store` adds the keys and values of earlier tokens;
+        `change` replaces weights (the context is then mixed by the new ones) and contexts.
         """
         key, value = self._sources(query, key, value)
         q = self._split(self.W_q(query), self.n_heads)
@@ -166,16 +189,23 @@ class MultiHeadAttention(nn.Module):
             q, k = rotation(q), rotation(k)
         if store is not None:
             k, v = store.extend(k, v)
+        rewrites = change is not None and change.rewrites_weights
+        wanted = need_weights or details
         context, weights = scaled_dot_product_attention(
-            q, k, v, mask, is_causal, None, self.dropout, self.training, need_weights or details, out=out
+            q, k, v, mask, is_causal, None, self.dropout, self.training, wanted or rewrites, out=out
         )
+        if change is not None and rewrites and weights is not None:
+            changed = change.weights(weights)
+            context, weights = mixed_values(changed, v), changed if out is None else out.copy_(changed)
         kept = (q, k, v) if details else None
         del q, k, v  # a long text needs their room for the output
         if gates is not None:
             context = context * self._gate(gates, context)
+        if change is not None:
+            context = change.context(context)
         output = self.W_o(context.transpose(-3, -2).flatten(-2))
         if kept is None or weights is None:
-            return output, weights
+            return output, weights if wanted else None
         scores, contributions = attention_scores(kept[0], kept[1]), self.contributions(context)
         return output, AttentionDetails(*kept, scores, weights, context, contributions, output, *unrotated)
 

@@ -4,7 +4,7 @@ Everything above (analysis, figures, pages) reads this and knows no model; every
 no screen. Axes of the weights: (layer, head, query, key), all from 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
@@ -87,13 +87,17 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One text through one model. Raises SizeError if the weights are not finite rows that sum to one."""
+    """One text through one model. Raises SizeError if the weights are not finite rows that sum to one.
+
+    `interventions`: what was done to its heads on the way, as in `Run`; the weights are those after it.
+    """
 
     model: ModelInfo
     tokens: Tokens
     weights: Array
     versions: Mapping[str, str] = field(default_factory=dict)
     gates: Array | None = None
+    interventions: tuple[Hashable, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.tokens)

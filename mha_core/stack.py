@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mha_core.errors import SizeError
-from mha_core.multihead import AttentionDetails, KeyValueStore, MultiHeadAttention
+from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
 from mha_core.packed import linear_gelu
 from mha_core.rotary import Rotary, Rotation
 
@@ -110,6 +110,15 @@ class Embedder(Protocol):
     def __call__(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor: ...
 
 
+class RunChange(Protocol):
+    """What a run does otherwise: with the states (batch, n, d_model) before layer `index` (n_layers: after the last),
+    and with the heads of a layer, both from 0."""
+
+    def state(self, index: int, x: Tensor) -> Tensor: ...
+
+    def heads(self, layer: int) -> HeadChange | None: ...
+
+
 @dataclass(frozen=True)
 class LayerStep:
     """What one layer (`index` from 0) did: `x` came in, attention was given `attention_input` and gave
@@ -183,16 +192,18 @@ class Stack(nn.Module):
         need_weights: bool = True,
         details_of: int | None = None,
         stores: Sequence[KeyValueStore] | None = None,
+        change: RunChange | None = None,
     ) -> StackOutput:
         """Run all layers. `real` (batch, n) is True where a token is no padding; `gates` (n_layers, n_heads)
         or (n_layers, batch, n_heads) multiplies every head's context; `details_of` asks for one layer, from 0;
-        `stores`, one a layer, hold the keys and values of the tokens that came before.
+        `stores`, one a layer, hold the keys and values of the tokens that came before; `change` replaces states,
+        weights and contexts on the way.
 
         Raises SizeError for too many positions, or gates of another shape.
         """
         states, weights, details, room = list[Tensor](), list[Tensor](), None, None
         wanted = () if details_of is None else (details_of,)
-        for step, whole in self._run(ids, segments, real, gates, need_weights, wanted, stores):
+        for step, whole in self._run(ids, segments, real, gates, need_weights, wanted, stores, change):
             states.append(step.x)
             room = whole
             if step.details is not None:
@@ -212,15 +223,27 @@ class Stack(nn.Module):
         need_weights: bool = True,
         details_of: Collection[int] = (),
         differentiable: bool = False,
+        change: RunChange | None = None,
     ) -> Iterator[LayerStep]:
         """The same run, one layer at a time as it is asked for; details of those in `details_of`, from 0.
 
         `differentiable`: gradients can be taken with respect to every layer's weights, the first one's too.
         """
         for step, _ in self._run(
-            ids, segments, real, gates, need_weights, details_of, None, differentiable=differentiable
+            ids, segments, real, gates, need_weights, details_of, None, change, differentiable=differentiable
         ):
             yield step
+
+    def resume(
+        self, x: Tensor, layer: int, real: Tensor | None = None, *, change: RunChange | None = None
+    ) -> Tensor:
+        """The layers from `layer` (from 0) on, given their input (batch, n, d_model): what `forward` calls `hidden`.
+
+        The input is taken as it is, without the change's own of that state.
+        """
+        for step in self._layers(x, layer, _mask(real), gates=None, need_weights=False, change=change):
+            x = step.hidden
+        return self.finish(x)
 
     def _run(
         self,
@@ -231,40 +254,64 @@ class Stack(nn.Module):
         need_weights: bool,
         details_of: Collection[int],
         stores: Sequence[KeyValueStore] | None,
+        change: RunChange | None,
         *,
         differentiable: bool = False,
     ) -> Iterator[tuple[LayerStep, Tensor | None]]:
-        """The loop: every layer's step, with the tensor that holds all weights."""
+        """From token ids on: every layer's step, with the tensor that holds all weights."""
         segments = torch.zeros_like(ids) if segments is None else segments
         first = 0 if stores is None else len(stores[0])
         self._check(ids, segments, gates, first)
-        mask = None if real is None or bool(real.all()) else real[:, None, None, :]
-        n = ids.shape[1]
         x = cast(Embedder, self.embeddings)(ids, segments, first)
         if differentiable:
             x = x.detach().requires_grad_()
-        room = self._room(x, first + n, gates) if need_weights else None
-        arguments = {
-            "mask": mask,
-            "is_causal": self.config.is_causal and n > 1,
-            "rotation": self.rotation(first, n, x),
-        }
-        for index in range(self.config.n_layers):
+        if change is not None:
+            x = change.state(0, x)
+        room = self._room(x, first + ids.shape[1], gates) if need_weights else None
+        for step in self._layers(
+            x, 0, _mask(real), gates=gates, need_weights=need_weights, details_of=details_of, stores=stores,
+            change=change, room=room,
+        ):  # fmt: skip
+            yield step, room
+
+    def _layers(
+        self,
+        x: Tensor,
+        start: int,
+        mask: Tensor | None,
+        *,
+        gates: Tensor | None,
+        need_weights: bool,
+        details_of: Collection[int] = (),
+        stores: Sequence[KeyValueStore] | None = None,
+        change: RunChange | None = None,
+        room: Tensor | None = None,
+    ) -> Iterator[LayerStep]:
+        """The loop, from layer `start` on, given its input."""
+        n = x.shape[1]
+        first = 0 if stores is None else len(stores[0])
+        is_causal, rotation = self.config.is_causal and n > 1, self.rotation(first, n, x)
+        for index in range(start, self.config.n_layers):
             block = self.layer(index)
             read = block.attention_input(x)
             attended, seen = block.attention(
                 read,
+                mask=mask,
+                is_causal=is_causal,
+                rotation=rotation,
                 need_weights=need_weights,
                 details=index in details_of,
                 gates=None if gates is None else gates[index].to(x.device),
                 out=None if room is None else room[index],
                 store=None if stores is None else stores[index],
-                **arguments,
+                change=None if change is None else change.heads(index),
             )
             details = seen if isinstance(seen, AttentionDetails) else None
             weights = details.weights if details is not None else cast("Tensor | None", seen)
             hidden = block.feed_forward(x, attended)
-            yield LayerStep(index, x, read, attended, hidden, weights, details), room
+            if change is not None:
+                hidden = change.state(index + 1, hidden)
+            yield LayerStep(index, x, read, attended, hidden, weights, details)
             x = hidden
 
     def _room(self, x: Tensor, n_keys: int, gates: Tensor | None) -> Tensor | None:
@@ -297,6 +344,11 @@ class Stack(nn.Module):
                     f"Gates of shape {tuple(gates.shape)} were given; this model has {layers} layers of "
                     f"{heads} heads, so they are ({layers}, {heads}) or ({layers}, batch, {heads})."
                 )
+
+
+def _mask(real: Tensor | None) -> Tensor | None:
+    """Which keys may be looked at, (batch, 1, 1, n); None where all may."""
+    return None if real is None or bool(real.all()) else real[:, None, None, :]
 
 
 def table(rows: int, width: int) -> nn.Embedding:

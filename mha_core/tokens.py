@@ -152,6 +152,11 @@ class Tokenizer(ABC):
         """What these tokens spell one after the other."""
         return "".join(map(self.typed, ids))
 
+    def ids_of(self, text: str) -> tuple[int, ...]:
+        """The numbers of the tokens that spell this text, exactly as it stands and without special tokens."""
+        ids: list[int] = self._fast.encode(text, add_special_tokens=False).ids
+        return (ids[-1],) if ids and self.typed(ids[-1]) == text else tuple(ids)
+
     def is_special(self, identity: int) -> bool:
         """Whether the token with that number is a sign of the model's own: no part of any text."""
         return identity in self._roles

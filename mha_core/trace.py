@@ -19,7 +19,7 @@ from mha_core.errors import InputError, SizeError
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.models import Model
 from mha_core.record import Array, Record, freeze
-from mha_core.stack import LayerStep, StackOutput
+from mha_core.stack import LayerStep, RunChange, StackOutput
 from mha_core.tokens import Tokens
 
 WINDOW = 8  # batches that are sorted by length together
@@ -137,7 +137,7 @@ def projections_of(model: Model, layer: int) -> Projections:
 
 def _steps(tokens: Tokens, model: Model, **options: Any) -> Iterator[LayerStep]:
     """The steps of one text, each computed when it is asked for, without gradients."""
-    steps = iter(model.encoder.steps(*_batch([tokens], model), **options))
+    steps = iter(model.encoder.steps(*batch_of([tokens], model), **options))
     while True:
         with torch.inference_mode():  # not around the yield: the caller's own code would run in it
             step = next(steps, None)
@@ -194,16 +194,24 @@ def run(
     gates: Tensor | None = None,
     need_weights: bool = True,
     details_of: int | None = None,
+    change: RunChange | None = None,
 ) -> StackOutput:
-    """A batch of texts through the model, without gradients; shorter ones are padded and the padding masked."""
+    """A batch of texts through the model, without gradients; shorter ones are padded and the padding masked.
+
+    `change` is what a run does otherwise; `mha_core.experiments` makes one of interventions.
+    """
     with torch.inference_mode():
         output: StackOutput = model.encoder(
-            *_batch(batch, model), gates=gates, need_weights=need_weights, details_of=details_of
+            *batch_of(batch, model),
+            gates=gates,
+            need_weights=need_weights,
+            details_of=details_of,
+            change=change,
         )
     return output
 
 
-def _batch(batch: Sequence[Tokens], model: Model) -> tuple[Tensor, Tensor, Tensor]:
+def batch_of(batch: Sequence[Tokens], model: Model) -> tuple[Tensor, Tensor, Tensor]:
     """Ids, segments, and which positions are real, (batch, n) each."""
     longest = max(len(tokens) for tokens in batch)
     ids = np.full((len(batch), longest), model.tokenizer.pad_id, dtype=np.int64)

@@ -1,0 +1,172 @@
+"""Interventions as what the loop over layers takes: for every head what it mixed times `scale` plus `shift`, for
+weights and states what is kept and what stands instead. Made for one call, of tensors of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mha_core.experiments.interventions import (
+    Factor,
+    Intervention,
+    MeanOutput,
+    PatchHeads,
+    PatchStates,
+    Rows,
+    check,
+    same_length,
+)
+from mha_core.experiments.kept import kept_of
+from mha_core.experiments.means import mean_contexts
+from mha_core.models import Model
+from mha_core.multihead import HeadChange
+from mha_core.tokens import Tokens
+
+
+@dataclass
+class Affine:
+    """x times `scale` plus `shift`, (n_heads or n, ..., width) each."""
+
+    scale: Tensor
+    shift: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x * self.scale + self.shift
+
+    def then(self, at: tuple[object, ...], value: Tensor | float) -> None:
+        """From now on `value` stands at these places."""
+        self.scale[at] = 0.0
+        self.shift[at] = value
+
+    def times(self, at: tuple[object, ...], factor: float) -> None:
+        """From now on what stands at these places counts `factor` times."""
+        self.scale[at] *= factor
+        self.shift[at] *= factor
+
+
+class LayerChange:
+    """A `HeadChange`: the interventions in one layer."""
+
+    def __init__(self) -> None:
+        self.mixed: Affine | None = None
+        self.rows: Affine | None = None
+
+    @property
+    def rewrites_weights(self) -> bool:
+        return self.rows is not None
+
+    def weights(self, weights: Tensor) -> Tensor:
+        return weights if self.rows is None else self.rows(weights)
+
+    def context(self, context: Tensor) -> Tensor:
+        return context if self.mixed is None else self.mixed(context)
+
+
+class Changes:
+    """A `RunChange` for texts of one length: what to do in which layer, and before which."""
+
+    def __init__(self, model: Model, n: int) -> None:
+        self._shape = (model.n_heads, n, model.config.d_k)
+        self._width, self._like = model.d_model, {"device": model.device, "dtype": model.dtype}
+        self._heads: dict[int, LayerChange] = {}
+        self._states: dict[int, Affine] = {}
+
+    def state(self, index: int, x: Tensor) -> Tensor:
+        change = self._states.get(index)
+        return x if change is None else change(x)
+
+    def heads(self, layer: int) -> HeadChange | None:
+        return self._heads.get(layer)
+
+    def mixed(self, layer: int) -> Affine:
+        """What is done in a layer to what its heads mixed, (n_heads, n, d_v)."""
+        change = self._heads.setdefault(layer, LayerChange())
+        if change.mixed is None:
+            heads, n, _ = self._shape
+            change.mixed = self._nothing((heads, n, 1), self._shape)
+        return change.mixed
+
+    def rows(self, layer: int) -> Affine:
+        """What is done in a layer to weights, (n_heads, n, n)."""
+        change = self._heads.setdefault(layer, LayerChange())
+        if change.rows is None:
+            heads, n, _ = self._shape
+            change.rows = self._nothing((heads, n, 1), (heads, n, n))
+        return change.rows
+
+    def at_state(self, index: int) -> Affine:
+        """What is done to a state, (n, d_model)."""
+        if index not in self._states:
+            n = self._shape[1]
+            self._states[index] = self._nothing((n, 1), (n, self._width))
+        return self._states[index]
+
+    def _nothing(self, scale: tuple[int, ...], shift: tuple[int, ...]) -> Affine:
+        return Affine(torch.ones(scale, **self._like), torch.zeros(shift, **self._like))
+
+
+def changes_of(interventions: Sequence[Intervention], tokens: Tokens, model: Model) -> Changes | None:
+    """The change that a run of these tokens takes, or None where nothing is intervened.
+
+    Raises InputError for interventions that do not fit the text or the model.
+    """
+    if not interventions:
+        return None
+    check(interventions, tokens, model)
+    with torch.inference_mode():
+        changes = Changes(model, len(tokens))
+        for one in interventions:
+            _add(changes, one, tokens, model)
+    return changes
+
+
+def _add(changes: Changes, one: Intervention, tokens: Tokens, model: Model) -> None:
+    if isinstance(one, Factor):
+        for layer, head in one.heads:
+            changes.mixed(layer).times((head,), one.factor)
+    elif isinstance(one, MeanOutput):
+        means = mean_contexts(model)
+        for layer, head in one.heads:
+            changes.mixed(layer).then((head,), means[layer, head])
+    elif isinstance(one, Rows):
+        where, values = _rows(one, len(tokens), model)
+        for layer, head in one.heads:
+            changes.rows(layer).then((head, where), values)
+    elif isinstance(one, PatchHeads):
+        _patch_heads(changes, one, tokens, model)
+    else:
+        source = model.tokenizer.encode(one.text, one.pair)
+        same_length(source, tokens)
+        states = kept_of(source, model).states
+        for index, position in one.places:
+            changes.at_state(index).then((position,), states[index][0, position])
+
+
+def _patch_heads(changes: Changes, one: PatchHeads, tokens: Tokens, model: Model) -> None:
+    source = model.tokenizer.encode(one.text, one.pair)
+    same_length(source, tokens)
+    contexts = kept_of(source, model).contexts
+    at = list(range(len(tokens)) if one.positions is None else one.positions)
+    for layer, head in one.heads:
+        changes.mixed(layer).then((head, at), contexts[layer][0, head, at])
+
+
+def _rows(one: Rows, n: int, model: Model) -> tuple[list[int], Tensor]:
+    """The rows that change, and what stands in them, (row, key)."""
+    like = {"device": model.device, "dtype": model.dtype}
+    seen = torch.ones(n, n, **like)
+    seen = seen.tril() if model.is_causal else seen
+    if isinstance(one.to, tuple):
+        wanted = torch.tensor(one.to, **like).expand(n, n)
+    elif isinstance(one.to, int):
+        wanted = torch.zeros(n, n, **like)
+        wanted[:, one.to] = 1
+    else:
+        wanted = torch.ones(n, n, **like)
+    wanted = wanted * seen
+    sums = wanted.sum(-1, keepdim=True)
+    rows = range(n) if one.query is None else (one.query,)
+    where = [row for row in rows if float(sums[row]) > 0]
+    return where, wanted[where] / sums[where]

@@ -1,0 +1,158 @@
+"""What a reader may do to the heads of a run: frozen values, part of the run's name (`Run.interventions`).
+
+They act in the order in which they are given. Heads are (layer, head), positions those of tokens, all from 0; a state
+is what stands before a layer: 0 is the embedding, n_layers what the last layer gives, before the final norm.
+
+Sources: Michel et al. 2019, section 2.3, and Voita et al. 2019 for factors (gates); Meng et al. 2022 and Zhang &
+Nanda 2023 for outputs and states taken over from another run (patching). Zero is not a neutral value: what is mixed
+after a head was made with its usual output there, hence `MeanOutput` beside it.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mha_core.errors import InputError
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+from mha_core.wording import Head, head_name
+
+LARGEST = 100.0  # a factor beyond it says nothing that one below it does not
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What these heads mixed, times a factor: 0 takes them away, 1 leaves them, 2 doubles them."""
+
+    heads: tuple[Head, ...]
+    factor: float = 0.0
+
+
+@dataclass(frozen=True)
+class MeanOutput:
+    """What these heads mixed, replaced by what each mixes on average over the built-in sentences."""
+
+    heads: tuple[Head, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The weights of these heads replaced, in the row of the token `query` or in all rows.
+
+    `to`: "uniform" over what a token can see; the position of the one token that is looked at; or one number for
+    every token, divided by their sum over what the row can see. Among all rows, those of a decoder that can see
+    nothing of it stay as they are.
+    """
+
+    heads: tuple[Head, ...]
+    to: Literal["uniform"] | int | tuple[float, ...] = "uniform"
+    query: int | None = None
+
+
+@dataclass(frozen=True)
+class PatchHeads:
+    """What these heads mixed, taken over from a run of another text of as many tokens, at `positions` or all."""
+
+    heads: tuple[Head, ...]
+    text: str
+    pair: str | None = None
+    positions: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class PatchStates:
+    """States taken over from a run of another text of as many tokens: `places` are (state, position)."""
+
+    places: tuple[tuple[int, int], ...]
+    text: str
+    pair: str | None = None
+
+
+Intervention = Factor | MeanOutput | Rows | PatchHeads | PatchStates
+
+
+def heads_from(text: str, n_layers: int, n_heads: int) -> tuple[Head, ...]:
+    """Heads as a person lists them, layers and heads from 1: "19-7,18-4". Each once, in the order given.
+
+    Raises InputError for what is no such list, and for heads that are not there.
+    """
+    found: dict[Head, None] = {}
+    for part in filter(None, re.split(r"[,\s]+", text)):
+        if not re.fullmatch(r"[0-9]{1,4}-[0-9]{1,4}", part):
+            raise InputError(f"'{part[:40]}' is no head; write layer and head from 1, as in 4-2,6-6.")
+        layer, head = (int(number) - 1 for number in part.split("-"))
+        found[layer, head] = None
+    check_heads(found, n_layers, n_heads)
+    return tuple(found)
+
+
+def check_heads(heads: Iterable[Head], n_layers: int, n_heads: int) -> None:
+    """Raise InputError for a head that the model does not have."""
+    for layer, head in heads:
+        if not (0 <= layer < n_layers and 0 <= head < n_heads):
+            raise InputError(
+                f"There is no head {head_name((layer, head))}; the model has {n_layers} layers of {n_heads} heads."
+            )
+
+
+def check(interventions: Sequence[Intervention], tokens: Tokens, model: Model) -> None:
+    """Raise InputError, in one sentence, for an intervention that this text and this model do not allow."""
+    for one in interventions:
+        if isinstance(one, PatchStates):
+            _check_places(one, tokens, model)
+            continue
+        check_heads(one.heads, model.n_layers, model.n_heads)
+        if isinstance(one, Factor):
+            check_factor(one.factor)
+        elif isinstance(one, Rows):
+            _check_rows(one, len(tokens), model.is_causal)
+        elif isinstance(one, PatchHeads):
+            _check_positions(one.positions or (), len(tokens))
+
+
+def check_factor(factor: float) -> None:
+    """Raise InputError for a factor that is no number or too large to mean anything."""
+    if not math.isfinite(factor) or abs(factor) > LARGEST:
+        raise InputError(
+            f"A factor of {factor:g} was given; it is a number from {-LARGEST:g} to {LARGEST:g}, 0 takes a head away."
+        )
+
+
+def same_length(source: Tokens, into: Tokens) -> None:
+    """Raise InputError unless both texts have as many tokens: what is patched goes from place to same place."""
+    if len(source) != len(into):
+        raise InputError(
+            f"The text to take from has {len(source)} tokens and the other {len(into)}; "
+            "for patching both need the same number."
+        )
+
+
+def _check_positions(positions: Iterable[int], n: int) -> None:
+    for position in positions:
+        if not 0 <= position < n:
+            raise InputError(f"There is no position {position}; the text has {n} tokens, counted from 0.")
+
+
+def _check_places(one: PatchStates, tokens: Tokens, model: Model) -> None:
+    for state, _ in one.places:
+        if not 0 <= state <= model.n_layers:
+            raise InputError(f"There is no state {state}; {model.title} has {model.n_layers} layers.")
+    _check_positions((position for _, position in one.places), len(tokens))
+
+
+def _check_rows(one: Rows, n: int, is_causal: bool) -> None:
+    _check_positions(() if one.query is None else (one.query,), n)
+    seen = n if one.query is None or not is_causal else one.query + 1
+    if isinstance(one.to, tuple):
+        if len(one.to) != n:
+            raise InputError(f"{len(one.to)} numbers were given for a row of {n} tokens.")
+        if not all(math.isfinite(number) and number >= 0 for number in one.to) or not sum(one.to[:seen]) > 0:
+            raise InputError("The numbers of a row must be 0 or more, and one that the token sees above 0.")
+    elif isinstance(one.to, int):
+        _check_positions((one.to,), n)
+        if one.to >= seen:
+            raise InputError(f"Token {one.query} of a decoder cannot look at {one.to}, which comes later.")
+    elif one.to != "uniform":
+        raise InputError(f"Weights can be uniform, on one token, or numbers; '{str(one.to)[:40]}' is none.")

@@ -1,0 +1,71 @@
+"""One run with interventions: its record, its outcome, its next words, and what moved against the plain run."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from mha_core.errors import SizeError
+from mha_core.experiments.changes import changes_of
+from mha_core.experiments.interventions import Intervention
+from mha_core.experiments.kept import kept_of
+from mha_core.experiments.outcomes import Outcome, bind, place_of, scores_of
+from mha_core.heads.words import FloatArray
+from mha_core.models import Model
+from mha_core.prediction import NextToken, likeliest
+from mha_core.record import Array, Record
+from mha_core.tokens import Tokens
+from mha_core.trace import run, to_numpy, versions
+
+
+def trace_changed(tokens: Tokens, model: Model, interventions: Sequence[Intervention]) -> Record:
+    """The record of a run with interventions: every head's weights after them.
+
+    Raises InputError for interventions that do not fit the text or the model.
+    """
+    output = run([tokens], model, change=changes_of(interventions, tokens, model))
+    weights = to_numpy(output.stacked()[:, 0])
+    return Record(model.info, tokens, weights, versions(), interventions=tuple(interventions))
+
+
+def measure(
+    tokens: Tokens, model: Model, outcome: Outcome, interventions: Sequence[Intervention] = ()
+) -> tuple[float, ...]:
+    """The numbers of an outcome, as `bind(outcome, tokens, model).names` names them; the first is the outcome."""
+    bound = bind(outcome, tokens, model)
+    hidden = run([tokens], model, need_weights=False, change=changes_of(interventions, tokens, model)).hidden
+    with torch.inference_mode():
+        return tuple(bound.of(hidden)[0].tolist())
+
+
+def next_words(
+    tokens: Tokens,
+    model: Model,
+    interventions: Sequence[Intervention] = (),
+    k: int = 10,
+    position: int | None = None,
+) -> tuple[NextToken, ...]:
+    """The k likeliest words where the model predicts one: next in a decoder, at the first [MASK] of an encoder."""
+    place = place_of(position, tokens, model)
+    hidden = run([tokens], model, need_weights=False, change=changes_of(interventions, tokens, model)).hidden
+    with torch.inference_mode():
+        return likeliest(to_numpy(scores_of(hidden[0, place], model)), model, k)
+
+
+def moved_heads(before: Record, after: Record) -> FloatArray:
+    """The share of each row's weight that went elsewhere, (layer, head, query), 0 to 1: half of the summed absolute
+    differences. Raises SizeError for records of other shapes.
+    """
+    if before.weights.shape != after.weights.shape:
+        raise SizeError(f"Weights of {before.weights.shape} and {after.weights.shape} cannot be compared.")
+    moved: FloatArray = np.abs(before.weights - after.weights).sum(-1, dtype=np.float64) / 2
+    return moved
+
+
+def state_cosines(tokens: Tokens, model: Model, interventions: Sequence[Intervention]) -> Array:
+    """How far every state is from that of the plain run: cosines (n_layers + 1, n), the embedding first."""
+    plain, changed = (
+        torch.stack([state[0].double() for state in kept_of(tokens, model, change).states])
+        for change in (None, changes_of(interventions, tokens, model))
+    )
+    return to_numpy(torch.cosine_similarity(plain, changed, dim=-1))

@@ -1,0 +1,195 @@
+"""What an intervention is measured by: frozen values, bound to a text and a model before they are counted.
+
+In: the states that a run ends with, after the final norm, (batch, n, d_model). Out: numbers (batch, measure), named;
+the first is the outcome, the others are said beside it.
+
+Source: Wang et al. 2022, section 2, for the difference of two logits (it does not saturate as a probability does).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mha_core.errors import InputError
+from mha_core.models import Model
+from mha_core.prediction import likeliest, next_logits, predict_masked
+from mha_core.tokens import Tokens
+from mha_core.trace import run
+
+SCORES_AT_ONCE = 32_000_000  # numbers of logits that are held together
+
+
+@dataclass(frozen=True)
+class Word:
+    """The logit of a word where the model predicts one, less that of another; and their probabilities.
+
+    The words are one token each, with the space before them where one belongs there (" Mary"). `position`: the last
+    token of a decoder's text, the first [MASK] of an encoder's, unless one is given.
+    """
+
+    target: str
+    against: str | None = None
+    position: int | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The mean loss of a decoder over a text, in nats a token, from the token at `first` on (1: all that have one
+    before them). Of a text said twice, `first` is where the second copy begins.
+    """
+
+    first: int = 1
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """The cosine of the text's embedding (mean pooling) with the one that a plain run gives: 1 before."""
+
+
+@dataclass(frozen=True)
+class State:
+    """The cosine of what the model ends with at one token, with what a plain run gives there: 1 before."""
+
+    position: int
+
+
+Outcome = Word | Loss | Cosine | State
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """An outcome of one text and one model: `of` takes final states (batch, n, d_model) to (batch, measure)."""
+
+    names: tuple[str, ...]
+    of: Callable[[Tensor], Tensor]
+
+
+def bind(outcome: Outcome, tokens: Tokens, model: Model) -> Bound:
+    """The outcome for this text and model. Raises InputError for words, positions or a loss that it has not."""
+    if isinstance(outcome, Word):
+        return _word(outcome, tokens, model)
+    if isinstance(outcome, Loss):
+        return _loss(outcome, tokens, model)
+    plain = run([tokens], model, need_weights=False).hidden
+    if isinstance(outcome, Cosine):
+        mean = plain.mean(1)
+        return Bound(("cosine of the embedding",), lambda hidden: _cosine(hidden.mean(1), mean))
+    check_position(outcome.position, tokens)
+    at = plain[:, outcome.position]
+    return Bound(("cosine of the state",), lambda hidden: _cosine(hidden[:, outcome.position], at))
+
+
+def token_of(word: str, model: Model) -> int:
+    """The number of the one token that spells this word. Raises InputError if there is no such token."""
+    ids = model.tokenizer.ids_of(word)
+    if len(ids) == 1 and model.tokenizer.typed(ids[0]) != model.tokenizer.piece_name(model.tokenizer.pad_id):
+        return ids[0]
+    if not ids:
+        raise InputError("The word to predict is empty; give one word.")
+    pieces = ", ".join(repr(model.tokenizer.typed(i)) for i in ids[:6])
+    spaced = model.is_causal and not word.startswith(" ") and len(model.tokenizer.ids_of(f" {word}")) == 1
+    advice = f"with a space before it (' {word}') it is one" if spaced else "give a word that is one token"
+    raise InputError(f"'{word[:40]}' is {len(ids)} tokens of {model.title} ({pieces}); {advice}.")
+
+
+def default_outcome(
+    tokens: Tokens, model: Model, target: str | None = None, against: str | None = None
+) -> Outcome:
+    """What to measure if a reader asks for nothing else: the likeliest word against the second, or, in a model that
+    predicts no word here, the cosine of the embedding.
+    """
+    if target is not None:
+        return Word(target, against)
+    if against is not None:
+        raise InputError("A word to compare with was given without the word itself; give the target, too.")
+    if model.next_head is not None:
+        first, second = likeliest(next_logits(tokens, model, position=-1), model, 2)
+        return Word(first.text, second.text)
+    mask = model.tokenizer.mask_id
+    if model.masked_head is not None and mask in tokens.ids:
+        (first_word, _), (second_word, _) = predict_masked(tokens.text, model, 2, pair=tokens.pair)[0]
+        return Word(first_word, second_word)
+    return Cosine()
+
+
+def place_of(position: int | None, tokens: Tokens, model: Model) -> int:
+    """Where the model predicts a word. Raises InputError where it predicts none."""
+    if position is not None:
+        check_position(position, tokens)
+        return position
+    if model.next_head is not None:
+        return len(tokens) - 1
+    mask = model.tokenizer.mask_id
+    if model.masked_head is None:
+        raise InputError(f"{model.title} predicts no word; its outcome is the embedding.")
+    if mask is None or mask not in tokens.ids:
+        name = model.tokenizer.mask_name or "mask"
+        raise InputError(f"There is no {name} in the sentence; put it where the word to predict stands.")
+    return tokens.ids.index(mask)
+
+
+def check_position(position: int, tokens: Tokens) -> None:
+    """Raise InputError for a position that is not there."""
+    if not 0 <= position < len(tokens):
+        raise InputError(
+            f"There is no position {position}; the text has {len(tokens)} tokens, counted from 0."
+        )
+
+
+def scores_of(hidden: Tensor, model: Model) -> Tensor:
+    """Final states (..., d_model) to the score of every token of the vocabulary, float32."""
+    head = model.next_head or model.masked_head
+    if head is None:
+        raise InputError(f"{model.title} predicts no word; its outcome is the embedding.")
+    scores: Tensor = head(hidden)
+    return scores[..., : model.tokenizer.vocab_size].float()
+
+
+def _word(outcome: Word, tokens: Tokens, model: Model) -> Bound:
+    place = place_of(outcome.position, tokens, model)
+    words = [outcome.target, *([] if outcome.against is None else [outcome.against])]
+    ids = [token_of(word, model) for word in words]
+    main = "logit" if outcome.against is None else "logit difference"
+
+    def of(hidden: Tensor) -> Tensor:
+        scores = scores_of(hidden[:, place], model)
+        chosen = scores[:, ids]
+        first = chosen[:, 0] - chosen[:, 1] if len(ids) == 2 else chosen[:, 0]
+        return torch.cat([first[:, None], (chosen - scores.logsumexp(-1, keepdim=True)).exp()], 1)
+
+    return Bound((main, *(f"probability of '{word}'" for word in words)), of)
+
+
+def _loss(outcome: Loss, tokens: Tokens, model: Model) -> Bound:
+    if model.next_head is None:
+        raise InputError(f"{model.title} predicts no next word, so a text has no loss under it.")
+    if len(tokens) < 2 or not 1 <= outcome.first < len(tokens):
+        raise InputError(
+            f"The loss is counted from token {outcome.first} on; of {len(tokens)} tokens it can begin at 1 "
+            f"to {len(tokens) - 1}."
+        )
+    first, ids = outcome.first, torch.tensor(tokens.ids, device=model.device)
+
+    def of(hidden: Tensor) -> Tensor:
+        return torch.stack([losses(states, ids, model)[first - 1 :].mean() for states in hidden])[:, None]
+
+    return Bound(("loss",), of)
+
+
+def losses(hidden: Tensor, ids: Tensor, model: Model) -> Tensor:
+    """Of one text, the loss (-log probability, in nats) of every token but the first: (n, d_model), (n,) to (n - 1,)."""
+    found = list[Tensor]()
+    step = max(1, SCORES_AT_ONCE // model.tokenizer.vocab_size)
+    for start in range(0, len(ids) - 1, step):
+        stop = min(start + step, len(ids) - 1)
+        scores = scores_of(hidden[start:stop], model)
+        right = scores.gather(1, ids[start + 1 : stop + 1, None])[:, 0]
+        found.append(scores.logsumexp(-1) - right)
+    return torch.cat(found)
+
+
+def _cosine(a: Tensor, b: Tensor) -> Tensor:
+    """(batch, width) with (1, width), as (batch, 1), in double precision."""
+    return torch.cosine_similarity(a.double(), b.double(), dim=-1)[:, None]
