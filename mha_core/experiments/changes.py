@@ -13,7 +13,6 @@ from mha_core.experiments.interventions import (
     Intervention,
     MeanOutput,
     PatchHeads,
-    PatchStates,
     Rows,
     check,
     same_length,
@@ -35,12 +34,12 @@ class Affine:
     def __call__(self, x: Tensor) -> Tensor:
         return x * self.scale + self.shift
 
-    def then(self, at: tuple[object, ...], value: Tensor | float) -> None:
+    def then(self, at: tuple[int | list[int], ...], value: Tensor | float) -> None:
         """From now on `value` stands at these places."""
         self.scale[at] = 0.0
         self.shift[at] = value
 
-    def times(self, at: tuple[object, ...], factor: float) -> None:
+    def times(self, at: tuple[int | list[int], ...], factor: float) -> None:
         """From now on what stands at these places counts `factor` times."""
         self.scale[at] *= factor
         self.shift[at] *= factor
@@ -69,7 +68,7 @@ class Changes:
 
     def __init__(self, model: Model, n: int) -> None:
         self._shape = (model.n_heads, n, model.config.d_k)
-        self._width, self._like = model.d_model, {"device": model.device, "dtype": model.dtype}
+        self._width, self._like = model.d_model, torch.empty(0, device=model.device, dtype=model.dtype)
         self._heads: dict[int, LayerChange] = {}
         self._states: dict[int, Affine] = {}
 
@@ -104,7 +103,7 @@ class Changes:
         return self._states[index]
 
     def _nothing(self, scale: tuple[int, ...], shift: tuple[int, ...]) -> Affine:
-        return Affine(torch.ones(scale, **self._like), torch.zeros(shift, **self._like))
+        return Affine(self._like.new_ones(scale), self._like.new_zeros(shift))
 
 
 def changes_of(interventions: Sequence[Intervention], tokens: Tokens, model: Model) -> Changes | None:
@@ -155,16 +154,15 @@ def _patch_heads(changes: Changes, one: PatchHeads, tokens: Tokens, model: Model
 
 def _rows(one: Rows, n: int, model: Model) -> tuple[list[int], Tensor]:
     """The rows that change, and what stands in them, (row, key)."""
-    like = {"device": model.device, "dtype": model.dtype}
-    seen = torch.ones(n, n, **like)
+    seen = torch.ones(n, n, device=model.device, dtype=model.dtype)
     seen = seen.tril() if model.is_causal else seen
     if isinstance(one.to, tuple):
-        wanted = torch.tensor(one.to, **like).expand(n, n)
+        wanted = seen.new_tensor(one.to).expand(n, n)
     elif isinstance(one.to, int):
-        wanted = torch.zeros(n, n, **like)
+        wanted = torch.zeros_like(seen)
         wanted[:, one.to] = 1
     else:
-        wanted = torch.ones(n, n, **like)
+        wanted = seen
     wanted = wanted * seen
     sums = wanted.sum(-1, keepdim=True)
     rows = range(n) if one.query is None else (one.query,)

@@ -84,10 +84,12 @@ def bind(outcome: Outcome, tokens: Tokens, model: Model) -> Bound:
 def token_of(word: str, model: Model) -> int:
     """The number of the one token that spells this word. Raises InputError if there is no such token."""
     ids = model.tokenizer.ids_of(word)
-    if len(ids) == 1 and model.tokenizer.typed(ids[0]) != model.tokenizer.piece_name(model.tokenizer.pad_id):
+    if len(ids) == 1 and not model.tokenizer.is_special(ids[0]):
         return ids[0]
     if not ids:
         raise InputError("The word to predict is empty; give one word.")
+    if len(ids) == 1:
+        raise InputError(f"'{word[:40]}' is no word of {model.title}; give one that its vocabulary has.")
     pieces = ", ".join(repr(model.tokenizer.typed(i)) for i in ids[:6])
     spaced = model.is_causal and not word.startswith(" ") and len(model.tokenizer.ids_of(f" {word}")) == 1
     advice = f"with a space before it (' {word}') it is one" if spaced else "give a word that is one token"
@@ -179,7 +181,7 @@ def _loss(outcome: Loss, tokens: Tokens, model: Model) -> Bound:
 
 
 def losses(hidden: Tensor, ids: Tensor, model: Model) -> Tensor:
-    """Of one text, the loss (-log probability, in nats) of every token but the first: (n, d_model), (n,) to (n - 1,)."""
+    """The loss (-log probability, nats) of a text's tokens but the first: (n, d_model), (n,) to (n - 1,)."""
     found = list[Tensor]()
     step = max(1, SCORES_AT_ONCE // model.tokenizer.vocab_size)
     for start in range(0, len(ids) - 1, step):

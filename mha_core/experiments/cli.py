@@ -1,0 +1,152 @@
+"""`python -m mha_core ablate TEXT` and `patch SOURCE INTO`: the same experiments without a screen."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mha_core.embedded import DECODER
+from mha_core.errors import InputError
+from mha_core.experiments.interventions import (
+    Factor,
+    Intervention,
+    MeanOutput,
+    PatchHeads,
+    heads_from,
+    same_length,
+)
+from mha_core.experiments.once import measure, next_words
+from mha_core.experiments.outcomes import Outcome, Word, bind, default_outcome
+from mha_core.experiments.parts import Part
+from mha_core.experiments.report import Asked, effects_data, effects_text, once_data, once_text
+from mha_core.experiments.sweep import every_head, patch_heads, patch_states
+from mha_core.export import json_of
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+
+Commands = Any  # argparse keeps the type of its subparsers to itself
+Load = Callable[[argparse.Namespace], Model]
+Write = Callable[[str, Path | None], None]
+NO_HEADS = "Say which heads with --heads 19-7,18-4, or try one after the other with --every."
+NO_PATCH = "Say which heads to take over with --heads 19-7,18-4, or --every heads, or --every layers."
+
+
+def add_experiment_parsers(commands: Commands, load: Load, write: Write, note: str) -> None:
+    """Add `ablate` and `patch` to the command line, which loads models and writes results as it always does."""
+    ablate = commands.add_parser(
+        "ablate", help="take heads away: what changes in what the model says", epilog=note
+    )
+    ablate.add_argument("text", metavar="TEXT", help="the sentence")
+    ablate.add_argument("--heads", metavar="HEADS", help="the heads to change, from 1: 19-7,18-4")
+    ablate.add_argument(
+        "--every", action="store_true", help="one head after the other (with --heads: beside those)"
+    )
+    how = ablate.add_mutually_exclusive_group()
+    how.add_argument("--factor", type=float, default=0.0, help="times what a head mixes (0: taken away)")
+    how.add_argument(
+        "--mean", action="store_true", help="its mean output over the built-in sentences instead"
+    )
+    ablate.set_defaults(run=partial(_run_ablate, load, write))
+    patch = commands.add_parser(
+        "patch", help="run one text with the heads' output, or the states, of another", epilog=note
+    )
+    patch.add_argument("source", metavar="SOURCE", help="the text to take from")
+    patch.add_argument("text", metavar="INTO", help="the text to run, of as many tokens")
+    patch.add_argument("--heads", metavar="HEADS", help="the heads to take over together, from 1: 19-7,18-4")
+    patch.add_argument(
+        "--every",
+        choices=("heads", "layers"),
+        help="one head after the other, or the state of every layer at every token",
+    )
+    patch.set_defaults(run=partial(_run_patch, load, write))
+    for parser in (ablate, patch):
+        _add_options(parser)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", default=DECODER, help="shelf name, hub id or folder (%(default)s)")
+    parser.add_argument(
+        "--target", metavar="WORD", help="the word whose logit is measured, ' Mary' with its space"
+    )
+    parser.add_argument("--against", metavar="WORD", help="less the logit of this word")
+    parser.add_argument("--top", type=int, default=5, help="how many words and heads to list (%(default)s)")
+    parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (%(default)s)")
+    parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
+
+
+def _run_ablate(load: Load, write: Write, options: argparse.Namespace) -> int:
+    if not options.heads and not options.every:
+        raise InputError(NO_HEADS)
+    model, tokens, outcome = _begin(load, options)
+    heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
+    if not heads and not options.every:
+        raise InputError(NO_HEADS)
+    chosen: tuple[Intervention, ...] = ()
+    if heads:
+        chosen = (MeanOutput(heads) if options.mean else Factor(heads, options.factor),)
+    asked = Asked(
+        tokens, model.info, outcome, options.heads or "", "mean" if options.mean else options.factor
+    )
+    if options.every:
+        factor = None if options.mean else options.factor
+        _every(write, options, asked, every_head(tokens, model, outcome, factor=factor, base=chosen))
+        return 0
+    return _once(write, options, asked, model, chosen)
+
+
+def _run_patch(load: Load, write: Write, options: argparse.Namespace) -> int:
+    if bool(options.heads) == bool(options.every):
+        raise InputError(NO_PATCH)
+    model, tokens, outcome = _begin(load, options)
+    source = model.tokenizer.encode(options.source)
+    same_length(source, tokens)
+    asked = Asked(tokens, model.info, outcome, options.heads or "", "patch", source)
+    if options.every:
+        sweep = patch_heads if options.every == "heads" else patch_states
+        _every(write, options, asked, sweep(source, tokens, model, outcome))
+        return 0
+    heads = heads_from(options.heads, model.n_layers, model.n_heads)
+    return _once(write, options, asked, model, (PatchHeads(heads, options.source),))
+
+
+def _begin(load: Load, options: argparse.Namespace) -> tuple[Model, Tokens, Outcome]:
+    """The model, the text, and what is measured: known to be sound before anything is tried."""
+    if options.top < 1:
+        raise InputError(f"--top is {options.top}; it is the number of words and heads to list, from 1.")
+    model = load(options)
+    tokens = model.tokenizer.encode(options.text)
+    outcome = default_outcome(tokens, model, options.target, options.against)
+    bind(outcome, tokens, model)
+    return model, tokens, outcome
+
+
+def _once(
+    write: Write, options: argparse.Namespace, asked: Asked, model: Model, chosen: Sequence[Intervention]
+) -> int:
+    """One run with all that was chosen, beside the plain one."""
+    runs = [
+        (
+            measure(asked.tokens, model, asked.outcome, one),
+            next_words(asked.tokens, model, one, options.top) if isinstance(asked.outcome, Word) else (),
+        )
+        for one in ((), chosen)
+    ]
+    names = bind(asked.outcome, asked.tokens, model).names
+    data = once_data(asked, names, *runs)
+    write(json_of(data, indent=1) if options.format == "json" else once_text(data), options.out)
+    return 0
+
+
+def _every(write: Write, options: argparse.Namespace, asked: Asked, parts: Iterator[Part[Any]]) -> None:
+    """One change after the other, with a line of progress where somebody sits in front of a screen."""
+    for part in parts:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{100 * part.fraction:3.0f} %" + ("\n" if part.fraction >= 1 else ""))
+            sys.stderr.flush()
+    data = effects_data(asked, part.result, options.top)
+    write(json_of(data, indent=1) if options.format == "json" else effects_text(data), options.out)
