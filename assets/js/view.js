@@ -2,11 +2,13 @@
 import { column } from "./column.js";
 import { Compare } from "./compare.js";
 import { make } from "./dom.js";
+import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
 import { keepOpened, openRecord } from "./record.js";
 import { applyTheme, readTheme } from "./theme.js";
 
 const KEPT = 8;
+const KINDS = { compare: Compare, experiment: Experiment };
 const EMIT_AFTER = 30;
 
 export class Headscope {
@@ -61,7 +63,7 @@ export class Headscope {
     entry.waiting = null;
     entry.records = data.records.join();
     const started = performance.now();
-    const kind = data.mode === "compare" ? Compare : Explore;
+    const kind = KINDS[data.mode] ?? Explore;
     if (!(entry.view instanceof kind)) {
       entry.root.replaceChildren();
       entry.view = new kind(entry.root, (selection) => entry.emit(selection), (asked) => entry.ask(asked));
@@ -81,7 +83,7 @@ export class Headscope {
     performance.mark("headscope:draw");
     const drawn = performance.now();
     entry.root.dataset.drawnMs = (drawn - started).toFixed(1);
-    if (fresh) entry.root.dataset.arrivedMs = (drawn - Math.max(...wanted.map((record) => record.arrived))).toFixed(1);
+    if (fresh && wanted.length) entry.root.dataset.arrivedMs = (drawn - Math.max(...wanted.map((record) => record.arrived))).toFixed(1);
     entry.root.dataset.record = entry.records;
   }
 
@@ -124,7 +126,7 @@ export class Headscope {
   pressed(event) {
     const typing = event.composedPath().some((node) => node.matches?.("input, textarea, select, [contenteditable=true]"));
     if (event.key !== "s" || event.ctrlKey || event.metaKey || event.altKey || typing) return;
-    for (const entry of this.mounted.values()) if (entry.root.matches(":hover")) entry.view?.menu.run(() => entry.view.saveSvg(), false);
+    for (const entry of this.mounted.values()) if (entry.root.matches(":hover")) entry.view?.menu?.run(() => entry.view.saveSvg(), false);
   }
 
   async useFonts(faces) {

@@ -4,9 +4,11 @@ To add a page: a file in pages/, a line here. To add a value of the link: a `Fie
 has its key.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 
+from mha_core.embedded import DECODER, DECODER_PACKAGE
 from pages.parts.frame import presets
 from pages.parts.frame.request import AGAINST, MEASURES, SPECIALS, UNITS, WEIGHTS, models
 
@@ -15,7 +17,8 @@ from pages.parts.frame.request import AGAINST, MEASURES, SPECIALS, UNITS, WEIGHT
 class Page:
     """`title` names it, `path` is its file, `presented` pages can fill a projector's screen.
 
-    `own` are the keys of its own controls, which stay in its link and go to no other page. `menu` is the entry of the
+    `own` are the keys of its own controls, which stay in its link and go to no other page. `first`: what some values
+    of every link are at first on this page, where that is not what they are elsewhere. `menu` is the entry of the
     top line that it stands under (its title, unless given): pages of one entry are a row of links, named by `tab`.
     """
 
@@ -23,6 +26,7 @@ class Page:
     path: str
     presented: bool = True
     own: tuple[str, ...] = ()
+    first: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     menu: str = ""
     tab: str = ""
 
@@ -37,6 +41,11 @@ class Page:
         return "./" if self.path == "app.py" else f"./{self.path.removeprefix('pages/').removesuffix('.py')}"
 
 
+def _who_speaks() -> str:
+    """The decoder, which says a next word, where its package is; else the first model there is."""
+    return DECODER if find_spec(DECODER_PACKAGE) else models()[0]
+
+
 PAGES = (
     Page("Explore", "app.py"),
     Page("Compare", "pages/compare.py"),
@@ -47,6 +56,13 @@ PAGES = (
         own=("by", "as", "only"),
         menu="Heads",
         tab="Jobs",
+    ),
+    Page(
+        "Experiment",
+        "pages/experiment.py",
+        presented=False,
+        own=("try", "off", "set", "word", "rival", "from", "ready"),
+        first={"model": _who_speaks, "text": lambda: presets.MARY},
     ),
     Page(
         "Inside",
@@ -100,4 +116,9 @@ FIELDS = (
     Field("text2", spelled_out=True, page="Compare"),  # at first the twin of the first sentence
     Field("model2", lambda: models()[0], models, page="Compare"),
 )
-KEYS = tuple(field.key for field in FIELDS)
+KEYS = tuple(value.key for value in FIELDS)
+
+
+def first_of(value: Field, page: Page) -> str:
+    """What a value of the link is at first on that page."""
+    return page.first.get(value.key, value.first)()

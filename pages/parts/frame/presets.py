@@ -48,6 +48,9 @@ class MinimalPair:
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
 
+# Wang et al. 2022's task: of two names the one that was said once is given the drink.
+MARY = "When Mary and John went to the store, John gave a drink to"
+
 SENTENCES = (
     Preset("tired", TIRED, "Which heads send `it` to `animal`?", word="it", heads=OPENING),
     Preset(

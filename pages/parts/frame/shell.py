@@ -69,7 +69,7 @@ def page(
     if present:
         st.html(CSS / "present.css")
     hide_parts(state.params().get("hide", ""))
-    said = state.enter()
+    said = state.enter(title)
     _top(title, present)
     with st.container(key="heading", gap="xxsmall"):
         markup(f"<h1>{html.escape(question or title)}</h1>")

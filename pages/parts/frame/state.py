@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from pages.parts.frame import presets
-from pages.parts.frame.pages import FIELDS, KEYS, Field
+from pages.parts.frame.pages import FIELDS, KEYS, Field, first_of, page_called
 from pages.parts.frame.request import refusal
 from pages.parts.frame.selection import PARAMS, Selection
 from pages.parts.serve.streamlit_private import discard_params, went_back_or_forward
@@ -20,30 +20,37 @@ from pages.parts.serve.streamlit_private import discard_params, went_back_or_for
 LINK_CHARS = 4_000
 CHANGES = "link-changes"
 GREW = "grew"
+PAGE = "page"
 ON_ITS_WAY = 2.0  # seconds in which a browser may still send the text from before it grew
 
 
-def enter() -> list[str]:
-    """Give every control its value: the reader's, else the link's, else the first; returns what was refused.
+def enter(title: str) -> list[str]:
+    """Give every control its value: the reader's, else the link's, else the page's first; returns what was refused.
 
-    When the reader goes back or forward, the link decides. A control is a new one on every page, so its value is
-    handed over each time. A browser can send what no control offers, so choices are checked each time.
+    When the reader goes back or forward, the link decides, and so it does for what a page begins with in its own way
+    when the reader comes there. A control is a new one on every page, so its value is handed over each time. A
+    browser can send what no control offers, so choices are checked each time.
     """
     query, problems = params(), list[str]()
     link_decides = went_back_or_forward()
+    before, st.session_state[PAGE] = st.session_state.get(PAGE, title), title
+    own_first = {key for page in {before, title} for key in page_called(page).first} if before != title else set()
     for field in FIELDS:
-        value = None if link_decides else st.session_state.get(field.key)
+        from_link = link_decides or (field.options is not None and field.key in own_first)
+        value = None if from_link else st.session_state.get(field.key)
         if value is None:
-            value = query.get(field.key, _first(field))
+            value = query.get(field.key, _first(field, title))
         problem = refusal(field.key, value) if field.options else None
         if problem:
             problems.append(problem)
-        st.session_state[field.key] = _first(field) if problem else value
+        st.session_state[field.key] = _first(field, title) if problem else value
     return problems
 
 
-def _first(field: Field) -> str:
-    return presets.twin_sentence(st.session_state["text"]) if field.key == "text2" else field.first()
+def _first(field: Field, title: str) -> str:
+    if field.key == "text2":
+        return presets.twin_sentence(st.session_state["text"])
+    return first_of(field, page_called(title))
 
 
 def link(title: str) -> None:
@@ -51,7 +58,7 @@ def link(title: str) -> None:
     for field in FIELDS:
         value = st.session_state.get(field.key) or ""
         here = field.page in (None, title) and len(value) <= LINK_CHARS
-        change({field.key: value if here and (field.spelled_out or value != _first(field)) else None})
+        change({field.key: value if here and (field.spelled_out or value != _first(field, title)) else None})
 
 
 def params() -> dict[str, str]:

@@ -54,6 +54,8 @@ __all__ = [
 ]
 
 Change = Callable[[], None]
+KEEP = STUB % "keep(component.data)"
+MOUNT = STUB % "mount(component)"
 
 
 def explore_view(
@@ -126,9 +128,9 @@ def chosen(key: str) -> Selection | None:
 
 def mount_library() -> None:
     """Bring the picture's code and the font to this tab; a page without a picture may call it for the font."""
-    data: Payload = {"css": style() + style("next"), "faces": [[name, FONTS[name]] for name in FONTS]}
+    data: Payload = {"css": style() + style("next") + style("experiment"), "faces": [[name, FONTS[name]] for name in FONTS]}
     data |= {name: np.frombuffer(font_bytes(name), dtype=np.uint8) for name in FONTS}
-    _component("library", bundle("library"))(data=data, key="headscope-library")
+    component("library", bundle("library"))(data=data, key="headscope-library")
 
 
 def warm() -> None:
@@ -152,8 +154,8 @@ def _mount(
         with st.container(gap=None, key=f"{key}-data"):
             mount_library()
             for number, record in enumerate(records):
-                _component("record", STUB % "keep(component.data)")(data=record, key=f"{key}-record-{number}")
-        _component("view", STUB % "mount(component)")(
+                component("record", KEEP)(data=record, key=f"{key}-record-{number}")
+        component("view", MOUNT)(
             data=data,
             key=key,
             on_selection_change=on_change or _nothing,
@@ -167,5 +169,6 @@ def _nothing() -> None:
 
 
 @cache
-def _component(name: str, source: str) -> Callable[..., Any]:
+def component(name: str, source: str) -> Callable[..., Any]:
+    """A mount of that name, made once."""
     return st.components.v2.component(f"headscope_{name}", js=source)

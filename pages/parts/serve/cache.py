@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import BoundedSemaphore, Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -237,6 +237,23 @@ _begun: "dict[Hashable, Future[Findings]]" = {}
 def task(key: tuple[str, ...], start: Callable[[], Iterator[Step[T]]]) -> BackgroundTask[T]:
     """Work on one file with one model, shared by all who bring the same file."""
     return STORE.get(("task", *key), lambda: BackgroundTask(start()))
+
+
+def begun(key: tuple[str, ...]) -> "BackgroundTask[Any] | None":
+    """The work of that key if somebody has begun it, else None."""
+    found: BackgroundTask[Any] | None = STORE.peek(("task", *key))
+    return found
+
+
+def in_turns(parts: Iterator[T]) -> Iterator[T]:
+    """The same, each made while it is this work's turn with the models: others run theirs in between."""
+    while True:
+        with _TURNS:
+            try:
+                part = next(parts)
+            except StopIteration:
+                return
+        yield part
 
 
 def reader_control(key: tuple[str, ...]) -> ReaderControl:

@@ -1,0 +1,36 @@
+"""Experiment: take heads away, or let them say something else, and read what the model does then."""
+
+import streamlit as st
+
+from pages.parts.experiment import deciding, matter, pruning, ready, selective, switch
+from pages.parts.experiment.frame import PARTS, style, without_decoder
+from pages.parts.frame import shell, state
+
+SHOWN = {
+    "Switch heads off": switch.view,
+    "Which matter?": matter.view,
+    "Selective?": selective.view,
+    "How many can go?": pruning.view,
+    "Where is it decided?": deciding.view,
+    "Ready-made": ready.view,
+}
+
+asked = state.own("try", PARTS[0])
+with shell.page(
+    "Experiment",
+    question="What breaks without a head?",
+    lead="Looking at something is not using it. Take heads away, and read what the model says then.",
+    sentence=asked in PARTS[:2],
+) as request:
+    style()
+    part = st.segmented_control(
+        "What to try",
+        PARTS,
+        default=PARTS[0],
+        required=True,
+        key="try",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    without_decoder(request)
+    SHOWN.get(part, switch.view)(request)

@@ -1,0 +1,85 @@
+"""What came out, in one plain sentence drawn from the numbers. No Streamlit here."""
+
+from collections.abc import Mapping, Sequence
+
+from mha_core import Record
+from mha_core.heads.roles import Role
+from mha_core.wording import Head, head_name, percent
+from pages.parts.experiment.asked import Asked
+from pages.parts.experiment.changed import Changed, Guess, Moved
+
+MOVED_NAMED = 4
+TENTH = 0.0005
+
+
+def chance(p: float) -> str:
+    """A probability as the bars write it: one that is too small for its decimal is not called none."""
+    return "< 0.1 %" if 0 < p < TENTH else percent(p)
+
+
+def finding(asked: Asked, found: Changed, followed: Guess | None, record: Record) -> str:
+    """The one sentence above the picture."""
+    if not asked.heads:
+        return _as_it_is(found, record)
+    if followed is not None:
+        return _of_words(asked, found, followed)
+    return _of_cosines(asked, found, record)
+
+
+def _as_it_is(found: Changed, record: Record) -> str:
+    title = record.model.title if record.model else "the model"
+    if not found.words:
+        return (
+            f"{title} says no next word, so what is followed is the text's embedding: how far it turns when heads are "
+            "switched off."
+        )
+    first, *rest = sorted(found.words, key=lambda guess: -guess.before)
+    then = f", `{shown(rest[0].text)}` {chance(rest[0].before)}" if rest else ""
+    return f"As it is, {title} gives `{shown(first.text)}` {chance(first.before)}{then}. Click heads to switch them off."
+
+
+def _of_words(asked: Asked, found: Changed, followed: Guess) -> str:
+    said = f"{asked.said} `{shown(followed.text)}` {moves(followed.before, followed.after)}"
+    best = max(found.words, key=lambda guess: guess.after)
+    if best.id != followed.id:
+        return f"{said}; likeliest is then `{shown(best.text)}` with {chance(best.after)}."
+    return f"{said}."
+
+
+def moves(before: float, after: float) -> str:
+    """“falls from 92.3 % to 74.0 %”, or that nothing of it is seen."""
+    if chance(before) == chance(after):
+        return f"stays at {chance(before)}"
+    return f"{'falls' if after < before else 'rises'} from {chance(before)} to {chance(after)}"
+
+
+def _of_cosines(asked: Asked, found: Changed, record: Record) -> str:
+    whole, states = float(found.cosines[-1]), found.cosines[:-1]
+    least = int(states.argmin())
+    name = shown(record.tokens.pieces[least].bare)
+    return (
+        f"{asked.said} the text's embedding has cosine {whole:.3f} with what it was; the last state of `{name}` changes "
+        f"most, to {float(states[least]):.3f}."
+    )
+
+
+def elsewhere(moved: Sequence[Moved], record: Record, roles: Mapping[Head, Role], n_below: int) -> str:
+    """Which later heads now look elsewhere; `n_below`: how many heads could."""
+    if not n_below:
+        return "The last layer's heads have none above them whose look could change."
+    if not moved:
+        return f"None of the {n_below} heads above moves 1 % of its attention."
+    names = [_moved_said(each, record, roles) for each in moved[:MOVED_NAMED]]
+    many = f"{len(moved)} of the {n_below} heads above now look elsewhere" if len(moved) > 1 else "One head above now looks elsewhere"
+    return f"{many} (1 % of their attention or more, mean over rows): {'; '.join(names)}."
+
+
+def _moved_said(each: Moved, record: Record, roles: Mapping[Head, Role]) -> str:
+    role = roles.get(each.head)
+    word = shown(record.tokens.pieces[each.query].bare)
+    return f"{head_name(each.head)}{f' ({role.label})' if role else ''} {percent(each.share)}, most at `{word}`"
+
+
+def shown(text: str) -> str:
+    """A token in a sentence: spaces stay, line ends and backticks are signs."""
+    return text.replace("`", "ˋ").replace("\n", "↵") or "␀"

@@ -1,0 +1,64 @@
+"""All heads as switches with what changes beside them, or coloured by an effect; drawn by assets/js/experiment.js.
+
+In: for switches the record of the text as it is; which heads are switched, and what came of it. For effects one number
+a head. Out: what the reader asks for, as the component's `ask`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from mha_core.heads.words import FloatArray
+from mha_core.wording import Head, head_name
+from pages.parts.picture.attention_view import KEEP, MOUNT, component, mount_library
+from pages.parts.picture.payload import Payload, Role
+
+NOTHING: Payload = {"off": [], "factor": "0", "factors": [], "badge": "", "done": "", "groups": [], "undo": False}
+NOTHING |= {"heard": 0, "moved": {}, "result": None, "effects": None, "links": None}
+
+
+def head_switches(record: Payload, view: Payload, *, key: str, on_ask: Callable[[], None]) -> None:
+    """Draw the heads of a record as switches; `view` as in assets/js/experiment.js."""
+    shape = [record["layers"], record["heads"]]
+    _mount([record], {"shape": shape, "roles": record["roles"] or {}, **view}, key, on_ask)
+
+
+def head_effects(
+    effects: FloatArray,
+    *,
+    measure: str,
+    was: float,
+    links: Mapping[str, str],
+    roles: Mapping[Head, Role],
+    hint: str,
+    key: str,
+) -> None:
+    """Draw one number a head, (layer, head), NaN where it is not known yet: blue is more, orange is less.
+
+    `was` is the measure as it is; `links` leads from a head's name to an address.
+    """
+    sizes = np.abs(effects[np.isfinite(effects)])
+    view: Payload = {
+        "shape": list(effects.shape),
+        "effects": np.ascontiguousarray(effects, dtype=np.float32).ravel(),
+        "top": float(sizes.max(initial=0.0)) or 1.0,
+        "measure": measure,
+        "was": was,
+        "links": dict(links),
+        "roles": {head_name(head): {"letter": role.letter, "label": role.label} for head, role in roles.items()},
+        "hint": hint,
+    }
+    _mount([], view, key, lambda: None)
+
+
+def _mount(records: list[Payload], view: Payload, key: str, on_ask: Callable[[], None]) -> None:
+    ids = [record["id"] for record in records]
+    data: dict[str, Any] = NOTHING | {"mode": "experiment", "records": ids, "n": 0, "selection": None, **view}
+    with st.container(gap=None):
+        with st.container(gap=None, key=f"{key}-data"):
+            mount_library()
+            for number, record in enumerate(records):
+                component("record", KEEP)(data=record, key=f"{key}-record-{number}")
+        component("view", MOUNT)(data=data, key=key, on_ask_change=on_ask)
