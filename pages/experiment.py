@@ -20,7 +20,7 @@ with shell.page(
     "Experiment",
     question="What breaks without a head?",
     lead="Looking at something is not using it. Take heads away, and read what the model says then.",
-    sentence=asked in PARTS[:2],
+    sentence=asked in PARTS[:3],
 ) as request:
     style()
     part = st.segmented_control(

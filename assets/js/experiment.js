@@ -3,13 +3,15 @@
 // data: {mode: "experiment", records: [id] | [], shape: [layers, heads], causal, heard, off: ["24-4"], factor, factors:
 //        [{value, label, title}], badge, groups: [{letter, label, heads: ["1-3"]}], undo: true, moved: {"25-1": 0.31},
 //        roles: {"1-3": {letter, label}}, result: null | {title, before, after, unit, rows, note},
-//        effects: null | column (layer, head), NaN where not known yet, top, measure, was, links: {"24-4": address}}
+//        effects: null | column (layer, head), NaN where not known yet, top, measure, was, addresses: {"24-4": address},
+//        strongest: [{head, label, effect, address}]}
 // ask({do: "set", off, n} | {do: "factor", value} | {do: "word", id} | {do: "undo"})
 import { column } from "./column.js";
 import { make } from "./dom.js";
 import { BeforeAfter } from "./experiment/before_after.js";
 import { HeadGrid } from "./experiment/head_grid.js";
 import { inWords } from "./experiment/said.js";
+import { Strongest } from "./experiment/strongest.js";
 import { Toolbar } from "./experiment/toolbar.js";
 import { fixed } from "./format.js";
 import { legend } from "./parts.js";
@@ -25,10 +27,11 @@ export class Experiment {
     this.grid = new HeadGrid({ change: (off) => this.change(off), done: () => this.tell(), preview: (head) => this.preview(head) });
     this.toolbar = new Toolbar({ set: (off) => (this.change(off), this.tell()), ask });
     this.bars = new BeforeAfter((id) => ask({ do: "word", text: id }));
+    this.strongest = new Strongest();
     this.pointed = make("p", { class: "caption pointed", "aria-live": "polite" });
     this.legends = make("div", {});
     this.heads = make("section", { class: "part all-heads", "aria-label": "All heads" }, this.grid.root, this.legends, this.pointed);
-    this.root.append(this.toolbar.root, make("div", { class: "trial" }, this.heads, this.bars.root));
+    this.root.append(this.toolbar.root, make("div", { class: "trial" }, this.heads, this.bars.root, this.strongest.root));
   }
 
   // A drag that is under way, or a switch that Python has not heard of yet, is newer than what it says.
@@ -40,12 +43,17 @@ export class Experiment {
     if (data.heard > this.sent) this.sent = data.heard;
     this.toolbar.fill(data);
     this.bars.fill(data.result);
+    this.strongest.fill(data);
     this.root.classList.toggle("mapped", Boolean(this.effects));
-    this.root.classList.toggle("alone", !data.result);
+    this.root.classList.toggle("alone", !this.accompanied);
     this.filled = null;
   }
 
   move() {}
+
+  get accompanied() {
+    return Boolean(this.data.result || this.data.strongest?.length);
+  }
 
   change(off) {
     this.off = off;
@@ -71,7 +79,7 @@ export class Experiment {
 
   drawAll() {
     if (!this.data || !this.paint) return;
-    const turned = this.grid.arrange(this.root.clientWidth, this.data.shape, Boolean(this.data.result));
+    const turned = this.grid.arrange(this.root.clientWidth, this.data.shape, this.accompanied);
     if (this.filled !== turned) {
       this.grid.fill({ ...this.data, turned, causal: Boolean(this.record?.causal) }, (head) => inWords(head, this));
       this.filled = turned;

@@ -36,18 +36,18 @@ export class HeadGrid extends Sheet {
     return turned;
   }
 
-  fill({ shape: [layers, heads], turned, causal, roles, links, effects }, describe) {
+  fill({ shape: [layers, heads], turned, causal, roles, addresses, effects }, describe) {
     const focused = this.cells.indexOf(this.root.getRootNode().activeElement);
     this.record = { causal: causal && !effects };
     this.describe = describe;
-    this.links = links;
+    this.links = addresses;
     this.order = [];
     this.cells = [];
     this.lines = [];
-    const numbered = (layer) => make("button", { type: "button", class: "axis", tabindex: -1, "data-layer": layer, text: layer + 1, title: `Layer ${layer + 1}: all its heads`, disabled: Boolean(links) });
+    const numbered = (layer) => make("button", { type: "button", class: "axis", tabindex: -1, "data-layer": layer, text: layer + 1, title: `Layer ${layer + 1}: all its heads`, disabled: Boolean(addresses) });
     const cell = (layer, head) => {
       const role = roles?.[headName([layer, head])];
-      const of = links ? ["a", { href: links[headName([layer, head])], draggable: "false" }] : ["button", { type: "button" }];
+      const of = addresses ? ["a", { href: addresses[headName([layer, head])], draggable: "false" }] : ["button", { type: "button" }];
       const made = make(of[0], { ...of[1], class: "switch", tabindex: -1, "data-at": this.cells.length }, role ? make("span", { class: "role", text: role.letter }) : null, make("span", { class: "badge" }), make("i", { class: "moved" }));
       this.order.push([layer, head]);
       this.cells.push(made);

@@ -25,7 +25,7 @@ from pages.parts.serve import cache
 
 SHOWN = 5  # of the likeliest words before, and as many after
 KNOWN = 2_000  # words whose probability is kept: the others have next to none
-WORTH_SAYING = 0.01
+WORTH_SAYING = 0.05
 
 
 @dataclass(frozen=True)

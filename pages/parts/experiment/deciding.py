@@ -1,1 +1,203 @@
-def view(request): ...
+"""Where is it decided? One head's output, or one state of one token, taken over from another sentence at a time."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from mha_core import InputError, Model, Record
+from mha_core.experiments import Effects, Outcome, Word, default_outcome, patch_heads, patch_states
+from mha_core.heads.roles import Role
+from mha_core.heads.words import FloatArray
+from mha_core.tokens import Tokens
+from mha_core.wording import Head, head_name, percent
+from pages.parts.experiment.frame import caveats, kept, roles_of
+from pages.parts.experiment.progress import work
+from pages.parts.experiment.said import number, shown
+from pages.parts.frame import presets, shell, state
+from pages.parts.frame.links import link_to
+from pages.parts.frame.prose import quoted, say
+from pages.parts.frame.request import Request
+from pages.parts.picture.head_switches import head_effects
+from pages.parts.picture.tiles import Board
+from pages.parts.serve import cache
+
+MAPS = ("heads", "layers and tokens")
+DECIDED = 0.5  # a state that alone brings half of the way back carries what differs
+HINT = "Blue brings the outcome nearer to the other sentence's: 1 is all of the way. A click opens the head in Explore."
+NOT_ALL = (
+    "What is taken over from another run is a state the model can have, unlike zero. But what two sentences share is "
+    "in neither map, and places that only matter together do not show one by one (Zhang & Nanda 2023)."
+)
+PAIRS = (
+    ("tired / wide", presets.TIRED, presets.WIDE),
+    ("Mary / John", presets.MARY, presets.JOHN),
+    ("key / keys", presets.KEY, presets.KEYS),
+)
+
+
+def view(request: Request) -> None:
+    """The whole part."""
+    record = shell.or_show_error(cache.record, request)
+    if record is None:
+        return
+    used = cache.model(request)
+    with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        usual = twin(request.text)
+        donor = st.text_input(
+            "Take over from", key="from", bind="query-params", placeholder=usual, width=560
+        ) or usual
+        for name, source, into in PAIRS:
+            st.button(name, key=f"pair-{name}", type="tertiary", on_click=_open, args=(source, into))
+        shape = st.segmented_control(
+            "What is taken over", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
+        )
+    other = used.tokenizer.encode(donor)
+    outcome = shell.or_show_error(outcome_of, other, record, used)
+    if outcome is None:
+        return
+    sweep = patch_heads if shape != MAPS[1] else patch_states
+    key = ("patch", *map(repr, (request.run, donor, used.digest, outcome, sweep.__name__)))
+    roles = roles_of(request)
+
+    def draw(effects: Effects | None) -> None:
+        if effects is None:
+            return
+        if sweep is patch_heads:
+            say(of_heads(effects, roles), "finding")
+            _heads(effects, request, used, roles)
+        else:
+            say(of_states(effects, record.tokens, other), "finding")
+            _states(effects, record.tokens, other)
+
+    work(
+        key,
+        lambda: sweep(other, record.tokens, used, outcome),
+        draw,
+        button="Take over one at a time",
+        unit=f"of {used.n_layers * used.n_heads} heads tried" if sweep is patch_heads else "states tried",
+    )
+    caveats(NOT_ALL)
+
+
+def twin(text: str) -> str:
+    """The sentence to take over from, if the reader names none: the other of a pair, else the first there is."""
+    both = {source: into for _, source, into in PAIRS} | {into: source for _, source, into in PAIRS}
+    return both.get(text) or presets.twin_sentence(text)
+
+
+def _open(source: str, into: str) -> None:
+    state.open_text(into)
+    st.session_state["from"] = source
+
+
+def outcome_of(source: Tokens, record: Record, used: Model) -> Outcome:
+    """What is measured: what the other sentence says next against what this one says; else the embedding.
+
+    Raises InputError where the texts do not have as many tokens.
+    """
+    if len(source) != len(record.tokens):
+        raise InputError(
+            f"{quoted(source.text)} has {len(source)} tokens and your sentence {len(record.tokens)}; to take over from "
+            "place to same place both need as many."
+        )
+    usual = presets.FOLLOWED.get(source.text)
+    if used.next_head is None:
+        return default_outcome(record.tokens, used)
+    if usual:
+        return Word(*usual)
+    theirs, own = (default_outcome(tokens, used) for tokens in (source, record.tokens))
+    return Word(theirs.target, own.target if own.target != theirs.target else theirs.against)
+
+
+def ways(effects: Effects) -> str:
+    """Where the outcome stands, and where it stands in the other sentence."""
+    there = "" if effects.source is None else f", in the other {number(effects.source[0])}"
+    return f"In your sentence the {effects.names[0]} is {number(effects.before[0])}{there}"
+
+
+def of_heads(effects: Effects, roles: Mapping[Head, Role]) -> str:
+    """The heads that bring most of the way."""
+    share = np.asarray(effects.restored)
+    if not np.isfinite(share).any():
+        return f"{ways(effects)}."
+    order = np.argsort(-np.nan_to_num(share, nan=-9.0), axis=None)[:3]
+    found = [divmod(int(i), share.shape[1]) for i in order]
+    names = [
+        f"{head_name(head)}{f', {roles[head].label},' if head in roles else ''} {percent(float(share[head]))}"
+        for head in found
+    ]
+    return f"{ways(effects)}. One head's output taken over brings at most: {', '.join(names)} of the way there."
+
+
+def of_states(effects: Effects, into: Tokens, source: Tokens) -> str:
+    """Which token carries the difference, layer by layer."""
+    share = np.asarray(effects.restored)
+    carried = carriers(share)
+    if not carried:
+        return f"{ways(effects)}. No single state brings half of the way there."
+    parts = [
+        f"`{label(into, source, token)}` {_layers(first, final)}" for token, first, final in carried
+    ]
+    return f"{ways(effects)}. What differs is carried by {', then by '.join(parts)}."
+
+
+def carriers(share: FloatArray) -> list[tuple[int, int, int]]:
+    """Runs of states in which one token alone brings most, and at least half, of the way: (token, first, last)."""
+    found: list[tuple[int, int, int]] = []
+    for index, row in enumerate(share):
+        if not np.isfinite(row).any() or np.nanmax(row) < DECIDED:
+            continue
+        token = int(np.nanargmax(row))
+        if found and found[-1][0] == token:
+            found[-1] = (token, found[-1][1], index)
+        else:
+            found.append((token, index, index))
+    return found
+
+
+def _layers(first: int, final: int) -> str:
+    names = ["the embedding" if i == 0 else f"layer {i}" for i in (first, final)]
+    return f"({names[0]})" if first == final else f"({names[0]} to {names[1]})"
+
+
+def label(into: Tokens, source: Tokens, position: int) -> str:
+    """A token of both sentences; where they differ, the other's, then this one's."""
+    theirs, own = (shown(tokens.pieces[position].bare) for tokens in (source, into))
+    return own if own == theirs else f"{theirs} → {own}"
+
+
+def _heads(effects: Effects, request: Request, used: Model, roles: Mapping[Head, Role]) -> None:
+    addresses = {
+        head_name((layer, head)): link_to("Explore", {**kept(request), "head": head_name((layer, head))})
+        for layer in range(used.n_layers)
+        for head in range(used.n_heads)
+    }
+    head_effects(
+        np.asarray(effects.restored),
+        measure="share of the way",
+        was=0.0,
+        addresses=addresses,
+        roles=roles,
+        hint=HINT,
+        key="patched-heads",
+    )
+
+
+def _states(effects: Effects, into: Tokens, source: Tokens) -> None:
+    share = np.asarray(effects.restored, dtype=np.float32).T
+    board = Board()
+    board.add(
+        board.matrix(
+            "share of the way to the other sentence",
+            share,
+            rows=[label(into, source, i) for i in range(len(into))],
+            cols=list(map(str, range(share.shape[1]))),
+            high=max(14, min(24, 340 / len(into))),
+            wide=max(14, min(40, 1050 / share.shape[1])),
+            flat=True,
+            top=1.0,
+            note="one state at a time: tokens downward, layers across, 0 the embedding; blue is nearer",
+        )
+    )
+    board.show("patched-states")

@@ -11,15 +11,15 @@ from mha_core.heads.roles import Role
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.frame import caveats, kept, roles_of
 from pages.parts.experiment.progress import work
-from pages.parts.experiment.said import shown
-from pages.parts.frame import shell, state
+from pages.parts.experiment.said import moves, number, shown, signed
+from pages.parts.frame import presets, shell, state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.picture.head_switches import head_effects
 from pages.parts.serve import cache
 
-NAMED = 4
+NAMED = 3
 HOW = {"factor": "nothing", "mean": "its mean"}
 HINT = "Point at a head for its numbers; a click opens it in Explore with this sentence."
 
@@ -50,12 +50,30 @@ def view(request: Request) -> None:
 
 
 def followed(record: Record, used: Model) -> Outcome:
-    """What is measured: two words of the reader's choice, else the two likeliest; the embedding where none is said."""
+    """What is measured: two words of the reader's choice, else those the sentence is about, else the two likeliest;
+    the embedding where none is said."""
     if used.next_head is None:
         return default_outcome(record.tokens, used)
-    word = st.text_input("Word", key="word", bind="query-params", placeholder="the likeliest", width=180)
-    rival = st.text_input("Against", key="rival", bind="query-params", placeholder="the next one", width=180)
-    return default_outcome(record.tokens, used, word or None, rival or None)
+    usual = presets.FOLLOWED.get(record.tokens.text, ("the likeliest", "the one after it"))
+    word = st.text_input("Word", key="word", bind="query-params", placeholder=usual[0].strip(), width=150)
+    rival = st.text_input("Against", key="rival", bind="query-params", placeholder=usual[1].strip(), width=150)
+    return outcome_of(record, used, word or "", rival or "")
+
+
+def outcome_of(record: Record, used: Model, word: str, rival: str) -> Outcome:
+    """The same of what was typed. A word without a space before it gets one, where that is a token."""
+    usual = presets.FOLLOWED.get(record.tokens.text)
+    if not word and usual:
+        word, rival = usual[0], rival or usual[1]
+    return default_outcome(
+        record.tokens, used, *(spaced(each, used) if each else None for each in (word, rival))
+    )
+
+
+def spaced(word: str, used: Model) -> str:
+    """The word as it would be the next one, " Mary"."""
+    with_space = f" {word}"
+    return word if word.startswith(" ") or len(used.tokenizer.ids_of(with_space)) != 1 else with_space
 
 
 def setting(how: str) -> str:
@@ -98,7 +116,7 @@ def picture(
         np.asarray(effects.effect),
         measure=effects.names[0],
         was=effects.before[0],
-        links=links,
+        addresses=links,
         roles=roles,
         hint=HINT,
         key="effects",
@@ -106,20 +124,23 @@ def picture(
 
 
 def finding(effects: Effects, roles: Mapping[Head, Role], how: str) -> str:
-    """The strongest heads, with their roles where they are known."""
+    """The strongest head, and what becomes of the outcome without it."""
     numbers = np.asarray(effects.effect)
     tried = int(np.isfinite(numbers).sum())
+    names, before = effects.names, effects.before
     if not tried:
-        return f"As it is, the {effects.names[0]} is {effects.before[0]:.2f}."
-    strongest = [(place, float(value)) for place, value in effects.strongest(NAMED)]
-    (head, value), rest = strongest[0], strongest[1:]
+        return f"As it is, the {names[0]} is {number(before[0])}."
+    ((layer, head), _), *rest = effects.strongest(NAMED)
+    after = effects.numbers[layer, head]
     done = "without it" if how == "factor" else "with its mean output instead"
-    before = effects.before[0]
     first = (
-        f"Of {tried} heads {named(head, roles)} matters most: {done} the {shown(effects.names[0])} goes from "
-        f"{before:.2f} to {before + value:.2f}."
+        f"Of {tried} heads {named((layer, head), roles)} matters most: {done} the {names[0]} goes from {number(before[0])} "
+        f"to {number(float(after[0]))}"
     )
-    return f"{first} Then {listed(rest, roles)}." if rest else first
+    if len(names) > 1:
+        word = names[1].removeprefix("probability of ").strip("'")
+        first += f", and `{shown(word)}` {moves(before[1], float(after[1]))}"
+    return f"{first}. Then {listed(rest, roles)}." if rest else f"{first}."
 
 
 def listed(found: Sequence[tuple[Head, float]], roles: Mapping[Head, Role]) -> str:
@@ -132,7 +153,3 @@ def named(head: Head, roles: Mapping[Head, Role]) -> str:
     role = roles.get(head)
     return f"{head_name(head)}, {role.label}," if role else head_name(head)
 
-
-def signed(value: float) -> str:
-    """A change with its sign."""
-    return f"{value:+.2f}".replace("-", "−")

@@ -6,9 +6,10 @@ from mha_core import Record
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, head_name, percent
 from pages.parts.experiment.asked import Asked
-from pages.parts.experiment.changed import Changed, Guess, Moved
+from pages.parts.experiment.changed import WORTH_SAYING, Changed, Guess, Moved
 
-MOVED_NAMED = 4
+MOVED_NAMED = 3
+LEAST = f"{WORTH_SAYING:.0%}".replace("%", " %")
 TENTH = 0.0005
 
 
@@ -63,21 +64,31 @@ def _of_cosines(asked: Asked, found: Changed, record: Record) -> str:
     )
 
 
-def elsewhere(moved: Sequence[Moved], record: Record, roles: Mapping[Head, Role], n_below: int) -> str:
-    """Which later heads now look elsewhere; `n_below`: how many heads could."""
-    if not n_below:
-        return "The last layer's heads have none above them whose look could change."
+def elsewhere(moved: Sequence[Moved], record: Record, roles: Mapping[Head, Role], n_above: int) -> str:
+    """Which later heads now look elsewhere; `n_above`: how many heads could."""
+    if not n_above:
+        return "No head stands above the last layer, so none looks elsewhere now."
     if not moved:
-        return f"None of the {n_below} heads above moves 1 % of its attention."
+        return f"None of the {n_above} heads above moves {LEAST} of its attention."
     names = [_moved_said(each, record, roles) for each in moved[:MOVED_NAMED]]
-    many = f"{len(moved)} of the {n_below} heads above now look elsewhere" if len(moved) > 1 else "One head above now looks elsewhere"
-    return f"{many} (1 % of their attention or more, mean over rows): {'; '.join(names)}."
+    many = f"{len(moved)} of the {n_above} heads above now look" if len(moved) > 1 else f"Of the {n_above} heads above one now looks"
+    return f"{many} elsewhere with {LEAST} of their attention or more, mean over all words: {'; '.join(names)}."
 
 
 def _moved_said(each: Moved, record: Record, roles: Mapping[Head, Role]) -> str:
     role = roles.get(each.head)
     word = shown(record.tokens.pieces[each.query].bare)
     return f"{head_name(each.head)}{f' ({role.label})' if role else ''} {percent(each.share)}, most at `{word}`"
+
+
+def number(value: float) -> str:
+    """A number with two decimals and a real minus."""
+    return f"{value:.2f}".replace("-", "−")
+
+
+def signed(value: float) -> str:
+    """A change with its sign."""
+    return number(value) if value < 0 else f"+{number(value)}"
 
 
 def shown(text: str) -> str:

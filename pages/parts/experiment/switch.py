@@ -48,10 +48,10 @@ def view(request: Request) -> None:
     roles = roles_of(request)
     if how or not wanted.heads:
         say(finding(wanted, found, followed, record), "finding")
-    _picture(request, record, used, wanted, found, followed, roles)
     if how:
         above = (used.n_layers - 1 - min(layer for layer, _ in wanted.heads)) * used.n_heads
-        say(elsewhere(found.moved, record, roles, above), "note")
+        say(elsewhere(found.moved, record, roles, above), "moved")
+    _picture(request, record, used, wanted, found, followed, roles)
     caveats()
 
 

@@ -61,7 +61,7 @@ PAGES = (
         "Experiment",
         "pages/experiment.py",
         presented=False,
-        own=("try", "off", "set", "word", "rival", "from", "ready"),
+        own=("try", "off", "set", "word", "rival", "from", "map", "ready"),
         first={"model": _who_speaks, "text": lambda: presets.MARY},
     ),
     Page(

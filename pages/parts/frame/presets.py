@@ -50,6 +50,15 @@ WIDE = "The animal didn't cross the street because it was too wide."
 
 # Wang et al. 2022's task: of two names the one that was said once is given the drink.
 MARY = "When Mary and John went to the store, John gave a drink to"
+JOHN = "When Mary and John went to the store, Mary gave a drink to"
+KEY, KEYS = "The key to the cabinets", "The keys to the cabinet"
+# The word that comes next, and the one it is weighed against: what an experiment with such a sentence is about.
+FOLLOWED: Mapping[str, tuple[str, str]] = MappingProxyType({
+    MARY: (" Mary", " John"),
+    JOHN: (" John", " Mary"),
+    KEY: (" is", " are"),
+    KEYS: (" are", " is"),
+})  # fmt: skip
 
 SENTENCES = (
     Preset("tired", TIRED, "Which heads send `it` to `animal`?", word="it", heads=OPENING),

@@ -16,7 +16,8 @@ from pages.parts.picture.attention_view import KEEP, MOUNT, component, mount_lib
 from pages.parts.picture.payload import Payload, Role
 
 NOTHING: Payload = {"off": [], "factor": "0", "factors": [], "badge": "", "done": "", "groups": [], "undo": False}
-NOTHING |= {"heard": 0, "moved": {}, "result": None, "effects": None, "links": None}
+NOTHING |= {"heard": 0, "moved": {}, "result": None, "effects": None, "addresses": None, "strongest": []}
+STRONGEST = 8
 
 
 def head_switches(record: Payload, view: Payload, *, key: str, on_ask: Callable[[], None]) -> None:
@@ -30,25 +31,36 @@ def head_effects(
     *,
     measure: str,
     was: float,
-    links: Mapping[str, str],
+    addresses: Mapping[str, str],
     roles: Mapping[Head, Role],
     hint: str,
     key: str,
 ) -> None:
     """Draw one number a head, (layer, head), NaN where it is not known yet: blue is more, orange is less.
 
-    `was` is the measure as it is; `links` leads from a head's name to an address.
+    The strongest are listed beside them. `was` is the measure as it is; `addresses` lead from a head's name to where it opens.
     """
     sizes = np.abs(effects[np.isfinite(effects)])
+    order = np.argsort(-np.nan_to_num(np.abs(effects), nan=-1.0), axis=None, kind="stable")[:STRONGEST]
+    strongest = [divmod(int(i), effects.shape[1]) for i in order if np.isfinite(effects.flat[i])]
     view: Payload = {
         "shape": list(effects.shape),
         "effects": np.ascontiguousarray(effects, dtype=np.float32).ravel(),
         "top": float(sizes.max(initial=0.0)) or 1.0,
         "measure": measure,
         "was": was,
-        "links": dict(links),
+        "addresses": dict(addresses),
         "roles": {head_name(head): {"letter": role.letter, "label": role.label} for head, role in roles.items()},
         "hint": hint,
+        "strongest": [
+            {
+                "head": head_name(head),
+                "label": roles[head].label if head in roles else "",
+                "effect": float(effects[head]),
+                "address": addresses[head_name(head)],
+            }
+            for head in strongest
+        ],
     }
     _mount([], view, key, lambda: None)
 

@@ -1,0 +1,119 @@
+"""What a ready experiment comes to: one sentence drawn from the numbers, the numbers as bars, and where to go on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mha_core.experiments import Effects
+from mha_core.wording import Head, head_name, percent
+from pages.parts.experiment.said import number, shown
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One number: what it is of, the number, and how it is written."""
+
+    name: str
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The sentence, the bars, and the link that opens the experiment on this page, ready to be changed."""
+
+    said: str
+    bars: tuple[Bar, ...]
+    link: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def names_of(heads: Sequence[Head]) -> str:
+    """Heads by name, in the order given."""
+    return ", ".join(map(head_name, heads))
+
+
+def repetition(best: Sequence[Head], intact: float, without: float, draws: Sequence[float], n: int) -> Answer:
+    """The loss on the second copy with and without the induction heads, against as many others at random."""
+    beyond = without > max(draws)
+    meaning = (
+        "so going on with a text that was seen once rests on these heads"
+        if beyond
+        else "so these heads are not more than others"
+    )
+    return Answer(
+        f"The loss on the second copy is {number(intact)} nats a token. Without the {len(best)} heads that do most "
+        f"induction it is {number(without)}; without {len(best)} random others {number(min(draws))} to "
+        f"{number(max(draws))}: {meaning}.",
+        (
+            Bar("as it is", intact, number(intact)),
+            Bar(f"without {names_of(best)}", without, number(without)),
+            *(Bar(f"without {len(best)} others, draw {i}", loss, number(loss)) for i, loss in enumerate(draws, 1)),
+        ),
+        note=f"Mean loss in nats, {n} texts of 40 random tokens said twice, {len(draws)} draws. More is worse.",
+    )  # fmt: skip
+
+
+def next_word(effects: Effects, text: str, word: str, rival: str, named: int = 6) -> Answer:
+    """Two words after a text, and every head taken away in turn."""
+    difference, p, q = effects.before
+    flips = int((np.asarray(effects.after) < 0).sum())
+    strongest = effects.strongest(named)
+    (layer, head), _ = strongest[0]
+    after = effects.numbers[layer, head]
+    turned = f"In {flips} of {effects.after.size} cases" if flips else f"Not once in {effects.after.size} cases"
+    bars = [Bar("as it is", difference, number(difference))]
+    for place, effect in strongest:
+        bars.append(Bar(f"without {head_name(place)}", difference + effect, number(difference + effect)))
+    return Answer(
+        f"`{shown(word)}` gets {percent(p)}, `{shown(rival)}` {percent(q)}. {turned} one missing head makes "
+        f"`{shown(rival)}` likelier; {head_name((layer, head))} matters most: without it the logit difference goes from "
+        f"{number(difference)} to {number(float(after[0]))}, and `{shown(word)}` from {percent(p)} to "
+        f"{percent(float(after[1]))}.",
+        tuple(bars),
+        {"text": text, "off": head_name((layer, head)), "word": word},
+        f"Logit of `{shown(word)}` less that of `{shown(rival)}`, one sentence; the heads with the largest effect.",
+    )
+
+
+def sink(
+    n_heads: int, rest: Sequence[Head], intact: float, without: float, mean: float, draws: Sequence[float], n: int
+) -> Answer:
+    """The loss over ordinary text without the heads that rest on the first token."""
+    nothing = without - intact < min(draws) - intact
+    meaning = (
+        "less than without as many others: they do little here"
+        if nothing
+        else "no less than without others: resting is not all they do, or the model needs what they add"
+    )
+    return Answer(
+        f"In {len(rest)} of {n_heads} heads the first token takes more than half of the attention. Without them the loss "
+        f"on ordinary text goes from {number(intact)} to {number(without)}, with their mean output instead to "
+        f"{number(mean)}; without {len(rest)} random heads it is {number(min(draws))} to {number(max(draws))}: {meaning}.",
+        (
+            Bar("as it is", intact, number(intact)),
+            Bar(f"without the {len(rest)} that rest there", without, number(without)),
+            Bar("with their mean output instead", mean, number(mean)),
+            *(Bar(f"without {len(rest)} others, draw {i}", loss, number(loss)) for i, loss in enumerate(draws, 1)),
+        ),
+        {"off": ",".join(map(head_name, rest))},
+        f"Mean loss in nats over {n} tokens of one ordinary text, {len(draws)} draws. More is worse.",
+    )  # fmt: skip
+
+
+def embedding(mean: np.ndarray, n: int, head: Head, text: str) -> Answer:
+    """How far every head's absence turns the embedding, mean of `n` texts; `mean` (layer, head) are cosines."""
+    order = [divmod(int(i), mean.shape[1]) for i in np.argsort(mean, axis=None, kind="stable")]
+    rank, last = order.index(head) + 1, order[-1]
+    top = order[: mean.shape[1]]
+    upper = sum(layer == mean.shape[0] - 1 for layer, _ in top)
+    place = "the most of all" if rank == 1 else f"number {rank} of all"
+    return Answer(
+        f"Without {head_name(head)} the embedding keeps a cosine of {mean[head]:.3f} with what it was: {place} "
+        f"{mean.size} heads. {upper} of the {len(top)} that turn it most stand in the last layer, which nothing above can "
+        f"make good; {head_name(last)} turns it least ({mean[last]:.4f}).",
+        tuple(Bar(f"without {head_name(each)}", 1 - float(mean[each]), f"{mean[each]:.3f}") for each in order[:8]),
+        {"model": "minilm", "text": text, "off": head_name(head)},
+        f"Mean cosine with the plain embedding over {n} built-in sentences; the bars are what is lost, 1 less cosine.",
+    )
