@@ -36,23 +36,29 @@ def names_of(heads: Sequence[Head]) -> str:
 
 def repetition(best: Sequence[Head], intact: float, without: float, draws: Sequence[float], n: int) -> Answer:
     """The loss on the second copy with and without the induction heads, against as many others at random."""
-    beyond = without > max(draws)
+    below = sum(loss < without for loss in draws)
     meaning = (
-        "so going on with a text that was seen once rests on these heads"
-        if beyond
-        else "so these heads are not more than others"
+        "more than in any draw, so going on with a text that was seen once rests on these heads"
+        if below == len(draws)
+        else f"more than in {below} of the draws, so these heads are not alone in it"
     )
     return Answer(
         f"The loss on the second copy is {number(intact)} nats a token. Without the {len(best)} heads that do most "
-        f"induction it is {number(without)}; without {len(best)} random others {number(min(draws))} to "
-        f"{number(max(draws))}: {meaning}.",
+        f"induction it is {number(without)}; without {len(best)} random others {number(float(np.median(draws)))} "
+        f"(median of {len(draws)} draws, {number(min(draws))} to {number(max(draws))}): {meaning}.",
         (
             Bar("as it is", intact, number(intact)),
             Bar(f"without {names_of(best)}", without, number(without)),
-            *(Bar(f"without {len(best)} others, draw {i}", loss, number(loss)) for i, loss in enumerate(draws, 1)),
+            *_draws(len(best), draws),
         ),
-        note=f"Mean loss in nats, {n} texts of 40 random tokens said twice, {len(draws)} draws. More is worse.",
-    )  # fmt: skip
+        note=f"Mean loss in nats, {n} texts of 40 random tokens said twice. More is worse.",
+    )
+
+
+def _draws(k: int, draws: Sequence[float]) -> tuple[Bar, ...]:
+    """The median draw and the worst one."""
+    found = {"the median draw": float(np.median(draws)), "the worst draw": max(draws)}
+    return tuple(Bar(f"without {k} others, {name}", loss, number(loss)) for name, loss in found.items())
 
 
 def next_word(effects: Effects, text: str, word: str, rival: str, named: int = 6) -> Answer:
@@ -62,13 +68,13 @@ def next_word(effects: Effects, text: str, word: str, rival: str, named: int = 6
     strongest = effects.strongest(named)
     (layer, head), _ = strongest[0]
     after = effects.numbers[layer, head]
-    turned = f"In {flips} of {effects.after.size} cases" if flips else f"Not once in {effects.after.size} cases"
+    turned = f"{flips or 'None'} of {effects.after.size} heads, taken away alone, make" if flips != 1 else f"One of {effects.after.size} heads, taken away alone, makes"
     bars = [Bar("as it is", difference, number(difference))]
     for place, effect in strongest:
         bars.append(Bar(f"without {head_name(place)}", difference + effect, number(difference + effect)))
     return Answer(
-        f"`{shown(word)}` gets {percent(p)}, `{shown(rival)}` {percent(q)}. {turned} one missing head makes "
-        f"`{shown(rival)}` likelier; {head_name((layer, head))} matters most: without it the logit difference goes from "
+        f"`{shown(word)}` gets {percent(p)}, `{shown(rival)}` {percent(q)}. {turned} "
+        f"`{shown(rival)}` the likelier one; {head_name((layer, head))} matters most: without it the logit difference goes from "
         f"{number(difference)} to {number(float(after[0]))}, and `{shown(word)}` from {percent(p)} to "
         f"{percent(float(after[1]))}.",
         tuple(bars),
@@ -81,25 +87,25 @@ def sink(
     n_heads: int, rest: Sequence[Head], intact: float, without: float, mean: float, draws: Sequence[float], n: int
 ) -> Answer:
     """The loss over ordinary text without the heads that rest on the first token."""
-    nothing = without - intact < min(draws) - intact
     meaning = (
-        "less than without as many others: they do little here"
-        if nothing
-        else "no less than without others: resting is not all they do, or the model needs what they add"
+        "less harm than as many others do, but not none"
+        if without < min(draws)
+        else "no less harm than others do: resting is not all they do, or the model needs what they add"
     )
     return Answer(
         f"In {len(rest)} of {n_heads} heads the first token takes more than half of the attention. Without them the loss "
         f"on ordinary text goes from {number(intact)} to {number(without)}, with their mean output instead to "
-        f"{number(mean)}; without {len(rest)} random heads it is {number(min(draws))} to {number(max(draws))}: {meaning}.",
+        f"{number(mean)}; without {len(rest)} random others it is {number(min(draws))} to {number(max(draws))} "
+        f"({len(draws)} draws): {meaning}.",
         (
             Bar("as it is", intact, number(intact)),
             Bar(f"without the {len(rest)} that rest there", without, number(without)),
             Bar("with their mean output instead", mean, number(mean)),
-            *(Bar(f"without {len(rest)} others, draw {i}", loss, number(loss)) for i, loss in enumerate(draws, 1)),
+            *_draws(len(rest), draws),
         ),
         {"off": ",".join(map(head_name, rest))},
-        f"Mean loss in nats over {n} tokens of one ordinary text, {len(draws)} draws. More is worse.",
-    )  # fmt: skip
+        f"Mean loss in nats over {n} tokens of one ordinary text. More is worse.",
+    )
 
 
 def embedding(mean: np.ndarray, n: int, head: Head, text: str) -> Answer:

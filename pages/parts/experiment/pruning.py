@@ -1,1 +1,109 @@
-def view(request): ...
+"""How many can go? Heads taken away one after the other, least important first, and what is left, for both models."""
+
+from collections.abc import Iterator, Mapping
+
+import streamlit as st
+
+from mha_core import Model
+from mha_core.embedded import DECODER, EMBEDDED
+from mha_core.experiments import (
+    Curve,
+    Part,
+    order_by_effect,
+    order_by_gradient,
+    order_greedy,
+    order_random,
+    prune_curve,
+    pruning_texts,
+)
+from mha_core.wording import Head
+from pages.parts.experiment.chart import chart
+from pages.parts.experiment.frame import caveats
+from pages.parts.experiment.progress import work
+from pages.parts.frame import shell
+from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.request import Request
+from pages.parts.serve import cache
+
+LOST = (1.0, 5.0)  # points
+GREEDY_AT_MOST = 100  # heads of a model that is also pruned by greedy choice: every round tries all that are left
+AT_ONCE = 6
+EFFECT, GRADIENT, GREEDY, RANDOM = "by effect", "by gradient", "greedy", "at random"
+CLAIM = (
+    "“20 to 40 % of the heads can be pruned” is what Michel et al. 2019 found for a translation model and for BERT. What "
+    "came out here stands above each curve, for these two models and these texts."
+)
+Curves = Mapping[str, Curve]
+
+
+def view(_request: Request) -> None:
+    """Both models of the shelf, side by side."""
+    for column, name in zip(st.columns(2, gap="large"), (DECODER, EMBEDDED), strict=True):
+        with column:
+            used = shell.or_show_error(cache.named_model, name)
+            if used is not None:
+                _one(used)
+    caveats(CLAIM)
+
+
+def _one(used: Model) -> None:
+    heading(f"{used.title}, {used.n_layers * used.n_heads} heads")
+    work(
+        (f"prune-{used.name}", used.digest),
+        lambda: curves(used),
+        lambda found: _show(found, used),
+        button=f"Take the heads of {used.title} away",
+        unit="steps",
+    )
+
+
+def _show(found: Curves | None, used: Model) -> None:
+    if not found:
+        return
+    say(finding(found, used.n_layers * used.n_heads), "finding")
+    markup(chart(found, used.n_layers * used.n_heads, LOST))
+
+
+def curves(used: Model) -> Iterator[Part[Curves]]:
+    """The curve of every order, one after the other; orders are made on other texts than the curves are counted on."""
+    chosen, counted = pruning_texts(used)
+    orders = {
+        EFFECT: lambda: order_by_effect(chosen, used),
+        GRADIENT: lambda: order_by_gradient(chosen, used),
+        RANDOM: lambda: iter((Part(1.0, 1, order_random(used)),)),
+    }
+    if used.n_layers * used.n_heads <= GREEDY_AT_MOST:
+        orders[GREEDY] = lambda: order_greedy(chosen, used, AT_ONCE)
+    found, n = dict[str, Curve](), 0
+    for number, (name, make) in enumerate(orders.items()):
+        order: tuple[Head, ...] = ()
+        for part in make():
+            order, n = part.result, n + 1
+            yield Part((number + part.fraction / 2) / len(orders), n, dict(found))
+        for curve in prune_curve(order, counted, used):
+            found[name], n = curve.result, n + 1
+            yield Part((number + 0.5 + curve.fraction / 2) / len(orders), n, dict(found))
+
+
+def finding(found: Curves, n_heads: int) -> str:
+    """Where the best order loses one point and five, and where a random one does."""
+    best = max(found, key=lambda name: tuple(_kept(found[name], points) for points in reversed(LOST)))
+    curve = found[best]
+    lost = [_lost(curve, points, n_heads) for points in LOST]
+    said = f"{curve.measure[:1].upper()}{curve.measure[1:]}: {curve.points[0]:.1f} points at first (n = {curve.n}). Taken {best}, {lost[0]} and {lost[1]}"
+    if RANDOM in found and best != RANDOM:
+        said += f"; at random {_lost(found[RANDOM], LOST[1], n_heads)}"
+    return f"{said}."
+
+
+def _kept(curve: Curve, points: float) -> int:
+    gone = curve.loses(points)
+    return curve.gone[-1] + 1 if gone is None else gone
+
+
+def _lost(curve: Curve, points: float, n_heads: int) -> str:
+    gone = curve.loses(points)
+    name = f"{points:.0f} point{'s' * (points != 1)}"
+    if gone is None:
+        return f"{name} are not lost by {curve.gone[-1]} heads"
+    return f"{name} {'is' if points == 1 else 'are'} lost with {gone} heads gone ({100 * gone / n_heads:.0f} %)"

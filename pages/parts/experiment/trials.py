@@ -21,7 +21,8 @@ from pages.parts.experiment.answers import Answer
 from pages.parts.frame import presets
 
 BEST = 8
-DRAWS = 4
+DRAWS = 10
+TEXTS = 5
 SENTENCES = 40
 ORDINARY = (
     "The old library stood at the end of a quiet street. Every Saturday a few children came to read by the tall "
@@ -46,7 +47,7 @@ class Trial:
 
 def repeated(model: Model) -> Parts:
     """Random tokens said twice, without the heads that do most induction and without others."""
-    samples = [sample for sample in repeated_samples(model) if is_repeated(sample)]
+    samples = [sample for sample in repeated_samples(model) if is_repeated(sample)][:TEXTS]
     sums, n = RepeatedSums(), len(samples)
     for done, sample in enumerate(samples, 1):
         sums.add(trace_tokens(sample.tokens, model).weights, sample)

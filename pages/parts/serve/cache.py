@@ -201,6 +201,12 @@ def findings(name: str, trained: bool = True) -> Findings:
     return _find(named_model(name, trained))
 
 
+def known_findings(name: str, trained: bool = True) -> Findings | None:
+    """The same if it is known already, else None; nobody waits."""
+    found: Findings | None = STORE.peek(_findings_key(named_model(name, trained)))
+    return found
+
+
 def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
     """The heads with a role, as (layer, head) from 0. Empty while they are being found out: nobody waits for it.
 
