@@ -68,14 +68,18 @@ def next_word(effects: Effects, text: str, word: str, rival: str, named: int = 6
     strongest = effects.strongest(named)
     (layer, head), _ = strongest[0]
     after = effects.numbers[layer, head]
-    turned = f"{flips or 'None'} of {effects.after.size} heads, taken away alone, make" if flips != 1 else f"One of {effects.after.size} heads, taken away alone, makes"
+    turned = (
+        f"{flips or 'None'} of {effects.after.size} heads, taken away alone, make"
+        if flips != 1
+        else f"One of {effects.after.size} heads, taken away alone, makes"
+    )
     bars = [Bar("as it is", difference, number(difference))]
     for place, effect in strongest:
         bars.append(Bar(f"without {head_name(place)}", difference + effect, number(difference + effect)))
     return Answer(
         f"`{shown(word)}` gets {percent(p)}, `{shown(rival)}` {percent(q)}. {turned} "
-        f"`{shown(rival)}` the likelier one; {head_name((layer, head))} matters most: without it the logit difference goes from "
-        f"{number(difference)} to {number(float(after[0]))}, and `{shown(word)}` from {percent(p)} to "
+        f"`{shown(rival)}` the likelier one; {head_name((layer, head))} matters most: without it the logit difference goes "
+        f"from {number(difference)} to {number(float(after[0]))}, and `{shown(word)}` from {percent(p)} to "
         f"{percent(float(after[1]))}.",
         tuple(bars),
         {"text": text, "off": head_name((layer, head)), "word": word},
@@ -84,7 +88,13 @@ def next_word(effects: Effects, text: str, word: str, rival: str, named: int = 6
 
 
 def sink(
-    n_heads: int, rest: Sequence[Head], intact: float, without: float, mean: float, draws: Sequence[float], n: int
+    n_heads: int,
+    rest: Sequence[Head],
+    intact: float,
+    without: float,
+    mean: float,
+    draws: Sequence[float],
+    n: int,
 ) -> Answer:
     """The loss over ordinary text without the heads that rest on the first token."""
     meaning = (
@@ -93,8 +103,8 @@ def sink(
         else "no less harm than others do: resting is not all they do, or the model needs what they add"
     )
     return Answer(
-        f"In {len(rest)} of {n_heads} heads the first token takes more than half of the attention. Without them the loss "
-        f"on ordinary text goes from {number(intact)} to {number(without)}, with their mean output instead to "
+        f"In {len(rest)} of {n_heads} heads the first token takes more than half of the attention. Without them the "
+        f"loss on ordinary text goes from {number(intact)} to {number(without)}, with their mean output instead to "
         f"{number(mean)}; without {len(rest)} random others it is {number(min(draws))} to {number(max(draws))} "
         f"({len(draws)} draws): {meaning}.",
         (
@@ -117,9 +127,12 @@ def embedding(mean: np.ndarray, n: int, head: Head, text: str) -> Answer:
     place = "the most of all" if rank == 1 else f"number {rank} of all"
     return Answer(
         f"Without {head_name(head)} the embedding keeps a cosine of {mean[head]:.3f} with what it was: {place} "
-        f"{mean.size} heads. {upper} of the {len(top)} that turn it most stand in the last layer, which nothing above can "
-        f"make good; {head_name(last)} turns it least ({mean[last]:.4f}).",
-        tuple(Bar(f"without {head_name(each)}", 1 - float(mean[each]), f"{mean[each]:.3f}") for each in order[:8]),
+        f"{mean.size} heads. {upper} of the {len(top)} that turn it most stand in the last layer, which nothing above "
+        f"can make good; {head_name(last)} turns it least ({mean[last]:.4f}).",
+        tuple(
+            Bar(f"without {head_name(each)}", 1 - float(mean[each]), f"{mean[each]:.3f}")
+            for each in order[:8]
+        ),
         {"model": "minilm", "text": text, "off": head_name(head)},
         f"Mean cosine with the plain embedding over {n} built-in sentences; the bars are what is lost, 1 less cosine.",
     )

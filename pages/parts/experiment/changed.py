@@ -51,7 +51,8 @@ class Moved:
 @dataclass(frozen=True)
 class Changed:
     """What an intervention did to one text. Where the model says no word `words` is empty, and `cosines`
-    (token + 1,) are those of the last states with what they were; the last of `cosines` is the whole text's, of the mean of its last states."""
+    (token + 1,) are those of the last states with what they were; the last of them is the whole text's, of the
+    mean of its last states."""
 
     words: tuple[Guess, ...]
     cosines: FloatArray
@@ -66,7 +67,9 @@ def says_words(record: Record, used: Model) -> bool:
     return used.masked_head is not None and masked
 
 
-def likeliest(request: Request, record: Record, used: Model, how: tuple[Intervention, ...]) -> tuple[NextToken, ...]:
+def likeliest(
+    request: Request, record: Record, used: Model, how: tuple[Intervention, ...]
+) -> tuple[NextToken, ...]:
     """The likeliest words with heads switched, best first."""
     known = min(KNOWN, used.tokenizer.vocab_size)
 
@@ -118,9 +121,7 @@ def _moved(before: Record, after: Record) -> tuple[Moved, ...]:
         if mean[layer, head] < WORTH_SAYING:
             break
         query = int(shares[layer, head].argmax())
-        found.append(
-            Moved((layer, head), float(mean[layer, head]), query, float(shares[layer, head, query]))
-        )
+        found.append(Moved((layer, head), float(mean[layer, head]), query, float(shares[layer, head, query])))
     return tuple(found)
 
 

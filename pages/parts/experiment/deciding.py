@@ -44,9 +44,10 @@ def view(request: Request) -> None:
     used = cache.model(request)
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
         usual = twin(request.text)
-        donor = st.text_input(
-            "Take over from", key="from", bind="query-params", placeholder=usual, width=560
-        ) or usual
+        donor = (
+            st.text_input("Take over from", key="from", bind="query-params", placeholder=usual, width=560)
+            or usual
+        )
         for name, source, into in PAIRS:
             st.button(name, key=f"pair-{name}", type="tertiary", on_click=_open, args=(source, into))
         shape = st.segmented_control(
@@ -107,7 +108,9 @@ def outcome_of(source: Tokens, record: Record, used: Model) -> Outcome:
     if usual:
         return Word(*usual)
     theirs, own = (default_outcome(tokens, used) for tokens in (source, record.tokens))
-    return Word(theirs.target, own.target if own.target != theirs.target else theirs.against)
+    if isinstance(theirs, Word) and isinstance(own, Word) and own.target != theirs.target:
+        return Word(theirs.target, own.target)
+    return theirs
 
 
 def ways(effects: Effects) -> str:
@@ -127,7 +130,9 @@ def of_heads(effects: Effects, roles: Mapping[Head, Role]) -> str:
         f"{head_name(head)}{f', {roles[head].label},' if head in roles else ''} {percent(float(share[head]))}"
         for head in found
     ]
-    return f"{ways(effects)}. One head's output taken over brings at most: {', '.join(names)} of the way there."
+    return (
+        f"{ways(effects)}. One head's output taken over brings at most: {', '.join(names)} of the way there."
+    )
 
 
 def of_states(effects: Effects, into: Tokens, source: Tokens) -> str:
@@ -136,9 +141,7 @@ def of_states(effects: Effects, into: Tokens, source: Tokens) -> str:
     carried = carriers(share)
     if not carried:
         return f"{ways(effects)}. No single state brings half of the way there."
-    parts = [
-        f"`{label(into, source, token)}` {_layers(first, final)}" for token, first, final in carried
-    ]
+    parts = [f"`{label(into, source, token)}` {_layers(first, final)}" for token, first, final in carried]
     return f"{ways(effects)}. What differs is carried by {', then by '.join(parts)}."
 
 

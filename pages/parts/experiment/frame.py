@@ -26,8 +26,8 @@ ZERO = (
     "2019 use zero, Wang et al. 2022 the mean)."
 )
 REPAIR = (
-    "When a head goes, later ones can do more of its work (self-repair, McGrath et al. 2023), so a small effect does not "
-    "say that a head does nothing. And one sentence is not a law."
+    "When a head goes, later ones can do more of its work (self-repair, McGrath et al. 2023), so a small effect does "
+    "not say that a head does nothing. And one sentence is not a law."
 )
 
 

@@ -56,7 +56,9 @@ def followed(record: Record, used: Model) -> Outcome:
         return default_outcome(record.tokens, used)
     usual = presets.FOLLOWED.get(record.tokens.text, ("the likeliest", "the one after it"))
     word = st.text_input("Word", key="word", bind="query-params", placeholder=usual[0].strip(), width=150)
-    rival = st.text_input("Against", key="rival", bind="query-params", placeholder=usual[1].strip(), width=150)
+    rival = st.text_input(
+        "Against", key="rival", bind="query-params", placeholder=usual[1].strip(), width=150
+    )
     return outcome_of(record, used, word or "", rival or "")
 
 
@@ -108,7 +110,9 @@ def picture(
     say(finding(effects, roles, how), "finding")
     last = str(len(record.tokens) - 1) if used.next_head is not None else ""
     links = {
-        head_name((layer, head)): link_to("Explore", {**kept(request), "head": head_name((layer, head)), "pin": last})
+        head_name((layer, head)): link_to(
+            "Explore", {**kept(request), "head": head_name((layer, head)), "pin": last}
+        )
         for layer in range(used.n_layers)
         for head in range(used.n_heads)
     }
@@ -134,8 +138,8 @@ def finding(effects: Effects, roles: Mapping[Head, Role], how: str) -> str:
     after = effects.numbers[layer, head]
     done = "without it" if how == "factor" else "with its mean output instead"
     first = (
-        f"Of {tried} heads {named((layer, head), roles)} matters most: {done} the {names[0]} goes from {number(before[0])} "
-        f"to {number(float(after[0]))}"
+        f"Of {tried} heads {named((layer, head), roles)} matters most: {done} the {names[0]} goes from "
+        f"{number(before[0])} to {number(float(after[0]))}"
     )
     if len(names) > 1:
         word = names[1].removeprefix("probability of ").strip("'")
@@ -152,4 +156,3 @@ def named(head: Head, roles: Mapping[Head, Role]) -> str:
     """A head with its role, if it has one."""
     role = roles.get(head)
     return f"{head_name(head)}, {role.label}," if role else head_name(head)
-

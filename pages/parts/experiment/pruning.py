@@ -1,6 +1,6 @@
 """How many can go? Heads taken away one after the other, least important first, and what is left, for both models."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import streamlit as st
 
@@ -17,21 +17,23 @@ from mha_core.experiments import (
     pruning_texts,
 )
 from mha_core.wording import Head
-from pages.parts.experiment.chart import chart
 from pages.parts.experiment.frame import caveats
 from pages.parts.experiment.progress import work
 from pages.parts.frame import shell
-from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
+from pages.parts.picture.tiles import Block, Board
 from pages.parts.serve import cache
 
 LOST = (1.0, 5.0)  # points
-GREEDY_AT_MOST = 100  # heads of a model that is also pruned by greedy choice: every round tries all that are left
+GREEDY_AT_MOST = (
+    100  # heads of a model that is also pruned by greedy choice: every round tries all that are left
+)
 AT_ONCE = 6
 EFFECT, GRADIENT, GREEDY, RANDOM = "by effect", "by gradient", "greedy", "at random"
 CLAIM = (
-    "“20 to 40 % of the heads can be pruned” is what Michel et al. 2019 found for a translation model and for BERT. What "
-    "came out here stands above each curve, for these two models and these texts."
+    "“20 to 40 % of the heads can be pruned” is what Michel et al. 2019 found for a translation model and for BERT. "
+    "What came out here stands above each curve, for these two models and these texts."
 )
 Curves = Mapping[str, Curve]
 
@@ -61,13 +63,33 @@ def _show(found: Curves | None, used: Model) -> None:
     if not found:
         return
     say(finding(found, used.n_layers * used.n_heads), "finding")
-    markup(chart(found, used.n_layers * used.n_heads, LOST))
+    board = Board()
+    board.add(chart(found, used.n_layers * used.n_heads))
+    board.show(f"pruned-{used.name}")
+
+
+def chart(found: Curves, n_heads: int) -> Block:
+    """One line an order, and the levels at which so many points are lost."""
+    first = next(iter(found.values())).points[0]
+    told = [
+        f"{name}: "
+        + ", ".join(f"{p:.1f} with {g} gone" for g, p in list(zip(c.gone, c.points, strict=True))[::4])
+        for name, c in found.items()
+    ]
+    return {
+        "type": "curves",
+        "of": n_heads,
+        "xName": "heads gone",
+        "series": [{"name": name, "x": list(c.gone), "y": list(c.points)} for name, c in found.items()],
+        "levels": [{"y": first - lost, "text": f"−{lost:.0f} point{'s' * (lost != 1)}"} for lost in LOST],
+        "describe": "; ".join(told),
+    }
 
 
 def curves(used: Model) -> Iterator[Part[Curves]]:
     """The curve of every order, one after the other; orders are made on other texts than the curves are counted on."""
     chosen, counted = pruning_texts(used)
-    orders = {
+    orders: dict[str, Callable[[], Iterator[Part[tuple[Head, ...]]]]] = {
         EFFECT: lambda: order_by_effect(chosen, used),
         GRADIENT: lambda: order_by_gradient(chosen, used),
         RANDOM: lambda: iter((Part(1.0, 1, order_random(used)),)),
@@ -90,7 +112,8 @@ def finding(found: Curves, n_heads: int) -> str:
     best = max(found, key=lambda name: tuple(_kept(found[name], points) for points in reversed(LOST)))
     curve = found[best]
     lost = [_lost(curve, points, n_heads) for points in LOST]
-    said = f"{curve.measure[:1].upper()}{curve.measure[1:]}: {curve.points[0]:.1f} points at first (n = {curve.n}). Taken {best}, {lost[0]} and {lost[1]}"
+    measure = curve.measure[:1].upper() + curve.measure[1:]
+    said = f"{measure}: {curve.points[0]:.1f} points at first (n = {curve.n}). Taken {best}, {lost[0]} and {lost[1]}"
     if RANDOM in found and best != RANDOM:
         said += f"; at random {_lost(found[RANDOM], LOST[1], n_heads)}"
     return f"{said}."
@@ -106,4 +129,6 @@ def _lost(curve: Curve, points: float, n_heads: int) -> str:
     name = f"{points:.0f} point{'s' * (points != 1)}"
     if gone is None:
         return f"{name} are not lost by {curve.gone[-1]} heads"
-    return f"{name} {'is' if points == 1 else 'are'} lost with {gone} heads gone ({100 * gone / n_heads:.0f} %)"
+    return (
+        f"{name} {'is' if points == 1 else 'are'} lost with {gone} heads gone ({100 * gone / n_heads:.0f} %)"
+    )

@@ -68,7 +68,7 @@ def bars(answer: Answer) -> str:
     top = max(abs(bar.value) for bar in answer.bars) or 1.0
     rows = "".join(
         f'<tr><th scope="row">{prose(bar.name)}</th><td class="wide"><i style="width:{100 * abs(bar.value) / top:.2f}%"'
-        f'{" class=less" if bar.value < 0 else ""}></i></td><td>{html.escape(bar.text)}</td></tr>'
+        f"{' class=less' if bar.value < 0 else ''}></i></td><td>{html.escape(bar.text)}</td></tr>"
         for bar in answer.bars
     )
     return (

@@ -59,8 +59,8 @@ def _of_cosines(asked: Asked, found: Changed, record: Record) -> str:
     least = int(states.argmin())
     name = shown(record.tokens.pieces[least].bare)
     return (
-        f"{asked.said} the text's embedding has cosine {whole:.3f} with what it was; the last state of `{name}` changes "
-        f"most, to {float(states[least]):.3f}."
+        f"{asked.said} the text's embedding has cosine {whole:.3f} with what it was; the last state of `{name}` "
+        f"changes most, to {float(states[least]):.3f}."
     )
 
 
@@ -71,14 +71,22 @@ def elsewhere(moved: Sequence[Moved], record: Record, roles: Mapping[Head, Role]
     if not moved:
         return f"None of the {n_above} heads above moves {LEAST} of its attention."
     names = [_moved_said(each, record, roles) for each in moved[:MOVED_NAMED]]
-    many = f"{len(moved)} of the {n_above} heads above now look" if len(moved) > 1 else f"Of the {n_above} heads above one now looks"
-    return f"{many} elsewhere with {LEAST} of their attention or more, mean over all words: {'; '.join(names)}."
+    many = (
+        f"{len(moved)} of the {n_above} heads above now look"
+        if len(moved) > 1
+        else f"Of the {n_above} heads above one now looks"
+    )
+    return (
+        f"{many} elsewhere with {LEAST} of their attention or more, mean over all words: {'; '.join(names)}."
+    )
 
 
 def _moved_said(each: Moved, record: Record, roles: Mapping[Head, Role]) -> str:
     role = roles.get(each.head)
     word = shown(record.tokens.pieces[each.query].bare)
-    return f"{head_name(each.head)}{f' ({role.label})' if role else ''} {percent(each.share)}, most at `{word}`"
+    return (
+        f"{head_name(each.head)}{f' ({role.label})' if role else ''} {percent(each.share)}, most at `{word}`"
+    )
 
 
 def number(value: float) -> str:

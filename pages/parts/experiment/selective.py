@@ -1,4 +1,4 @@
-"""Selective or not? A role's heads are taken away, and as many others at random, and several things are asked after each."""
+"""Selective or not? A role's heads are taken away, as many others at random, and several things asked after each."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ LEAST = 3  # heads of a role that is taken away as a whole
 DRAWS = 10
 FINDING = "Every head reads the built-in sentences; that takes a while once."
 LUCK = (
-    f"Of {DRAWS} random sets and the role's own, one is the worst by luck alone in 1 of {DRAWS + 1} cases; with so many "
-    "rows and columns some stars are luck."
+    f"Of {DRAWS} random sets and the role's own, one is the worst by luck alone in 1 of {DRAWS + 1} cases; with so "
+    "many rows and columns some stars are luck."
 )
 
 
@@ -63,7 +63,7 @@ def sets_of(roles: Mapping[Head, Role], used: Model) -> dict[str, tuple[Head, ..
     return {
         KIND_OF[key].name: tuple(heads)
         for key, heads in sorted(kinds.items(), key=lambda pair: -len(pair[1]))
-        if LEAST <= len(heads) and 2 * len(heads) <= every
+        if len(heads) >= LEAST and 2 * len(heads) <= every
     }
 
 
@@ -78,21 +78,25 @@ def verdict(found: Sequence[Selectivity], n_sets: int) -> str:
     """Does the claim that heads are specialised hold, of the roles that were tried?"""
     rows = by_role(found)
     chosen = {role: [one for one in cells if one.worse] for role, cells in rows.items()}
-    picky = [role for role, cells in rows.items() if 0 < len(chosen[role]) < len(cells) or (len(cells) == 1 and chosen[role])]
+    picky = [
+        role
+        for role, cells in rows.items()
+        if 0 < len(chosen[role]) < len(cells) or (len(cells) == 1 and chosen[role])
+    ]
     broad = [role for role, cells in rows.items() if len(cells) > 1 and len(chosen[role]) == len(cells)]
     none = [role for role in rows if not chosen[role]]
     so_far = "" if len(rows) == n_sets else f" ({len(rows)} of {n_sets} roles so far)"
     parts = []
     if picky:
-        named = "; ".join(
-            f"{role} ({', '.join(one.task.title for one in chosen[role])})" for role in picky
-        )
+        named = "; ".join(f"{role} ({', '.join(one.task.title for one in chosen[role])})" for role in picky)
         parts.append(
             f"That heads are specialised stands for {named}: without them this gets worse than without any of {DRAWS} "
             "random sets"
         )
     if broad:
-        parts.append(f"without {_and(broad)} everything that was asked gets worse, so they are needed but not selective")
+        parts.append(
+            f"without {_and(broad)} everything that was asked gets worse, so they are needed but not selective"
+        )
     if none:
         parts.append(
             f"for {_and(none)} it falls: random heads do as much harm, so the role says where they look, not what they "
@@ -116,7 +120,8 @@ def table(found: Sequence[Selectivity]) -> str:
     first = next(iter(rows.values()))
     head = "".join(
         f'<th scope="col">{html.escape(one.task.title)}<br><small>{html.escape(one.task.unit)}, '
-        f"{'less' if one.task.better == 'low' else 'more'} is better; n = {one.n}; as it is {number(one.intact)}</small></th>"
+        f"{'less' if one.task.better == 'low' else 'more'} is better; n = {one.n}; as it is {number(one.intact)}"
+        "</small></th>"
         for one in first
     )
     spans = [_span([cells[i] for cells in rows.values()]) for i in range(len(first))]

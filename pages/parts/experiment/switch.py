@@ -1,4 +1,4 @@
-"""Switch heads off: all heads as switches, the model's next words with and without them, and who looks elsewhere now."""
+"""Switch heads off: all heads as switches, the next words with and without them, and who looks elsewhere now."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +27,10 @@ from pages.parts.serve import cache
 PICTURE = "switches"
 UNDONE = "experiment-undo"
 UNDO_AT_MOST = 50
-HINT = "Click a head, drag over several, or press the number of a layer. The bar on a head says how much of its attention moved."
+HINT = (
+    "Click a head, drag over several, or press the number of a layer. The bar on a head says how much of its attention "
+    "moved."
+)
 NO_ROLES = "Roles of this model's heads are known here once the page Heads has found them."
 
 
@@ -85,7 +88,9 @@ def _picture(
 ) -> None:
     shown = replace(request, measure=MEASURES[0], unit=UNITS[0], specials=SPECIALS[0])
     grid = cache.grid(shown, record)
-    payload = record_payload(grid, record.tokens, record.model.title if record.model else "", roles, cache.keeper(shown))
+    payload = record_payload(
+        grid, record.tokens, record.model.title if record.model else "", roles, cache.keeper(shown)
+    )
     view: Payload = {
         "off": [head_name(head) for head in wanted.heads],
         "heard": st.session_state.get(f"{PICTURE}-heard", 0),
@@ -108,7 +113,11 @@ def groups(roles: Mapping[Head, Role]) -> list[dict[str, Any]]:
     for head, role in roles.items():
         kinds.setdefault(role.key, []).append(head)
     return [
-        {"letter": KIND_OF[key].letter, "label": KIND_OF[key].name, "heads": [head_name(h) for h in sorted(heads)]}
+        {
+            "letter": KIND_OF[key].letter,
+            "label": KIND_OF[key].name,
+            "heads": [head_name(h) for h in sorted(heads)],
+        }
         for key, heads in sorted(kinds.items(), key=lambda pair: -len(pair[1]))
     ]
 
@@ -128,7 +137,14 @@ def result(wanted: Asked, found: Changed, followed: Guess | None, record: Record
     names = [*(piece.text for piece in record.tokens.pieces), "the whole text"]
     order = [len(names) - 1, *sorted(range(len(names) - 1), key=cosines.__getitem__)][:7]
     rows = [
-        {"id": None, "mark": "", "text": visible(names[i]), "before": 1.0, "after": cosines[i], "target": False}
+        {
+            "id": None,
+            "mark": "",
+            "text": visible(names[i]),
+            "before": 1.0,
+            "after": cosines[i],
+            "target": False,
+        }
         for i in order
     ]
     note = "Cosine of each token's last state, and of their mean, with what it was: 1 is the same direction."

@@ -10,7 +10,18 @@ import numpy as np
 
 from mha_core import Model, trace_tokens
 from mha_core.embedded import DECODER, EMBEDDED
-from mha_core.experiments import Cosine, Factor, Loss, MeanOutput, Part, Word, every_head, mean_steps, measure
+from mha_core.experiments import (
+    Cosine,
+    Factor,
+    Intervention,
+    Loss,
+    MeanOutput,
+    Part,
+    Word,
+    every_head,
+    mean_steps,
+    measure,
+)
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.repeated import RepeatedSums, is_repeated, repeated_samples
 from mha_core.heads.words import FloatArray
@@ -70,7 +81,9 @@ def _two_words(text: str) -> Callable[[Model], Parts]:
         word, rival = presets.FOLLOWED[text]
         for part in every_head(model.tokenizer.encode(text), model, Word(word, rival)):
             done = part.fraction >= 1
-            yield Part(part.fraction, part.n, answers.next_word(part.result, text, word, rival) if done else None)
+            yield Part(
+                part.fraction, part.n, answers.next_word(part.result, text, word, rival) if done else None
+            )
 
     return run
 
@@ -82,7 +95,8 @@ def first_token(model: Model) -> Parts:
     yield Part(0.05, 1, None)
     for part in mean_steps(model):
         yield Part(0.05 + 0.6 * part.fraction, 1 + part.n, None)
-    tries = [(), _without(resting), (MeanOutput(resting),), *map(_without, others(resting, model))]
+    tries: list[tuple[Intervention, ...]] = [(), _without(resting), (MeanOutput(resting),)]
+    tries += map(_without, others(resting, model))
     losses = list[float]()
     for how in tries:
         losses.append(measure(tokens, model, Loss(), how)[0])
@@ -128,7 +142,7 @@ def others(heads: Sequence[Head], model: Model) -> list[tuple[Head, ...]]:
     ]
 
 
-def _without(heads: Sequence[Head]) -> tuple[Factor, ...]:
+def _without(heads: Sequence[Head]) -> tuple[Intervention, ...]:
     return (Factor(tuple(heads)),) if heads else ()
 
 

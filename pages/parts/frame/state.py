@@ -34,7 +34,9 @@ def enter(title: str) -> list[str]:
     query, problems = params(), list[str]()
     link_decides = went_back_or_forward()
     before, st.session_state[PAGE] = st.session_state.get(PAGE, title), title
-    own_first = {key for page in {before, title} for key in page_called(page).first} if before != title else set()
+    own_first = (
+        {key for page in {before, title} for key in page_called(page).first} if before != title else set()
+    )
     for field in FIELDS:
         from_link = link_decides or (field.options is not None and field.key in own_first)
         value = None if from_link else st.session_state.get(field.key)

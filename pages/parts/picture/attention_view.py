@@ -128,7 +128,10 @@ def chosen(key: str) -> Selection | None:
 
 def mount_library() -> None:
     """Bring the picture's code and the font to this tab; a page without a picture may call it for the font."""
-    data: Payload = {"css": style() + style("next") + style("experiment"), "faces": [[name, FONTS[name]] for name in FONTS]}
+    data: Payload = {
+        "css": style() + style("next") + style("experiment"),
+        "faces": [[name, FONTS[name]] for name in FONTS],
+    }
     data |= {name: np.frombuffer(font_bytes(name), dtype=np.uint8) for name in FONTS}
     component("library", bundle("library"))(data=data, key="headscope-library")
 

@@ -15,7 +15,15 @@ from mha_core.wording import Head, head_name
 from pages.parts.picture.attention_view import KEEP, MOUNT, component, mount_library
 from pages.parts.picture.payload import Payload, Role
 
-NOTHING: Payload = {"off": [], "factor": "0", "factors": [], "badge": "", "done": "", "groups": [], "undo": False}
+NOTHING: Payload = {
+    "off": [],
+    "factor": "0",
+    "factors": [],
+    "badge": "",
+    "done": "",
+    "groups": [],
+    "undo": False,
+}
 NOTHING |= {"heard": 0, "moved": {}, "result": None, "effects": None, "addresses": None, "strongest": []}
 STRONGEST = 8
 
@@ -38,7 +46,8 @@ def head_effects(
 ) -> None:
     """Draw one number a head, (layer, head), NaN where it is not known yet: blue is more, orange is less.
 
-    The strongest are listed beside them. `was` is the measure as it is; `addresses` lead from a head's name to where it opens.
+    The strongest are listed beside them. `was` is the measure as it is; `addresses` lead from a head's name to where
+    it opens.
     """
     sizes = np.abs(effects[np.isfinite(effects)])
     order = np.argsort(-np.nan_to_num(np.abs(effects), nan=-1.0), axis=None, kind="stable")[:STRONGEST]
@@ -50,7 +59,9 @@ def head_effects(
         "measure": measure,
         "was": was,
         "addresses": dict(addresses),
-        "roles": {head_name(head): {"letter": role.letter, "label": role.label} for head, role in roles.items()},
+        "roles": {
+            head_name(head): {"letter": role.letter, "label": role.label} for head, role in roles.items()
+        },
         "hint": hint,
         "strongest": [
             {
