@@ -95,7 +95,11 @@ class RepeatedSums:
 
     def add(self, weights: FloatArray, item: Sample) -> None:
         """Count one text; weights (layer, head, query, key) over its pieces."""
-        where, before = copies(item), np.arange(1, weights.shape[-1])
+        self.count(weights, copies(item))
+
+    def count(self, weights: FloatArray, where: Copies) -> None:
+        """Count one text of which it is known where its copies stand."""
+        before = np.arange(1, weights.shape[-1])
         places = (
             weights[..., before, before - 1],
             weights[..., before, 0],
