@@ -1,5 +1,5 @@
 """The command line: `python -m mha_core trace TEXT`, `next TEXT`, `ablate TEXT`, `patch SOURCE INTO`,
-`models`, and `heads ...`.
+`models`, `heads ...` and `learn ...`.
 
 Layers and heads that a person reads count from 1 ("4-2" is layer 4, head 2, as Clark et al. 2019 write);
 positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one sentence on stderr.
@@ -18,6 +18,7 @@ from mha_core.embedded import DECODER, EMBEDDED
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_heads_parser
+from mha_core.learning.cli import add_learn_parser
 from mha_core.listing import HeadFilter, strongest_heads, unit_named
 from mha_core.models import Model, load_model, shelf
 from mha_core.output import FORMATS, render
@@ -68,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
     models.set_defaults(run=_run_models)
     add_heads_parser(commands)
     add_experiment_parsers(commands, _load, _write, NOTE)
+    add_learn_parser(commands)
     return parser
 
 

@@ -44,7 +44,9 @@ def begun(make: Callable[[], M], seed: int) -> M:
         return make()
 
 
-def descend(model: nn.Module, loss_at: Callable[[int], Tensor], recipe: Recipe) -> Iterator[tuple[int, float]]:
+def descend(
+    model: nn.Module, loss_at: Callable[[int], Tensor], recipe: Recipe
+) -> Iterator[tuple[int, float]]:
     """Train `model` in place; after each step its number, from 1, and its loss in nats.
 
     `loss_at(step)` draws the batch of that step and gives its loss.
@@ -62,6 +64,6 @@ def descend(model: nn.Module, loss_at: Callable[[int], Tensor], recipe: Recipe) 
         with torch.enable_grad():
             loss = loss_at(step)
             optimiser.zero_grad()
-            loss.backward()
+            torch.autograd.backward(loss)
         optimiser.step()
         yield step, loss.item()

@@ -6,7 +6,7 @@ job's answer stands; what the head is called; and what taking it away costs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -199,8 +199,3 @@ def effects(model: SmallModel, task: Task) -> list[Effect]:
         left = repeated_table(model, task, [head]).induction
         found.append(Effect(head, sum(jobs.values()) / len(jobs), jobs, left))
     return found
-
-
-def as_dict(score: HeadScore) -> dict[str, Any]:
-    """A score as plain values, for another process."""
-    return asdict(score)

@@ -1,0 +1,52 @@
+"""`python -m mha_core learn ...`: train a small model and say what its heads have learnt.
+
+In: arguments. Out: the curve, every head's scores, and what is left without each head, as a table or as JSON.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mha_core.device import use_one_thread
+from mha_core.export import json_of
+from mha_core.learning import report
+from mha_core.learning.train import Setup
+
+# Steps at most: enough for what is to be seen (one layer is given time to show that it never learns).
+STEPS = {"jobs": 8_000, "induction": 6_000}
+VERBS = {
+    "jobs": "three jobs in one stream (repeat, mirror, rotate), one layer",
+    "induction": "go on with a repeated random text, two layers",
+}
+LAYERS = {"jobs": 1, "induction": 2}
+WRITERS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "table": report.table,
+    "json": json_of,
+    "csv": report.curve_csv,
+}
+
+
+def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `learn` and what can be learnt to the command line."""
+    learn = subparsers.add_parser("learn", help="train a small model: what do its heads learn?")
+    verbs = learn.add_subparsers(dest="verb", required=True)
+    for task, text in VERBS.items():
+        parser = verbs.add_parser(task, help=text, description=f"Train a small model: {text}.")
+        parser.add_argument("--layers", type=int, default=LAYERS[task], help="layers (%(default)s)")
+        parser.add_argument("--heads", type=int, default=4, help="heads a layer (%(default)s)")
+        parser.add_argument("--seed", type=int, default=0, help="the same seed, the same numbers")
+        parser.add_argument(
+            "--steps", type=int, default=STEPS[task], help="at most so many; fewer if all is learnt"
+        )
+        parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
+        parser.set_defaults(run=run, task=task)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train and write what was found; csv is the curve alone."""
+    setup = Setup(options.task, options.layers, options.heads, options.seed, options.steps)
+    use_one_thread()
+    found = report.trained(setup)
+    sys.stdout.write(WRITERS[options.format](found))
+    return 0

@@ -1,0 +1,66 @@
+"""What came out of a training, as it leaves the program: the curve, every head, and what each is worth.
+
+In: a training that is over. Out: one mapping for JSON, a table for a person. Layers and heads count from 1.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from mha_core.export import csv_of
+from mha_core.learning.scores import MEASURES, effects, head_scores
+from mha_core.learning.train import Setup, Snapshot, Training, answers_of
+from mha_core.wording import percent
+
+
+def report(training: Training, curve: Sequence[Snapshot]) -> dict[str, Any]:
+    """Everything that was found, with all that is needed to find it again."""
+    last = curve[-1]
+    return {
+        "setup": asdict(training.setup),
+        "parameters": sum(p.numel() for p in training.model.parameters()),
+        "answers": answers_of(training.setup.task),
+        "curve": [snapshot.row() for snapshot in curve],
+        "heads": [score.row() for score in head_scores(training.model, training.task)],
+        "without": [effect.row(last.jobs) for effect in effects(training.model, training.task)],
+    }
+
+
+def trained(setup: Setup) -> dict[str, Any]:
+    """Train to the end and report."""
+    training = Training(setup)
+    return report(training, list(training.snapshots()))
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """The end of the curve, and a line a head: where it looks, what it is called, what is left without it."""
+    last = found["curve"][-1]
+    lines = [
+        f"After {last['step']:,} steps: accuracy {percent(last['accuracy'])}, loss {last['loss']:.3f} nats "
+        f"(n = {found['answers']:,} answers a job, on texts held out)."
+    ]
+    lines += [f"  {job}: {percent(share)}" for job, share in last.get("jobs", {}).items()]
+    for head, effect in zip(found["heads"], found["without"], strict=True):
+        masses = {**{name: head[name] for name in MEASURES}, **head.get("jobs", {})}
+        lines.append(
+            f"{head['head']:5} "
+            + "  ".join(f"{name} {percent(value):>7}" for name, value in masses.items())
+            + f"  without it {percent(effect['accuracy']):>7}  {head['role'] or 'no clear role'}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A line whose inner mappings become columns ("jobs" of "mirror": "mirror")."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= {key if name == "jobs" else f"{name} {key}": inner for key, inner in value.items()}
+        else:
+            found[name] = value
+    return found
+
+
+def curve_csv(found: Mapping[str, Any]) -> str:
+    """The curve as CSV."""
+    return csv_of([flat(row) for row in found["curve"]])
