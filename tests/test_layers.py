@@ -8,8 +8,14 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SCREEN = {"streamlit", "plotly"}
 MODELS = {"mha_core.models", "mha_core.stack", "mha_core.trace"}
-PAGES = {"app", "pages.compare", "pages.experiment", "pages.inside", "pages.learn", "pages.specialization"}
-ROOMS = {f"pages.parts.{room}" for room in ("experiment", "explore", "inside", "learn", "specialization")}
+PAGES = {
+    "app",
+    *(f"pages.{page}" for page in ("compare", "experiment", "inside", "learn", "specialization", "training")),
+}
+ROOMS = {
+    f"pages.parts.{room}"
+    for room in ("experiment", "explore", "inside", "learn", "specialization", "training")
+}
 # What each place of the house must not import; for a file all places that its path begins with count.
 FORBIDDEN = {
     "mha_core/": {*SCREEN, "pages", "app", "transformers", "matplotlib"},
@@ -21,6 +27,7 @@ FORBIDDEN = {
     "mha_core/export.py": {"torch", "mha_core.heads", *MODELS},
     "mha_core/gguf/": {"torch", "mha_core.families", *MODELS},
     "mha_core/stack.py": {"mha_core.families", "mha_core.models"},
+    "mha_core/learning/": {"mha_core.models", "mha_core.trace"},
     "mha_core/heads/notices.py": {"torch", *MODELS},
     "mha_core/heads/verdict.py": {"torch", *MODELS},
     "mha_core/heads/jobs.py": {"mha_core", "torch", "numpy"},
@@ -37,13 +44,23 @@ FORBIDDEN = {
             "specialization": ["specialization"],
             "inside": ["inside"],
             "learn": ["learn", "inside"],
+            "training": ["training"],
         }.items()
     },
     **{
         f"pages/parts/{file}.py": {"streamlit"}
         for file in (
             *("frame/request", "frame/selection", "frame/pages", "frame/links"),
-            *("serve/store", "picture/payload", "picture/text", "picture/figures", "explore/export"),
+            *(
+                "serve/store",
+                "serve/training",
+                "training/parts",
+                "training/export",
+                "picture/payload",
+                "picture/text",
+                "picture/figures",
+                "explore/export",
+            ),
         )
     },
     "app.py": {"torch", "plotly", *PAGES - {"app"}},

@@ -8,6 +8,7 @@ import { readTheme } from "./theme.js";
 import { curve, groups, plane, ruler } from "./tiles/charts.js";
 import { choose, whenChosen } from "./tiles/chosen.js";
 import { keyboard, steps, tokens, undo } from "./tiles/controls.js";
+import { course } from "./tiles/course.js";
 import { curves } from "./tiles/curves.js";
 import { follow } from "./tiles/follow.js";
 import { matrix } from "./tiles/matrix.js";
@@ -19,7 +20,7 @@ import { turn } from "./tiles/turn.js";
 
 const KINDS = {
   row: group, column: group, undo, steps, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
-  grid: gridTable, curve, curves, turn: (_, given) => turn(given),
+  grid: gridTable, course, curve, curves, turn: (_, given) => turn(given),
 };
 const boards = new WeakMap();
 

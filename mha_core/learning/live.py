@@ -12,6 +12,8 @@ from mha_core.errors import InputError
 from mha_core.learning.report import report
 from mha_core.learning.train import Setup, Snapshot, Training
 
+RUNS_AT_MOST = 2
+
 
 @dataclass(frozen=True)
 class Update:
@@ -26,20 +28,48 @@ class Update:
 
 
 def small_live(settings: Mapping[str, Any]) -> Iterator[Update]:
-    """One small model: `settings` are the fields of a `Setup`.
+    """Small models side by side, in turns of EVERY steps: `runs`, a list of the fields of a `Setup` each.
 
-    `state`: `weights` on the example (text, layer, head, query, key) as they are at `step`; in the last update also
-    `report` (as the command line writes it) and `parameters`.
+    Each gives the numbers that it gives alone. A line of the curve says its `run`, from 0. `state["runs"]`: of each run
+    `step` and `weights` on the example (text, layer, head, query, key) as they are now, and, once it is over, `report`
+    (as the command line writes it) and `parameters`.
     """
-    setup = Setup(**settings)
-    training = Training(setup)
-    curve: list[Snapshot] = []
-    for now in training.snapshots():
-        curve.append(now)
-        state: dict[str, Any] = {"step": now.step, "weights": now.weights}
-        yield Update(now.step / setup.steps, (now.row(),), state)
-    last = {"report": report(training, curve), "parameters": training.parameters()}
-    yield Update(1.0, (), {"step": curve[-1].step, "weights": curve[-1].weights, **last})
+    runs = [_Run(Training(Setup(**setup))) for setup in settings["runs"][:RUNS_AT_MOST]]
+    while open_runs := [run for run in runs if not run.is_over]:
+        for run in open_runs:
+            rows = [now.row() | {"run": runs.index(run)} for now in run.advance()]
+            done = sum(one.done for one in runs) / len(runs)
+            yield Update(done, tuple(rows), {"runs": [one.state for one in runs]})
+
+
+class _Run:
+    """One of the models, and what is shown of it."""
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.snapshots = training.snapshots()
+        self.curve: list[Snapshot] = []
+        self.state: dict[str, Any] = {}
+
+    @property
+    def is_over(self) -> bool:
+        return "report" in self.state
+
+    @property
+    def done(self) -> float:
+        """How far it is, from 0 to 1."""
+        return 1.0 if self.is_over else (self.curve[-1].step if self.curve else 0) / self.training.setup.steps
+
+    def advance(self) -> list[Snapshot]:
+        """Up to the next snapshot; after the last one the report."""
+        now = next(self.snapshots, None)
+        if now is None:
+            made = report(self.training, self.curve)
+            self.state = self.state | {"report": made, "parameters": self.training.parameters()}
+            return []
+        self.curve.append(now)
+        self.state = {"step": now.step, "weights": now.weights}
+        return [now]
 
 
 LIVE: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Update]]] = {"small": small_live}

@@ -7,10 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from mha_core.export import csv_of
-from mha_core.learning.scores import MEASURES, effects, head_scores
-from mha_core.learning.train import Setup, Snapshot, Training, answers_of
-from mha_core.wording import percent
+from mha_core.heads.words import FloatArray
+from mha_core.learning.scores import MEASURES, effects, head_scores, repeated_table
+from mha_core.learning.tasks import task_called
+from mha_core.learning.train import Setup, Snapshot, Training, answers_of, examine, revived
+from mha_core.wording import Head, head_name, percent
 
 
 def report(training: Training, curve: Sequence[Snapshot]) -> dict[str, Any]:
@@ -30,6 +34,20 @@ def trained(setup: Setup) -> dict[str, Any]:
     """Train to the end and report."""
     training = Training(setup)
     return report(training, list(training.snapshots()))
+
+
+def taken_away(setup: Setup, parameters: Mapping[str, FloatArray], heads: Sequence[Head]) -> dict[str, Any]:
+    """A trained model without some heads, (layer, head) from 0: its accuracy, that of each job, and what the others
+    do now. Raises InputError for a head that it does not have.
+    """
+    model, task = revived(setup, parameters), task_called(setup.task)
+    _, jobs = examine(model, task, heads)
+    left = repeated_table(model, task, heads).induction
+    return {
+        "accuracy": sum(jobs.values()) / len(jobs),
+        "jobs": jobs,
+        "induction": {head_name((i, j)): float(mass) for (i, j), mass in np.ndenumerate(left)},
+    }
 
 
 def table(found: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ export function sheets(board, block) {
     const { canvas } = painted(board, { name, shape: [n, d], ramp: block.ramp || "signed", top }, values);
     canvas.style.height = `${block.square ? 56 : Math.max(32, Math.min(88, n * 4))}px`;
     if (block.square) canvas.style.width = "56px";
+    if (block.side) Object.assign(canvas.style, { width: `${block.side}px`, height: `${block.side}px` });
     canvas.classList.add("crisp");
     const parts = [canvas, make("span", { text: name })];
     const shown = block.pick ? [pickButton(board, `${block.pick} ${name}`, i, parts)] : parts;

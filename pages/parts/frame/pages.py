@@ -73,6 +73,16 @@ PAGES = (
         ),
     ),
     Page("Learn", "pages/learn.py", own=("show", "step", "done"), tab="Lesson"),
+    Page(
+        "Training",
+        "pages/training.py",
+        own=(
+            *("train", "left", "right", "shallow", "deep", "each"),
+            *("seed", "limit", "upto", "guess", "expect", "without"),
+        ),
+        menu="Learn",
+        tab="Training",
+    ),
 )
 
 

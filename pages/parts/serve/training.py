@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from mha_core.learning.worker import unpacked
@@ -21,6 +22,7 @@ LOOKED_AWAY = 20.0  # seconds without a look, then a reader is taken to be gone
 IDLE = 600.0  # seconds without work, then the process is let go
 KEPT_AT_MOST = 40  # trainings whose numbers are kept
 BROKEN = "The training broke off. Press the button to let it begin again."
+ROOT = Path(__file__).parents[3]  # where mha_core is found, wherever the server was started
 WORKER = (sys.executable, "-m", "mha_core.learning.worker")
 
 
@@ -123,13 +125,15 @@ class Trainer:
                 process = self._started()
             end, problem = self._train(process, training)
             with self._lock:
-                training.problem = problem
-                training.state = end
                 self._line.remove(training)
+                training.problem, training.state = problem, end
+                if end == "stopped" and training.wanted():  # somebody came back before the pause was heard
+                    training.state = "waiting"
+                    self._line.append(training)
 
     def _started(self) -> "subprocess.Popen[bytes]":
         self.close()
-        process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
+        process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)  # noqa: S603
         with self._lock:
             self._process = process
         if process.stdout is not None:

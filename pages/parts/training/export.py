@@ -1,0 +1,47 @@
+"""What a reader takes away from a training: the curves, the reports, the Python that repeats it. No Streamlit here.
+
+In: the choice, its rows and its reports. Out: text.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mha_core.export import csv_of, json_of
+from mha_core.learning.report import flat
+from pages.parts.training.parts import Choice
+
+
+def as_csv(choice: Choice, rows: Sequence[Mapping[str, Any]]) -> str:
+    """One row a snapshot: the model's layers and heads, the step, loss, accuracy, and that of each job."""
+    made = []
+    for row in rows:
+        setup = choice.setups[row["run"]]
+        sizes = {"layers": setup.layers, "heads": setup.heads, "seed": setup.seed}
+        made.append(sizes | flat({name: value for name, value in row.items() if name != "run"}))
+    return csv_of(made)
+
+
+def as_json(reports: Sequence[Mapping[str, Any]]) -> str:
+    """The reports of both models, as the command line writes them."""
+    return json_of({"runs": list(reports)})
+
+
+def python_of(choice: Choice) -> str:
+    """Lines that train both models again and print where they end."""
+    setups = "\n".join(
+        f'    Setup("{s.task}", layers={s.layers}, heads={s.heads}, seed={s.seed}, steps={s.steps}),'
+        for s in choice.setups
+    )
+    return f"""from mha_core.device import use_one_thread
+from mha_core.learning.report import trained
+from mha_core.learning.train import Setup
+
+use_one_thread()  # with more threads the last digits differ
+for setup in (
+{setups}
+):
+    found = trained(setup)
+    print(setup, found["curve"][-1])
+    for head in found["without"]:
+        print("without", head["head"], head["accuracy"])
+"""

@@ -1,0 +1,160 @@
+"""The parts of the training page: what each asks, what it trains, and what the answer was. No Streamlit here.
+
+In: the reader's choices, and the numbers of a training. Out: settings, and sentences made of those numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mha_core.learning.tasks import JOBS, TASKS
+from mha_core.learning.train import Setup
+from mha_core.wording import percent
+
+Report = Mapping[str, Any]
+HEADS = (1, 2, 4, 8)
+LAYERS = (1, 2, 3)
+LIMITS = (200, 1_000, 2_000, 4_000, 8_000)
+UP_TO = (200, 600, 1_500, 3_000, 6_000)
+LEARNT = 0.9  # "it has learnt it", in the sentences of this page
+CLIFF = 0.5
+FREE = 0.01  # a head whose loss costs no job more than this goes for nothing
+GUESSES = {
+    "almost none": (0.0, 0.25),
+    "about 40 %": (0.25, 0.55),
+    "about 70 %": (0.55, 0.85),
+    "nearly all": (0.85, 1.01),
+}
+BLIND = {"jobs": 1 / 29, "induction": 1 / 64}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What two models are trained: `setups`, left and right."""
+
+    task: str
+    setups: tuple[Setup, Setup]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As the trainer takes it."""
+        return {"runs": [asdict(setup) for setup in self.setups]}
+
+    def names(self) -> tuple[str, str]:
+        """What the two models are called on the page: by what tells them apart."""
+        what = "heads" if self.task == "jobs" else "layers"
+        left, right = (_count(getattr(setup, what), what) for setup in self.setups)
+        return (left, right) if left != right else (f"{left} (left)", f"{right} (right)")
+
+
+def jobs_choice(left: int, right: int, seed: int, limit: int) -> Choice:
+    """One layer with so many heads, left and right."""
+    return Choice("jobs", (Setup("jobs", 1, left, seed, limit), Setup("jobs", 1, right, seed, limit)))
+
+
+def induction_choice(shallow: int, deep: int, heads: int, seed: int, limit: int) -> Choice:
+    """So many layers, left and right, with the same number of heads each."""
+    return Choice(
+        "induction",
+        (Setup("induction", shallow, heads, seed, limit), Setup("induction", deep, heads, seed, limit)),
+    )
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what if n != 1 else what.removesuffix('s')}"
+
+
+def curve_of(rows: Sequence[Mapping[str, Any]], run: int) -> list[Mapping[str, Any]]:
+    """The lines of one of the two models."""
+    return [row for row in rows if row["run"] == run]
+
+
+def jobs_said(name: str, report: Report) -> str:
+    """Where one model ended in the three jobs."""
+    last = report["curve"][-1]
+    shares = ", ".join(f"{percent(last['jobs'][job])} ({job})" for job in JOBS)
+    return (
+        f"**{name}** ended at {shares} after {last['step']:,} steps; n = {report['answers']:,} answers a job, "
+        f"blind {percent(BLIND['jobs'])}."
+    )
+
+
+def jobs_guess_said(guess: str | None, name: str, report: Report) -> str:
+    """What came of the reader's guess about the left model."""
+    if guess not in GUESSES:
+        return ""
+    low, high = GUESSES[guess]
+    found = report["curve"][-1]["accuracy"]
+    right = "You were right" if low <= found < high else "It came out otherwise"
+    return f"You expected “{guess}” with {name}. {right}: {percent(found)} over the three jobs."
+
+
+def induction_said(name: str, report: Report) -> str:
+    """Where one model ended, and where its curve fell off the cliff."""
+    last = report["curve"][-1]
+    fell = next((row["step"] for row in report["curve"] if row["accuracy"] >= CLIFF), None)
+    when = "It never passed half" if fell is None else f"It passed half at step {fell:,}"
+    return (
+        f"**{name}** ended at {percent(last['accuracy'])} after {last['step']:,} steps; n = {report['answers']:,} "
+        f"answers, blind {percent(BLIND['induction'])}. {when}."
+    )
+
+
+EXPECTED = ("first", "second", "both", "neither")
+
+
+def expected_words(names: Sequence[str]) -> dict[str, str]:
+    """What the reader may expect, in words."""
+    return {"first": f"only {names[0]}", "second": f"only {names[1]}", "both": "both", "neither": "neither"}
+
+
+def induction_guess_said(guess: str | None, names: Sequence[str], reports: Sequence[Report]) -> str:
+    """What came of the reader's guess about who learns it."""
+    if guess not in EXPECTED:
+        return ""
+    learnt = [report["curve"][-1]["accuracy"] >= LEARNT for report in reports]
+    found = {(True, False): "first", (False, True): "second", (True, True): "both", (False, False): "neither"}
+    came, words = found[learnt[0], learnt[1]], expected_words(names)
+    right = "You were right" if came == guess else "It came out otherwise"
+    return f"You expected “{words[guess]}” to learn it (to reach {percent(LEARNT)}). {right}: {words[came]}."
+
+
+def roles_said(name: str, report: Report) -> str:
+    """Which heads have a name now, by the rules that name the heads of real models."""
+    named = [head for head in report["heads"] if head["role"]]
+    if not named:
+        return f"**{name}**: no head meets the rules for a previous-token or an induction head."
+    mass = {"previous token": "previous", "induction": "induction"}
+    return (
+        f"**{name}**: "
+        + "; ".join(
+            f"{head['head']} is called {head['role']} ({percent(head[mass[head['role']]])} of its mass)"
+            for head in named
+        )
+        + "."
+    )
+
+
+def free_said(report: Report) -> str:
+    """How many heads could go alone for nothing."""
+    lost = {line["head"]: lost_most(report, line)[1] for line in report["without"]}
+    free = [head for head, cost in lost.items() if cost <= FREE]
+    if not free:
+        return f"None of these {len(lost)} heads can go without any job losing more than {percent(FREE)}."
+    can = "one head can go" if len(free) == 1 else f"any one of {len(free)} heads can go"
+    return f"Of {len(lost)} heads, {can} for nothing (no job loses more than {percent(FREE)}): {', '.join(free)}."
+
+
+def lost_most(report: Report, without: Mapping[str, Any]) -> tuple[str, float]:
+    """The job that loses most, and how much."""
+    last = report["curve"][-1]
+    before = last.get("jobs", {"induction": last["accuracy"]})
+    after = without.get("jobs") or {"induction": without["accuracy"]}
+    costs = {job: before[job] - after[job] for job in before}
+    worst = max(costs, key=lambda job: costs[job])
+    return worst, costs[worst]
+
+
+def example_text(task: str, ids: Any) -> str:
+    """The example as people read it."""
+    return " ".join(TASKS[task].labels(ids))

@@ -1,0 +1,339 @@
+"""A part of the training page from its question to its answer: guess, choose, start, watch, take a head away.
+
+In: the reader's choices. Out: the page. One training runs at a time for all readers; this page says how many wait.
+"""
+
+import secrets
+from collections.abc import Sequence
+
+import streamlit as st
+
+from mha_core.embedded import DECODER
+from mha_core.learning.report import taken_away
+from mha_core.wording import Head, head_name, percent
+from pages.parts.frame import state
+from pages.parts.frame.links import link_to, with_params
+from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.selection import parse_head
+from pages.parts.frame.shell import or_show_error
+from pages.parts.picture.bundle import ASSETS
+from pages.parts.picture.tiles import Board, paragraph, row
+from pages.parts.serve import cache
+from pages.parts.serve.training import TRAINER, LiveTraining
+from pages.parts.training import boards, export
+from pages.parts.training.parts import (
+    EXPECTED,
+    GUESSES,
+    HEADS,
+    LAYERS,
+    LIMITS,
+    UP_TO,
+    Choice,
+    Report,
+    expected_words,
+    free_said,
+    induction_choice,
+    induction_guess_said,
+    induction_said,
+    jobs_choice,
+    jobs_guess_said,
+    jobs_said,
+    lost_most,
+    roles_said,
+)
+
+TICK = 1.0
+AGAIN = "tower lemon river candle horse silver garden winter "  # said twice: the same kind of text
+SEEDS = 2**31 - 1
+
+
+def style() -> None:
+    """The little that this page adds to the frame's own style."""
+    st.html(ASSETS / "css" / "training.css")
+
+
+def jobs_part() -> None:
+    """One head or four: three jobs in one stream."""
+    _said(
+        "A text of 20 random tokens comes with a job: repeat it, mirror it, or rotate it by three. The first token "
+        "names the job. Two models of one layer learn it from nothing, equally wide and with equally many parameters; "
+        "they differ in the number of [[head|heads]] alone."
+    )
+    with _choices():
+        left, right = _pick("Heads, left", HEADS, 1, "left"), _pick("Heads, right", HEADS, 4, "right")
+        choice = or_show_error(jobs_choice, left, right, _seed(), _limit(LIMITS, 8_000, "limit"))
+    if choice is None:
+        return
+    guess = st.segmented_control(
+        f"Your guess: how many answers will the model with {choice.names()[0]} know?",
+        tuple(GUESSES),
+        key="guess",
+        bind="query-params",
+    )
+    reports = _trained(choice)
+    if reports:
+        names = choice.names()
+        _verdict(
+            jobs_guess_said(guess, names[0], reports[0]),
+            *(jobs_said(name, report) for name, report in zip(names, reports, strict=True)),
+            "One head has one row of weights: it cannot look at the three places of the three jobs at once and cannot "
+            "know the job before it looks. Several heads can: each looks at its own place, and elsewhere when the job "
+            "is not its own.",
+        )
+        _take_away(choice, reports)
+        _downloads(choice, reports)
+
+
+def induction_part() -> None:
+    """Two heads that need each other: repeated random text."""
+    _said(
+        "A stretch of 8 to 24 random tokens is said again and again. Nothing can be known of it the first time; after "
+        "that, whoever finds the same token further back can say what came after it there: [[induction]] (Olsson et "
+        "al. 2022). The two models differ in the number of layers alone."
+    )
+    with _choices():
+        shallow = _pick("Layers, left", LAYERS, 1, "shallow")
+        deep = _pick("Layers, right", LAYERS, 2, "deep")
+        heads = _pick("Heads a layer", HEADS, 4, "each")
+        choice = or_show_error(induction_choice, shallow, deep, heads, _seed(), _limit(UP_TO, 1_500, "upto"))
+    if choice is None:
+        return
+    names = choice.names()
+    guess = st.segmented_control(
+        "Your guess: who will learn it?",
+        EXPECTED,
+        key="expect",
+        bind="query-params",
+        format_func=lambda key: expected_words(names)[key],
+    )
+    reports = _trained(choice)
+    if reports:
+        _verdict(
+            induction_guess_said(guess, names, reports),
+            *(induction_said(name, report) for name, report in zip(names, reports, strict=True)),
+            *(roles_said(name, report) for name, report in zip(names, reports, strict=True)),
+            "A token has to know what stood before it before another can find it by that. So one layer writes down "
+            "the previous token, and a later layer looks for it: a second head cannot stand in for a second layer.",
+        )
+        _take_away(choice, reports)
+        _real()
+        _downloads(choice, reports)
+
+
+def _said(text: str) -> None:
+    board = Board()
+    board.add(paragraph(text, "big"))
+    board.show("training-question")
+
+
+def _choices() -> "st.delta_generator.DeltaGenerator":
+    return st.container(key="training-choices", horizontal=True, vertical_alignment="bottom", gap="medium")
+
+
+def _pick(label: str, options: Sequence[int], first: int, key: str) -> int:
+    chosen = st.segmented_control(label, options, default=first, required=True, key=key, bind="query-params")
+    return chosen if isinstance(chosen, int) else first
+
+
+def _seed() -> int:
+    return int(st.number_input("Seed", 0, SEEDS, 0, key="seed", bind="query-params", width=130))
+
+
+def _limit(options: Sequence[int], first: int, key: str) -> int:
+    chosen = st.selectbox(
+        "Steps at most",
+        options,
+        options.index(first),
+        key=key,
+        bind="query-params",
+        width=130,
+        format_func=lambda n: f"{n:,}",
+    )
+    return chosen if chosen in options else first
+
+
+def _reader() -> str:
+    """A name for this tab, by which the trainer knows who still looks."""
+    return str(st.session_state.setdefault("training-reader", secrets.token_hex(8)))
+
+
+def _trained(choice: Choice) -> list[Report]:
+    """Start, watch and stop it; the two reports once both models are trained, else nothing."""
+    TRAINER.warm()
+    training = TRAINER.ask("small", choice.settings)
+    reader = _reader()
+    working = _is_working(training, reader)
+    st.fragment(_watch, run_every=TICK if working else None)(choice, training, reader, working)
+    if training.state != "finished":
+        return []
+    return [run["report"] for run in training.now["runs"]]
+
+
+def _is_working(training: LiveTraining, reader: str) -> bool:
+    return reader in training.looks and training.state in ("waiting", "running")
+
+
+def _watch(choice: Choice, training: LiveTraining, reader: str, was_working: bool) -> None:
+    """How far it is, its buttons, and its pictures; runs every second while it goes on."""
+    TRAINER.look(training, reader)
+    working = _is_working(training, reader)
+    if working != was_working:
+        st.rerun()
+    with st.container(key="training-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        if working:
+            st.button("Stop", key="training-stop", on_click=TRAINER.stop, args=(training, reader))
+        elif training.state != "finished":
+            words = "Go on" if training.rows else "Start"
+            st.button(
+                words, key="training-start", type="primary", on_click=TRAINER.start, args=(training, reader)
+            )
+        if training.rows or working:
+            st.progress(min(training.fraction, 1.0), text=how_far(training, TRAINER.ahead(training), working))
+        else:
+            say("It takes seconds to a minute on one processor core.", "label")
+    if training.problem:
+        say(training.problem, "problem")
+    if training.rows:
+        boards.live_board(choice, training).show("training-live")
+
+
+def how_far(training: LiveTraining, ahead: int, working: bool) -> str:
+    """Where a training stands, in one sentence."""
+    if training.state == "finished":
+        return "Done."
+    if not working:
+        return "Stopped; what was reached is shown."
+    if training.state == "waiting" and ahead:
+        return f"Waiting: {ahead} {'training is' if ahead == 1 else 'trainings are'} before yours."
+    return "Training …" if training.rows else "Starting …"
+
+
+def _verdict(*sentences: str) -> None:
+    heading("What came out")
+    board = Board()
+    board.add(
+        *(paragraph(text, "verdict" if i == 0 else "") for i, text in enumerate(filter(None, sentences)))
+    )
+    board.show("training-verdict")
+
+
+def _take_away(choice: Choice, reports: Sequence[Report]) -> None:
+    """Take heads of the right model away, and see who suffers."""
+    heading("Take a head away")
+    name, report, setup = choice.names()[1], reports[1], choice.setups[1]
+    heads = [head["head"] for head in report["heads"]]
+    a_job = " a job" if choice.task == "jobs" else ""
+    asked = [head for head in state.params().get("without", "").split(",") if head in heads]
+    key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
+    picked = st.pills(
+        f"Heads of the model with {name} to take away",
+        heads,
+        selection_mode="multi",
+        default=asked,
+        key=key,
+        on_change=lambda: state.change({"without": ",".join(st.session_state[key]) or None}),
+    )
+    gone = [found for found in map(parse_head, picked or ()) if found]
+    board = Board()
+    if gone:
+        board.add(*_gone(choice, report, gone))
+    board.add(
+        paragraph(free_said(report)),
+        paragraph("Each head taken away alone, and where its mass lies on average:"),
+        boards.scores_block(choice, 1, report),
+        paragraph(
+            "Where a head looks does not say what it is worth: compare the masses with what is left without it. "
+            f"Shares of n = {report['answers']:,} answers{a_job}, on texts held out.",
+            "quiet",
+        ),
+    )
+    board.show("training-away-board")
+
+
+def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> list[dict[str, object]]:
+    training = TRAINER.ask("small", choice.settings)
+    parameters = training.now["runs"][1]["parameters"]
+
+    def make() -> dict[str, object]:
+        with cache.turn():
+            return taken_away(choice.setups[1], parameters, gone)
+
+    left: Report = cache.STORE.get(("taken away", training.name, tuple(gone)), make)
+    last = report["curve"][-1]
+    before = last.get("jobs", {"right answers": last["accuracy"]})
+    after = left["jobs"] if choice.task == "jobs" else {"right answers": left["accuracy"]}
+    lines = [
+        [job, percent(before[job]), percent(after[job]), percent(after[job] - before[job])] for job in before
+    ]
+    if choice.task == "induction":
+        away = [head_name(head) for head in gone]
+        lines += [
+            [
+                f"induction mass of {head['head']}",
+                percent(head["induction"]),
+                percent(mass),
+                percent(mass - head["induction"]),
+            ]
+            for head in report["heads"]
+            if head["role"] == "induction" and head["head"] not in away
+            for mass in [left["induction"][head["head"]]]
+        ]
+    worst, cost = lost_most(
+        report, {"jobs": after} if choice.task == "jobs" else {"accuracy": left["accuracy"]}
+    )
+    names = ", ".join(head_name(head) for head in gone)
+    said = f"Without {names}, " + (
+        f"`{worst}` suffers most: it loses {percent(cost)}."
+        if choice.task == "jobs"
+        else f"{percent(left['accuracy'])} of the answers are right instead of {percent(last['accuracy'])}."
+    )
+    return [
+        paragraph(said, "verdict"),
+        row({
+            "type": "grid", "id": "taken-away", "label": f"Without {names}",
+            "head": ["", "all heads", "without", "change"], "rows": lines,
+        }),
+    ]  # fmt: skip
+
+
+def _real() -> None:
+    heading("The same heads in a real model")
+    text = (AGAIN * 2).strip()
+    links = " and ".join(
+        f'<a href="{link_to("Explore", {"text": text, "model": DECODER, "head": head})}" target="_self">{head}</a>'
+        for head in ("19-7", "18-4")
+    )
+    markup(
+        f"<p>SmolLM2, trained on real text, has induction heads too: see {links} at work on words said twice. They "
+        "carry the same names here, by the same measures and the same rules.</p>"
+    )
+
+
+def _downloads(choice: Choice, reports: Sequence[Report]) -> None:
+    box = st.expander("Take it away: numbers, code, link", key="training-take", on_change="rerun")
+    if not box.open:
+        return
+    training = TRAINER.ask("small", choice.settings)
+    stem = f"headscope-{choice.task}-seed-{choice.setups[0].seed}"
+    with box:
+        with st.container(horizontal=True, key="training-files"):
+            st.download_button(
+                "CSV, both curves",
+                export.as_csv(choice, training.rows),
+                f"{stem}.csv",
+                "text/csv",
+                on_click="ignore",
+            )
+            st.download_button(
+                "JSON, everything",
+                export.as_json(reports),
+                f"{stem}.json",
+                "application/json",
+                on_click="ignore",
+            )
+        say("The link that repeats it: the same seed gives the same numbers on the same machine.")
+        st.code(
+            with_params((st.context.url or "").split("?")[0], state.params()), language=None, wrap_lines=True
+        )
+        say("The lines of Python that give the same numbers:")
+        st.code(export.python_of(choice), language="python", wrap_lines=True)

@@ -1,0 +1,30 @@
+"""Training: heads learn their jobs before the reader's eyes, in seconds, from nothing."""
+
+import streamlit as st
+
+from pages.parts.frame import shell
+from pages.parts.training import view
+
+PARTS = {
+    "One head or four?": view.jobs_part,
+    "Two heads that need each other": view.induction_part,
+}
+
+with shell.page(
+    "Training",
+    question="Where do the heads get their jobs?",
+    lead="Nobody gives a head its job: training does. Small models learn here, before your eyes, with the very layer "
+    "of attention that runs the large ones.",
+    sentence=False,
+):
+    view.style()
+    part = st.segmented_control(
+        "What to train",
+        tuple(PARTS),
+        default=next(iter(PARTS)),
+        required=True,
+        key="train",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    PARTS.get(part, view.jobs_part)()
