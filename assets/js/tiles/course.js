@@ -17,7 +17,7 @@ export function course(board, block) {
     svg.append(vector("path", { d: `M${LEFT - 4},${y(tick.value)}h4`, stroke: "var(--line)" }));
   }
   svg.append(vector("text", { x: LEFT, y: HEIGHT - 8, class: "quiet", text: "0" }));
-  svg.append(vector("text", { x: WIDTH - RIGHT, y: HEIGHT - 8, "text-anchor": "end", class: "quiet", text: `${last.toLocaleString("en")} steps` }));
+  svg.append(vector("text", { x: WIDTH - RIGHT, y: HEIGHT - 8, "text-anchor": "end", class: "quiet", text: last > 1 ? `${last.toLocaleString("en")} steps` : "" }));
   lines.forEach((line, i) => {
     const points = line.values.map((value, j) => `${x(line.steps[j])},${y(value)}`).join(" ");
     svg.append(vector("polyline", { points, fill: "none", stroke: COLOURS[i % 3], "stroke-width": 2, "stroke-dasharray": DASHES[i % 3] }));

@@ -15,7 +15,7 @@ from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve.training import LiveTraining
 from pages.parts.training.parts import Choice, Report, curve_of, example_text
 
-SIDE = {1: 128, 2: 112, 4: 80, 8: 44}
+SIDE = {1: 128, 2: 112, 4: 104, 8: 54}
 SHARES = [{"value": value, "text": f"{100 * value:.0f} %"} for value in (0, 0.5, 1)]
 
 
@@ -45,15 +45,15 @@ def live_board(choice: Choice, training: LiveTraining) -> Board:
         ]
         board.add(
             row(
-                *(column(by_job[run], pictures(board, choice, run, runs[run]), size="half") for run in (0, 1))
+                *(column(pictures(board, choice, run, runs[run]), by_job[run], size="half") for run in (0, 1))
             ),
             loss,
         )
     else:
         accuracy = course(board, "accuracy", "Right answers in the second half", ways[1], 1.0)
         board.add(
-            row(loss, accuracy),
             row(*(column(pictures(board, choice, run, runs[run]), size="half") for run in (0, 1))),
+            row(loss, accuracy),
         )
     board.add(paragraph(EXPLAINED[choice.task].format(**_examples(choice.task)), "quiet"))
     return board
@@ -120,7 +120,7 @@ def pictures(board: Board, choice: Choice, run: int, state: Mapping[str, Any]) -
         labels=labels,
         ramp="weight",
         top=1,
-        line=setup.heads,
+        line=setup.heads if setup.heads > 1 else len(labels),
         side=SIDE[setup.heads],
     )
     return column(paragraph(f"**{name}**, step {state['step']:,} of at most {setup.steps:,}"), sheets)

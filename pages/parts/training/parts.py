@@ -89,6 +89,33 @@ def jobs_guess_said(guess: str | None, name: str, report: Report) -> str:
     return f"You expected “{guess}” with {name}. {right}: {percent(found)} over the three jobs."
 
 
+def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
+    """Why it came out so, if it came out as it should; else what is missing."""
+    ends = [report["curve"][-1]["accuracy"] for report in reports]
+    if ends[1] < LEARNT:
+        return f"{choice.names()[1]} did not reach {percent(LEARNT)}: give it more steps, more heads or another seed."
+    if choice.setups[0].heads > 1 or ends[0] >= LEARNT:
+        return "Compare the pictures: which places does each head look at, and in which job does it look elsewhere?"
+    return (
+        "One head has one row of weights a token: it looks at the places of all three jobs at once and gives each a "
+        "share, for in one layer a token cannot know the job before it looks. Several heads can each look at a place "
+        "of their own, and at the job's name instead when the job is another."
+    )
+
+
+def induction_why(choice: Choice, reports: Sequence[Report]) -> str:
+    """The same for induction."""
+    left, right = (report["curve"][-1]["accuracy"] >= LEARNT for report in reports)
+    if not right:
+        return f"{choice.names()[1]} did not reach {percent(LEARNT)}: give it more steps, or another seed."
+    if left or choice.setups[0].layers > 1:
+        return "Compare the heads' names: who notes the previous token, and who looks for it?"
+    return (
+        "To be found by what stood before it, a token must know what stood before it. One layer notes that, a later "
+        "layer looks for it: a second head cannot stand in for a second layer."
+    )
+
+
 def induction_said(name: str, report: Report) -> str:
     """Where one model ended, and where its curve fell off the cliff."""
     last = report["curve"][-1]
@@ -140,9 +167,9 @@ def free_said(report: Report) -> str:
     lost = {line["head"]: lost_most(report, line)[1] for line in report["without"]}
     free = [head for head, cost in lost.items() if cost <= FREE]
     if not free:
-        return f"None of these {len(lost)} heads can go without any job losing more than {percent(FREE)}."
-    can = "one head can go" if len(free) == 1 else f"any one of {len(free)} heads can go"
-    return f"Of {len(lost)} heads, {can} for nothing (no job loses more than {percent(FREE)}): {', '.join(free)}."
+        return f"None of these {len(lost)} heads can go without a loss of more than {percent(FREE)}."
+    can = "one can go" if len(free) == 1 else f"any one of {len(free)} can go"
+    return f"Of {len(lost)} heads {can} for nothing, which is to lose at most {percent(FREE)}: {', '.join(free)}."
 
 
 def lost_most(report: Report, without: Mapping[str, Any]) -> tuple[str, float]:

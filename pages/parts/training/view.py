@@ -35,9 +35,11 @@ from pages.parts.training.parts import (
     induction_choice,
     induction_guess_said,
     induction_said,
+    induction_why,
     jobs_choice,
     jobs_guess_said,
     jobs_said,
+    jobs_why,
     lost_most,
     roles_said,
 )
@@ -76,9 +78,7 @@ def jobs_part() -> None:
         _verdict(
             jobs_guess_said(guess, names[0], reports[0]),
             *(jobs_said(name, report) for name, report in zip(names, reports, strict=True)),
-            "One head has one row of weights: it cannot look at the three places of the three jobs at once and cannot "
-            "know the job before it looks. Several heads can: each looks at its own place, and elsewhere when the job "
-            "is not its own.",
+            jobs_why(choice, reports),
         )
         _take_away(choice, reports)
         _downloads(choice, reports)
@@ -87,7 +87,7 @@ def jobs_part() -> None:
 def induction_part() -> None:
     """Two heads that need each other: repeated random text."""
     _said(
-        "A stretch of 8 to 24 random tokens is said again and again. Nothing can be known of it the first time; after "
+        "A stretch of 8 to 24 different random tokens is said again and again. Nothing can be known of it the first time; after "
         "that, whoever finds the same token further back can say what came after it there: [[induction]] (Olsson et "
         "al. 2022). The two models differ in the number of layers alone."
     )
@@ -112,8 +112,7 @@ def induction_part() -> None:
             induction_guess_said(guess, names, reports),
             *(induction_said(name, report) for name, report in zip(names, reports, strict=True)),
             *(roles_said(name, report) for name, report in zip(names, reports, strict=True)),
-            "A token has to know what stood before it before another can find it by that. So one layer writes down "
-            "the previous token, and a later layer looks for it: a second head cannot stand in for a second layer.",
+            induction_why(choice, reports),
         )
         _take_away(choice, reports)
         _real()
@@ -147,7 +146,7 @@ def _limit(options: Sequence[int], first: int, key: str) -> int:
         key=key,
         bind="query-params",
         width=130,
-        format_func=lambda n: f"{n:,}",
+        format_func=str,
     )
     return chosen if chosen in options else first
 
@@ -305,7 +304,7 @@ def _real() -> None:
     )
     markup(
         f"<p>SmolLM2, trained on real text, has induction heads too: see {links} at work on words said twice. They "
-        "carry the same names here, by the same measures and the same rules.</p>"
+        "carry the same names here, by the same measures and thresholds.</p>"
     )
 
 
