@@ -1,0 +1,440 @@
+"""Interventions against transformers' own models with the matrices cut, and every shortcut against the long way."""
+
+import threading
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pytest
+import torch
+from bert_folders import embedded_folder, random_bert, write
+from decoder_folders import random_decoder, write_decoder
+
+from mha_core import InputError, layer_details, load_model, trace_tokens
+from mha_core.experiments import (
+    Cosine,
+    Factor,
+    Loss,
+    MeanOutput,
+    PatchHeads,
+    PatchStates,
+    Rows,
+    State,
+    Word,
+    bind,
+    default_outcome,
+    every_head,
+    heads_from,
+    last,
+    means,
+    measure,
+    moved_heads,
+    next_words,
+    patch_heads,
+    patch_states,
+    state_cosines,
+    trace_changed,
+)
+from mha_core.experiments.changes import changes_of
+from mha_core.experiments.kept import kept_of
+from mha_core.heads.builtin import read_builtin
+from mha_core.run import Run
+from mha_core.trace import hidden_states, run
+
+pytest.importorskip("transformers")
+TEXT, OTHER = "the cat it", "it dog the"  # as many tokens of the tiny decoders
+WORD = Word(" the", " it")
+TIRED = "The animal didn't cross the street because it was too tired."
+
+
+@pytest.fixture(scope="module", params=["gpt2", "llama"])
+def decoder(request, tmp_path_factory):
+    """A random decoder of three layers, transformers' and ours."""
+    folder = tmp_path_factory.mktemp(request.param)
+    theirs = write_decoder(folder, random_decoder(request.param, int(request.param == "llama")))
+    return theirs, load_model(str(folder), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("llama")
+    write_decoder(folder, random_decoder("llama", 1))
+    return load_model(str(folder), device="cpu")
+
+
+def texts_of(model):
+    tokens = [model.tokenizer.encode(text) for text in (TEXT, OTHER)]
+    assert len(tokens[0]) == len(tokens[1])
+    return tokens
+
+
+def heads_of(model):
+    return [(layer, head) for layer in range(model.n_layers) for head in range(model.n_heads)]
+
+
+def cut(theirs, layer, head, factor):
+    """transformers' model with a head's slice of W_o times a factor; back again after."""
+    with torch.no_grad():
+        if hasattr(theirs, "transformer"):  # GPT-2 keeps it transposed
+            weight = theirs.transformer.h[layer].attn.c_proj.weight
+            width = weight.shape[0] // theirs.config.n_head
+            weight[head * width : (head + 1) * width] *= factor
+        else:
+            weight = theirs.model.layers[layer].self_attn.o_proj.weight
+            width = theirs.config.head_dim
+            weight[:, head * width : (head + 1) * width] *= factor
+
+
+# A run with interventions
+
+
+@pytest.mark.parametrize("factor", [0.0, 2.0])
+def test_a_factor_is_the_head_s_slice_of_the_output_matrix_times_it(factor, decoder):
+    theirs, model = decoder
+    tokens = model.tokenizer.encode(TEXT)
+    kept = {name: tensor.clone() for name, tensor in theirs.state_dict().items()}
+    for heads in (((0, 0),), ((0, 1), (1, 0), (1, 1), (2, 3))):
+        if any(layer >= model.n_layers or head >= model.n_heads for layer, head in heads):
+            continue
+        for layer, head in heads:
+            cut(theirs, layer, head, factor)
+        with torch.no_grad():
+            output = theirs(torch.tensor([tokens.ids]), output_attentions=True)
+        theirs.load_state_dict(kept)
+        chosen = (Factor(heads, factor),)
+        best = next_words(tokens, model, chosen, k=20)
+        np.testing.assert_allclose(
+            [w.logit for w in best], [output.logits[0, -1, w.id] for w in best], atol=1e-4
+        )
+        weights = torch.stack(output.attentions)[:, 0]
+        np.testing.assert_allclose(trace_changed(tokens, model, chosen).weights, weights, atol=1e-5)
+
+
+@pytest.mark.parametrize("head", [(5, 5), (2, 8), (0, 0)])
+def test_taking_a_head_of_minilm_away_is_cutting_its_slice_out_of_the_real_weights(head, model):
+    from transformers import AutoModel
+
+    theirs = AutoModel.from_pretrained(embedded_folder(), attn_implementation="eager").eval()
+    tokens = model.tokenizer.encode(TIRED)
+    ids = torch.tensor([tokens.ids])
+    with torch.no_grad():
+        before = theirs(ids).last_hidden_state[0].mean(0)
+        theirs.encoder.layer[head[0]].attention.output.dense.weight[:, 32 * head[1] : 32 * (head[1] + 1)] = 0
+        after = theirs(ids).last_hidden_state[0].mean(0)
+    expected = float(torch.cosine_similarity(before, after, dim=0))
+    assert measure(tokens, model, Cosine(), (Factor((head,)),))[0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_interventions_act_in_the_order_in_which_they_are_given(llama):
+    tokens, _ = texts_of(llama)
+    head = ((1, 2),)
+    doubled = measure(tokens, llama, WORD, (Factor(head, 2.0),))
+    assert measure(tokens, llama, WORD, (Factor(head, 4.0), Factor(head, 0.5))) == pytest.approx(
+        doubled, abs=1e-5
+    )
+    gone = measure(tokens, llama, WORD, (Factor(head),))
+    assert measure(tokens, llama, WORD, (MeanOutput(head), Factor(head))) == pytest.approx(gone, abs=1e-5)
+    assert measure(tokens, llama, WORD, (Factor(head), MeanOutput(head))) != pytest.approx(gone, abs=1e-4)
+
+
+def test_the_mean_output_is_the_mean_of_what_a_head_mixes_in_the_built_in_sentences(model, monkeypatch):
+    some = read_builtin()[::10]
+    monkeypatch.setattr(means, "read_builtin", lambda: some)
+    monkeypatch.setattr(means, "_MEANS", WeakKeyDictionary())
+    fractions = [part.fraction for part in means.mean_steps(model)]
+    assert (fractions[0], fractions[-1]) == (pytest.approx(32 / 40), 1)
+    total, n = np.zeros(32), 0
+    for one in some:
+        context = layer_details(model.tokenizer.encode(one.text), model, 2).context[8]
+        total += context.sum(0)
+        n += len(context)
+    np.testing.assert_allclose(means.mean_contexts(model)[2, 8], total / n, atol=1e-5)
+    tokens = model.tokenizer.encode(TIRED)
+    changed = kept_of(tokens, model, changes_of((MeanOutput(((2, 8),)),), tokens, model))
+    np.testing.assert_allclose(changed.contexts[2][0, 8, 5], total / n, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("to", "query", "row", "expected"),
+    [
+        ("uniform", 4, 4, [1 / 5] * 5 + [0]),
+        ("uniform", None, 1, [1 / 2, 1 / 2, 0, 0, 0, 0]),
+        (2, 4, 4, [0, 0, 1, 0, 0, 0]),
+        (2, None, 5, [0, 0, 1, 0, 0, 0]),
+        ((1.0, 0.0, 3.0, 0.0, 0.0, 7.0), 3, 3, [1 / 4, 0, 3 / 4, 0, 0, 0]),
+    ],
+)
+def test_a_row_of_weights_is_replaced_and_mixes_what_it_says(to, query, row, expected, llama):
+    tokens = llama.tokenizer.encode("catdog")
+    assert len(tokens) == 6
+    chosen = (Rows(((1, 4),), to, query),)
+    plain, record = trace_tokens(tokens, llama), trace_changed(tokens, llama, chosen)
+    np.testing.assert_allclose(record.weights[1, 4, row], expected, atol=1e-6)
+    np.testing.assert_array_equal(record.weights[1, :4], plain.weights[1, :4])
+    kept = kept_of(tokens, llama, changes_of(chosen, tokens, llama))
+    values = layer_details(tokens, llama, 1).v[2]  # six heads on three
+    np.testing.assert_allclose(kept.contexts[1][0, 4, row], np.array(expected) @ values, atol=1e-5)
+    if query is not None:
+        others = [q for q in range(6) if q != query]
+        np.testing.assert_array_equal(record.weights[1, 4, others], plain.weights[1, 4, others])
+
+
+def test_rows_that_cannot_see_the_one_token_stay_as_they_are(llama):
+    tokens = llama.tokenizer.encode("catdog")
+    plain, record = trace_tokens(tokens, llama), trace_changed(tokens, llama, (Rows(((0, 0),), 3),))
+    np.testing.assert_array_equal(record.weights[0, 0, :3], plain.weights[0, 0, :3])
+    assert (record.weights[0, 0, 3:, 3] == 1).all()
+
+
+def test_a_record_names_its_interventions_and_earlier_layers_look_as_before(model):
+    tokens = model.tokenizer.encode(TIRED)
+    chosen = (Factor(((2, 4),)),)
+    plain, record = trace_tokens(tokens, model), trace_changed(tokens, model, chosen)
+    assert (plain.interventions, record.interventions) == ((), chosen)
+    np.testing.assert_array_equal(record.weights[:3], plain.weights[:3])
+    moved = moved_heads(plain, record)
+    assert moved.shape == (6, 12, len(tokens))
+    assert moved[:3].max() == 0 < moved[3:].max() <= 1
+    expected = np.abs(plain.weights[4, 1, 7] - record.weights[4, 1, 7]).sum() / 2
+    assert moved[4, 1, 7] == pytest.approx(expected, rel=1e-5)
+    cosines = state_cosines(tokens, model, chosen)
+    np.testing.assert_allclose(cosines[:3], 1, atol=1e-6)
+    assert cosines[3:].min() < 0.9999
+
+
+def test_runs_with_other_interventions_have_other_names():
+    text = Run("minilm", TIRED)
+    one, other = (Run("minilm", TIRED, interventions=(Factor(((0, 0),), factor),)) for factor in (0.0, 2.0))
+    assert len({text, one, other}) == 3
+    assert one == Run("minilm", TIRED, interventions=(Factor(((0, 0),)),))
+
+
+def test_two_threads_with_other_interventions_never_see_each_other_s_numbers(model):
+    tokens = model.tokenizer.encode(TIRED)
+    chosen = [(Factor(((5, head),), factor),) for head in range(3) for factor in (0.0, 2.0)]
+    chosen += [(Rows(((1, 1),), "uniform"),), ()]
+    expected = [measure(tokens, model, Cosine(), one)[0] for one in chosen]
+    assert len(set(expected)) == len(expected)
+    wrong = list[int]()
+
+    def work(i):
+        wrong.extend(i for _ in range(6) if measure(tokens, model, Cosine(), chosen[i])[0] != expected[i])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(chosen))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+# Outcomes
+
+
+def test_losses_and_words_are_those_of_transformers(decoder):
+    theirs, model = decoder
+    tokens = model.tokenizer.encode(TEXT)
+    ids = torch.tensor([tokens.ids])
+    with torch.no_grad():
+        scores = theirs(ids).logits[
+            0, :, : model.tokenizer.vocab_size
+        ]  # they have one more than there are tokens
+    expected = torch.nn.functional.cross_entropy(scores[:-1], ids[0, 1:], reduction="none")
+    assert measure(tokens, model, Loss())[0] == pytest.approx(float(expected.mean()), abs=1e-4)
+    assert measure(tokens, model, Loss(3))[0] == pytest.approx(float(expected[2:].mean()), abs=1e-4)
+    the, it = (model.tokenizer.ids_of(word)[0] for word in (" the", " it"))
+    scores, shares = scores[-1], scores[-1].softmax(-1)
+    expected = (scores[the] - scores[it], shares[the], shares[it])
+    assert measure(tokens, model, WORD) == pytest.approx([float(x) for x in expected], abs=1e-4)
+    assert bind(WORD, tokens, model).names == (
+        "logit difference", "probability of ' the'", "probability of ' it'",
+    )  # fmt: skip
+    first = default_outcome(tokens, model)
+    assert measure(tokens, model, first)[0] == pytest.approx(
+        float(scores.topk(2).values.diff().abs()), abs=1e-4
+    )
+
+
+def test_an_encoder_s_words_are_those_at_its_mask(tmp_path):
+    theirs = write(tmp_path, random_bert("BertForMaskedLM"))
+    model = load_model(str(tmp_path), device="cpu")
+    tokens = model.tokenizer.encode("The cat [MASK] on the mat.")
+    with torch.no_grad():
+        theirs.bert.encoder.layer[1].attention.output.dense.weight[:, 6:9] = 0
+        scores = theirs(torch.tensor([tokens.ids])).logits[0, 3]
+    sat, dog = (model.tokenizer.ids_of(word)[0] for word in ("sat", "dog"))
+    found = measure(tokens, model, Word("sat", "dog"), (Factor(((1, 2),)),))
+    assert found[0] == pytest.approx(float(scores[sat] - scores[dog]), abs=1e-4)
+    assert next_words(tokens, model, (Factor(((1, 2),)),), 1)[0].id == int(scores.argmax())
+    swept = last(every_head(tokens, model, Word("sat", "dog")))
+    assert swept.after[1, 2] == pytest.approx(found[0], abs=1e-4)
+
+
+def test_an_embedding_is_measured_where_no_word_is_predicted(model):
+    tokens = model.tokenizer.encode(TIRED)
+    assert default_outcome(tokens, model) == Cosine()
+    assert measure(tokens, model, Cosine())[0] == pytest.approx(1, abs=1e-6)
+    changed = run([tokens], model, change=changes_of((Factor(((3, 3),)),), tokens, model)).hidden[0, 4]
+    plain = hidden_states(tokens, model)[-1, 4]
+    expected = float(torch.cosine_similarity(changed, torch.tensor(plain), dim=0))
+    assert measure(tokens, model, State(4), (Factor(((3, 3),)),))[0] == pytest.approx(expected, abs=1e-5)
+
+
+# Every head in turn
+
+
+@pytest.mark.parametrize("factor", [0.0, 2.0, None])
+@pytest.mark.parametrize("base", [(), (Factor(((0, 1), (2, 0))), Rows(((1, 1),), "uniform"))])
+def test_every_head_in_turn_is_one_head_after_the_other(factor, base, llama):
+    tokens, _ = texts_of(llama)
+    found = last(every_head(tokens, llama, WORD, factor=factor, base=base))
+    assert found.before == pytest.approx(measure(tokens, llama, WORD, base), abs=1e-4)
+    for layer, head in heads_of(llama):
+        place = ((layer, head),)
+        one = MeanOutput(place) if factor is None else Factor(place, factor)
+        np.testing.assert_allclose(
+            found.numbers[layer, head], measure(tokens, llama, WORD, (*base, one)), atol=1e-4
+        )
+
+
+def test_every_head_of_minilm_in_turn_is_one_head_after_the_other_too(model):
+    tokens = model.tokenizer.encode(TIRED)
+    found = last(every_head(tokens, model, Cosine()))
+    some = heads_of(model)[::7]
+    one_by_one = [measure(tokens, model, Cosine(), (Factor((head,)),))[0] for head in some]
+    np.testing.assert_allclose(found.after.ravel()[::7], one_by_one, atol=1e-5)
+    np.testing.assert_allclose(found.effect, found.after - 1, atol=1e-6)
+    (place, effect), *_ = found.strongest(3)
+    assert effect == found.effect.min() == found.effect[place]
+
+
+def test_parts_grow_and_can_be_left_at_any_time(llama):
+    tokens, _ = texts_of(llama)
+    parts = every_head(tokens, llama, WORD)
+    first = next(parts)
+    assert 0 < first.fraction < 1 / llama.n_layers
+    assert first.n == llama.n_heads
+    assert np.isnan(first.result.after).sum() == llama.n_heads * (llama.n_layers - 1)
+    assert len(first.result.strongest(100)) == llama.n_heads
+    parts.close()
+    fractions = [part.fraction for part in every_head(tokens, llama, WORD)]
+    assert all(a < b for a, b in pairwise(fractions))
+    assert fractions[-1] == 1
+
+
+# Patching
+
+
+def test_patching_everything_gives_the_source_and_nothing_the_text_itself(decoder):
+    _, model = decoder
+    into, source = texts_of(model)
+    own, theirs = measure(into, model, WORD), measure(source, model, WORD)
+    everything = tuple((0, position) for position in range(len(into)))
+    assert measure(into, model, WORD, (PatchStates(everything, OTHER),)) == pytest.approx(theirs, abs=1e-5)
+    end = ((model.n_layers, len(into) - 1),)
+    assert measure(into, model, WORD, (PatchStates(end, OTHER),)) == pytest.approx(theirs, abs=1e-5)
+    every = tuple(heads_of(model))
+    both = (PatchStates(everything, OTHER), PatchHeads(every, OTHER))
+    np.testing.assert_allclose(
+        trace_changed(into, model, both).weights, trace_tokens(source, model).weights, atol=1e-5
+    )
+    for nothing in ((), (PatchHeads((), OTHER),), (PatchStates((), OTHER),), (PatchHeads(every, TEXT),)):
+        assert measure(into, model, WORD, nothing) == pytest.approx(own, abs=1e-5)
+
+
+@pytest.mark.parametrize("positions", [None, (1, 3)])
+def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
+    into, source = texts_of(llama)
+    found = last(patch_heads(source, into, llama, WORD, positions=positions))
+    for layer, head in heads_of(llama):
+        one = (PatchHeads(((layer, head),), OTHER, None, positions),)
+        np.testing.assert_allclose(found.numbers[layer, head], measure(into, llama, WORD, one), atol=1e-4)
+    way = measure(source, llama, WORD)[0] - measure(into, llama, WORD)[0]
+    np.testing.assert_allclose(found.restored, found.effect / way, atol=1e-4)
+
+
+def test_patching_every_state_is_patching_one_after_the_other(llama):
+    into, source = (llama.tokenizer.encode(text) for text in ("catdog", "cabdig"))
+    found = last(patch_states(source, into, llama, WORD))
+    assert found.after.shape == (llama.n_layers + 1, 6)
+    for state, position in np.ndindex(found.after.shape):
+        one = (PatchStates(((state, position),), "cabdig"),)
+        np.testing.assert_allclose(found.numbers[state, position], measure(into, llama, WORD, one), atol=1e-4)
+    assert (found.effect[:, :2] == 0).all()  # the texts part at the third token
+    assert found.restored[-1, -1] == pytest.approx(1, abs=1e-4)
+
+
+# What cannot be
+
+
+def test_heads_are_read_as_people_write_them():
+    assert heads_from("19-7, 18-4,19-7", 30, 9) == ((18, 6), (17, 3))
+    assert heads_from("", 30, 9) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("31-1", r"There is no head 31-1; the model has 30 layers of 9 heads\."),
+        ("0-1", r"There is no head 0-1;"),
+        ("7", r"'7' is no head; write layer and head from 1"),
+        ("-1-2", "is no head"),
+        ("1-1;DROP", "is no head"),
+        ("9" * 400 + "-1", "is no head"),
+    ],
+)
+def test_silly_heads_get_a_sentence(text, message):
+    with pytest.raises(InputError, match=message):
+        heads_from(text, 30, 9)
+
+
+@pytest.mark.parametrize(
+    ("one", "message"),
+    [
+        (Factor(((3, 0),)), "There is no head 4-1"),
+        (Factor(((0, 0),), float("nan")), "A factor of nan"),
+        (Factor(((0, 0),), 1e9), r"A factor of 1e\+09 was given; it is a number from -100 to 100"),
+        (MeanOutput(((0, 99),)), "There is no head 1-100"),
+        (Rows(((0, 0),), "sideways"), "'sideways' is none"),
+        (Rows(((0, 0),), 5, 2), "Token 2 of a decoder cannot look at 5"),
+        (Rows(((0, 0),), 9), "There is no position 9; the text has 6 tokens"),
+        (Rows(((0, 0),), (1.0,)), "1 numbers were given for a row of 6 tokens"),
+        (Rows(((0, 0),), (-1.0, 2.0, 0.0, 0.0, 0.0, 0.0)), "must be 0 or more"),
+        (Rows(((0, 0),), (0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 2), "one that the token sees above 0"),
+        (PatchHeads(((0, 0),), "cat"), "has 3 tokens and the other 6"),
+        (PatchHeads(((0, 0),), "catdog", None, (6,)), "There is no position 6"),
+        (PatchStates(((4, 0),), "catdog"), "There is no state 4"),
+        (PatchStates(((0, -1),), "catdog"), "There is no position -1"),
+    ],
+)
+def test_what_a_text_or_model_does_not_allow_gets_a_sentence(one, message, llama):
+    with pytest.raises(InputError, match=message):
+        trace_changed(llama.tokenizer.encode("catdog"), llama, (one,))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (Word("the cat"), r"'the cat' is 5 tokens .*; give a word that is one token"),
+        (Word("the"), None),
+        (Word(""), "The word to predict is empty"),
+        (Word(" the", " cat"), "' cat' is 4 tokens"),
+        (Word(" the", position=6), "There is no position 6"),
+        (Loss(6), "it can begin at 1 to 5"),
+        (State(17), "There is no position 17"),
+    ],
+)
+def test_outcomes_that_cannot_be_measured_get_a_sentence(outcome, message, llama):
+    tokens = llama.tokenizer.encode("catdog")
+    if message is None:
+        assert np.isfinite(measure(tokens, llama, outcome)).all()
+        return
+    with pytest.raises(InputError, match=message):
+        measure(tokens, llama, outcome)
+
+
+def test_a_model_that_predicts_no_word_says_so(model):
+    tokens = model.tokenizer.encode(TIRED)
+    for outcome in (Word("cat"), Loss()):
+        with pytest.raises(InputError, match="MiniLM predicts no"):
+            measure(tokens, model, outcome)
