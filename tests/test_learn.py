@@ -184,7 +184,8 @@ def test_the_lesson_holds_together():
 
 
 def test_every_term_that_is_linked_has_a_sentence_and_every_term_is_linked_somewhere():
-    pages = [LESSON / "lesson.toml", LESSON / "exercises.toml", *(ROOT / "pages/parts/inside").glob("*.py")]
+    rooms = [*(ROOT / "pages/parts/inside").glob("*.py"), *(ROOT / "pages/parts/training").glob("*.py")]
+    pages = [LESSON / "lesson.toml", LESSON / "exercises.toml", *rooms]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     linked = set(re.findall(r"\[\[([\w-]+)(?:\|[^\]]+)?\]\](?!\n)", text))
     assert linked == set(terms())

@@ -8,19 +8,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from mha_core.embedded import DECODER
-from mha_core.learning.report import taken_away
-from mha_core.wording import Head, head_name, percent
-from pages.parts.frame import state
-from pages.parts.frame.links import link_to, with_params
-from pages.parts.frame.prose import heading, markup, say
-from pages.parts.frame.selection import parse_head
+from pages.parts.frame.prose import heading, say
 from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.bundle import ASSETS
-from pages.parts.picture.tiles import Board, paragraph, row
-from pages.parts.serve import cache
+from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.training import TRAINER, LiveTraining
-from pages.parts.training import boards, export
+from pages.parts.training import after, boards
 from pages.parts.training.parts import (
     EXPECTED,
     GUESSES,
@@ -31,7 +24,6 @@ from pages.parts.training.parts import (
     Choice,
     Report,
     expected_words,
-    free_said,
     induction_choice,
     induction_guess_said,
     induction_said,
@@ -40,12 +32,10 @@ from pages.parts.training.parts import (
     jobs_guess_said,
     jobs_said,
     jobs_why,
-    lost_most,
     roles_said,
 )
 
 TICK = 1.0
-AGAIN = "tower lemon river candle horse silver garden winter "  # said twice: the same kind of text
 SEEDS = 2**31 - 1
 
 
@@ -80,16 +70,16 @@ def jobs_part() -> None:
             *(jobs_said(name, report) for name, report in zip(names, reports, strict=True)),
             jobs_why(choice, reports),
         )
-        _take_away(choice, reports)
-        _downloads(choice, reports)
+        after.take_away(choice, reports)
+        after.downloads(choice, reports)
 
 
 def induction_part() -> None:
     """Two heads that need each other: repeated random text."""
     _said(
-        "A stretch of 8 to 24 different random tokens is said again and again. Nothing can be known of it the first time; after "
-        "that, whoever finds the same token further back can say what came after it there: [[induction]] (Olsson et "
-        "al. 2022). The two models differ in the number of layers alone."
+        "A stretch of 8 to 24 different random tokens is said again and again. Nothing can be known of it the first "
+        "time; after that, whoever finds the same token further back can say what came after it there: [[induction]] "
+        "(Olsson et al. 2022). The two models differ in the number of layers alone."
     )
     with _choices():
         shallow = _pick("Layers, left", LAYERS, 1, "shallow")
@@ -114,9 +104,9 @@ def induction_part() -> None:
             *(roles_said(name, report) for name, report in zip(names, reports, strict=True)),
             induction_why(choice, reports),
         )
-        _take_away(choice, reports)
-        _real()
-        _downloads(choice, reports)
+        after.take_away(choice, reports)
+        after.in_a_real_model()
+        after.downloads(choice, reports)
 
 
 def _said(text: str) -> None:
@@ -214,125 +204,3 @@ def _verdict(*sentences: str) -> None:
         *(paragraph(text, "verdict" if i == 0 else "") for i, text in enumerate(filter(None, sentences)))
     )
     board.show("training-verdict")
-
-
-def _take_away(choice: Choice, reports: Sequence[Report]) -> None:
-    """Take heads of the right model away, and see who suffers."""
-    heading("Take a head away")
-    name, report, setup = choice.names()[1], reports[1], choice.setups[1]
-    heads = [head["head"] for head in report["heads"]]
-    a_job = " a job" if choice.task == "jobs" else ""
-    asked = [head for head in state.params().get("without", "").split(",") if head in heads]
-    key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
-    picked = st.pills(
-        f"Heads of the model with {name} to take away",
-        heads,
-        selection_mode="multi",
-        default=asked,
-        key=key,
-        on_change=lambda: state.change({"without": ",".join(st.session_state[key]) or None}),
-    )
-    gone = [found for found in map(parse_head, picked or ()) if found]
-    board = Board()
-    if gone:
-        board.add(*_gone(choice, report, gone))
-    board.add(
-        paragraph(free_said(report)),
-        paragraph("Each head taken away alone, and where its mass lies on average:"),
-        boards.scores_block(choice, 1, report),
-        paragraph(
-            "Where a head looks does not say what it is worth: compare the masses with what is left without it. "
-            f"Shares of n = {report['answers']:,} answers{a_job}, on texts held out.",
-            "quiet",
-        ),
-    )
-    board.show("training-away-board")
-
-
-def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> list[dict[str, object]]:
-    training = TRAINER.ask("small", choice.settings)
-    parameters = training.now["runs"][1]["parameters"]
-
-    def make() -> dict[str, object]:
-        with cache.turn():
-            return taken_away(choice.setups[1], parameters, gone)
-
-    left: Report = cache.STORE.get(("taken away", training.name, tuple(gone)), make)
-    last = report["curve"][-1]
-    before = last.get("jobs", {"right answers": last["accuracy"]})
-    after = left["jobs"] if choice.task == "jobs" else {"right answers": left["accuracy"]}
-    lines = [
-        [job, percent(before[job]), percent(after[job]), percent(after[job] - before[job])] for job in before
-    ]
-    if choice.task == "induction":
-        away = [head_name(head) for head in gone]
-        lines += [
-            [
-                f"induction mass of {head['head']}",
-                percent(head["induction"]),
-                percent(mass),
-                percent(mass - head["induction"]),
-            ]
-            for head in report["heads"]
-            if head["role"] == "induction" and head["head"] not in away
-            for mass in [left["induction"][head["head"]]]
-        ]
-    worst, cost = lost_most(
-        report, {"jobs": after} if choice.task == "jobs" else {"accuracy": left["accuracy"]}
-    )
-    names = ", ".join(head_name(head) for head in gone)
-    said = f"Without {names}, " + (
-        f"`{worst}` suffers most: it loses {percent(cost)}."
-        if choice.task == "jobs"
-        else f"{percent(left['accuracy'])} of the answers are right instead of {percent(last['accuracy'])}."
-    )
-    return [
-        paragraph(said, "verdict"),
-        row({
-            "type": "grid", "id": "taken-away", "label": f"Without {names}",
-            "head": ["", "all heads", "without", "change"], "rows": lines,
-        }),
-    ]  # fmt: skip
-
-
-def _real() -> None:
-    heading("The same heads in a real model")
-    text = (AGAIN * 2).strip()
-    links = " and ".join(
-        f'<a href="{link_to("Explore", {"text": text, "model": DECODER, "head": head})}" target="_self">{head}</a>'
-        for head in ("19-7", "18-4")
-    )
-    markup(
-        f"<p>SmolLM2, trained on real text, has induction heads too: see {links} at work on words said twice. They "
-        "carry the same names here, by the same measures and thresholds.</p>"
-    )
-
-
-def _downloads(choice: Choice, reports: Sequence[Report]) -> None:
-    box = st.expander("Take it away: numbers, code, link", key="training-take", on_change="rerun")
-    if not box.open:
-        return
-    training = TRAINER.ask("small", choice.settings)
-    stem = f"headscope-{choice.task}-seed-{choice.setups[0].seed}"
-    with box:
-        with st.container(horizontal=True, key="training-files"):
-            st.download_button(
-                "CSV, both curves",
-                export.as_csv(choice, training.rows),
-                f"{stem}.csv",
-                "text/csv",
-                on_click="ignore",
-            )
-            st.download_button(
-                "JSON, everything",
-                export.as_json(reports),
-                f"{stem}.json",
-                "application/json",
-                on_click="ignore",
-            )
-        say("The link that repeats it: the same seed gives the same numbers on the same machine.")
-        st.code(
-            with_params((st.context.url or "").split("?")[0], state.params()), language=None, wrap_lines=True
-        )
-        say("The lines of Python that give the same numbers:")
-        st.code(export.python_of(choice), language="python", wrap_lines=True)

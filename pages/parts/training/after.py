@@ -1,0 +1,142 @@
+"""After a training: take heads away and see who suffers, the same heads in a real model, and what can be kept.
+
+In: the choice and its reports. Out: the lower half of the page.
+"""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from mha_core.embedded import DECODER
+from mha_core.learning.report import taken_away
+from mha_core.wording import Head, head_name, percent
+from pages.parts.frame import state
+from pages.parts.frame.links import link_to, with_params
+from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.selection import parse_head
+from pages.parts.picture.tiles import Block, Board, paragraph
+from pages.parts.serve import cache
+from pages.parts.serve.training import TRAINER
+from pages.parts.training import boards, export
+from pages.parts.training.parts import Choice, Report, free_said, lost_most
+
+AGAIN = "tower lemon river candle horse silver garden winter "  # said twice: the same kind of text
+
+
+def take_away(choice: Choice, reports: Sequence[Report]) -> None:
+    """Take heads of the right model away, and see who suffers."""
+    heading("Take a head away")
+    name, report, setup = choice.names()[1], reports[1], choice.setups[1]
+    heads = [head["head"] for head in report["heads"]]
+    a_job = " a job" if choice.task == "jobs" else ""
+    asked = [head for head in state.params().get("without", "").split(",") if head in heads]
+    key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
+    picked = st.pills(
+        f"Heads of the model with {name} to take away",
+        heads,
+        selection_mode="multi",
+        default=asked,
+        key=key,
+        on_change=lambda: state.change({"without": ",".join(st.session_state[key]) or None}),
+    )
+    gone = [found for found in map(parse_head, picked or ()) if found]
+    board = Board()
+    if gone:
+        board.add(*_gone(choice, report, gone))
+    board.add(
+        paragraph(free_said(report)),
+        paragraph("Each head taken away alone, and where its mass lies on average:"),
+        boards.scores_block(choice, 1, report),
+        paragraph(
+            "Where a head looks does not say what it is worth: compare the masses with what is left without it. "
+            f"Shares of n = {report['answers']:,} answers{a_job}, on texts held out.",
+            "quiet",
+        ),
+    )
+    board.show("training-away-board")
+
+
+def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> list[Block]:
+    """What is left without these heads, all at once."""
+    left = _left(choice, gone)
+    names = ", ".join(head_name(head) for head in gone)
+    last, jobs = report["curve"][-1], choice.task == "jobs"
+    before = last["jobs"] if jobs else {"right answers": last["accuracy"]}
+    after = left["jobs"] if jobs else {"right answers": left["accuracy"]}
+    if jobs:
+        worst, cost = lost_most(report, left)
+        said = f"Without {names} `{worst}` suffers most: it loses {percent(cost)}."
+    else:
+        now, whole = percent(left["accuracy"]), percent(last["accuracy"])
+        said = f"Without {names}, {now} of the answers are right instead of {whole}."
+        others = [
+            h for h in report["heads"] if h["role"] == "induction" and parse_head(h["head"]) not in gone
+        ]
+        before |= {f"induction mass of {h['head']}": h["induction"] for h in others}
+        after |= {f"induction mass of {h['head']}": left["induction"][h["head"]] for h in others}
+    lines = [[n, percent(before[n]), percent(after[n]), percent(after[n] - before[n])] for n in before]
+    return [
+        paragraph(said, "verdict"),
+        {
+            "type": "grid",
+            "id": "taken-away",
+            "label": f"Without {names}",
+            "head": ["", "all heads", "without", "change"],
+            "rows": lines,
+        },
+    ]
+
+
+def _left(choice: Choice, gone: Sequence[Head]) -> Report:
+    """The right model without these heads; made once for all readers."""
+    training = TRAINER.ask("small", choice.settings)
+    parameters = training.now["runs"][1]["parameters"]
+
+    def make() -> Report:
+        with cache.turn():
+            return taken_away(choice.setups[1], parameters, gone)
+
+    return cache.STORE.get(("taken away", training.name, tuple(gone)), make)
+
+
+def in_a_real_model() -> None:
+    heading("The same heads in a real model")
+    text = (AGAIN * 2).strip()
+    links = " and ".join(
+        f'<a href="{link_to("Explore", {"text": text, "model": DECODER, "head": head})}" target="_self">{head}</a>'
+        for head in ("19-7", "18-4")
+    )
+    markup(
+        f"<p>SmolLM2, trained on real text, has induction heads too: see {links} at work on words said twice. They "
+        "carry the same names here, by the same measures and thresholds.</p>"
+    )
+
+
+def downloads(choice: Choice, reports: Sequence[Report]) -> None:
+    box = st.expander("Take it away: numbers, code, link", key="training-take", on_change="rerun")
+    if not box.open:
+        return
+    training = TRAINER.ask("small", choice.settings)
+    stem = f"headscope-{choice.task}-seed-{choice.setups[0].seed}"
+    with box:
+        with st.container(horizontal=True, key="training-files"):
+            st.download_button(
+                "CSV, both curves",
+                export.as_csv(choice, training.rows),
+                f"{stem}.csv",
+                "text/csv",
+                on_click="ignore",
+            )
+            st.download_button(
+                "JSON, everything",
+                export.as_json(reports),
+                f"{stem}.json",
+                "application/json",
+                on_click="ignore",
+            )
+        say("The link that repeats it: the same seed gives the same numbers on the same machine.")
+        st.code(
+            with_params((st.context.url or "").split("?")[0], state.params()), language=None, wrap_lines=True
+        )
+        say("The lines of Python that give the same numbers:")
+        st.code(export.python_of(choice), language="python", wrap_lines=True)

@@ -1,0 +1,328 @@
+"""Small models learn jobs: the same seed gives the same numbers, and the claims of the page hold in a short run."""
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from mha_core import InputError
+from mha_core.cli import main
+from mha_core.device import use_one_thread
+from mha_core.heads.repeated import Copies, RepeatedSums
+from mha_core.learning import report
+from mha_core.learning.descent import Recipe, begun, descend, random_for
+from mha_core.learning.live import begin
+from mha_core.learning.scores import head_scores, repeated_table, texts_for
+from mha_core.learning.small import Shape, SmallModel, gates_without
+from mha_core.learning.tasks import JOBS, TASKS, TEXT, answer_places
+from mha_core.learning.train import Setup, Training, examine, example, held_out, revived
+from mha_core.learning.worker import packed, unpacked
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    use_one_thread()
+    yield
+    torch.set_num_threads(before)
+
+
+def by_torch(model: SmallModel, ids: torch.Tensor) -> torch.Tensor:
+    """The model again, of torch's own layers (learnt positions only)."""
+    x = F.embedding(ids, model.embedding.weight) + model.positions[: ids.shape[1]]
+    later = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).triu(1)
+    for norm, ours in zip(model.norms, model.layers, strict=True):
+        theirs = torch.nn.MultiheadAttention(x.shape[-1], ours.n_heads, batch_first=True)
+        with torch.no_grad():
+            theirs.in_proj_weight.copy_(torch.cat([ours.W_q.weight, ours.W_k.weight, ours.W_v.weight]))
+            theirs.in_proj_bias.copy_(torch.cat([ours.W_q.bias, ours.W_k.bias, ours.W_v.bias]))
+            theirs.out_proj.load_state_dict(ours.W_o.state_dict())
+        y = F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias)
+        x = x + theirs(y, y, y, attn_mask=later)[0]
+    return F.linear(
+        F.layer_norm(x, x.shape[-1:], model.last_norm.weight, model.last_norm.bias),
+        model.read_out.weight,
+        model.read_out.bias,
+    )
+
+
+@torch.no_grad()
+def test_the_small_model_is_the_one_that_torch_would_build():
+    model = begun(lambda: SmallModel(Shape(13, 11, 2, 4, d_model=24)), 5)
+    for norm in (*model.norms, model.last_norm):
+        norm.weight.uniform_(0.5, 2)
+        norm.bias.uniform_(-1, 1)
+    ids = torch.randint(13, (3, 7), generator=random_for("test", 1))
+    torch.testing.assert_close(model(ids)[0], by_torch(model, ids), atol=1e-5, rtol=1e-5)
+    _, every = model(ids, need_weights=True)
+    assert [tuple(weights.shape) for weights in every] == [(3, 4, 7, 7)] * 2
+
+
+@torch.no_grad()
+def test_a_head_taken_away_is_a_head_whose_slice_of_w_o_is_zero():
+    setup = Setup("jobs", 1, 4, seed=3)
+    training = Training(setup)
+    cut = revived(setup, training.parameters())
+    cut.layers[0].W_o.weight[:, 32:48] = 0  # head 1-3
+    assert examine(training.model, training.task, [(0, 2)]) == examine(cut, training.task)
+    assert examine(training.model, training.task, [(0, 1)]) != examine(cut, training.task)
+    assert gates_without(setup.shape, [(0, 2)]).tolist() == [[1, 1, 0, 1]]
+    with pytest.raises(InputError, match="no head 2-1 in a model of 1 layers with 4 heads"):
+        gates_without(setup.shape, [(1, 0)])
+
+
+def test_every_job_is_what_it_is_called_and_its_answer_stands_where_it_is_looked_for():
+    batch = TASKS["jobs"].batch(7, random_for("test", 2))
+    assert batch.ids.shape == (21, 41)
+    for line, group in zip(batch.ids.tolist(), batch.groups.tolist(), strict=True):
+        job, text, again = line[0], line[1:21], line[21:]
+        wanted = {"repeat": text, "mirror": text[::-1], "rotate": text[3:] + text[:3]}[JOBS[group]]
+        assert (job, again) == (group, wanted)
+        assert min(text) >= 3
+        assert [line[place] for place in answer_places(JOBS[group]).tolist()] == again
+    assert (batch.learns_from, batch.asked_from) == (TEXT, TEXT)
+
+
+def test_an_induction_text_says_its_stretch_again_and_its_second_half_can_all_be_known():
+    batch = TASKS["induction"].batch(200, random_for("test", 3))
+    lengths = set()
+    for line in batch.ids.tolist():
+        length = next(n for n in range(1, 48) if line[n] == line[0])
+        assert len(set(line[:length])) == length
+        assert line == (line[:length] * 6)[:48]
+        lengths.add(length)
+    assert lengths == set(range(8, 25))
+    assert batch.asked_from + 1 == max(lengths)
+
+
+def test_what_is_held_out_and_what_is_shown_is_the_same_for_all():
+    assert held_out("jobs").ids.shape == (192, 41)
+    texts = example("jobs").ids[:, 1:21]
+    assert torch.equal(texts[0], texts[1])
+    assert torch.equal(texts[0], texts[2])
+    assert len(set(texts[0].tolist())) == TEXT
+
+
+def rows(setup: Setup) -> list[dict[str, object]]:
+    return [now.row() for now in Training(setup).snapshots()]
+
+
+def test_the_same_seed_gives_the_same_curve_to_the_last_digit():
+    setup = Setup("jobs", 1, 2, seed=7, steps=60)
+    torch.manual_seed(1)
+    first = rows(setup)
+    torch.manual_seed(2)
+    before = torch.get_rng_state()
+    second = rows(setup)
+    assert first == second
+    assert torch.equal(before, torch.get_rng_state()), "torch's own random numbers are left alone"
+    assert [row["step"] for row in first] == [0, 50, 60]
+    assert first[-1]["loss"] < first[0]["loss"] - 0.3
+    assert rows(Setup("jobs", 1, 2, seed=8, steps=60)) != first
+
+
+def test_a_step_is_torchs_adamw_and_the_rate_falls_in_a_line():
+    recipe = Recipe(4, learning_rate=0.1, decays=True)
+    assert [recipe.rate(step) for step in (1, 2, 3, 4)] == pytest.approx([0.1, 0.075, 0.05, 0.025])
+    ours = begun(lambda: torch.nn.Linear(5, 3), 1)
+    theirs = begun(lambda: torch.nn.Linear(5, 3), 1)
+    x = torch.randn(4, 2, 5, generator=random_for("test", 4))
+    steps = list(descend(ours, lambda step: ours(x[step - 1]).square().mean(), recipe))
+    optimiser = torch.optim.AdamW(theirs.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
+    for step in range(4):
+        optimiser.param_groups[0]["lr"] = (0.1, 0.075, 0.05, 0.025)[step]
+        loss = theirs(x[step]).square().mean()
+        assert steps[step] == (step + 1, pytest.approx(loss.item(), rel=1e-5))
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    torch.testing.assert_close(ours.weight, theirs.weight)
+
+
+@torch.no_grad()
+def test_the_measures_are_those_of_the_real_models_counted_token_by_token():
+    training = Training(Setup("induction", 2, 2, seed=1))
+    table = repeated_table(training.model, training.task)
+    texts = texts_for(training.model, training.task)
+    wanted = {name: np.zeros((2, 2)) for name in ("previous", "first", "duplicate", "induction")}
+    for text in texts:
+        n = len(text.ids) // 2
+        assert len(set(text.ids[:n].tolist())) == n
+        _, every = training.model(text.ids[None], need_weights=True)
+        weights = torch.cat(every).numpy()
+        for i in range(1, 2 * n):
+            wanted["previous"] += weights[:, :, i, i - 1] / (2 * n - 1) / len(texts)
+            wanted["first"] += weights[:, :, i, 0] / (2 * n - 1) / len(texts)
+        for i in range(n, 2 * n):
+            wanted["duplicate"] += weights[:, :, i, i - n] / n / len(texts)
+            wanted["induction"] += weights[:, :, i, i - n + 1] / n / len(texts)
+    for name, values in wanted.items():
+        np.testing.assert_allclose(getattr(table, name), values, atol=1e-6)
+    sums = RepeatedSums()
+    sums.count(weights, Copies(np.arange(n, 2 * n), np.arange(n), np.arange(n)))
+    assert sums.result().n_texts == 1
+
+
+def test_a_perfect_head_gets_its_name_and_a_lazy_one_none():
+    """Two heads put together by hand: one looks one token back, one everywhere alike."""
+    model = begun(lambda: SmallModel(TASKS["jobs"].shape(1, 2)), 0)
+    with torch.no_grad():
+        for parameter in (model.embedding.weight, model.layers[0].W_q.weight, model.layers[0].W_k.weight):
+            parameter.zero_()
+        model.layers[0].W_q.bias.zero_()
+        model.layers[0].W_k.bias.zero_()
+        model.positions.zero_()
+        model.norms[0].weight.fill_(1)
+        angles = torch.arange(40)[:, None] * torch.tensor([0.5, 1.3, 2.1])
+        model.positions[:, :6] = torch.cat([angles.cos(), angles.sin()], 1)
+        model.positions[:, 6:12] = -model.positions[:, :6]  # so that the mean is 0
+        turn = torch.tensor([0.5, 1.3, 2.1])
+        for i in range(3):
+            model.layers[0].W_q.weight[i, i] = model.layers[0].W_k.weight[i, i] = 1
+            model.layers[0].W_q.weight[3 + i, 3 + i] = model.layers[0].W_k.weight[3 + i, 3 + i] = 1
+        cos, sin = turn.cos(), turn.sin()
+        turned = torch.zeros(6, 6)
+        for i in range(3):  # the query asks for the angle of the place before
+            turned[i, i], turned[i, 3 + i], turned[3 + i, i], turned[3 + i, 3 + i] = (
+                cos[i],
+                sin[i],
+                -sin[i],
+                cos[i],
+            )
+        model.layers[0].W_q.weight[:6, :6] = 40 * turned
+    previous, lazy = head_scores(model, TASKS["jobs"])
+    assert previous.role == "previous token"
+    assert previous.previous > 0.9
+    assert (lazy.role, lazy.row()["role"]) == (None, None)
+    assert lazy.row()["head"] == "1-2"
+    assert lazy.jobs["repeat"] == pytest.approx(np.mean([1 / n for n in range(21, 41)]), abs=1e-6)
+
+
+@pytest.mark.slow
+def test_induction_falls_off_its_cliff_and_dies_with_the_head_before_it():
+    found = report.trained(Setup("induction", 2, 4, seed=0, steps=600))
+    curve = {row["step"]: row["accuracy"] for row in found["curve"]}
+    assert curve[0] < 0.05
+    assert curve[200] < 0.3
+    assert found["curve"][-1]["accuracy"] >= 0.98
+    roles = {head["head"]: head["role"] for head in found["heads"]}
+    back = [name for name, role in roles.items() if role == "previous token"]
+    again = [name for name, role in roles.items() if role == "induction"]
+    assert [name[0] for name in back] == ["1"] * len(back)
+    assert {name[0] for name in again} == {"2"}
+    without = {line["head"]: line for line in found["without"]}
+    worst = max(without.values(), key=lambda line: line["cost"])
+    assert worst["head"] in back
+    assert worst["accuracy"] < 0.7
+    mass = {head["head"]: head["induction"] for head in found["heads"]}
+    assert all(worst["induction_left"][name] < 0.7 * mass[name] for name in again)
+
+
+@pytest.mark.slow
+def test_one_head_stays_at_a_share_of_each_job_and_eight_learn_all():
+    one = report.trained(Setup("jobs", 1, 1, seed=0, steps=500))
+    eight = report.trained(Setup("jobs", 1, 8, seed=0, steps=500))
+    assert one["parameters"] == eight["parameters"]
+    assert all(0.25 < share < 0.55 for share in one["curve"][-1]["jobs"].values())
+    assert eight["curve"][-1]["accuracy"] > 0.8
+
+
+def test_the_command_line_prints_what_the_training_gives(capsys):
+    assert main(["learn", "jobs", "--heads", "2", "--seed", "4", "--steps", "50", "--format", "json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["curve"] == rows(Setup("jobs", 1, 2, 4, 50))
+    assert [head["head"] for head in printed["heads"]] == ["1-1", "1-2"]
+    assert set(printed["heads"][0]["jobs"]) == set(printed["without"][0]["jobs"]) == set(JOBS)
+    assert printed["setup"] == {"task": "jobs", "layers": 1, "heads": 2, "seed": 4, "steps": 50}
+    assert main(["learn", "induction", "--layers", "1", "--steps", "1", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("step,loss,accuracy\n0,4.")
+    assert main(["learn", "jobs", "--steps", "1"]) == 0
+    assert "mirror" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--heads", "3"], "3 heads were asked for; a small model has one of 1, 2, 4, 8, 16."),
+        (["--layers", "9"], "9 layers were asked for; a small model has 1 to 4."),
+        (["--steps", "0"], "0 steps were asked for; at most 20,000 are made."),
+        (["--seed", "-1"], "The seed is -1; it is a whole number from 0 to 2147483647."),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_in_a_sentence(options, sentence, capsys):
+    assert main(["learn", "induction", *options]) == 2
+    assert capsys.readouterr().err == sentence + "\n"
+
+
+def test_arrays_come_back_from_the_other_process_as_they_were():
+    given = {
+        "rows": ({"step": 1},),
+        "state": {"weights": np.arange(6, dtype=np.float32).reshape(1, 2, 3) / 7},
+    }
+    came = unpacked(json.loads(json.dumps(packed(given))))
+    np.testing.assert_array_equal(came["state"]["weights"], given["state"]["weights"])
+    assert came["rows"] == [{"step": 1}]
+
+
+def test_two_models_side_by_side_give_what_each_gives_alone():
+    setups = [Setup("jobs", 1, heads, seed=1, steps=50) for heads in (1, 2)]
+    updates = list(begin("small", {"runs": [vars(setup) for setup in setups]}))
+    told = [dict(row) for update in updates for row in update.rows]
+    for run, setup in enumerate(setups):
+        alone = report.trained(setup)
+        assert [{k: v for k, v in row.items() if k != "run"} for row in told if row["run"] == run] == alone[
+            "curve"
+        ]
+        assert updates[-1].state["runs"][run]["report"] == alone
+    assert updates[-1].fraction == 1
+    assert all(a.fraction <= b.fraction for a, b in pairwise(updates))
+    with pytest.raises(InputError, match="There is no training 'large'; choose small"):
+        begin("large", {})
+
+
+@pytest.mark.slow
+def test_the_process_pauses_goes_on_where_it_was_and_ends_with_its_input():
+    setup = {"task": "jobs", "layers": 1, "heads": 1, "seed": 2, "steps": 400}
+    go = {"go": "a", "kind": "small", "settings": {"runs": [setup]}}
+    with subprocess.Popen(
+        [sys.executable, "-m", "mha_core.learning.worker"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as worker:
+
+        def tell(command):
+            worker.stdin.write(json.dumps(command) + "\n")
+            worker.stdin.flush()
+
+        def hear():
+            return json.loads(worker.stdout.readline())
+
+        assert hear() == {"ready": True}
+        tell(go)
+        heard = [hear()]
+        tell({"pause": "a"})
+        while "end" not in heard[-1]:
+            heard.append(hear())
+        assert heard[-1]["end"] == "paused"
+        paused_after = heard[-2]["rows"][-1]["step"]
+        assert paused_after < 400
+        tell({"go": "b", "kind": "large", "settings": {}})
+        assert "no training 'large'" in hear()["problem"]
+        tell(go)
+        while heard[-1].get("end") != "finished":
+            heard.append(hear())
+        worker.stdin.close()
+        assert worker.wait(20) == 0
+    assert [message["first"] for message in heard if "first" in message].count(True) == 1
+    told = [row for message in heard for row in message.get("rows", [])]
+    assert [{k: v for k, v in row.items() if k != "run"} for row in told] == rows(Setup(**setup))
