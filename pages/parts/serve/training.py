@@ -11,6 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -56,6 +57,7 @@ class Trainer:
         self._process: subprocess.Popen[bytes] | None = None
         self._work = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
+        self._closing = False
 
     def ask(self, kind: str, settings: Mapping[str, Any]) -> LiveTraining:
         """The training of these settings, begun or not."""
@@ -75,7 +77,7 @@ class Trainer:
     def warm(self) -> None:
         """Start the process, so that it is there when somebody presses the button. Returns at once."""
         with self._work:
-            if self._thread is None or not self._thread.is_alive():
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="trainer", daemon=True)
                 self._thread.start()
 
@@ -104,36 +106,48 @@ class Trainer:
             return self._line.index(training) if training in self._line else 0
 
     def close(self) -> None:
-        """Let the process go."""
-        with self._lock:
+        """Let the process go; what it trains stops."""
+        with self._work:
+            self._closing = True
             if self._process is not None:
                 self._process.kill()
-                self._process.wait()
-                self._process = None
+            self._work.notify_all()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
 
     def _run(self) -> None:
         """The thread: starts the process, hands it what is first in line, and ends when there was long nothing."""
         process = self._started()
-        while True:
-            with self._work:
-                if not self._line and not self._work.wait_for(lambda: self._line, timeout=IDLE):
-                    self.close()
-                    self._thread = None
-                    return
-                training = self._line[0]
-            if process.poll() is not None:
+        while (training := self._next()) is not None:
+            if process.poll() is not None:  # it died while nothing was to be trained
+                _let_go(process)
                 process = self._started()
             end, problem = self._train(process, training)
+            if problem == BROKEN:
+                _let_go(process)
+                process = self._started()
             with self._lock:
                 self._line.remove(training)
                 training.problem, training.state = problem, end
                 if end == "stopped" and training.wanted():  # somebody came back before the pause was heard
                     training.state = "waiting"
                     self._line.append(training)
+        _let_go(process)
+
+    def _next(self) -> LiveTraining | None:
+        """The first in line; None, and the thread is over, if nobody comes for long."""
+        with self._work:
+            self._work.wait_for(lambda: self._line or self._closing, timeout=IDLE)
+            if self._line and not self._closing:
+                return self._line[0]
+            self._thread = self._process = None
+            return None
 
     def _started(self) -> "subprocess.Popen[bytes]":
-        self.close()
-        process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)  # noqa: S603
+        process = subprocess.Popen(  # noqa: S603
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+        )
         with self._lock:
             self._process = process
         if process.stdout is not None:
@@ -157,8 +171,8 @@ class Trainer:
                 if not paused and not training.wanted():
                     _tell(process, {"pause": training.name})
                     paused = True
-        except OSError:
-            pass  # the process is gone: said below
+        except (OSError, json.JSONDecodeError):
+            pass  # the process is gone, perhaps in the middle of a line: said below
         return "problem", BROKEN
 
 
@@ -169,6 +183,15 @@ def _tell(process: "subprocess.Popen[bytes]", command: Mapping[str, Any]) -> Non
     if process.stdin is not None:
         process.stdin.write(json.dumps(command).encode() + b"\n")
         process.stdin.flush()
+
+
+def _let_go(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        with suppress(OSError):  # what was on its way to it
+            if pipe is not None:
+                pipe.close()
 
 
 def _take(training: LiveTraining, message: Mapping[str, Any]) -> None:

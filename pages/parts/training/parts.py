@@ -175,8 +175,8 @@ def free_said(report: Report) -> str:
 def lost_most(report: Report, without: Mapping[str, Any]) -> tuple[str, float]:
     """The job that loses most, and how much."""
     last = report["curve"][-1]
-    before = last.get("jobs", {"induction": last["accuracy"]})
-    after = without.get("jobs") or {"induction": without["accuracy"]}
+    before = last["jobs"] if "jobs" in last else {"induction": last["accuracy"]}
+    after = without["jobs"] if "jobs" in last else {"induction": without["accuracy"]}
     costs = {job: before[job] - after[job] for job in before}
     worst = max(costs, key=lambda job: costs[job])
     return worst, costs[worst]

@@ -1,0 +1,257 @@
+"""The page that trains: its line of readers, what it says of a run's numbers, and that they are the command line's."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mha_core.learning import report
+from mha_core.learning.live import begin
+from mha_core.learning.train import Setup
+from pages.parts.serve.training import BROKEN, TRAINER, LiveTraining, Trainer
+from pages.parts.training import export, parts, view
+
+ROOT = Path(__file__).parent.parent
+# A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.
+FAKE = """
+import json, select, sys
+say = lambda message: print(json.dumps(message), flush=True)
+say({"ready": True})
+kept = {}
+while line := sys.stdin.readline():
+    command = json.loads(line)
+    if "pause" in command:
+        continue
+    name, end = command["go"], "finished"
+    first, start = name not in kept, kept.pop(name, 0)
+    for step in range(start, command["settings"]["n"]):
+        if command["settings"].get("dies") == step:
+            sys.exit(1)
+        say({"id": name, "first": first, "fraction": step / 10, "rows": [{"step": step}], "state": {"at": step}})
+        first = False
+        if select.select([sys.stdin], [], [], 0.02)[0]:
+            sys.stdin.readline()
+            kept[name], end = step + 1, "paused"
+            break
+    say({"id": name, "end": end})
+"""
+
+
+@pytest.fixture
+def trainer():
+    made = Trainer((sys.executable, "-c", FAKE))
+    yield made
+    made.close()
+
+
+def until(done, what: str, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
+
+
+def test_one_trains_at_a_time_and_the_others_wait_in_line(trainer):
+    first, second, third = (trainer.ask("x", {"n": n}) for n in (30, 31, 5))
+    for number, training in enumerate((first, second, third)):
+        trainer.start(training, f"reader {number}")
+    until(lambda: first.rows, "the first begins")
+    assert [trainer.ahead(one) for one in (first, second, third)] == [0, 1, 2]
+    assert (first.state, second.state, third.state) == ("running", "waiting", "waiting")
+    assert second.rows == []
+    trainer.stop(second, "reader 1")
+    until(lambda: third.state == "finished", "the third gets its turn")
+    assert [row["step"] for row in first.rows] == list(range(30))
+    assert (second.state, second.rows) == ("stopped", []), "who left the line is passed over"
+    assert trainer.ahead(third) == 0
+
+
+def test_who_asks_for_the_same_shares_one_training(trainer):
+    one = trainer.ask("x", {"n": 40, "a": 1})
+    assert trainer.ask("x", {"a": 1, "n": 40}) is one
+    assert trainer.ask("x", {"a": 2, "n": 40}) is not one
+    trainer.start(one, "anna")
+    trainer.start(one, "ben")
+    trainer.stop(one, "anna")
+    until(lambda: one.state == "finished", "it goes on for ben")
+    assert len(one.rows) == 40
+
+
+def test_stop_pauses_and_go_on_goes_on_where_it_was(trainer):
+    training = trainer.ask("x", {"n": 100})
+    trainer.start(training, "anna")
+    until(lambda: len(training.rows) > 3, "it trains")
+    trainer.stop(training, "anna")
+    until(lambda: training.state == "stopped", "it stops")
+    stopped_at = len(training.rows)
+    assert stopped_at < 100
+    trainer.start(training, "anna")
+    until(lambda: training.state == "finished", "it ends")
+    assert [row["step"] for row in training.rows] == list(range(100))
+    assert training.now == {"at": 99}
+
+
+def test_what_nobody_looks_at_is_paused(trainer, monkeypatch):
+    monkeypatch.setattr("pages.parts.serve.training.LOOKED_AWAY", 0.15)
+    training = trainer.ask("x", {"n": 1000})
+    trainer.start(training, "anna")
+    until(lambda: training.rows, "it begins")
+    for _ in range(10):
+        trainer.look(training, "anna")
+        time.sleep(0.03)
+    assert training.state == "running"
+    until(lambda: training.state == "stopped", "nobody looks")
+    trainer.look(training, "ben")
+    assert "ben" not in training.looks, "to look is not to ask"
+
+
+def test_a_process_that_dies_is_said_and_the_next_one_trains(trainer):
+    broken, whole = trainer.ask("x", {"n": 9, "dies": 4}), trainer.ask("x", {"n": 3})
+    trainer.start(broken, "anna")
+    trainer.start(whole, "ben")
+    until(lambda: whole.state == "finished", "the next one trains")
+    assert (broken.state, broken.problem) == ("problem", BROKEN)
+    assert len(whole.rows) == 3
+
+
+def test_old_trainings_are_forgotten_but_none_in_line(trainer, monkeypatch):
+    monkeypatch.setattr("pages.parts.serve.training.KEPT_AT_MOST", 3)
+    waiting = trainer.ask("x", {"n": 500})
+    trainer.start(waiting, "anna")
+    for n in range(5):
+        trainer.ask("x", {"n": n})
+    assert trainer.ask("x", {"n": 500}) is waiting
+
+
+def test_how_far_it_is_is_said_with_the_length_of_the_line():
+    training = LiveTraining("a", "x", {}, state="waiting")
+    assert view.how_far(training, 2, True) == "Waiting: 2 trainings are before yours."
+    assert view.how_far(training, 1, True) == "Waiting: 1 training is before yours."
+    assert view.how_far(training, 0, True) == "Starting …"
+    training.state = "running"
+    assert view.how_far(training, 0, False) == "Stopped; what was reached is shown."
+
+
+@pytest.fixture(scope="module")
+def short():
+    """A finished training of the page, in this process: 50 steps of one head and of two."""
+    choice = parts.jobs_choice(1, 2, seed=3, limit=50)
+    rows = []
+    for update in begin("small", choice.settings):
+        rows += update.rows
+    return choice, rows, update.state
+
+
+def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
+    choice, rows, state = short
+    reports = [run["report"] for run in state["runs"]]
+    alone = report.trained(Setup("jobs", 1, 2, 3, 50))
+    assert json.loads(export.as_json(reports))["runs"][1] == json.loads(json.dumps(alone))
+    lines = export.as_csv(choice, rows).splitlines()
+    assert lines[0] == "layers,heads,seed,step,loss,accuracy,repeat,mirror,rotate"
+    assert len(lines) == 1 + 4
+    last = alone["curve"][-1]
+    assert f"1,2,3,50,{last['loss']},{last['accuracy']},{last['jobs']['repeat']}," in lines[-1]
+
+
+def test_the_lines_of_python_give_the_same_numbers(short, capsys):
+    choice, _, state = short
+    exec(export.python_of(choice), {})  # noqa: S102 - our own lines
+    printed = capsys.readouterr().out
+    for run in state["runs"]:
+        assert str(run["report"]["curve"][-1]) in printed
+    assert printed.count("without 1-") == 3
+
+
+def test_the_answer_is_made_of_the_runs_numbers(short):
+    _, _, state = short
+    found = state["runs"][0]["report"]
+    share = found["curve"][-1]["jobs"]["mirror"]
+    assert f"{100 * share:.1f} % (mirror)" in parts.jobs_said("1 head", found)
+    assert "n = 1,280 answers a job, blind 3.4 %" in parts.jobs_said("1 head", found)
+    made = {"curve": [{"accuracy": 0.4}]}
+    assert "You were right: 40.0 %" in parts.jobs_guess_said("about 40 %", "1 head", made)
+    assert "otherwise: 40.0 %" in parts.jobs_guess_said("nearly all", "1 head", made)
+    assert parts.jobs_guess_said(None, "1 head", made) == ""
+
+
+def test_the_cliff_and_who_learnt_are_read_from_the_curves():
+    low = {"curve": [{"step": 50, "accuracy": 0.1}], "answers": 9}
+    high = {
+        "curve": [{"step": 0, "accuracy": 0.1}, {"step": 50, "accuracy": 0.6}, {"step": 99, "accuracy": 0.95}]
+    }
+    names = ("1 layer", "2 layers")
+    assert "It passed half at step 50" in parts.induction_said("2 layers", high | {"answers": 9})
+    assert "never passed half" in parts.induction_said("1 layer", low)
+    assert "You were right: only 2 layers" in parts.induction_guess_said("second", names, [low, high])
+    assert "otherwise: only 2 layers" in parts.induction_guess_said("both", names, [low, high])
+    assert "neither" in parts.induction_guess_said("both", names, [low, low])
+    choice = parts.induction_choice(1, 2, 4, 0, 600)
+    assert "second layer" in parts.induction_why(choice, [low, high])
+    assert "did not reach" in parts.induction_why(choice, [low, low])
+
+
+def test_heads_that_can_go_for_nothing_are_counted():
+    found = {
+        "curve": [{"jobs": {"repeat": 1.0, "mirror": 0.9}}],
+        "without": [
+            {"head": "1-1", "jobs": {"repeat": 0.995, "mirror": 0.91}},
+            {"head": "1-2", "jobs": {"repeat": 1.0, "mirror": 0.5}},
+        ],
+    }
+    assert "Of 2 heads one can go for nothing" in parts.free_said(found)
+    assert parts.free_said(found).endswith(": 1-1.")
+    assert parts.lost_most(found, found["without"][1]) == ("mirror", pytest.approx(0.4))
+    found["without"] = found["without"][1:]
+    assert parts.free_said(found).startswith("None of these 1 heads")
+
+
+def blocks(at: AppTest) -> str:
+    """All that the boards of the page were given, as text."""
+    return "\n".join(str(element.proto) for element in at.get("bidi_component"))
+
+
+@pytest.mark.slow
+def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, monkeypatch):
+    choice, rows, state = short
+    monkeypatch.setattr(TRAINER, "warm", lambda: None)
+    wider = parts.jobs_choice(1, 2, seed=3, limit=200)  # a limit that the page offers
+    training = TRAINER.ask("small", wider.settings)
+    training.rows, training.now, training.state, training.fraction = rows, state, "finished", 1.0
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.switch_page("pages/training.py")
+    for key, value in {"left": "1", "right": "2", "seed": "3", "limit": "200", "guess": "about 40 %"}.items():
+        at.query_params[key] = value
+    at.query_params["without"] = "1-2,9-9"
+    at.run()
+    assert not at.exception, at.exception[0].message
+    shown = blocks(at)
+    left, right = (run["report"] for run in state["runs"])
+    for found in (left, right):
+        for share in found["curve"][-1]["jobs"].values():
+            assert f"{100 * share:.1f} %" in shown
+    assert "You expected" in shown
+    gone = report.taken_away(choice.setups[1], state["runs"][1]["parameters"], [(0, 1)])
+    assert gone["jobs"] == right["without"][1]["jobs"], "taken away by hand or one by one, it is the same"
+    assert "Without 1-2 `" in shown or "Without 1-2" in shown
+    assert np.isclose(gone["accuracy"], right["without"][1]["accuracy"])
+
+
+@pytest.mark.slow
+def test_both_parts_open_with_their_questions(monkeypatch):
+    monkeypatch.setattr(TRAINER, "warm", lambda: None)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.switch_page("pages/training.py")
+    at.query_params["train"] = "Two heads that need each other"
+    at.run()
+    assert not at.exception, at.exception[0].message
+    assert [button.label for button in at.button if button.key == "training-start"] == ["Start"]
+    assert "Olsson" in blocks(at)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.switch_page("pages/training.py")
+    at.run()
+    assert "mirror" in blocks(at)
