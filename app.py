@@ -1,16 +1,17 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
-from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
-from mha_core import Record
-from mha_core.heads.notices import against_raw, notices
-from pages.parts.explore import downloads, next_word
+from mha_core import Grid, Record
+from mha_core.heads.notices import against_raw, notices, unread
+from pages.parts.explore import downloads, export, measured, next_word, opening
 from pages.parts.frame import shell
 from pages.parts.frame.prose import nothing_left, say
 from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import explore_view
 from pages.parts.serve import cache, server
 
@@ -20,8 +21,8 @@ def explore() -> None:
     with shell.page(
         "Explore",
         question="What does each head look at?",
-        lead="A language model reads a sentence through dozens of small lenses, its attention heads. Each lets "
-        "every word look at some of the others. Point at a word to see where it looks.",
+        lead="A language model reads a sentence through dozens of small lenses, its attention heads. Each head "
+        "decides which other words a word draws on. Point at a word to see where it looks.",
         examples=True,
     ) as request:
         record = shell.or_show_error(cache.record, request)
@@ -33,23 +34,29 @@ def picture(request: Request, record: Record) -> None:
     """The picture of all heads, why it looks as it does, and what can be taken away."""
     grid = shell.or_show_error(cache.grid, request, record)
     if grid is None:
-        request = replace(request, measure="raw")
+        request = measured.raw_instead(request)
         grid = cache.grid(request, record)
     if not len(grid):
         say(nothing_left(record.tokens.special_names), "notice")
         return
+    shell.misread([record])
     roles = {} if request.mixed else cache.roles_of(request.model, request.trained)
     chosen = explore_view(
         grid,
         record.tokens,
         model_title=record.model.title,
-        selection=shell.selection(request, grid.weights.shape, grid.labels),
+        selection=shell.selection(
+            request, grid.weights.shape, grid.labels, partial(opening.strongest, grid)
+        ),
         roles=roles,
         present=request.present,
         key="explore",
         on_change=partial(shell.follow, "explore"),
         keep=cache.keeper(request),
         following=partial(next_word.under, request, record, grid, "explore"),
+        about=export.about(record, grid, request),
+        more=partial(more, request, record, grid),
+        on_measure=partial(shell.follow_measure, "explore"),
     )
     shell.keep(chosen)
     head = None if request.mixed else chosen.head  # a mixed picture shows none of the record's heads
@@ -57,11 +64,29 @@ def picture(request: Request, record: Record) -> None:
         shell.why(
             [
                 *against_raw(record, grid, request.measure, chosen.head),
-                *notices(record, head, roles.get(chosen.head)),
+                *(n for n in notices(record, head, roles.get(chosen.head)) if n not in unread(record)),
             ]
         )
         downloads.heatmap(grid, chosen, request)
         downloads.offer(record, grid, chosen, request)
+    if not request.mixed and cache.finding(request.model, request.trained):
+        roles_when_found(request)
+
+
+def more(request: Request, record: Record, grid: Grid, chosen: Selection) -> dict[str, Any]:
+    """What the picture says of a choice beyond the weights: the switch of measures, and why it opened there."""
+    used = cache.model(request)
+    return {
+        "measures": measured.switch(request, used, record=record, grid=grid, head=chosen.head),
+        "opening": opening.reason(request, record, grid, chosen),
+    }
+
+
+@st.fragment(run_every=1.0)
+def roles_when_found(request: Request) -> None:
+    """On a fresh server: once the roles of the heads are known, the page has their letters."""
+    if not cache.finding(request.model, request.trained):
+        st.rerun()
 
 
 if __name__ == "__main__":  # run by Streamlit for one reader

@@ -15,10 +15,16 @@ from typing import Any
 import numpy as np
 
 from mha_core.record import Grid, ModelInfo, Record
-from mha_core.wording import Head
+from mha_core.wording import Head, Per
 
 FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r]")
 WEIGHT_COLUMNS = ("layer", "head", "query", "key", "query_text", "key_text", "weight")
+LONG_COLUMNS = ("text", "pair", "link")
+NORMALISED = {
+    "shown": "rows sum to 1",
+    "hidden": "special tokens left out, rows sum to less than 1",
+    "renormalised": "special tokens left out, every row divided by its sum",
+}
 
 
 def safe_cell(text: str) -> str:
@@ -56,17 +62,27 @@ def model_of(model: ModelInfo) -> dict[str, Any]:
     }
 
 
-def weights_csv(grid: Grid, heads: Iterable[Head]) -> str:
-    """One row a weight. A pair of which the query cannot see the key has no row: there is no weight."""
+def weights_csv(
+    grid: Grid, heads: Iterable[Head], said: Mapping[str, str] | None = None, per: Per = "head"
+) -> str:
+    """One row a weight. A pair of which the query cannot see the key has no row: there is no weight.
+
+    `said` adds columns that say what the numbers are; those of LONG_COLUMNS stand in the first row only. Where heads
+    are mixed (`per`), `head` is empty; where layers are, `layer` too.
+    """
     labels = [safe_cell(label) for label in grid.labels]
-    out = io.StringIO()
+    out, said = io.StringIO(), said or {}
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(WEIGHT_COLUMNS)
+    writer.writerow([*WEIGHT_COLUMNS, *said])
+    again = [safe_cell(text) for text in said.values()]
+    later = ["" if name in LONG_COLUMNS else safe_cell(text) for name, text in said.items()]
     for layer, head in heads:
         for (q, k), weight in np.ndenumerate(grid.weights[layer, head]):
             if grid.visible is not None and not grid.visible[q, k]:
                 continue
-            writer.writerow([layer + 1, head + 1, q, k, labels[q], labels[k], str(weight)])
+            place = ["" if per == "model" else layer + 1, head + 1 if per == "head" else ""]
+            writer.writerow([*place, q, k, labels[q], labels[k], str(weight), *again])
+            again = later
     return out.getvalue()
 
 
@@ -77,9 +93,18 @@ def weights_json(
 
     They stay one array of numbers; where `causal` is true, entries with a key after the query stand for no weight.
     """
-    weights = grid.weights[layers, heads]
+    placed = {
+        "layers": [i + 1 for i in range(len(grid.weights))[layers]],
+        "heads": [i + 1 for i in range(grid.weights.shape[1])[heads]],
+    }
+    content = described(record, grid) | placed | {"weights": grid.weights[layers, heads].tolist()}
+    return json_of(content | more)
+
+
+def described(record: Record, grid: Grid) -> dict[str, Any]:
+    """What numbers of a grid are, as the JSON of weights says it: all but the numbers."""
     tokens, model = record.tokens, record.model
-    content = {
+    return {
         "model": model.name,
         "trained": model.trained,
         "model_details": model_of(model),
@@ -93,15 +118,12 @@ def weights_json(
         "unit": "words" if grid.words else "pieces",
         "units": list(grid.labels),
         "specials": grid.specials,
+        "normalisation": NORMALISED[grid.specials],
         "causal": grid.visible is not None,
         "n_layers": record.n_layers,
         "n_heads": record.n_heads,
-        "layers": [i + 1 for i in range(len(grid.weights))[layers]],
-        "heads": [i + 1 for i in range(grid.weights.shape[1])[heads]],
         "versions": dict(record.versions),
-        "weights": weights.tolist(),
     }
-    return json_of(content | more)
 
 
 def _cell(value: object) -> object:

@@ -57,6 +57,21 @@ def toward(rows: Floats, key: int) -> NDArray[np.uint16]:
     return quantise(rows[..., key])
 
 
+def strongest_pair(
+    weights: Floats, special: NDArray[np.bool_], visible: NDArray[np.bool_] | None = None
+) -> tuple[int, int] | None:
+    """The strongest link between two different words in one head (n, n): its query and its key, or None.
+
+    Special tokens are left out; in a decoder (`visible`) so is the first token, which every other one can rest on.
+    """
+    left_out = special.copy()
+    if visible is not None:
+        left_out[:1] = True
+    between = np.where(left_out[:, None] | left_out[None, :] | np.eye(len(left_out), dtype=bool), 0, weights)
+    q, k = divmod(int(between.argmax()), len(left_out)) if between.size else (0, 0)
+    return (q, k) if between.size and between[q, k] > 0 else None
+
+
 def strongest_link(
     weights: Floats, special: NDArray[np.bool_], *, visible: NDArray[np.bool_] | None = None
 ) -> NDArray[np.uint16]:

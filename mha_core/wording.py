@@ -1,14 +1,22 @@
 """How heads and shares are written for people, once for all screens, files and command lines."""
 
 import math
+from typing import Literal
 
 # (layer, head), both from 0.
 Head = tuple[int, int]
+# What a picture belongs to: one head, a layer (its heads mixed), or all layers together.
+Per = Literal["head", "layer", "model"]
 
 
 def head_name(head: Head) -> str:
     """A head as people read it: layer and head, numbered from 1 ("4-2")."""
     return f"{head[0] + 1}-{head[1] + 1}"
+
+
+def place_name(head: Head, per: Per = "head") -> str:
+    """What a picture is of: "head 4-2", "layer 4", or "all layers"."""
+    return {"head": f"head {head_name(head)}", "layer": f"layer {head[0] + 1}", "model": "all layers"}[per]
 
 
 def percent(share: float) -> str:

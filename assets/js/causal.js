@@ -19,9 +19,11 @@ export function cannotSee(names, q, k) {
   return `${quoted(names[q])} cannot see ${quoted(names[k])}: it comes later.`;
 }
 
+const namesOf = (record) => record.named ?? record.names;
+
 // What a cell says: a weight, or that there is none.
 export function cellInWords(record, q, k, share) {
-  return unseen(record, q, k) ? cannotSee(record.names, q, k) : `${record.names[q]} looks at ${record.names[k]}: ${share}`;
+  return unseen(record, q, k) ? cannotSee(namesOf(record), q, k) : `${namesOf(record)[q]} looks at ${namesOf(record)[k]}: ${share}`;
 }
 
 // Of these units, can none see k?

@@ -1,6 +1,7 @@
 // Compare: two runs, word beside word. A minus B for every head, both rows of the chosen word face to face.
 import { maskNote } from "./causal.js";
 import { build } from "./compare/build.js";
+import { drawMeasure } from "./measure.js";
 import { meeting } from "./compare/change.js";
 import { drawHero, drawMatrices } from "./compare/drawn.js";
 import { describe, diffOf, matricesOf, rowsFor, seenIn, spanOf } from "./compare/rows.js";
@@ -9,16 +10,16 @@ import { svgFile } from "./compare/saving.js";
 import { percent } from "./format.js";
 import { mix, STEPS } from "./numbers.js";
 import { legend, noted } from "./parts.js";
-import { allHeads, headIndex } from "./record.js";
+import { allHeads, headIndex, titleOf } from "./record.js";
 import { drawTable } from "./table.js";
-import { headName } from "./words.js";
 
 const TWEEN_BOTH = 150;
 
 export class Compare {
-  constructor(root, emit) {
+  constructor(root, emit, _ask = () => {}, draw = () => {}) {
     this.root = root;
     this.emit = emit;
+    this.askMeasure = draw;
     this.state = { head: [0, 0], pins: [], to: null, panel: "matrix" };
     this.hovered = { column: null, q: null, k: null };
     this.before = null;
@@ -46,13 +47,16 @@ export class Compare {
       this.diffs = new Map();
       this.common = { ...a, causal: Boolean(a.causal || b.causal), sharing: a.sharing === b.sharing ? a.sharing : 1, layers: Math.min(a.layers, b.layers), heads: Math.min(a.heads, b.heads) };
       this.duo.fill(a, b, this.pairs, this.differs);
-      this.ranking.fill(a.names);
+      this.ranking.fill(a.named);
     }
     this.notices = view.notices ?? [];
     this.offers = view.offers ?? [];
     this.present = Boolean(view.present);
     this.titles.textContent = `A: ${view.titles[0]} · B: ${view.titles[1]}`;
     this.titlesNow = view.titles;
+    this.link = view.link;
+    this.query = view.query ?? {};
+    this.measures = view.measures ?? null;
     this.note.textContent = `row = query, looks at column = key${maskNote(this.common)}`;
     this.fillSheetLater = true;
   }
@@ -73,10 +77,16 @@ export class Compare {
     this.emit({ head: this.state.head, pins: this.state.pins, to: this.state.to });
   }
 
-  choose(column, more, row = false) {
+  // target: the column of a cell, which asks for both at once.
+  choose(column, more, row = false, target = null) {
     const unit = this.pairs[column]?.[0] ?? null;
     if (unit === null) return;
     const { pins, to } = this.state;
+    const aim = target === null ? null : this.pairs[target]?.[0] ?? null;
+    if (aim !== null && !more) {
+      const again = pins.length === 1 && pins[0] === unit && to === aim;
+      return this.select(again ? { pins: [], to: null } : { pins: [unit], to: aim });
+    }
     if (more) this.select({ pins: pins.includes(unit) ? pins.filter((pin) => pin !== unit) : [...pins, unit].sort((x, y) => x - y) });
     else if (to === unit) this.select({ to: null });
     else if (pins.includes(unit)) this.select({ pins: pins.filter((pin) => pin !== unit), to: null });
@@ -104,13 +114,24 @@ export class Compare {
 
   nameOf(column) {
     const [a, b] = this.pairs[column];
-    if (a === null) return this.records[1].names[b];
-    if (b === null || !this.differs[column]) return this.records[0].names[a];
-    return `${this.records[0].names[a]} / ${this.records[1].names[b]}`;
+    if (a === null) return this.records[1].named[b];
+    if (b === null || !this.differs[column]) return this.records[0].named[a];
+    return `${this.records[0].named[a]} / ${this.records[1].named[b]}`;
+  }
+
+  // [0] or [1] where only A or only B has this word; null where both do.
+  onlyIn(column) {
+    const [a, b] = this.pairs[column];
+    return a === null ? 1 : b === null ? 0 : null;
   }
 
   pinColumns() {
     return this.state.pins.map((pin) => this.columnOf[0][pin]);
+  }
+
+  // The pinned words that can be compared.
+  sharedPins() {
+    return this.pinColumns().filter((column) => this.onlyIn(column) === null);
   }
 
   pictureOf = (head, span = this.span) => {
@@ -133,7 +154,8 @@ export class Compare {
     this.trio.hidden = this.state.panel !== "matrix";
     this.trio.lastChild.hidden = !this.both.length;
     for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.dataset.panel === this.state.panel));
-    this.headTitle.textContent = `Head ${headName(this.state.head)}`;
+    this.headTitle.textContent = titleOf(this.common, this.state.head);
+    drawMeasure(this);
     if (this.state.panel === "table") drawTable(this.table, tableNow(this), (value) => percent(value));
     this.why.hidden = !this.notices.length;
     this.why.replaceChildren(...this.notices.map(noted));

@@ -2,10 +2,13 @@
 // meet the two percentages stand face to face.
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
+import { tipOf } from "./sentence.js";
 import { percent } from "./format.js";
-import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
+import { arcPath, arrowTip, heroSize, lanePath, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 
 export const DRAWN_BOTH = 10;
+const LANE = 16; // the margin that arcs from line to line run in; view.css has the same
+const LANE_WIDTH = 6;
 
 export class Duo {
   constructor(actions) {
@@ -48,7 +51,8 @@ export class Duo {
       const cells = pair.map((unit, side) => {
         const record = this.records[side];
         const special = unit !== null && record.specials[unit];
-        const cell = make("span", { text: unit === null ? "" : record.names[unit], class: special ? "unit special" : "unit" });
+        const classes = ["unit", special ? "special" : "", unit !== null && record.unknown?.[unit] ? "unknown" : "", unit !== null && record.joined?.[unit] ? "joined" : ""];
+        const cell = make("span", { text: unit === null ? "" : record.names[unit], class: classes.filter(Boolean).join(" ") });
         this.units[side].push(unit === null ? null : cell);
         return cell;
       });
@@ -62,14 +66,13 @@ export class Duo {
           tabindex: i === 0 ? 0 : -1,
           "data-column": i,
           "aria-pressed": "false",
-          "aria-label": columnSaid(pair, this.records, differs[i]),
           onfocus: (event) => {
             this.focus = i;
             if (event.target.matches(":focus-visible")) this.actions.point(i);
           },
           onblur: () => this.actions.point(null),
         },
-        ...cells,
+        ...spokenCells(cells, pair, differs[i]),
       );
     });
     const marks = make("span", { class: "column sides", "aria-hidden": "true" }, make("span", { class: "side", text: "A" }), make("span", { class: "side", text: "B" }));
@@ -123,12 +126,14 @@ export class Duo {
         .sort((x, y) => x.weight - y.weight)
         .filter((link) => this.boxes[side][link.from] && this.boxes[side][link.to])
         .map((link) => ({
-          d: arcPath(this.boxes[side][link.from], this.boxes[side][link.to], side ? -1 : 1, this.most),
-          width: strokeWithin(link, this.boxes[side], scale),
+          d: this.wayOf(this.boxes[side][link.from], this.boxes[side][link.to], side),
+          width: Math.min(strokeWithin(link, this.boxes[side], scale), this.boxes[side][link.from].line === this.boxes[side][link.to].line ? Infinity : LANE_WIDTH),
           colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
+          tip: link.from !== link.to,
         })),
     );
-    this.arcs.replaceChildren(...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2) })));
+    this.arcs.replaceChildren(...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2) })),
+      ...this.shapes.filter((s) => s.tip).map((s) => vector("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour })));
     this.drawLabels(shown);
     this.columns.forEach((column, i) => {
       const on = shown.from.includes(i);
@@ -138,6 +143,12 @@ export class Duo {
       column.classList.toggle("still", shown.from.length > 0 && !on && shown.to !== i && !shown.masses.has(i));
       column.setAttribute("aria-pressed", on || shown.to === i ? "true" : "false");
     });
+  }
+
+  // A's arcs from line to line run through the left margin, B's through the right one: never across words.
+  wayOf(from, to, side) {
+    if (from.line === to.line) return arcPath(from, to, side ? -1 : 1, this.most);
+    return lanePath(from, to, side ? -1 : 1, side ? this.width - LANE / 2 : LANE / 2, this.size * 0.55);
   }
 
   drawLabels(shown) {
@@ -171,8 +182,12 @@ export function directionOf(text) {
   return strong && /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(strong[0]) ? "rtl" : "ltr";
 }
 
-function columnSaid([a, b], [recordA, recordB], differs) {
-  if (a === null) return `only in B: ${recordB.names[b]}`;
-  if (b === null) return `only in A: ${recordA.names[a]}`;
-  return differs ? `${recordA.names[a]} in A, ${recordB.names[b]} in B` : recordA.names[a];
+// A column says what it shows: the same word once, two words with their sides.
+function spokenCells(cells, [a, b], differs) {
+  const aloud = (text) => make("span", { class: "hidden-aloud", text });
+  if (a === null) return [cells[0], aloud("only in B: "), cells[1]];
+  if (b === null) return [aloud("only in A: "), ...cells];
+  if (differs) return [cells[0], aloud(" in A, "), cells[1], aloud(" in B")];
+  cells[1].setAttribute("aria-hidden", "true");
+  return cells;
 }

@@ -2,6 +2,7 @@
 import { cellInWords } from "./causal.js";
 import { build } from "./explore/build.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
+import { lookFrom, lookOf } from "./explore/look.js";
 import { drawNotices, drawTabs, drawWords, sentenceShown } from "./explore/said.js";
 import { svgFile } from "./explore/saving.js";
 import { linesSpec, matrixSpec, shownLinks } from "./explore/shown.js";
@@ -15,11 +16,12 @@ import { headName } from "./words.js";
 const TWEEN = 150;
 
 export class Explore {
-  constructor(root, emit, ask = () => {}) {
+  constructor(root, emit, ask = () => {}, draw = () => {}) {
     this.root = root;
     this.emit = emit;
+    this.askMeasure = draw;
     this.next = new NextWords(ask);
-    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false };
+    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false, plain: false };
     this.hovered = { unit: null, q: null, k: null };
     this.before = { values: null };
     build(this);
@@ -38,12 +40,15 @@ export class Explore {
       this.state.pair = "all";
       this.state.sort = "layer";
       this.sentence.fill(record);
-      this.ranking.fill(record.names);
+      this.ranking.fill(record.named);
       this.pairs.hidden = !record.segments.some((segment) => segment > 0);
       fillSheet(this);
     }
     this.notices = { texts: view.notices ?? [], of: view.noticesOf };
     this.next.fill(view.next);
+    this.link = view.link;
+    this.measures = view.measures ?? null;
+    this.opening = view.opening ?? null;
     this.present = Boolean(view.present);
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
     this.wasPresent = this.present;
@@ -55,7 +60,13 @@ export class Explore {
     this.state.head = [Math.min(layer, this.record.layers - 1), Math.min(head, this.record.heads - 1)];
     this.state.pins = selection.pins.filter(inside);
     this.state.to = inside(selection.to) && this.state.pins.length ? selection.to : null;
-    this.state.also = [];
+    const { head: here } = this.state;
+    Object.assign(this.state, lookFrom(selection.look, here, this.record));
+    if (this.present && this.state.panel === "table") this.state.panel = "matrix";
+    this.least.value = Math.round(this.state.least * 100);
+    this.leastSaid.textContent = `${this.least.value} %`;
+    this.pairs.value = this.state.pair;
+    if (this.paint) fillSheet(this);
   }
 
   // ---- what the reader does
@@ -64,11 +75,20 @@ export class Explore {
     if (!this.state.pins.length) this.state.to = null;
     this.hovered = { unit: null, q: null, k: null };
     this.update(true);
-    if (!quiet) this.emit({ head: this.state.head, pins: this.state.pins, to: this.state.to });
+    if (!quiet) this.tell();
   }
 
-  choose(unit, more, side = "query") {
+  tell() {
+    this.emit({ head: this.state.head, pins: this.state.pins, to: this.state.to, look: lookOf(this.state) });
+  }
+
+  // target: the key of a cell, which asks for both at once, by click, tap and Enter alike.
+  choose(unit, more, side = "query", target = null) {
     const { pins, to } = this.state;
+    if (target !== null && !more) {
+      const again = pins.length === 1 && pins[0] === unit && to === target;
+      return this.select(again ? { pins: [], to: null } : { pins: [unit], to: target });
+    }
     if (more || (this.state.adding && side === "query")) {
       const next = pins.includes(unit) ? pins.filter((pin) => pin !== unit) : [...pins, unit].sort((a, b) => a - b);
       return this.select({ pins: next });
@@ -89,7 +109,14 @@ export class Explore {
     const has = this.state.also.some((other) => other[1] === head[1]);
     this.state.also = has ? this.state.also.filter((other) => other[1] !== head[1]) : [...this.state.also, head].sort((a, b) => a[1] - b[1]);
     if (this.state.also.length) this.state.panel = "lines";
+    this.show();
+  }
+
+  // How it is shown changes; the link hears of it.
+  show(change = {}) {
+    Object.assign(this.state, change);
     this.update(false);
+    this.tell();
   }
 
   toggleAdding() {
@@ -105,17 +132,15 @@ export class Explore {
   setLeast(least) {
     this.state.least = least;
     this.leastSaid.textContent = `${Math.round(least * 100)} %`;
-    this.update(false);
+    this.show();
   }
 
   setPair(pair) {
-    this.state.pair = pair;
-    this.update(false);
+    this.show({ pair });
   }
 
   setPanel(panel) {
-    this.state.panel = panel;
-    this.update(false);
+    this.show({ panel });
   }
 
   resort(order) {
@@ -123,6 +148,12 @@ export class Explore {
     fillSheet(this);
     this.sheet.mark(this.state.head, this.state.also);
     this.sheet.draw(this.paint);
+    this.tell();
+  }
+
+  leaveOut(plain) {
+    this.state.plain = plain;
+    this.update(false);
   }
 
   hover(hovered, aloud = false) {

@@ -25,6 +25,20 @@ export function arcPath(from, to, side = 1, most = 170, room = null) {
   return `M${f(x1)} ${f(y1)}C${f(x1)} ${f(y1 - short * 1.4)} ${f(x2)} ${f(y2 - short * 1.6)} ${f(x2)} ${f(y2)}`;
 }
 
+// From line to line around the words: up (or down) into the gap beside the own line, along a lane in the margin, back in.
+export function lanePath(from, to, side, lane, gap) {
+  const edge = (box) => (side > 0 ? box.top : box.bottom);
+  const level = (box) => edge(box) - side * gap;
+  const [x1, x2, y1, y2] = [from.x, to.x, level(from), level(to)];
+  const r = Math.min(8, gap, Math.abs(x1 - lane) / 2, Math.abs(x2 - lane) / 2);
+  const [out, back, way] = [Math.sign(lane - x1) * r, Math.sign(lane - x2) * r, Math.sign(y2 - y1) * r];
+  return [
+    `M${f(x1)} ${f(edge(from))}V${f(y1 + side * r)}Q${f(x1)} ${f(y1)} ${f(x1 + out)} ${f(y1)}`,
+    `H${f(lane - out)}Q${f(lane)} ${f(y1)} ${f(lane)} ${f(y1 + way)}V${f(y2 - way)}Q${f(lane)} ${f(y2)} ${f(lane - back)} ${f(y2)}`,
+    `H${f(x2 + back)}Q${f(x2)} ${f(y2)} ${f(x2)} ${f(y2 + side * r)}L${f(x2)} ${f(edge(to))}`,
+  ].join("");
+}
+
 function lineToLine(from, to, room) {
   const up = to.line < from.line;
   const y1 = up ? from.top : from.bottom;
@@ -33,25 +47,45 @@ function lineToLine(from, to, room) {
   return `M${f(from.x)} ${f(y1)}C${f(from.x)} ${f(y1 + pull)} ${f(to.x)} ${f(y2 - pull)} ${f(to.x)} ${f(y2)}`;
 }
 
+// The point of an arc where it arrives: a small triangle over (or under) the word that is looked at. As points of SVG.
+export function arrowTip(d, size) {
+  const at = d.match(/-?[\d.]+/g).map(Number);
+  const [px, py, x, y] = at.slice(-4);
+  const long = Math.hypot(x - px, y - py) || 1;
+  const [ux, uy] = [(x - px) / long, (y - py) / long];
+  const corner = (along, across) => `${f(x + ux * along - uy * across)},${f(y + uy * along + ux * across)}`;
+  return [corner(2, 0), corner(-1.4 * size, 0.8 * size), corner(-1.4 * size, -0.8 * size)].join(" ");
+}
+
 export const riseOf = (distance, most) => Math.min(most, 26 + 0.3 * distance);
 
 const f = (v) => Math.round(v * 10) / 10;
 
-// Percentages beside their words: the one asked for, then the heaviest first, a second row when the first is taken, left out when both are.
+// Percentages beside their words: the one asked for, then the heaviest first. One that finds its place taken moves to
+// the next row, then aside by up to half its width; where nothing is free it is left out with all that are lighter.
+const ASIDE = [0, -0.25, 0.25, -0.5, 0.5];
+
 export function placeLabels(labels, width, rows = 2) {
   const placed = [];
+  let lightest = 0;
   for (const label of [...labels].sort((a, b) => (b.asked ?? 0) - (a.asked ?? 0) || b.weight - a.weight)) {
-    const half = label.width / 2;
-    const x = Math.max(half, Math.min(width - half, label.x));
-    for (let row = 0; row < rows; row++) {
-      const free = placed.every((p) => p.line !== label.line || p.row !== row || Math.abs(p.x - x) >= (p.width + label.width) / 2 + 4);
-      if (free) {
-        placed.push({ ...label, x, row });
-        break;
-      }
-    }
+    if (label.weight < lightest && !label.asked) continue;
+    const spot = freeSpot(label, placed, width, rows);
+    if (spot) placed.push({ ...label, ...spot });
+    else lightest = label.weight;
   }
   return placed;
+}
+
+function freeSpot(label, placed, width, rows) {
+  const half = label.width / 2;
+  for (const aside of ASIDE) {
+    const x = Math.max(half, Math.min(width - half, label.x + aside * label.width));
+    for (let row = 0; row < rows; row++) {
+      if (placed.every((p) => p.line !== label.line || p.row !== row || Math.abs(p.x - x) >= (p.width + label.width) / 2 + 4)) return { x, row };
+    }
+  }
+  return null;
 }
 
 // Which of n labels fit on an axis where each needs `room` pixels and a step is `step` pixels.

@@ -4,6 +4,9 @@ import { OKABE_ITO, at, css, readable, parseColour } from "./colour.js";
 import { make, vector } from "./dom.js";
 import { headName } from "./words.js";
 
+// More heads than colours: the second round is dashed.
+export const dashOf = (head) => (head[1] >= OKABE_ITO.length ? "7 4" : null);
+
 export const tintOf = (head) => OKABE_ITO[head[1] % OKABE_ITO.length];
 
 // links: [{from, to, parts: [{head, weight}]}] → strokes with their offset across the line, so that parts lie beside each other.
@@ -59,8 +62,9 @@ export class Lines {
     const y = (i) => pitch + (i + 0.5) * pitch;
     const several = shown.heads.length > 1 && !shown.summed;
     this.placeStrokes(shown, paint, { y, pitch, several });
+    this.tags = several ? this.numbers() : [];
     this.placeTexts(shown, y);
-    this.show(shown, several);
+    this.show(shown);
   }
 
   placeStrokes(shown, paint, { y, pitch, several }) {
@@ -71,7 +75,7 @@ export class Lines {
     this.strokes = [...strokes].sort((a, b) => a.weight - b.weight).map((s) => {
       const [y1, y2] = [y(s.from) + s.across, y(s.to) + s.across];
       const bend = (right - left) * 0.4;
-      return { d: `M${left} ${y1.toFixed(1)}C${left + bend} ${y1.toFixed(1)} ${right - bend} ${y2.toFixed(1)} ${right} ${y2.toFixed(1)}`, width: s.width, colour: colour(s), ...s };
+      return { d: `M${left} ${y1.toFixed(1)}C${left + bend} ${y1.toFixed(1)} ${right - bend} ${y2.toFixed(1)} ${right} ${y2.toFixed(1)}`, ...s, colour: colour(s), dash: several ? dashOf(s.head) : null };
     });
   }
 
@@ -84,7 +88,7 @@ export class Lines {
     });
   }
 
-  show(shown, several) {
+  show(shown) {
     const { width, height, font, left, right } = this.size;
     this.picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.picture.setAttribute("height", height);
@@ -92,8 +96,8 @@ export class Lines {
     this.picture.replaceChildren(
       vector("text", { x: left - 10, y: 14, "text-anchor": "end", class: "side", text: "looks (query)" }),
       vector("text", { x: right + 10, y: 14, "text-anchor": "start", class: "side", text: "looked at (key)" }),
-      ...this.strokes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2) })),
-      ...(several ? this.numbers() : []),
+      ...this.strokes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-dasharray": s.dash })),
+      ...this.tags.map(numberOn),
       ...this.texts.map((t) =>
         vector("text", {
           x: t.x, y: t.y, "text-anchor": t.anchor, "dominant-baseline": "central", "font-size": font, class: t.on ? "token on" : "token",
@@ -111,10 +115,14 @@ export class Lines {
       const t = 0.3 + 0.4 * (i / Math.max(1, best.size - 1));
       const [y1, y2] = s.d.match(/[\d.]+/g).map(Number).filter((_, j) => j === 1 || j === 7);
       const ease = t * t * (3 - 2 * t);
-      return vector("g", { class: "number" },
-        vector("rect", { x: this.size.left + (this.size.right - this.size.left) * t - 17, y: y1 + (y2 - y1) * ease - 10, width: 34, height: 20, rx: 10, stroke: s.colour }),
-        vector("text", { x: this.size.left + (this.size.right - this.size.left) * t, y: y1 + (y2 - y1) * ease, "text-anchor": "middle", "dominant-baseline": "central", text: headName(s.head) }),
-      );
+      return { x: this.size.left + (this.size.right - this.size.left) * t, y: y1 + (y2 - y1) * ease, text: headName(s.head), colour: s.colour };
     });
   }
+}
+
+function numberOn({ x, y, text, colour }) {
+  return vector("g", { class: "number" },
+    vector("rect", { x: x - 17, y: y - 10, width: 34, height: 20, rx: 10, stroke: colour }),
+    vector("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central", text }),
+  );
 }

@@ -18,7 +18,7 @@ export class Matrix {
     this.canvas.onpointerleave = () => actions.cell(null, null);
     this.canvas.onclick = (event) => {
       const cell = this.cellAt(event);
-      if (cell) actions.choose(cell[0], event.shiftKey || event.ctrlKey || event.metaKey);
+      if (cell) actions.choose(cell[0], event.shiftKey || event.ctrlKey || event.metaKey, "query", cell[1]);
     };
     this.canvas.onkeydown = (event) => this.key(event);
     this.canvas.onblur = () => {
@@ -35,7 +35,7 @@ export class Matrix {
       const wide = this.spec.columns.length - 1;
       this.cursor = [Math.max(0, Math.min(last, start[0] + move[0])), Math.max(0, Math.min(wide, start[1] + move[1]))];
       this.actions.cell(this.cursor[0], this.cursor[1], true);
-    } else if ((event.key === "Enter" || event.key === " ") && this.cursor) this.actions.choose(this.cursor[0], event.shiftKey);
+    } else if ((event.key === "Enter" || event.key === " ") && this.cursor) this.actions.choose(this.cursor[0], event.shiftKey, "query", this.cursor[1] < 0 ? null : this.cursor[1]);
     else return;
     event.preventDefault();
   }
@@ -71,7 +71,8 @@ export class Matrix {
     const longest = (names) => Math.min(width * 0.24, Math.max(...names.slice(0, 200).map((name) => context.measureText(name).width)));
     const left = Math.ceil(longest(spec.measured ?? spec.rows) + 12);
     const above = Math.ceil(longest(spec.measured ?? spec.columns) * TALL + 14);
-    const size = Math.max(40, Math.min(width - left - 2, spec.most ?? 1200));
+    const room = spec.tall ? ((spec.tall - above - 2) * nk) / nq : Infinity; // where the screen ends below
+    const size = Math.max(40, Math.min(width - left - 2, spec.most ?? 1200, room));
     const high = Math.round((size * nq) / nk);
     this.frame = { left, top: above, size, high };
     const scale = Math.min(2, globalThis.devicePixelRatio || 1);

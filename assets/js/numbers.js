@@ -10,11 +10,21 @@ export function dequantise(steps) {
   return Float64Array.from(steps, (q) => q / STEPS);
 }
 
-// One row of weights for several pinned units: summed, never divided.
-export function summedRow(matrix, n, pins) {
+// One row of weights for several pinned units: their mean, so that a share stays one.
+export function meanRow(matrix, n, pins) {
   const row = new Float64Array(n);
-  for (const q of pins) for (let k = 0; k < n; k++) row[k] += matrix[q * n + k] / STEPS;
+  for (const q of pins) for (let k = 0; k < n; k++) row[k] += matrix[q * n + k] / STEPS / pins.length;
   return row;
+}
+
+// The shortest decimal that is this number in 32 bits, as the engine's own files write it.
+export function digits(value) {
+  const wanted = Math.fround(value);
+  for (let places = 1; places < 10; places++) {
+    const short = Number(wanted.toPrecision(places));
+    if (Math.fround(short) === wanted) return short;
+  }
+  return wanted;
 }
 
 // The strongest entries of a row: by weight, then by position, so that two languages agree on ties.

@@ -1,7 +1,7 @@
 // From–to: all heads ranked by how much the pinned words look at the chosen one, or where each head's look goes most.
-import { make } from "./dom.js";
+import { arrowStep, make } from "./dom.js";
 import { percent } from "./format.js";
-import { headName } from "./words.js";
+import { headName, listed } from "./words.js";
 
 export class Ranking {
   constructor(actions) {
@@ -10,14 +10,31 @@ export class Ranking {
     this.from = make("select", { "aria-label": "From", onchange: () => actions.from(this.from.value === "" ? null : Number(this.from.value)) });
     this.to = make("select", { "aria-label": "To", onchange: () => actions.to(this.to.value === "" ? null : Number(this.to.value)) });
     const pair = make("div", { class: "pair" }, make("label", {}, make("span", { text: "from" }), this.from), make("label", {}, make("span", { text: "to" }), this.to));
+    this.leave = make("input", { type: "checkbox", onchange: () => actions.plain?.(this.leave.checked) });
+    this.leaveSaid = make("span", {});
+    this.leaveRow = make("label", { class: "leave", hidden: true }, this.leave, this.leaveSaid);
     this.list = make("ol", { class: "ranks" });
-    this.root = make("section", { class: "ranking", "aria-label": "Heads ranked" }, this.title, pair, this.list);
+    this.list.onkeydown = (event) => this.key(event);
+    this.root = make("section", { class: "ranking", "aria-label": "Heads ranked" }, this.title, pair, this.leaveRow, this.list);
     this.list.onclick = (event) => {
       const offer = event.target.closest?.("[data-pin]");
       if (offer) return actions.from(Number(offer.dataset.pin));
       const row = event.target.closest?.("[data-head]");
       if (row) actions.head(row.dataset.head.split("-").map((part) => Number(part) - 1));
     };
+  }
+
+  // All rows are one stop of Tab: the arrows, Home and End go on inside.
+  key(event) {
+    const rows = [...this.list.querySelectorAll("[data-head]")];
+    const here = rows.indexOf(event.target);
+    const step = arrowStep(event.key, 1);
+    const next = event.key === "Home" ? 0 : event.key === "End" ? rows.length - 1 : here + step;
+    if (here < 0 || next === here || !rows[next]) return;
+    event.preventDefault();
+    rows[here].tabIndex = -1;
+    rows[next].tabIndex = 0;
+    rows[next].focus();
   }
 
   fill(names) {
@@ -28,12 +45,17 @@ export class Ranking {
 
   // entries: [{layer, head, weight, note, text}] in order, or null while unknown.
   // offers: [[unit, text]], other words to look from where there is nothing to rank.
-  draw({ title, entries, pins, to, chosen, hint, offers = [] }) {
+  draw({ title, entries, pins, to, chosen, hint, offers = [], short = headName, plain = null }) {
     this.title.textContent = title;
     this.from.value = pins.length === 1 ? String(pins[0]) : "";
     this.from.options[0].textContent = pins.length > 1 ? `${pins.length} words` : "a word";
     this.to.value = to === null ? "" : String(to);
     this.to.disabled = !pins.length;
+    this.leaveRow.hidden = !plain?.here || !entries;
+    if (plain) {
+      this.leave.checked = plain.on;
+      this.leaveSaid.textContent = `leave out ${listed(plain.names)}`;
+    }
     if (!entries) {
       const buttons = offers.map(([unit, text]) => make("li", {}, make("button", { type: "button", class: "offer", "data-pin": unit, text })));
       this.list.replaceChildren(make("li", { class: "hint", text: hint }), ...buttons);
@@ -41,21 +63,34 @@ export class Ranking {
     }
     const scale = Math.max(1, ...entries.map((entry) => Math.abs(entry.weight)));
     const here = headName(chosen);
-    this.list.replaceChildren(
-      ...entries.map((entry) => {
-        const name = headName([entry.layer, entry.head]);
-        const bar = make("span", { class: `bar ${entry.kind ?? ""}` });
-        bar.style.setProperty("--share", `${((100 * Math.abs(entry.weight)) / scale).toFixed(2)}%`);
-        const button = make(
-          "button",
-          { type: "button", "data-head": name, "aria-current": name === here ? "true" : null },
-          make("span", { class: "name", text: name }),
-          make("span", { class: "share", text: entry.text ?? percent(entry.weight) }),
-          entry.note ? make("span", { class: "note", text: entry.note }) : null,
-          bar,
-        );
-        return make("li", {}, button);
-      }),
-    );
+    const held = this.list.contains(this.root.getRootNode().activeElement) ? this.root.getRootNode().activeElement.dataset.head : null;
+    const rows = entries.map((entry) => {
+      const name = headName([entry.layer, entry.head]);
+      const bar = make("span", { class: `bar ${entry.kind ?? ""}` });
+      bar.style.setProperty("--share", `${((100 * Math.abs(entry.weight)) / scale).toFixed(2)}%`);
+      const button = make(
+        "button",
+        { type: "button", "data-head": name, "aria-current": name === here ? "true" : null, tabindex: -1 },
+        make("span", { class: "name", text: short([entry.layer, entry.head]) }),
+        make("span", { class: "share", text: entry.text ?? percent(entry.weight) }),
+        entry.note ? make("span", { class: "note", text: entry.note }) : null,
+        bar,
+      );
+      return button;
+    });
+    this.list.replaceChildren(...rows.map((button) => make("li", {}, button)));
+    const current = rows.find((button) => button.dataset.head === here);
+    const reached = rows.find((button) => button.dataset.head === held) ?? current ?? rows[0];
+    if (reached) reached.tabIndex = 0;
+    if (held && reached?.dataset.head === held) reached.focus({ preventScroll: true });
+    this.reveal(current);
+  }
+
+  // The chosen head stays in sight, without moving the page.
+  reveal(row) {
+    if (!row) return;
+    const [box, list] = [row.getBoundingClientRect(), this.list.getBoundingClientRect()];
+    if (box.top < list.top) this.list.scrollTop -= list.top - box.top;
+    else if (box.bottom > list.bottom) this.list.scrollTop += box.bottom - list.bottom;
   }
 }

@@ -1,16 +1,20 @@
 // A record as it arrives in the browser. Short texts: all heads in full (uint16, order layer, head, query, key).
 // Long texts: a small picture of every head, and from the server the chosen head in full and the pinned row's links.
 import { column } from "./column.js";
-import { STEPS, ranked, strongest, summedRow } from "./numbers.js";
+import { STEPS, meanRow, quantise, ranked, strongest } from "./numbers.js";
+import { headName } from "./words.js";
 
 export function openRecord(data) {
   const n = data.names.length;
   return {
     ...data,
     n,
+    named: data.indexed ?? data.names, // for lists: the same word twice has a number
     full: data.packing === "full" ? column(data.weights) : null,
     small: data.packing === "small" ? column(data.weights) : null,
+    whole: data.exact ? column(data.exact) : null,
     opened: new Map(),
+    kept: new Map(),
     links: null,
   };
 }
@@ -31,12 +35,34 @@ export function matrixOf(record, head) {
   return record.opened.get(at) ?? null;
 }
 
+// A head as the engine computed it. Of a long text it is also what is drawn: nothing else has come of it in full.
 export function keepOpened(record, head, matrix, limit = 6) {
   const at = headIndex(record, head);
-  record.opened.delete(at);
-  record.opened.set(at, matrix);
-  while (record.opened.size > limit) record.opened.delete(record.opened.keys().next().value);
+  const keep = (map, value) => {
+    map.delete(at);
+    map.set(at, value);
+    while (map.size > limit) map.delete(map.keys().next().value);
+  };
+  keep(record.kept, matrix);
+  if (!record.full) keep(record.opened, quantise(matrix));
 }
+
+// The engine's own numbers of a head, or null while they are not here.
+export function exactOf(record, head) {
+  const cells = record.n * record.n;
+  const at = headIndex(record, head);
+  return record.whole ? record.whole.subarray(at * cells, (at + 1) * cells) : record.kept.get(at) ?? null;
+}
+
+// What a picture is of, and what its numbers are called: some measures mix the heads of a layer, some the layers too.
+const KINDS = {
+  head: { one: (head) => `Head ${headName(head)}`, short: headName, many: "heads", all: "All heads", which: "Which heads?" },
+  layer: { one: (head) => `Layer ${head[0] + 1}`, short: (head) => `layer ${head[0] + 1}`, many: "layers", all: "All layers", which: "Which layers?" },
+  model: { one: () => "All layers together", short: () => "all layers", many: "layers together", all: "All layers together", which: "How much?" },
+};
+
+export const kindOf = (record) => KINDS[record.per ?? "head"];
+export const titleOf = (record, head) => kindOf(record).one(head);
 
 // The picture of a head for the contact sheet: {cells, side, top} where top is the step that means 1.
 export function thumbOf(record, head) {
@@ -48,7 +74,7 @@ export function thumbOf(record, head) {
 
 export function rowOf(record, head, pins) {
   const matrix = matrixOf(record, head);
-  return matrix ? summedRow(matrix, record.n, pins) : null;
+  return matrix ? meanRow(matrix, record.n, pins) : null;
 }
 
 const samePins = (a, b) => a.length === b.length && a.every((pin, i) => pin === b[i]);
@@ -72,10 +98,10 @@ function fromFull(record, head, pins, to, allowed) {
 }
 
 function fromLinks(record, head, to, allowed) {
-  const { index, weight, toward, k, scale } = record.links;
+  const { index, weight, toward, k } = record.links;
   const at = headIndex(record, head);
-  if (to !== null) return toward && record.links.to === to ? { to, weight: (toward[at] * scale) / STEPS } : null;
-  for (let i = at * k; i < (at + 1) * k; i++) if (allowed(index[i])) return { to: index[i], weight: (weight[i] * scale) / STEPS };
+  if (to !== null) return toward && record.links.to === to ? { to, weight: toward[at] / STEPS } : null;
+  for (let i = at * k; i < (at + 1) * k; i++) if (allowed(index[i])) return { to: index[i], weight: weight[i] / STEPS };
   return { to: null, weight: 0 };
 }
 

@@ -2,10 +2,19 @@
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
 import { percent } from "./format.js";
-import { arcPath, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
+import { arcPath, arrowTip, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 
 const DRAWN = 14;
 const FAINT = 0.02;
+export const STEPPED_BACK = 0.3;
+
+// Where one link was asked for, the others stand behind it.
+const steppedBack = (shown, link) => shown.asked !== null && shown.asked !== undefined && link.to !== shown.asked;
+
+export const tipOf = (width) => Math.max(4, Math.min(9, 3 + width * 0.5));
+
+// A word piece that goes on with the word before it, and one that the model does not know, show it.
+const classOf = (record, i) => ["unit", record.specials[i] ? "special" : "", record.unknown?.[i] ? "unknown" : "", record.joined?.[i] ? "joined" : ""].filter(Boolean).join(" ");
 
 export class Sentence {
   constructor(actions) {
@@ -55,7 +64,8 @@ export class Sentence {
       lines[segment] ??= make("p", { dir: "auto" });
       const unit = make("span", {
         text: name,
-        class: record.specials[i] ? "unit special" : "unit",
+        class: classOf(record, i),
+        title: record.unknown?.[i] ? `${record.unknownName}: not in the model's vocabulary; the model sees only ${record.unknownName} here` : null,
         dir: record.specials[i] ? "ltr" : null, // so that the line takes the direction of its words
         role: "button",
         tabindex: i === 0 ? 0 : -1,
@@ -72,6 +82,7 @@ export class Sentence {
       lines[segment].append(unit);
     });
     record.after.forEach((tail, segment) => tail && lines[segment]?.append(tail));
+    if (record.cut) lines.filter(Boolean).at(-1)?.append(make("span", { class: "cut", text: ` ✂ cut here: ${record.cut}` }));
     this.words.replaceChildren(...lines.filter(Boolean));
     this.states = new Array(record.n).fill("");
     this.characters = record.names.reduce((sum, name, i) => sum + (record.specials[i] ? 3.5 : name.length + record.before[i].length), 0);
@@ -143,10 +154,13 @@ export class Sentence {
         d: arcPath(this.boxes[link.from], this.boxes[link.to], 1, this.most, this.roomy ? this.size * 0.14 + (link.weight >= 0.2 ? 25 : 20) : null),
         width: strokeWithin(link, this.boxes, scale),
         colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
+        faded: steppedBack(shown, link),
         weight: link.weight,
+        tip: link.from !== link.to && !steppedBack(shown, link),
       }));
     this.arcs.replaceChildren(
-      ...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt" })),
+      ...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null })),
+      ...this.shapes.filter((s) => s.tip).map((s) => vector("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour })),
     );
     this.drawLabels(shown, links);
     this.drawStates(shown, links);
@@ -154,7 +168,7 @@ export class Sentence {
 
   drawLabels(shown, links) {
     const sums = new Map();
-    if (shown.from.length) for (const link of links) sums.set(link.to, (sums.get(link.to) ?? 0) + link.weight);
+    if (shown.from.length) for (const link of links) sums.set(link.to, (sums.get(link.to) ?? 0) + link.weight / shown.from.length);
     else links.forEach((link) => sums.set(link.to, Math.max(sums.get(link.to) ?? 0, link.weight)));
     for (const [unit, weight] of shown.exact ?? []) sums.set(unit, weight);
     const wanted = [...sums].filter(([unit, weight]) => weight >= FAINT || shown.exact?.has(unit));
@@ -183,7 +197,7 @@ export class Sentence {
     const quiet = shown.from.length > 0;
     this.units.forEach((unit, i) => {
       const state = [
-        this.record.specials[i] ? "unit special" : "unit",
+        classOf(this.record, i),
         from.has(i) ? "from" : "",
         shown.to === i ? "to" : "",
         shown.pointed === i ? "pointed" : "",

@@ -4,7 +4,7 @@ import { LEVELS } from "./colour.js";
 import { arrowStep, make } from "./dom.js";
 import { edges } from "./geometry.js";
 import { poolMax, poolSigned } from "./numbers.js";
-import { headIndex, thumbOf } from "./record.js";
+import { headIndex, kindOf, thumbOf } from "./record.js";
 import { headName, listed } from "./words.js";
 
 export class Sheet {
@@ -52,7 +52,7 @@ export class Sheet {
       const cell = make(
         "button",
         { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": describe(head) + (role ? `, ${role.label}` : "") + sharedKeys(record, head) },
-        this.grouped ? null : make("span", { class: "tag", text: headName(head) }),
+        this.grouped ? null : make("span", { class: "tag", text: kindOf(record).short(head) }),
         role ? make("span", { class: "role", text: role.letter, title: role.label }) : null,
       );
       return cell;

@@ -1,7 +1,7 @@
 // The picture in a file of its own: the same code, the numbers from base64, choices stay in the page.
 import { Headscope } from "./view.js";
 
-const TYPES = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array };
+const TYPES = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array, float32: Float32Array };
 
 function bytesOf(text) {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

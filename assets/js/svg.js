@@ -2,7 +2,8 @@
 import { hatchPath } from "./causal.js";
 import { LEVELS, css } from "./colour.js";
 
-export const FAMILY = "HeadScope, Source Serif 4, Georgia, Times New Roman, serif";
+// A name with a digit in it must be quoted, or the whole list is dropped.
+export const FAMILY = "HeadScope, 'Source Serif 4', Georgia, 'Times New Roman', serif";
 
 export const escapeXml = (text) =>
   String(text)
@@ -73,7 +74,7 @@ export function matrixPicture(spec, paint, { x, y, size, room = 110, font = 13 }
 }
 
 // blocks: ready pieces of SVG; the sentence in words is the picture's title for those who cannot see it.
-export function svgPage({ width, height, paper, title, body, style = "" }) {
+export function svgPage({ width, height, paper, title, told = "", body, style = "" }) {
   const open = `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.ceil(width)}" height="${Math.ceil(height)}" viewBox="0 0 ${Math.ceil(width)} ${Math.ceil(height)}" font-family="${FAMILY}" role="img">`;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${open}<title>${escapeXml(title)}</title>${style}<rect width="100%" height="100%" fill="${css(paper)}"/>${body.join("")}</svg>\n`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${open}<title>${escapeXml(title)}</title>${told && `<desc>${escapeXml(told)}</desc>`}${style}<rect width="100%" height="100%" fill="${css(paper)}"/>${body.join("")}</svg>\n`;
 }

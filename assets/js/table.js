@@ -7,11 +7,11 @@ import { percent } from "./format.js";
 export function pinnedTable(names, pins, matrix, n, unseen = () => false) {
   const rows = names.map((name, k) => {
     const each = pins.map((q) => (unseen(q, k) ? null : matrix[q * n + k] / 65535));
-    const sum = each.every((weight) => weight === null) ? null : each.reduce((total, weight) => total + weight, 0);
-    return pins.length > 1 ? [name, ...each, sum] : [name, ...each];
+    const mean = each.every((weight) => weight === null) ? null : each.reduce((total, weight) => total + weight, 0) / pins.length;
+    return pins.length > 1 ? [name, ...each, mean] : [name, ...each];
   });
   const who = pins.map((pin) => `from “${names[pin]}”`);
-  return { head: ["looked at", ...who, ...(pins.length > 1 ? ["sum"] : [])], rows };
+  return { head: ["looked at", ...who, ...(pins.length > 1 ? ["mean"] : [])], rows };
 }
 
 export function strongestTable(names, matrix, n, chose = () => true) {

@@ -19,6 +19,7 @@ export class Headscope {
     this.lasting = new Map();
     this.fonts = [];
     document.addEventListener("keydown", (event) => this.pressed(event));
+    globalThis.addEventListener?.("resize", () => this.mounted.forEach((entry) => this.redraw(entry)));
   }
 
   keep(data) {
@@ -51,6 +52,7 @@ export class Headscope {
       entry.emitting = setTimeout(() => setStateValue("selection", { ...selection, n: entry.n }), EMIT_AFTER);
     };
     entry.ask = (asked) => setTriggerValue("ask", asked);
+    entry.measure = (key) => setTriggerValue?.("measure", key);
     this.show(entry, data);
   }
 
@@ -66,7 +68,7 @@ export class Headscope {
     const kind = KINDS[data.mode] ?? Explore;
     if (!(entry.view instanceof kind)) {
       entry.root.replaceChildren();
-      entry.view = new kind(entry.root, (selection) => entry.emit(selection), (asked) => entry.ask(asked));
+      entry.view = new kind(entry.root, (selection) => entry.emit(selection), (asked) => entry.ask(asked), (key) => entry.measure(key));
     }
     const subject = data.mode === "compare" ? wanted : wanted[0];
     this.receive(wanted, data);
@@ -95,8 +97,8 @@ export class Headscope {
     }
     if (data.moves) data.moves.cells = column(data.move_cells);
     if (data.links) {
-      const { pins, to, k, scale } = data.links;
-      wanted[0].links = { pins, to, k, scale, index: column(data.link_index), weight: column(data.link_weight), toward: to === null ? null : column(data.link_toward) };
+      const { pins, to, k } = data.links;
+      wanted[0].links = { pins, to, k, index: column(data.link_index), weight: column(data.link_weight), toward: to === null ? null : column(data.link_toward) };
     }
   }
 
@@ -109,8 +111,10 @@ export class Headscope {
 
   redraw(entry) {
     const width = entry.root.clientWidth;
-    if (!entry.view || !width || width === entry.width) return;
-    entry.width = width;
+    // Where the picture fills the screen, the screen's height counts as well.
+    const size = entry.view?.present ? `${width} ${innerHeight}` : String(width);
+    if (!entry.view || !width || size === entry.size) return;
+    entry.size = size;
     this.repaint(entry);
     entry.view.drawAll();
   }

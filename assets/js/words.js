@@ -17,13 +17,15 @@ export function listed(parts) {
 
 const WORTH_SAYING = 0.01;
 
+// A head by its place, or whatever else a picture is of by its name.
+const titled = (head) => (typeof head === "string" ? head : `Head ${headName(head)}`);
+
 export function rowInWords(head, names, pins, row, allowed = () => true) {
   const links = strongest(row, 3, WORTH_SAYING, allowed);
   const who = listed(pins.map((pin) => quoted(names[pin])));
-  const verb = pins.length > 1 ? "added up, look at" : "looks at";
+  const looks = pins.length > 1 ? "look on average" : "looks";
   const what = links.map((link) => `${quoted(names[link.to])} (${percent(link.weight)})`);
-  if (!what.length) return `Head ${headName(head)}: ${who} ${pins.length > 1 ? "added up, look" : "looks"} at nothing with 1 % or more.`;
-  return `Head ${headName(head)}: ${who}${pins.length > 1 ? ", " : " "}${verb} ${listed(what)}.`;
+  return `${titled(head)}: ${who} ${looks} at ${what.length ? listed(what) : "nothing with 1 % or more"}.`;
 }
 
 // chose(q): had the word a choice? The first one of a decoder has none.
@@ -31,16 +33,31 @@ export function headInWords(head, names, specials, matrix, chose = () => true) {
   const n = names.length;
   const links = strongestLinks(matrix, n, 3, (q, k) => !specials[q] && !specials[k] && chose(q));
   const what = links.map((link) => `${quoted(names[link.from])} looks at ${quoted(names[link.to])} (${percent(link.weight)})`);
-  if (!what.length) return `Head ${headName(head)} links no two words of this text.`;
-  return `Head ${headName(head)}, its strongest links: ${listed(what)}.`;
+  if (!what.length) return `${titled(head)}: no link between two words of this text.`;
+  const left = [...new Set(names.filter((_, i) => specials[i]).map((name) => name.replace(/[₀-₉]+$/, "")))];
+  const but = left.length ? ` (${listed(left)} left out)` : "";
+  return `${titled(head)}, its strongest links between words${but}: ${listed(what)}.`;
 }
 
 export function changeInWords(head, names, pins, pairs) {
   const who = listed(pins.map((pin) => quoted(names[pin])));
-  const verb = pins.length > 1 ? "look" : "looks";
+  const verb = pins.length > 1 ? "look on average" : "looks";
   const what = pairs.map((p) => `${quoted(p.name)} (${percent(p.a)} in A, ${percent(p.b)} in B, ${points(p.a - p.b)} points)`);
-  if (!what.length) return `Head ${headName(head)}: nothing changes for ${who}.`;
-  return `Head ${headName(head)}: ${who} ${verb} at ${listed(what)}.`;
+  if (!what.length) return `${titled(head)}: nothing changes for ${who}.`;
+  return `${titled(head)}: ${who} ${verb} at ${listed(what)}.`;
+}
+
+// The answer to "who links these two?": entries are all heads, the strongest first; `kind` names them.
+export function pairInWords(head, names, pins, to, weight, entries, kind = { short: headName, many: "heads" }) {
+  const who = listed(pins.map((pin) => quoted(names[pin])));
+  const link = `${titled(head)}: ${who} → ${quoted(names[to])} ${percent(weight)}`;
+  if (!entries || entries.length < 2 || typeof head === "string") return `${link}.`;
+  const rank = 1 + entries.findIndex((entry) => entry.layer === head[0] && entry.head === head[1]);
+  const [best] = entries;
+  if (!rank) return `${link}.`;
+  const first = rank === 1 ? "the strongest" : `rank ${rank}`;
+  const other = rank === 1 ? `next is ${kind.short([entries[1].layer, entries[1].head])} (${percent(entries[1].weight)})` : `strongest is ${kind.short([best.layer, best.head])} (${percent(best.weight)})`;
+  return `${link}, ${first} of ${entries.length} ${kind.many}; ${other}.`;
 }
 
 export function slug(text, limit = 40) {

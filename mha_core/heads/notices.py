@@ -13,7 +13,7 @@ from mha_core.heads.measures import BY_KEY, RAW
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.record import Grid, Record, sharing
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, Per, head_name, percent, place_name
 
 HALF = 0.5
 NEARLY_UNIFORM = 0.9
@@ -49,14 +49,32 @@ def against_raw(record: Record, grid: Grid, measure: str, head: Head) -> tuple[N
     """
     if measure not in BY_KEY or measure == RAW.key:
         return ()
+    share, rows = _differing(record, grid, head), len(grid)
+    per = BY_KEY[measure].per
+    whole = "" if per == "head" else f" ({place_name(head, per)})"
+    return (Notice("measure", f"Shown: {BY_KEY[measure].drawn}{whole}. {in_rows(share, rows, per)}", share),)
+
+
+def differing_rows(record: Record, grid: Grid, measure: str, head: Head) -> str:
+    """In how many rows the top word differs from the raw weights, for the switch of measures; empty for these."""
+    if measure == RAW.key:
+        return ""
+    return in_rows(_differing(record, grid, head), len(grid), BY_KEY[measure].per)
+
+
+def in_rows(share: float, rows: int, per: Per = "head") -> str:
+    """The sentence of both."""
+    raw = {
+        "head": "the raw weights",
+        "layer": "the mean of the layer's raw weights",
+        "model": "the mean of the last layer's raw weights",
+    }[per]
+    return f"In {round(share * rows)} of {rows} rows the top word differs from {raw}."
+
+
+def _differing(record: Record, grid: Grid, head: Head) -> float:
     raw = record.grid(grid.words, grid.specials).weights
-    share, rows = float(disagreement(raw, grid.weights)[head]), len(grid)
-    against, whole = "the raw weight", ""
-    if grid.weights.shape[1] != raw.shape[1]:
-        of = f"layer {head[0] + 1}" if len(grid.weights) == len(raw) else "the whole model"
-        against, whole = "the mean of the layer's raw weights", f" ({head_name(head)} stands for {of})"
-    differs = f"In {round(share * rows)} of {rows} rows it is largest at another place than {against}."
-    return (Notice("measure", f"Drawn is {BY_KEY[measure].drawn}{whole}. {differs}", share),)
+    return float(disagreement(raw, grid.weights)[head])
 
 
 def disagreement(raw: FloatArray, other: FloatArray) -> FloatArray:
@@ -79,6 +97,11 @@ def _role(head: Head, role: Role | None) -> Notice | None:
         f"On {role.where} the job of head {head_name(head)} is: {role.label}. {role.evidence}",
         role.score,
     )
+
+
+def unread(record: Record) -> tuple[Notice, ...]:
+    """Where the model did not read what was written: a text that was cut, and pieces that its vocabulary lacks."""
+    return tuple(notice for notice in (_cut(record), _unknown(record)) if notice is not None)
 
 
 def head_notices(record: Record, head: Head) -> tuple[Notice | None, ...]:
@@ -270,7 +293,7 @@ def _unknown(record: Record) -> Notice | None:
         return None
     return Notice(
         "unknown",
-        f"{_count(len(unknown), 'piece')} not in the model's vocabulary: it sees `{unknown[0]}`, whatever was written.",
+        f"{_count(len(unknown), 'piece')} not in the model's vocabulary: the model sees only `{unknown[0]}` there.",
         len(unknown),
     )
 

@@ -62,10 +62,10 @@ test("the shades of a saved matrix leave out what is not there", () => {
   assert.deepEqual([...path.matchAll(/h([\d.]+)v/g)].map((found) => Number(found[1])), [10, 20, 30, 40]);
 });
 
-test("a table has no number where there is no weight, and a sum of those that are", () => {
+test("a table has no number where there is no weight, and a mean of those that are", () => {
   const matrix = Uint16Array.from([65535, 0, 0, 0, 13107, 52428, 0, 0, 0, 6553, 58982, 0, 16384, 16384, 16384, 16383]);
   const { rows } = pinnedTable(names, [1, 2], matrix, 4, (q, k) => unseen(decoder, q, k));
-  assert.deepEqual(rows.map((row) => row.slice(1).map((w) => (w === null ? null : Math.round(w * 10) / 10))), [[0.2, 0, 0.2], [0.8, 0.1, 0.9], [null, 0.9, 0.9], [null, null, null]]);
+  assert.deepEqual(rows.map((row) => row.slice(1).map((w) => (w === null ? null : Math.round(w * 100) / 100))), [[0.2, 0, 0.1], [0.8, 0.1, 0.45], [null, 0.9, 0.45], [null, null, null]]);
   assert.deepEqual(pinnedTable(names, [1], matrix, 4).rows[3].slice(1), [0], "a zero of an encoder is a zero");
   const most = strongestTable(names, matrix, 4, (q) => chose(decoder, q)).rows;
   assert.deepEqual(most[0].slice(1), ["nothing stands before it", null]);
@@ -74,8 +74,8 @@ test("a table has no number where there is no weight, and a sum of those that ar
 
 test("the first word of a decoder had no choice, so its row is no strongest link", () => {
   const matrix = Uint16Array.from([65535, 0, 0, 0, 13107, 52428, 0, 0, 0, 6553, 58982, 0, 16384, 16384, 16384, 16383]);
-  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(decoder, q)), /links: “it” looks at “it” \(90\.0 %\), “saw”/);
-  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(encoder, q)), /links: “Zoe” looks at “Zoe” \(100\.0 %\)/);
+  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(decoder, q)), /links between words: “it” looks at “it” \(90\.0 %\), “saw”/);
+  assert.match(headInWords([0, 0], names, [0, 0, 0, 0], matrix, (q) => chose(encoder, q)), /links between words: “Zoe” looks at “Zoe” \(100\.0 %\)/);
   assert.equal(chose({ causal: true, n: 1 }, 0), true);
 });
 

@@ -188,7 +188,8 @@ test("a stroke grows with its weight by the same amount, at any size", () => {
 test("the heaviest percentage keeps its place where two words are close", () => {
   const label = (unit, x, weight) => ({ unit, x, weight, width: 50, line: 0 });
   const placed = geometry.placeLabels([label(0, 100, 0.1), label(1, 120, 0.6), label(2, 140, 0.3)], 400);
-  assert.deepEqual(placed.map((p) => [p.unit, p.row]), [[1, 0], [2, 1]]);
+  assert.deepEqual(placed.map((p) => [p.unit, p.row]), [[1, 0], [2, 1], [0, 1]]);
+  assert.equal(placed[2].x, 75, "aside of its word, by half its width at most");
   assert.deepEqual(geometry.placeLabels([label(0, 100, 0.1), { ...label(1, 110, 0.6), line: 1 }], 400, 1).map((p) => p.row), [0, 0]);
   assert.deepEqual(geometry.placeLabels([label(0, 100, 0.6), { ...label(1, 110, 0.001), asked: true }], 400, 1).map((p) => p.unit), [1], "what was asked for is never left out");
   assert.equal(geometry.placeLabels([label(0, 3, 0.5)], 400)[0].x, 25, "never outside the picture");
@@ -212,10 +213,10 @@ function labelled(shown, links) {
   return view.placed.map(({ unit, weight, strong }) => [unit, Number(weight.toFixed(6)), strong]);
 }
 
-test("a label under a word adds up what all pinned words give it, unless it is given exactly", () => {
+test("a label under a word is the mean of what the pinned words give it, unless it is given exactly", () => {
   const links = [{ from: 0, to: 1, weight: 0.3 }, { from: 2, to: 1, weight: 0.4 }, { from: 0, to: 2, weight: 0.05 }, { from: 0, to: 0, weight: 0.01 }];
-  assert.deepEqual(labelled({ from: [0, 2] }, links), [[1, 0.7, true], [2, 0.05, false]]);
-  assert.deepEqual(labelled({ from: [0, 2], exact: new Map([[1, 0.75], [0, 0.004]]), to: 0 }, links), [[0, 0.004, true], [1, 0.75, true], [2, 0.05, false]]);
+  assert.deepEqual(labelled({ from: [0, 2] }, links), [[1, 0.35, true], [2, 0.025, false]]);
+  assert.deepEqual(labelled({ from: [0, 2], exact: new Map([[1, 0.75], [0, 0.004]]), to: 0 }, links), [[0, 0.004, true], [1, 0.75, true], [2, 0.025, false]]);
   assert.deepEqual(labelled({ from: [] }, links), [[1, 0.4, true], [2, 0.05, false]]);
 });
 

@@ -14,5 +14,5 @@ test("commas, quotes and line breaks are quoted", () => {
 });
 
 test("a file is named after its head and its text", () => {
-  assert.equal(fileName("4-2", "The animal didn't cross", "svg"), "headscope-4-2-the-animal-didn-t-cross.svg");
+  assert.equal(fileName(["head-4-2", "The animal didn't cross", ""], "svg"), "headscope-head-4-2-the-animal-didn-t-cross.svg");
 });

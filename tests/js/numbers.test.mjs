@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { percent, points } from "../../assets/js/format.js";
-import { STEPS, dequantise, mix, moved, poolMax, poolSigned, quantise, ranked, strongest, strongestLinks, summedRow } from "../../assets/js/numbers.js";
+import { STEPS, dequantise, mix, moved, poolMax, poolSigned, quantise, ranked, strongest, strongestLinks, meanRow } from "../../assets/js/numbers.js";
 
 test("a weight survives the trip as uint16 within 8e-6", () => {
   const weights = Array.from({ length: 1001 }, (_, i) => i / 1000);
@@ -18,10 +18,10 @@ test("a percentage has one digit after the point and a real minus", () => {
   assert.equal(points(0.396), "+39.6");
 });
 
-test("several pins are summed and never divided", () => {
+test("the row of several pins is their mean: a share stays one", () => {
   const matrix = quantise([0.5, 0.5, 0.25, 0.75]);
-  const row = summedRow(matrix, 2, [0, 1]);
-  assert.ok(Math.abs(row[0] - 0.75) < 2e-5 && Math.abs(row[1] - 1.25) < 2e-5);
+  const row = meanRow(matrix, 2, [0, 1]);
+  assert.ok(Math.abs(row[0] - 0.375) < 2e-5 && Math.abs(row[1] - 0.625) < 2e-5);
 });
 
 test("the strongest entries come by weight, ties by position, below the threshold none", () => {

@@ -25,8 +25,8 @@ test("with from alone, every head says where it looks most", () => {
   assert.deepEqual(rankHeads(record(), [1], null).map((e) => [e.layer, e.to]), [[0, 2], [1, 2]]);
 });
 
-test("two pins are summed in the ranking too", () => {
-  assert.ok(Math.abs(rankHeads(record(), [0, 1], 1)[0].weight - 1) < 2e-5);
+test("two pins have their mean in the ranking too", () => {
+  assert.ok(Math.abs(rankHeads(record(), [0, 1], 1)[0].weight - 0.5) < 2e-5);
 });
 
 test("a long text ranks from the links the server sent, and not before they fit", () => {
@@ -55,8 +55,8 @@ test("a pair filter lets only its own direction through", () => {
 test("tables hold the exact numbers", () => {
   const matrix = matrixOf(record(), [0, 0]);
   const { head, rows } = pinnedTable(["a", "b", "c"], [0, 1], matrix, 3);
-  assert.deepEqual(head, ["looked at", "from “a”", "from “b”", "sum"]);
-  assert.ok(Math.abs(rows[1][3] - 1) < 2e-5);
+  assert.deepEqual(head, ["looked at", "from “a”", "from “b”", "mean"]);
+  assert.ok(Math.abs(rows[1][3] - 0.5) < 2e-5);
   assert.deepEqual(strongestTable(["a", "b", "c"], matrix, 3).rows.map((row) => row[1]), ["b", "c", "a"]);
 });
 

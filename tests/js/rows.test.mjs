@@ -31,10 +31,10 @@ test("the first token can be asked for like any other", () => {
   assert.ok(entries.every((entry) => entry.to === 0));
 });
 
-test("without a target each head says where the pinned words, added up, look most among what is allowed", () => {
+test("without a target each head says where the pinned words look most on average among what is allowed", () => {
   const entries = record.rankHeads(full(), [1, 2], null);
   assert.deepEqual(entries.map((e) => [words.headName([e.layer, e.head]), e.to]), [["2-1", 1], ["1-1", 1], ["1-2", 0], ["2-2", 2]]);
-  [1.25, 1.05, 1.03, 0.9].forEach((weight, i) => near(entries[i].weight, weight, 4e-5));
+  [0.625, 0.525, 0.515, 0.45].forEach((weight, i) => near(entries[i].weight, weight, 4e-5));
   const filtered = record.rankHeads(full(), [2], null, (k) => k === 1);
   assert.deepEqual(order(filtered), ["1-1", "2-1", "2-2", "1-2"]);
   assert.ok(filtered.every((entry) => entry.to === 1));
@@ -49,13 +49,13 @@ function long(pins, to) {
   return opened;
 }
 
-test("a long text ranks several pinned words by their sum, to a target and without one", () => {
+test("a long text ranks several pinned words by their mean, to a target and without one", () => {
   const toward = record.rankHeads(long([1, 2], 0), [1, 2], 0);
   assert.deepEqual(order(toward), ["1-2", "2-2", "2-1", "1-1"]);
-  [1.03, 0.61, 0.4, 0.15].forEach((weight, i) => near(toward[i].weight, weight, 4e-5));
+  [0.515, 0.305, 0.2, 0.075].forEach((weight, i) => near(toward[i].weight, weight, 4e-5));
   const open = record.rankHeads(long([1, 2], null), [1, 2], null);
   assert.deepEqual(open.map((e) => [words.headName([e.layer, e.head]), e.to]), [["2-1", 1], ["1-1", 1], ["1-2", 0], ["2-2", 2]]);
-  [1.25, 1.05, 1.03, 0.9].forEach((weight, i) => near(open[i].weight, weight, 4e-5));
+  [0.625, 0.525, 0.515, 0.45].forEach((weight, i) => near(open[i].weight, weight, 4e-5));
 });
 
 test("a long text shows no weights of another target and obeys the filter on the pair", () => {
@@ -75,10 +75,12 @@ test("a long text's small pictures are its own, in steps of 255", () => {
 
 test("of several opened heads the one opened longest ago is given up, and one opened again stays", () => {
   const text = long([2], null);
-  for (const at of [[0, 0], [0, 1], [0, 0], [1, 0]]) record.keepOpened(text, at, Uint16Array.of(at[0], at[1]), 2);
+  for (const at of [[0, 0], [0, 1], [0, 0], [1, 0]]) record.keepOpened(text, at, Float32Array.of(at[0], 1 - at[1] / 2), 2);
   assert.equal(record.matrixOf(text, [0, 1]), null);
-  assert.deepEqual([...record.matrixOf(text, [0, 0])], [0, 0]);
-  assert.deepEqual([...record.matrixOf(text, [1, 0])], [1, 0]);
+  assert.deepEqual([...record.matrixOf(text, [0, 0])], [0, STEPS]);
+  assert.deepEqual([...record.matrixOf(text, [1, 0])], [STEPS, STEPS]);
+  assert.deepEqual([...record.exactOf(text, [1, 0])], [1, 1]);
+  assert.equal(record.exactOf(text, [0, 1]), null);
 });
 
 test("the loudest link of a head goes from its query to its key", () => {
@@ -120,8 +122,8 @@ test("a threshold keeps what lies on it, and nothing is never a link", () => {
 test("a table of pinned words reads their rows, not their columns", () => {
   const matrix = record.matrixOf(full(), [0, 0]);
   const { head, rows } = table.pinnedTable(NAMES, [2, 0], matrix, 3);
-  assert.deepEqual(head, ["looked at", "from “it”", "from “[CLS]”", "sum"]);
-  [["[CLS]", 0.05, 0.5, 0.55], ["cat", 0.9, 0.3, 1.2], ["it", 0.05, 0.2, 0.25]].forEach(([name, ...wanted], k) => {
+  assert.deepEqual(head, ["looked at", "from “it”", "from “[CLS]”", "mean"]);
+  [["[CLS]", 0.05, 0.5, 0.275], ["cat", 0.9, 0.3, 0.6], ["it", 0.05, 0.2, 0.125]].forEach(([name, ...wanted], k) => {
     assert.equal(rows[k][0], name);
     wanted.forEach((weight, i) => near(rows[k][i + 1], weight, 4e-5));
   });
@@ -139,13 +141,13 @@ test("a share of one to five percent is said, one below one percent is not", () 
 test("a whole head says who looks at whom, three links, the strongest first", () => {
   const matrix = quantise([0.4, 0.6, 0, 0, 0.3, 0, 0.7, 0, 0.2, 0.1, 0, 0.7, 0.9, 0, 0.1, 0]);
   const said = words.headInWords([2, 0], ["a", "b", "c", "d"], [0, 0, 0, 0], matrix);
-  assert.equal(said, "Head 3-1, its strongest links: “d” looks at “a” (90.0 %), “b” looks at “c” (70.0 %) and “c” looks at “d” (70.0 %).");
-  assert.equal(words.headInWords([0, 0], ["[CLS]", "b"], [1, 0], quantise([0, 1, 1, 0])), "Head 1-1 links no two words of this text.");
+  assert.equal(said, "Head 3-1, its strongest links between words: “d” looks at “a” (90.0 %), “b” looks at “c” (70.0 %) and “c” looks at “d” (70.0 %).");
+  assert.equal(words.headInWords([0, 0], ["[CLS]", "b"], [1, 0], quantise([0, 1, 1, 0])), "Head 1-1: no link between two words of this text.");
 });
 
 test("sums, percentages and weights on their way keep their sign and their place", () => {
   const matrix = record.matrixOf(full(), [0, 0]);
-  [0.15, 1.05, 0.8].forEach((weight, k) => near(numbers.summedRow(matrix, 3, [1, 2])[k], weight, 4e-5));
+  [0.075, 0.525, 0.4].forEach((weight, k) => near(numbers.meanRow(matrix, 3, [1, 2])[k], weight, 4e-5));
   assert.deepEqual([format.percent(0.0305), format.percent(0.01949), format.percent(-0.5), format.points(-0.1), format.points(0)], ["3.1 %", "1.9 %", "−50.0 %", "−10.0", "0.0"]);
   assert.deepEqual([...numbers.mix([0, 1], Float64Array.of(1, 0), 1)], [1, 0]);
   assert.deepEqual([...numbers.quantise([-0.5, 0.5, 2])], [0, 32768, STEPS]);
@@ -161,7 +163,7 @@ test("small pictures of uneven cuts keep queries on rows", () => {
 });
 
 test("a file of a pinned view keeps the order of its letters and its ending", () => {
-  assert.equal(save.fileName("6-12", "It was.", "csv"), "headscope-6-12-it-was.csv");
+  assert.equal(save.fileName(["head-6-12", "It was."], "csv"), "headscope-head-6-12-it-was.csv");
   assert.deepEqual(words.rolesInWords({ "1-1": { letter: "R", kind: "rare words" }, "1-2": { letter: "C", kind: "earlier copy" } }), [["C", "earlier copy"], ["R", "rare words"]]);
   assert.equal(headMap.neighbour([{ layer: 0, head: 0 }, { layer: 0, head: 1 }, { layer: 1, head: 0 }], 2, "ArrowLeft", "grid", 2), null);
 });

@@ -10,8 +10,8 @@ test("a row is said with its three largest shares", () => {
   assert.equal(said, "Head 4-2: “it” looks at “animal” (67.7 %), “street” (10.0 %) and “was” (5.0 %).");
 });
 
-test("several pins are said to be added up", () => {
-  assert.equal(rowInWords([0, 0], ["a", "b"], [0, 1], [1.5, 0.5]), "Head 1-1: “a” and “b”, added up, look at “a” (150.0 %) and “b” (50.0 %).");
+test("several pins look on average", () => {
+  assert.equal(rowInWords([0, 0], ["a", "b"], [0, 1], [1.5, 0.5]), "Head 1-1: “a” and “b” look on average at “a” (150.0 %) and “b” (50.0 %).");
 });
 
 test("a row without a share worth saying says so", () => {
@@ -20,7 +20,7 @@ test("a row without a share worth saying says so", () => {
 
 test("a whole head leaves special tokens out of its strongest links", () => {
   const matrix = quantise([1, 0, 0, 0.9, 0.02, 0.08, 0, 0.6, 0.4]);
-  assert.equal(headInWords([1, 2], ["[CLS]", "a", "b"], [1, 0, 0], matrix), "Head 2-3, its strongest links: “b” looks at “a” (60.0 %) and “a” looks at “b” (8.0 %).");
+  assert.equal(headInWords([1, 2], ["[CLS]", "a", "b"], [1, 0, 0], matrix), "Head 2-3, its strongest links between words ([CLS] left out): “b” looks at “a” (60.0 %) and “a” looks at “b” (8.0 %).");
 });
 
 test("a change names both shares and the difference in points", () => {

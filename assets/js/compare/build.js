@@ -2,11 +2,12 @@
 import { make } from "../dom.js";
 import { Duo } from "../duo.js";
 import { Matrix } from "../matrix.js";
+import { measureRow } from "../measure.js";
 import { Menu } from "../menu.js";
 import { Ranking } from "../ranking.js";
 import { Sheet } from "../sheet.js";
 import { describe } from "./rows.js";
-import { csvFile, jsonFile, pngFile } from "./saving.js";
+import { csvFile, jsonFile, pdfFile, pngFile } from "./saving.js";
 
 export function build(view) {
   const actions = {
@@ -37,6 +38,7 @@ function heroOf(view) {
   view.menu = new Menu([
     ["Picture, SVG", "vectors; the key S keeps what you point at", () => view.saveSvg()],
     ["Picture, PNG", "twice the screen's resolution", () => pngFile(view)],
+    ["Picture, PDF", "real text, through the print dialog", () => pdfFile(view)],
     ["Numbers, CSV", "A, B and A minus B of this head", () => csvFile(view)],
     ["Numbers, JSON", "the same, with what is chosen", () => jsonFile(view)],
   ]);
@@ -50,7 +52,7 @@ function overviewOf(view) {
   view.previewed = make("p", { class: "caption" });
   view.why = make("div", { class: "why" });
   view.legend = make("div");
-  const header = make("header", {}, make("h2", { text: "All heads, A minus B" }));
+  const header = make("header", {}, (view.allTitle = make("h2", { text: "All heads, A minus B" })));
   return make("section", { class: "part overview", "aria-label": "All heads, A minus B" }, header, view.sheet.root, view.legend, view.previewed, view.why);
 }
 
@@ -63,13 +65,13 @@ function headPartOf(view) {
   const trio = ["A", "B", "A − B"].map((text, side) => make("figure", {}, make("figcaption", { text }), view.matrices[side].root));
   view.trio = make("div", { class: "trio" }, ...trio);
   view.note = make("p", { class: "caption", text: "row = query, looks at column = key" });
-  return make("section", { class: "part onehead wide", "aria-label": "The chosen head" }, make("header", {}, view.headTitle, view.tabs), view.note, view.trio, view.table);
+  return make("section", { class: "part onehead wide", "aria-label": "The chosen head" }, make("header", {}, view.headTitle, view.tabs), measureRow(view), view.note, view.trio, view.table);
 }
 
 function matrixActions(view, side) {
   const columnOf = (unit) => (unit === null ? null : side < 2 ? view.columnOf[side][unit] : view.bothColumns[unit]);
   return {
     cell: (q, k, aloud) => view.hover({ column: null, q: columnOf(q), k: columnOf(k) }, aloud),
-    choose: (q, more) => view.choose(columnOf(q), more, true),
+    choose: (q, more, _side, k = null) => view.choose(columnOf(q), more, true, columnOf(k)),
   };
 }

@@ -3,6 +3,7 @@ import { cannotSee, mask } from "../causal.js";
 import { DRAWN_BOTH } from "../duo.js";
 import { points } from "../format.js";
 import { strongest } from "../numbers.js";
+import { tallNow } from "../explore/shown.js";
 import { rowsFor, seenIn } from "./rows.js";
 
 function fromNow(view) {
@@ -61,6 +62,7 @@ export function specOf(view, side) {
     least: 0,
     measured: view.pairs.map((_, column) => view.nameOf(column)),
     labelSize: view.present ? 18 : 13,
+    tall: tallNow(view, view.matrices[side]),
     absent: mask(side < 2 ? view.records[side] : view.common),
     absentWords: (q, k) => cannotSee(names, q, k),
     describe: side === 2 ? (q, k, value) => `${names[q]} to ${names[k]}: ${points(value)} points` : null,

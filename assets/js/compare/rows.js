@@ -1,20 +1,20 @@
 // The numbers of Compare: rows of A and B over the same columns, their difference, and how much each head changed.
 import { seenBy, withoutGaps } from "../causal.js";
 import { points } from "../format.js";
-import { ranked, STEPS, summedRow } from "../numbers.js";
-import { allHeads, headIndex, matrixOf } from "../record.js";
-import { headName, quoted } from "../words.js";
+import { meanRow, ranked, STEPS } from "../numbers.js";
+import { allHeads, headIndex, matrixOf, titleOf } from "../record.js";
+import { quoted } from "../words.js";
 import { changeOf, difference, spread } from "./change.js";
 
 export function matricesOf(view, head) {
   return view.records.map((record) => matrixOf(record, head));
 }
 
-// The rows of these columns in A and in B, summed, spread over all columns.
+// The mean of the rows of these columns in A and in B, spread over all columns.
 export function rowsFor(view, columns, head = view.state.head) {
   return matricesOf(view, head).map((matrix, side) => {
     const units = columns.map((column) => view.pairs[column][side]).filter((unit) => unit !== null);
-    const row = matrix ? summedRow(matrix, view.records[side].n, units) : new Float64Array(view.records[side].n);
+    const row = matrix ? meanRow(matrix, view.records[side].n, units) : new Float64Array(view.records[side].n);
     return spread(row, view.pairs, side);
   });
 }
@@ -46,17 +46,18 @@ export function spanOf(view) {
 
 export function describe(view, head) {
   const diff = diffOf(view, head);
-  if (!diff) return `Head ${headName(head)}`;
-  if (!diff.length) return `Head ${headName(head)}: no word of A has a counterpart in B`;
+  const title = titleOf(view.common, head);
+  if (!diff) return title;
+  if (!diff.length) return `${title}: no word of A has a counterpart in B`;
   let most = 0;
   for (let i = 1; i < diff.length; i++) if (Math.abs(diff[i]) > Math.abs(diff[most])) most = i;
   const m = view.both.length;
   const [q, k] = [Math.floor(most / m), most % m].map((i) => quoted(view.nameOf(view.bothColumns[i])));
-  return `Head ${headName(head)}: largest change ${q} to ${k}, ${points(diff[most])} points`;
+  return `${title}: largest change ${q} to ${k}, ${points(diff[most])} points`;
 }
 
 export function rankingNow(view) {
-  const pins = view.pinColumns();
+  const pins = view.sharedPins();
   if (!pins.length) return null;
   const aim = view.state.to === null ? null : view.columnOf[0][view.state.to];
   const entries = [];
@@ -73,6 +74,5 @@ function movedFromServer(view, head, aim) {
   if (!same) return null;
   const at = headIndex(view.common, head) * 4;
   const [share, column, a, b] = view.moves.cells.subarray(at, at + 4);
-  const scale = view.moves.scale / STEPS;
-  return { moved: share * scale, column: aim ?? column, a: a * scale, b: b * scale };
+  return { moved: share / STEPS, column: aim ?? column, a: a / STEPS, b: b / STEPS };
 }

@@ -2,17 +2,29 @@
 import { nothingMoved, triangleNote } from "../causal.js";
 import { spoken } from "../dom.js";
 import { percent, points } from "../format.js";
-import { changeInWords, headName, listed, quoted } from "../words.js";
+import { strongest } from "../numbers.js";
+import { kindOf, titleOf } from "../record.js";
+import { changeInWords, listed, quoted } from "../words.js";
 import { describe, matricesOf, rankingNow, rowsFor, seenIn } from "./rows.js";
 
 function sentenceNow(view) {
   const head = view.state.head;
-  const pins = view.pinColumns();
-  if (matricesOf(view, head).some((matrix) => !matrix)) return `Head ${headName(head)}.`;
+  const pins = view.sharedPins();
+  const title = titleOf(view.common, head);
+  if (matricesOf(view, head).some((matrix) => !matrix)) return `${title}.`;
+  if (view.state.pins.length && !pins.length) return aloneInWords(view, title);
   if (!pins.length || !view.both.length) return `${describe(view, head)}.`;
   const [a, b] = rowsFor(view, pins);
   const order = [...view.bothColumns].filter((c) => seenIn(view, pins, c).every(Boolean) && Math.abs(a[c] - b[c]) >= 0.001).sort((x, y) => Math.abs(a[y] - b[y]) - Math.abs(a[x] - b[x]) || x - y);
-  return changeInWords(head, view.record.names, view.state.pins, order.slice(0, 2).map((c) => ({ name: view.nameOf(c), a: a[c], b: b[c] })));
+  return changeInWords(title, view.record.named, pins.map((column) => view.pairs[column][0]), order.slice(0, 2).map((c) => ({ name: view.nameOf(c), a: a[c], b: b[c] })));
+}
+
+// A word that only A has: what it looks at there, and that there is nothing to set beside it.
+function aloneInWords(view, title) {
+  const [column] = view.pinColumns();
+  const row = rowsFor(view, [column])[0];
+  const links = strongest(row, 2, 0.01).map((link) => `${quoted(view.nameOf(link.to))} (${percent(link.weight)})`);
+  return `${title}: ${quoted(view.nameOf(column))} stands in A only. There it looks at ${listed(links) || "nothing with 1 % or more"}; B has no row to compare.`;
 }
 
 export function drawWords(view) {
@@ -23,35 +35,41 @@ export function drawWords(view) {
     view.live.textContent = sentence.replace(/[“”]/g, "");
   }
   const { pins, to } = view.state;
-  view.hint.textContent = !pins.length ? "Point at a word to see where it looks in both. Click it to pin it." : to === null ? "Click a second word to follow that one link through all heads." : "";
+  view.hint.textContent = !pins.length ? "Point at a word to see where it looks in both. Click it to pin it." : to === null ? `Click a second word to follow that one link through all ${kindOf(view.common).many}.` : "";
   view.hint.hidden = !view.hint.textContent;
   view.clear.hidden = !pins.length;
   const alone = view.pairs.filter(([a, b]) => a === null || b === null).length;
   const left = alone ? ` ${alone} ${alone > 1 ? "words have" : "word has"} no counterpart and ${alone > 1 ? "are" : "is"} left out.` : "";
-  const sizes = view.records[0].layers !== view.records[1].layers || view.records[0].heads !== view.records[1].heads ? " Only heads that both models have are shown." : "";
-  view.rest = `${view.both.length} of ${view.pairs.length} places stand side by side.${left}${sizes}${triangleNote(view.common)}`;
+  const sizes = view.records[0].layers !== view.records[1].layers || view.records[0].heads !== view.records[1].heads ? ` Only ${kindOf(view.common).many} that both models have are shown.` : "";
+  view.rest = `${view.both.length} of ${view.pairs.length} ${view.record.words ? "words" : "tokens"} aligned.${left}${sizes}${triangleNote(view.common)}`;
   view.previewed.textContent = view.rest;
 }
 
 export function drawRanking(view) {
   const ranking = rankingNow(view);
   const { pins, to } = view.state;
-  const who = listed(pins.map((pin) => quoted(view.record.names[pin])));
+  const shared = view.sharedPins().map((column) => view.pairs[column][0]);
+  const who = listed((shared.length ? shared : pins).map((pin) => quoted(view.record.named[pin])));
+  const alone = pins.length > 0 && !shared.length;
+  const kind = kindOf(view.common);
   const still = ranking && nothingMoved(view.common, ranking, who, pins.length);
-  const entries = still ? null : ranking;
-  const title = !pins.length ? "Which heads changed?" : to === null ? `Heads that changed most for ${who}` : `${who} to ${quoted(view.nameOf(view.columnOf[0][to]))}, A and B`;
+  const entries = still || alone ? null : ranking;
+  const title = !pins.length ? `Which ${kind.many} changed?` : to === null ? `${kind.many[0].toUpperCase()}${kind.many.slice(1)} that changed most for ${who}` : `${who} to ${quoted(view.nameOf(view.columnOf[0][to]))}, A and B`;
   view.ranking.draw({
     title,
     entries: entries?.map((entry) => {
-      const [inA, inB] = seenIn(view, view.pinColumns(), entry.column).map((sees, side) => (sees || view.pairs[entry.column][side] === null ? percent([entry.a, entry.b][side]) : "cannot see"));
-      const note = `${to === null ? `${view.nameOf(entry.column)} ` : ""}${inA.replace(" %", "")} → ${inB}`;
+      const only = view.onlyIn(entry.column);
+      const [inA, inB] = seenIn(view, view.sharedPins(), entry.column).map((sees, side) => (sees ? percent([entry.a, entry.b][side]) : "cannot see"));
+      const name = to === null ? `${view.nameOf(entry.column)} ` : "";
+      const note = only === null ? `${name}${inA.replace(" %", "")} → ${inB}` : `${name}${[inA, inB][only]}, only in ${"AB"[only]}`;
       return { ...entry, note, text: to === null ? percent(entry.moved) : points(entry.a - entry.b), kind: to === null ? "" : entry.a >= entry.b ? "more" : "less" };
     }),
+    short: kind.short,
     pins,
     to,
     chosen: view.state.head,
     offers: still ? view.offers : [],
-    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : pins.length ? "Counting." : "Choose a word, and every head is ranked by how much of its look moved between A and B.",
+    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : alone ? `${who} stands in A only: there is no row of B to compare it with. Choose a word that both have.` : pins.length ? "Counting." : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
   });
 }
 
@@ -65,6 +83,8 @@ export function tableNow(view) {
 
 // What one word gets in A and in B; nothing where it cannot be seen.
 function rowOf(view, pins, column, rows) {
-  const [inA, inB] = seenIn(view, pins, column).map((sees, side) => (sees || view.pairs[column][side] === null ? rows[side][column] : null));
-  return [view.nameOf(column), inA, inB, inA === null || inB === null ? null : inA - inB];
+  const missing = [0, 1].map((side) => view.pairs[column][side] === null || pins.every((pin) => view.pairs[pin][side] === null));
+  const [inA, inB] = seenIn(view, pins, column).map((sees, side) => (missing[side] ? `not in ${"AB"[side]}` : sees ? rows[side][column] : null));
+  const both = typeof inA === "number" && typeof inB === "number";
+  return [view.nameOf(column), inA, inB, both ? inA - inB : missing.some(Boolean) ? "" : null];
 }

@@ -1,20 +1,28 @@
 // What is on the screen in Compare as files: the picture, and the exact numbers of the chosen head in both runs.
 import { maskNote } from "../causal.js";
 import { css } from "../colour.js";
-import { saveCsv, WEIGHT_COLUMNS } from "../csv.js";
+import { LONG_COLUMNS, saveCsv, WEIGHT_COLUMNS } from "../csv.js";
+import { chosenIn, exact, factsOf, linkOf, placeCells, placeName, smallPrint } from "../files.js";
 import { percent } from "../format.js";
+import { arrowTip } from "../geometry.js";
+import { digits } from "../numbers.js";
 import { wrapped } from "../parts.js";
-import { fileName, saveJson, savePng, saveSvg } from "../save.js";
+import { fileName, printPdf, saveJson, savePng, saveSvg } from "../save.js";
+import { tipOf } from "../sentence.js";
 import { matrixPicture, say, svgPage, tag } from "../svg.js";
-import { headName } from "../words.js";
 import { sidesDrawn, specOf } from "./drawn.js";
 import { seenIn } from "./rows.js";
 
-function fileOf(view, ending) {
-  return fileName(headName(view.state.head), `compared ${view.records[0].title}`, ending);
+function fileOf(view, ending, picture = false) {
+  const { pins, to, head } = view.state;
+  const marked = picture ? [pins.length ? `from-${pins.join("-")}` : "", to === null ? "" : `to-${to}`] : [];
+  const files = view.records.map((record) => record.file);
+  return fileName([placeName(view.common, head).replace(/ /g, "-"), "compared", files[0], files[1].slice(-6), ...marked], ending);
 }
 
-function pageOf(view, style = "") {
+const linkNow = (view) => linkOf(view, view.query, chosenIn(view.state, view.state.head));
+
+export function pageOf(view) {
   const paint = view.paint;
   const width = Math.max(960, view.duo.width);
   const body = [...duoSvg(view.duo, paint)];
@@ -36,43 +44,71 @@ function pageOf(view, style = "") {
     tallest = Math.max(tallest, picture.height);
   });
   y += tallest + 30;
-  body.push(say(`Head ${headName(view.state.head)} · row = query, looks at column = key${maskNote(view.common)} · HeadScope`, { x: 0, y: y + 10, "font-size": 13, fill: css(paint.soft) }));
-  return svgPage({ width: width + 80, height: y + 90, paper: paint.paper, title: view.line.dataset.said, body: [tag("g", { transform: "translate(40 40)" }, ...body)], style });
+  const link = linkNow(view);
+  const facts = view.records.map((record, side) => `${"AB"[side]}: ${factsOf(record, placeName(view.common, view.state.head))} · “${record.title}”`);
+  facts.push(`row = query, looks at column = key${maskNote(view.common)} · HeadScope`);
+  const print = smallPrint(facts, link, paint, { y: y + 10, letters: Math.floor(width / 6.6) });
+  const inner = tag("g", { transform: "translate(40 40)" }, ...body, ...print.body);
+  return svgPage({ width: width + 80, height: y + 80 + print.height, paper: paint.paper, title: view.line.dataset.said, told: [...facts, link].filter(Boolean).join("\n"), body: [inner], style: globalThis.headscope?.fontStyle?.() ?? "" });
 }
 
 export function svgFile(view) {
-  return saveSvg(fileOf(view, "svg"), pageOf(view));
+  return saveSvg(fileOf(view, "svg", true), pageOf(view));
 }
 
 export function pngFile(view) {
-  return savePng(fileOf(view, "png"), pageOf(view, globalThis.headscope?.fontStyle?.() ?? ""));
+  return savePng(fileOf(view, "png", true), pageOf(view));
 }
 
+export function pdfFile(view) {
+  return printPdf(fileOf(view, "pdf", true), pageOf(view));
+}
+
+// What the columns of A and of B say of themselves: once where both say the same.
+function columnsOf(view) {
+  const [a, b] = view.records.map((record) => record.columns ?? {});
+  const same = Object.keys(a).filter((name) => a[name] === b[name]);
+  const apart = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => !same.includes(name));
+  const said = Object.fromEntries(same.map((name) => [name, a[name]]));
+  for (const name of apart) Object.assign(said, { [`${name} A`]: a[name] ?? "", [`${name} B`]: b[name] ?? "" });
+  return { ...said, link: linkNow(view) };
+}
+
+const bothExact = (view) => Promise.all(view.records.map((record) => exact(record, view.state.head)));
+
 // Positions are A's; a word without a counterpart has no row.
-export function csvFile(view) {
-  const [layer, head] = view.state.head;
-  const rows = [[...WEIGHT_COLUMNS.slice(0, -1), "A", "B", "A minus B", "pinned"]];
-  const places = view.bothColumns;
-  const [a, b] = view.now;
-  const six = (value) => Number(value.toFixed(6));
-  for (const q of places) {
-    for (const k of places) {
+export async function csvFile(view) {
+  const place = placeCells(view.common, view.state.head);
+  const said = columnsOf(view);
+  const rows = [[...WEIGHT_COLUMNS.slice(0, -1), "A", "B", "A minus B", ...Object.keys(said)]];
+  const long = (name) => LONG_COLUMNS.includes(name.replace(/ [AB]$/, ""));
+  const [a, b] = await bothExact(view);
+  const labelOf = (column) => {
+    const [here, there] = view.pairs[column].map((unit, side) => view.records[side].labels[unit]);
+    return view.differs[column] ? `${here} / ${there}` : here;
+  };
+  for (const q of view.bothColumns) {
+    for (const k of view.bothColumns) {
       if (seenIn(view, [q], k).every((sees) => !sees)) continue;
       const [wa, wb] = [a[view.pairs[q][0] * view.records[0].n + view.pairs[k][0]], b[view.pairs[q][1] * view.records[1].n + view.pairs[k][1]]];
-      rows.push([layer + 1, head + 1, view.pairs[q][0], view.pairs[k][0], view.nameOf(q), view.nameOf(k), six(wa), six(wb), six(wa - wb), view.state.pins.includes(view.pairs[q][0]) ? 1 : 0]);
+      const about = Object.entries(said).map(([name, text]) => (rows.length > 1 && long(name) ? "" : text));
+      rows.push([...place, view.pairs[q][0], view.pairs[k][0], labelOf(q), labelOf(k), digits(wa), digits(wb), digits(wa - wb), ...about]);
     }
   }
   return saveCsv(fileOf(view, "csv"), rows);
 }
 
-export function jsonFile(view) {
-  const matrix = (side) => Array.from({ length: view.records[side].n }, (_, q) => Array.from(view.now[side].subarray(q * view.records[side].n, (q + 1) * view.records[side].n), (w) => Number(w.toFixed(6))));
-  const content = { head: headName(view.state.head), titles: view.titlesNow, labels: view.records.map((record) => record.names), causal: view.records.map((record) => Boolean(record.causal)), pairs: view.pairs, pinned: view.state.pins, to: view.state.to, said: view.line.dataset.said, A: matrix(0), B: matrix(1) };
+export async function jsonFile(view) {
+  const numbers = await bothExact(view);
+  const matrix = (side) => Array.from({ length: view.records[side].n }, (_, q) => Array.from(numbers[side].subarray(q * view.records[side].n, (q + 1) * view.records[side].n), digits));
+  const about = view.records.map((record) => ({ ...record.about, normalisation: record.normalised }));
+  const content = { head: placeName(view.common, view.state.head).replace("head ", ""), titles: view.titlesNow, about: { A: about[0], B: about[1] }, labels: view.records.map((record) => record.labels), causal: view.records.map((record) => Boolean(record.causal)), pairs: view.pairs, pinned: view.state.pins, to: view.state.to, said: view.line.dataset.said, link: linkNow(view), A: matrix(0), B: matrix(1) };
   return saveJson(fileOf(view, "json"), content);
 }
 
 function duoSvg(duo, paint) {
   const body = (duo.shapes ?? []).map((s) => tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width }));
+  for (const s of duo.shapes ?? []) if (s.tip) body.push(tag("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour }));
   duo.units.forEach((units, side) =>
     units.forEach((unit, i) => {
       if (!unit) return;

@@ -2,18 +2,20 @@
 import { make } from "../dom.js";
 import { Lines } from "../lines.js";
 import { Matrix } from "../matrix.js";
+import { measureRow } from "../measure.js";
 import { Menu } from "../menu.js";
 import { legend } from "../parts.js";
 import { Ranking } from "../ranking.js";
 import { Sentence } from "../sentence.js";
 import { Sheet } from "../sheet.js";
-import { csvFile, jsonFile, pngFile } from "./saving.js";
+import { csvFile, jsonFile, pdfFile, pngFile } from "./saving.js";
 
 export function build(view) {
   const actions = {
     point: (unit) => view.hover({ unit, q: null, k: null }),
     cell: (q, k, aloud) => view.hover({ unit: null, q, k }, aloud),
-    choose: (unit, more, side) => view.choose(unit, more, side),
+    choose: (unit, more, side, target) => view.choose(unit, more, side, target),
+    plain: (plain) => view.leaveOut(plain),
     head: (head, more) => view.chooseHead(head, more),
     preview: (head) => view.preview(head),
     from: (unit) => view.select({ pins: unit === null ? [] : [unit], to: unit === null ? null : view.state.to }),
@@ -38,13 +40,15 @@ function heroOf(view) {
   view.menu = new Menu([
     ["Picture, SVG", "vectors; the key S keeps what you point at", () => view.saveSvg()],
     ["Picture, PNG", "twice the screen's resolution", () => pngFile(view)],
+    ["Picture, PDF", "real text, through the print dialog", () => pdfFile(view)],
     ["Numbers, CSV", "every weight of this head", () => csvFile(view)],
     ["Numbers, JSON", "the same, with what is chosen", () => jsonFile(view)],
   ]);
-  view.adding = make("button", { type: "button", class: "plain", "aria-pressed": "false", text: "Add words up", title: "While on, a click adds a word; the words are summed", onclick: () => view.toggleAdding() });
+  view.adding = make("button", { type: "button", class: "plain", "aria-pressed": "false", text: "Combine words", title: "While on, a click adds a word; the mean of their rows is shown", onclick: () => view.toggleAdding() });
   view.clear = make("button", { type: "button", class: "plain", text: "Clear", onclick: () => view.select({ pins: [], to: null }) });
   const tools = make("div", { class: "tools" }, view.clear, view.adding, view.menu.root);
-  const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, view.hint), tools);
+  view.facts = make("p", { class: "caption facts" });
+  const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, view.hint, view.facts), tools);
   return make("section", { class: "hero", "aria-label": "The sentence" }, view.sentence.root, under, view.live);
 }
 
@@ -54,7 +58,8 @@ function overviewOf(view) {
   view.previewed = make("p", { class: "caption" });
   view.why = make("div", { class: "why" });
   view.kinds = make("p", { class: "kinds" });
-  const header = make("header", {}, make("h2", { text: "All heads" }), view.sort);
+  view.allTitle = make("h2", { text: "All heads" });
+  const header = make("header", {}, view.allTitle, view.sort);
   return make("section", { class: "part overview", "aria-label": "All heads" }, header, view.sheet.root, legend("0 %", "100 %", "ramp"), view.kinds, view.previewed, view.why);
 }
 
@@ -67,7 +72,7 @@ function headPartOf(view) {
   view.panelNote = make("p", { class: "caption" });
   const panel = make("div", { class: "panel" }, view.matrix.root, view.lines.root, view.table);
   buildControls(view);
-  return make("section", { class: "part onehead", "aria-label": "The chosen head" }, make("header", {}, view.panelTitle, view.tabs), view.panelNote, view.controls, panel);
+  return make("section", { class: "part onehead", "aria-label": "The chosen head" }, make("header", {}, view.panelTitle, view.tabs), measureRow(view), view.panelNote, view.controls, panel);
 }
 
 function buildControls(view) {

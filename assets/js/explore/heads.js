@@ -3,14 +3,15 @@ import { chose, noneSees, noneSeesInWords } from "../causal.js";
 import { make } from "../dom.js";
 import { percent } from "../format.js";
 import { tintOf } from "../lines.js";
-import { STEPS, strongestLinks, summedRow } from "../numbers.js";
-import { allHeads, matrixOf, rankHeads } from "../record.js";
+import { meanRow, STEPS, strongestLinks } from "../numbers.js";
+import { allHeads, kindOf, matrixOf, rankHeads, titleOf } from "../record.js";
 import { headName, listed, quoted, rolesInWords, rowInWords } from "../words.js";
 
 export function fillSheet(view) {
   const roles = view.record.roles;
   const orders = [["layer", "layer by layer"], ["weight", weightOrderName(view)]];
   if (roles && Object.keys(roles).length) orders.push(["role", "by role"]);
+  view.allTitle.textContent = kindOf(view.record).all;
   view.sort.replaceChildren(...orders.map(([value, text]) => make("option", { value, text })));
   if (!orders.some(([value]) => value === view.state.sort)) view.state.sort = "layer";
   view.sort.value = view.state.sort;
@@ -23,8 +24,8 @@ export function fillSheet(view) {
 function weightOrderName(view) {
   const { pins, to } = view.state;
   if (!pins.length) return "by weight (pin a word)";
-  const who = pins.length > 1 ? "the pinned words" : quoted(view.record.names[pins[0]]);
-  return to === null ? `by where ${who} looks most` : `by ${who} to ${quoted(view.record.names[to])}`;
+  const who = pins.length > 1 ? "the pinned words" : quoted(view.record.named[pins[0]]);
+  return to === null ? `by where ${who} looks most` : `by ${who} to ${quoted(view.record.named[to])}`;
 }
 
 function orderNow(view) {
@@ -42,40 +43,44 @@ function orderNow(view) {
 }
 
 export function describe(view, head) {
-  const { names, specials } = view.record;
+  const { named: names, specials } = view.record;
   const role = view.record.roles?.[headName(head)];
   const matrix = matrixOf(view.record, head);
   const pins = view.state?.pins ?? [];
-  let what = `Head ${headName(head)}`;
-  if (matrix && pins.length) what = rowInWords(head, names, pins, summedRow(matrix, view.record.n, pins));
+  const title = titleOf(view.record, head);
+  let what = title;
+  if (matrix && pins.length) what = rowInWords(title, names, pins, meanRow(matrix, view.record.n, pins));
   else if (matrix) {
     const [link] = strongestLinks(matrix, view.record.n, 1, (q, k) => !specials[q] && !specials[k] && chose(view.record, q));
-    if (link) what = `Head ${headName(head)}: strongest link ${quoted(names[link.from])} to ${quoted(names[link.to])}, ${percent(link.weight)}`;
+    if (link) what = `${title}: strongest link ${quoted(names[link.from])} to ${quoted(names[link.to])}, ${percent(link.weight)}`;
   } else if (view.record.loudest) {
     const at = (head[0] * view.record.heads + head[1]) * 3;
     const [q, k, w] = view.record.loudest.slice(at, at + 3);
-    what = `Head ${headName(head)}: strongest link ${quoted(names[q])} to ${quoted(names[k])}, ${percent(w / STEPS)}`;
+    what = `${title}: strongest link ${quoted(names[q])} to ${quoted(names[k])}, ${percent(w / STEPS)}`;
   }
-  return role ? `${what} Role: ${role.label}.` : what;
+  return role ? `${what.replace(/\.$/, "")}. Role: ${role.label}.` : what;
 }
 
 export function drawRanking(view) {
-  const { names } = view.record;
-  const { pins, to } = view.state;
+  const { named: names, specials } = view.record;
+  const { pins, to, plain } = view.state;
   const who = listed(pins.map((pin) => quoted(names[pin])));
   const blind = noneSees(view.record, pins, to);
-  const entries = blind ? null : rankHeads(view.record, pins, to, (k) => pins.every((q) => view.allowed(q, k)));
+  const entries = blind ? null : rankHeads(view.record, pins, to, (k) => !(plain && specials[k]) && pins.every((q) => view.allowed(q, k)));
   const alone = globalThis.headscope?.live === false;
-  let title = "Which heads?";
+  const kind = kindOf(view.record);
+  let title = kind.which;
   if (pins.length && to !== null) title = `${who} to ${quoted(names[to])}`;
   else if (pins.length) title = `Where ${who} ${pins.length > 1 ? "look" : "looks"} most`;
   view.ranking.draw({
     title,
+    short: kind.short,
+    plain: specials.some(Boolean) ? { on: plain, names: [...new Set(names.filter((_, i) => specials[i]).map((name) => name.replace(/[₀-₉]+$/, "")))], here: to === null } : null,
     entries: entries?.map((entry) => ({ ...entry, note: to === null && entry.to !== null ? names[entry.to] : null })),
     pins,
     to,
     chosen: view.state.head,
-    hint: blind ? noneSeesInWords(names, pins, to) : pins.length ? (alone ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : "Choose a word, here or in the sentence, and every head is ranked by where that word looks.",
+    hint: blind ? noneSeesInWords(names, pins, to) : pins.length ? (alone ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : `Choose a word, here or in the sentence, to rank the ${kind.many} by where that word looks.`,
   });
 }
 

@@ -1,10 +1,13 @@
 // What stands around the pictures of Explore: sentences, hints, tabs, notices, the table.
 import { cannotSee, chose, maskNote, noneSees, sharingInWords, triangleNote, unseen } from "../causal.js";
 import { make } from "../dom.js";
-import { summedRow } from "../numbers.js";
+import { factsOf, placeName } from "../files.js";
+import { meanRow } from "../numbers.js";
+import { drawMeasure } from "../measure.js";
 import { noted, spokenOnce } from "../parts.js";
 import { drawTable, pinnedTable, strongestTable } from "../table.js";
-import { headInWords, headName, rowInWords } from "../words.js";
+import { kindOf, rankHeads, titleOf } from "../record.js";
+import { headInWords, headName, listed, pairInWords, quoted, rowInWords } from "../words.js";
 import { drawChips } from "./heads.js";
 import { fromNow } from "./shown.js";
 
@@ -14,15 +17,27 @@ const PANELS = [["matrix", "Matrix"], ["lines", "Lines"], ["table", "Table"]];
 export function sentenceShown(view) {
   const from = fromNow(view);
   if (!view.matrixNow || !from.length || from === view.state.pins) return view.said;
-  return rowInWords(view.headNow, view.record.names, from, summedRow(view.matrixNow, view.record.n, from));
+  return rowInWords(titleOf(view.record, view.headNow), view.record.named, from, meanRow(view.matrixNow, view.record.n, from));
 }
 
 function sentenceNow(view) {
-  const { names, specials, n } = view.record;
-  if (!view.matrixNow) return `Head ${headName(view.state.head)}.`;
-  if (!view.state.pins.length) return headInWords(view.headNow, names, specials, view.matrixNow, (q) => chose(view.record, q));
-  const row = summedRow(view.matrixNow, n, view.state.pins);
-  return rowInWords(view.headNow, names, view.state.pins, row);
+  const { named: names, specials, n } = view.record;
+  const { pins, to } = view.state;
+  if (!view.matrixNow) return `${titleOf(view.record, view.state.head)}.`;
+  const title = titleOf(view.record, view.headNow);
+  if (!pins.length) return headInWords(title, names, specials, view.matrixNow, (q) => chose(view.record, q));
+  const row = meanRow(view.matrixNow, n, pins);
+  if (to === null || noneSees(view.record, pins, to)) return rowInWords(title, names, pins, row);
+  const kind = kindOf(view.record);
+  const subject = (view.record.per ?? "head") === "head" ? view.headNow : title;
+  return pairInWords(subject, names, pins, to, row[to], rankHeads(view.record, pins, to), kind);
+}
+
+// Is what Python chose for the reader still what is chosen?
+function opened({ opening, state }) {
+  if (!opening) return false;
+  const { head, pins, to } = opening.of;
+  return JSON.stringify([head, pins, to]) === JSON.stringify([state.head, state.pins, state.to]);
 }
 
 export function drawWords(view) {
@@ -34,17 +49,20 @@ export function drawWords(view) {
     view.live.textContent = sentence.replace(/[“”]/g, "");
   }
   const { pins, to } = view.state;
-  const blind = noneSees(view.record, pins, to) ? cannotSee(view.record.names, pins[pins.length - 1], to) : "";
+  const blind = noneSees(view.record, pins, to) ? cannotSee(view.record.named, pins[pins.length - 1], to) : "";
   if (blind) view.live.textContent = `${sentence} ${blind}`.replace(/[“”]/g, "");
-  if (!pins.length) view.hint.textContent = "Point at a word to see where it looks. Click it to pin it.";
-  else if (view.state.adding) view.hint.textContent = "Every click adds a word; what the pinned words look at is summed.";
-  else if (to === null) view.hint.textContent = "Click a second word to ask which heads link the two.";
+  if (opened(view)) view.hint.textContent = view.opening.said;
+  else if (!pins.length) view.hint.textContent = "Point at a word to see where it looks. Click it to pin it.";
+  else if (view.state.adding) view.hint.textContent = "Every click adds a word; shown is the mean of what the pinned words look at.";
+  else if (to === null) view.hint.textContent = `Click a second word to rank ${kindOf(view.record).many} by this link.`;
   else view.hint.textContent = blind;
-  view.hint.hidden = !view.hint.textContent;
+  view.hint.classList.toggle("empty", !view.hint.textContent); // its line stays, so that nothing below it moves
+  view.facts.hidden = globalThis.headscope?.live !== false;
+  if (!view.facts.hidden) view.facts.textContent = factsOf(view.record, placeName(view.record, view.state.head));
   view.adding.hidden = !pins.length;
   view.adding.setAttribute("aria-pressed", String(view.state.adding));
   view.clear.hidden = !pins.length;
-  view.previewRest = view.record.packing === "small" ? "Rows look at columns; a cell of a small picture is the strongest link under it." : "In each small picture, rows look at columns; the darker, the more.";
+  view.previewRest = view.record.packing === "small" ? "Each row shows where one word looks; a cell of a small picture is the strongest link under it." : "Each row shows where one word looks; darker = more.";
   if (globalThis.headscope?.live === false && view.headNow && view.record.packing === "small") view.previewRest += ` This file holds head ${headName([...view.record.opened.keys()].map((at) => [Math.floor(at / view.record.heads), at % view.record.heads])[0])} in full, the others as small pictures.`;
   view.previewRest += triangleNote(view.record);
   if (view.paint.dark) view.previewRest = view.previewRest.replace("darker", "brighter");
@@ -53,7 +71,7 @@ export function drawWords(view) {
 
 export function drawTabs(view) {
   const state = view.state;
-  const panels = view.present ? [["sheet", "All heads"], ...PANELS] : PANELS;
+  const panels = view.present ? [["sheet", kindOf(view.record).all], ...PANELS] : PANELS;
   if (!view.present && state.panel === "sheet") state.panel = "matrix";
   if (view.tabs.dataset.kind !== String(view.present)) {
     view.tabs.dataset.kind = String(view.present);
@@ -63,10 +81,11 @@ export function drawTabs(view) {
   const was = view.root.dataset.panel;
   view.root.dataset.panel = state.panel;
   if (was !== state.panel && state.panel === "sheet") view.sheet.draw(view.paint);
-  view.panelTitle.textContent = `Head ${headName(state.head)}`;
+  view.panelTitle.textContent = titleOf(view.record, state.head);
+  drawMeasure(view);
   const shared = sharingInWords(view.record, state.head);
   view.panelNote.textContent = { matrix: `row = query, looks at column = key${maskNote(view.record)}`, lines: "left = query, looks at right = key", table: "", sheet: "" }[state.panel] + (shared && ` · ${shared}`);
-  view.together.hidden = state.panel !== "lines";
+  view.together.hidden = state.panel !== "lines" || view.record.heads < 2;
   drawChips(view);
   if (state.panel === "table") drawNumbers(view);
 }
@@ -80,7 +99,7 @@ export function drawNotices(view) {
 }
 
 export function tableNow(view) {
-  const { names, n } = view.record;
+  const { named: names, n } = view.record;
   const { pins } = view.state;
   const table = pins.length ? pinnedTable(names, pins, view.matrixNow, n, (q, k) => unseen(view.record, q, k)) : strongestTable(names, view.matrixNow, n, (q) => chose(view.record, q));
   return { ...table, caption: view.said };

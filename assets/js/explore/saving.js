@@ -1,21 +1,38 @@
 // What is on the screen in Explore as files: the picture, and the exact numbers of the chosen head.
 import { hatchPath, maskNote, unseen } from "../causal.js";
 import { css } from "../colour.js";
-import { saveCsv, WEIGHT_COLUMNS } from "../csv.js";
+import { saveCsv, weightRows } from "../csv.js";
+import { chosenIn, exact, factsOf, linkOf, placeCells, placeName, smallPrint } from "../files.js";
 import { percent } from "../format.js";
-import { STEPS } from "../numbers.js";
+import { digits } from "../numbers.js";
 import { wrapped } from "../parts.js";
-import { fileName, saveJson, savePng, saveSvg } from "../save.js";
+import { printPdf, fileName, saveJson, savePng, saveSvg } from "../save.js";
+import { arrowTip } from "../geometry.js";
+import { STEPPED_BACK, tipOf } from "../sentence.js";
 import { matrixPicture, say, svgPage, tag } from "../svg.js";
-import { headName } from "../words.js";
+import { lookOf } from "./look.js";
 import { sentenceShown } from "./said.js";
 import { matrixSpec } from "./shown.js";
 
-function fileOf(view, ending) {
-  return fileName(headName(view.headNow), view.record.title, ending);
+// A picture's name also says what is marked in it.
+function fileOf(view, ending, picture = false) {
+  const { pins, to, panel } = view.state;
+  const marked = picture ? [panel === "matrix" ? "" : panel, pins.length ? `from-${pins.join("-")}` : "", to === null ? "" : `to-${to}`] : [];
+  return fileName([placeName(view.record, view.headNow).replace(/ /g, "-"), view.record.file, ...marked], ending);
 }
 
-function pageOf(view, style = "") {
+function linkNow(view) {
+  return linkOf(view, view.record.query, { ...chosenIn(view.state, view.state.head), ...lookOf(view.state) });
+}
+
+// Which heads the picture shows: token lines may show several of one layer.
+function shownIn(view) {
+  const more = view.state.panel === "lines" ? view.state.also : [];
+  const names = [view.headNow, ...more].sort((a, b) => a[1] - b[1]).map((head) => placeName(view.record, head).replace("head ", ""));
+  return more.length ? `heads ${names.join(", ")}${view.state.summed ? ", summed" : ""}` : placeName(view.record, view.headNow);
+}
+
+export function pageOf(view) {
   const width = Math.max(720, view.sentence.width);
   const paint = view.paint;
   const heading = sentenceSvg(view.sentence, paint);
@@ -27,59 +44,79 @@ function pageOf(view, style = "") {
   }
   y += 6;
   if (view.state.panel === "lines") {
-    const { height, font } = view.lines.size;
-    const inside = [
-      ...view.lines.strokes.map((s) => tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width })),
-      ...view.lines.texts.map((t) => say(t.text, { x: t.x, y: t.y, "text-anchor": t.anchor, "dominant-baseline": "central", "font-size": font, fill: css(t.on ? paint.accentText : paint.ink) })),
-    ];
-    body.push(tag("g", { transform: `translate(0 ${y})` }, ...inside));
-    y += height;
+    body.push(tag("g", { transform: `translate(0 ${y})` }, ...linesSvg(view.lines, paint)));
+    y += view.lines.size.height;
   } else {
     const size = Math.min(width - 120, Math.max(420, Math.min(760, view.record.n * 28)));
     const picture = matrixPicture(matrixSpec(view), paint, { x: 0, y, size });
     body.push(...picture.body);
     y += picture.height;
   }
-  body.push(say(`${view.record.model} · head ${headName(view.headNow)} · row = query, looks at column = key${maskNote(view.record)} · HeadScope`, { x: 0, y: y + 30, "font-size": 13, fill: css(paint.soft) }));
-  const inner = tag("g", { transform: "translate(40 40)" }, ...body);
-  return svgPage({ width: width + 80, height: y + 110, paper: paint.paper, title: sentenceShown(view), body: [inner], style });
+  const link = linkNow(view);
+  const reading = view.state.panel === "lines" ? "left = query, looks at right = key" : `row = query, looks at column = key${maskNote(view.record)}`;
+  const facts = [factsOf(view.record, shownIn(view)), `${reading} · HeadScope`];
+  const print = smallPrint([...facts, `Text: ${view.record.title}`], link, paint, { y: y + 30, letters: Math.floor(width / 6.6) });
+  const inner = tag("g", { transform: "translate(40 40)" }, ...body, ...print.body);
+  const told = [...facts, `Text: ${view.record.title}`, link].filter(Boolean).join("\n");
+  return svgPage({ width: width + 80, height: y + 100 + print.height, paper: paint.paper, title: sentenceShown(view), told, body: [inner], style: globalThis.headscope?.fontStyle?.() ?? "" });
 }
 
 export function svgFile(view) {
-  return saveSvg(fileOf(view, "svg"), pageOf(view));
+  return saveSvg(fileOf(view, "svg", true), pageOf(view));
 }
 
 export function pngFile(view) {
-  return savePng(fileOf(view, "png"), pageOf(view, globalThis.headscope?.fontStyle?.() ?? ""));
+  return savePng(fileOf(view, "png", true), pageOf(view));
 }
 
-export function csvFile(view) {
-  const { names, n } = view.record;
-  const [layer, head] = view.headNow;
-  const rows = [[...WEIGHT_COLUMNS, "pinned"]];
-  const matrix = view.matrixNow;
-  for (let q = 0; q < n; q++) {
-    for (let k = 0; k < n; k++) if (!unseen(view.record, q, k)) rows.push([layer + 1, head + 1, q, k, names[q], names[k], Number((matrix[q * n + k] / STEPS).toFixed(6)), view.state.pins.includes(q) ? 1 : 0]);
-  }
-  return saveCsv(fileOf(view, "csv"), rows);
+export function pdfFile(view) {
+  return printPdf(fileOf(view, "pdf", true), pageOf(view));
 }
 
-export function jsonFile(view) {
-  const { names, n, model, words, specialsShown } = view.record;
-  const matrix = Array.from({ length: n }, (_, q) => Array.from(view.matrixNow.subarray(q * n, (q + 1) * n), (step) => Number((step / STEPS).toFixed(6))));
-  const content = { model, head: headName(view.headNow), text: view.record.title, unit: words ? "words" : "pieces", specials: specialsShown, causal: Boolean(view.record.causal), labels: names, pinned: view.state.pins, to: view.state.to, said: view.said, weights: matrix };
-  return saveJson(fileOf(view, "json"), content);
+export async function csvFile(view) {
+  const record = view.record;
+  const head = view.headNow;
+  const matrix = await exact(record, head);
+  const said = { ...record.columns, link: linkNow(view) };
+  return saveCsv(fileOf(view, "csv"), weightRows({ labels: record.labels, matrix, place: placeCells(record, head), absent: (q, k) => unseen(record, q, k), said }));
+}
+
+export async function jsonFile(view) {
+  const record = view.record;
+  const head = view.headNow;
+  const matrix = await exact(record, head);
+  const rows = Array.from({ length: record.n }, (_, q) => Array.from(matrix.subarray(q * record.n, (q + 1) * record.n), digits));
+  const [layer, one] = placeCells(record, head);
+  const chosen = { head: placeName(record, head).replace("head ", ""), pinned: view.state.pins, to: view.state.to, said: view.said, link: linkNow(view) };
+  const numbers = { layers: layer === "" ? [] : [layer], heads: one === "" ? [] : [one], weights: [[rows]] };
+  return saveJson(fileOf(view, "json"), { ...record.about, normalisation: record.normalised, units: record.labels, ...chosen, ...numbers });
+}
+
+// Token lines with the numbers of their heads.
+function linesSvg(lines, paint) {
+  const { font } = lines.size;
+  return [
+    ...lines.strokes.map((s) => tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width, "stroke-dasharray": s.dash })),
+    ...(lines.tags ?? []).flatMap((t) => [
+      tag("rect", { x: t.x - 17, y: t.y - 10, width: 34, height: 20, rx: 10, fill: css(paint.paper), stroke: t.colour, "stroke-width": 1.5 }),
+      say(t.text, { x: t.x, y: t.y, "text-anchor": "middle", "dominant-baseline": "central", "font-size": 13, fill: css(paint.ink) }),
+    ]),
+    ...lines.texts.map((t) => say(t.text, { x: t.x, y: t.y, "text-anchor": t.anchor, "dominant-baseline": "central", "font-size": font, fill: css(t.on ? paint.accentText : paint.ink) })),
+  ];
 }
 
 // The sentence with its arcs as SVG, where the browser has set it.
 function sentenceSvg(sentence, paint) {
-  const body = (sentence.shapes ?? []).map((s) => tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width, "stroke-linecap": "butt" }));
+  const body = (sentence.shapes ?? []).map((s) => tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width, "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null }));
+  for (const s of sentence.shapes ?? []) if (s.tip) body.push(tag("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour }));
   sentence.units.forEach((unit, i) => {
     const box = sentence.boxes[i];
     const from = unit.classList.contains("from");
     const size = Number.parseFloat(getComputedStyle(unit).fontSize);
     if (from) body.push(tag("rect", { x: box.x - box.width / 2, y: box.top, width: box.width, height: box.bottom - box.top, rx: 4, fill: css(paint.accent) }));
     if (unit.classList.contains("to")) body.push(tag("rect", { x: box.x - box.width / 2, y: box.top, width: box.width, height: box.bottom - box.top, rx: 4, fill: "none", stroke: css(paint.accent), "stroke-width": 2 }));
+    if (unit.classList.contains("unknown")) body.push(tag("line", { x1: box.x - box.width / 2, x2: box.x + box.width / 2, y1: box.bottom - 2, y2: box.bottom - 2, stroke: css(paint.accent), "stroke-width": 2, "stroke-dasharray": "2 3" }));
+    if (unit.classList.contains("joined")) body.push(tag("line", { x1: box.x - box.width / 2 - 5, x2: box.x - box.width / 2 + 5, y1: box.bottom - 4, y2: box.bottom - 4, stroke: css(paint.soft), "stroke-width": 1.5 }));
     if (unit.classList.contains("blind")) body.push(tag("path", { class: "absent", d: hatchPath(() => true, [1, 1], { x: box.x - box.width / 2, y: box.bottom - 6, size: box.width, high: 6 }), fill: "none", stroke: css(paint.line), "stroke-width": 1 }));
     const colour = from ? paint.onAccent : unit.classList.contains("quiet") || unit.classList.contains("special") ? paint.soft : paint.ink;
     body.push(say(unit.textContent, { x: box.x, y: (box.top + box.bottom) / 2, "text-anchor": "middle", "dominant-baseline": "central", "font-size": size, fill: css(colour) }));

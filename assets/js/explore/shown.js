@@ -31,7 +31,7 @@ function smallPicture(view) {
 }
 
 export function shownLinks(view) {
-  const { names, specials, n } = view.record;
+  const { named: names, specials, n } = view.record;
   const from = fromNow(view);
   const allowed = view.allowed;
   if (!view.matrixNow) return { links: [], from, to: null, pointed: null };
@@ -47,18 +47,26 @@ export function shownLinks(view) {
   }
   links.sort((a, b) => b.weight - a.weight);
   const to = toNow(view);
-  const sum = (k) => from.reduce((total, q) => total + values[q * n + k], 0);
+  const sum = (k) => from.reduce((total, q) => total + values[q * n + k], 0) / from.length;
   const exact = new Map(to === null ? [] : [[to, sum(to)]]);
   for (const link of links) exact.set(link.to, sum(link.to));
   const blind = (k) => noneSees(view.record, from, k);
   if (blind(to)) exact.delete(to);
   if (to !== null) for (const q of from) if (!unseen(view.record, q, to) && !links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
   links.sort((a, b) => (b.to === to) - (a.to === to)); // only the first few are drawn: what was asked for is among them
-  return { links, from, to, pointed: view.hovered.unit ?? view.hovered.k, exact, blind };
+  const asked = view.state.to !== null && view.state.to === to ? to : null; // the other arcs step back
+  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind };
+}
+
+// For a presenter the matrix ends where the screen does.
+export function tallNow(view, matrix) {
+  if (!view.present) return null;
+  const top = matrix.root.getBoundingClientRect().top + scrollY;
+  return Math.max(240, innerHeight - top - 8);
 }
 
 export function matrixSpec(view) {
-  const { names } = view.record;
+  const { named: names } = view.record;
   const inSentence = view.hovered.unit;
   const pinned = view.state.pins.length > 0;
   return {
@@ -72,6 +80,7 @@ export function matrixSpec(view) {
     least: view.state.least,
     hidden: view.state.pair === "all" ? null : (q, k) => !view.allowed(q, k),
     labelSize: view.present ? 20 : 15,
+    tall: tallNow(view, view.matrix),
     absent: mask(view.record),
     absentWords: (q, k) => cannotSee(names, q, k),
     ...(matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),
@@ -79,7 +88,7 @@ export function matrixSpec(view) {
 }
 
 export function linesSpec(view) {
-  const { names, specials, n } = view.record;
+  const { named: names, specials, n } = view.record;
   const heads = [view.headNow ?? view.state.head, ...view.state.also.filter((head) => matrixOf(view.record, head))].sort((a, b) => a[1] - b[1]);
   const from = fromNow(view);
   const links = new Map();

@@ -12,6 +12,7 @@ import numpy as np
 from mha_core.heads.words import FloatArray
 from mha_core.models import Model
 from mha_core.tokens import Tokens
+from mha_core.wording import Per
 
 
 def nothing(model: Model) -> str | None:
@@ -24,8 +25,8 @@ def nothing(model: Model) -> str | None:
 class Measure:
     """One way to draw a text. `compute(tokens, model)` gives (layer, head, query, key); a size of 1 is an axis mixed.
 
-    `label` stands in the switch, `told` is its sentence of help with the source, `drawn` completes "Drawn is ...".
-    `per_head`: false where the heads of a layer are mixed, so that no head has a picture of its own.
+    `label` stands in the switch, `told` is its sentence of help with the source, `drawn` completes "Shown: ...".
+    `per`: what a picture belongs to, a head, a layer (its heads mixed) or the whole model (its layers, too).
     `lacks(model)`: why a model cannot be asked for it, in a sentence, or None. `baseline` completes "without any
     pattern ...".
     """
@@ -37,8 +38,13 @@ class Measure:
     compute: Callable[[Tokens, Model], FloatArray]
     unit: str = "share of the row"
     baseline: str | None = "1 / n for each of n tokens"
-    per_head: bool = True
+    per: Per = "head"
     lacks: Callable[[Model], str | None] = nothing
+
+    @property
+    def per_head(self) -> bool:
+        """Has every head a picture of its own?"""
+        return self.per == "head"
 
 
 def shares(rows: FloatArray) -> FloatArray:

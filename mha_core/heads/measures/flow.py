@@ -126,9 +126,9 @@ def everything_mixed(tokens: Tokens, model: Model) -> FloatArray:
 
 FLOW = Measure(
     "flow",
-    "flow through the layers",
+    "Attention flow",
     "Flow asks how much can come down through all layers at once, as through pipes (same source).",
-    "how much of each word can come up through all layers, all heads together",
+    "how much of each word can come up through all layers, all heads together (maximum flow)",
     everything_mixed,
-    per_head=False,
+    per="model",
 )

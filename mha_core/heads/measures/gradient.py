@@ -76,9 +76,9 @@ def gradient_shares(tokens: Tokens, model: Model) -> FloatArray:
 
 GRADIENT = Measure(
     "gradient",
-    "gradient times weights",
+    "Gradient × attention",
     "Gradient: how much a weight moves the prediction of a masked or the next word (Chefer et al. 2021).",
-    "each weight times what it moves in the prediction, as a share of its row",
+    "each weight × its gradient in the prediction where positive, normalised by row",
     gradient_shares,
     baseline=None,
     lacks=predicts_nothing,

@@ -28,9 +28,9 @@ def layers_mixed(tokens: Tokens, model: Model) -> FloatArray:
 
 ROLLOUT = Measure(
     "rollout",
-    "rollout through the layers",
+    "Attention rollout",
     "Rollout follows the weights down to the words, all heads of a layer together (Abnar & Zuidema 2020).",
     "how much of each word has come up through the layers, all heads together",
     layers_mixed,
-    per_head=False,
+    per="layer",
 )

@@ -26,8 +26,8 @@ def value_weighted(tokens: Tokens, model: Model) -> FloatArray:
 
 VALUE = Measure(
     "value",
-    "weights times what they bring",
-    "Times what they bring: the weight times the length of the value it hands over (Kobayashi et al. 2020).",
-    "each weight times the length of what it brings, as a share of its row",
+    "Value-weighted attention",
+    "Value-weighted: each weight times the norm of the transformed value vector (Kobayashi et al. 2020).",
+    "each weight × the norm of the transformed value vector, normalised by row",
     value_weighted,
 )

@@ -5,8 +5,8 @@ In: two grids and what is chosen. Out: sentences and tables on the page, every n
 
 import html
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ from mha_core import Grid, HeadScopeError, Record
 from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes
 from mha_core.first_change import FirstChange
 from mha_core.wording import head_name, percent
-from pages.parts.explore import causal_finding
+from pages.parts.explore import causal_finding, export, measured
 from pages.parts.frame import presets, shell
 from pages.parts.frame.prose import heading, markup, nothing_left, say, visible
 from pages.parts.frame.request import Request
@@ -31,15 +31,14 @@ PROVES_NOTHING = (
 
 def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     """Both pictures and what changed between them; raw weights on both sides where one has nothing else."""
-    grids = [
-        shell.or_show_error(cache.grid, side, record) for side, record in zip(sides, records, strict=True)
-    ]
+    grids = drawn(sides, records)
     if None in grids:
-        sides = [replace(side, measure="raw") for side in sides]
+        sides = [measured.raw_instead(side) for side in sides]
         grids = [cache.grid(side, record) for side, record in zip(sides, records, strict=True)]
     a, b = (grid for grid in grids if grid is not None)
     if not both_have_words((a, b), records):
         return
+    shell.misread(records)
     parting = causal_finding.found_in(records, a, b)
     chosen = compare_view(
         a,
@@ -53,9 +52,31 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         on_change=partial(shell.follow, "compare"),
         offers=causal_finding.offers(parting, a, b) if parting else (),
         keeps=(cache.keeper(sides[0]), cache.keeper(sides[1]), cache.keeper(*sides)),
+        abouts=[export.about(*each) for each in zip(records, (a, b), sides, strict=True)],
+        more=partial(more, sides, records[0], a),
+        on_measure=partial(shell.follow_measure, "compare"),
     )
     shell.keep(chosen)
     below(sides[0], a, b, chosen, parting)
+
+
+def drawn(sides: Sequence[Request], records: Sequence[Record]) -> list[Grid | None]:
+    """What each side draws; why one draws nothing is said once, also where neither does."""
+    try:
+        return [cache.grid(side, record) for side, record in zip(sides, records, strict=True)]
+    except HeadScopeError as error:
+        say(str(error), "problem")
+        return [None, None]
+
+
+def more(sides: Sequence[Request], record: Record, grid: Grid, chosen: Selection) -> dict[str, Any]:
+    """What the picture says beyond the weights: the switch of measures, and the rest of its link."""
+    models = [cache.model(side) for side in sides]
+    head = chosen.inside(grid.weights.shape).head
+    switch = measured.switch(sides[0], *models, record=record, grid=grid, head=head)
+    if switch["said"]:
+        switch["said"] = f"A: {switch['said']}"
+    return {"measures": switch, "query": export.query_of(*sides)}
 
 
 def both_have_words(grids: Sequence[Grid], records: Sequence[Record]) -> bool:

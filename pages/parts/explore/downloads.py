@@ -3,7 +3,8 @@
 import streamlit as st
 
 from mha_core import Grid, Record
-from mha_core.wording import head_name
+from mha_core.heads import measures
+from mha_core.wording import place_name
 from pages.parts.explore import export
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
@@ -17,42 +18,45 @@ CELLS_AT_MOST = 400_000
 
 def heatmap(grid: Grid, selection: Selection, request: Request) -> None:
     """The chosen head in Plotly, drawn when opened: its script is 4.7 MB, so nobody waits for it unasked."""
-    box = st.expander(
-        f"Head {head_name(selection.head)} as a heatmap to zoom into", key="heatmap", on_change="rerun"
-    )
+    # A label that changed would make it another box, which is closed.
+    box = st.expander("What is chosen as a heatmap to zoom into", key="heatmap", on_change="rerun")
     if not box.open:
         return
+    place = place_name(selection.head, request.per)
+    title = f"{place[0].upper()}{place[1:]}, {measures.BY_KEY[request.measure].label.lower()}"
     with box:
         kind = st.segmented_control(
             "The camera saves", ["svg", "png"], default="svg", required=True, key="camera"
         )
         st.plotly_chart(
-            figures.heatmap(grid, selection.head, dark=st.context.theme.type == "dark"),
+            figures.heatmap(grid, selection.head, title=title, dark=st.context.theme.type == "dark"),
             key="heatmap-figure",
             theme=None,
             config=figures.save_as(
-                export.file_name(request, "", head_name(selection.head)).removesuffix("."), kind or "svg"
+                export.file_name(request, "", place.replace(" ", "-")).removesuffix("."), kind or "svg"
             ),
-            alt=f"Heatmap of head {head_name(selection.head)}",
+            alt=f"Heatmap of {place}",
         )
         say("Drag to zoom, double-click to see all. Row = query, looks at column = key.")
 
 
 def offer(record: Record, grid: Grid, selection: Selection, request: Request) -> None:
     """Numbers, code and link of this view; made when opened."""
-    box = st.expander("Take it away: numbers, code, a page that works offline", key="take", on_change="rerun")
+    box = st.expander("Export: numbers, code, a page that works offline", key="take", on_change="rerun")
     if not box.open:
         return
     every = [(layer, head) for layer in range(grid.weights.shape[0]) for head in range(grid.weights.shape[1])]
     heads = every if grid.weights.size <= CELLS_AT_MOST else [selection.head]
-    which = f"all {len(every)} heads" if len(heads) > 1 else f"head {head_name(selection.head)}"
+    which = _which(request, len(every)) if len(heads) > 1 else place_name(selection.head, request.per)
+    part = "all" if len(heads) > 1 else which.replace(" ", "-")
+    link = export.link_of(st.context.url or "", request, selection)
     with box:
         with st.container(horizontal=True, key="files"):
-            _file(f"CSV, {which}", export.csv_of(grid, heads), export.file_name(request, "csv"), "text/csv")
+            _file(f"CSV, {which}", export.csv_of(record, grid, request, heads, link), export.file_name(request, "csv", part), "text/csv")
             _file(
                 f"JSON, {which}",
-                export.json_of(record, grid, request, selection, heads),
-                export.file_name(request, "json"),
+                export.json_of(record, grid, request, selection, heads, link),
+                export.file_name(request, "json", part),
                 "application/json",
             )
             title = f"HeadScope: {request.text}"[:120]
@@ -62,14 +66,22 @@ def offer(record: Record, grid: Grid, selection: Selection, request: Request) ->
                     record.tokens,
                     model_title=record.model.title,
                     selection=selection,
+                    about=export.about(record, grid, request),
+                    exact=True,
                 ),
                 title=title,
+                link=link,
             )
-            _file("HTML, works offline", page, export.file_name(request, "html"), "text/html")
+            place = place_name(selection.head, request.per).replace(" ", "-")
+            _file("HTML, works offline", page, export.file_name(request, "html", place), "text/html")
         say("The link to exactly this view:")
-        st.code(export.link_of(st.context.url or "", request, selection), language=None, wrap_lines=True)
-        say("The lines of Python that give the same numbers:")
-        st.code(export.python_of(request, selection), language="python", wrap_lines=True)
+        st.code(link, language=None, wrap_lines=True)
+        say("The lines of Python that give the same numbers, where HeadScope is installed:")
+        st.code(export.python_of(request, selection, link), language="python", wrap_lines=True)
+
+
+def _which(request: Request, count: int) -> str:
+    return f"all {count} {'heads' if request.per == 'head' else 'layers'}"
 
 
 def _file(label: str, content: str, file: str, mime: str) -> None:

@@ -5,21 +5,63 @@ In: a record, what was asked for, and what is chosen. Out: text. No Streamlit he
 
 import re
 from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
 
 from mha_core import Grid, Record
-from mha_core.export import weights_csv, weights_json
-from mha_core.wording import Head, head_name
+from mha_core.export import NORMALISED, described, weights_csv, weights_json
+from mha_core.heads import measures
+from mha_core.wording import Head, head_name, place_name
 from pages.parts.frame.links import with_params
-from pages.parts.frame.request import Request
+from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import Selection
 
+DIGITS = 12  # of a model's digest, where it is read by people
 
-def csv_of(grid: Grid, heads: Sequence[Head]) -> str:
+
+def about(record: Record, grid: Grid, request: Request) -> dict[str, Any]:
+    """What the browser needs to say of these numbers in a file of its own: see `record_payload`."""
+    measure = measures.BY_KEY[request.measure]
+    return {
+        "measure": measure.key,
+        "measureSaid": measure.label,
+        "per": measure.per,
+        "digest": record.model.digest[:DIGITS],
+        "normalised": normalised(grid, request),
+        "about": described(record, grid) | {"measure": measure.key, "per": measure.per},
+        "columns": columns(record, grid, request),
+        "query": _query(request),
+        "file": stem(request),
+    }
+
+
+def normalised(grid: Grid, request: Request) -> str:
+    """How the numbers of a row belong together."""
+    return NORMALISED[grid.specials] + ("" if request.raw else ", shares of the row")
+
+
+def columns(record: Record, grid: Grid, request: Request) -> dict[str, str]:
+    """The columns of a CSV that say what its numbers are; the link comes with what is chosen."""
+    said = {
+        "measure": request.measure,
+        "unit": "words" if grid.words else "pieces",
+        "specials": grid.specials,
+        "normalisation": normalised(grid, request),
+        "model": record.model.title,
+        "digest": record.model.digest[:DIGITS],
+        "text": request.text,
+    }
+    return said | ({"pair": request.pair} if request.pair else {})
+
+
+def csv_of(record: Record, grid: Grid, request: Request, heads: Sequence[Head], link: str) -> str:
     """One row a weight: layer and head from 1, positions from 0; cells that a spreadsheet would run are quoted."""
-    return weights_csv(grid, heads)
+    return weights_csv(grid, heads, {**columns(record, grid, request), "link": link}, request.per)
 
 
-def json_of(record: Record, grid: Grid, request: Request, selection: Selection, heads: Sequence[Head]) -> str:
+def json_of(
+    record: Record, grid: Grid, request: Request, selection: Selection, heads: Sequence[Head], link: str = ""
+) -> str:
     """The same numbers with all that is needed to get them again: text, model and its digest, options, versions.
 
     `heads` are all heads or one.
@@ -27,13 +69,17 @@ def json_of(record: Record, grid: Grid, request: Request, selection: Selection, 
     layers, columns = (slice(min(axis), max(axis) + 1) for axis in zip(*heads, strict=True))
     chosen = {
         "measure": request.measure,
-        "head": head_name(selection.head),
+        "per": request.per,
+        "normalisation": normalised(grid, request),
+        "head": head_name(selection.head) if request.per == "head" else place_name(selection.head, request.per),
         "pinned": list(selection.pins),
+        "to": selection.to,
+        "link": link,
     }
     return weights_json(record, grid, layers, columns, **chosen)
 
 
-def python_of(request: Request, selection: Selection) -> str:
+def python_of(request: Request, selection: Selection, link: str = "") -> str:
     """Lines that print the rows on the screen, from mha_core alone."""
     load = [repr(request.model)] + ([] if request.trained else ["trained=False"])
     trace = [ascii(request.text), "model"] + ([f"pair={request.pair!a}"] if request.pair else [])
@@ -51,13 +97,19 @@ def python_of(request: Request, selection: Selection) -> str:
         )
         measured = f'importance(record.tokens, model, "{request.measure}").weights'
         grid = f"grid_of({', '.join(['record.tokens', measured, *options])})"
-    return f"""{imports}
+    place = place_name(selection.head, request.per)
+    drawn = measures.BY_KEY[request.measure].label
+    framed = f"{'words' if request.words else 'pieces'}, special tokens {request.specials}"
+    return f"""# Runs where HeadScope is installed: in its folder, or anywhere after `pip install .` there.
+# {title_of(request.model)}{"" if request.trained else ", untrained"} · {place} · {drawn} · {framed}
+# {link}
+{imports}
 
 model = load_model({", ".join(load)})
 record = trace({", ".join(trace)})
 grid = {grid}
 
-weights = grid.weights[{layer}, {head}]  # head {head_name(selection.head)}: row = query, looks at column = key
+weights = grid.weights[{layer}, {head}]  # {place}: row = query, looks at column = key
 for query in {queries}:
     row = weights[query]
     for key in row.argsort()[::-1][:5]:
@@ -67,7 +119,12 @@ for query in {queries}:
 
 def link_of(page: str, request: Request, selection: Selection) -> str:
     """The address that opens this view anywhere, with everything in it, also what is the default today."""
-    query = {
+    return with_params(page, {**_query(request), **selection.as_params()})
+
+
+def _query(request: Request) -> dict[str, str]:
+    """Everything of a link but what is chosen in the picture."""
+    return {
         "text": request.text,
         "pair": request.pair or "",
         "model": request.model,
@@ -75,12 +132,33 @@ def link_of(page: str, request: Request, selection: Selection) -> str:
         "unit": request.unit,
         "specials": request.specials,
         "measure": request.measure,
-        **selection.as_params(),
     }
-    return with_params(page, query)
+
+
+def query_of(a: Request, b: Request) -> dict[str, str]:
+    """The link of a comparison but for what is chosen: how B differs from A."""
+    if a.model != b.model:
+        return {**_query(a), "against": "model", "model2": b.model}
+    if a.trained != b.trained:
+        return {**_query(a), "against": "weights"}
+    return {**_query(a), "against": "sentence", "text2": b.text}
+
+
+def stem(request: Request) -> str:
+    """Plain letters that say which numbers these are; other numbers, other letters."""
+    words = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", request.text)[:6]]
+    usual = Request("")
+    options = [
+        *([] if request.model == usual.model else re.findall(r"[a-z0-9]+", request.model.lower())[-3:]),
+        *([] if request.trained else ["untrained"]),
+        *([] if request.raw else [request.measure]),
+        *(["words"] if request.words else []),
+        *([] if request.specials == usual.specials else [f"specials-{request.specials}"]),
+    ]
+    digest = blake2b(repr(sorted(_query(request).items())).encode(), digest_size=3).hexdigest()
+    return "-".join(["-".join([*words, *options])[:80], digest]).removeprefix("-")
 
 
 def file_name(request: Request, ending: str, part: str = "") -> str:
     """A file name of plain letters that says which view it is."""
-    words = re.findall(r"[A-Za-z0-9]+", request.text)[:6]
-    return "-".join(filter(None, ["headscope", part, *map(str.lower, words)]))[:80] + f".{ending}"
+    return "-".join(filter(None, ["headscope", part, stem(request)])) + f".{ending}"

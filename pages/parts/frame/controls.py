@@ -35,7 +35,7 @@ SPECIALS_LABELS = {
     "renormalised": "{} hidden, renormalised",
 }
 OPTIONS_HELP = (
-    "Untrained is the same model with random weights. Words takes the pieces of a word together: summed "
+    "Untrained is the same model with random weights. “Words” merges the pieces of a word: summed "
     "where it is looked at, averaged where it looks."
 )
 HIDDEN_SAID = " With {} hidden, rows sum to less than 100 %, unless renormalised."
@@ -103,13 +103,15 @@ def _options(text: str, present: bool, readers: Sequence[Tokenizer], pictures: b
             weights = _switch("Weights", "weights", WEIGHTS)
             unit = _switch("Units", "unit", UNITS)
             specials = _specials(names)
+            if pictures:
+                say(measures.HELP)
             say(OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
-            measure = _measure() if pictures else MEASURES[0]
         with slot:
             units = "whole words" if unit == "words" else "word pieces"
-            drawn = "" if measure == MEASURES[0] else f" · {measures.BY_KEY[measure].label}"
             framed = f" · {SPECIALS_LABELS[specials].format(', '.join(names))}" if names else ""
-            say(f"{title_of(model)}, {weights} · {units}{framed}{drawn}", "summary")
+            say(f"{title_of(model)}, {weights} · {units}{framed}", "summary")
+    # What is drawn is switched above the matrix, which also says it.
+    measure = _checked("measure", st.session_state["measure"], MEASURES[0]) if pictures else MEASURES[0]
     return Request(
         text, pair or None, model, weights == "trained", unit, cast(Specials, specials), present, measure
     )
@@ -129,17 +131,6 @@ def _specials(names: Sequence[str]) -> str:
         st.session_state["specials"] = SPECIALS[0]
         return SPECIALS[0]
     return _switch(" and ".join(names), "specials", SPECIALS)
-
-
-def _measure() -> str:
-    chosen = st.selectbox(
-        "What is drawn",
-        MEASURES,
-        key="measure",
-        format_func=lambda key: measures.BY_KEY[key].label,
-    )
-    say(measures.HELP)
-    return _checked("measure", chosen, MEASURES[0])
 
 
 def _examples(readers: Sequence[Tokenizer]) -> None:

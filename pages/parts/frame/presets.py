@@ -30,7 +30,7 @@ class Preset:
     def look(self, model: str) -> str:
         """What to look for, with the head to start with if this model has one for it."""
         head = self.heads.get(model)
-        return self.look_for if head is None else f"{self.look_for} Start with {head_name(head)}."
+        return self.look_for if head is None else f"{self.look_for} Start with head {head_name(head)} (layer {head[0] + 1}, head {head[1] + 1})."
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ SENTENCES = (
     Preset(
         "agreement",
         "The keys to the old wooden cabinet are on the table.",
-        "The verb `are` agrees with `keys`, five words back. Who looks that far?",
+        "The verb `are` agrees with `keys`, six words back. Who looks that far?",
         word="are",
     ),
     Preset(

@@ -13,6 +13,7 @@ from mha_core.heads import measures
 from mha_core.models import is_folder
 from mha_core.record import Specials
 from mha_core.run import Run
+from mha_core.wording import Per
 from pages.parts.frame.prose import quoted
 
 WEIGHTS = ("trained", "untrained")
@@ -58,6 +59,11 @@ class Request:
     def mixed(self) -> bool:
         """Does what is drawn mix the heads, so that no head has a picture of its own?"""
         return not measures.BY_KEY[self.measure].per_head
+
+    @property
+    def per(self) -> Per:
+        """What a picture belongs to: a head, a layer or the whole model."""
+        return measures.BY_KEY[self.measure].per
 
 
 def models() -> tuple[str, ...]:

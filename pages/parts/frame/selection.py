@@ -5,7 +5,7 @@ sentences that say what was refused. No Streamlit here.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +16,26 @@ from pages.parts.frame.request import Request
 
 PINS_AT_MOST = 512
 # The parameters of a link that belong to the picture.
-PARAMS = ("head", "pin", "to")
+CHOICES = ("head", "pin", "to")
+# How it is shown: tab, heads drawn together, threshold in percent, order, and which of two sentences looks at which.
+LOOK = {
+    "tab": r"lines|table",
+    "also": r"[1-9][0-9]{0,2}-[1-9][0-9]{0,2}(,[1-9][0-9]{0,2}-[1-9][0-9]{0,2}){0,31}",
+    "least": r"[1-9]|[1-4][0-9]|50",
+    "sort": r"weight|role",
+    "between": r"AA|AB|BA|BB",
+}
+PARAMS = (*CHOICES, *LOOK)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """`head` is (layer, head), `pins` and `to` are positions of units; all from 0."""
+    """`head` is (layer, head), `pins` and `to` are positions of units; all from 0. `look`: parameters of LOOK."""
 
     head: Head
     pins: tuple[int, ...] = ()
     to: int | None = None
+    look: tuple[tuple[str, str], ...] = ()
 
     def inside(self, shape: Sequence[int]) -> "Selection":
         """The same in a picture of (layers, heads, units, ...): a head that exists, positions that exist."""
@@ -33,16 +43,17 @@ class Selection:
         head = (min(max(self.head[0], 0), layers - 1), min(max(self.head[1], 0), heads - 1))
         pins = tuple(pin for pin in self.pins if 0 <= pin < n)
         to = self.to if pins and self.to is not None and 0 <= self.to < n else None
-        return Selection(head, pins, to)
+        return Selection(head, pins, to, self.look)
 
     def as_json(self) -> dict[str, Any]:
         """As the browser takes it; `from_json` reads what it sends back."""
-        return {"head": list(self.head), "pins": list(self.pins), "to": self.to}
+        chosen = {"head": list(self.head), "pins": list(self.pins), "to": self.to}
+        return chosen | ({"look": dict(self.look)} if self.look else {})
 
     def as_params(self) -> dict[str, str]:
         """As parameters of a link; `from_params` reads them back."""
         params = {"head": head_name(self.head), "pin": ",".join(map(str, self.pins)) or "none"}
-        return params if self.to is None else {**params, "to": str(self.to)}
+        return (params if self.to is None else {**params, "to": str(self.to)}) | dict(self.look)
 
 
 def from_json(value: Any) -> Selection | None:
@@ -55,13 +66,28 @@ def from_json(value: Any) -> Selection | None:
         return None
     if min(layer, head, *pins, 0 if to is None else to) < 0:
         return None
-    return Selection((layer, head), pins, to)
+    return Selection((layer, head), pins, to, _look(value.get("look") or {}))
+
+
+def _look(asked: Any) -> tuple[tuple[str, str], ...]:
+    """What is one of LOOK's values, in its order."""
+    if not isinstance(asked, Mapping):
+        return ()
+    found = ((name, asked.get(name)) for name in LOOK)
+    return tuple((name, v) for name, v in found if isinstance(v, str) and re.fullmatch(LOOK[name], v))
 
 
 def from_params(
-    params: Mapping[str, str], request: Request, shape: Sequence[int], labels: Sequence[str]
+    params: Mapping[str, str],
+    request: Request,
+    shape: Sequence[int],
+    labels: Sequence[str],
+    strongest: Callable[[Head], tuple[int, int] | None] | None = None,
 ) -> tuple[Selection, list[str]]:
-    """The selection that a link asks for in a picture of this shape, or the opening one; and what was refused."""
+    """The selection that a link asks for in a picture of this shape, or the opening one; and what was refused.
+
+    `strongest` gives the link of a head that a text without a word to follow opens with.
+    """
     said = list[str]()
     head = _clamped(presets.opening_head(request.text, request.pair or "", request.model), shape)
     if "head" in params:
@@ -77,8 +103,17 @@ def from_params(
     if pins is None:
         found = presets.opening_word(request.text, request.pair or "", labels)
         pins = () if found is None else (found,)
+        link = strongest(head) if strongest and found is None else None
+        if link and "to" not in params:
+            return Selection(head, link[:1], link[1], _look(params)), said
     to = _positions(params, "to", len(labels), said)
-    return Selection(head, pins, to[0] if to and pins else None), said  # no target where no word looks
+    target = to[0] if to and pins else None  # no target where no word looks
+    said += [
+        f"The link asks for {name} {quoted(params[name])}, which does not exist."
+        for name in LOOK
+        if name in params and not re.fullmatch(LOOK[name], params[name])
+    ]
+    return Selection(head, pins, target, _look(params)), said
 
 
 def parse_head(value: str) -> Head | None:

@@ -17,8 +17,9 @@ from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
-from mha_core import HeadScopeError
-from mha_core.heads.notices import Notice
+from mha_core import HeadScopeError, Record
+from mha_core.heads.notices import Notice, unread
+from mha_core.wording import Head
 from pages.parts.frame import controls, state
 from pages.parts.frame.embed import hide_parts
 from pages.parts.frame.pages import PAGES, beside, page_called
@@ -26,12 +27,12 @@ from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
 from pages.parts.frame.state import keep
-from pages.parts.picture.attention_view import chosen
+from pages.parts.picture.attention_view import asked_measure, chosen
 from pages.parts.picture.bundle import ASSETS
 from pages.parts.picture.fonts import FONTS, font_bytes
 from pages.parts.picture.palette import css_variables
 
-__all__ = ["follow", "keep", "or_show_error", "page", "selection", "why"]
+__all__ = ["follow", "follow_measure", "keep", "misread", "or_show_error", "page", "selection", "why"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -99,12 +100,17 @@ def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T 
         return None
 
 
-def selection(request: Request, shape: Sequence[int], labels: Sequence[str]) -> Selection:
+def selection(
+    request: Request,
+    shape: Sequence[int],
+    labels: Sequence[str],
+    strongest: Callable[[Head], tuple[int, int] | None] | None = None,
+) -> Selection:
     """The head and the words of the link, checked against this picture; what was refused is said.
 
-    `shape` begins with layers and heads; `labels` are the units on the screen.
+    `shape` begins with layers and heads; `labels` are the units on the screen. `strongest`: see `from_params`.
     """
-    asked, said = from_params(state.params(), request, shape, labels)
+    asked, said = from_params(state.params(), request, shape, labels, strongest)
     for sentence in said:
         say(sentence, "notice")
     return asked
@@ -115,6 +121,18 @@ def follow(picture: str) -> None:
     reported = chosen(picture)
     if reported:
         keep(reported)
+
+
+def follow_measure(picture: str) -> None:
+    """Callback of a picture: show the measure that the reader asked for there."""
+    state.draw_measure(asked_measure(picture))
+
+
+def misread(records: Sequence[Record]) -> None:
+    """Above the picture: where the model did not read what was written, of every text by its side."""
+    for side, record in zip("AB", records, strict=False):
+        for notice in unread(record):
+            say(notice.text if len(records) == 1 else f"{side}: {notice.text}", "notice")
 
 
 def why(found: Sequence[Notice]) -> None:

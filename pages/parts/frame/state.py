@@ -11,10 +11,12 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from mha_core.heads import measures
+from mha_core.wording import head_name
 from pages.parts.frame import presets
 from pages.parts.frame.pages import FIELDS, KEYS, Field, first_of, page_called
 from pages.parts.frame.request import refusal
-from pages.parts.frame.selection import PARAMS, Selection
+from pages.parts.frame.selection import PARAMS, Selection, parse_head
 from pages.parts.serve.streamlit_private import discard_params, went_back_or_forward
 
 LINK_CHARS = 4_000
@@ -99,8 +101,24 @@ def write() -> None:
 
 
 def keep(selection: Selection) -> None:
-    """Let the link say what is chosen in the picture, so that the address always opens what is seen."""
-    change({**dict.fromkeys(PARAMS), **selection.as_params()})
+    """Let the link say what is chosen in the picture, so that the address always opens what is seen.
+
+    A picture that mixes heads has none of its own: the link keeps the head that was chosen before.
+    """
+    chosen = {**dict.fromkeys(PARAMS), **selection.as_params()}
+    per = measures.BY_KEY[st.session_state["measure"]].per if "measure" in st.session_state else "head"
+    if per != "head":
+        asked = parse_head(params().get("head", "")) or presets.opening_head(
+            st.session_state["text"], st.session_state["pair"], st.session_state["model"]
+        )
+        chosen["head"] = head_name(asked if per == "model" else (selection.head[0], asked[1]))
+    change(chosen)
+
+
+def draw_measure(key: object) -> None:
+    """Show another measure; a browser may ask for anything."""
+    if isinstance(key, str) and refusal("measure", key) is None:
+        st.session_state["measure"] = key
 
 
 def choose_head(name: str) -> None:

@@ -42,6 +42,7 @@ from pages.parts.serve.streamlit_private import warm_arrow
 
 __all__ = [
     "align",
+    "asked_measure",
     "chosen",
     "compare_payload",
     "compare_view",
@@ -71,6 +72,9 @@ def explore_view(
     on_change: Change | None = None,
     keep: Keep = made_now,
     following: Callable[[Selection], tuple[Payload | None, Change]] | None = None,
+    about: Payload | None = None,
+    more: Callable[[Selection], Payload] = lambda _chosen: {},
+    on_measure: Change | None = None,
 ) -> Selection:
     """Draw one text with every head; return what is chosen now.
 
@@ -78,8 +82,11 @@ def explore_view(
     picture shows and from what this function last returned. `on_change` runs before the next run when the reader
     chose something; `chosen(key)` says what. `keep`: see `record_payload`. `notices`: sentences, or objects with a
     `text`. `following`: what stands under the sentence for a selection, and the callback of what is asked for there.
+    `about`: what the numbers are, see `record_payload`. `more`: what else the view says of a selection: `measures` (the switch),
+    `opening` (why this was chosen). `on_measure` runs before the next run when the reader asked for another measure;
+    `asked_measure(key)` says which.
     """
-    record = record_payload(grid, tokens, model_title, roles, keep)
+    record = record_payload(grid, tokens, model_title, roles, keep, about)
 
     under: list[tuple[Payload | None, Change]] = [(None, _nothing)]
 
@@ -87,9 +94,9 @@ def explore_view(
         if following:
             under[0] = following(now)
         shown = explore_view_payload(grid, record, selection=now, notices=notices, present=present)
-        return shown | {"next": under[0][0]}
+        return shown | {"next": under[0][0]} | more(now)
 
-    return _mount([record], view, selection, key, on_change, lambda: under[0][1])
+    return _mount([record], view, selection, key, on_change, lambda: under[0][1], on_measure)
 
 
 def compare_view(
@@ -106,24 +113,34 @@ def compare_view(
     on_change: Change | None = None,
     keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
     offers: Offers = (),
+    abouts: Sequence[Payload | None] = (None, None),
+    more: Callable[[Selection], Payload] = lambda _chosen: {},
+    on_measure: Change | None = None,
 ) -> Selection:
     """Draw two runs against each other; return what is chosen now. Positions in the selection are A's.
 
     `offers`: words to look from instead, where the chosen one is the same in both.
     """
-    records = compare_records(a, a_tokens, b, b_tokens, titles, keeps)
+    records = compare_records(a, a_tokens, b, b_tokens, titles, keeps, abouts)
 
     def view(now: Selection) -> Payload:
-        return compare_view_payload(
+        shown = compare_view_payload(
             a, b, records, titles=titles, selection=now, notices=notices, present=present, offers=offers
         )
+        return shown | more(now)
 
-    return _mount(records, view, selection, key, on_change)
+    return _mount(records, view, selection, key, on_change, None, on_measure)
 
 
 def chosen(key: str) -> Selection | None:
     """What the reader last chose in the picture of that key; None before the first choice."""
     return reported(st.session_state, key)
+
+
+def asked_measure(key: str) -> object:
+    """The measure that the reader asked for in the picture of that key, which may be anything."""
+    shown = st.session_state.get(key)
+    return shown.get("measure") if isinstance(shown, Mapping) else None
 
 
 def mount_library() -> None:
@@ -150,6 +167,7 @@ def _mount(
     key: str,
     on_change: Change | None,
     on_ask: Callable[[], Change] | None = None,
+    on_measure: Change | None = None,
 ) -> Selection:
     sent = reconcile(st.session_state, key, wanted, tuple(record["id"] for record in records))
     data = view(sent.answered) | {"n": sent.number, "selection": sent.selection.as_json()}
@@ -163,6 +181,7 @@ def _mount(
             key=key,
             on_selection_change=on_change or _nothing,
             on_ask_change=on_ask() if on_ask else _nothing,
+            on_measure_change=on_measure or _nothing,
         )
     return sent.answered
 

@@ -33,11 +33,14 @@ def style(name: str = "view") -> str:
     return (ASSETS / "css" / f"{name}.css").read_text(encoding="utf-8")
 
 
-def standalone_html(payload: Payload, *, title: str) -> str:
-    """One file with the interactive view: code, style, font and numbers inside, nothing fetched."""
+def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
+    """One file with the interactive view: code, style, font and numbers inside, nothing fetched.
+
+    `link` is the address of the same view in the app; the file says it.
+    """
     content = {
         "records": [_portable(record) for record in payload["records"]],
-        "view": _portable(payload["view"] | {"n": 1, "selection": payload["selection"]}),
+        "view": _portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
         "fonts": [[_base64(font_bytes(name)), FONTS[name]] for name in FONTS],
         "css": style(),
     }

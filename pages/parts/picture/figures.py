@@ -14,10 +14,14 @@ Figure = dict[str, Any]
 LABELS_AT_MOST = 64
 
 
-def heatmap(grid: Grid, head: Head, *, dark: bool) -> Figure:
-    """One head as a heatmap to zoom into; row = query, column = key. Labels may repeat, so axes are numeric."""
+def heatmap(grid: Grid, head: Head, *, dark: bool, title: str = "") -> Figure:
+    """One head as a heatmap to zoom into; row = query, column = key. Labels may repeat, so axes are numeric.
+
+    `title`: what is drawn, where it is not the raw weights of one head.
+    """
     labels = [visible(label) for label in grid.labels]
-    return {"data": [_cells(grid, head, labels, dark=dark)], "layout": _layout(head, labels, dark=dark)}
+    layout = _layout(title or f"Head {head_name(head)}", labels, dark=dark)
+    return {"data": [_cells(grid, head, labels, dark=dark)], "layout": layout}
 
 
 def _cells(grid: Grid, head: Head, labels: Sequence[str], *, dark: bool) -> Figure:
@@ -42,12 +46,12 @@ def _cells(grid: Grid, head: Head, labels: Sequence[str], *, dark: bool) -> Figu
     }
 
 
-def _layout(head: Head, labels: Sequence[str], *, dark: bool) -> Figure:
+def _layout(title: str, labels: Sequence[str], *, dark: bool) -> Figure:
     ink, quiet = (page(dark=dark)[colour] for colour in ("ink", "quiet"))
     family = "HeadScope, Georgia, serif"
     return {
         "title": {
-            "text": f"Head {head_name(head)}: row = query, looks at column = key",
+            "text": f"{title}: row = query, looks at column = key",
             "font": {"size": 17},
             "x": 0,
             "xanchor": "left",

@@ -19,13 +19,15 @@ from mha_core.thumbnails import changes, quantise, strongest, strongest_link, th
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.text import spelled
+from pages.parts.picture.text import indexed, marks, spelled
 
 # All heads travel in full up to here (72 heads of 69 units, 144 of 48); longer texts get small pictures.
 FULL_BYTES = 680_000
 SIDE = 64
 LINKS = 8
 PACKED = "packed"
+# What numbers are where nobody says more.
+RAW_WEIGHTS: dict[str, Any] = {"measure": "raw", "per": "head", "about": {}, "columns": {}, "query": {}, "file": "weights"}
 
 Pairs = tuple[tuple[int | None, int | None], ...]
 Offers = Sequence[tuple[int, str]]  # positions in A with the words of a button
@@ -59,12 +61,17 @@ def explore_payload(
     roles: Mapping[Head, Role] | None = None,
     notices: Sequence[Any] = (),
     present: bool = False,
+    about: Payload | None = None,
+    exact: bool = False,
 ) -> Payload:
     """Everything the browser needs for one text: {records, view, selection}. Pure.
 
-    The records are big and stay for a text; the view is small and changes with the selection.
+    The records are big and stay for a text; the view is small and changes with the selection. `exact` brings the
+    weights of all heads in full, for a file that nobody can ask again.
     """
-    record = record_payload(grid, tokens, model_title, roles)
+    record = record_payload(grid, tokens, model_title, roles, about=about)
+    if exact and record["packing"] == "full":
+        record["exact"] = grid.weights.ravel()
     view = explore_view_payload(grid, record, selection=selection, notices=notices, present=present)
     return {"records": [record], "view": view, "selection": selection.inside(grid.weights.shape).as_json()}
 
@@ -74,10 +81,11 @@ def explore_view_payload(
 ) -> Payload:
     """The small, often changing part of `explore_payload`."""
     selection = selection.inside(grid.weights.shape)
-    view: Payload = {"mode": "explore", "records": [record["id"]], "present": present, "opened": []}
+    view: Payload = {"mode": "explore", "records": [record["id"]], "present": present}
     view |= {"notices": [_text(notice) for notice in notices], "noticesOf": head_name(selection.head)}
+    view |= _opened(grid, 0, selection.head)
     if record["packing"] == "small":
-        view |= _opened(grid, 0, selection.head) | _links(grid, selection)
+        view |= _links(grid, selection)
     return view
 
 
@@ -87,11 +95,14 @@ def record_payload(
     model_title: str,
     roles: Mapping[Head, Role] | None = None,
     keep: Keep = made_now,
+    about: Payload | None = None,
 ) -> Payload:
     """One text in the browser: names, spacing and the weights, in full or as small pictures.
 
-    `keep(part, make)` may give what was made before for this grid: every click asks for it again.
+    `keep(part, make)` may give what was made before for this grid: every click asks for it again. `about`: what the
+    numbers are, see `pages.parts.explore.export.about`.
     """
+    named = spelled(grid, tokens)
     record = keep(PACKED, lambda: _pack(grid)) | {
         "layers": grid.weights.shape[0],
         "heads": grid.weights.shape[1],
@@ -101,7 +112,11 @@ def record_payload(
         "causal": grid.visible is not None,
         "sharing": grid.sharing,
         "specialsShown": grid.specials,
-        **spelled(grid, tokens),
+        "labels": list(grid.labels),
+        **named,
+        "indexed": indexed(named["names"]),
+        **marks(grid, tokens),
+        **(about or RAW_WEIGHTS),
         "segments": [unit.segment for unit in grid.units],
         "specials": [int(unit.special) for unit in grid.units],
         "roles": _roles(roles),
@@ -149,11 +164,12 @@ def compare_records(
     b_tokens: Tokens,
     titles: tuple[str, str],
     keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
+    abouts: Sequence[Payload | None] = (None, None),
 ) -> list[Payload]:
     """A's record and B's; for long texts without weights, and a third with the small differences."""
     records = [
-        record_payload(a, a_tokens, titles[0], keep=keeps[0]),
-        record_payload(b, b_tokens, titles[1], keep=keeps[1]),
+        record_payload(a, a_tokens, titles[0], keep=keeps[0], about=abouts[0]),
+        record_payload(b, b_tokens, titles[1], keep=keeps[1], about=abouts[1]),
     ]
     if all(record["packing"] == "full" for record in records):
         return records
@@ -185,11 +201,11 @@ def compare_view_payload(
         "offers": [list(offer) for offer in offers],
         "opened": [],
     }
+    for number, grid in enumerate((a, b)):
+        part = _opened(grid, number, selection.inside(grid.weights.shape).head)
+        view |= part | {"opened": view["opened"] + part["opened"]}
     if len(records) > 2:
         view |= _moved(a, b, pairs, selection)
-        for number, grid in enumerate((a, b)):
-            part = _opened(grid, number, selection.inside(grid.weights.shape).head)
-            view |= part | {"opened": view["opened"] + part["opened"]}
     return view
 
 
@@ -222,9 +238,12 @@ def _change_payload(a: Grid, b: Grid, pairs: Pairs, records: list[Payload]) -> P
 
 
 def _moved(a: Grid, b: Grid, pairs: Pairs, selection: Selection) -> Payload:
-    """For every head both have: the share of the look that moved, the column that changed most, its two masses."""
+    """For every head both have: the share of attention that moved, the column that changed most, its two masses.
+
+    Words that only A has are left out: there is no row of B beside theirs.
+    """
     place = {i: column for column, (i, _) in enumerate(pairs)}
-    columns = [place[pin] for pin in selection.pins]
+    columns = [place[pin] for pin in selection.pins if pairs[place[pin]][1] is not None]
     if not columns:
         return {}
     layers, heads = (min(x, y) for x, y in zip(a.weights.shape[:2], b.weights.shape[:2], strict=True))
@@ -263,7 +282,7 @@ def _opened(grid: Grid, record: int, head: Head) -> Payload:
     name = f"opened_{record}"
     return {
         "opened": [{"record": record, "head": list(head), "column": name}],
-        name: quantise(grid.weights[head]).ravel(),
+        name: grid.weights[head].ravel(),
     }
 
 
@@ -271,16 +290,15 @@ def _links(grid: Grid, selection: Selection) -> Payload:
     """Where the pinned words look in every head: the strongest few, and the exact weight of the target."""
     if not selection.pins:
         return {}
-    row = grid.weights[:, :, list(selection.pins)].astype(np.float64).sum(axis=2)
-    scale = len(selection.pins)
-    index, weight = strongest(row / scale, LINKS)
+    row = grid.weights[:, :, list(selection.pins)].astype(np.float64).mean(axis=2)
+    index, weight = strongest(row, LINKS)
     links: Payload = {
-        "links": {"pins": list(selection.pins), "to": selection.to, "k": index.shape[-1], "scale": scale},
+        "links": {"pins": list(selection.pins), "to": selection.to, "k": index.shape[-1], "scale": len(selection.pins)},
         "link_index": index.ravel(),
         "link_weight": weight.ravel(),
     }
     if selection.to is not None:
-        links["link_toward"] = toward(row / scale, selection.to).ravel()
+        links["link_toward"] = toward(row, selection.to).ravel()
     return links
 
 

@@ -5,7 +5,9 @@ that are letter for letter the browser's (assets/js/words.js).
 """
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name, percent
 
 Spelling = dict[str, list[str]]
+_BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def spelled(grid: Grid, tokens: Tokens) -> Spelling:
@@ -55,6 +58,35 @@ def grapheme_end(text: str, end: int) -> int:
     return end
 
 
+def indexed(names: Sequence[str]) -> list[str]:
+    """Names for lists, where the same one twice has a number: the₁, the₂."""
+    count, seen = Counter(names), Counter[str]()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if count[name] == 1 else name + str(seen[name]).translate(_BELOW))
+    return found
+
+
+def marks(grid: Grid, tokens: Tokens) -> dict[str, Any]:
+    """Where the model did not read what was written: pieces of one word, pieces it does not know, and a cut."""
+    pieces = tokens.pieces
+    if not pieces:
+        return {}
+    first, last = ([pieces[unit.pieces[at]] for unit in grid.units] for at in (0, -1))
+    joined = [
+        int(i > 0 and here.word is not None and (here.word, here.segment) == (last[i - 1].word, last[i - 1].segment))
+        for i, here in enumerate(first)
+    ]
+    unknown = [int(any(pieces[i].role == "unknown" for i in unit.pieces)) for unit in grid.units]
+    said: dict[str, Any] = {"joined": joined, "unknown": unknown}
+    if any(unknown):
+        said["unknownName"] = next(piece.text for piece in pieces if piece.role == "unknown")
+    if tokens.n_cut:
+        said["cut"] = "1 piece left out" if tokens.n_cut == 1 else f"{tokens.n_cut:,} pieces left out"
+    return said
+
+
 def visible(text: str, spaces: bool = False) -> str:
     """Control and zero-width characters as marks one can see; joiners inside a grapheme stay what they are."""
     out = []
@@ -79,7 +111,7 @@ _MARKS = {"\n": "↵", "\r": "↵", "\t": "⇥", "\x7f": "␡", "\u00ad": "‐",
 
 def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Tokens | None = None) -> str:
     """What one head does, in one sentence; letter for letter what the browser writes (assets/js/words.js)."""
-    names = spelled(grid, tokens)["names"] if tokens else [visible(label) for label in grid.labels]
+    names = indexed(spelled(grid, tokens)["names"] if tokens else [visible(label) for label in grid.labels])
     weights = quantise(grid.weights[head]).astype(np.float64)
     number = head_name(head)
     if pins:
@@ -92,24 +124,24 @@ def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Token
     links.sort(key=lambda link: (-link[0], link[1]))
     what = [f"“{names[q]}” looks at “{names[k]}” ({percent(w)})" for w, q, k in links[:3]]
     if not what:
-        return f"Head {number} links no two words of this text."
-    return f"Head {number}, its strongest links: {listed(what)}."
+        return f"Head {number}: no link between two words of this text."
+    left = dict.fromkeys(names[i].rstrip("₀₁₂₃₄₅₆₇₈₉") for i in np.flatnonzero(special))
+    but = f" ({listed(list(left))} left out)" if left else ""
+    return f"Head {number}, its strongest links between words{but}: {listed(what)}."
 
 
 def _row_in_words(number: str, names: list[str], pins: Sequence[int], weights: NDArray[np.float64]) -> str:
-    # float32, pin by pin: the browser adds in the same order and width, so that roundings agree.
-    row = np.zeros(len(names), dtype=np.float32)
+    # Pin by pin: the browser adds in the same order, so that roundings agree.
+    row = np.zeros(len(names), dtype=np.float64)
     for pin in pins:
-        row = (row.astype(np.float64) + weights[pin] / STEPS).astype(np.float32)
+        row += weights[pin] / STEPS / len(pins)
     best = sorted((k for k in range(len(row)) if row[k] > 0 and row[k] >= 0.01), key=lambda k: (-row[k], k))[
         :3
     ]
     who = listed([f"“{names[pin]}”" for pin in pins])
-    several = len(pins) > 1
-    if not best:
-        return f"Head {number}: {who} {'added up, look' if several else 'looks'} at nothing with 1 % or more."
-    what = listed([f"“{names[k]}” ({percent(float(row[k]))})" for k in best])
-    return f"Head {number}: {who}{', added up, look at' if several else ' looks at'} {what}."
+    looks = "look on average" if len(pins) > 1 else "looks"
+    what = listed([f"“{names[k]}” ({percent(float(row[k]))})" for k in best]) or "nothing with 1 % or more"
+    return f"Head {number}: {who} {looks} at {what}."
 
 
 def listed(parts: Sequence[str]) -> str:

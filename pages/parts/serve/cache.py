@@ -224,6 +224,12 @@ def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
     return {}
 
 
+def finding(name: str, trained: bool = True) -> bool:
+    """Whether the roles of a model's heads are being found out now."""
+    begun = _begun.get(_findings_key(named_model(name, trained)))
+    return begun is not None and not begun.done()
+
+
 def _find(used: Model) -> Findings:
     return STORE.get(_findings_key(used), lambda: find(used))
 

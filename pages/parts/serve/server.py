@@ -23,8 +23,9 @@ from starlette.routing import Route
 
 import mha_core
 from mha_core.device import use_one_thread
+from mha_core.embedded import EMBEDDED
 from pages.parts.picture import attention_view
-from pages.parts.serve import streamlit_private
+from pages.parts.serve import cache, streamlit_private
 from pages.parts.serve.guard import Guard
 
 PARTS = Path(__file__).parents[1]
@@ -65,6 +66,8 @@ def warm_up() -> list[str]:
     for part in sorted(PARTS.glob("*/*.py")):
         importlib.import_module(f"pages.parts.{part.parent.name}.{part.stem}")
     attention_view.warm()
+    if not problems:
+        cache.roles_of(EMBEDDED)  # found out behind the pages: the first visitor's heads have their letters
     # A full garbage collection holds every reader up while it looks at all objects there are. Those that are
     # here now stay for good: it need not look at them again.
     gc.collect()

@@ -1,0 +1,55 @@
+// What every saved file says of itself: which text and model, which head or layer, what is drawn, and the link to it.
+import { wrapped } from "./parts.js";
+import { exactOf, kindOf } from "./record.js";
+import { css } from "./colour.js";
+import { say } from "./svg.js";
+
+const LINK_AT_MOST = 900; // characters of a link that is printed in a picture; its description has it whole
+const WAIT = 8000;
+
+// "head 4-2", "layer 4", "all layers": as Python names it.
+export function placeName(record, head) {
+  const short = kindOf(record).short(head);
+  return (record.per ?? "head") === "head" ? `head ${short}` : short;
+}
+
+// Layer and head as columns of a file: empty where they are mixed.
+export const placeCells = (record, [layer, head]) => [record.per === "model" ? "" : layer + 1, (record.per ?? "head") === "head" ? head + 1 : ""];
+
+// The address that opens this very view, also from a file.
+export function linkOf(view, query, chosen) {
+  const said = new URLSearchParams(Object.entries({ ...query, ...chosen }).filter(([, value]) => value));
+  if (globalThis.headscope?.live === false) return view.link ?? "";
+  return `${location.origin}${location.pathname}?${said}`;
+}
+
+export const chosenIn = (state, head) => ({ head: head.map((at) => at + 1).join("-"), pin: state.pins.join() || "none", to: state.to === null ? "" : String(state.to) });
+
+// One line a fact.
+export function factsOf(record, what) {
+  const model = record.digest ? `${record.model} (${record.digest})` : record.model;
+  const units = record.words ? "words" : "pieces";
+  return [model, what, record.measureSaid ?? "Raw attention", units, record.normalised].filter(Boolean).join(" · ");
+}
+
+// The small print under a saved picture: SVG elements and how high they stand.
+export function smallPrint(lines, link, paint, { y, letters }) {
+  const whole = [...lines, ...(link && link.length <= LINK_AT_MOST ? chunks(link, letters) : [])].flatMap((line) => wrapped(line, letters));
+  const body = whole.map((line, i) => say(line, { x: 0, y: y + 18 * i, "font-size": 13, fill: css(paint.soft) }));
+  return { body, height: 18 * whole.length };
+}
+
+function chunks(text, size) {
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size));
+}
+
+// The engine's numbers of a head; the server brings them a moment after it is chosen.
+export async function exact(record, head) {
+  const until = performance.now() + WAIT;
+  while (!exactOf(record, head)) {
+    if (globalThis.headscope?.live === false) throw new Error("this file holds the numbers of other heads only as pictures");
+    if (performance.now() > until) throw new Error("the numbers have not come yet, try once more");
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  return exactOf(record, head);
+}

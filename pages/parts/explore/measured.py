@@ -1,0 +1,35 @@
+"""Which measure a picture draws: the switch above the matrix, and what is shown where one is refused.
+
+In: what is asked for and a model. Out: what the picture's switch says. Why a measure is refused is said by `cache.grid`.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from mha_core import Grid, Model, Record
+from mha_core.heads import measures
+from mha_core.heads.notices import differing_rows
+from mha_core.wording import Head
+from pages.parts.frame.request import Request
+
+
+def raw_instead(request: Request) -> Request:
+    """The same with raw weights, also for the next run: a refused measure is no title over other numbers."""
+    st.session_state["measure"] = measures.RAW.key
+    return replace(request, measure=measures.RAW.key)
+
+
+def offered(used: Model, *others: Model) -> list[tuple[str, str]]:
+    """The measures that all of these models can be asked for, with their names."""
+    keys = [{each.key for each in measures.available(model)} for model in (used, *others)]
+    return [(each.key, each.label) for each in measures.MEASURES if all(each.key in have for have in keys)]
+
+
+def switch(
+    request: Request, used: Model, *others: Model, record: Record, grid: Grid, head: Head
+) -> dict[str, Any]:
+    """What the switch says: what may be chosen, what is, and in how many rows that disagrees with the raw weights."""
+    said = differing_rows(record, grid, request.measure, head)
+    return {"chosen": request.measure, "offered": offered(used, *others), "said": said}

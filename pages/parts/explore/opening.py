@@ -1,0 +1,36 @@
+"""What a sentence of one's own opens with: without a word to follow, the strongest link between two words of the head.
+
+In: a grid and what is chosen in it. Out: that link, and the sentence that says why it was chosen.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mha_core import Grid, Record
+from mha_core.thumbnails import strongest_pair
+from mha_core.wording import Head, place_name
+from pages.parts.frame import presets
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
+from pages.parts.picture.text import listed
+
+
+def strongest(grid: Grid, head: Head) -> tuple[int, int] | None:
+    """The strongest link between two words of a head, from and to; special tokens are no words."""
+    special = np.array([unit.special for unit in grid.units], dtype=bool)
+    return strongest_pair(grid.weights[head], special, grid.visible)
+
+
+def reason(request: Request, record: Record, grid: Grid, chosen: Selection) -> dict[str, Any] | None:
+    """Why this is chosen, for as long as it is; None where the reader or a known sentence says what to follow."""
+    if presets.opening_word(request.text, request.pair or "", grid.labels) is not None:
+        return None
+    if len(chosen.pins) != 1 or (chosen.pins[0], chosen.to) != strongest(grid, chosen.head):
+        return None
+    left_out = list(record.tokens.special_names) if request.specials == "shown" else []
+    if grid.visible is not None:
+        left_out.append("the first token")
+    but = f", {listed(left_out)} left out" if left_out else ""
+    place = place_name(chosen.head, request.per)
+    return {"said": f"This is the strongest link between two words in {place}{but}.", "of": chosen.as_json()}

@@ -1,0 +1,113 @@
+// What a session with one sentence needs: files that say what they are, links that bring a view back, nothing misnamed.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LONG_COLUMNS, weightRows } from "../../assets/js/csv.js";
+import { chosenIn, factsOf, linkOf, placeCells, placeName } from "../../assets/js/files.js";
+import { arrowTip, lanePath, placeLabels } from "../../assets/js/geometry.js";
+import { lookFrom, lookOf } from "../../assets/js/explore/look.js";
+import { dashOf, tintOf } from "../../assets/js/lines.js";
+import { digits, quantise } from "../../assets/js/numbers.js";
+import { keepOpened, openRecord, rankHeads, titleOf } from "../../assets/js/record.js";
+import { FAMILY, svgPage } from "../../assets/js/svg.js";
+import { pairInWords } from "../../assets/js/words.js";
+
+test("every name in the font list that is no identifier is quoted, so that the list counts", () => {
+  for (const name of FAMILY.split(",").map((part) => part.trim())) assert.match(name, /^('[^']+'|[A-Za-z-]+)$/);
+  assert.match(svgPage({ width: 9, height: 9, paper: [1, 2, 3], title: "t", body: [] }), /font-family="HeadScope, 'Source Serif 4'/);
+});
+
+test("numbers are written with the digits that the engine's 32 bits have, no more and no fewer", () => {
+  assert.deepEqual([Math.fround(0.1), 0.25, Math.fround(0.6770058), Math.fround(1.2345e-7), 0].map(digits), [0.1, 0.25, 0.6770058, 1.2345e-7, 0]);
+  for (let i = 1; i < 300; i++) assert.equal(Math.fround(digits(Math.fround(1 / i))), Math.fround(1 / i));
+});
+
+test("a CSV of weights says what its numbers are, the long of it once, and writes no cell that is not there", () => {
+  const rows = weightRows({ labels: ["a", "##b"], matrix: Float32Array.of(1, 0, 0.3, 0.7), place: [4, ""], absent: (q, k) => k > q, said: { measure: "rollout", text: "ab", link: "x" } });
+  assert.deepEqual(rows[0], ["layer", "head", "query", "key", "query_text", "key_text", "weight", "measure", "text", "link"]);
+  assert.deepEqual(rows.slice(1), [[4, "", 0, 0, "a", "a", 1, "rollout", "ab", "x"], [4, "", 1, 0, "##b", "a", 0.3, "rollout", "", ""], [4, "", 1, 1, "##b", "##b", 0.7, "rollout", "", ""]]);
+  assert.ok(["text", "pair", "link"].every((name) => LONG_COLUMNS.includes(name)));
+});
+
+test("what mixes the heads is a layer, and what mixes the layers is neither", () => {
+  const of = (per) => [titleOf({ per }, [3, 0]), placeName({ per }, [3, 0]), placeCells({ per }, [3, 0])];
+  assert.deepEqual(of("head"), ["Head 4-1", "head 4-1", [4, 1]]);
+  assert.deepEqual(of("layer"), ["Layer 4", "layer 4", [4, ""]]);
+  assert.deepEqual(of("model"), ["All layers together", "all layers", ["", ""]]);
+  assert.deepEqual(of(undefined), of("head"));
+});
+
+test("a picture names model, digest, measure, unit and how rows are normalised", () => {
+  const record = { model: "M", digest: "53aa", measureSaid: "Value-weighted attention", words: true, normalised: "rows sum to 1" };
+  assert.equal(factsOf(record, "head 4-2"), "M (53aa) · head 4-2 · Value-weighted attention · words · rows sum to 1");
+  globalThis.location = { origin: "http://h", pathname: "/compare" };
+  assert.equal(linkOf({}, { text: "a b", pair: "" }, chosenIn({ pins: [1, 2], to: null }, [3, 1])), "http://h/compare?text=a+b&head=4-2&pin=1%2C2");
+});
+
+test("tab, heads, threshold, order and pair filter go into the link and come back", () => {
+  const state = { panel: "lines", least: 0.05, sort: "weight", also: [[3, 4], [3, 6]], pair: "AB" };
+  const look = lookOf(state);
+  assert.deepEqual(look, { tab: "lines", also: "4-5,4-7", least: "5", sort: "weight", between: "AB" });
+  assert.deepEqual(lookFrom(look, [3, 1], { heads: 12 }), state);
+  assert.deepEqual(lookOf(lookFrom({}, [0, 0])), {});
+  const forged = lookFrom({ tab: "<b>", also: "9-9,4-99,4-2", least: "999", sort: "x", between: "AC" }, [3, 1], { heads: 12 });
+  assert.deepEqual(lookOf(forged), {}, "what is no such value is left out");
+});
+
+test("asking from one word to another is answered: weight, rank, and who links them best", () => {
+  const entries = [{ layer: 5, head: 5, weight: 0.222 }, { layer: 3, head: 1, weight: 0.05 }];
+  assert.equal(pairInWords([3, 1], ["it", "street"], [0], 1, 0.05, entries), "Head 4-2: “it” → “street” 5.0 %, rank 2 of 2 heads; strongest is 6-6 (22.2 %).");
+  assert.equal(pairInWords([5, 5], ["it", "street"], [0], 1, 0.222, entries), "Head 6-6: “it” → “street” 22.2 %, the strongest of 2 heads; next is 4-2 (5.0 %).");
+  assert.equal(pairInWords("All layers together", ["it", "street"], [0], 1, 0.05, entries), "All layers together: “it” → “street” 5.0 %.");
+});
+
+test("the numbers of a chosen head are kept as the engine has them", () => {
+  const record = openRecord({ names: ["a", "b"], indexed: ["a₁", "b"], layers: 1, heads: 1, packing: "full", weights: { getChildAt: () => ({ toArray: () => quantise([0.1, 0.9, 1, 0]) }) } });
+  keepOpened(record, [0, 0], Float32Array.of(0.1, 0.9, 1, 0));
+  assert.equal(digits(record.kept.get(0)[0]), 0.1);
+  assert.deepEqual([record.named, record.opened.size], [["a₁", "b"], 0]);
+  assert.equal(rankHeads(record, [0, 1], 1)[0].weight.toFixed(3), "0.450");
+});
+
+test("of percentages that find no place the heaviest is never the one left out", () => {
+  const at = (x, weight) => ({ unit: x, weight, x, line: 0, width: 50 });
+  const placed = placeLabels([at(100, 0.5), at(104, 0.146), at(108, 0.14), at(112, 0.13), at(116, 0.12), at(400, 0.012)], 500);
+  const least = Math.min(...placed.map((p) => p.weight));
+  assert.equal(placed.length, [0.5, 0.146, 0.14, 0.13, 0.12, 0.012].filter((weight) => weight >= least).length);
+});
+
+// Every point of a path of lines and quadratic corners.
+function along(d) {
+  const points = [];
+  let [x, y] = [0, 0];
+  for (const [, letter, rest] of d.matchAll(/([MHVQL])([^MHVQL]*)/g)) {
+    const n = rest.trim().split(/\s+/).map(Number);
+    const [tx, ty] = { M: n, L: n, H: [n[0], y], V: [x, n[0]], Q: n.slice(2) }[letter];
+    if (letter !== "M") for (let t = 0; t <= 1; t += 0.02) points.push([x + (tx - x) * t, y + (ty - y) * t]);
+    [x, y] = [tx, ty];
+  }
+  return points;
+}
+
+test("where lines wrap an arc runs in the gaps and the margin, through no word", () => {
+  const boxes = [];
+  for (let line = 0; line < 3; line++) for (let i = 0; i < 5; i++) boxes.push({ x: 60 + 80 * i, width: 60, top: 100 + 120 * line, bottom: 130 + 120 * line, line });
+  for (const side of [1, -1]) {
+    for (const from of boxes) {
+      for (const to of boxes.filter((box) => box.line !== from.line)) {
+        const inside = along(lanePath(from, to, side, side > 0 ? 8 : 480, 16)).filter(([x, y]) => boxes.some((b) => Math.abs(x - b.x) < b.width / 2 && y > b.top + 0.1 && y < b.bottom - 0.1));
+        assert.deepEqual(inside, []);
+      }
+    }
+  }
+});
+
+test("an arc has its point where it arrives", () => {
+  const [tip, ...back] = arrowTip("M0 50C0 0 100 0 100 50", 5).split(" ").map((pair) => pair.split(",").map(Number));
+  assert.ok(Math.abs(tip[0] - 100) < 0.01 && tip[1] > 50);
+  for (const [, y] of back) assert.ok(y < 50);
+});
+
+test("twelve heads of a layer can be told apart: colour or dash differ", () => {
+  const looks = Array.from({ length: 12 }, (_, head) => `${tintOf([0, head])} ${dashOf([0, head])}`);
+  assert.equal(new Set(looks).size, 12);
+});
