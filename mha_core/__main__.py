@@ -2,6 +2,9 @@
 
 import sys
 
-from mha_core.cli import main
+try:
+    from mha_core.cli import main
+except KeyboardInterrupt:  # torch takes seconds to import
+    sys.exit(130)
 
 sys.exit(main())

@@ -7,15 +7,14 @@ positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one se
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
+from mha_core.console import guarded, write_file
 from mha_core.embedded import DECODER, EMBEDDED
-from mha_core.errors import HeadScopeError, InputError
+from mha_core.errors import InputError
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_heads_parser
 from mha_core.learning.cli import add_learn_parser
@@ -29,22 +28,18 @@ NOTE = (
     "Layers and heads are numbered from 1: 4-2 is layer 4, head 2. Positions in the JSON, CSV and NPZ arrays, "
     "[layer][head][query][key], are from 0. A row is the token that looks, a column the one looked at."
 )
+MESSAGE = 300  # characters of what was given that a sentence about it repeats at most
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    return guarded(_run, sys.argv[1:] if arguments is None else arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
     options = build_parser().parse_args(arguments)
-    try:
-        code: int = options.run(options)
-        sys.stdout.flush()
-        return code
-    except HeadScopeError as problem:
-        print(problem, file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # The reader of the pipe (head, less) has seen enough; keep Python from complaining about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    code: int = options.run(options)
+    return code
 
 
 class Parser(argparse.ArgumentParser):
@@ -52,6 +47,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2 and one sentence."""
+        message = message if len(message) <= MESSAGE else f"{message[:MESSAGE]}…"
         self.exit(2, f"{message[:1].upper()}{message[1:]}; see '{self.prog} --help'.\n")
 
 
@@ -100,6 +96,9 @@ def _add_trace(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _run_trace(options: argparse.Namespace) -> int:
+    for name, given in (("--from", options.source), ("--to", options.target), ("--pair", options.pair)):
+        if given is not None and not given.strip():
+            raise InputError(f"{name} is empty; give a text, or leave it out.")
     if options.target and not options.source:
         raise InputError("--to says where to look and needs --from, the token that looks.")
     if options.format == "npz" and options.out is None:
@@ -180,17 +179,9 @@ def _load(options: argparse.Namespace) -> Model:
 
 def _write(result: str | bytes, out: Path | None) -> None:
     if out is None:
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot write "→" or an accent
         sys.stdout.write(result if isinstance(result, str) else "")
         return
-    try:
-        if isinstance(result, bytes):
-            out.write_bytes(result)
-        else:
-            out.write_text(result, encoding="utf-8")
-    except OSError as problem:
-        raise InputError(f"'{out}' cannot be written: {problem.strerror}.") from None
+    write_file(out, result)
 
 
 def _run_models(_: argparse.Namespace) -> int:

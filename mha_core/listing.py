@@ -73,12 +73,16 @@ def strongest_heads(grid: Grid, source: int, target: int | None = None) -> tuple
 def unit_named(grid: Grid, name: str) -> int:
     """The unit that spells `name`; "it#2" is the second of its kind. Raises InputError if there is none."""
     word, mark, number = name.rpartition("#")
-    wanted, which = (word, int(number)) if mark and number.isdigit() and word else (name, 1)
+    wanted, which = (word, int(number)) if mark and word and _is_count(number) else (name, 1)
     places = grid.find(wanted)
     if not places:
-        raise InputError(f"'{wanted}' is not in the sentence; its tokens are: {' '.join(grid.labels)}.")
+        raise InputError(f"'{wanted[:60]}' is not in the sentence; its tokens are: {' '.join(grid.labels)}.")
     if not 1 <= which <= len(places):
         raise InputError(
             f"'{wanted}' stands {len(places)} times in the sentence, so there is no number {which}."
         )
     return places[which - 1]
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 6

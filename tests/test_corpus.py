@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from mha_core import corpus
 from mha_core.corpus import (
     MAX_LINE,
     Lines,
     PronounCase,
     Reading,
+    pairs,
     read_conllu,
     read_gap,
     read_pairs,
@@ -125,7 +125,7 @@ def test_lines_are_the_same_from_a_file_and_from_bytes_and_know_how_far_they_are
 
 
 def test_what_is_no_text_or_has_no_lines_is_refused(tmp_path):
-    with pytest.raises(InputError, match="Line 2 is not UTF-8"):
+    with pytest.raises(InputError, match="Line 2: it is not UTF-8 text"):
         list(Lines(b"one\n\xff\xfe\n"))
     for source in (b"a" * (MAX_LINE + 5), tmp_path / "long"):
         if not isinstance(source, bytes):
@@ -228,7 +228,7 @@ def test_what_is_no_json_list_is_refused_by_the_line_where_it_breaks(text: str, 
 
 
 def test_a_json_list_has_a_largest_size(monkeypatch):
-    monkeypatch.setattr(corpus, "MAX_JSON", 500)
+    monkeypatch.setattr(pairs, "MAX_JSON", 500)
     assert len(list(read_pairs([json.dumps([PAIR])]))) == 1
     with pytest.raises(InputError, match="may have 500 characters at most"):
         list(read_pairs([json.dumps([PAIR] * 20)]))
@@ -244,3 +244,122 @@ def test_an_item_may_span_many_lines_and_share_one():
 
 def test_plain_text_is_one_text_a_line():
     assert list(read_text(["a b", "", "  ", " c "])) == [(1, "a b"), (4, "c")]
+
+
+A_TREE = [("1", "The", "2", "det"), ("2", "dog", "3", "nsubj"), ("3", "ran", "0", "root")]
+
+
+@pytest.mark.parametrize(
+    ("heads", "relations", "number", "what"),
+    [
+        ("230", "det nsubj dep", 3, "word 3 has head 0 and the relation 'dep'"),
+        ("231", "det nsubj dep", 1, "a sentence without a root"),
+        ("210", "det nsubj root", 1, "word 1 has head 2|word 1 is above itself"),
+        ("030", "root nsubj root", 2, "word 2 has head 3|a second root"),
+        ("230", "det root root", 2, "word 2 has head 3 and the relation 'root'"),
+        ("000", "root root root", 2, "a second root"),
+    ],
+)
+def test_what_is_no_tree_is_named_by_the_line_where_it_fails(heads, relations, number, what):
+    words = zip("abc", heads, relations.split(), strict=True)
+    lines = [line(str(i), form, head, relation) for i, (form, head, relation) in enumerate(words, start=1)]
+    if heads == "210":  # a circle of two beside the root
+        lines = [line("1", "a", "2", "det"), line("2", "b", "1", "det"), line("3", "c", "0", "root")]
+    if heads == "030":  # two roots
+        lines, number = [lines[0], line("2", "b", "1", "det"), line("3", "c", "0", "root")], 3
+    with pytest.raises(InputError, match=f"^Line {number}: ({what})"):
+        list(read_conllu(lines))
+    reading = Reading("skip")
+    assert len(list(read_conllu([*lines, "", *GO], reading))) == 1
+    assert reading.n_skipped == 1
+
+
+def test_a_root_may_have_a_subtype_and_be_written_in_capitals():
+    lines = [line("1", "Go", "0", "ROOT"), "", line("1", "Go", "0", "root:x")]
+    assert len(list(read_conllu(lines))) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("Sue\t8", "Ann\t0", "overlap"),
+        ("Sue\t8", "Sue when\t8", None),
+        ("Sue\t8", "she\t17", "overlap"),
+        ("Sue\t8", ".\t25", "'.' is no word"),
+        ("Ann saw Sue", "A" * 20_000 + " Sue", "20,000 are read at most|an offset does not point"),
+    ],
+)
+def test_gap_refuses_what_the_json_form_refuses(old: str, new: str, what: str | None):
+    reading = Reading("skip")
+    found = list(read_gap(Lines(GAP.replace(old, new, 1).encode()), reading))
+    if what is None:
+        assert (len(found), reading.n_skipped) == (2, 0)
+        return
+    with pytest.raises(InputError, match=f"^Line 2: .*({what})"):
+        list(read_gap(Lines(GAP.replace(old, new, 1).encode())))
+    assert (len(found), reading.n_skipped) == (1, 1)
+
+
+def test_a_long_text_is_refused_by_both_forms_of_a_choice():
+    text = PAIR["text"] + " " + "a" * 20_000
+    rows = GAP.replace("Ann saw Sue when she left.", text)
+    for read, lines in ((read_gap, rows.splitlines()), (read_pairs, [json.dumps([{**PAIR, "text": text}])])):
+        with pytest.raises(InputError, match="a text of 20,027 characters; 20,000 are read at most"):
+            list(read(lines))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (json.dumps([PAIR]) + " x", "Line 1: the file is no JSON list; .*Extra data"),
+        (json.dumps([PAIR]).replace('"answer"', '"answer": 0, "answer"'), "Line 1: the key 'answer' stands"),
+        (json.dumps([{**PAIR, "candidates": [[0, 3], [25, 26]]}]), r"Line 1: '\.' is no word"),
+    ],
+)
+def test_doubled_keys_and_rubbish_after_the_list_are_refused(text: str, what: str):
+    with pytest.raises(InputError, match=what):
+        list(read_pairs([text]))
+
+
+def test_a_column_that_stands_twice_is_refused():
+    with pytest.raises(InputError, match="Line 1: the column 'A' stands there twice"):
+        list(read_gap([GAP.splitlines()[0] + "\tA"]))
+
+
+FLAWS = {
+    "old line ends": (b"one\rtwo\rthree", "old Macs"),
+    "a NUL byte far behind": (b"a" * 5000 + b"\0", "NUL byte"),
+    "Latin-1": ("caf\u00e9".encode("latin-1"), "not UTF-8"),
+    "a long line": (b"b" * (MAX_LINE + 5), "longer than 1,000,000 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", FLAWS)
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_one_line_that_is_no_text_never_ends_a_file(name, in_a_file, tmp_path):
+    bad, what = FLAWS[name]
+    rows = [b"Rain falls.", bad, b"Snow falls."]
+    treebank = "\n".join(GO).encode()
+    contents = {
+        read_text: b"\n".join(rows),
+        read_gap: GAP.encode() + bad + b"\n" + GAP.splitlines()[1].encode(),
+        read_conllu: treebank + b"\n" + bad + b"\n\n" + treebank,
+    }
+    expected = {read_text: 2, read_gap: 3, read_conllu: 2}
+    for read, content in contents.items():
+        source = tmp_path / "x"
+        source.write_bytes(content)
+        reading = Reading("skip")
+        found = list(read(Lines(source if in_a_file else content), reading))
+        assert (len(found), reading.n_skipped) == (expected[read], 1)
+        assert what in reading.notes[0]
+        with pytest.raises(InputError, match=what):
+            list(read(Lines(content)))
+
+
+def test_a_sentence_of_huge_lines_is_not_held_in_memory():
+    comment = "# " + "x" * 900_000
+    reading = Reading("skip")
+    lines = [comment] * 50 + [*GO, *GO]
+    assert len(list(read_conllu(lines, reading))) == 1
+    assert "more than 15,000 lines or 1,000,000 characters" in reading.notes[0]

@@ -69,8 +69,9 @@ def treebank(tmp_path):
 
 def test_relations_give_the_best_head_of_each_relation(heads, treebank, tmp_path):
     code, text, _ = heads("relations", treebank, "--out", tmp_path / "x.json")
-    rows = json.loads((tmp_path / "x.json").read_text())
-    assert code == 0
+    found = json.loads((tmp_path / "x.json").read_text())
+    rows = found["rows"]
+    assert (code, found["n_sentences"], found["n_cut"], found["left_out"]) == (0, 3, 0, 0)
     expected = {"relation", "direction", "layer", "head", "n", "accuracy", "ci_low", "ci_high"}
     assert expected | {"offset", "offset_accuracy"} <= set(rows[0])
     assert [(r["relation"], r["n"]) for r in rows][:1] == [("all", 6)]
@@ -85,7 +86,7 @@ def test_relations_give_the_best_head_of_each_relation(heads, treebank, tmp_path
 
 def test_every_head_is_given_when_asked_and_json_goes_into_a_pipe(heads, treebank):
     code, text, _ = heads("relations", treebank, "--all")
-    rows = [row for row in json.loads(text) if row["relation"] == "det"]
+    rows = [row for row in json.loads(text)["rows"] if row["relation"] == "det"]
     assert code == 0
     assert {(r["layer"], r["head"], r["direction"]) for r in rows} == {
         (la, h, d) for la in range(1, 7) for h in range(1, 13) for d in ("dep->head", "head->dep")
@@ -106,7 +107,7 @@ def test_the_rows_are_counted_from_the_weights_themselves(heads, treebank, model
             for direction, given in (("dep->head", row), ("head->dep", column)):
                 hits[relation, direction, la + 1, h + 1] += others[given[others].argmax()] == head
                 cases[relation, direction, la + 1, h + 1] += 1
-    rows = json.loads(heads("relations", treebank, "--all", "--batch-size", 2)[1])
+    rows = json.loads(heads("relations", treebank, "--all", "--batch-size", 2)[1])["rows"]
     found = {
         (r["relation"], r["direction"], r["layer"], r["head"]): r for r in rows if r["relation"] != "all"
     }
@@ -172,7 +173,9 @@ def test_the_page_and_the_command_line_give_the_same_rows(heads, treebank, model
     from mha_core.heads.corpus_run import KIND_OF, run
 
     *_, last = run(treebank.read_bytes(), KIND_OF["conllu"], model, 100)
-    assert json.loads(export.json_of(last.result.rows())) == json.loads(heads("relations", treebank)[1])
+    assert (
+        json.loads(export.json_of(last.result.rows())) == json.loads(heads("relations", treebank)[1])["rows"]
+    )
 
 
 def test_what_cannot_be_measured_is_null_in_json(heads, tmp_path):
@@ -247,7 +250,7 @@ def test_broken_lines_are_skipped_when_asked_and_named(heads, treebank):
     assert heads("relations", treebank)[0] == 2
     code, text, said = heads("relations", treebank, "--on-error", "skip")
     assert code == 0
-    assert json.loads(text)
+    assert json.loads(text)["left_out"] == 1
     assert said == "Skipped. Line 1: 1 columns, and CoNLL-U has 10.\n"
     code, _, said = heads("profile", treebank, "--on-error", "skip")
     assert said.count("Skipped") == 1, "named once, though the file is read twice"

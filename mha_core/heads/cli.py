@@ -14,21 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from mha_core import export
+from mha_core.console import STOPPED, UNUSABLE, write_file
 from mha_core.corpus import Lines, Reading
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads import tables
 from mha_core.heads.builtin import builtin_items, read_builtin
-from mha_core.heads.corpus_run import CorpusKind, items_of, kind_of
+from mha_core.heads.corpus_run import CorpusKind, cut_note, items_of, kind_of
 from mha_core.heads.items import choice_items
 from mha_core.heads.positions import HasTokens
-from mha_core.heads.rows import relation_rows
+from mha_core.heads.relation_table import RelationTable
+from mha_core.heads.rows import Row, relation_rows
 from mha_core.heads.studies import study_builtin, study_corpus, study_items
 from mha_core.heads.survey import Done, Options, Progress
 from mha_core.models import Model, load_model
 from mha_core.record import ModelInfo
 
-UNUSABLE = 2
-STOPPED = 130
 QUESTIONS = {
     "relations": "which head finds which dependency relation of a CoNLL-U treebank",
     "coreference": "which head chooses the right antecedent (GAP .tsv, or pairs in .json)",
@@ -86,23 +86,30 @@ def run(args: argparse.Namespace) -> int:
         _check_out(args)
         with _interrupts() as stop:
             data, text, done = _ask(args, reading, stop)
-        if not done.n_texts or data == []:
+        if not done.n_texts or data.get("rows") == []:
             raise InputError(f"There is nothing in {args.file or 'the built-in sentences'} to measure.")
+        data |= {"n_cut": done.n_cut, "left_out": reading.n_skipped, "unused": reading.n_unused}
         _write(args, data, text)
     except HeadScopeError as flaw:
         _say(str(flaw))
         return UNUSABLE
-    for note in reading.notes:
-        _say(f"Skipped. {note}")
-    if reading.n_skipped > len(reading.notes):
-        _say(f"Skipped {reading.n_skipped:,} in all.")
+    _say_left_out(reading)
     if done.stopped:
         _say(f"Stopped after {done.n_texts:,} sentences; the numbers are those of what was read.")
         return STOPPED
     return 0
 
 
-def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -> tuple[object, str, Done]:
+def _say_left_out(reading: Reading) -> None:
+    for note in reading.notes:
+        _say(f"Skipped. {note}")
+    if reading.n_skipped > len(reading.notes):
+        _say(f"Skipped {reading.n_skipped:,} in all.")
+    if reading.n_unused:
+        _say(f"Not used: {reading.n_unused:,} pronouns that have not exactly one right candidate.")
+
+
+def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -> tuple[Row, str, Done]:
     """The data for a file, the text for a person, and how much was read."""
     lines = Lines(args.file) if args.file else None
     kind = _kind(args)
@@ -117,13 +124,24 @@ def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -
             _say(
                 f"Left out: {later:,} cases in which what should be looked at comes later, where a decoder cannot look."
             )
-        return *_told(args, found, model.info), done
+        data, text = _told(args, found, model.info, done)
+        return data, text + _said_of_cuts(done, found, model), done
     study = (
         study_builtin(model, options=options, similarity=False)
         if lines is None
         else study_corpus(lambda: _items(args, lines, kind, model, _quiet(reading)), model, options=options)
     )
-    return tables.profile_data(study, model.info), tables.profile_text(study), study.done
+    text = tables.profile_text(study) + _said_of_cuts(study.done, None, model)
+    return tables.profile_data(study, model.info), text, study.done
+
+
+def _said_of_cuts(done: Done, found: Any, model: Model) -> str:
+    """The line below the table about texts that were cut, which stderr is told too; empty without any."""
+    if not done.n_cut:
+        return ""
+    note = cut_note(done.n_cut, found.n_dependents_cut if isinstance(found, RelationTable) else 0, model)
+    _say(note)
+    return note + "\n"
 
 
 ENDINGS = {
@@ -145,10 +163,11 @@ def _kind(args: argparse.Namespace) -> CorpusKind | None:
     return kind_of(args.file, endings)
 
 
-def _told(args: argparse.Namespace, found: Any, model: ModelInfo) -> tuple[object, str]:
+def _told(args: argparse.Namespace, found: Any, model: ModelInfo, done: Done) -> tuple[Row, str]:
     """The answer to a question, for a file and for a person."""
     if args.question == "relations":
-        return relation_rows(found, args.all), tables.relation_text(found)
+        data = {"model": export.model_of(model), "n_sentences": done.n_texts}
+        return data | {"rows": relation_rows(found, args.all)}, tables.relation_text(found)
     if args.question == "coreference":
         return tables.coreference_data(found, model), tables.coreference_text(found)
     return tables.similarity_data(found, model), tables.similarity_text(found)
@@ -197,19 +216,14 @@ def _check_out(args: argparse.Namespace) -> None:
         raise InputError(f"There is no folder {args.out.parent} to write {args.out.name} to.")
 
 
-def _write(args: argparse.Namespace, data: object, text: str) -> None:
+def _write(args: argparse.Namespace, data: Row, text: str) -> None:
     """To a file, with a table on the screen; without a file the table on a terminal, JSON in a pipe."""
     if args.out is None:
         sys.stdout.write(text if sys.stdout.isatty() else export.json_of(data, indent=1))
         return
     as_csv = args.out.suffix.lower() == ".csv"
-    content = (
-        tables.similarity_csv(data) if isinstance(data, dict) and as_csv else export.json_of(data, indent=1)
-    )
-    try:
-        args.out.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{args.out} cannot be written: {error.strerror}.") from None
+    content = tables.similarity_csv(data) if as_csv else export.json_of(data, indent=1)
+    write_file(args.out, content)
     sys.stdout.write(text)
 
 

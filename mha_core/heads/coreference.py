@@ -25,17 +25,18 @@ from mha_core.errors import InputError, SizeError
 from mha_core.heads.coreference_table import DIRECTIONS, CoreferenceTable
 from mha_core.heads.intervals import wilson
 from mha_core.heads.words import FloatArray, IntArray
-from mha_core.tokens import Tokenizer, Tokens
+from mha_core.tokens import Tokenizer, Tokens, clean_text
 
 BASELINES = ("nearest", "first", "most frequent", "uniform")
 MAX_PENDING = 100_000
 SHRINK = 0.8
+LONGEST_PIECE = 16  # characters a token, in the most generous estimate of what a model can read
 
 
 @dataclass(frozen=True)
 class ChoiceCase:
     """A choice in pieces: which belong to the pronoun and to each mention. `baselines`: 1 right, 0 wrong, 0.5
-    tie.
+    tie. `is_cut`: only a window of the text is read.
     """
 
     tokens: Tokens
@@ -45,19 +46,36 @@ class ChoiceCase:
     pair: str | None
     baselines: tuple[float, ...]
     kind: str | None = None
+    is_cut: bool = False
 
 
 def choice_case(choice: PronounCase, tokenizer: Tokenizer, kind: str | None = None) -> ChoiceCase:
     """A choice tokenised; a text beyond the model's limit is cut to a window around the three mentions.
 
-    Raises InputError where even the stretch between them is too long or a mention has no piece.
+    Raises InputError where even the stretch between them is too long, and where the pieces of a mention do not
+    spell it: it has none, or the tokenizer took the text for another (a special token at its beginning).
     """
-    text, spans = _window(choice, tokenizer.encode)
-    tokens = tokenizer.encode(text)
-    pronoun, a, b = (_pieces(tokens, span) for span in spans)
-    if not (len(pronoun) and len(a) and len(b)):
-        raise InputError("a mention has no token of its own.")
-    return ChoiceCase(tokens, pronoun, (a, b), choice.answer, choice.pair, _baselines(choice), kind)
+    text, spans, tokens = _window(choice, tokenizer.encode, tokenizer.max_tokens)
+    found = [_pieces(tokens, span) for span in spans]
+    for span, pieces in zip(spans, found, strict=True):
+        if not len(pieces):
+            raise InputError("a mention has no token of its own.")
+        _check_spelling(tokens, pieces, text[slice(*span)])
+    pronoun, a, b = found
+    is_cut = len(text) < len(choice.text)
+    return ChoiceCase(tokens, pronoun, (a, b), choice.answer, choice.pair, _baselines(choice), kind, is_cut)
+
+
+def _check_spelling(tokens: Tokens, pieces: IntArray, mention: str) -> None:
+    """Raise InputError unless the pieces spell the mention; a sign beside it may be part of its last piece."""
+    first, last = tokens.pieces[pieces[0]], tokens.pieces[pieces[-1]]
+    spelled = tokens.text[first.start : last.end]
+    if _bare(spelled) != _bare(clean_text(mention)):
+        raise InputError(f"the tokens at the place of {mention[:30]!r} spell {spelled[:30]!r}.")
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"^\W+|\W+$", "", text)
 
 
 def _pieces(tokens: Tokens, span: Span) -> IntArray:
@@ -69,18 +87,27 @@ def _pieces(tokens: Tokens, span: Span) -> IntArray:
     return np.array(inside, dtype=np.intp)
 
 
-def _window(choice: PronounCase, encode: Callable[[str], Tokens]) -> tuple[str, tuple[Span, ...]]:
-    """The text, or the longest stretch tried around the mentions that the model can read whole."""
+def _window(
+    choice: PronounCase, encode: Callable[[str], Tokens], max_tokens: int
+) -> tuple[str, tuple[Span, ...], Tokens]:
+    """The text, or the longest stretch tried around the mentions that the model can read whole; with its tokens."""
     spans = (choice.pronoun, *choice.candidates)
     first, last = min(span[0] for span in spans), max(span[1] for span in spans)
+    most = max_tokens * LONGEST_PIECE
+    if last - first > most or encode(choice.text[first:last]).n_cut:
+        raise InputError("the mentions are further apart than the model can read.")
     margin = max(first, len(choice.text) - last)
     start, stop = 0, len(choice.text)
-    while encode(choice.text[start:stop]).n_cut:
-        if margin == 0:
-            raise InputError("the mentions are further apart than the model can read.")
-        margin = int(margin * SHRINK)
+    if margin > most:
+        margin = most
         start, stop = _at_a_space(choice.text, first, -margin), _at_a_space(choice.text, last, margin)
-    return choice.text[start:stop], tuple((a - start, b - start) for a, b in spans)
+    while (tokens := encode(choice.text[start:stop])).n_cut:
+        share = len(tokens) / (len(tokens) + tokens.n_cut)
+        margin = int(
+            margin * min(SHRINK, 2 * share)
+        )  # far beyond the limit, not through all the steps between
+        start, stop = _at_a_space(choice.text, first, -margin), _at_a_space(choice.text, last, margin)
+    return choice.text[start:stop], tuple((a - start, b - start) for a, b in spans), tokens
 
 
 def _at_a_space(text: str, place: int, margin: int) -> int:

@@ -5,10 +5,11 @@ is, is told by its ending; a broken line is refused or left out as its `Reading`
 out and counted whatever it says.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path, PurePath
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +20,28 @@ from mha_core.heads.corpus_sums import BY_KEY, Sums, shape_of
 from mha_core.heads.items import choice_items, text_items, treebank_items
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.rows import Row
-from mha_core.heads.survey import Options, survey
+from mha_core.heads.survey import Options, survey, was_cut
 from mha_core.heads.words import IntArray
 from mha_core.models import Model
 from mha_core.tokens import Tokenizer
 
 # Read so many, sort them by length, run so few at a time: little padding, and a page is never away for long.
-WINDOW, CHUNK = 256, 16
+WINDOW, CHUNK, CHUNK_PIECES = 256, 16, 1024
+PAUSE = 0.2  # seconds of reading after which the page is asked again
+
+Items = Callable[[Lines, Reading, Tokenizer], Iterator[HasTokens | None]]
+
+
+def _each(
+    read: Callable[[Lines, Reading], Iterator[Any]], items: Callable[..., Iterator[HasTokens]]
+) -> Items:
+    """What a file holds, with None for what is left out: thousands of those in a row must not hold up a page."""
+
+    def found(lines: Lines, reading: Reading, tokenizer: Tokenizer) -> Iterator[HasTokens | None]:
+        for one in read(lines, reading):
+            yield next(items([one], tokenizer, reading), None)
+
+    return found
 
 
 @dataclass(frozen=True)
@@ -34,7 +50,7 @@ class CorpusKind:
 
     ending: str
     title: str
-    items: Callable[[Lines, Reading, Tokenizer], Iterator[HasTokens]]
+    items: Items
     measures: tuple[str, ...]
 
 
@@ -42,25 +58,25 @@ KINDS = (
     CorpusKind(
         "conllu",
         "a treebank in CoNLL-U",
-        lambda lines, reading, tokenizer: treebank_items(read_conllu(lines, reading), tokenizer, reading),
+        _each(read_conllu, treebank_items),
         ("relations",),
     ),
     CorpusKind(
         "tsv",
         "GAP's table of pronouns",
-        lambda lines, reading, tokenizer: choice_items(read_gap(lines, reading), tokenizer, reading),
+        _each(read_gap, choice_items),
         ("coreference",),
     ),
     CorpusKind(
         "json",
         "pronouns with two candidates, in JSON",
-        lambda lines, reading, tokenizer: choice_items(read_pairs(lines, reading), tokenizer, reading),
+        _each(read_pairs, choice_items),
         ("coreference",),
     ),
     CorpusKind(
         "txt",
         "plain text, one sentence a line",
-        lambda lines, reading, tokenizer: text_items(read_text(lines), tokenizer, reading),
+        _each(read_text, text_items),
         ("positions", "copies"),
     ),
 )
@@ -78,7 +94,7 @@ def kind_of(file_name: str | PurePath, endings: Iterable[str] = tuple(KIND_OF)) 
 
 def items_of(lines: Lines, kind: CorpusKind, model: Model, reading: Reading) -> Iterator[HasTokens]:
     """What is in a file, one item at a time."""
-    return kind.items(lines, reading, model.tokenizer)
+    return (item for item in kind.items(lines, reading, model.tokenizer) if item is not None)
 
 
 class CorpusResult:
@@ -98,18 +114,30 @@ class CorpusResult:
         """Run these through the model and count them."""
         survey(items, self.model, [(sums, BY_KEY[key].takes) for key, sums in self.sums.items()], options)
         self.n += len(items)
-        self.n_cut += sum(bool(item.tokens.n_cut) for item in items)
+        self.n_cut += sum(was_cut(item) for item in items)
 
     @property
     def n_later(self) -> int:
         """How many cases a decoder is not asked for, since what it should look at comes later."""
         return sum(getattr(sums, "n_later", 0) for sums in self.sums.values())
 
+    @property
+    def n_dependents_cut(self) -> int:
+        """How many dependents of a treebank are beyond what the model reads of their sentence."""
+        return sum(sum(getattr(sums, "cut", {}).values()) for sums in self.sums.values())
+
     def rows(self) -> list[Row]:
         """The best heads and what they are measured against."""
         if not self.n:
             return []
         return [row for key, sums in self.sums.items() for row in BY_KEY[key].rows(sums.result())]
+
+
+def cut_note(n_texts: int, n_dependents: int, model: Model) -> str:
+    """What is said of texts that were cut."""
+    said = f"{n_texts:,} {'text is' if n_texts == 1 else 'texts are'} longer than the {model.max_tokens} tokens that "
+    said += f"{model.title} reads; what is beyond is not counted"
+    return said + (f", {n_dependents:,} dependents among it." if n_dependents else ".")
 
 
 @dataclass(frozen=True)
@@ -123,27 +151,56 @@ class Part:
 def run(
     source: bytes | Path, kind: CorpusKind, model: Model, limit: int, reading: Reading | None = None
 ) -> Iterator[Part]:
-    """Measure a file a few sentences at a time; every part is some further."""
+    """Measure a file a few sentences at a time; every part is some further, or has only read on for a while."""
     reading = reading or Reading(on_error="skip")
     result = CorpusResult(kind, model, reading)
     counts: IntArray = np.zeros(model.tokenizer.vocab_size, dtype=np.int64)
     if any(BY_KEY[key].needs_counts for key in kind.measures):
-        for some in _token_counts(source, kind, model, limit):
-            counts += some
+        again = kind.items(Lines(source), Reading(on_error="skip"), model.tokenizer)
+        for window in _windows(again, limit):
+            counts += count_tokens([item.tokens for item in window], len(counts))
             yield Part(0.0, result)
     result.begin(counts)
-    lines = Lines(source)
-    items = islice(items_of(lines, kind, model, reading), limit)
-    while window := sorted(islice(items, WINDOW), key=lambda item: -len(item.tokens)):
+    lines, fraction = Lines(source), 0.0
+    for window in _windows(kind.items(lines, reading, model.tokenizer), limit):
         before, read = result.n, max(lines.fraction, (result.n + len(window)) / limit)
-        for first in range(0, len(window), CHUNK):
-            result.add(window[first : first + CHUNK])
-            yield Part(read * result.n / (before + len(window)), result)
+        for chunk in _chunks(sorted(window, key=lambda item: -len(item.tokens))):
+            result.add(chunk)
+            fraction = read * result.n / (before + len(window))
+            yield Part(fraction, result)
+        if not window:
+            yield Part(fraction, result)
     yield Part(1.0, result)
 
 
-def _token_counts(source: bytes | Path, kind: CorpusKind, model: Model, limit: int) -> Iterator[IntArray]:
-    """How often each token occurs, part by part: the measures of rare words need to know before they begin."""
-    items = islice(items_of(Lines(source), kind, model, Reading(on_error="skip")), limit)
-    while some := [item.tokens for item in islice(items, WINDOW)]:
-        yield count_tokens(some, model.tokenizer.vocab_size)
+def _windows(items: Iterable[HasTokens | None], limit: int) -> Iterator[list[HasTokens]]:
+    """The first items, as many together as are sorted by length; nothing after a PAUSE of reading without an end."""
+    window, n, began = list[HasTokens](), 0, time.monotonic()
+    for item in items:
+        if item is not None:
+            window.append(item)
+            n += 1
+        if len(window) == WINDOW or n == limit:
+            yield window
+            window = []
+        elif time.monotonic() - began > PAUSE:
+            yield []
+        else:
+            continue
+        began = time.monotonic()
+        if n == limit:
+            return
+    yield window
+
+
+def _chunks(window: list[HasTokens]) -> Iterator[list[HasTokens]]:
+    """What is run together: few texts, and of long ones fewer."""
+    chunk, pieces = list[HasTokens](), 0
+    for item in window:
+        pieces += len(item.tokens)
+        if chunk and (len(chunk) == CHUNK or pieces > CHUNK_PIECES):
+            yield chunk
+            chunk, pieces = [], len(item.tokens)
+        chunk.append(item)
+    if chunk:
+        yield chunk

@@ -57,7 +57,8 @@ class RelationScore:
 @dataclass(frozen=True)
 class RelationTable:
     """What was counted: hits (relation, group, direction, head), n (relation, group), offsets (relation,
-    offset). `n_later`: what a decoder is not asked for, for the head comes after its dependent.
+    offset). `n_later`: what a decoder is not asked for, for the head comes after its dependent. `cut` (relation,):
+    dependents beyond what the model reads of their sentence.
     """
 
     shape: tuple[int, int]
@@ -68,6 +69,7 @@ class RelationTable:
     n_sentences: int
     directions: tuple[Direction, ...] = DIRECTIONS
     n_later: int = 0
+    cut: tuple[int, ...] = ()
 
     @property
     def tried(self) -> int:
@@ -78,6 +80,15 @@ class RelationTable:
     def n(self, relation: str) -> int:
         """How many cases the relation has."""
         return int(self.group_n[self._row(relation)].sum())
+
+    @property
+    def n_dependents_cut(self) -> int:
+        """How many dependents in all are beyond what the model reads, roots and punctuation counted."""
+        return sum(self.cut[1:])
+
+    def n_cut(self, relation: str) -> int:
+        """How many more cases it has beyond what the model reads."""
+        return self.cut[self._row(relation)] if self.cut else 0
 
     def accuracy(self, relation: str, direction: Direction = "dep->head") -> FloatArray:
         """(layer, head): the share of the relation's cases that each head gets right; nan where there is

@@ -12,6 +12,7 @@ no head word; punctuation is a relation of its own; "all" is every relation but 
 Source: Clark et al. 2019, section 4.2; Voita et al. 2019 for the offset a syntactic head must beat.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +30,14 @@ MAX_RELATIONS = 200
 
 @dataclass(frozen=True)
 class RelationCases:
-    """The dependents of one sentence, each with its head and relation: positions in `tokens.words`."""
+    """The dependents of one sentence, each with its head and relation: positions in `tokens.words`. `cut`: the
+    relations of those that the model cannot read, since they or their heads are beyond its limit."""
 
     tokens: Tokens
     dependents: IntArray
     heads: IntArray
     relations: tuple[str, ...]
+    cut: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not len(self.dependents) == len(self.heads) == len(self.relations):
@@ -48,11 +51,15 @@ def relation_cases(sentence: Sentence, tokenizer: Tokenizer) -> RelationCases:
     tokens = tokenizer.encode_words(sentence.words)
     whole = len(tokens.words) - bool(tokens.n_cut)
     kept = [i for i, head in enumerate(sentence.heads) if 0 <= head < whole and i < whole]
+    counted = set(kept)
     return RelationCases(
         tokens,
         np.array(kept, dtype=np.intp),
         np.array([sentence.heads[i] for i in kept], dtype=np.intp),
         tuple(sentence.relations[i] for i in kept),
+        tuple(
+            sentence.relations[i] for i, head in enumerate(sentence.heads) if head >= 0 and i not in counted
+        ),
     )
 
 
@@ -68,11 +75,15 @@ class RelationCounts:
         self.hits = np.zeros((8, N_GROUPS, 2, n_layers * n_heads), dtype=np.int32)
         self.offsets = np.zeros((8, len(OFFSETS)), dtype=np.int64)
         self.n = np.zeros((8, N_GROUPS), dtype=np.int64)
+        self.cut = Counter[str]()
 
     def add(self, weights: FloatArray, item: RelationCases) -> None:
         """Count one sentence; weights (layer, head, query, key) over its pieces."""
         group = group_of(item.tokens.text)
         self.n_sentences += 1
+        self.cut.update(item.cut)
+        for name in item.cut:
+            self._index(name)
         if self.is_causal:
             self.n_later += int((item.heads >= item.dependents).sum())
             item = _looking_back(item)
@@ -109,6 +120,7 @@ class RelationCounts:
             self.n[here] += other.n[there]
         self.n_sentences += other.n_sentences
         self.n_later += other.n_later
+        self.cut += other.cut
 
     def result(self) -> RelationTable:
         """The table of what was counted so far, the most frequent relation first, "all" before it."""
@@ -124,6 +136,7 @@ class RelationCounts:
             self.n_sentences,
             DIRECTIONS[:1] if self.is_causal else DIRECTIONS,
             self.n_later,
+            tuple(sum(self.cut[each] for each in self.names if self.names[each] in i) for i in rows.values()),
         )
 
 
@@ -131,7 +144,7 @@ def _looking_back(item: RelationCases) -> RelationCases:
     """Those dependents whose head came before them."""
     kept = np.flatnonzero(item.heads < item.dependents)
     relations = tuple(item.relations[i] for i in kept)
-    return RelationCases(item.tokens, item.dependents[kept], item.heads[kept], relations)
+    return RelationCases(item.tokens, item.dependents[kept], item.heads[kept], relations, item.cut)
 
 
 def _doubled(counts: np.ndarray) -> np.ndarray:

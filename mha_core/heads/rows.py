@@ -31,7 +31,7 @@ def relation_rows(table: RelationTable, every_head: bool = False) -> list[Row]:
     """
     rows = []
     for score in table.scores(every_head):
-        row = score.as_row()
+        row = score.as_row() | {"n_cut": table.n_cut(score.relation)}
         if not every_head:
             equals = table.equals(score.relation, score.direction)
             row["equals"] = [head_name(place) for place in equals]

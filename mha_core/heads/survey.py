@@ -68,10 +68,17 @@ class Options:
 
 @dataclass(frozen=True)
 class Done:
-    """How many texts went through, and whether the survey was stopped before the end of them."""
+    """How many texts went through, whether the survey was stopped before the end of them, and how many of them were
+    cut, for the model reads no more."""
 
     n_texts: int
     stopped: bool
+    n_cut: int = 0
+
+
+def was_cut(item: HasTokens) -> bool:
+    """Whether the model reads only a part of the text."""
+    return item.tokens.n_cut > 0 or bool(getattr(item, "is_cut", False))
 
 
 def every_item(item: object) -> bool:
@@ -92,7 +99,7 @@ def survey(
     """
     options = options or Options()
     started = reported = time.monotonic()
-    done = 0
+    done = n_cut = 0
     for batch, ahead, weights in _run_ahead(
         _batches(islice(items, options.limit), model, options.batch_size), model
     ):
@@ -101,15 +108,16 @@ def survey(
                 if takes(item):
                     measure.add(one, item)
             done += 1
+            n_cut += was_cut(item)
             if options.stop and options.stop():
-                return Done(done, stopped=True)
+                return Done(done, stopped=True, n_cut=n_cut)
         now = time.monotonic()
         if options.progress and now - reported >= REPORT_EVERY:
             options.progress(_progress(done, ahead, now - started, options))
             reported = now
     if options.progress:
         options.progress(Progress(done, time.monotonic() - started, 1.0, 0.0))
-    return Done(done, stopped=False)
+    return Done(done, stopped=False, n_cut=n_cut)
 
 
 def _run_ahead(

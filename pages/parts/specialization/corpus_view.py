@@ -5,7 +5,7 @@ import html
 
 import streamlit as st
 
-from mha_core.heads.corpus_run import KIND_OF, CorpusKind, CorpusResult
+from mha_core.heads.corpus_run import KIND_OF, CorpusKind, CorpusResult, cut_note
 from pages.parts.frame.prose import heading, markup, quoted, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
@@ -159,4 +159,4 @@ def _left_out(result: CorpusResult) -> None:
             "notice",
         )
     if result.n_cut:
-        say(f"{result.n_cut:,} texts are longer than the model reads and were cut.")
+        say(cut_note(result.n_cut, result.n_dependents_cut, result.model), "notice")

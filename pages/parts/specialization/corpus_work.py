@@ -26,7 +26,7 @@ def kind_of(file_name: str, data: bytes) -> CorpusKind:
         raise InputError("The file is empty.")
     if len(data) > MAX_BYTES:
         raise InputError(f"The file has {len(data):,} bytes; {MAX_BYTES:,} are taken at most.")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4096]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("The file is not UTF-8 text; save it as UTF-8 and bring it again.")
     return kind
 
@@ -117,7 +117,10 @@ def as_json(result: CorpusResult, rows: list[Row], finished: bool) -> str:
         "kind": result.kind.ending,
         "n": result.n,
         "finished": finished,
+        "n_cut": result.n_cut,
+        "n_dependents_cut": result.n_dependents_cut,
         "left_out": result.reading.n_skipped,
+        "unused": result.reading.n_unused,
         "answer_comes_later": result.n_later,
         "rows": rows,
     }

@@ -1,0 +1,27 @@
+"""Files a reader brings → sentences and choices, one at a time: CoNLL-U, GAP's TSV, pairs in JSON, plain text.
+
+Every reader is a generator over `Lines`, so a file of any size is read in constant memory; JSON alone is read whole,
+up to MAX_JSON characters. A broken line is named by its number: the `Reading` that the caller passes says whether it
+ends the reading ("refuse") or leaves out the sentence it stands in ("skip").
+"""
+
+from mha_core.corpus.choices import PronounCase, Span
+from mha_core.corpus.conllu import Sentence, read_conllu
+from mha_core.corpus.gap import read_gap
+from mha_core.corpus.lines import MAX_LINE, Lines
+from mha_core.corpus.pairs import read_pairs
+from mha_core.corpus.plain import read_text
+from mha_core.corpus.reading import Reading
+
+__all__ = [
+    "MAX_LINE",
+    "Lines",
+    "PronounCase",
+    "Reading",
+    "Sentence",
+    "Span",
+    "read_conllu",
+    "read_gap",
+    "read_pairs",
+    "read_text",
+]

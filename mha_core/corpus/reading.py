@@ -1,0 +1,41 @@
+"""What to do about a broken line, and what was left out so far."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mha_core.errors import InputError
+
+OnError = Literal["refuse", "skip"]
+
+MAX_NOTES = 20
+# More than any model here reads of a text; what is longer is no sentence, and would hold up everybody else.
+MAX_TEXT = 20_000
+
+
+@dataclass
+class Reading:
+    """What to do with a broken line, and what was left out so far.
+
+    `n_skipped`: lines, sentences or choices left out; `n_unused`: pronouns without exactly one right name.
+    """
+
+    on_error: OnError = "refuse"
+    n_skipped: int = 0
+    n_unused: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def broken(self, line: int, what: str) -> None:
+        """Refuse the file with the number of the line, or note it and go on."""
+        message = f"Line {line:,}: {what}"
+        if self.on_error == "refuse":
+            raise InputError(message)
+        self._note(message)
+
+    def left_out(self, line: int, what: str) -> None:
+        """Note a line that holds nothing to measure, whatever is done about broken ones."""
+        self._note(f"Line {line:,}: {what}")
+
+    def _note(self, message: str) -> None:
+        self.n_skipped += 1
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(message)
