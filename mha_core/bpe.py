@@ -13,6 +13,7 @@ from tokenizers import Regex, pre_tokenizers
 from tokenizers import Tokenizer as FastTokenizer
 
 from mha_core.errors import InputError, ModelError
+from mha_core.model_files import fast_tokenizer, reading
 from mha_core.tokens import Role, Row, Tokenizer, Tokens, clean_text, model_name
 from mha_core.word_spans import joined_spans
 
@@ -54,16 +55,10 @@ class BytePairs(Tokenizer):
     @classmethod
     def from_folder(cls, folder: Path, max_tokens: int) -> "BytePairs":
         """From tokenizer.json. Raises ModelError without it."""
-        if not (folder / "tokenizer.json").is_file():
+        if not (folder / "tokenizer.json").exists():
             raise ModelError(f"'{model_name(folder)}' has no tokenizer.json, so no text can be read.")
-        try:
-            return cls(FastTokenizer.from_file(str(folder / "tokenizer.json")), max_tokens)
-        except ModelError:
-            raise
-        except Exception as problem:  # the tokenizers library raises bare Exception
-            raise ModelError(
-                f"The tokenizer files of '{model_name(folder)}' cannot be read: {problem}."
-            ) from problem
+        with reading(folder, "The tokenizer files"):
+            return cls(fast_tokenizer(folder), max_tokens)
 
     def typed(self, identity: int) -> str:
         """The token with that number as a reader would type it, the space before it included."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.errors import InputError, SizeError
+from mha_core.modes import plain_numbers
 from mha_core.record import Array, freeze
 from mha_core.stack import Stack
 from mha_core.tokens import Tokens
@@ -110,7 +111,7 @@ class DecoderState:
         return Step(weights[:, :, 0], self.logits, len(self.ids))
 
     def _read(self, ids: tuple[int, ...]) -> tuple[Array, Array]:
-        with torch.inference_mode():
+        with torch.inference_mode(), plain_numbers():
             device = next(self._stack.parameters()).device
             output = self._stack(torch.tensor([ids], device=device), stores=self._stores)
             logits = self._head(output.hidden[0, -1])

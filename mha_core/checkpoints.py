@@ -5,8 +5,6 @@ their weights, and the prediction head if the checkpoint has one, all by the fam
 tensor that is missing, of another shape, not finite, or left over is refused in one sentence.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,28 +16,24 @@ from torch import Tensor, nn
 
 from mha_core.errors import ModelError, SizeError
 from mha_core.families import FAMILIES
+from mha_core.model_files import MOST_INDEX, read_json, reading
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import model_name
 
 T = TypeVar("T")
+NUMBERS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
 def read_config(folder: Path) -> StackConfig:
     """The sizes in config.json. Raises ModelError for another architecture, naming it and what is supported."""
-    try:
-        raw = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"'{model_name(folder)}' has no config.json, so it is not a model folder.") from None
-    except (OSError, ValueError, RecursionError):
-        raise ModelError(f"The config.json of '{model_name(folder)}' is damaged: it is not JSON.") from None
+    path = folder / "config.json"
+    if not path.exists():
+        raise ModelError(f"'{model_name(folder)}' has no config.json, so it is not a model folder.")
+    raw = read_json(path)
     if not isinstance(raw, dict):
         raise ModelError(f"The config.json of '{model_name(folder)}' is damaged: it holds no settings.")
-    kind = (
-        raw.get("model_type")
-        or ", ".join(map(str, raw.get("architectures") or ()))
-        or "of no named architecture"
-    )
+    kind = _kind(raw)
     if kind not in FAMILIES:
         *others, last = FAMILIES
         raise ModelError(
@@ -57,20 +51,34 @@ def read_config(folder: Path) -> StackConfig:
         raise ModelError(f"The config.json of '{model_name(folder)}' cannot be right: {problem}") from None
 
 
+def _kind(raw: Mapping[str, object]) -> str:
+    """What the settings say the model is, for a sentence where it is none of ours."""
+    kind = raw.get("model_type")
+    if isinstance(kind, str) and kind:
+        return kind if kind.isascii() and kind.isprintable() and len(kind) <= 60 else ascii(kind[:60])
+    named = raw.get("architectures")
+    names = [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
+    return ", ".join(ascii(each[:60])[1:-1] for each in names[:3]) or "of no named architecture"
+
+
 def load_encoder(folder: Path, config: StackConfig) -> tuple[Stack, nn.Module | None]:
     """The layers in fp32, and the prediction head where the checkpoint has one.
 
     Raises ModelError if the weights are a pickle, damaged, incomplete, or do not fit the config.
     """
     family, name = FAMILIES[config.model_type], model_name(folder)
-    theirs = {family.plain_name(their): tensor for their, tensor in _read_tensors(folder)}
+    theirs: dict[str, Tensor] = {}
+    for their, tensor in _read_tensors(folder):
+        if (plain := family.plain_name(their)) in theirs:
+            raise ModelError(f"The weights of '{name}' hold {plain[:80]!a} twice, under two names.")
+        theirs[plain] = tensor
     ours, rest = rename(theirs, family.names)
     head_ours, rest = rename(rest, family.head_names)
     left = [their for their in rest if not family.not_needed.match(their)]
     if left:
         raise ModelError(
             f"The weights of '{name}' hold {len(left)} tensors that its config.json does not account "
-            f"for, such as '{left[0]}'."
+            f"for, such as {left[0][:80]!a}."
         )
     encoder = empty_encoder(config)
     fill(encoder, family.arrange(ours, config), name)
@@ -98,23 +106,17 @@ def empty_encoder(config: StackConfig) -> Stack:
         return FAMILIES[config.model_type].stack(config)
 
 
-def sha256(path: Path) -> str:
-    """The SHA-256 digest of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def weight_files(folder: Path) -> list[Path]:
     """The safetensors files of a model folder: one, or the shards that its index names."""
     single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
     if single.is_file():
         return [single]
     if index.is_file():
-        try:
-            shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            raise ModelError(f"The index of the weights of '{model_name(folder)}' is damaged.") from None
-        return [folder / Path(str(shard)).name for shard in shards]
+        found = read_json(index, MOST_INDEX)
+        shards = found.get("weight_map") if isinstance(found, dict) else None
+        if not isinstance(shards, dict) or not shards or not all(isinstance(s, str) for s in shards.values()):
+            raise ModelError(f"The index of the weights of '{model_name(folder)}' is damaged.")
+        return [folder / Path(name).name for name in sorted(set(shards.values()))]
     if any(found for pattern in PICKLES for found in folder.glob(pattern)):
         raise ModelError(
             f"'{model_name(folder)}' holds its weights as a pickle, which can run any code when opened; "
@@ -125,15 +127,21 @@ def weight_files(folder: Path) -> list[Path]:
 
 def _read_tensors(folder: Path) -> Iterator[tuple[str, Tensor]]:
     for path in weight_files(folder):
+        if not path.is_file():
+            raise ModelError(
+                f"The weights of '{model_name(folder)}' ({path.name}) are missing, cut or damaged."
+            )
         try:
-            with safe_open(str(path), framework="pt") as file:
+            with reading(folder, f"The weights ({path.name})"), safe_open(str(path), framework="pt") as file:
                 for name in file.keys():  # noqa: SIM118 - safe_open is no mapping
                     if not re.search(r"(^|\.)position_ids$", name):
                         yield name, file.get_tensor(name)
-        except (OSError, SafetensorError):
-            raise ModelError(
-                f"The weights of '{model_name(folder)}' ({path.name}) are missing, cut or damaged."
-            ) from None
+        except ModelError as problem:
+            if isinstance(problem.__cause__, SafetensorError):
+                raise ModelError(
+                    f"The weights of '{model_name(folder)}' ({path.name}) are missing, cut or damaged."
+                ) from None
+            raise
 
 
 def rename(tensors: Mapping[str, T], rules: tuple[tuple[str, str], ...]) -> tuple[dict[str, T], dict[str, T]]:
@@ -161,13 +169,19 @@ def fill(module: nn.Module, tensors: Mapping[str, Tensor], model: str) -> None:
                 f"The weights of '{model}' have '{name}' of shape {tuple(tensors[name].shape)}; by its "
                 f"config.json it is {tuple(place.shape)}."
             )
-        if not tensors[name].dtype.is_floating_point or not bool(tensors[name].isfinite().all()):
+        if tensors[name].dtype not in NUMBERS:
+            kind = str(tensors[name].dtype).removeprefix("torch.")
+            raise ModelError(
+                f"The weights of '{model}' have '{name}' as {kind}; floating-point numbers of 16, 32 and 64 bits are "
+                "read."
+            )
+        if not bool(tensors[name].isfinite().all()):
             raise ModelError(
                 f"The weights of '{model}' are damaged: '{name}' holds numbers that are not finite."
             )
     left = sorted(set(tensors) - set(expected))
     if left:
         raise ModelError(
-            f"The weights of '{model}' hold '{left[0]}', which its config.json does not account for."
+            f"The weights of '{model}' hold {left[0][:80]!a}, which its config.json does not account for."
         )
     module.load_state_dict({name: tensors[name].float() for name in expected}, assign=True)

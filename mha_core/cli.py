@@ -76,6 +76,9 @@ def _add_trace(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--model", default=EMBEDDED, help="a name on the shelf, a folder or a hub id (%(default)s)"
     )
+    parser.add_argument(
+        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
+    )
     parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
     parser.add_argument("--words", action="store_true", help="whole words instead of word pieces")
     parser.add_argument("--layer", type=int, help="only this layer, from 1")
@@ -123,6 +126,9 @@ def _add_next(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     parser = commands.add_parser("next", help="the likeliest next tokens of a text, by a decoder")
     parser.add_argument("text", metavar="TEXT", help="the text to go on with")
     parser.add_argument("--model", default=DECODER, help="shelf name, hub id or folder (%(default)s)")
+    parser.add_argument(
+        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
+    )
     parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
     parser.add_argument("--top", type=int, default=10, help="how many tokens to list (%(default)s)")
     parser.add_argument("--format", choices=("table", "json"), default="table")
@@ -168,13 +174,24 @@ def _load(options: argparse.Namespace) -> Model:
         share = f"{100 * done / total:.0f} %" if total else f"{done / 1e6:.0f} MB"
         print(f"\rFetching {file}: {share}", end="\n" if total and done >= total else "", file=sys.stderr)
 
-    return load_model(
+    model = load_model(
         options.model,
         trained=not options.untrained,
         device=options.device,
         dtype=options.precision,
         progress=progress,
+        sha256=options.sha256,
     )
+    _warn_if_unpinned(model)
+    return model
+
+
+def _warn_if_unpinned(model: Model) -> None:
+    if not model.pinned:
+        print(
+            f"The files of {model.title} were compared with no digest; --sha256 {model.files_digest} pins them.",
+            file=sys.stderr,
+        )
 
 
 def _write(result: str | bytes, out: Path | None) -> None:

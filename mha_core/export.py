@@ -59,6 +59,8 @@ def model_of(model: ModelInfo) -> dict[str, Any]:
         "heads": model.n_heads,
         "parameters": model.n_parameters,
         "digest": model.digest,
+        "files": dict(model.files),
+        "pinned": model.pinned,
     }
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from mha_core.checkpoints import read_config, sha256, weight_files
+from mha_core.checkpoints import read_config, weight_files
 from mha_core.embedded import EMBEDDED
 from mha_core.errors import ModelError, Unavailable
+from mha_core.model_files import sha256
 
 Progress = Callable[[str, int, int], None]  # file, bytes so far, bytes in all
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from mha_core.errors import InputError
 from mha_core.models import Model
+from mha_core.modes import plain_numbers
 from mha_core.record import Array
 from mha_core.tokens import Tokens
 from mha_core.trace import gate_tensor, run, to_numpy
@@ -58,7 +59,7 @@ def next_logits(
     if model.next_head is None:
         raise InputError(f"{model.title} predicts no next word; a decoder such as SmolLM2 does.")
     hidden = run([tokens], model, gates=gate_tensor(gates, model), need_weights=False).hidden[0]
-    with torch.inference_mode():
+    with torch.inference_mode(), plain_numbers():
         return to_numpy(model.next_head(hidden if position is None else hidden[position]))
 
 
@@ -77,7 +78,7 @@ def predict_masked(
     places = [i for i, piece in enumerate(tokens.pieces) if piece.id == model.tokenizer.mask_id]
     if not places:
         raise InputError(f"There is no {mask} in the sentence; put it where the word to predict stands.")
-    with torch.inference_mode():
+    with torch.inference_mode(), plain_numbers():
         hidden = run([tokens], model, need_weights=False).hidden[0, places]
         best = model.masked_head(hidden).float().softmax(dim=-1).topk(k)
     return [

@@ -22,7 +22,11 @@ Specials = Literal["shown", "hidden", "renormalised"]
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a reader must know of the model: sizes, whether it is trained, and the digest of its weights."""
+    """What a reader must know of the model: sizes, whether it is trained, and the digest of its weights.
+
+    `files`: name and SHA-256 of every file it was made from; `pinned`: whether they were compared with digests that
+    were known before.
+    """
 
     name: str
     title: str
@@ -36,6 +40,8 @@ class ModelInfo:
     digest: str
     n_kv_heads: int | None = None  # None: as many as query heads
     is_causal: bool = False
+    files: tuple[tuple[str, str], ...] = ()
+    pinned: bool = False
 
 
 @dataclass(frozen=True)

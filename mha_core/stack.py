@@ -26,9 +26,20 @@ ACTIVATIONS: dict[str, Callable[[nn.Linear, Tensor], Tensor]] = {
     "relu": lambda linear, x: F.relu(linear(x)),
     "silu": lambda linear, x: F.silu(linear(x)),
 }
-SIZES = (
-    "vocab_size", "d_model", "n_layers", "n_heads", "d_ff", "max_positions", "n_segments", "n_kv_heads", "d_k",
-)  # fmt: skip
+# What a size may be at most: twice and more what any model of these families has, and little enough to be built.
+SIZES = {
+    "vocab_size": 1_000_000,
+    "d_model": 16_384,
+    "n_layers": 200,
+    "n_heads": 256,
+    "d_ff": 131_072,
+    "max_positions": 10_000_000,
+    "n_segments": 1_000,
+    "n_kv_heads": 256,
+    "d_k": 16_384,
+}
+MOST_BYTES = 64_000_000_000  # of all matrices in fp32
+LARGEST_EPS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -62,13 +73,31 @@ class StackConfig:
                     f"d_model = {self.d_model} cannot be split into {self.n_heads} heads of equal width."
                 )
             object.__setattr__(self, "d_k", self.d_model // self.n_heads)
-        for name in SIZES:
-            if getattr(self, name) < 1:
-                raise SizeError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        for name, most in SIZES.items():
+            if not 1 <= getattr(self, name) <= most:
+                raise SizeError(f"{name} is {getattr(self, name)}; it must be from 1 to {most:,}.")
+        if not 0 < self.norm_eps < LARGEST_EPS:
+            raise SizeError(
+                f"The norms' epsilon is {self.norm_eps}; it must be above 0 and below {LARGEST_EPS}."
+            )
+        if self.n_bytes > MOST_BYTES:
+            raise SizeError(
+                f"Its weights would take {self.n_bytes:,} bytes; at most {MOST_BYTES:,} are read."
+            )
         if self.n_heads % self.n_kv_heads:
             raise SizeError(f"{self.n_heads} query heads cannot share {self.n_kv_heads} key heads evenly.")
         if self.activation not in ACTIVATIONS:
-            raise SizeError(f"The activation '{self.activation}' is not one of {', '.join(ACTIVATIONS)}.")
+            raise SizeError(
+                f"The activation {self.activation[:40]!a} is not one of {', '.join(ACTIVATIONS)}."
+            )
+
+    @property
+    def n_bytes(self) -> int:
+        """What the matrices take in fp32, three of the feed-forward net counted."""
+        attention = 2 * self.d_model * self.d_k * (self.n_heads + self.n_kv_heads)
+        learned = 0 if self.n_segments == 1 and self.is_causal else self.max_positions
+        tables = (self.vocab_size + learned + self.n_segments) * self.d_model
+        return 4 * (tables + self.n_layers * (attention + 3 * self.d_model * self.d_ff))
 
 
 class Block(nn.Module, ABC):

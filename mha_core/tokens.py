@@ -136,6 +136,11 @@ class Tokenizer(ABC):
         return None if self.mask_id is None else self.piece_name(self.mask_id)
 
     @property
+    def largest_id(self) -> int:
+        """The largest number that a piece has; a tokenizer may leave out some below it."""
+        return max(self._fast.get_vocab().values(), default=-1)
+
+    @property
     def vocab_size(self) -> int:
         """How many pieces there are to choose from."""
         return int(self._fast.get_vocab_size())
@@ -217,7 +222,7 @@ def model_name(folder: Path) -> str:
     repository = folder.parent.parent.name
     if folder.parent.name == "snapshots" and repository.startswith("models--"):
         return repository.removeprefix("models--").replace("--", "/")
-    return folder.name
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in folder.name)
 
 
 def clean_text(text: str) -> str:

@@ -18,6 +18,7 @@ from torch import Tensor
 from mha_core.errors import InputError, SizeError
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.models import Model
+from mha_core.modes import plain_numbers
 from mha_core.record import Array, Record, freeze
 from mha_core.stack import LayerStep, RunChange, StackOutput
 from mha_core.tokens import Tokens
@@ -139,7 +140,10 @@ def _steps(tokens: Tokens, model: Model, **options: Any) -> Iterator[LayerStep]:
     """The steps of one text, each computed when it is asked for, without gradients."""
     steps = iter(model.encoder.steps(*batch_of([tokens], model), **options))
     while True:
-        with torch.inference_mode():  # not around the yield: the caller's own code would run in it
+        with (
+            torch.inference_mode(),
+            plain_numbers(),
+        ):  # not around the yield: the caller's own code would run in it
             step = next(steps, None)
         if step is None:
             return
@@ -151,7 +155,7 @@ def _as_run(step: LayerStep, model: Model, projections: Projections) -> LayerRun
     block, details = model.encoder.layer(step.index), step.details
     if details is None:
         raise SizeError(f"Layer {step.index + 1} gave no details.")
-    with torch.inference_mode():
+    with torch.inference_mode(), plain_numbers():
         residual = block.residual(step.x[0], details.output[0])
     x = to_numpy(step.attention_input[0])
     before = (details.q_unrotated, details.k_unrotated)
@@ -200,7 +204,7 @@ def run(
 
     `change` is what a run does otherwise; `mha_core.experiments` makes one of interventions.
     """
-    with torch.inference_mode():
+    with torch.inference_mode(), plain_numbers():
         output: StackOutput = model.encoder(
             *batch_of(batch, model),
             gates=gates,

@@ -4,7 +4,6 @@ In: a text or a pair, and the names of the family's special tokens. Out: `Tokens
 Source: Devlin et al. 2019, section 3.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from tokenizers import Encoding, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as FastTokenizer
 
 from mha_core.errors import InputError, ModelError
+from mha_core.model_files import MOST_TOKENIZER, check_file, fast_tokenizer, read_json, reading
 from mha_core.tokens import Role, Row, Tokenizer, Tokens, clean_text, model_name
 from mha_core.word_spans import belongs_to_the_left, joined_spans
 
@@ -61,20 +61,14 @@ class WordPiece(Tokenizer):
     @classmethod
     def from_folder(cls, folder: Path, max_tokens: int, names: SpecialNames) -> "WordPiece":
         """From tokenizer.json, or vocab.txt with tokenizer_config.json. Raises ModelError without them."""
-        try:
-            if (folder / "tokenizer.json").is_file():
-                return cls(FastTokenizer.from_file(str(folder / "tokenizer.json")), max_tokens, names)
-            if (folder / "vocab.txt").is_file():
+        with reading(folder, "The tokenizer files"):
+            if (folder / "tokenizer.json").exists():
+                return cls(fast_tokenizer(folder), max_tokens, names)
+            if (folder / "vocab.txt").exists():
                 settings = folder / "tokenizer_config.json"
-                found = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
-                lower = found.get("do_lower_case", True)
+                found = read_json(settings) if settings.exists() else {}
+                lower = found.get("do_lower_case", True) if isinstance(found, dict) else True
                 return cls(_from_vocabulary(folder / "vocab.txt", bool(lower), names), max_tokens, names)
-        except ModelError:
-            raise
-        except Exception as problem:  # the tokenizers library raises bare Exception
-            raise ModelError(
-                f"The tokenizer files of '{model_name(folder)}' cannot be read: {problem}."
-            ) from problem
         raise ModelError(
             f"'{model_name(folder)}' has neither tokenizer.json nor vocab.txt, so no text can be read."
         )
@@ -176,7 +170,16 @@ def _join_words(text: str, rows: list[tuple[str, int, tuple[int, int], int | Non
 
 
 def _from_vocabulary(path: Path, lower: bool, names: SpecialNames) -> FastTokenizer:
-    """BERT's tokenizer from its list of pieces alone."""
+    """BERT's tokenizer from its list of pieces alone, which has every piece once."""
+    check_file(path, MOST_TOKENIZER)
+    pieces = [line.rstrip("\r") for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n")]
+    seen = set[str]()
+    for number, piece in enumerate(pieces, start=1):
+        if not piece or piece in seen:
+            raise ModelError(
+                f"The vocab.txt of '{model_name(path.parent)}' is damaged: line {number:,} is empty or stands twice."
+            )
+        seen.add(piece)
     fast = FastTokenizer(models.WordPiece.from_file(str(path), unk_token=names.unknown))
     fast.normalizer = normalizers.BertNormalizer(lowercase=lower)
     fast.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -189,7 +189,7 @@ def test_a_vocabulary_alone_reads_as_the_whole_tokenizer_does(tmp_path):
 
 @pytest.mark.parametrize(("settings", "first"), [("{}", "the"), ('{"do_lower_case": false}', "The")])
 def test_capitals_are_kept_where_the_tokenizers_settings_say_so(settings, first, tmp_path):
-    write(tmp_path, tokenizer=())
+    write(tmp_path, random_bert(vocab_size=7), tokenizer=())
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "The"]
     (tmp_path / "vocab.txt").write_text("\n".join(names) + "\n")
     (tmp_path / "tokenizer_config.json").write_text(settings)
@@ -216,7 +216,7 @@ def test_what_a_free_folder_cannot_know_still_gives_rows_that_sum_to_one(name, f
         ({"model_type": "roberta"}, "'bert' is roberta; supported are the model types bert, gpt2 and llama"),
         ({"model_type": "gpt2"}, "does not say its n_embd"),
         ({"model_type": None, "architectures": ["LlamaForCausalLM"]}, "is LlamaForCausalLM"),
-        ({"model_type": None, "architectures": [1]}, "is 1; supported"),
+        ({"model_type": None, "architectures": [1]}, "is of no named architecture; supported"),
         ({"model_type": None, "architectures": None}, "of no named architecture"),
         ({"position_embedding_type": "relative_key"}, "relative_key positions"),
         ({"is_decoder": True}, "BERT decoder"),
@@ -228,7 +228,7 @@ def test_what_a_free_folder_cannot_know_still_gives_rows_that_sum_to_one(name, f
         ({"num_hidden_layers": -1}, "n_layers is -1"),
         ({"hidden_act": "swish9"}, "'swish9' is not one of"),
         ({"max_position_embeddings": 3}, "takes 3 tokens"),
-        ({"vocab_size": 1000}, "tokenizer of 30522 pieces and embeddings for 1000"),
+        ({"vocab_size": 1000}, r"piece 30,521 \(from 0\) and embeddings for 1,000"),
     ],
 )
 def test_a_config_that_cannot_be_is_refused_by_naming_what_it_is(change, message, folder):
@@ -286,7 +286,7 @@ def test_missing_and_strange_shards_are_refused(tmp_path):
         load_encoder(folder, read_config(folder))
     for content in ("[]", "{}", "not JSON"):
         (folder / "model.safetensors.index.json").write_text(content)
-        with pytest.raises(ModelError, match="index of the weights of 'bert' is damaged"):
+        with pytest.raises(ModelError, match=r"index.* of 'bert' is damaged"):
             load_encoder(folder, read_config(folder))
 
 

@@ -176,7 +176,7 @@ def test_devices_and_precisions_that_are_not_here_are_refused():
 )  # fmt: skip
 @pytest.mark.parametrize("local", [True, False])
 def test_a_name_that_is_none_is_refused_before_any_network(name, local, monkeypatch):
-    monkeypatch.setattr(models, "from_hub", lambda *_: pytest.fail("the network was asked"))
+    monkeypatch.setattr("mha_core.loading.from_hub", lambda *_: pytest.fail("the network was asked"))
     with pytest.raises(InputError if name not in (".",) or not local else ModelError) as caught:
         load_model(name, local=local, device="cpu")
     assert len(str(caught.value)) < 200

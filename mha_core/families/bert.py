@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from mha_core.families.family import Family, Tensors, refuse_unless
 from mha_core.multihead import MultiHeadAttention
+from mha_core.settings import real, whole, word
 from mha_core.stack import ACTIVATIONS, Block, Stack, StackConfig, table
 from mha_core.tokens import Tokenizer
 from mha_core.wordpiece import SpecialNames, WordPiece
@@ -123,15 +124,15 @@ def read_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
     decoder = raw.get("is_decoder") or raw.get("add_cross_attention")
     refuse_unless(not decoder, name, "is a BERT decoder", "BERT encoders")
     return EncoderConfig(
-        vocab_size=int(raw["vocab_size"]),
-        d_model=int(raw["hidden_size"]),
-        n_layers=int(raw["num_hidden_layers"]),
-        n_heads=int(raw["num_attention_heads"]),
-        d_ff=int(raw["intermediate_size"]),
-        max_positions=int(raw.get("max_position_embeddings", 512)),
-        n_segments=int(raw.get("type_vocab_size", 2)),
-        norm_eps=float(raw.get("layer_norm_eps", 1e-12)),
-        activation=str(raw.get("hidden_act", "gelu")),
+        vocab_size=whole(raw, "vocab_size"),
+        d_model=whole(raw, "hidden_size"),
+        n_layers=whole(raw, "num_hidden_layers"),
+        n_heads=whole(raw, "num_attention_heads"),
+        d_ff=whole(raw, "intermediate_size"),
+        max_positions=whole(raw, "max_position_embeddings", 512),
+        n_segments=whole(raw, "type_vocab_size", 2),
+        norm_eps=real(raw, "layer_norm_eps", 1e-12),
+        activation=word(raw, "hidden_act", "gelu"),
     )
 
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from mha_core.bpe import BytePairs
 from mha_core.families.family import Family, Tensors, next_head, refuse_unless
 from mha_core.multihead import MultiHeadAttention
+from mha_core.settings import flag, real, whole, word
 from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig, table
 from mha_core.tokens import Tokenizer
 
@@ -92,17 +93,17 @@ def read_config(raw: Mapping[str, Any], name: str) -> Gpt2Config:
     refuse_unless(
         not raw.get("add_cross_attention"), name, "is a GPT-2 with cross-attention", "those without"
     )
-    d_model = int(raw["n_embd"])
+    d_model = whole(raw, "n_embd")
     return Gpt2Config(
-        vocab_size=int(raw["vocab_size"]),
+        vocab_size=whole(raw, "vocab_size"),
         d_model=d_model,
-        n_layers=int(raw["n_layer"]),
-        n_heads=int(raw["n_head"]),
-        d_ff=int(raw.get("n_inner") or 4 * d_model),
-        max_positions=int(raw.get("n_positions", 1024)),
-        norm_eps=float(raw.get("layer_norm_epsilon", 1e-5)),
-        activation=str(raw.get("activation_function", "gelu_new")),
-        tied=bool(raw.get("tie_word_embeddings", True)),
+        n_layers=whole(raw, "n_layer"),
+        n_heads=whole(raw, "n_head"),
+        d_ff=whole(raw, "n_inner", 4 * d_model),
+        max_positions=whole(raw, "n_positions", 1024),
+        norm_eps=real(raw, "layer_norm_epsilon", 1e-5),
+        activation=word(raw, "activation_function", "gelu_new"),
+        tied=flag(raw, "tie_word_embeddings", True),
     )
 
 

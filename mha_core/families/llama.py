@@ -17,6 +17,7 @@ from mha_core.errors import ModelError, SizeError
 from mha_core.families.family import Family, GgufForm, Tensors, next_head, refuse_unless
 from mha_core.multihead import MultiHeadAttention
 from mha_core.rotary import Rotary, Stretch
+from mha_core.settings import flag, real, whole, word
 from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig, table
 from mha_core.tokens import Tokenizer
 
@@ -113,30 +114,30 @@ class Llama(Stack):
 def read_config(raw: Mapping[str, Any], name: str) -> LlamaConfig:
     """Llama's config.json as ours."""
     theta, stretch = _turns(raw, name)
-    n_heads = int(raw["num_attention_heads"])
+    n_heads = whole(raw, "num_attention_heads")
     return LlamaConfig(
-        vocab_size=int(raw["vocab_size"]),
-        d_model=int(raw["hidden_size"]),
-        n_layers=int(raw["num_hidden_layers"]),
+        vocab_size=whole(raw, "vocab_size"),
+        d_model=whole(raw, "hidden_size"),
+        n_layers=whole(raw, "num_hidden_layers"),
         n_heads=n_heads,
-        d_ff=int(raw["intermediate_size"]),
-        max_positions=int(raw.get("max_position_embeddings", 2048)),
-        norm_eps=float(raw.get("rms_norm_eps", 1e-6)),
-        activation=str(raw.get("hidden_act", "silu")),
-        n_kv_heads=int(raw.get("num_key_value_heads") or n_heads),
-        d_k=int(raw.get("head_dim") or 0),
+        d_ff=whole(raw, "intermediate_size"),
+        max_positions=whole(raw, "max_position_embeddings", 2048),
+        norm_eps=real(raw, "rms_norm_eps", 1e-6),
+        activation=word(raw, "hidden_act", "silu"),
+        n_kv_heads=whole(raw, "num_key_value_heads", n_heads),
+        d_k=whole(raw, "head_dim", 0),
         theta=theta,
         stretch=stretch,
-        attention_bias=bool(raw.get("attention_bias", False)),
-        mlp_bias=bool(raw.get("mlp_bias", False)),
-        tied=bool(raw.get("tie_word_embeddings", False)),
+        attention_bias=flag(raw, "attention_bias", False),
+        mlp_bias=flag(raw, "mlp_bias", False),
+        tied=flag(raw, "tie_word_embeddings", False),
     )
 
 
 def _turns(raw: Mapping[str, Any], name: str) -> tuple[float, Stretch | None]:
     """The base of the angles, and their stretching if there is one."""
     rope = dict(raw.get("rope_scaling") or {}) | dict(raw.get("rope_parameters") or {})
-    theta = float(rope.get("rope_theta") or raw.get("rope_theta") or 10_000.0)
+    theta = real(rope, "rope_theta", real(raw, "rope_theta", 10_000.0))
     kind = rope.get("rope_type") or rope.get("type") or "default"
     refuse_unless(
         kind in ("default", "llama3"),
@@ -147,10 +148,10 @@ def _turns(raw: Mapping[str, Any], name: str) -> tuple[float, Stretch | None]:
     if kind == "default":
         return theta, None
     return theta, Stretch(
-        float(rope["factor"]),
-        float(rope["low_freq_factor"]),
-        float(rope["high_freq_factor"]),
-        int(rope["original_max_position_embeddings"]),
+        real(rope, "factor"),
+        real(rope, "low_freq_factor"),
+        real(rope, "high_freq_factor"),
+        whole(rope, "original_max_position_embeddings"),
     )
 
 

@@ -62,6 +62,9 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
+    parser.add_argument(
+        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
+    )
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     parser.add_argument("--limit", type=_positive, help="no more sentences than that")
     parser.add_argument("--batch-size", type=_positive, default=32, help="sentences at a time (32)")
@@ -113,7 +116,11 @@ def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -
     """The data for a file, the text for a person, and how much was read."""
     lines = Lines(args.file) if args.file else None
     kind = _kind(args)
-    model = load_model(args.model, trained=not args.untrained, device=args.device)
+    model = load_model(args.model, trained=not args.untrained, device=args.device, sha256=args.sha256)
+    if not model.pinned:
+        _say(
+            f"The files of {model.title} were compared with no digest; --sha256 {model.files_digest} pins them."
+        )
     progress = _report if args.progress else None
     fraction = (lambda: lines.fraction) if lines is not None else None
     options = Options(args.batch_size, args.limit, progress, stop, fraction)

@@ -11,6 +11,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from mha_core.errors import SizeError
+from mha_core.modes import plain_numbers
 from mha_core.multihead import MultiHeadAttention
 
 
@@ -128,7 +129,7 @@ def measured_seconds(
     layer = MultiHeadAttention(d_model, n_heads, n_kv_heads, d_k, d_k).eval()
     x = torch.zeros(1, n, d_model)
     times = []
-    with torch.inference_mode():
+    with torch.inference_mode(), plain_numbers():
         layer(x)
         for _ in range(repeats):
             start = perf_counter()

@@ -1,0 +1,116 @@
+"""A model ready to trace: frozen, shared by all readers."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import nn
+
+from mha_core.cached import DecoderState, start
+from mha_core.model_files import joint_digest
+from mha_core.record import ModelInfo
+from mha_core.stack import Stack, StackConfig
+from mha_core.tokens import Tokenizer, Tokens
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A model ready to trace. Its weights are frozen; whatever varies between calls is an argument of the call.
+
+    `files`, `pinned`: as in ModelInfo.
+    """
+
+    name: str
+    title: str
+    trained: bool
+    tokenizer: Tokenizer
+    encoder: Stack
+    masked_head: nn.Module | None
+    device: torch.device
+    dtype: torch.dtype
+    digest: str
+    config: StackConfig = field(repr=False)
+    next_head: nn.Module | None = None
+    files: tuple[tuple[str, str], ...] = ()
+    pinned: bool = False
+
+    @property
+    def n_layers(self) -> int:
+        """How many layers there are."""
+        return self.config.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        """How many heads a layer has."""
+        return self.config.n_heads
+
+    @property
+    def n_kv_heads(self) -> int:
+        """How many key and value heads a layer has; its query heads share them in groups."""
+        return self.config.n_kv_heads
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether a token sees only what comes before it: a decoder."""
+        return self.config.is_causal
+
+    @property
+    def d_model(self) -> int:
+        """How wide a token's vector is."""
+        return self.config.d_model
+
+    @property
+    def d_k(self) -> int:
+        """How wide a head is."""
+        return self.config.d_k
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens fit, the special ones counted."""
+        return self.tokenizer.max_tokens
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """Numbers in the encoder, counted."""
+        return sum(parameter.numel() for parameter in self.encoder.parameters())
+
+    @cached_property
+    def info(self) -> ModelInfo:
+        """What a record keeps of the model."""
+        return ModelInfo(
+            self.name,
+            self.title,
+            self.trained,
+            self.n_layers,
+            self.n_heads,
+            self.d_model,
+            self.d_k,
+            self.n_parameters,
+            self.max_tokens,
+            self.digest,
+            self.n_kv_heads,
+            self.is_causal,
+            self.files,
+            self.pinned,
+        )
+
+    @property
+    def files_digest(self) -> str:
+        """One digest for all its files, with which they can be pinned."""
+        return joint_digest(dict(self.files))
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """How much memory its weights take."""
+        modules = [
+            module for module in (self.encoder, self.masked_head, self.next_head) if module is not None
+        ]
+        parameters = {id(p): p for module in modules for p in module.parameters()}
+        return sum(p.numel() * p.element_size() for p in parameters.values())
+
+    def start(self, tokens: Tokens) -> DecoderState:
+        """A state of one reader's own that reads `tokens` and is then given one token at a time.
+
+        Raises InputError for a model that predicts no next token.
+        """
+        return start(self.encoder, self.next_head, tokens, self.title, self.max_tokens)

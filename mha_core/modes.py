@@ -1,0 +1,26 @@
+"""The modes of torch that a caller may be in, put aside: the numbers are the same in all of them.
+
+Inference mode and autocast belong to the thread, the default number type and device to the process.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import torch
+
+
+@contextmanager
+def plain_numbers(*, loading: bool = False) -> Iterator[None]:
+    """Without autocast; while a model is loaded also outside of inference mode, with float32 on the CPU as default."""
+    with ExitStack() as modes:
+        for kind in ("cpu", *(["cuda"] if torch.cuda.is_available() else [])):
+            if torch.is_autocast_enabled(kind):
+                modes.enter_context(torch.autocast(kind, enabled=False))
+        if loading:
+            modes.enter_context(torch.inference_mode(False))
+            modes.enter_context(torch.no_grad())
+            modes.enter_context(torch.device("cpu"))
+            before = torch.get_default_dtype()
+            modes.callback(torch.set_default_dtype, before)
+            torch.set_default_dtype(torch.float32)
+        yield

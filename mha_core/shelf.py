@@ -1,0 +1,48 @@
+"""The shelf: the models that a reader can choose by name."""
+
+from dataclasses import dataclass
+
+from mha_core.embedded import DECODER, EMBEDDED
+
+
+@dataclass(frozen=True)
+class ShelfEntry:
+    """A model that a reader can choose: its name for `load_model`, and words about it."""
+
+    name: str
+    title: str
+    description: str
+    embedded: bool
+
+
+SHELF = (
+    ShelfEntry(
+        EMBEDDED, "MiniLM", "all-MiniLM-L6-v2: 6 layers x 12 heads, English; built in.", embedded=True
+    ),
+    ShelfEntry(
+        DECODER,
+        "SmolLM2 135M, 4-bit",
+        "SmolLM2-135M-Instruct: 30 layers x 9 heads on 3 key-value heads, English; predicts the next token.",
+        embedded=True,
+    ),
+    ShelfEntry(
+        "bert-base-uncased", "BERT base", "12 layers x 12 heads, English; predicts [MASK].", embedded=False
+    ),
+    ShelfEntry(
+        "bert-large-uncased", "BERT large", "24 layers x 16 heads, English; predicts [MASK].", embedded=False
+    ),
+    ShelfEntry(
+        "bert-base-cased", "BERT base, cased", "12 layers x 12 heads, English with capitals.", embedded=False
+    ),
+    ShelfEntry(
+        "bert-base-multilingual-cased",
+        "BERT multilingual",
+        "12 layers x 12 heads, 104 languages.",
+        embedded=False,
+    ),
+)
+
+
+def shelf() -> tuple[ShelfEntry, ...]:
+    """The models to choose from; the embedded one first."""
+    return SHELF
