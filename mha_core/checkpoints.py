@@ -89,12 +89,14 @@ def load_encoder(folder: Path, config: StackConfig) -> tuple[Stack, nn.Module | 
 
 
 def untrained_encoder(config: StackConfig, seed: int) -> Stack:
-    """The same shape with random weights, as BERT starts: normal with deviation 0.02, biases zero, norms one."""
+    """The same shape with random weights, as its family starts: normal, biases zero, norms one."""
     encoder = FAMILIES[config.model_type].stack(config)
     generator = torch.Generator().manual_seed(seed)
     for module in encoder.modules():
-        if isinstance(module, nn.Linear | nn.Embedding):
-            nn.init.normal_(module.weight, std=0.02, generator=generator)
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=config.first_embedding_std, generator=generator)
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=config.first_std, generator=generator)
         if isinstance(module, nn.Linear) and module.bias is not None:
             nn.init.zeros_(module.bias)
     return encoder

@@ -94,6 +94,7 @@ class LayerRun:
     after its gate if it had one; contributions (H, n, d_model) sum, plus b_o, to output (n, d_model). Of the
     model's own run also stream (n, d_model), the layer's input: x itself, or what x is the norm of (pre-LN);
     residual = LayerNorm(stream + output), or that sum itself (pre-LN); hidden, what the whole layer gives on.
+    `window`: how many tokens to each side the layer can reach; None: all.
     """
 
     projections: Projections
@@ -117,6 +118,7 @@ class LayerRun:
     residual: Array | None = None
     hidden: Array | None = None
     edits: Edits = NOTHING
+    window: int | None = None
 
     @property
     def n(self) -> int:

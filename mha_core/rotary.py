@@ -37,34 +37,41 @@ class Rotation:
         return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
-def rotation(first: int, n: int, d_k: int, theta: float, stretch: Stretch | None, like: Tensor) -> Rotation:
-    """The turns at positions first to first + n - 1, where `like` is; angle of pair i: position / theta^(2i / d_k)."""
-    positions = torch.arange(first, first + n, dtype=torch.float32, device=like.device)
-    angles = torch.outer(positions, frequencies(d_k, theta, stretch).to(like.device))
-    return Rotation(angles.cos(), angles.sin())
-
-
 @dataclass(frozen=True)
 class Rotary:
-    """How a model turns its queries and keys: the width of a head, the base of the angles, and their stretching."""
+    """How a model turns its queries and keys: the width of a head, the base of the angles, and their stretching.
+
+    `turning`: how many pairs are turned, the first ones; the others stay as they are (None: all are turned).
+    """
 
     d_k: int
     theta: float
     stretch: Stretch | None = None
+    turning: int | None = None
 
     def at(self, first: int, n: int, like: Tensor) -> Rotation:
-        """The turns at the positions from `first`."""
-        return rotation(first, n, self.d_k, self.theta, self.stretch, like)
+        """The turns at positions first to first + n - 1, where `like` is; angle of pair i: position times its
+        frequency."""
+        positions = torch.arange(first, first + n, dtype=torch.float32, device=like.device)
+        angles = torch.outer(positions, self._frequencies.to(like.device))
+        return Rotation(angles.cos(), angles.sin())
 
     def frequency(self, pair: int) -> float:
-        """Radians a position for one pair, from 0."""
-        return float(frequencies(self.d_k, self.theta, self.stretch)[pair])
+        """Radians a position for one pair, from 0; 0 for a pair that is not turned."""
+        return float(self._frequencies[pair])
+
+    @property
+    def _frequencies(self) -> Tensor:
+        return frequencies(self.d_k, self.theta, self.stretch, self.turning)
 
 
 @cache
-def frequencies(d_k: int, theta: float, stretch: Stretch | None) -> Tensor:
-    """Radians a position for each of the d_k / 2 pairs."""
+def frequencies(d_k: int, theta: float, stretch: Stretch | None, turning: int | None = None) -> Tensor:
+    """Radians a position for each of the d_k / 2 pairs, theta^(-i / `turning`) for pair i; 0 for those after."""
     with torch.inference_mode(False), torch.device("cpu"):
+        if turning is not None:
+            turned = frequencies(2 * turning, theta, stretch)
+            return torch.cat((turned, torch.zeros(d_k // 2 - turning)))
         plain = 1.0 / theta ** (torch.arange(0, d_k, 2, dtype=torch.int64).float() / d_k)
         if stretch is None:
             return plain

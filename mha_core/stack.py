@@ -63,6 +63,9 @@ class StackConfig:
 
     model_type: ClassVar[str]
     is_causal: ClassVar[bool] = False
+    # The deviations of random weights and of random embeddings, as BERT and GPT-2 start.
+    first_std: ClassVar[float] = 0.02
+    first_embedding_std: ClassVar[float] = 0.02
 
     def __post_init__(self) -> None:
         if not self.n_kv_heads:
@@ -104,6 +107,7 @@ class Block(nn.Module, ABC):
     """One layer of a family: attention, and what stands before and after it."""
 
     attention: MultiHeadAttention
+    window: int | None = None  # how many tokens to each side its attention can reach; None: all
 
     def attention_input(self, x: Tensor) -> Tensor:
         """What the attention reads: the layer's input itself, or that input normalised first (pre-LN)."""
@@ -325,7 +329,7 @@ class Stack(nn.Module):
             read = block.attention_input(x)
             attended, seen = block.attention(
                 read,
-                mask=mask,
+                mask=within(mask, block.window, n, x.device),
                 is_causal=is_causal,
                 rotation=rotation,
                 need_weights=need_weights,
@@ -378,6 +382,20 @@ class Stack(nn.Module):
 def _mask(real: Tensor | None) -> Tensor | None:
     """Which keys may be looked at, (batch, 1, 1, n); None where all may."""
     return None if real is None or bool(real.all()) else real[:, None, None, :]
+
+
+def within(mask: Tensor | None, window: int | None, n: int, device: torch.device) -> Tensor | None:
+    """The mask that also keeps every one of n tokens from looking further than `window` tokens to either side."""
+    if window is None:
+        return mask
+    near = near_tokens(n, window).to(device)
+    return near if mask is None else mask & near
+
+
+def near_tokens(n: int, window: int | None) -> Tensor:
+    """(n, n): True where two of n tokens are no more than `window` apart; everywhere without a window."""
+    places = torch.arange(n)
+    return (places[:, None] - places).abs() <= (n if window is None else window)
 
 
 def table(rows: int, width: int) -> nn.Embedding:

@@ -20,7 +20,7 @@ from mha_core.layer_run import LayerRun, Projections
 from mha_core.models import Model
 from mha_core.modes import plain_numbers
 from mha_core.record import Array, Record, freeze
-from mha_core.stack import LayerStep, RunChange, StackOutput
+from mha_core.stack import LayerStep, RunChange, StackOutput, near_tokens
 from mha_core.tokens import Tokens
 
 WINDOW = 8  # batches that are sorted by length together
@@ -161,7 +161,7 @@ def _as_run(step: LayerStep, model: Model, projections: Projections) -> LayerRun
     before = (details.q_unrotated, details.k_unrotated)
     q_unrotated, k_unrotated = (None if part is None else to_numpy(part[0]) for part in before)
     computed: dict[str, Any] = {name: to_numpy(getattr(details, name)[0]) for name in COMPUTED}
-    allowed = np.ones(details.scores.shape[-2:], bool)
+    allowed = near_tokens(details.scores.shape[-1], block.window).numpy()
     return LayerRun(
         projections=projections,
         x=x,
@@ -176,6 +176,7 @@ def _as_run(step: LayerStep, model: Model, projections: Projections) -> LayerRun
         stream=x if step.attention_input is step.x else to_numpy(step.x[0]),
         residual=to_numpy(residual),
         hidden=to_numpy(step.hidden[0]),
+        window=block.window,
     )
 
 

@@ -213,7 +213,10 @@ def test_what_a_free_folder_cannot_know_still_gives_rows_that_sum_to_one(name, f
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model_type": "roberta"}, "'bert' is roberta; supported are the model types bert, gpt2 and llama"),
+        (
+            {"model_type": "roberta"},
+            "'bert' is roberta; supported are the model types bert, gpt2, llama and classroom",
+        ),
         ({"model_type": "gpt2"}, "does not say its n_embd"),
         ({"model_type": None, "architectures": ["LlamaForCausalLM"]}, "is LlamaForCausalLM"),
         ({"model_type": None, "architectures": [1]}, "is of no named architecture; supported"),

@@ -4,10 +4,11 @@ To add a kind: its module with a `Family`, and its line here.
 """
 
 from mha_core.families.bert import BERT
+from mha_core.families.classroom import CLASSROOM
 from mha_core.families.family import Family
 from mha_core.families.gpt2 import GPT2
 from mha_core.families.llama import LLAMA
 
-FAMILIES: dict[str, Family] = {family.model_type: family for family in (BERT, GPT2, LLAMA)}
+FAMILIES: dict[str, Family] = {family.model_type: family for family in (BERT, GPT2, LLAMA, CLASSROOM)}
 
 __all__ = ["FAMILIES", "Family"]

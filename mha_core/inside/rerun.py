@@ -17,6 +17,7 @@ from mha_core.errors import InputError, SizeError
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.record import Array, freeze
 from mha_core.rotary import Rotary
+from mha_core.stack import near_tokens
 
 MATRICES = ("W_q", "W_k", "W_v", "W_o")
 
@@ -47,6 +48,7 @@ def run_layer(
     *,
     rotary: Rotary | None = None,
     is_causal: bool = False,
+    window: int | None = None,
 ) -> LayerRun:
     """Carry x through a layer with these weights. `keys_from` (n_k, d_model) makes it cross-attention.
 
@@ -63,7 +65,7 @@ def run_layer(
     unrotated = (None, None) if rotary is None else (q, k)
     if rotary is not None:
         q, k = rotated(q, rotary), rotated(k, rotary)
-    return _attend(used, x, y, (q, k, v), unrotated, edits, rotary, is_causal)
+    return _attend(used, x, y, (q, k, v), unrotated, edits, rotary, is_causal, window)
 
 
 def edited(run: LayerRun, edits: Edits) -> LayerRun:
@@ -72,12 +74,19 @@ def edited(run: LayerRun, edits: Edits) -> LayerRun:
         return run
     if edits.cells:
         made = run_layer(
-            run.x, run.projections, edits, run.keys_from, rotary=run.rotary, is_causal=run.is_causal
+            run.x,
+            run.projections,
+            edits,
+            run.keys_from,
+            rotary=run.rotary,
+            is_causal=run.is_causal,
+            window=run.window,
         )
     else:
         before = (run.q_unrotated, run.k_unrotated)
         made = _attend(
-            run.projections, run.x, run.keys_from, (run.q, run.k, run.v), before, edits, run.rotary, run.is_causal
+            run.projections, run.x, run.keys_from, (run.q, run.k, run.v), before, edits, run.rotary, run.is_causal,
+            run.window,
         )  # fmt: skip
     return replace(made, stream=run.stream)
 
@@ -103,13 +112,14 @@ def _attend(
     edits: Edits,
     rotary: Rotary | None,
     is_causal: bool,
+    window: int | None,
 ) -> LayerRun:
     """From q, k and v to the output."""
     q, k, v = projected
     divisor = float((np.sqrt(used.d_k) if edits.scaled else 1.0) * edits.temperature)
     shared = used.n_heads // used.n_kv_heads
     scores = q @ np.repeat(k, shared, axis=0).swapaxes(-1, -2) / np.float32(divisor)
-    allowed, extra = _mask(scores, edits, is_causal)
+    allowed, extra = _mask(scores, edits, is_causal, window)
     tensors = [torch.from_numpy(np.array(part)) for part in projected]
     context, attention = scaled_dot_product_attention(
         tensors[0], tensors[1], tensors[2], mask=torch.from_numpy(extra), scale=1.0 / divisor
@@ -122,16 +132,18 @@ def _attend(
     output = contributions.sum(axis=0) if used.b_o is None else contributions.sum(axis=0) + used.b_o
     return LayerRun(
         used, x, y, q, k, v, scores, allowed, weights, z, contributions, output, divisor,
-        is_causal, rotary, *unrotated, edits=edits,
+        is_causal, rotary, *unrotated, edits=edits, window=window,
     )  # fmt: skip
 
 
-def _mask(scores: Array, edits: Edits, is_causal: bool) -> tuple[Array, Array]:
+def _mask(scores: Array, edits: Edits, is_causal: bool, window: int | None) -> tuple[Array, Array]:
     """(query, key) True = may look; and what is added to the scores: -inf, or the reader's change."""
     heads, n, n_keys = scores.shape
     allowed = np.ones((n, n_keys), bool)
     if edits.causal or is_causal:
         allowed = np.tril(allowed)
+    if window is not None:
+        allowed &= near_tokens(n, window).numpy()
     for key in edits.hidden_keys:
         if not 0 <= key < n_keys:
             raise InputError(f"There are {n_keys} tokens: position {key} cannot be hidden.")

@@ -89,7 +89,9 @@ def _shared(name: str, run: LayerRun, n_kv_heads: int) -> Variant:
         return replace(_variant(name, run), own=True)
     more = n_kv_heads > weights.n_kv_heads
     changed = repeated(weights) if more else pooled(weights, n_kv_heads)
-    return _variant(name, run_layer(run.x, changed, rotary=run.rotary, is_causal=run.is_causal))
+    return _variant(
+        name, run_layer(run.x, changed, rotary=run.rotary, is_causal=run.is_causal, window=run.window)
+    )
 
 
 def _variant(name: str, run: LayerRun) -> Variant:

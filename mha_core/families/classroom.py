@@ -1,0 +1,130 @@
+"""Classroom: a small encoder over whole words with norms before each part (pre-LN), trained by this project itself.
+
+Rotary positions turn a part of each head's pairs (Su et al. 2021; a part of them as in GPT-J, Wang & Komatsuzaki
+2021), some layers see a few words to each side alone (Beltagy et al. 2020, section 3.1), and what predicts a hidden
+word is the matrix of the embeddings (Press & Wolf 2017).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from mha_core.errors import SizeError
+from mha_core.families.family import Family, Tensors, next_head
+from mha_core.multihead import MultiHeadAttention
+from mha_core.rotary import Rotary
+from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig, table
+from mha_core.tokens import Tokenizer
+from mha_core.word_level import WordLevel
+
+# The tensors have our own names.
+NAMES = ((r"(embeddings|layers|norm)\.", r"\1."),)
+
+
+@dataclass(frozen=True)
+class ClassroomConfig(StackConfig):
+    """The sizes of a classroom model. `windows`: how many words to each side a layer sees, one a layer, 0 for all;
+    `turning`: how many pairs of a head are turned by their position. Raises SizeError if they cannot be."""
+
+    model_type = "classroom"
+    # Words weigh more than what layer 1 adds to them. With words as small as the other weights (0.05) an article
+    # takes up its noun in layer 1 and layer 2 looks at the article.
+    first_std = 0.05
+    first_embedding_std = 0.3
+    norm_eps: float = 1e-5
+    theta: float = 100.0
+    turning: int = 1
+    windows: tuple[int, ...] = ()
+    tied: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.d_k % 2 or not 0 <= self.turning <= self.d_k // 2:
+            raise SizeError(f"{self.turning} pairs cannot be turned in heads of width {self.d_k}.")
+        if len(self.windows) != self.n_layers or min(self.windows) < 0:
+            raise SizeError(f"{self.n_layers} layers need as many windows, 0 or more words each.")
+
+
+class Embeddings(nn.Module):
+    """Word embeddings alone, (batch, n) to (batch, n, d_model): positions enter by rotation in every layer."""
+
+    def __init__(self, config: StackConfig) -> None:
+        super().__init__()
+        self.word = table(config.vocab_size, config.d_model)
+
+    def forward(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor:
+        found: Tensor = self.word(ids)
+        return found
+
+
+class ClassroomBlock(PreNormBlock):
+    """Attention and a feed-forward net, each on its normalised input and added to it (pre-LN)."""
+
+    def __init__(self, config: ClassroomConfig, window: int) -> None:
+        super().__init__()
+        self.window = window or None
+        self.attention_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        self.attention = MultiHeadAttention(config.d_model, config.n_heads)
+        self.output_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        self.up = nn.Linear(config.d_model, config.d_ff)
+        self.down = nn.Linear(config.d_ff, config.d_model)
+        self.activation = config.activation
+
+    def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
+        """The rest of the layer, from its input and the output of its attention."""
+        x = self.residual(x, attended)
+        result: Tensor = x + self.down(ACTIVATIONS[self.activation](self.up, self.output_norm(x)))
+        return result
+
+
+class Classroom(Stack):
+    """The whole stack."""
+
+    def __init__(self, config: ClassroomConfig) -> None:
+        layers = [ClassroomBlock(config, window) for window in config.windows]
+        norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+        super().__init__(config, Embeddings(config), layers, norm)
+        self.rotary = Rotary(config.d_k, config.theta, turning=config.turning)
+
+
+def read_config(raw: Mapping[str, Any], name: str) -> ClassroomConfig:
+    """The config.json as our sizes."""
+    n_layers = int(raw["n_layers"])
+    return ClassroomConfig(
+        vocab_size=int(raw["vocab_size"]),
+        d_model=int(raw["d_model"]),
+        n_layers=n_layers,
+        n_heads=int(raw["n_heads"]),
+        d_ff=int(raw["d_ff"]),
+        max_positions=int(raw.get("max_positions", 512)),
+        theta=float(raw.get("theta", 100.0)),
+        turning=int(raw["turning"]),
+        windows=tuple(int(window) for window in raw["windows"]),
+    )
+
+
+def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
+    """The matrix of the embeddings."""
+    return next_head(stack, tensors, tied=True)
+
+
+def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
+    """Whole words of a fixed list."""
+    return WordLevel.from_folder(folder, max_tokens)
+
+
+CLASSROOM = Family(
+    "classroom",
+    read_config,
+    NAMES,
+    (),
+    re.compile(r"(?!)"),
+    Classroom,
+    head,
+    tokenizer,
+    predicts="mask",
+)
