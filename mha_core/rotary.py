@@ -37,6 +37,21 @@ class Rotation:
         return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
+def rotation(
+    first: int,
+    n: int,
+    d_k: int,
+    theta: float,
+    stretch: Stretch | None,
+    like: Tensor,
+    turning: int | None = None,
+) -> Rotation:
+    """The turns at positions first to first + n - 1, where `like` is; angle of pair i: position / theta^(2i / d_k)."""
+    positions = torch.arange(first, first + n, dtype=torch.float32, device=like.device)
+    angles = torch.outer(positions, frequencies(d_k, theta, stretch, turning).to(like.device))
+    return Rotation(angles.cos(), angles.sin())
+
+
 @dataclass(frozen=True)
 class Rotary:
     """How a model turns its queries and keys: the width of a head, the base of the angles, and their stretching.
@@ -50,19 +65,12 @@ class Rotary:
     turning: int | None = None
 
     def at(self, first: int, n: int, like: Tensor) -> Rotation:
-        """The turns at positions first to first + n - 1, where `like` is; angle of pair i: position times its
-        frequency."""
-        positions = torch.arange(first, first + n, dtype=torch.float32, device=like.device)
-        angles = torch.outer(positions, self._frequencies.to(like.device))
-        return Rotation(angles.cos(), angles.sin())
+        """The turns at the positions from `first`."""
+        return rotation(first, n, self.d_k, self.theta, self.stretch, like, self.turning)
 
     def frequency(self, pair: int) -> float:
         """Radians a position for one pair, from 0; 0 for a pair that is not turned."""
-        return float(self._frequencies[pair])
-
-    @property
-    def _frequencies(self) -> Tensor:
-        return frequencies(self.d_k, self.theta, self.stretch, self.turning)
+        return float(frequencies(self.d_k, self.theta, self.stretch, self.turning)[pair])
 
 
 @cache

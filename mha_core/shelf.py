@@ -26,6 +26,18 @@ SHELF = (
         embedded=True,
     ),
     ShelfEntry(
+        "classroom",
+        "Classroom",
+        "2 layers x 4 heads, trained by this project on a small English; predicts [MASK]; `it` moves with its meaning.",
+        embedded=True,
+    ),
+    ShelfEntry(
+        "classroom-twin",
+        "Classroom, twin",
+        "The same task without the window of layer 1: the same answers, and no head that shows them.",
+        embedded=True,
+    ),
+    ShelfEntry(
         "bert-base-uncased", "BERT base", "12 layers x 12 heads, English; predicts [MASK].", embedded=False
     ),
     ShelfEntry(

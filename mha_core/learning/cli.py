@@ -11,6 +11,7 @@ from typing import Any
 from mha_core.device import use_one_thread
 from mha_core.export import json_of
 from mha_core.learning import report
+from mha_core.learning.classroom_cli import add_classroom_parsers
 from mha_core.learning.train import Setup
 
 # Steps at most: enough for what is to be seen (one layer is given time to show that it never learns).
@@ -41,6 +42,7 @@ def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
         )
         parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
         parser.set_defaults(run=run, task=task)
+    add_classroom_parsers(verbs)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -17,9 +17,6 @@ from mha_core.families.classroom import ClassroomConfig
 from mha_core.learning.classroom.lexicon import lexicon_path, vocabulary
 from mha_core.stack import Stack
 
-# The names on the shelf, and the folders; the other seeds are read by their folders.
-FOLDERS = {"classroom": "seed-1", "classroom-twin": "twin"}
-
 
 def home() -> Path:
     """Where the shipped models lie."""
@@ -36,12 +33,7 @@ def report() -> dict[str, Any]:
     return found
 
 
-def digest_of(name: str) -> str:
-    """The SHA-256 that the weights of a shipped model must have."""
-    return str(report()["models"][FOLDERS[name]]["digest"])
-
-
-def save(stack: Stack, folder: Path) -> None:
+def save_model(stack: Stack, folder: Path) -> None:
     """A model as a folder that the shelf's loader reads: weights in half precision, the sizes, the words."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: tensor.to(torch.float16).contiguous() for name, tensor in stack.state_dict().items()}

@@ -1,0 +1,73 @@
+"""`python -m mha_core learn train classroom` and `learn evaluate classroom`: the model in which "it" moves.
+
+In: arguments. Out: a model's folder; or how many held-out pairs one head passes, as a table or as JSON.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from mha_core.device import use_one_thread
+from mha_core.embedded import CLASSROOM_FOLDERS
+from mha_core.errors import InputError
+from mha_core.export import json_of
+from mha_core.learning.classroom import report
+from mha_core.learning.classroom.evaluation import evaluate
+from mha_core.learning.classroom.pairs import N_PAIRS
+from mha_core.learning.classroom.shipped import save_model
+from mha_core.learning.classroom.shipping import recipe_of, ship, trained
+from mha_core.models import load_model
+
+
+def add_classroom_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `train` and `evaluate` to `learn`."""
+    train = verbs.add_parser("train", help="train the classroom model and save it")
+    train.add_argument("model", choices=("classroom",), help="what to train")
+    train.add_argument("--seed", type=int, default=1, help="the same seed, the same weights (%(default)s)")
+    train.add_argument("--twin", action="store_true", help="without the window of layer 1")
+    train.add_argument("--steps", type=int, help="another number of steps than the recipe's")
+    train.add_argument("--ship", action="store_true", help="all that the project ships: five seeds, a twin")
+    train.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
+    train.set_defaults(run=run_train)
+    evaluation = verbs.add_parser(
+        "evaluate", help="in how many pairs of texts does one head move with the meaning?"
+    )
+    evaluation.add_argument(
+        "model", metavar="MODEL", help=f"{', '.join(CLASSROOM_FOLDERS)}, or the folder of a classroom model"
+    )
+    evaluation.add_argument("--untrained", action="store_true", help="the same shape with random weights")
+    evaluation.add_argument("--pairs", type=int, default=N_PAIRS, help="how many pairs (%(default)s)")
+    evaluation.add_argument("--format", choices=("table", "json"), default="table")
+    evaluation.set_defaults(run=run_evaluate)
+
+
+def run_train(options: argparse.Namespace) -> int:
+    """Train on one thread, and save."""
+    use_one_thread()
+    recipe = recipe_of(options.twin, options.steps)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"'{options.out}' cannot be written: {problem.strerror}.") from None
+    if options.ship:
+        ship(options.out, _told)
+    else:
+        save_model(trained(options.seed, recipe, _told), options.out)
+    sys.stderr.write("\n")
+    return 0
+
+
+def run_evaluate(options: argparse.Namespace) -> int:
+    """Evaluate, and write what was found."""
+    use_one_thread()
+    model = load_model(options.model, trained=not options.untrained, device="cpu")
+    if model.config.model_type != "classroom":
+        raise InputError(f"{model.title} is no classroom model; its words and its tasks are others.")
+    found = evaluate(model.encoder, options.pairs)
+    sys.stdout.write(json_of(report.card(found)) if options.format == "json" else report.table(found))
+    return 0
+
+
+def _told(line: str) -> None:
+    sys.stderr.write(f"\r{line:<60}")
+    sys.stderr.flush()
