@@ -64,6 +64,11 @@ class Rotary:
     stretch: Stretch | None = None
     turning: int | None = None
 
+    @property
+    def n_turned(self) -> int:
+        """How many pairs of a head are turned."""
+        return self.d_k // 2 if self.turning is None else self.turning
+
     def at(self, first: int, n: int, like: Tensor) -> Rotation:
         """The turns at the positions from `first`."""
         return rotation(first, n, self.d_k, self.theta, self.stretch, like, self.turning)

@@ -28,14 +28,14 @@ def rotation(scene: Scene) -> None:
     board = Board()
     board.add(*_before_and_after(board, scene, rotary))
     board.show("inside-board-rotation")
-    half = rotary.d_k // 2
+    turned = rotary.n_turned
     with st.container(horizontal=True):
-        pair = st.number_input("Pair", 1, half, half // 8 + 1, key="rotary-pair", width=110)
+        pair = st.number_input("Pair", 1, turned, turned // 8 + 1, key="rotary-pair", width=110)
     board = Board()
     board.add(*_by_hand(board, scene, rotary, int(pair) - 1), *_distance(scene, rotary))
     board.show("inside-board-rotation-pair")
     formula(
-        rf"\theta_i = p \cdot {rotary.theta:.0f}^{{-2i/{rotary.d_k}}},\qquad "
+        rf"\theta_i = p \cdot {rotary.theta:.0f}^{{-2i/{2 * turned}}},\qquad "
         r"\begin{pmatrix}x'\\y'\end{pmatrix} = \begin{pmatrix}\cos\theta_i & -\sin\theta_i\\ "
         r"\sin\theta_i & \cos\theta_i\end{pmatrix}\begin{pmatrix}x\\y\end{pmatrix}",
         ("a, b = q.chunk(2, dim=-1)", ""),
@@ -53,14 +53,16 @@ def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]
         size: dict[str, Any] = {"high": max(2.0, min(18.0, 320 / now.n)), "wide": min(6.0, 380 / rotary.d_k)}
         return board.matrix(name, values, id=ident, rows=scene.labels, follow=True, cuts=[half], **size)
 
+    last, some = rotary.n_turned - 1, rotary.n_turned < half
     return [
         paragraph(
             f"{scene.title} adds nothing to a token for its position. Instead every head turns its queries and keys: "
             f"the {rotary.d_k} numbers are {half} pairs, number i with number i + {half}, each an arrow in a plane, "
             "and the arrow of a token is turned by its position times an angle. The first pair turns fastest, "
             f"{_degrees(rotary.frequency(0))} a token; the last one "
-            f"{_degrees(rotary.frequency(half - 1))}, a full circle in {2 * math.pi / rotary.frequency(half - 1):,.0f} "
+            f"{_degrees(rotary.frequency(last))}, a full circle in {2 * math.pi / rotary.frequency(last):,.0f} "
             "tokens."
+            + (f" Pairs {last + 2} to {half} are not turned: they know no position." if some else "")
         ),
         row(
             column(
@@ -84,7 +86,9 @@ def _by_hand(board: Board, scene: Scene, rotary: Rotary, pair: int) -> list[Bloc
         return []
     found = turn(rotary, queries[scene.h, scene.query], scene.query, pair)
     half, cos, sin = rotary.d_k // 2, math.cos(found.angle), math.sin(found.angle)
-    how = f"{rotary.theta:,.0f}^(−2 · {pair} / {rotary.d_k})" + (", stretched" if rotary.stretch else "")
+    how = f"{rotary.theta:,.0f}^(−2 · {pair} / {2 * rotary.n_turned})" + (
+        ", stretched" if rotary.stretch else ""
+    )
     tiles: dict[str, Any] = {"kind": "tiles", "digits": 3}
     return [
         paragraph(

@@ -1,0 +1,200 @@
+"""The model in which "it" moves: its texts, its training, what is shipped, and the numbers that are said of it."""
+
+import hashlib
+import json
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from plain_classroom import Plain
+
+from mha_core import InputError, ModelError, load_model, predict_masked, trace
+from mha_core.cli import main
+from mha_core.learning.classroom.batches import MASK, UNKNOWN, Hider, batches
+from mha_core.learning.classroom.evaluation import RIGHT, WRONG, evaluate, masses
+from mha_core.learning.classroom.grammar import Grammar, first_texts
+from mha_core.learning.classroom.lexicon import APART, FAMOUS, HELD_OUT, held_out, lexicon, vocabulary
+from mha_core.learning.classroom.pairs import pairs
+from mha_core.learning.classroom.recipe import CLASSROOM, TWIN
+from mha_core.learning.classroom.shipped import home, report, save_model
+from mha_core.learning.classroom.shipping import MOMENTS, at_step
+from mha_core.learning.classroom.training import Training
+
+TIRED = "The animal didn't cross the street because it was too tired."
+TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return first_texts(1, 40_000)
+
+
+# ---- the texts
+
+
+def test_no_text_has_a_held_out_combination_or_the_famous_nouns_together(texts):
+    plural = {many: one for one, many in lexicon().plural.items()}
+    kept = held_out()
+    assert len(kept) == HELD_OUT
+    assert set(FAMOUS) <= kept
+    nouns = set(lexicon().kind)
+    for text in texts:
+        words = {plural.get(word, word) for word in text.words}
+        found = words & nouns
+        assert not {(noun, word) for noun in found for word in words} & kept, text
+        assert not any(apart <= found for apart in APART), text
+
+
+def test_every_noun_and_predicate_is_still_met_and_no_word_is_unknown(texts):
+    seen = {word for text in texts for word in text.words}
+    assert seen <= set(vocabulary())
+    assert {word for words in lexicon().predicates.values() for word in words} <= seen
+    assert set(lexicon().kind) <= seen
+    assert 700 <= len(vocabulary()) <= 900
+
+
+def test_verbs_that_are_held_out_are_met_but_never_with_a_reason(texts):
+    ours = {verb.past[0] for verbs in lexicon().verbs_held_out.values() for verb in verbs}
+    ours |= {verb.base[0] for verbs in lexicon().verbs_held_out.values() for verb in verbs}
+    reasons = {word for text in texts if text.task == "because" for word in text.words}
+    others = {word for text in texts if text.task != "because" for word in text.words}
+    assert not ours & reasons
+    assert ours <= others
+
+
+def test_what_is_said_after_because_fits_the_right_noun_alone(texts):
+    plural = {many: one for one, many in lexicon().plural.items()}
+    reasons = [text for text in texts if text.task == "because"]
+    assert len(reasons) / len(texts) == pytest.approx(0.7, abs=0.02)
+    for text in reasons:
+        right, wrong = (plural.get(text.words[i], text.words[i]) for i in (text.right, text.wrong))
+        said = [word for word in text.words if lexicon().fits(right, word)]
+        assert len(said) == 1, text
+        assert not lexicon().fits(wrong, said[0])
+        if text.slot is not None:
+            assert 0 < text.words.index(said[0]) - text.slot <= 3
+
+
+def test_the_slot_holds_what_the_recipe_says(texts):
+    reasons = [text for text in texts if text.task == "because"]
+    hide = Hider(5)
+    shares = {"pronoun": 0, "noun": 0, "phrase": 0}
+    under = 0
+    for text in reasons:
+        ids, sought = hide(text)
+        if text.slot is None:
+            shares["noun"] += 1
+        elif text.answer is None:
+            shares["pronoun"] += 1
+            assert text.slot not in dict(sought)
+        else:
+            shares["phrase"] += 1
+            assert vocabulary()[dict(sought)[text.slot]] == text.answer == text.words[text.right]
+            under += ids[text.slot] != MASK
+            assert {text.right, text.wrong} & set(dict(sought)) == set()
+    n = len(reasons)
+    assert [shares[name] / n for name in shares] == pytest.approx([0.45, 0.12, 0.43], abs=0.02)
+    assert under / shares["phrase"] == pytest.approx(0.3, abs=0.03)
+
+
+def test_the_same_seed_gives_the_same_texts_on_every_machine():
+    said = "\n".join(map(str, first_texts(7, 500)))
+    assert said == "\n".join(map(str, first_texts(7, 500)))
+    assert said != "\n".join(map(str, first_texts(8, 500)))
+    assert str(next(Grammar(7).texts())) == said.split("\n")[0]
+    assert lexicon().version == 1
+
+
+def test_the_pairs_part_in_one_word_that_each_noun_has_alone():
+    tried = pairs(3, 60)
+    assert [pair.kind for pair in tried].count("animate") == 30
+    for pair in tried:
+        a, b = pair.words
+        assert [x for x, y in zip(a, b, strict=True) if x != y] == [a[-2]]
+        for words, noun, place in zip(pair.words, pair.nouns, pair.places, strict=True):
+            assert (noun, words[-2]) in held_out()
+            assert words[place] == noun
+            assert words[pair.slot] == "it"
+    for pair in pairs(3, 60, unseen=False):
+        assert (
+            not {(noun, words[-2]) for noun, words in zip(pair.nouns, pair.words, strict=True)} & held_out()
+        )
+    with pytest.raises(InputError, match="1 pairs were asked for"):
+        pairs(1, 1)
+
+
+# ---- the model and its training
+
+
+def test_the_same_seed_trains_to_the_same_weights():
+    runs = []
+    for seed in (1, 1, 2):
+        training = Training(seed, TINY)
+        losses = [training.step() for _ in range(TINY.steps)]
+        assert training.finished
+        runs.append((losses, training.stack.state_dict()))
+    assert runs[0][0] == runs[1][0] != runs[2][0]
+    assert all(torch.equal(tensor, runs[1][1][name]) for name, tensor in runs[0][1].items())
+
+
+def test_the_rate_rises_then_falls_in_a_straight_line():
+    rates = [CLASSROOM.rate_at(done) for done in range(CLASSROOM.steps)]
+    assert max(rates) == pytest.approx(CLASSROOM.rate, rel=0.1)
+    assert int(np.argmax(rates)) == pytest.approx(CLASSROOM.warm_up, abs=1)
+    falls = [b - a for a, b in pairwise(rates[300:])]
+    assert falls == pytest.approx([-CLASSROOM.rate / CLASSROOM.steps] * len(falls))
+
+
+def test_batches_are_of_one_length_or_nearly_and_know_what_was_hidden():
+    batch = next(batches(1, 8))
+    assert batch.n_tokens == int((batch.ids != 0).sum())
+    assert len(batch.places) == len(batch.answers) > 0
+    assert bool(batch.real.flatten()[batch.places].all())
+    many = [next(batches(2, 96)) for _ in range(1)]
+    assert (many[0].ids == UNKNOWN).any()
+
+
+def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
+    training = Training(4, TINY)
+    training.step()
+    save_model(training.stack, tmp_path)
+    model, plain = load_model(str(tmp_path), device="cpu"), Plain(tmp_path)
+    record = trace(TIRED, model)
+    words = [piece.text for piece in record.tokens.pieces]
+    weights, scores = plain(words)
+    for ours, theirs in zip(record.weights, weights, strict=True):
+        np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-5)
+    far = np.abs(np.subtract.outer(range(len(words)), range(len(words)))) > 3
+    assert (record.weights[0][:, far] == 0).all()
+    assert (record.weights[1][:, far] > 0).all()
+    hidden = TIRED.replace(" it ", " [MASK] ")
+    place = words.index("it")
+    _, scores = plain([*words[:place], "[MASK]", *words[place + 1 :]])
+    best = scores[place].softmax(-1).topk(3)
+    said = predict_masked(hidden, model, 3)[0]
+    assert [word for word, _ in said] == [plain.words[i] for i in best.indices]
+    assert [share for _, share in said] == pytest.approx(best.values.tolist(), abs=1e-5)
+
+
+def test_words_that_the_list_lacks_are_unknown_and_keep_their_place(tmp_path):
+    save_model(Training(1, TINY).stack, tmp_path)
+    read = load_model(str(tmp_path), device="cpu").tokenizer
+    tokens = read.encode("The zebra didn’t cross, it's [MASK].")
+    assert [(piece.text, piece.role) for piece in tokens.pieces] == [
+        ("the", None), ("[UNK]", "unknown"), ("didn't", None), ("cross", None), (",", None),
+        ("[UNK]", "unknown"), ("[MASK]", "mask"), (".", None),
+    ]  # fmt: skip
+    assert [tokens.spelling(piece) for piece in tokens.pieces][1:4] == ["zebra", "didn’t", "cross"]
+    given = read.encode_words(["The", "zebra", "street", "a b"])
+    assert [piece.role for piece in given.pieces] == [None, "unknown", None, "unknown"]
+    assert [word.text for word in given.words] == ["The", "zebra", "street", "a b"]
+    with pytest.raises(InputError, match="takes no pair"):
+        read.encode("the street", "the animal")
+    with pytest.raises(InputError, match="empty"):
+        read.encode("  ")
+    (tmp_path / "vocab.txt").unlink()
+    with pytest.raises(ModelError, match="has no vocab"):
+        type(read).from_folder(tmp_path, 64)
