@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,7 +17,7 @@ from mha_core.learning.classroom.evaluation import RIGHT, WRONG, evaluate, masse
 from mha_core.learning.classroom.grammar import Grammar, first_texts
 from mha_core.learning.classroom.lexicon import APART, FAMOUS, HELD_OUT, held_out, lexicon, vocabulary
 from mha_core.learning.classroom.pairs import pairs
-from mha_core.learning.classroom.recipe import CLASSROOM, TWIN
+from mha_core.learning.classroom.recipe import CLASSROOM
 from mha_core.learning.classroom.shipped import home, report, save_model
 from mha_core.learning.classroom.shipping import MOMENTS, at_step
 from mha_core.learning.classroom.training import Training
@@ -198,3 +197,110 @@ def test_words_that_the_list_lacks_are_unknown_and_keep_their_place(tmp_path):
     (tmp_path / "vocab.txt").unlink()
     with pytest.raises(ModelError, match="has no vocab"):
         type(read).from_folder(tmp_path, 64)
+
+
+# ---- what is shipped
+
+
+def plain_masses(plain, pair, head):
+    """The head's attention from "it" on the right and on the wrong noun, in both texts."""
+    layer, number = head
+    rows = [plain(words)[0][layer][number, pair.slot] for words in pair.words]
+    order = (pair.places, pair.places[::-1])
+    return [[float(row[place]) for place in places] for row, places in zip(rows, order, strict=True)]
+
+
+def plain_answers(plain, pair, without=None):
+    """Which word the model names where "it" is hidden, and which of the two nouns it prefers, in both texts."""
+    said = []
+    for words in pair.words:
+        shown = [*words[: pair.slot], "[MASK]", *words[pair.slot + 1 :]]
+        scores = plain(shown, without)[1][pair.slot]
+        better = max(pair.nouns, key=lambda noun: float(scores[plain.words.index(noun)]))
+        said.append((plain.words[int(scores.argmax())], better))
+    return said
+
+
+@pytest.mark.parametrize("name", ["classroom", "classroom-twin"])
+def test_what_evaluate_says_is_what_plain_torch_finds(name):
+    n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
+    found = evaluate(load_model(name, device="cpu").encoder, n)
+    held = pairs(1, n)
+    masses_of = np.array([plain_masses(plain, pair, found.head) for pair in held])
+    passed = ((masses_of[..., 0] >= RIGHT) & (masses_of[..., 1] <= WRONG)).all(-1)
+    assert found.passed == passed.mean()
+    assert [found.animate, found.inanimate] == [passed[: n // 2].mean(), passed[n // 2 :].mean()]
+    assert [found.right, found.wrong] == pytest.approx(masses_of.mean((0, 1)).tolist(), abs=1e-4)
+    for answers, without in ((found.answers, None), (found.without_head, found.head)):
+        said = [plain_answers(plain, pair, without) for pair in held]
+        right = [
+            (word == noun, better == noun)
+            for pair, both in zip(held, said, strict=True)
+            for noun, (word, better) in zip(pair.nouns, both, strict=True)
+        ]
+        assert [answers.exact, answers.better] == pytest.approx(np.mean(right, axis=0).tolist())
+
+
+def test_the_head_is_chosen_on_other_pairs_and_passes_most_of_them():
+    found = evaluate(load_model("classroom", device="cpu").encoder, 24)
+    plain = Plain(home() / "seed-1")
+    shares = {}
+    for head in ((layer, number) for layer in range(2) for number in range(4)):
+        tried = np.array([plain_masses(plain, pair, head) for pair in pairs(2, 24, unseen=False)])
+        shares[head] = ((tried[..., 0] >= RIGHT) & (tried[..., 1] <= WRONG)).all(-1).mean()
+    assert shares[found.head] == max(shares.values())
+
+
+def test_the_report_card_says_what_the_shipped_models_do(capsys):
+    card = report()
+    for folder, one in card["models"].items():
+        if "digest" in one:
+            file = (home() / folder / "model.safetensors").read_bytes()
+            assert hashlib.sha256(file).hexdigest() == one["digest"]
+    assert main(["learn", "evaluate", "classroom", "--format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    shipped = card["models"]["seed-1"]
+    assert said["head"] == shipped["head"]
+    assert said["pass"] == pytest.approx(shipped["pass"], abs=0.01)
+    assert set(said["famous"]) == {"tired", "wide"}
+    assert said["famous"]["tired"]["animal"] == pytest.approx(shipped["famous"]["tired"]["animal"], abs=1e-3)
+    assert said["famous"]["wide"]["street"] == pytest.approx(shipped["famous"]["wide"]["street"], abs=1e-3)
+    assert card["untrained"]["pass"] == 0
+    assert {"pairs", "pass", "head", "animate", "inanimate", "famous", "without_head"} <= set(said)
+
+
+def test_what_is_shipped_takes_no_more_than_six_megabytes():
+    files = [path for path in home().rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 6_000_000
+
+
+def test_the_checkpoints_lead_from_the_untrained_model_to_the_trained_one():
+    assert len(MOMENTS) == 12
+    first, last = at_step(0), at_step(MOMENTS[-1])
+    untrained = load_model("classroom", trained=False, seed=1, device="cpu").encoder
+    assert torch.equal(first.embeddings.word.weight, untrained.embeddings.word.weight)
+    trained = load_model("classroom", device="cpu").encoder
+    assert torch.equal(last.embeddings.word.weight, trained.embeddings.word.weight)
+    tried = pairs(1, 8)
+    right = [masses(at_step(step), tried).right[1].max(0).mean() for step in MOMENTS]
+    assert right[0] < 0.2
+    assert right[-1] > 0.8
+    assert right[-2] > 0.7
+    with pytest.raises(InputError, match="no checkpoint at step 7"):
+        at_step(7)
+
+
+def test_the_command_line_trains_a_model_that_the_shelf_reads(tmp_path, capsys):
+    out = tmp_path / "mine"
+    assert main(["learn", "train", "classroom", "--seed", "5", "--steps", "1", "--out", str(out)]) == 0
+    digest = hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest()
+    assert load_model(str(out), device="cpu").digest == digest
+    assert main(["learn", "evaluate", str(out), "--pairs", "4"]) == 0
+    assert "passes 0.0 % of 4 pairs" in capsys.readouterr().out
+    for wrong, sentence in (
+        (["evaluate", "minilm"], "no classroom model"),
+        (["train", "classroom", "--steps", "0", "--out", str(out)], "0 steps were asked for"),
+        (["evaluate", "classroom", "--pairs", "1"], "1 pairs were asked for"),
+    ):
+        assert main(["learn", *wrong]) == 2
+        assert sentence in capsys.readouterr().err

@@ -17,6 +17,7 @@ Task = Literal["because", "names", "gender", "agreement", "repeated", "plain"]
 BECAUSE = 0.7  # of all texts
 # What stands after "because": one word in place of "the street", to be found out; "the street"; else a pronoun.
 PHRASE, NOUN = 0.43, 0.12
+OTHER = 0.6  # of the nouns have "this", "our", ... before them in place of "the"
 GIFTS = ("garment", "vessel", "text", "object")
 PORTABLE = ("container", "object", "food", "text", "garment", "vessel", "plant")
 PLACES = ("seat", "container", "object", "machine", "way", "vessel", "building", "plant")
@@ -185,6 +186,10 @@ class Grammar:
             text.content(word)
 
     def _noun(self, text: Text, noun: str, plural: bool = False, article: str = "the") -> int:
+        """A noun after "the" or another word of its kind. With "the" before every noun a model looks at "the"
+        instead, which in layer 1 takes up the noun that follows."""
+        if article == "the" and self.rng.random() < OTHER:
+            article = self.rng.choice(self.words.others["before_many" if plural else "before_one"])
         colour = self.rng.choice(self.words.others["colours"]) if self.rng.random() < 0.2 else ""
         text.add("an" if article == "a" and (colour or noun)[0] in "aeiou" else article)
         if colour:

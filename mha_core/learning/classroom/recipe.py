@@ -12,7 +12,7 @@ class Recipe:
     rate rises for `warm_up` steps, and falls all the while in a straight line from `rate` to nothing."""
 
     window: int = 3
-    steps: int = 4000
+    steps: int = 3200
     batch: int = 96
     rate: float = 1.5e-3
     warm_up: int = 200

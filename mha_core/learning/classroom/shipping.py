@@ -30,7 +30,7 @@ from mha_core.stack import Stack
 SEEDS, SHIPPED = (1, 2, 3, 4, 5), (1, 2, 3)
 TWIN_SEED = 4
 # The steps of the checkpoints: the first is the untrained model, the last the trained one; neither is stored twice.
-MOMENTS = (0, 50, 100, 200, 300, 400, 600, 800, 1200, 2000, 3000, 4000)
+MOMENTS = (0, 50, 100, 200, 300, 400, 500, 600, 800, 1200, 2000, 3200)
 COMMAND = "make train-classroom"
 LEVELS = 127
 State = dict[str, Tensor]
