@@ -104,7 +104,7 @@ def layer_details(
     if not 0 <= layer < model.n_layers:
         raise InputError(f"Layer {layer + 1} was asked for; {model.title} has {model.n_layers}.")
     factors = gate_tensor(gates, model)
-    for step in _steps(tokens, model, gates=factors, need_weights=True, details_of=(layer,)):
+    for step in every_step([tokens], model, gates=factors, need_weights=True, details_of=(layer,)):
         if step.index == layer:
             return _as_run(step, model, projections or projections_of(model, layer))
     raise SizeError(f"Layer {layer + 1} gave no details.")
@@ -112,7 +112,7 @@ def layer_details(
 
 def every_layer_details(tokens: Tokens, model: Model) -> Iterator[LayerRun]:
     """The same of every layer, one at a time, out of one run."""
-    for step in _steps(tokens, model, need_weights=False, details_of=range(model.n_layers)):
+    for step in every_step([tokens], model, need_weights=False, details_of=range(model.n_layers)):
         yield _as_run(step, model, projections_of(model, step.index))
 
 
@@ -136,9 +136,10 @@ def projections_of(model: Model, layer: int) -> Projections:
     )
 
 
-def _steps(tokens: Tokens, model: Model, **options: Any) -> Iterator[LayerStep]:
-    """The steps of one text, each computed when it is asked for, without gradients."""
-    steps = iter(model.encoder.steps(*batch_of([tokens], model), **options))
+def every_step(batch: Sequence[Tokens], model: Model, **options: Any) -> Iterator[LayerStep]:
+    """The steps of a batch of texts, each computed when it is asked for, without gradients; options as in
+    `Stack.steps`."""
+    steps = iter(model.encoder.steps(*batch_of(batch, model), **options))
     while True:
         with (
             torch.inference_mode(),

@@ -18,6 +18,8 @@ from mha_core.console import STOPPED, UNUSABLE, write_file
 from mha_core.corpus import Lines, Reading
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads import tables
+from mha_core.heads.atlas.cli import add_atlas_parser
+from mha_core.heads.atlas.cli import run as run_atlas
 from mha_core.heads.builtin import builtin_items, read_builtin
 from mha_core.heads.corpus_run import CorpusKind, cut_note, items_of, kind_of
 from mha_core.heads.items import choice_items
@@ -57,6 +59,7 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
                 help="every head in both directions, not only the best of each relation",
             )
         _add_options(parser)
+    add_atlas_parser(questions)
     heads.set_defaults(run=run)
 
 
@@ -84,6 +87,9 @@ def _positive(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question that was asked; errors are one sentence on stderr and exit code 2."""
+    if args.question == "atlas":
+        with _interrupts() as stop:
+            return run_atlas(args, stop)
     reading = Reading(on_error=args.on_error)
     try:
         _check_out(args)

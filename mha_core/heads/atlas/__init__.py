@@ -1,0 +1,1 @@
+"""What every head does over ordinary text, found without being told what to look for."""

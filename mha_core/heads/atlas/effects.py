@@ -1,0 +1,133 @@
+"""What a decoder's head does to the next token: which ones its own output makes likelier, and what is lost without it.
+
+In: tokens and a model that predicts the next token. Out: for moments, the tokens whose score the head's output at
+that place raises most (its direct effect: what later layers make of it is left out); for one layer, how much less
+likely the text's own tokens become when one of its heads is taken away (its whole effect, on this text).
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from mha_core.errors import InputError
+from mha_core.heads.words import FloatArray
+from mha_core.models import Model
+from mha_core.tokens import Tokens
+from mha_core.trace import every_step, run
+
+Place = tuple[int, int, int]  # layer, head, query, all from 0
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A token (`text` as one types it) and by how much its score is raised, in logits above the mean token."""
+
+    text: str
+    logits: float
+
+
+def raised(tokens: Tokens, model: Model, places: Sequence[Place], k: int = 10) -> list[tuple[Raised, ...]]:
+    """For each place the k tokens that the head's output there raises most through the final norm, whose scale is
+    that of the whole run. Raises InputError for a model that predicts no next token."""
+    head = _next_head(model)
+    by_layer = defaultdict(list)
+    for i, (layer, _, _) in enumerate(places):
+        by_layer[layer].append(i)
+    written: dict[int, Tensor] = {}
+    for step in every_step([tokens], model, need_weights=True):
+        with torch.inference_mode():
+            written |= {i: w for i, w in zip(by_layer[step.index], _written(step, model, places, by_layer), strict=True)}
+        final = step.hidden[0]
+    if not places:
+        return []
+    with torch.inference_mode():
+        queries = [query for _, _, query in places]
+        parts = through_norm(torch.stack([written[i] for i in range(len(places))]), final[queries], model)
+        scores = head(parts).float()[:, : model.tokenizer.vocab_size]
+        scores = scores - scores.mean(-1, keepdim=True)
+        best = scores.topk(k)
+    return [
+        tuple(Raised(model.tokenizer.typed(t), s) for t, s in zip(ids, values, strict=True))
+        for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def _written(step: object, model: Model, places: Sequence[Place], by_layer: dict[int, list[int]]) -> list[Tensor]:
+    """What the heads wanted of this layer write at their places, (d_model,) each."""
+    attention = model.encoder.layer(step.index).attention  # type: ignore[attr-defined]
+    wanted = by_layer[step.index]  # type: ignore[attr-defined]
+    if not wanted:
+        return []
+    v = attention.W_v(step.attention_input)[0]  # type: ignore[attr-defined]
+    v = v.view(len(v), attention.n_kv_heads, attention.d_v).transpose(0, 1)
+    v = v.repeat_interleave(attention.n_heads // attention.n_kv_heads, dim=0)
+    whole = attention.contributions(step.weights[0] @ v)  # type: ignore[attr-defined]
+    return [whole[places[i][1], places[i][2]] for i in wanted]
+
+
+def through_norm(parts: Tensor, final: Tensor, model: Model) -> Tensor:
+    """Parts of the last states (n, d_model) as the final norm passes them on, its scale that of the whole `final`."""
+    norm = model.encoder.norm
+    if norm is None:
+        return parts
+    if isinstance(norm, nn.RMSNorm):
+        eps = norm.eps or torch.finfo(final.dtype).eps
+        scale = (final.pow(2).mean(-1, keepdim=True) + eps).rsqrt()
+    elif isinstance(norm, nn.LayerNorm):
+        parts = parts - parts.mean(-1, keepdim=True)
+        scale = (final.var(-1, unbiased=False, keepdim=True) + norm.eps).rsqrt()
+    else:
+        raise InputError(f"{model.title} ends in a norm that parts cannot be sent through.")
+    return parts * scale * norm.weight
+
+
+def surprise_without(tokens: Tokens, model: Model, layer: int) -> tuple[FloatArray, FloatArray]:
+    """Of every token but the first: log probability in the whole model, (n - 1,), and without each head of the layer
+    (its context set to zero before W_o), (head, n - 1), in nats.
+
+    Raises InputError for a model that predicts no next token.
+    """
+    _next_head(model)
+    states = run([tokens], model, need_weights=False).hidden_states
+    return without_from(states[layer], tokens, model, layer, states[-1])
+
+
+def without_from(
+    x: Tensor, tokens: Tokens, model: Model, layer: int, last: Tensor
+) -> tuple[FloatArray, FloatArray]:
+    """The same from the states (1, n, d_model) that the layer reads and those that the last layer gives."""
+    stack, head = model.encoder, _next_head(model)
+    n = len(tokens)
+    targets = torch.tensor(tokens.ids[1:], device=x.device)
+    with torch.inference_mode():
+        gates = 1 - torch.eye(model.n_heads, device=x.device)
+        rotation = stack.rotation(0, n, x)
+        x = x.expand(model.n_heads, -1, -1)
+        for index in range(layer, model.n_layers):
+            block = stack.layer(index)
+            attended, _ = block.attention(
+                block.attention_input(x),
+                is_causal=n > 1,
+                need_weights=False,
+                gates=gates if index == layer else None,
+                rotation=rotation,
+            )
+            x = block.feed_forward(x, attended)
+        whole = _log_probabilities(head, stack.finish(last), targets)[0]
+        without = torch.cat([_log_probabilities(head, stack.finish(one[None]), targets) for one in x])
+    return whole.double().cpu().numpy(), without.double().cpu().numpy()
+
+
+def _log_probabilities(head: nn.Module, hidden: Tensor, targets: Tensor) -> Tensor:
+    logits = head(hidden[:, :-1]).float()
+    at = logits.gather(-1, targets.expand(len(logits), -1)[..., None])[..., 0]
+    return at - logits.logsumexp(-1)
+
+
+def _next_head(model: Model) -> nn.Module:
+    if model.next_head is None or not model.is_causal:
+        raise InputError(f"{model.title} predicts no next word; a decoder such as SmolLM2 does.")
+    return model.next_head

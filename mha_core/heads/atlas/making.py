@@ -1,0 +1,84 @@
+"""How the numbers that come with the program are made: the reader through a model, its controls, what heads raise and
+cost.
+
+In: a model. Out: a `Shipped`. It is work of minutes on the small models, so it says what it is at.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from mha_core.heads.atlas.effects import Place, Raised, raised
+from mha_core.heads.atlas.losses import HeadLoss, losses
+from mha_core.heads.atlas.reading import passage_tokens, read_passages
+from mha_core.heads.atlas.shipped import Control, Shipped
+from mha_core.heads.atlas.sums import AtlasSums
+from mha_core.heads.atlas.table import Atlas, atlas
+from mha_core.models import Model, load_model
+from mha_core.reader import read_reader
+from mha_core.tokens import Tokens
+from mha_core.wording import Head
+
+RAISED_AT = 6  # moments of each head
+Say = Callable[[str], None]
+
+
+def make(model: Model, say: Say, seed: int = 0) -> Shipped:
+    """Everything that is shipped of a model, from the reader's passages; `say` is told how far it is."""
+    lines = [passage.text for passage in read_reader()]
+    found = atlas(_read(lines, model, "reader", say))
+    twin = load_model(model.name, trained=False, device=str(model.device))
+    controls = {
+        "untrained": control(atlas(_read(lines, twin, "untrained twin", say))),
+        "shuffled": control(atlas(_read(shuffled(lines, seed), model, "words shuffled", say))),
+    }
+    raises, lost = dict[Head, tuple[tuple[Raised, ...], ...]](), dict[Head, HeadLoss]()
+    if model.next_head is not None:
+        raises = raised_at(found, model)
+        passages = one_of_each_register(model)
+        for done, lost in losses(passages, model):  # noqa: B007 - the last one has everything
+            say(f"what is lost without each head: {done} of {len(passages)} passages")
+    return Shipped(found, model.digest, controls, raises, lost)
+
+
+def _read(lines: Iterable[str], model: Model, what: str, say: Say) -> AtlasSums:
+    for part in read_passages(lines, model):
+        say(f"{what}: {part.n} passages")
+    return part.sums
+
+
+def control(found: Atlas) -> Control:
+    """How many of its heads have a description."""
+    return Control(found.n_described, found.n_by_content, len(found.heads))
+
+
+def shuffled(lines: Iterable[str], seed: int = 0) -> list[str]:
+    """Each passage's words in a random order of their own."""
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.permutation(line.split())) for line in lines]
+
+
+def one_of_each_register(model: Model) -> list[tuple[int, Tokens]]:
+    """The first passage of every register, with its number: what heads are taken away on."""
+    first = dict[str, tuple[int, Tokens]]()
+    for number, passage in enumerate(read_reader()):
+        tokens = passage_tokens(passage.text, model)
+        if tokens is not None:
+            first.setdefault(passage.register, (number, tokens))
+    return list(first.values())
+
+
+def raised_at(found: Atlas, model: Model) -> dict[Head, tuple[tuple[Raised, ...], ...]]:
+    """For the first moments of every head what its output there raises."""
+    wanted: dict[int, list[tuple[Head, int, Place]]] = defaultdict(list)
+    for entry in found.heads:
+        for i, one in enumerate(entry.strongest[:RAISED_AT]):
+            wanted[one.passage].append((entry.head, i, (*entry.head, one.query)))
+    at: dict[Head, dict[int, tuple[Raised, ...]]] = defaultdict(dict)
+    for number, places in wanted.items():
+        tokens = model.tokenizer.encode(found.passages[number].text)
+        told = raised(tokens, model, [place for _, _, place in places])
+        for (head, i, _), one in zip(places, told, strict=True):
+            at[head][i] = one
+    return {head: tuple(told[i] for i in sorted(told)) for head, told in at.items()}

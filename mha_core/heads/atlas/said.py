@@ -1,0 +1,49 @@
+"""What the atlas says of a head, in sentences for a person: how certain it is stands in them.
+
+In: a head's entry. Out: text; words in `backquotes` are tokens.
+"""
+
+from mha_core.heads.atlas.describe import Description, Finding
+from mha_core.heads.atlas.table import HeadEntry
+
+NO_DESCRIPTION = "no description"
+
+
+def label(description: Description) -> str:
+    """A few words by which heads are counted: the most telling feature, both where a head does two things."""
+    keys = [one.feature.key for one in description.findings]
+    if not keys:
+        return NO_DESCRIPTION
+    return f"two things: {keys[0]}, {keys[1]}" if description.two else keys[0]
+
+
+def sentence(entry: HeadEntry, rests_on: str) -> str:
+    """How it rests, and what it does when it acts, with the evidence."""
+    rests = f"Rests on {rests_on} in {_whole(entry.measures['rests'])} of the rows."
+    description = entry.description
+    if not description.findings:
+        return (
+            f"{rests} No description: none of the fixed features is true of at least half of its strongest moments "
+            "and clearly more often than of other pairs, in both halves of the passages."
+        )
+    if description.two:
+        first, second = description.findings[:2]
+        return f"{rests} When it acts, it does two things: it looks {_with(first)}; and it looks {_with(second)}."
+    said = "; ".join(f"{'and ' if i else ''}it looks {_with(one)}" for i, one in enumerate(description.findings))
+    return f"{rests} When it acts, {said}."
+
+
+def _with(one: Finding) -> str:
+    against = "the keys these rows could choose" if one.feature.kind == "position" else "other pairs as far apart"
+    return (
+        f"{one.feature.words} ({_whole(one.share)} of its {one.n} strongest moments, {_times(one.lift)} as often as "
+        f"{against})"
+    )
+
+
+def _whole(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _times(lift: float) -> str:
+    return f"{lift:.0f} times" if lift >= 10 else f"{lift:.1f} times"
