@@ -31,13 +31,17 @@ def add_atlas_parser(questions: "argparse._SubParsersAction[argparse.ArgumentPar
     text = "what every head does over ordinary text, found without being told what to look for"
     parser = questions.add_parser("atlas", help=text, description=f"Find out {text}.")
     parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
-    parser.add_argument("--text", type=Path, metavar="FILE", help="plain text, one passage a line (the reader)")
+    parser.add_argument(
+        "--text", type=Path, metavar="FILE", help="plain text, one passage a line (the reader)"
+    )
     parser.add_argument("--head", help="one head alone, counted from 1, such as 24-4")
     parser.add_argument("--format", choices=("table", "json"), default="table", help="table or json (table)")
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
     parser.add_argument("--progress", action="store_true", help="say how far it is")
-    parser.add_argument("--ship", action="store_true", help="compute the reader's numbers and write them to assets/")
+    parser.add_argument(
+        "--ship", action="store_true", help="compute the reader's numbers and write them to assets/"
+    )
 
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
@@ -82,7 +86,9 @@ def _found(args: argparse.Namespace, model: Model, stop: Stop) -> tuple[Atlas, b
 def _ship(args: argparse.Namespace, model: Model) -> int:
     if args.text is not None or args.untrained:
         raise InputError("The shipped numbers are those of the trained model on the reader.")
-    write_shipped(make(model, _say if args.progress else lambda _: None), args.model, shipped_file(args.model))
+    write_shipped(
+        make(model, _say if args.progress else lambda _: None), args.model, shipped_file(args.model)
+    )
     return 0
 
 
@@ -94,7 +100,7 @@ def _head(given: str | None, model: Model) -> Head | None:
         1 <= int(layer) <= model.n_layers and 1 <= int(head) <= model.n_heads
     ):
         raise InputError(
-            f"There is no head '{given[:20]}'; {model.title} has {model.n_layers} layers of {model.n_heads}, such as 1-1."
+            f"There is no head '{given[:20]}'; {model.title} has {model.n_layers} layers of {model.n_heads} heads."
         )
     return int(layer) - 1, int(head) - 1
 
@@ -110,7 +116,10 @@ def _table(found: Atlas, model: Model, head: Head | None) -> str:
     ]
     for entry in found.heads:
         rests = 100 * entry.measures["rests"]
-        findings = ", ".join(f"{one.feature.key} {100 * one.share:.0f} % (x{one.lift:.1f})" for one in entry.description.findings)
+        findings = ", ".join(
+            f"{one.feature.key} {100 * one.share:.0f} % (x{one.lift:.1f})"
+            for one in entry.description.findings
+        )
         lines.append(f"{head_name(entry.head):>6}  {rests:4.0f} %  {findings or label(entry.description)}")
     return "\n".join(lines) + "\n"
 

@@ -104,7 +104,8 @@ class _Lookup:
         rows = np.stack(
             [passage.rows[:, one.query] for one, passage in zip(moments, passages, strict=True)]
         ).mean(0)
-        return np.where(self.positions, rows, content)
+        expected: FloatArray = np.where(self.positions, rows, content)
+        return expected
 
 
 def _add(passage: PassageKept, reach: int, pairs: FloatArray, counts: FloatArray) -> None:
@@ -119,11 +120,13 @@ def _describe(lookup: _Lookup, head: int) -> Description:
     share_2, baseline_2, marks_2 = lookup.measured(head, 1)
     if not len(marks) or not len(marks_2):
         return Description()
-    found = [Finding(f, *numbers, len(marks)) for f, *numbers in zip(lookup.features, share, baseline, strict=True)]
-    printed = [
-        Finding(f, float(s), float(b), len(marks_2))
-        for f, s, b in zip(lookup.features, share_2, baseline_2, strict=True)
-    ]
+    found, printed = (
+        [
+            Finding(f, float(s), float(b), len(of))
+            for f, s, b in zip(lookup.features, shares, baselines, strict=True)
+        ]
+        for shares, baselines, of in ((share, baseline, marks), (share_2, baseline_2, marks_2))
+    )
     chosen = []
     for kind in ("link", "from", "to", "position"):
         best = max(
@@ -152,7 +155,9 @@ def _two_things(
 ) -> Description:
     """The two most telling features that exclude one another, if both hold in both halves."""
     good = [i for i, one in enumerate(found) if one.share >= TWO_SHARE and one.lift >= TWO_LIFT]
-    pairs = [(found[i].weight + found[j].weight, i, j) for i in good for j in good if i < j and _apart(marks, i, j)]
+    pairs = [
+        (found[i].weight + found[j].weight, i, j) for i in good for j in good if i < j and _apart(marks, i, j)
+    ]
     if not pairs:
         return Description()
     _, i, j = max(pairs)

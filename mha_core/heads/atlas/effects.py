@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from mha_core.errors import InputError
 from mha_core.heads.words import FloatArray
 from mha_core.models import Model
+from mha_core.stack import LayerStep
 from mha_core.tokens import Tokens
 from mha_core.trace import every_step, run
 
@@ -39,7 +40,7 @@ def raised(tokens: Tokens, model: Model, places: Sequence[Place], k: int = 10) -
     written: dict[int, Tensor] = {}
     for step in every_step([tokens], model, need_weights=True):
         with torch.inference_mode():
-            written |= {i: w for i, w in zip(by_layer[step.index], _written(step, model, places, by_layer), strict=True)}
+            written |= dict(zip(by_layer[step.index], _written(step, model, places, by_layer), strict=True))
         final = step.hidden[0]
     if not places:
         return []
@@ -55,16 +56,20 @@ def raised(tokens: Tokens, model: Model, places: Sequence[Place], k: int = 10) -
     ]
 
 
-def _written(step: object, model: Model, places: Sequence[Place], by_layer: dict[int, list[int]]) -> list[Tensor]:
+def _written(
+    step: LayerStep, model: Model, places: Sequence[Place], by_layer: dict[int, list[int]]
+) -> list[Tensor]:
     """What the heads wanted of this layer write at their places, (d_model,) each."""
-    attention = model.encoder.layer(step.index).attention  # type: ignore[attr-defined]
-    wanted = by_layer[step.index]  # type: ignore[attr-defined]
+    attention = model.encoder.layer(step.index).attention
+    wanted = by_layer[step.index]
     if not wanted:
         return []
-    v = attention.W_v(step.attention_input)[0]  # type: ignore[attr-defined]
+    v = attention.W_v(step.attention_input)[0]
     v = v.view(len(v), attention.n_kv_heads, attention.d_v).transpose(0, 1)
     v = v.repeat_interleave(attention.n_heads // attention.n_kv_heads, dim=0)
-    whole = attention.contributions(step.weights[0] @ v)  # type: ignore[attr-defined]
+    if step.weights is None:
+        raise InputError(f"{model.title} gives no weights.")
+    whole = attention.contributions(step.weights[0] @ v)
     return [whole[places[i][1], places[i][2]] for i in wanted]
 
 
@@ -122,8 +127,8 @@ def without_from(
 
 
 def _log_probabilities(head: nn.Module, hidden: Tensor, targets: Tensor) -> Tensor:
-    logits = head(hidden[:, :-1]).float()
-    at = logits.gather(-1, targets.expand(len(logits), -1)[..., None])[..., 0]
+    logits: Tensor = head(hidden[:, :-1]).float()
+    at: Tensor = logits.gather(-1, targets.expand(len(logits), -1)[..., None])[..., 0]
     return at - logits.logsumexp(-1)
 
 

@@ -4,10 +4,11 @@ In: weights (head, query, key), passage by passage. Out: for every head each mea
 and a decoder's first token do not count: the one sees nothing else, the others are no text.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from mha_core.heads.words import BoolArray, FloatArray
-from mha_core.tokens import Tokens
 
 # key: (what it is, whether it is a share).
 HABITS = {
@@ -22,7 +23,7 @@ HABITS = {
     "after a copy": ("mass on what came after an earlier copy, where there was one", True),
     "brings": ("mean length of what its strongest key brings", False),
 }
-LINKED = {"same token": "link", "after a copy": "link"}
+LINKED = ("same token", "after a copy")
 
 
 class HabitSums:
@@ -33,43 +34,38 @@ class HabitSums:
         self.rows = np.zeros((len(HABITS), n_heads))
 
     def add(
-        self, weights: FloatArray, tokens: Tokens, links: dict[str, BoolArray], can: BoolArray, brings: FloatArray
+        self, weights: FloatArray, links: Mapping[str, BoolArray], can: BoolArray, brings: FloatArray
     ) -> None:
         """One passage; `can` (query, key) is where an ordinary row may look, `links` (query, key) by name."""
-        heads, n, _ = weights.shape
-        counts = can.any(-1)
-        back = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
-        rest = ~can.any(0)[None, :] & counts[:, None]
-        flat = weights.reshape(heads, -1)
-        masks = {
-            "rest": rest,
-            "distance": can * back,
-            "previous": np.eye(n, k=-1) * counts[:, None],
-            "self": np.eye(n) * counts[:, None],
-            "next": np.eye(n, k=1) * counts[:, None],
-            "apart": can,
-            **{name: links[name] for name in LINKED},
+        rows: BoolArray = np.any(can, axis=-1)
+        resting: BoolArray = ~np.any(can, axis=0)
+        n, n_rows = len(rows), int(rows.sum())
+        beside = {
+            name: np.eye(n, k=k) * rows[:, None] for name, k in (("previous", -1), ("self", 0), ("next", 1))
         }
-        mass = dict(zip(masks, (flat @ np.stack([m.reshape(-1) for m in masks.values()]).T.astype(flat.dtype)).T, strict=True))
-        n_rows = int(counts.sum())
-        for i, name in enumerate(HABITS):
-            if name in ("rests", "entropy", "brings", "distance"):
-                continue
-            rows = int(links[name].any(-1).sum()) if name in LINKED else n_rows
-            self.sums[i] += mass[name]
-            self.rows[i] += rows
-        order = list(HABITS)
-        rows_of = weights[:, counts]
-        entropy = -(rows_of * np.log(np.maximum(rows_of, 1e-12))).sum((1, 2))
-        rests = ~can.any(0)[rows_of.argmax(-1)]
-        for name, sums, rows in (
-            ("entropy", entropy, n_rows),
-            ("rests", rests.sum(-1), n_rows),
-            ("brings", np.maximum(brings, 0)[:, counts].sum(-1), n_rows),
-            ("distance", mass["distance"], mass["apart"]),
-        ):
-            self.sums[order.index(name)] += sums
-            self.rows[order.index(name)] += rows
+        masks = {
+            "rest": np.outer(rows, resting),
+            **beside,
+            **{name: links[name] for name in LINKED},
+            "distance": can * np.abs(np.subtract.outer(np.arange(n), np.arange(n))),
+            "apart": can,
+        }
+        table = np.stack([mask.reshape(-1) for mask in masks.values()]).astype(weights.dtype)
+        mass = dict(zip(masks, table @ weights.reshape(len(weights), -1).T, strict=True))
+        for name in ("rest", *beside):
+            self._count(name, mass[name], n_rows)
+        for name in LINKED:
+            self._count(name, mass[name], int(np.any(links[name], axis=-1).sum()))
+        self._count("distance", mass["distance"], mass["apart"])
+        of_rows = weights[:, rows]
+        self._count("entropy", -(of_rows * np.log(np.maximum(of_rows, 1e-12))).sum((1, 2)), n_rows)
+        self._count("rests", resting[of_rows.argmax(-1)].sum(-1), n_rows)
+        self._count("brings", np.maximum(brings, 0)[:, rows].sum(-1), n_rows)
+
+    def _count(self, name: str, sums: FloatArray, rows: FloatArray | int) -> None:
+        at = list(HABITS).index(name)
+        self.sums[at] += sums
+        self.rows[at] += rows
 
     def merge(self, other: "HabitSums") -> None:
         """Add those of other passages."""

@@ -79,6 +79,6 @@ def raised_at(found: Atlas, model: Model) -> dict[Head, tuple[tuple[Raised, ...]
     for number, places in wanted.items():
         tokens = model.tokenizer.encode(found.passages[number].text)
         told = raised(tokens, model, [place for _, _, place in places])
-        for (head, i, _), one in zip(places, told, strict=True):
-            at[head][i] = one
+        for (head, i, _), tokens_raised in zip(places, told, strict=True):
+            at[head][i] = tokens_raised
     return {head: tuple(told[i] for i in sorted(told)) for head, told in at.items()}

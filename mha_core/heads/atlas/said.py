@@ -29,12 +29,16 @@ def sentence(entry: HeadEntry, rests_on: str) -> str:
     if description.two:
         first, second = description.findings[:2]
         return f"{rests} When it acts, it does two things: it looks {_with(first)}; and it looks {_with(second)}."
-    said = "; ".join(f"{'and ' if i else ''}it looks {_with(one)}" for i, one in enumerate(description.findings))
+    said = "; ".join(
+        f"{'and ' if i else ''}it looks {_with(one)}" for i, one in enumerate(description.findings)
+    )
     return f"{rests} When it acts, {said}."
 
 
 def _with(one: Finding) -> str:
-    against = "the keys these rows could choose" if one.feature.kind == "position" else "other pairs as far apart"
+    against = (
+        "the keys these rows could choose" if one.feature.kind == "position" else "other pairs as far apart"
+    )
     return (
         f"{one.feature.words} ({_whole(one.share)} of its {one.n} strongest moments, {_times(one.lift)} as often as "
         f"{against})"

@@ -93,7 +93,8 @@ def _head(entry: HeadEntry, found: Shipped) -> dict[str, Any]:
         "head": entry.head,
         "two": entry.description.two,
         "description": [
-            [one.feature.key, _short(one.share), _short(one.baseline), one.n] for one in entry.description.findings
+            [one.feature.key, _short(one.share), _short(one.baseline), one.n]
+            for one in entry.description.findings
         ],
         "measures": {name: _short(value) for name, value in entry.measures.items()},
         "strongest": _moments(entry.strongest),
@@ -101,7 +102,11 @@ def _head(entry: HeadEntry, found: Shipped) -> dict[str, Any]:
         "random": _moments(entry.random),
         "raises": [[[r.text, _short(r.logits)] for r in one] for one in found.raises.get(entry.head, ())],
         "loss": loss
-        and [loss.n, _short(loss.nats), [[t.passage, t.position, _short(t.before), _short(t.after)] for t in loss.tokens]],
+        and [
+            loss.n,
+            _short(loss.nats),
+            [[t.passage, t.position, _short(t.before), _short(t.after)] for t in loss.tokens],
+        ],
     }
 
 

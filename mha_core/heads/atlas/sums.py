@@ -15,6 +15,9 @@ from mha_core.heads.words import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokens
 
 PRUNE_EVERY = 1_000  # passages
+# For a description a row counts only if it has something to choose among. Near the beginning of a decoder's text the
+# strongest key is strong in any model, and all it would say is how passages begin.
+LEAST_CHOICE = 8  # keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,8 @@ class AtlasSums:
     def __init__(self, n_layers: int, n_heads: int, is_causal: bool) -> None:
         self.shape, self.is_causal = (n_layers, n_heads), is_causal
         heads = n_layers * n_heads
-        self.halves = (Strongest(heads), Strongest(heads))
+        self.strongest = Strongest(heads)
+        self.halves = (Strongest(heads), Strongest(heads))  # of rows with a choice: what descriptions are of
         self.sample = Sample(heads)
         self.habits = HabitSums(heads)
         self.passages: dict[int, PassageKept] = {}
@@ -42,7 +46,9 @@ class AtlasSums:
         names = [feature.key for feature in features(is_causal)]
         self._links = {name: names.index(name) for name in LINKED}
 
-    def add(self, weights: FloatArray, lengths: FloatArray, tokens: Tokens, number: int | None = None) -> None:
+    def add(
+        self, weights: FloatArray, lengths: FloatArray, tokens: Tokens, number: int | None = None
+    ) -> None:
         """One passage: weights (layer, head, query, key) and the lengths (layer, head, key) of what keys write.
         `number` is its place in the text, where passages are not read in order."""
         flat = weights.reshape(-1, *weights.shape[-2:])
@@ -52,10 +58,12 @@ class AtlasSums:
         number = self.n_passages if number is None else number
         self.passages[number] = PassageKept(tokens, found.pairs, found.counts, found.rows)
         ids = np.array(tokens.ids)
-        self.halves[half_of(tokens)].add(number, ids, key, weight, brings)
+        self.strongest.add(number, ids, key, weight, brings)
+        chosen = np.where(can.sum(-1) >= LEAST_CHOICE, brings, -1.0)
+        self.halves[half_of(tokens)].add(number, ids, key, weight, chosen)
         self.sample.add(number, priorities(tokens, len(flat)), key, weight, brings)
         links = {name: found.of[i] for name, i in self._links.items()}
-        self.habits.add(flat, tokens, links, can, brings)
+        self.habits.add(flat, links, can, brings)
         self.n_passages += 1
         self.n_tokens += len(tokens)
         if self.n_passages % PRUNE_EVERY == 0:
@@ -64,13 +72,14 @@ class AtlasSums:
     def prune(self) -> None:
         """Let go of passages that no kept moment is of."""
         used = self.sample.passages()
-        for half in self.halves:
+        for half in (self.strongest, *self.halves):
             used |= {one.passage for kept in half.of for one in kept.values()}
         self.passages = {number: one for number, one in self.passages.items() if number in used}
 
     def merge(self, other: "AtlasSums") -> None:
         """Add what was kept of other passages."""
         offset = self.n_passages
+        self.strongest.merge(other.strongest, offset)
         for mine, theirs in zip(self.halves, other.halves, strict=True):
             mine.merge(theirs, offset)
         self.sample.merge(other.sample, offset)

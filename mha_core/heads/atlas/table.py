@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mha_core.heads.atlas.describe import Description, Finding, describe
-from mha_core.heads.atlas.moments import KEPT, Moment
+from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.sums import AtlasSums
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
@@ -87,7 +87,7 @@ def atlas(sums: AtlasSums) -> Atlas:
                 divmod(i, sums.shape[1]),
                 description,
                 {name: float(values[i]) for name, values in habits.items()},
-                strongest(sums, i),
+                tuple(sums.strongest.sorted(i)),
                 _tenths(drawn),
                 tuple(drawn[:RANDOM]),
             )
@@ -99,16 +99,6 @@ def atlas(sums: AtlasSums) -> Atlas:
     }
     passages = {number: line_of(sums.passages[number].tokens) for number in sorted(used)}
     return Atlas(tuple(entries), passages, sums.n_passages, sums.n_tokens)
-
-
-def strongest(sums: AtlasSums, head: int) -> tuple[Moment, ...]:
-    """One head's strongest moments of both halves, one for each pair of tokens."""
-    best: dict[tuple[int, int], Moment] = {}
-    for half in sums.halves:
-        for pair, one in half.of[head].items():
-            if pair not in best or best[pair].order < one.order:
-                best[pair] = one
-    return tuple(sorted(best.values(), key=lambda one: one.order, reverse=True)[:KEPT])
 
 
 def _tenths(drawn: list[Moment]) -> tuple[tuple[Moment, ...], ...]:

@@ -1,0 +1,389 @@
+"""The atlas of heads: moments equal transformers' numbers, features are what they say, descriptions need evidence."""
+
+import numpy as np
+import pytest
+import torch
+
+from mha_core import load_model
+from mha_core.heads.atlas.classes import classes, opening_marks
+from mha_core.heads.atlas.describe import Description, describe
+from mha_core.heads.atlas.effects import raised, surprise_without, through_norm
+from mha_core.heads.atlas.features import allowed, features, pair_features
+from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of
+from mha_core.heads.atlas.reading import MOST_TOKENS, looked_at, passage_tokens, read_passages
+from mha_core.heads.atlas.sums import LEAST_CHOICE, AtlasSums
+from mha_core.heads.atlas.table import atlas, atlas_data
+from mha_core.prediction import next_logits
+from mha_core.trace import run
+from tests.bert_folders import random_bert, write
+from tests.decoder_folders import random_decoder, write_decoder
+
+LINES = ["it is the moth", "the theme, it", "hit the hen", "then it thaws", "thin tea it is"]
+KINDS = [("gpt2", 0), ("llama", 0), ("llama", 1), ("bert", 0)]
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: f"{kind[0]}-{kind[1]}")
+def pair(request, tmp_path_factory):
+    pytest.importorskip("transformers")
+    kind, which = request.param
+    folder = tmp_path_factory.mktemp("model")
+    theirs = (
+        write(folder, random_bert()) if kind == "bert" else write_decoder(folder, random_decoder(kind, which))
+    )
+    return load_model(str(folder), device="cpu"), theirs
+
+
+def parts(theirs, layer, states):
+    """What transformers' own modules give for a layer: values (n, wide) and W_o (wide, d_model)."""
+    kind = theirs.config.model_type
+    if kind == "bert":
+        block = theirs.encoder.layer[layer].attention
+        return block.self.value(states), block.output.dense.weight.T
+    if kind == "gpt2":
+        block, d = theirs.transformer.h[layer], theirs.config.n_embd
+        x = block.ln_1(states)
+        return x @ block.attn.c_attn.weight[:, 2 * d :] + block.attn.c_attn.bias[
+            2 * d :
+        ], block.attn.c_proj.weight
+    block = theirs.model.layers[layer]
+    return block.self_attn.v_proj(block.input_layernorm(states)), block.self_attn.o_proj.weight.T
+
+
+def by_hand(theirs, model, tokens):
+    """(layer, head, query): the strongest key apart from where heads rest, its weight and what it brings."""
+    with torch.no_grad():
+        out = theirs(torch.tensor([tokens.ids]), output_attentions=True, output_hidden_states=True)
+    found = {}
+    special = [piece.special or (model.is_causal and i == 0) for i, piece in enumerate(tokens.pieces)]
+    for layer in range(model.n_layers):
+        values, W_o = parts(theirs, layer, out.hidden_states[layer][0])
+        width = W_o.shape[0] // model.n_heads
+        for head in range(model.n_heads):
+            kv = head * model.n_kv_heads // model.n_heads
+            written = values[:, kv * width : (kv + 1) * width] @ W_o[head * width : (head + 1) * width]
+            for query in range(len(tokens)):
+                keys = [
+                    k for k in range(len(tokens)) if not special[k] and (k <= query or not model.is_causal)
+                ]
+                if special[query] or not keys:
+                    continue
+                key = max(keys, key=lambda k: float(out.attentions[layer][0, head, query, k]))
+                weight = float(out.attentions[layer][0, head, query, key])
+                found[layer, head, query] = (key, weight, weight * float(written[key].detach().norm()))
+    return found
+
+
+def test_moments_are_those_of_transformers(pair):
+    model, theirs = pair
+    tokens = [passage_tokens(line, model) for line in LINES]
+    expected = [by_hand(theirs, model, one) for one in tokens]
+    for part in read_passages(LINES, model):
+        sums = part.sums
+    for entry in atlas(sums).heads:
+        assert entry.strongest
+        for one in (*entry.strongest, *entry.random):
+            key, weight, brings = expected[one.passage][*entry.head, one.query]
+            assert one.key == key
+            assert one.weight == pytest.approx(weight, abs=1e-4)
+            assert one.brings == pytest.approx(brings, rel=1e-4, abs=1e-4)
+        rows = [
+            value[2] for numbers in expected for place, value in numbers.items() if place[:2] == entry.head
+        ]
+        assert entry.strongest[0].brings == pytest.approx(max(rows), rel=1e-4)
+
+
+def test_moments_of_a_head_are_sorted_apart_and_two_a_passage(pair):
+    model, _ = pair
+    for part in read_passages(LINES, model):
+        sums = part.sums
+    ids = {number: one.tokens.ids for number, one in sums.passages.items()}
+    for entry in atlas(sums).heads:
+        brings = [one.brings for one in entry.strongest]
+        assert brings == sorted(brings, reverse=True)
+        pairs = [(ids[one.passage][one.query], ids[one.passage][one.key]) for one in entry.strongest]
+        assert len(set(pairs)) == len(pairs)
+        where = [one.passage for one in entry.strongest]
+        assert max(map(where.count, where)) <= 2
+
+
+def test_two_runs_merged_are_one_run(pair):
+    model, _ = pair
+    whole, first, second = (
+        list(read_passages(lines, model))[-1].sums for lines in (LINES, LINES[:2], LINES[2:])
+    )
+    first.merge(second)
+    assert first.n_passages == len(LINES)
+    for mine, theirs in zip(atlas(first).heads, atlas(whole).heads, strict=True):
+        assert [(m.passage, m.query, m.key) for m in mine.strongest] == [
+            (m.passage, m.query, m.key) for m in theirs.strongest
+        ]
+        assert [(m.passage, m.query, m.key) for m in mine.random] == [
+            (m.passage, m.query, m.key) for m in theirs.random
+        ]
+        assert mine.measures == pytest.approx(theirs.measures, abs=1e-5)
+
+
+def test_batches_change_no_number(pair):
+    model, _ = pair
+    tokens = [passage_tokens(line, model) for line in LINES]
+    for alone, together in zip(
+        ([looked_at([one], model)[0] for one in tokens]), looked_at(tokens, model), strict=True
+    ):
+        assert np.allclose(alone[0], together[0], atol=1e-5)
+        assert np.allclose(alone[1], together[1], atol=1e-4)
+
+
+def test_memory_stays_bounded():
+    strongest, sample, rng = Strongest(2), Sample(2), np.random.default_rng(0)
+    for passage in range(300):
+        brings = rng.random((2, 7))
+        ids, key = rng.integers(0, 1000, 7), rng.integers(0, 7, (2, 7))
+        strongest.add(passage, ids, key, brings, brings)
+        sample.add(passage, rng.random((2, 7)), key, brings, brings)
+    assert [len(kept) for kept in strongest.of] == [KEPT, KEPT]
+    assert sample.rows.shape[1] == SAMPLED
+
+
+def test_the_strongest_are_kept_whatever_the_order():
+    rng = np.random.default_rng(1)
+    passages = [(rng.integers(0, 50, 9), rng.integers(0, 9, (1, 9)), rng.random((1, 9))) for _ in range(60)]
+
+    def kept(order):
+        strongest = Strongest(1)
+        for i in order:
+            ids, key, brings = passages[i]
+            strongest.add(i, ids, key, brings, brings)
+        return strongest.sorted(0)
+
+    assert kept(range(60)) == kept(reversed(range(60)))
+
+
+def mark(text, key, model):
+    tokens = model.tokenizer.encode(text)
+    return [
+        tokens.spelling(piece) for piece, yes in zip(tokens.pieces, classes(tokens)[key], strict=True) if yes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "there"),
+    [
+        ("joining", "salt and pepper, or sand", ["and", ",", "or"]),
+        ("negation", "he did not go, only she", ["not", "only"]),
+        ("opening", 'he said "go (now)" and "stay"', ['"', "(", '"']),
+        ("number", "on 14 March", ["14"]),
+        ("capital", "the Harbour of foxes", ["Harbour"]),
+        ("end", "Go. Stay! e.g, no", [".", "!"]),
+    ],
+)
+def test_kinds_of_tokens_by_hand(model, key, text, there):
+    assert mark(text, key, model) == there
+
+
+def test_of_straight_marks_every_second_one_opens():
+    assert opening_marks('"a" "b') == [(0, 1), (4, 5)]
+    assert opening_marks("it's 'so' [x]") == [(5, 6), (10, 11)]
+
+
+def true_of(model, text, key):
+    tokens = model.tokenizer.encode(text)
+    names = [feature.key for feature in features(model.is_causal)]
+    of = pair_features(tokens, model.is_causal).of[names.index(key)]
+    label = [tokens.spelling(piece) for piece in tokens.pieces]
+    return {(label[q], label[k]) for q, k in zip(*np.nonzero(of), strict=True)}
+
+
+def test_features_of_pairs_by_hand(model):
+    assert true_of(model, "the bridge and bridges", "another form") == {
+        ("bridge", "bridges"),
+        ("bridges", "bridge"),
+    }
+    assert ("fox", "jumps") in true_of(model, "fox jumps while fox", "after a copy")
+    assert true_of(model, "either go or stay", "pair of joining words") == {("or", "either")}
+    assert true_of(model, "a b a", "same token") == {("a", "a")}
+    assert true_of(model, "a b c", "one back") == {("b", "a"), ("c", "b")}
+
+
+def test_counts_are_of_what_a_row_may_look_at(model):
+    tokens = model.tokenizer.encode("the cat saw the other cat")
+    found = pair_features(tokens, False)
+    can = allowed(tokens, False)
+    assert found.pairs.sum() == can.sum() == 36  # neither [CLS] nor [SEP]
+    assert (found.counts.sum(-1) == found.of.sum((1, 2))).all()
+    assert allowed(tokens, True)[:, 0].sum() == 0
+
+
+def invented(model, look, n=140, seed=0):
+    """Sums of one head that looks where `look(tokens, query)` says, on invented sentences."""
+    rng = np.random.default_rng(seed)
+    words = [
+        "tree",
+        "river",
+        "stone",
+        "cloud",
+        "glass",
+        "horse",
+        "moon",
+        "field",
+        "lamp",
+        "door",
+        "boat",
+        "king",
+    ]
+    words += ["salt", "bread", "not", "only"]
+    sums = AtlasSums(1, 1, is_causal=False)
+    for _ in range(n):
+        tokens = model.tokenizer.encode(" ".join(rng.choice(words, 14)))
+        weights = np.full((1, 1, len(tokens), len(tokens)), 1e-3, np.float32)
+        for query in range(len(tokens)):
+            weights[0, 0, query, look(tokens, query, rng)] = 0.5 + rng.random() / 2
+        sums.add(weights, np.ones((1, 1, len(tokens)), np.float32), tokens)
+    return sums
+
+
+def test_a_head_that_looks_one_back_is_described_so(model):
+    found = describe(invented(model, lambda tokens, query, _: max(query - 1, 1)))[0]
+    assert found.findings[0].feature.key == "one back"
+    assert found.findings[0].share > 0.8
+    assert found.findings[0].lift > 5
+    assert not found.by_content
+
+
+def test_a_head_that_looks_at_negations_is_described_so(model):
+    def look(tokens, query, rng):
+        there = [i for i, piece in enumerate(tokens.pieces) if piece.text in ("not", "only") and i != query]
+        return int(rng.choice(there)) if there else query
+
+    found = describe(invented(model, look))[0]
+    assert found.by_content
+    assert found.findings[0].feature.key == "to negation"
+
+
+def test_a_head_that_looks_anywhere_has_no_description(model):
+    sums = invented(model, lambda tokens, query, rng: int(rng.integers(1, len(tokens) - 1)))
+    assert describe(sums)[0] == Description()
+
+
+def test_two_things_that_exclude_one_another_are_both_said(model):
+    def look(tokens, query, rng):
+        last = len(tokens) - 2
+        return int(rng.choice([query, min(query + 9, last), max(query - 2, 1)], p=[0.4, 0.2, 0.4]))
+
+    found = describe(invented(model, look))[0]
+    assert found.two
+    assert {one.feature.key for one in found.findings} == {"itself", "two back"}
+
+
+def test_halves_and_rows_with_a_choice_are_what_descriptions_are_of(model):
+    sums = invented(model, lambda tokens, query, _: max(query - 1, 1), n=40)
+    for half in (0, 1):
+        assert all(half_of(sums.passages[one.passage].tokens) == half for one in sums.halves[half].sorted(0))
+    short = AtlasSums(1, 1, is_causal=True)
+    tokens = model.tokenizer.encode("one two three")
+    short.add(np.full((1, 1, 5, 5), 0.2, np.float32), np.ones((1, 1, 5), np.float32), tokens)
+    assert len(tokens) < LEAST_CHOICE
+    assert short.strongest.sorted(0)
+    assert not short.halves[half_of(tokens)].sorted(0)
+
+
+def test_long_lines_are_cut_between_words_and_empty_ones_left_out(model):
+    tokens = passage_tokens("elephantine " * 90, model)
+    assert len(tokens) <= MOST_TOKENS
+    assert tokens.text.endswith("elephantine")
+    assert passage_tokens("  ", model) is None
+    assert passage_tokens("ab", model) is None
+
+
+def test_the_data_are_as_documented(pair):
+    model, _ = pair
+    for part in read_passages(LINES, model):
+        sums = part.sums
+    data = atlas_data(atlas(sums), (1, 0))
+    assert list(data) == ["passages", "heads"]
+    (head,) = data["heads"]
+    assert list(head) == ["layer", "head", "description", "measures", "moments"]
+    assert (head["layer"], head["head"]) == (2, 1)
+    one = head["moments"][0]
+    assert list(one) == ["passage", "query", "key", "weight", "brings"]
+    assert data["passages"][one["passage"]][one["query"]]
+
+
+def decoder(tmp_path, kind, which):
+    pytest.importorskip("transformers")
+    write_decoder(tmp_path, random_decoder(kind, which))
+    return load_model(str(tmp_path), device="cpu")
+
+
+@pytest.mark.parametrize(("kind", "which"), [("gpt2", 0), ("llama", 1)])
+def test_what_is_lost_is_the_gated_runs_loss(tmp_path, kind, which):
+    model = decoder(tmp_path, kind, which)
+    tokens = model.tokenizer.encode(LINES[0])
+    whole, without = surprise_without(tokens, model, 1)
+    targets = np.array(tokens.ids[1:])
+
+    def by_gates(gates):
+        logits = torch.tensor(np.array(next_logits(tokens, model, gates=gates)))[:-1].log_softmax(-1)
+        return logits.gather(-1, torch.tensor(targets)[:, None])[:, 0].numpy()
+
+    assert whole == pytest.approx(by_gates(None), abs=1e-4)
+    gates = np.ones((model.n_layers, model.n_heads))
+    gates[1, 2] = 0
+    assert without[2] == pytest.approx(by_gates(gates), abs=1e-4)
+
+
+@pytest.mark.parametrize(("kind", "which"), [("gpt2", 0), ("llama", 0)])
+def test_parts_through_the_final_norm_add_up_to_the_scores(tmp_path, kind, which):
+    model = decoder(tmp_path, kind, which)
+    tokens = model.tokenizer.encode(LINES[1])
+    last = run([tokens], model, need_weights=False).hidden_states[-1][0]
+    with torch.inference_mode():
+        scores = model.next_head(through_norm(last, last, model)).numpy()
+    expected = np.array(next_logits(tokens, model))
+    bias = getattr(model.encoder.norm, "bias", None)
+    if bias is not None:
+        expected = expected - model.next_head(bias[None]).detach().numpy()
+    assert scores == pytest.approx(expected, abs=1e-3)
+
+
+def test_what_a_head_raises_is_its_own_output_through_the_vocabulary(tmp_path):
+    model = decoder(tmp_path, "llama", 0)
+    tokens = model.tokenizer.encode(LINES[0])
+    query = len(tokens) - 2
+    told = raised(tokens, model, [(2, 1, query)], k=3)[0]
+    output = run([tokens], model, details_of=2)
+    part = output.details.contributions[0, 1, query]
+    last = output.hidden_states[-1][0, query]
+    scale = (last.pow(2).mean() + model.encoder.norm.eps).rsqrt()
+    with torch.inference_mode():
+        scores = model.next_head((part * scale * model.encoder.norm.weight)[None])[0][
+            : model.tokenizer.vocab_size
+        ]
+    scores = scores - scores.mean()
+    best = scores.topk(3)
+    assert [one.text for one in told] == [model.tokenizer.typed(i) for i in best.indices.tolist()]
+    assert [one.logits for one in told] == pytest.approx(best.values.tolist(), abs=1e-4)
+
+
+def test_a_moment_orders_by_what_it_brings():
+    assert Moment(0, 1, 0, 0.1, 2.0).order > Moment(0, 1, 0, 0.9, 1.0).order
+
+
+def test_habits_by_hand(model):
+    tokens = model.tokenizer.encode("the cat saw the cat")
+    n = len(tokens)
+    weights = np.zeros((1, 1, n, n), np.float32)
+    weights[0, 0, :, 0] = 0.5
+    for query in range(1, n):
+        weights[0, 0, query, query - 1 or 1] += 0.5
+    sums = AtlasSums(1, 1, is_causal=False)
+    sums.add(weights, np.full((1, 1, n), 2.0, np.float32), tokens)
+    found = {name: float(values[0]) for name, values in sums.habits.result().items()}
+    assert found["rest"] == pytest.approx(0.5)
+    assert found["previous"] == pytest.approx(0.4)  # the first word looks at itself instead
+    assert found["self"] == pytest.approx(0.1)
+    assert found["next"] == 0
+    assert found["distance"] == pytest.approx(4 / 5)
+    assert found["entropy"] == pytest.approx(np.log(2), abs=1e-5)
+    assert found["brings"] == pytest.approx(1.0)
+    assert found["after a copy"] == 0
+    assert found["rests"] == 1
