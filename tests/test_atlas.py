@@ -379,7 +379,7 @@ def test_habits_by_hand(model):
     sums.add(weights, np.full((1, 1, n), 2.0, np.float32), tokens)
     found = {name: float(values[0]) for name, values in sums.habits.result().items()}
     assert found["rest"] == pytest.approx(0.5)
-    assert found["previous"] == pytest.approx(0.4)  # the first word looks at itself instead
+    assert found["previous"] == pytest.approx(0.5)  # the first word's is [CLS]
     assert found["self"] == pytest.approx(0.1)
     assert found["next"] == 0
     assert found["distance"] == pytest.approx(4 / 5)
