@@ -10,11 +10,14 @@ SCREEN = {"streamlit", "plotly"}
 MODELS = {"mha_core.models", "mha_core.stack", "mha_core.trace"}
 PAGES = {
     "app",
-    *(f"pages.{page}" for page in ("compare", "experiment", "inside", "learn", "specialization", "training")),
+    *(
+        f"pages.{page}"
+        for page in ("atlas", "compare", "experiment", "inside", "learn", "specialization", "training")
+    ),
 }
 ROOMS = {
     f"pages.parts.{room}"
-    for room in ("experiment", "explore", "inside", "learn", "specialization", "training")
+    for room in ("atlas", "experiment", "explore", "inside", "learn", "specialization", "training")
 }
 # What each place of the house must not import; for a file all places that its path begins with count.
 FORBIDDEN = {

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
 def _found(args: argparse.Namespace, model: Model, stop: Stop) -> tuple[Atlas, bool]:
     """The atlas asked for, and whether it was stopped before the end of the text."""
     if args.text is None and model.trained:
-        there = read_shipped(args.model, model.is_causal, model.digest)
+        there = read_shipped(args.model, model.digest)
         if there is not None:
             return there.atlas, False
     lines: Iterable[str] = (one.text for one in read_reader()) if args.text is None else Lines(args.text)

@@ -50,15 +50,16 @@ def shipped_file(model: str) -> Path:
     return Path(mha_core.__file__).parent.parent / "assets" / "atlas" / f"{model.rsplit('/', 1)[-1]}.json.gz"
 
 
-def read_shipped(model: str, is_causal: bool, digest: str | None = None) -> Shipped | None:
-    """The numbers of a model by its name on the shelf; None if there are none for this text and these weights."""
+def read_shipped(model: str, digest: str | None = None) -> Shipped | None:
+    """The numbers of a model by its name on the shelf; None if there are none for this text, or not for the weights
+    with this digest."""
     path = shipped_file(model)
     if not path.is_file():
         return None
     data = json.loads(gzip.decompress(path.read_bytes()))
     if data["text"] != reader_digest() or (digest is not None and data["digest"] != digest):
         return None
-    return _unpacked(data, is_causal)
+    return _unpacked(data)
 
 
 def write_shipped(found: Shipped, model: str, path: Path) -> None:
@@ -118,8 +119,8 @@ def _short(number: float) -> float:
     return float(f"{number:.{DIGITS}g}")
 
 
-def _unpacked(data: dict[str, Any], is_causal: bool) -> Shipped:
-    known = {feature.key: feature for feature in features(is_causal)}
+def _unpacked(data: dict[str, Any]) -> Shipped:
+    known = {feature.key: feature for feature in features(is_causal=False)}  # a decoder's are among them
     entries, raises, losses = [], {}, {}
     for one in data["heads"]:
         head: Head = (one["head"][0], one["head"][1])

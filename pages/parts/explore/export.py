@@ -71,7 +71,9 @@ def json_of(
         "measure": request.measure,
         "per": request.per,
         "normalisation": normalised(grid, request),
-        "head": head_name(selection.head) if request.per == "head" else place_name(selection.head, request.per),
+        "head": head_name(selection.head)
+        if request.per == "head"
+        else place_name(selection.head, request.per),
         "pinned": list(selection.pins),
         "to": selection.to,
         "link": link,

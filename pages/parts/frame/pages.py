@@ -58,6 +58,14 @@ PAGES = (
         tab="Jobs",
     ),
     Page(
+        "Atlas",
+        "pages/atlas.py",
+        presented=False,
+        own=("x", "y", "colour", "does", "which", "ask", "looks", "seen"),
+        menu="Heads",
+        tab="Atlas",
+    ),
+    Page(
         "Experiment",
         "pages/experiment.py",
         presented=False,

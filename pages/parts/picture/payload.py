@@ -27,7 +27,14 @@ SIDE = 64
 LINKS = 8
 PACKED = "packed"
 # What numbers are where nobody says more.
-RAW_WEIGHTS: dict[str, Any] = {"measure": "raw", "per": "head", "about": {}, "columns": {}, "query": {}, "file": "weights"}
+RAW_WEIGHTS: dict[str, Any] = {
+    "measure": "raw",
+    "per": "head",
+    "about": {},
+    "columns": {},
+    "query": {},
+    "file": "weights",
+}
 
 Pairs = tuple[tuple[int | None, int | None], ...]
 Offers = Sequence[tuple[int, str]]  # positions in A with the words of a button
@@ -293,7 +300,12 @@ def _links(grid: Grid, selection: Selection) -> Payload:
     row = grid.weights[:, :, list(selection.pins)].astype(np.float64).mean(axis=2)
     index, weight = strongest(row, LINKS)
     links: Payload = {
-        "links": {"pins": list(selection.pins), "to": selection.to, "k": index.shape[-1], "scale": len(selection.pins)},
+        "links": {
+            "pins": list(selection.pins),
+            "to": selection.to,
+            "k": index.shape[-1],
+            "scale": len(selection.pins),
+        },
         "link_index": index.ravel(),
         "link_weight": weight.ravel(),
     }

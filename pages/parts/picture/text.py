@@ -75,7 +75,11 @@ def marks(grid: Grid, tokens: Tokens) -> dict[str, Any]:
         return {}
     first, last = ([pieces[unit.pieces[at]] for unit in grid.units] for at in (0, -1))
     joined = [
-        int(i > 0 and here.word is not None and (here.word, here.segment) == (last[i - 1].word, last[i - 1].segment))
+        int(
+            i > 0
+            and here.word is not None
+            and (here.word, here.segment) == (last[i - 1].word, last[i - 1].segment)
+        )
         for i, here in enumerate(first)
     ]
     unknown = [int(any(pieces[i].role == "unknown" for i in unit.pieces)) for unit in grid.units]

@@ -26,7 +26,8 @@ from mha_core import (
     trace_tokens,
 )
 from mha_core.continued import begin
-from mha_core.embedded import DECODER, EMBEDDED
+from mha_core.embedded import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
+from mha_core.heads.atlas.shipped import Shipped, read_shipped
 from mha_core.heads.findings import Findings, find
 from mha_core.heads.measures import importance
 from mha_core.heads.roles import Role
@@ -46,6 +47,7 @@ UNASKED_AT_MOST = 120_000_000  # parameters of a model whose heads are tried wit
 STORE = Store(int(os.environ.get("HEADSCOPE_STORE_MB", "400")) * 1_000_000)
 UNPACKING = "Unpacking SmolLM2: 135 million weights, from 98 MB to 540 MB. Once for all readers; seconds …"
 UNTRAINED = "Drawing 135 million random weights. Once for all readers; seconds …"
+ATLAS_DIGESTS = {EMBEDDED: EMBEDDED_DIGESTS["model.safetensors"], DECODER: DECODER_DIGEST}
 FOLLOWING = "Following the weights through the model …"
 STATE = "state"
 # Two sentences at a time keep two cores busy; more would only hold more memory at once.
@@ -230,6 +232,13 @@ def finding(name: str, trained: bool = True) -> bool:
     return begun is not None and not begun.done()
 
 
+def known_roles(name: str, trained: bool = True) -> Mapping[Head, Role]:
+    """The same if it is known already: nothing is loaded or begun for it."""
+    digest = ATLAS_DIGESTS.get(name) if trained else None
+    found: Findings | None = STORE.peek(("findings", name, trained, digest))
+    return {} if found is None else found.roles
+
+
 def _find(used: Model) -> Findings:
     return STORE.get(_findings_key(used), lambda: find(used))
 
@@ -244,6 +253,14 @@ _starting = Lock()
 _DONE: "Future[Findings]" = Future()
 _DONE.cancel()
 _begun: "dict[Hashable, Future[Findings]]" = {}
+
+
+def shipped_atlas(name: str, trained: bool = True) -> Shipped | None:
+    """The atlas that comes with the program, without loading the model; None where there is none."""
+    digest = ATLAS_DIGESTS.get(name)
+    if not trained or digest is None:
+        return None
+    return STORE.get(("atlas", name), lambda: read_shipped(name, digest))
 
 
 def task(key: tuple[str, ...], start: Callable[[], Iterator[Step[T]]]) -> BackgroundTask[T]:

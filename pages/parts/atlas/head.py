@@ -1,0 +1,146 @@
+"""A head's page: one sentence with its certainty, its moments, what it raises, what is lost without it, its like."""
+
+import html
+
+import streamlit as st
+
+from mha_core.heads.atlas.moments import Moment
+from mha_core.heads.atlas.said import label, sentence
+from mha_core.heads.atlas.table import HeadEntry
+from mha_core.wording import Head, head_name, percent
+from pages.parts.atlas.component import draw
+from pages.parts.atlas.lines import moment_data, word
+from pages.parts.atlas.relatives import relatives
+from pages.parts.atlas.source import Source
+from pages.parts.frame.links import link_to
+from pages.parts.frame.prose import heading, markup, say, visible
+from pages.parts.frame.request import Request, title_of
+from pages.parts.serve import cache
+
+WHICH = ("Strongest", "Typical", "Random")
+MOMENTS = 12
+HELP = {
+    "Strongest": "The moments at which it moves most: weight times the length of what it writes for that key. They are "
+    "the tail, not the everyday.",
+    "Typical": "Two moments from every tenth of a random sample of its rows, the strongest tenth first.",
+    "Random": "Rows drawn without looking. The key marked is the strongest apart from where the head rests.",
+}
+
+
+def card(found: Source, entry: HeadEntry, request: Request) -> None:
+    """Everything about one head."""
+    name = head_name(entry.head)
+    heading(f"Head {name}: {label(entry.description)}")
+    say(sentence(entry, found.rests_on), "why")
+    _narrow(found, entry, request)
+    which = st.segmented_control(
+        "Its moments", WHICH, default=WHICH[0], required=True, key="which", bind="query-params"
+    )
+    say(HELP[which or WHICH[0]])
+    draw({"kind": "moments", "groups": _groups(found, entry, which or WHICH[0])}, key="moments")
+    _lost(found, entry)
+    _like(found, entry.head)
+
+
+def _groups(found: Source, entry: HeadEntry, which: str) -> list[dict[str, object]]:
+    if which == "Typical":
+        tenths = list(enumerate(entry.tenths, 1))[::-1]
+        return [
+            {"title": f"Tenth {number} of 10" + _end(number), "moments": _listed(found, entry, tenth)}
+            for number, tenth in tenths
+            if tenth
+        ]
+    chosen = entry.strongest[:MOMENTS] if which == "Strongest" else entry.random
+    raised = found.more.raises.get(entry.head, ()) if found.more and which == "Strongest" else ()
+    notes = [
+        "What it writes here makes likelier: " + "  ".join(f"“{visible(r.text)}”" for r in one)
+        for one in raised
+    ]
+    return [{"title": "", "moments": _listed(found, entry, chosen, notes)}]
+
+
+def _end(number: int) -> str:
+    return {10: ", the strongest", 1: ", the weakest"}.get(number, "")
+
+
+def _listed(
+    found: Source, entry: HeadEntry, moments: tuple[Moment, ...], notes: list[str] | None = None
+) -> list[dict[str, object]]:
+    passages, notes = found.atlas.passages, notes or []
+    return [
+        moment_data(passages[one.passage], one, found.model, entry.head, notes[i] if i < len(notes) else "")
+        for i, one in enumerate(moments)
+    ]
+
+
+def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
+    """What the head is called on sentences made for a task, beside what it does over the whole."""
+    role = cache.known_roles(request.model, request.trained).get(entry.head)
+    if role is None:
+        return
+    here = label(entry.description)
+    link = link_to(
+        "Specialization",
+        {"model": "" if request.model == "minilm" else request.model, "head": head_name(entry.head)},
+    )
+    markup(
+        f'<p class="hs-note"><b>On sentences made for a task</b> (<a href="{html.escape(link)}" target="_self">Jobs'
+        f"</a>): {html.escape(role.label)}. {html.escape(role.evidence)} <b>Over ordinary text</b>: "
+        f"{html.escape(here)}. A task shows what a head can do there; this page what moves it most elsewhere.</p>"
+    )
+
+
+def _lost(found: Source, entry: HeadEntry) -> None:
+    loss = found.more.losses.get(entry.head) if found.more else None
+    if found.more is not None and any(found.more.raises):
+        say(
+            "“Makes likelier” is the direct effect alone: the head's own output, sent through the final norm to the "
+            "vocabulary. What later layers make of it is not in it, and in early layers that is most."
+        )
+    if loss is None:
+        return
+    heading("What is lost without it", 3)
+    say(
+        f"Taken away alone, it costs {loss.nats:+.4f} nats a token over {loss.n:,} tokens of the reader (one passage "
+        "of each register). Other heads may do its work then, so little lost is not little done. The tokens that lose "
+        "most:"
+    )
+    rows = []
+    for one in loss.tokens:
+        passage = found.atlas.passages.get(one.passage)
+        if passage is None:
+            continue
+        before = passage.text[max(0, passage.starts[one.position] - 50) : passage.starts[one.position]]
+        rows.append(
+            f"<tr><td>…{html.escape(visible(before))}<b>{html.escape(word(passage, one.position))}</b></td>"
+            f"<td>{percent(one.before)}</td><td>{percent(one.after)}</td></tr>"
+        )
+    markup(
+        '<div class="hs-scroll"><table class="measures"><thead><tr><th scope="col">Next token</th>'
+        '<th scope="col">With it</th><th scope="col">Without it</th></tr></thead><tbody>'
+        f"{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _like(found: Source, head: Head) -> None:
+    """Heads that act at the same moments, here and in the other model that comes with the program."""
+    sides = [(found.model, found.atlas)]
+    if found.more is not None:
+        for name in cache.ATLAS_DIGESTS:
+            other = cache.shipped_atlas(name) if name != found.model else None
+            if other is not None:
+                sides.append((name, other.atlas))
+    for name, among in sides:
+        like = relatives(found.atlas, head, among)
+        here = name == found.model
+        where = "Heads that act at the same moments" if here else f"In {title_of(name)}"
+        links = ", ".join(
+            f'<a href="{html.escape(_link(name, one))}" target="_self">{head_name(one)}</a> '
+            f"({n} of {len(found.atlas.entry(head).strongest)})"
+            for one, n in like
+        )
+        markup(f'<p class="hs-note">{html.escape(where)}: {links or "none"}.</p>')
+
+
+def _link(model: str, head: Head) -> str:
+    return link_to("Atlas", {"model": "" if model == "minilm" else model, "head": head_name(head)})

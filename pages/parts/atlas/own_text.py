@@ -1,0 +1,119 @@
+"""The reader's own text: paste it or bring a file, see how far it is, stop, and look at it in the same pictures."""
+
+import hashlib
+from collections.abc import Iterator
+
+import streamlit as st
+
+from mha_core import InputError, Model
+from mha_core.heads.atlas.reading import ReadSoFar, read_passages, split_passages
+from mha_core.heads.atlas.sums import AtlasSums
+from mha_core.heads.atlas.table import Atlas, atlas
+from pages.parts.atlas.source import OWN
+from pages.parts.frame.prose import heading, say
+from pages.parts.frame.request import Request
+from pages.parts.frame.shell import or_show_error
+from pages.parts.serve import cache
+from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
+
+MAX_BYTES = 2 * 1024 * 1024
+TICK = 0.2
+
+
+def own_text(request: Request) -> None:
+    """The section: ask for a text, read it, hand it to the page."""
+    heading("Your own text")
+    say(
+        "Paste some paragraphs or bring a plain text file in UTF-8, up to 2 MB. A thousand words already give most "
+        "heads their moments; a description needs some ten thousand. The text stays in this server's memory while you "
+        "look at it, and is written nowhere."
+    )
+    pasted = st.text_area("Your text", key="atlas-text", height=140, max_chars=MAX_BYTES)
+    file = st.file_uploader("or a file", type=["txt", "md"], max_upload_size=2, key="atlas-file")
+    if st.session_state.get(OWN) is not None:
+        st.button("Back to the project's reader", key="atlas-back", on_click=_forget)
+    text = or_show_error(_text, pasted, None if file is None else file.getvalue())
+    if not text:
+        return
+    model = or_show_error(cache.named_model, request.model, request.trained)
+    if model is None:
+        return
+    key = ("atlas", hashlib.sha256(text.encode()).hexdigest(), request.model, str(request.trained))
+    job: BackgroundTask[AtlasSums] = cache.task(key, lambda: work(text, model))
+    watch = cache.reader_control(key)
+    working = watch.running and not job.finished
+    st.fragment(_progress, run_every=TICK if working else None)(job, watch, working)
+    if not working and job.step is not None:
+        st.button(
+            "Show it in the pictures above",
+            key="atlas-show",
+            type="primary",
+            on_click=_show,
+            args=(job, request),
+        )
+
+
+def _text(pasted: str, data: bytes | None) -> str:
+    """The reader's text. Raises InputError for a file that is none, or is too large."""
+    if data is None:
+        return pasted.strip()
+    if len(data) > MAX_BYTES:
+        raise InputError(f"The file has {len(data):,} bytes; {MAX_BYTES:,} are taken at most.")
+    try:
+        return data.decode("utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise InputError("The file is not UTF-8 text; save it as UTF-8 and bring it again.") from None
+
+
+def work(text: str, model: Model) -> Iterator[Step[AtlasSums]]:
+    """Read the text; every step is some passages further. Raises InputError for a text without any."""
+    lines = split_passages(text)
+    parts = read_passages(lines, model)
+    any_read = False
+    while True:
+        with cache.turn():
+            part: ReadSoFar | None = next(parts, None)
+        if part is None:
+            break
+        any_read = True
+        yield Step(part.n / len(lines), part.n, part.sums)
+    if not any_read:
+        raise InputError("There is no passage of a few words in this text.")
+
+
+def _progress(job: BackgroundTask[AtlasSums], watch: ReaderControl, was_working: bool) -> None:
+    working = watch.running and not job.finished
+    if working != was_working:
+        st.rerun()
+    n, fraction = (job.step.n, job.step.fraction) if job.step else (0, 0.0)
+    with st.container(key="atlas-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.progress(min(fraction, 1.0), text=_how_far(job, watch, n))
+        if working:
+            st.button("Stop", key="atlas-stop", on_click=watch.stop)
+        elif not job.finished:
+            st.button("Go on", key="atlas-go", on_click=watch.go_on)
+    if job.problem:
+        say(job.problem, "problem")
+    if working:
+        job.advance()
+        if job.finished:
+            st.rerun()
+
+
+def _how_far(job: BackgroundTask[AtlasSums], watch: ReaderControl, n: int) -> str:
+    if job.finished:
+        return f"Done: {n:,} passages in {job.seconds:.0f} seconds."
+    if not watch.running:
+        return f"Stopped after {n:,} passages."
+    left = job.remaining
+    return f"{n:,} passages" + ("" if left is None else f", about {left:.0f} seconds left")
+
+
+def _show(job: BackgroundTask[AtlasSums], request: Request) -> None:
+    made: Atlas | None = job.read(lambda step: atlas(step.result))
+    if made is not None:
+        st.session_state[OWN] = ((request.model, request.trained), made)
+
+
+def _forget() -> None:
+    st.session_state.pop(OWN, None)

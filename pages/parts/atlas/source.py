@@ -1,0 +1,42 @@
+"""Which atlas the page shows: the one that comes with the program, or that of the reader's own text.
+
+In: a request. Out: a `Source`. The reader's text stays in this server's memory while the page is looked at.
+"""
+
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from mha_core.heads.atlas.shipped import Shipped
+from mha_core.heads.atlas.table import Atlas
+from pages.parts.frame.request import Request
+from pages.parts.serve import cache
+
+OWN = "atlas-own"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """An atlas, what it is of, and what more is known of it (nothing of a reader's text)."""
+
+    atlas: Atlas
+    text: str
+    model: str
+    rests_on: str
+    more: Shipped | None = field(default=None)
+
+
+def rests_on(model: str) -> str:
+    """Where the heads of a model on the shelf rest, in words."""
+    return "[CLS] or [SEP]" if model == "minilm" or "bert" in model.lower() else "the first token"
+
+
+def source(request: Request) -> Source | None:
+    """What there is to show: the reader's own text first."""
+    own: tuple[tuple[str, bool], Atlas] | None = st.session_state.get(OWN)
+    if own is not None and own[0] == (request.model, request.trained):
+        return Source(own[1], "your text", request.model, rests_on(request.model))
+    there = cache.shipped_atlas(request.model, request.trained)
+    if there is None:
+        return None
+    return Source(there.atlas, "the project's own reader", request.model, rests_on(request.model), there)

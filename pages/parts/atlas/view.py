@@ -1,0 +1,163 @@
+"""The sections of the Atlas page, in the order a reader meets them."""
+
+import html
+
+import streamlit as st
+
+from mha_core import export
+from mha_core.heads.atlas.habits import HABITS
+from mha_core.heads.atlas.said import label
+from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas_data
+from mha_core.wording import head_name
+from pages.parts.atlas import head
+from pages.parts.atlas.ask import ask
+from pages.parts.atlas.component import draw
+from pages.parts.atlas.own_text import own_text
+from pages.parts.atlas.points import BY, counts, points_data
+from pages.parts.atlas.source import Source, source
+from pages.parts.frame import state
+from pages.parts.frame.links import link_to
+from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.request import Request, title_of
+from pages.parts.frame.selection import parse_head
+from pages.parts.frame.shell import CAVEAT, CSS
+
+X, Y = "rests", "brings"
+
+
+def style() -> None:
+    """What this page has beyond the frame."""
+    st.html(CSS / "atlas_page.css")
+
+
+def sections(request: Request) -> None:
+    """Everything there is to see for the model of the link."""
+    found = source(request)
+    if found is None:
+        weights = "" if request.trained else " with random weights"
+        say(
+            f"No numbers come with {title_of(request.model)}{weights}; bring a text below, and they are computed here.",
+            "notice",
+        )
+        own_text(request)
+        return
+    chosen = _chosen(found.atlas)
+    say(_summary(found), "why")
+    _overview(found, chosen, request)
+    with st.container(key="atlas-card"):
+        head.card(found, chosen, request)
+    _files(found)
+    ask(found, request)
+    own_text(request)
+    say(CAVEAT, "caveat")
+
+
+def _summary(found: Source) -> str:
+    atlas = found.atlas
+    said = (
+        f"{title_of(found.model)} read {found.text}: {atlas.n_passages:,} passages, {atlas.n_tokens:,} tokens. "
+        f"{atlas.n_described} of {len(atlas.heads)} heads have a description, {atlas.n_by_content} of them by more "
+        "than a distance; the others have none, and none is guessed."
+    )
+    controls = found.more.controls if found.more else {}
+    for name, words in (("untrained", "random weights"), ("shuffled", "the words of every passage shuffled")):
+        if name in controls:
+            twin = controls[name]
+            said += f" With {words} it is {twin.described}, {twin.by_content} by more than a distance."
+    return said
+
+
+def _chosen(found: Atlas) -> HeadEntry:
+    """The head of the link, or the most telling one."""
+    given = state.params().get("head", "")
+    asked = parse_head(given)
+    for entry in found.heads:
+        if entry.head == asked:
+            return entry
+    if given:
+        say(f"There is no head “{given[:20]}” here.", "notice")
+    return max(
+        found.heads, key=lambda entry: max((one.weight for one in entry.description.findings), default=0.0)
+    )
+
+
+def _overview(found: Source, chosen: HeadEntry, request: Request) -> None:
+    heading("All heads")
+    counted = counts(found.atlas)
+    asked = state.params().get("does", "")
+    only = asked if asked in dict(counted) else ""
+    left, right = st.columns([2, 5], gap="large")
+    with left:
+        markup(_descriptions(counted, only, chosen, request))
+    with right:
+        names = {key: words for key, (words, _) in HABITS.items()}
+        with st.container(key="atlas-axes", horizontal=True, vertical_alignment="bottom", gap="medium"):
+            x = _measure("Across", "x", X, names)
+            y = _measure("Upwards", "y", Y, names)
+            by = st.segmented_control(
+                "Colour by", BY, default=BY[0], required=True, key="colour", bind="query-params"
+            )
+        data = points_data(found.atlas, x, y, by or BY[0], only, chosen.head)
+        draw(data, key="points")
+
+
+def _measure(title: str, key: str, first: str, names: dict[str, str]) -> str:
+    options = list(names)
+    chosen = st.selectbox(
+        title,
+        options,
+        index=options.index(first),
+        format_func=lambda one: names[one],
+        key=key,
+        bind="query-params",
+        width=260,
+    )
+    return chosen or first
+
+
+def _descriptions(counted: list[tuple[str, int]], only: str, chosen: HeadEntry, request: Request) -> str:
+    """Every description with how many heads have it; a press shows these heads alone."""
+    kept = {"model": "" if request.model == "minilm" else request.model, "head": head_name(chosen.head)}
+    rows = "".join(
+        f'<li{" class=this" if name == only else ""}><a href="'
+        f'{html.escape(link_to("Atlas", {**kept, "does": "" if name == only else name}))}" target="_self">'
+        f"{html.escape(name)}</a> <b>{n}</b></li>"
+        for name, n in counted
+    )
+    all_heads = html.escape(link_to("Atlas", kept))
+    everything = f'<p class="hs-note"><a href="{all_heads}" target="_self">Show all heads</a></p>'
+    return f'<ul class="does">{rows}</ul>{everything if only else ""}'
+
+
+def _files(found: Source) -> None:
+    with st.container(key="atlas-files", horizontal=True, vertical_alignment="center", gap="small"):
+        say("Every head, every moment:", "label")
+        name = f"headscope-atlas-{found.model.rsplit('/', 1)[-1]}"
+        rows = [row for entry in found.atlas.heads for row in _rows(found.atlas, entry)]
+        st.download_button("CSV", lambda: export.csv_of(rows), f"{name}.csv", "text/csv", on_click="ignore")
+        st.download_button(
+            "JSON",
+            lambda: export.json_of(atlas_data(found.atlas)),
+            f"{name}.json",
+            "application/json",
+            on_click="ignore",
+        )
+
+
+def _rows(found: Atlas, entry: HeadEntry) -> list[dict[str, object]]:
+    """One row a moment."""
+    return [
+        {
+            "layer": entry.head[0] + 1,
+            "head": entry.head[1] + 1,
+            "description": label(entry.description),
+            "passage": one.passage,
+            "query": one.query,
+            "key": one.key,
+            "query_text": found.passages[one.passage].labels[one.query],
+            "key_text": found.passages[one.passage].labels[one.key],
+            "weight": one.weight,
+            "brings": one.brings,
+        }
+        for one in entry.strongest
+    ]
