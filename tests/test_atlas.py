@@ -9,6 +9,7 @@ from mha_core.heads.atlas.classes import classes, opening_marks
 from mha_core.heads.atlas.describe import Description, describe
 from mha_core.heads.atlas.effects import raised, surprise_without, through_norm
 from mha_core.heads.atlas.features import allowed, features, pair_features
+from mha_core.heads.atlas.making import shuffled
 from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of
 from mha_core.heads.atlas.reading import MOST_TOKENS, looked_at, passage_tokens, read_passages
 from mha_core.heads.atlas.sums import LEAST_CHOICE, AtlasSums
@@ -387,3 +388,14 @@ def test_habits_by_hand(model):
     assert found["brings"] == pytest.approx(1.0)
     assert found["after a copy"] == 0
     assert found["rests"] == 1
+
+
+def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
+    def negations(tokens, query, rng):
+        there = [i for i, piece in enumerate(tokens.pieces) if piece.text in ("not", "only") and i != query]
+        return int(rng.choice(there)) if there else query
+
+    content = shuffled(invented(model, negations))
+    assert not describe(content)[0].by_content
+    place = shuffled(invented(model, lambda tokens, query, _: max(query - 1, 1)))
+    assert describe(place)[0].findings[0].feature.key == "one back"

@@ -36,6 +36,11 @@ class Feature:
     words: str
     distance: tuple[int, int] | None = None  # of a position: from, to, in tokens back (negative: further on)
 
+    @property
+    def name(self) -> str:
+        """A few words for it, without its examples."""
+        return self.words.removeprefix("at ").split(" (")[0].replace("`", "")
+
 
 FAR = 10_000
 POSITIONS = (

@@ -6,14 +6,17 @@ In: a model. Out: a `Shipped`. It is work of minutes on the small models, so it 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
 from mha_core.heads.atlas.effects import Place, Raised, raised
+from mha_core.heads.atlas.features import pair_features
 from mha_core.heads.atlas.losses import HeadLoss, losses
 from mha_core.heads.atlas.reading import passage_tokens, read_passages
 from mha_core.heads.atlas.shipped import Control, Shipped
-from mha_core.heads.atlas.sums import AtlasSums
+from mha_core.heads.atlas.sums import AtlasSums, PassageKept
 from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.models import Model, load_model
 from mha_core.reader import read_reader
@@ -27,11 +30,12 @@ Say = Callable[[str], None]
 def make(model: Model, say: Say, seed: int = 0) -> Shipped:
     """Everything that is shipped of a model, from the reader's passages; `say` is told how far it is."""
     lines = [passage.text for passage in read_reader()]
-    found = atlas(_read(lines, model, "reader", say))
+    sums = _read(lines, model, "reader", say)
+    found = atlas(sums)
     twin = load_model(model.name, trained=False, device=str(model.device))
     controls = {
         "untrained": control(atlas(_read(lines, twin, "untrained twin", say))),
-        "shuffled": control(atlas(_read(shuffled(lines, seed), model, "words shuffled", say))),
+        "shuffled": control(atlas(shuffled(sums, seed))),
     }
     raises, lost = dict[Head, tuple[tuple[Raised, ...], ...]](), dict[Head, HeadLoss]()
     if model.next_head is not None:
@@ -53,10 +57,23 @@ def control(found: Atlas) -> Control:
     return Control(found.n_described, found.n_by_content, len(found.heads))
 
 
-def shuffled(lines: Iterable[str], seed: int = 0) -> list[str]:
-    """Each passage's words in a random order of their own."""
+def shuffled(sums: AtlasSums, seed: int = 0) -> AtlasSums:
+    """The same moments at the same places, but every passage's tokens in a random order, special ones apart: what is
+    said of places must stay, what is said of tokens must vanish."""
     rng = np.random.default_rng(seed)
-    return [" ".join(rng.permutation(line.split())) for line in lines]
+    mixed = copy(sums)
+    mixed.passages = {number: _shuffled(one, sums.is_causal, rng) for number, one in sums.passages.items()}
+    return mixed
+
+
+def _shuffled(one: PassageKept, is_causal: bool, rng: np.random.Generator) -> PassageKept:
+    pieces = list(one.tokens.pieces)
+    places = [i for i, piece in enumerate(pieces) if not piece.special]
+    for i, piece in zip(places, [pieces[int(j)] for j in rng.permutation(places)], strict=True):
+        pieces[i] = piece
+    tokens = replace(one.tokens, pieces=tuple(pieces))
+    found = pair_features(tokens, is_causal)
+    return PassageKept(tokens, found.pairs, found.counts, found.rows)
 
 
 def one_of_each_register(model: Model) -> list[tuple[int, Tokens]]:

@@ -11,10 +11,10 @@ NO_DESCRIPTION = "no description"
 
 def label(description: Description) -> str:
     """A few words by which heads are counted: the most telling feature, both where a head does two things."""
-    keys = [one.feature.key for one in description.findings]
-    if not keys:
+    names = [one.feature.name for one in description.findings]
+    if not names:
         return NO_DESCRIPTION
-    return f"two things: {keys[0]}, {keys[1]}" if description.two else keys[0]
+    return f"two things: {names[0]}; {names[1]}" if description.two else names[0]
 
 
 def sentence(entry: HeadEntry, rests_on: str) -> str:

@@ -12,7 +12,7 @@ from mha_core.run import Run
 from mha_core.wording import head_name, percent
 from pages.parts.atlas.source import Source
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import heading, markup, say, visible
+from pages.parts.frame.prose import markup, say, visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
@@ -23,7 +23,6 @@ FIRST = "You can either stay in the village or walk to the harbour."
 
 def ask(found: Source, request: Request) -> None:
     """The section: a sentence, the word that looks, the word looked at, and a table of heads."""
-    heading("Ask by example")
     say("Choose two words of a sentence: these heads link them here. Is that what they do elsewhere?")
     text = st.text_input("Sentence", FIRST, key="ask", bind="query-params", max_chars=400)
     record = or_show_error(_record, text or FIRST, request)

@@ -47,7 +47,10 @@ def sections(request: Request) -> None:
     with st.container(key="atlas-card"):
         head.card(found, chosen, request)
     _files(found)
-    ask(found, request)
+    box = st.expander("Ask by example: which heads link two words?", key="ask-box", on_change="rerun")
+    if box.open:
+        with box:
+            ask(found, request)
     own_text(request)
     say(CAVEAT, "caveat")
 
@@ -60,7 +63,10 @@ def _summary(found: Source) -> str:
         "than a distance; the others have none, and none is guessed."
     )
     controls = found.more.controls if found.more else {}
-    for name, words in (("untrained", "random weights"), ("shuffled", "the words of every passage shuffled")):
+    for name, words in (
+        ("untrained", "random weights"),
+        ("shuffled", "the tokens of every passage shuffled under the same moments"),
+    ):
         if name in controls:
             twin = controls[name]
             said += f" With {words} it is {twin.described}, {twin.by_content} by more than a distance."
@@ -133,8 +139,7 @@ def _files(found: Source) -> None:
     with st.container(key="atlas-files", horizontal=True, vertical_alignment="center", gap="small"):
         say("Every head, every moment:", "label")
         name = f"headscope-atlas-{found.model.rsplit('/', 1)[-1]}"
-        rows = [row for entry in found.atlas.heads for row in _rows(found.atlas, entry)]
-        st.download_button("CSV", lambda: export.csv_of(rows), f"{name}.csv", "text/csv", on_click="ignore")
+        st.download_button("CSV", lambda: _csv(found.atlas), f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button(
             "JSON",
             lambda: export.json_of(atlas_data(found.atlas)),
@@ -142,6 +147,10 @@ def _files(found: Source) -> None:
             "application/json",
             on_click="ignore",
         )
+
+
+def _csv(found: Atlas) -> str:
+    return export.csv_of(row for entry in found.heads for row in _rows(found, entry))
 
 
 def _rows(found: Atlas, entry: HeadEntry) -> list[dict[str, object]]:
