@@ -15,12 +15,11 @@ from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.sums import AtlasSums, PassageKept
 from mha_core.heads.words import BoolArray, FloatArray
 
-LEAST_SHARE = 0.5  # of the moments have the feature
-# Times as many as other pairs of the same distance; of a position, as other keys of the same rows. Every fourth or so
-# pair of neighbours is of one word, so no head could lift a link much more.
+# Most of the moments have the feature; or a quarter at least, if that is the oftener than elsewhere the fewer they are
+# (positions apart). Times as often as other pairs of the same distance; of a position, as other keys of the same rows.
+# Every fourth or so pair of neighbours is of one word, so no head could lift a link much more.
+LEAST_SHARE, PART_SHARE = 0.5, 0.25
 LEAST_LIFT = {"position": 3.0, "link": 2.0, "from": 3.0, "to": 3.0}
-# A smaller part of the moments is worth saying where it is this much oftener than elsewhere, positions apart.
-PART_SHARE, PART_LIFT = 0.25, 8.0
 LEAST_MOMENTS = 20  # in each half
 TWO_SHARE, TWO_LIFT = 0.25, 3.0  # each of two features that exclude one another
 TWO_TOGETHER = 0.05  # of the moments have both at most
@@ -48,7 +47,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Description:
-    """What a head does when it acts: `findings`, the most telling first; none where there is no description. `two`:
+    """What a head does when it acts: `findings`, content before position and the commonest first; none where there is no description. `two`:
     the first two exclude one another, so the head does two things."""
 
     findings: tuple[Finding, ...] = ()
@@ -138,16 +137,17 @@ def _describe(lookup: _Lookup, head: int) -> Description:
             chosen.append(best)
     if chosen:
         content = [i for i in chosen if not lookup.positions[i]]
-        order = sorted(content, key=lambda i: -found[i].weight) + [i for i in chosen if lookup.positions[i]]
+        order = sorted(content, key=lambda i: -found[i].share) + [i for i in chosen if lookup.positions[i]]
         return Description(tuple(printed[i] for i in order))
     return _two_things(found, printed, marks, marks_2)
 
 
 def _holds(one: Finding) -> bool:
-    kind = one.feature.kind
+    least = LEAST_LIFT[one.feature.kind]
     if one.share >= LEAST_SHARE:
-        return one.lift >= LEAST_LIFT[kind]
-    return kind != "position" and one.share >= PART_SHARE and one.lift >= PART_LIFT
+        return one.lift >= least
+    part = one.feature.kind != "position" and one.share >= PART_SHARE
+    return part and one.lift * one.share >= max(least, 3.0) * LEAST_SHARE
 
 
 def _two_things(
