@@ -39,6 +39,11 @@ class WordLevel(Tokenizer):
             raise ModelError(f"The vocab.txt of '{model_name(folder)}' has a word twice.")
         return cls(word_level(words), max_tokens)
 
+    @property
+    def _unknown(self) -> int:
+        """The number of [UNK]."""
+        return int(self._fast.token_to_id("[UNK]") or 0)
+
     def encode(self, text: str, pair: str | None = None) -> Tokens:
         """A text. Raises InputError for a pair, and if there is nothing to look at."""
         if pair is not None and pair.strip():
@@ -60,7 +65,7 @@ class WordLevel(Tokenizer):
         words, rows, at = [clean_text(word) for word in words], list[Row](), 0
         for place, word in enumerate(words):
             ids = self._fast.encode(word, add_special_tokens=False).ids
-            identity = ids[0] if len(ids) == 1 else self._fast.token_to_id("[UNK]")
+            identity = ids[0] if len(ids) == 1 else self._unknown
             rows.append((self.piece_name(identity), identity, at, at + len(word), place, ""))
             at += len(word) + 1
         return self._frame(" ".join(words), None, [tuple(rows)])

@@ -30,7 +30,10 @@ FORBIDDEN = {
     "mha_core/export.py": {"torch", "mha_core.heads", *MODELS},
     "mha_core/gguf/": {"torch", "mha_core.families", *MODELS},
     "mha_core/stack.py": {"mha_core.families", "mha_core.models"},
-    "mha_core/learning/": {"mha_core.models", "mha_core.trace"},
+    **{
+        f"mha_core/learning/{place}": {"mha_core.models", "mha_core.trace"}
+        for place in ("classroom/", "descent.py", "live.py", "scores.py", "tasks.py", "train.py", "worker.py")
+    },
     "mha_core/heads/notices.py": {"torch", *MODELS},
     "mha_core/heads/verdict.py": {"torch", *MODELS},
     "mha_core/heads/jobs.py": {"mha_core", "torch", "numpy"},
