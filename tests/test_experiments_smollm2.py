@@ -1,4 +1,4 @@
-"""The embedded decoder with heads taken away: the numbers that others measured, and transformers with its matrices cut."""
+"""The embedded decoder with heads taken away: what others measured, and transformers with its matrices cut."""
 
 import json
 
