@@ -141,12 +141,12 @@ def check_position(position: int, tokens: Tokens) -> None:
 
 
 def scores_of(hidden: Tensor, model: Model) -> Tensor:
-    """Final states (..., d_model) to the score of every token of the vocabulary, float32."""
+    """Final states (..., d_model) to the score of every token of the vocabulary, float32 at least."""
     head = model.next_head or model.masked_head
     if head is None:
         raise InputError(f"{model.title} predicts no word; its outcome is the embedding.")
-    scores: Tensor = head(hidden)
-    return scores[..., : model.tokenizer.vocab_size].float()
+    scores: Tensor = head(hidden)[..., : model.tokenizer.vocab_size]
+    return scores if scores.dtype == torch.float64 else scores.float()
 
 
 def _word(outcome: Word, tokens: Tokens, model: Model) -> Bound:
