@@ -14,10 +14,11 @@ from torch import Tensor
 
 from mha_core.errors import InputError
 from mha_core.models import Model
-from mha_core.prediction import likeliest, next_logits, predict_masked
+from mha_core.prediction import likeliest
 from mha_core.tokens import Tokens
-from mha_core.trace import run
+from mha_core.trace import run, to_numpy
 
+GUESSES = 50  # among which the two words are looked for that are measured unless others are asked for
 SCORES_AT_ONCE = 32_000_000  # numbers of logits that are held together
 
 
@@ -106,14 +107,19 @@ def default_outcome(
         return Word(target, against)
     if against is not None:
         raise InputError("A word to compare with was given without the word itself; give the target, too.")
-    if model.next_head is not None:
-        first, second = likeliest(next_logits(tokens, model, position=-1), model, 2)
-        return Word(first.text, second.text)
     mask = model.tokenizer.mask_id
-    if model.masked_head is not None and mask in tokens.ids:
-        (first_word, _), (second_word, _) = predict_masked(tokens.text, model, 2, pair=tokens.pair)[0]
-        return Word(first_word, second_word)
-    return Cosine()
+    if model.next_head is None and (model.masked_head is None or mask not in tokens.ids):
+        return Cosine()
+    hidden = run([tokens], model, need_weights=False).hidden[0, place_of(None, tokens, model)]
+    with torch.inference_mode():
+        guesses = likeliest(
+            to_numpy(scores_of(hidden, model)), model, min(GUESSES, model.tokenizer.vocab_size)
+        )
+    # A part of a character, or of a word, cannot be asked for by its spelling.
+    words = [guess.text for guess in guesses if model.tokenizer.ids_of(guess.text) == (guess.id,)]
+    if not words:
+        raise InputError("What the model holds likeliest here are parts of words; give the word to predict.")
+    return Word(words[0], words[1] if len(words) > 1 else None)
 
 
 def place_of(position: int | None, tokens: Tokens, model: Model) -> int:
