@@ -7,7 +7,7 @@ import streamlit as st
 from mha_core.embedded import DECODER
 from mha_core.heads.roles import Role
 from mha_core.wording import Head
-from pages.parts.frame import state
+from pages.parts.frame.pages import page_called
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import CSS
@@ -37,8 +37,8 @@ def style() -> None:
 
 
 def without_decoder(request: Request) -> None:
-    """Say once that the model that speaks is not there, where nobody chose another."""
-    if "model" not in state.params() and request.model != DECODER:
+    """Say that the model that speaks is not there, while the one that takes its place is shown."""
+    if request.model == page_called("Experiment").first["model"]() != DECODER:
         say(
             f"SmolLM2, which says a next word, is not on this server (`make decoder` fetches it), so these experiments "
             f"run on {title_of(request.model)}: what changes is the meaning it gives the text, its embedding.",

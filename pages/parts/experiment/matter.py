@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from mha_core import Model, Record
-from mha_core.experiments import Effects, Outcome, default_outcome, every_head
+from mha_core.experiments import Effects, Outcome, default_outcome, every_head, token_of
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.frame import caveats, kept, roles_of
@@ -63,13 +63,17 @@ def followed(record: Record, used: Model) -> Outcome:
 
 
 def outcome_of(record: Record, used: Model, word: str, rival: str) -> Outcome:
-    """The same of what was typed. A word without a space before it gets one, where that is a token."""
+    """The same of what was typed. A word without a space before it gets one, where that is a token.
+
+    Raises InputError for words that are no token of this model.
+    """
     usual = presets.FOLLOWED.get(record.tokens.text)
     if not word and usual:
         word, rival = usual[0], rival or usual[1]
-    return default_outcome(
-        record.tokens, used, *(spaced(each, used) if each else None for each in (word, rival))
-    )
+    asked = [spaced(each, used) if each else None for each in (word, rival)]
+    for each in filter(None, asked):
+        token_of(each, used)
+    return default_outcome(record.tokens, used, *asked)
 
 
 def spaced(word: str, used: Model) -> str:

@@ -36,7 +36,7 @@ def _as_it_is(found: Changed, record: Record) -> str:
         )
     first, *rest = sorted(found.words, key=lambda guess: -guess.before)
     then = f", `{shown(rest[0].text)}` {chance(rest[0].before)}" if rest else ""
-    return f"As it is, {title} gives `{shown(first.text)}` {chance(first.before)}{then}. Click heads to switch them off."
+    return f"As it is, {title} gives `{shown(first.text)}` {chance(first.before)}{then}. Click heads to take them away."
 
 
 def _of_words(asked: Asked, found: Changed, followed: Guess) -> str:

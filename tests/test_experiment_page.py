@@ -1,0 +1,341 @@
+"""The page Experiment without a browser: its sentences against the model run with gates, links, and honest refusals.
+
+What is expected comes from gates on a plain run (mha_core's own, older than the page), never from the page's code.
+"""
+
+import numpy as np
+import pytest
+from visit import TIRED, WIDE, bodies, link, mounted, open_page, run, said
+
+from mha_core import Unavailable, grid_of, load_model, predict_next, trace
+from mha_core.embedded import DECODER
+from mha_core.experiments import Curve, Effects, Selectivity
+from mha_core.experiments.tasks import NAME, ORDINARY, REPEATED
+from mha_core.heads.ablation import ablate_each
+from mha_core.heads.builtin import read_builtin
+from mha_core.trace import run as run_model
+from mha_core.wording import percent
+from pages.parts.experiment import deciding, pruning, selective, switch, trials
+from pages.parts.experiment.asked import asked
+from pages.parts.frame import pages as frame_pages
+from pages.parts.frame.presets import JOHN, MARY
+from pages.parts.serve import cache
+from pages.parts.serve.store import Store
+
+PAGE = "pages/experiment.py"
+MATTER, WHERE, READY, GONE = "Which matter?", "Where is it decided?", "Ready-made", "How many can go?"
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """A store in which nothing is kept yet, and no work on roles behind the page."""
+    monkeypatch.setattr(cache, "STORE", Store(400_000_000))
+    monkeypatch.setattr(cache, "roles_of", lambda *_: {})
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return load_model("minilm")
+
+
+@pytest.fixture(scope="module")
+def smollm2():
+    try:
+        return load_model(DECODER, device="cpu")
+    except Unavailable as problem:
+        pytest.skip(str(problem))
+
+
+def gates(model, *heads, factor=0.0):
+    found = np.ones((model.n_layers, model.n_heads), np.float32)
+    for layer, head in heads:
+        found[layer - 1, head - 1] = factor
+    return found
+
+
+def view(at):
+    (data,) = mounted(at, "view")
+    return data
+
+
+# ---- heads switched off
+
+
+@pytest.mark.slow
+def test_a_decoder_s_sentence_bars_and_moved_heads_are_those_of_a_run_with_gates(smollm2):
+    at = open_page(PAGE, off="24-4,2-6")
+    tokens, away = smollm2.tokenizer.encode(MARY), gates(smollm2, (24, 4), (2, 6))
+    before, after = (
+        {word.text: word.probability for word in predict_next(tokens, smollm2, k=2000, gates=g)}
+        for g in (None, away)
+    )
+    assert said(at, "finding") == [
+        f"Without 2-6 and 24-4  Mary falls from {percent(before[' Mary'])} to {percent(after[' Mary'])}."
+    ]
+    data = view(at)
+    assert data["off"] == ["2-6", "24-4"]
+    rows = {row["id"]: row for row in data["result"]["rows"]}
+    assert {" Mary", " John", " the"} <= set(rows)
+    for word, row in rows.items():
+        assert (row["before"], row["after"]) == pytest.approx((before[word], after[word]), abs=1e-4)
+    moved = np.abs(trace(MARY, smollm2).weights - trace(MARY, smollm2, gates=away).weights).sum(-1) / 2
+    mean = moved.mean(-1)
+    assert set(data["moved"]) == {f"{i + 1}-{j + 1}" for i, j in np.argwhere(mean >= 0.05)}
+    assert data["moved"]["25-5"] == pytest.approx(mean[24, 4], abs=1e-3)
+    assert not any(name.startswith(("1-", "2-")) for name in data["moved"]), "below a head nothing changes"
+
+
+def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(minilm):
+    at = open_page(PAGE, model="minilm", text=TIRED, off="6-6", set="2")
+    tokens = minilm.tokenizer.encode(TIRED)
+    plain, doubled = (
+        run_model([tokens], minilm, gates=g).hidden[0].double().numpy()
+        for g in (None, _tensor(gates(minilm, (6, 6), factor=2.0)))
+    )
+    whole = cosine(plain.mean(0), doubled.mean(0))
+    (sentence,) = said(at, "finding")
+    assert sentence.startswith(
+        f"With 6-6 doubled the text's embedding has cosine {whole:.3f} with what it was;"
+    )
+    rows = view(at)["result"]["rows"]
+    assert rows[0]["after"] == pytest.approx(whole, abs=1e-5)
+    each = [cosine(a, b) for a, b in zip(plain, doubled, strict=True)]
+    assert [row["after"] for row in rows[1:]] == pytest.approx(sorted(each)[:6], abs=1e-5)
+    assert said(at, "moved") == ["No head stands above the last layer, so none looks elsewhere now."]
+
+
+def cosine(a, b):
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def _tensor(array):
+    import torch
+
+    return torch.from_numpy(array)
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        (
+            {"off": "99-99"},
+            "There is no head 99-99; the model has 6 layers of 12 heads. No head is switched.",
+        ),
+        (
+            {"off": "<script>"},
+            "'<script>' is no head; write layer and head from 1, as in 4-2,6-6. No head is switched.",
+        ),
+        (
+            {"off": "1-1", "set": "banana"},
+            "A switched head cannot be set to “banana”, only to “0”, “mean”, “2”; it gives nothing.",
+        ),
+    ],
+)
+def test_silly_heads_and_factors_in_a_link_get_one_sentence(query, sentence):
+    at = open_page(PAGE, model="minilm", text=TIRED, **query)
+    assert said(at, "notice") == [sentence]
+    assert view(at)["off"] == (["1-1"] if "set" in query else [])
+
+
+def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
+    assert switch.changes({"do": "set", "off": ["2-1", "1-3", "2-1"]}) == {"off": "1-3,2-1"}
+    assert switch.changes({"do": "set", "off": []}) == {"off": None}
+    assert switch.changes({"do": "set", "off": [None, "0-1", {}, "x"]}) == {"off": None}
+    assert switch.changes({"do": "factor", "value": "2"}) == {"set": "2"}
+    assert switch.changes({"do": "factor", "value": "0"}) == {"set": None}
+    assert switch.changes({"do": "word", "text": " John"}) == {"word": " John"}
+    for ask in (
+        {"do": "factor", "value": "9"},
+        {"do": "set", "off": 3},
+        {"do": "word", "text": "x" * 999},
+        {},
+    ):
+        assert switch.changes(ask) is None
+
+
+def test_the_same_heads_at_their_mean_and_doubled_are_other_interventions():
+    shape = (6, 12)
+    made = {
+        value: asked({"off": "6-6", "set": value}, shape)[0].interventions for value in ("0", "mean", "2")
+    }
+    assert len(set(made.values())) == 3
+    assert asked({"set": "2"}, shape)[0].interventions == ()
+
+
+# ---- the model of this page
+
+
+def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not(monkeypatch):
+    page = frame_pages.page_called("Experiment")
+    monkeypatch.setattr(frame_pages, "find_spec", lambda name: object())
+    assert page.first["model"]() == DECODER
+    monkeypatch.setattr(frame_pages, "find_spec", lambda name: None)
+    at = open_page(PAGE)
+    assert view(at)["shape"] == [6, 12]
+    (notice,) = said(at, "notice")
+    assert notice.startswith("SmolLM2, which says a next word, is not on this server")
+    assert "model" not in link(at)
+    assert link(at)["text"] == MARY
+
+
+# ---- every head in turn
+
+
+def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
+    at = open_page(PAGE, **{"try": MATTER}, model="minilm", text=TIRED)
+    at.button(key="begin-every").click()
+    data = view(run(run(at)))
+    expected = ablate_each(minilm.tokenizer.encode(TIRED), minilm)
+    assert data["effects"].reshape(6, 12) == pytest.approx(-expected, abs=1e-5)
+    strongest = np.unravel_index(expected.argmax(), expected.shape)
+    name = f"{strongest[0] + 1}-{strongest[1] + 1}"
+    assert data["strongest"][0]["head"] == name
+    (sentence,) = said(at, "finding")
+    assert sentence.startswith(
+        f"Of 72 heads {name} matters most: without it the cosine of the embedding goes from 1.00 "
+        f"to {1 - expected.max():.2f}."
+    )
+    assert f"head={name}" in data["addresses"][name]
+    assert data["addresses"][name].startswith("./?text=The+animal")
+
+
+def test_a_word_that_the_model_does_not_have_is_refused_and_the_page_stays(smollm2):
+    at = open_page(PAGE, **{"try": MATTER}, word="Mississippi river")
+    (problem,) = said(at, "problem")
+    assert problem.startswith("'Mississippi river' is")
+    assert not at.button
+
+
+# ---- from another sentence
+
+
+def test_sentences_of_other_lengths_cannot_be_taken_over_from():
+    at = open_page(PAGE, **{"try": WHERE}, model="minilm", text=TIRED, **{"from": "Too short."})
+    (problem,) = said(at, "problem")
+    assert problem.startswith("“Too short.” has 5 tokens and your sentence 16;")
+
+
+def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
+    at = open_page(PAGE, **{"try": WHERE}, model="minilm", text=TIRED, map="layers and tokens")
+    assert at.text_input(key="from").placeholder == WIDE
+    at.button(key="begin-patch").click()
+    (board,) = mounted(run(run(at)), "tiles")
+    (block,) = board["blocks"]
+    share = board["numbers"].reshape(block["shape"])
+    assert block["shape"] == [16, 7]
+    assert block["rows"][12] == "wide → tired"
+    assert share[:, 0] == pytest.approx(np.eye(16)[12], abs=1e-4), "only the embedding of what differs"
+    assert 0 < share[:, -1].max() < 1, "no single last state is the whole mean"
+
+
+def test_what_carries_the_difference_is_said_as_runs_of_states():
+    share = np.array([[0.9, 0.0], [0.8, 0.1], [0.4, 0.3], [0.1, 0.7], [0.0, 1.0]])
+    assert deciding.carriers(share) == [(0, 0, 1), (1, 3, 4)]
+    assert deciding.carriers(np.full((2, 2), np.nan)) == []
+
+
+def test_the_pair_of_names_is_weighed_by_what_the_other_sentence_says(smollm2):
+    record = trace(JOHN, smollm2)
+    outcome = deciding.outcome_of(smollm2.tokenizer.encode(MARY), record, smollm2)
+    assert (outcome.target, outcome.against) == (" Mary", " John")
+    assert deciding.twin(JOHN) == MARY
+
+
+# ---- selective, and how many
+
+
+def row(role, task, without, draws):
+    return Selectivity(role, ((0, 0), (1, 1), (2, 2)), task, 4, 3.0, without, draws)
+
+
+def test_the_verdict_says_where_the_claim_stands_and_where_it_falls():
+    found = (
+        row("induction", REPEATED, 12.0, (3.0, 5.0)),
+        row("induction", ORDINARY, 3.1, (3.0, 3.5)),
+        row("next token", REPEATED, 3.2, (3.0, 5.0)),
+        row("next token", ORDINARY, 3.2, (3.0, 3.5)),
+        row("broad", REPEATED, 9.0, (3.0, 5.0)),
+        row("broad", ORDINARY, 9.0, (3.0, 3.5)),
+    )
+    assert selective.verdict(found, 3) == (
+        "That heads are specialised stands for induction (random tokens said again): without them this gets worse than "
+        "without any of 10 random sets; without broad everything that was asked gets worse, so they are needed but not "
+        "selective; for next token it falls: random heads do as much harm, so the role says where they look, not what "
+        "they are needed for."
+    )
+    body = selective.table(found)
+    assert body.count("★</b>") == 3
+    assert "others 3.00 to 5.00" in body
+    assert selective.verdict(found[:2], 3).endswith("(1 of 3 roles so far).")
+    assert row("x", NAME, 1.0, (2.0, 4.0)).worse, "a smaller difference of logits is worse"
+
+
+def test_where_points_are_lost_is_read_off_the_best_curve():
+    curve = {
+        pruning.EFFECT: Curve("next words right", 90, (0, 5, 10, 20), (50.0, 49.5, 48.9, 44.0)),
+        pruning.RANDOM: Curve("next words right", 90, (0, 5, 10, 20), (50.0, 44.0, 30.0, 1.0)),
+    }
+    assert pruning.finding(curve, 40) == (
+        "Next words right: 50.0 points at first (n = 90). Taken by effect, 1 point is lost with 10 heads gone (25 %) and "
+        "5 points are lost with 20 heads gone (50 %); at random 5 points are lost with 5 heads gone (12 %)."
+    )
+    chart = pruning.chart(curve, 40)
+    assert [level["y"] for level in chart["levels"]] == [49.0, 45.0]
+
+
+def test_the_page_says_whose_claim_twenty_to_forty_per_cent_is():
+    at = open_page(PAGE, **{"try": GONE})
+    assert any("is what Michel et al. 2019 found" in caveat for caveat in said(at, "caveat"))
+
+
+# ---- ready experiments
+
+
+def test_a_ready_experiment_answers_with_the_numbers_of_leaving_heads_out(minilm, monkeypatch):
+    monkeypatch.setattr(trials, "SENTENCES", 2)
+    at = open_page(PAGE, **{"try": READY}, ready="six")
+    texts = [one.text for one in read_builtin()]
+    chosen = texts[:: max(1, len(texts) // 2)][:2]
+    mean = 1 - np.mean([ablate_each(minilm.tokenizer.encode(text), minilm) for text in chosen], axis=0)
+    rank = int((mean < mean[5, 5]).sum()) + 1
+    place = "the most of all" if rank == 1 else f"number {rank} of all"
+    (sentence,) = said(run(at), "finding")
+    assert sentence.startswith(
+        f"Without 6-6 the embedding keeps a cosine of {mean[5, 5]:.3f} with what it was: {place} 72 heads."
+    )
+    assert any("experiment?model=minilm" in body and "off=6-6" in body for body in bodies(at))
+
+
+def test_a_ready_experiment_that_is_not_there_gets_a_sentence():
+    at = open_page(PAGE, **{"try": READY}, ready="perpetuum")
+    assert said(at, "notice") == ["There is no ready experiment “perpetuum”; choose one."]
+    assert len(at.button) == len(trials.TRIALS)
+
+
+def test_random_others_are_none_of_the_heads_and_never_the_same_twice(minilm):
+    heads = trials.strongest(np.arange(72.0).reshape(6, 12), 8)
+    assert heads[0] == (5, 11)
+    drawn = trials.others(heads, minilm)
+    assert len(drawn) == trials.DRAWS
+    assert len(set(drawn)) == trials.DRAWS
+    assert all(len(set(one)) == 8 and not set(one) & set(heads) for one in drawn)
+
+
+def test_two_words_come_to_a_sentence_with_both_probabilities():
+    numbers = np.array([[[3.0, 0.87, 0.01], [-1.0, 0.2, 0.4]]])
+    answer = trials.answers.next_word(
+        Effects(("logit difference", "a", "b"), (6.0, 0.92, 0.002), numbers), "text", " Mary", " John"
+    )
+    assert answer.said == (
+        "` Mary` gets 92.0 %, ` John` 0.2 %. One of 2 heads, taken away alone, makes ` John` the likelier one; 1-2 "
+        "matters most: without it the logit difference goes from 6.00 to −1.00, and ` Mary` from 92.0 % to 20.0 %."
+    )
+    assert answer.link["off"] == "1-2"
+
+
+def test_the_picture_is_that_of_the_text_as_it_is(minilm):
+    at = open_page(PAGE, model="minilm", text=TIRED, off="1-1")
+    record = trace(TIRED, minilm)
+    (data,) = mounted(at, "record")
+    expected = grid_of(record.tokens, record.weights, False, "shown", model=record.model).weights
+    assert data["weights"].reshape(expected.shape) / 65535 == pytest.approx(expected, abs=1e-4)
