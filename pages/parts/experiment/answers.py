@@ -78,8 +78,8 @@ def next_word(effects: Effects, text: str, word: str, rival: str, named: int = 6
         bars.append(Bar(f"without {head_name(place)}", difference + effect, number(difference + effect)))
     return Answer(
         f"`{shown(word)}` gets {percent(p)}, `{shown(rival)}` {percent(q)}. {turned} "
-        f"`{shown(rival)}` the likelier one; {head_name((layer, head))} matters most: without it the logit difference goes "
-        f"from {number(difference)} to {number(float(after[0]))}, and `{shown(word)}` from {percent(p)} to "
+        f"`{shown(rival)}` the likelier one; {head_name((layer, head))} matters most: without it the logit difference "
+        f"goes from {number(difference)} to {number(float(after[0]))}, and `{shown(word)}` from {percent(p)} to "
         f"{percent(float(after[1]))}.",
         tuple(bars),
         {"text": text, "off": head_name((layer, head)), "word": word},
