@@ -45,9 +45,7 @@ def picture(request: Request, record: Record) -> None:
         grid,
         record.tokens,
         model_title=record.model.title,
-        selection=shell.selection(
-            request, grid.weights.shape, grid.labels, partial(opening.strongest, grid)
-        ),
+        selection=shell.selection(request, grid.weights.shape, grid.labels, partial(opening.strongest, grid)),
         roles=roles,
         present=request.present,
         key="explore",

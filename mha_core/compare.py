@@ -16,6 +16,9 @@ from mha_core.errors import InputError, SizeError
 from mha_core.record import Grid
 from mha_core.wording import Head
 
+# What counts as a preference: below these a change of favourite is noise (an untrained model "flips" half its heads).
+FLOOR = 0.05
+MARGIN = 0.05
 Pairs = tuple[tuple[int | None, int | None], ...]
 
 
@@ -37,7 +40,7 @@ class Candidate:
 class HeadChange:
     """How much of a head's attention from the chosen word moved (0 to 1), and what each candidate gets.
 
-    `masses_a`, `masses_b`: one share a candidate, in their order. `flips`: the candidate it prefers differs.
+    `masses_a`, `masses_b`: one share a candidate, in their order.
     """
 
     head: Head
@@ -47,9 +50,16 @@ class HeadChange:
 
     @property
     def flips(self) -> bool:
-        """Whether the larger of the candidates is another one; False without candidates or with a tie."""
+        """Whether it prefers another candidate in B: in both runs one has FLOOR at least and leads by MARGIN."""
         a, b = _favourite(self.masses_a), _favourite(self.masses_b)
         return a is not None and b is not None and a != b
+
+    @property
+    def swing(self) -> float:
+        """How far the difference between the candidates went, -2 to 2: of the first two, A's minus B's."""
+        if len(self.masses_a) < 2:
+            return 0.0
+        return (self.masses_a[0] - self.masses_a[1]) - (self.masses_b[0] - self.masses_b[1])
 
 
 def align(a: Sequence[str], b: Sequence[str]) -> Pairs:
@@ -81,7 +91,7 @@ def candidates(a: Grid, b: Grid, query: tuple[int, int], keys: Sequence[tuple[in
 def head_changes(
     a: Grid, b: Grid, query: tuple[int, int], keys: Sequence[tuple[int, int]] = ()
 ) -> list[HeadChange]:
-    """All heads by how much of their attention from the chosen word moved, most first.
+    """All heads by how far the difference between the first two candidates went, then by how much moved, most first.
 
     Moved is half of the summed absolute differences of the two rows (total variation): 0 is the same, 1 is
     nothing in common. A word without a counterpart counts in full. Raises SizeError for grids of two sizes.
@@ -103,7 +113,7 @@ def head_changes(
         )
         for layer, head in np.ndindex(moved.shape)
     ]
-    return sorted(changes, key=lambda change: -change.moved)
+    return sorted(changes, key=lambda change: (-abs(change.swing), -change.moved))
 
 
 def _candidate(a: Grid, b: Grid, query: tuple[int, int], key: tuple[int, int]) -> Candidate:
@@ -135,8 +145,9 @@ def _where(mass: npt.NDArray[np.float64]) -> Head:
 def _favourite(masses: Sequence[float]) -> int | None:
     if len(masses) < 2:
         return None
-    order = sorted(range(len(masses)), key=lambda index: -masses[index])
-    return None if masses[order[0]] == masses[order[1]] else order[0]
+    first, second = sorted(range(len(masses)), key=lambda index: -masses[index])[:2]
+    clear = masses[first] >= FLOOR and masses[first] - masses[second] >= MARGIN
+    return first if clear else None
 
 
 def _size(grid: Grid) -> str:

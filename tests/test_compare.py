@@ -94,11 +94,14 @@ def test_the_chosen_word_is_looked_up_where_it_stands_in_each_sentence():
         ((0.5, 0.3), (0.1, 0.7), True),
         ((0.5, 0.3), (0.4, 0.3), False),
         ((0.5, 0.5), (0.1, 0.7), False),
+        ((0.04, 0.006), (0.009, 0.012), False),
+        ((0.3, 0.26), (0.1, 0.7), False),
+        ((0.06, 0.009), (0.0, 0.051), True),
         ((0.5,), (0.1,), False),
         ((), (), False),
     ],
 )
-def test_a_head_flips_when_another_candidate_is_ahead(a, b, flips):
+def test_a_head_flips_when_another_candidate_is_clearly_ahead(a, b, flips):
     assert HeadChange((0, 0), 0.1, a, b).flips is flips
 
 

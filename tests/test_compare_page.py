@@ -53,33 +53,47 @@ def test_the_candidates_are_told_with_the_mean_and_the_strongest_head_of_each_si
     assert wanted[1][3:] == ["67.7 % in 4-2", "55.8 % in 6-12"]
 
 
+def went_over(before, after, back=False):
+    """Whether a row clearly prefers one candidate in A and the other in B: 5 % at least, 5 points ahead at least."""
+    one, other = (STREET, ANIMAL) if back else (ANIMAL, STREET)
+    clear = [
+        (x[..., k] >= 0.05) & (x[..., k] - x[..., n] >= 0.05)
+        for x, k, n in ((before, one, other), (after, other, one))
+    ]
+    return clear[0] & clear[1]
+
+
 def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_over(tired_and_wide):
     a, b = rows_of(TIRED, IT), rows_of(WIDE, IT)
     moved = np.abs(a - b).sum(axis=-1) / 2  # word for word: the two sentences are of one length
-    order = sorted(np.ndindex(moved.shape), key=lambda place: -moved[place])[:12]
-    wanted = [["Head", "Moved", "animal, A → B", "street, A → B", "Flips"]]
+    swing = (a[..., ANIMAL] - a[..., STREET]) - (b[..., ANIMAL] - b[..., STREET])
+    order = sorted(np.ndindex(moved.shape), key=lambda place: -abs(swing[place]))[:12]
+    wanted = [["Head", "Moved", "animal, A → B", "street, A → B", "Difference moved", "Changes its mind"]]
     for place in order:
         before, after = a[place], b[place]
-        over = (before[ANIMAL] > before[STREET]) != (after[ANIMAL] > after[STREET])
+        over = bool(went_over(before, after) or went_over(before, after, back=True))
         pairs = [f"{percent(before[key])} → {percent(after[key])}" for key in (ANIMAL, STREET)]
         name = f"{place[0] + 1}-{place[1] + 1}"
-        wanted.append([name, percent(moved[place]), *pairs, "yes" if over else "no"])
+        went = comparison.points(swing[place])
+        wanted.append([name, percent(moved[place]), *pairs, went, "yes" if over else "no"])
     assert changes_of(tired_and_wide) == wanted
     assert {row[-1] for row in wanted[1:]} == {"yes", "no"}
 
 
 def test_the_heads_that_went_over_are_counted_in_both_directions(tired_and_wide):
     a, b = rows_of(TIRED, IT), rows_of(WIDE, IT)
-    there = (a[..., ANIMAL] > a[..., STREET]) & (b[..., ANIMAL] < b[..., STREET])
-    back = (a[..., ANIMAL] < a[..., STREET]) & (b[..., ANIMAL] > b[..., STREET])
-    moved = np.abs(a - b).sum(axis=-1) / 2
-    first = sorted(np.argwhere(there | back).tolist(), key=lambda place: -moved[tuple(place)])[:4]
-    named = ", ".join(f"{la + 1}-{h + 1} ({percent(moved[la, h])})" for la, h in first)
-    (line,) = [note for note in said(tired_and_wide, "note") if "prefer another" in note]
-    assert line == (
-        f"{there.sum() + back.sum()} of 72 heads prefer another candidate in B: {there.sum()} go from animal to "
-        f"street, {back.sum()} the other way. The ones that moved most: {named}."
+    there, back = went_over(a, b), went_over(a, b, back=True)
+    swing = (a[..., ANIMAL] - a[..., STREET]) - (b[..., ANIMAL] - b[..., STREET])
+    first = sorted(np.argwhere(there | back).tolist(), key=lambda place: -abs(swing[tuple(place)]))[:4]
+    named = ", ".join(f"{la + 1}-{h + 1} ({comparison.points(swing[la, h])})" for la, h in first)
+    notes = said(tired_and_wide, "note")
+    (line,) = [note for note in notes if "their mind:" in note or "its mind:" in note]
+    assert line.startswith(f"{there.sum() + back.sum()} of 72 heads change")
+    assert line.endswith(
+        f"{there.sum()} from animal to street, {back.sum()} the other way. First in the difference between the two: "
+        f"{named}."
     )
+    assert [note for note in notes if "has 5 % at least and leads by 5 points" in note]
     assert there.sum() != back.sum()
 
 

@@ -6,6 +6,8 @@ import { arcPath, arrowTip, heroSize, placeLabels, riseOf, strokeWithin } from "
 
 const DRAWN = 14;
 const FAINT = 0.02;
+const PRESENTED = 0.42; // of the screen's height
+const SMALLEST_PRESENTED = 22;
 export const STEPPED_BACK = 0.3;
 
 // Where one link was asked for, the others stand behind it.
@@ -93,6 +95,16 @@ export class Sentence {
     if (!width || !this.record) return;
     this.present = present;
     this.size = heroSize(this.characters, width, present);
+    this.place(width);
+    // On a projector the sentence leaves more than half of the screen to the picture below it.
+    while (present && this.size > SMALLEST_PRESENTED && this.root.scrollHeight > innerHeight * PRESENTED) {
+      this.size *= 0.9;
+      this.place(width);
+    }
+  }
+
+  // Lay the words out at the present size, and read where they stand.
+  place(width) {
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
     const origin = this.root.getBoundingClientRect();
     this.readBoxes(origin);
@@ -104,8 +116,8 @@ export class Sentence {
     this.root.classList.toggle("many", many);
     const lines = 1 + Math.max(0, ...this.boxes.map((box) => box.line));
     this.roomy = lines <= 5;
-    this.root.style.setProperty("--leading", this.roomy ? "3.6" : "2.75");
-    this.root.classList.toggle("scrolls", lines > 9 && !present);
+    this.root.style.setProperty("--leading", this.roomy ? (this.present ? "2.9" : "3.6") : "2.75");
+    this.root.classList.toggle("scrolls", lines > 9 && !this.present);
     this.readBoxes(this.root.getBoundingClientRect());
     const height = this.root.scrollHeight;
     this.arcs.setAttribute("viewBox", `0 0 ${width} ${height}`);

@@ -11,18 +11,27 @@ from typing import Any
 import streamlit as st
 
 from mha_core import Grid, HeadScopeError, Record
-from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes
+from mha_core.compare import FLOOR, MARGIN, HeadChange, align, candidates, counterpart, head_changes
 from mha_core.first_change import FirstChange
 from mha_core.wording import head_name, percent
 from pages.parts.explore import causal_finding, export, measured
 from pages.parts.frame import presets, shell
 from pages.parts.frame.prose import heading, markup, nothing_left, say, visible
-from pages.parts.frame.request import Request
+from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_view
 from pages.parts.serve import cache
 
 ROWS = 12
+MIND = (
+    f"A head changes its mind if in each run one candidate has {FLOOR:.0%} at least and leads by {MARGIN * 100:.0f} "
+    "points at least, and it is not the same one.".replace("%", " %")
+)
+ONE_MODEL = (
+    "A and B are the same model: there is nothing to compare. This server offers only one; compare its trained and "
+    "untrained weights, or two sentences."
+)
+SAME_MODEL = "A and B are the same model: choose another one for B."
 PROVES_NOTHING = (
     "This pair is famous because it comes out so nicely. It proves nothing: among many heads some will agree with "
     "any reading by chance, and one sentence is no test. A claim about a head needs hundreds of sentences."
@@ -39,6 +48,9 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     if not both_have_words((a, b), records):
         return
     shell.misread(records)
+    twice = same_model(*sides)
+    if twice:
+        say(twice, "notice")
     parting = causal_finding.found_in(records, a, b)
     chosen = compare_view(
         a,
@@ -58,6 +70,13 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     )
     shell.keep(chosen)
     below(sides[0], a, b, chosen, parting)
+
+
+def same_model(a: Request, b: Request) -> str:
+    """Where two models were asked for and it is one: why that shows nothing; else empty."""
+    if st.session_state["against"] != "model" or a.run != b.run:
+        return ""
+    return SAME_MODEL if len(models()) > 1 else ONE_MODEL
 
 
 def drawn(sides: Sequence[Request], records: Sequence[Record]) -> list[Grid | None]:
@@ -104,6 +123,9 @@ def below(
             causal_finding.finding(parting, a, b)
         if parting and query and query[0] < parting.place:
             causal_finding.no_difference(parting, a, b, query[0])
+        elif query is None and selection.pins:
+            word = visible(a.labels[selection.pins[0]])
+            say(f"`{word}` stands in A only: B has no row to compare. Choose a word that both have.", "look")
         elif query is None:
             say("Choose a word of sentence A to see what it looks at under both.", "look")
         else:
@@ -180,6 +202,7 @@ def _changes(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int
         say(str(error), "notice")
         return
     heading(f"Which heads changed their mind about “{word}”")
+    say(MIND, "note")
     if len(keys) > 1:
         say(_flips_in_words([change for change in changes if change.flips], len(changes), a, keys))
     labels = [_both(a.labels[i], b.labels[j]) for i, j in keys]
@@ -187,30 +210,31 @@ def _changes(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int
         "Head",
         "Moved",
         *(f"{label}, A → B" for label in labels),
-        *(["Flips"] if len(keys) > 1 else []),
+        *(["Difference moved", "Changes its mind"] if len(keys) > 1 else []),
     )
     rows = [
         (
             head_name(change.head),
             percent(change.moved),
             *(f"{percent(x)} → {percent(y)}" for x, y in zip(change.masses_a, change.masses_b, strict=True)),
-            *(["yes" if change.flips else "no"] if len(keys) > 1 else []),
+            *([points(change.swing), "yes" if change.flips else "no"] if len(keys) > 1 else []),
         )
         for change in changes[:ROWS]
     ]
-    table(f"The {len(rows)} heads whose attention moved most", columns, rows)
+    by = "between the first two candidates the difference" if len(keys) > 1 else "attention"
+    table(f"The {len(rows)} heads where {by} moved most", columns, rows)
 
 
 def _flips_in_words(flips: list[HeadChange], total: int, a: Grid, keys: list[tuple[int, int]]) -> str:
     if not flips:
-        return f"None of {total} heads prefers another candidate in B."
+        return f"None of {total} heads changes its mind."
     first, second = a.labels[keys[0][0]], a.labels[keys[1][0]]
     there = [f for f in flips if f.masses_a[0] == max(f.masses_a) and f.masses_b[1] == max(f.masses_b)]
     back = [f for f in flips if f.masses_a[1] == max(f.masses_a) and f.masses_b[0] == max(f.masses_b)]
     return (
-        f"{len(flips)} of {total} heads prefer another candidate in B: {len(there)} go from `{first}` to `{second}`, "
-        f"{len(back)} the other way. The ones that moved most: "
-        + ", ".join(f"{head_name(f.head)} ({percent(f.moved)})" for f in flips[:4])
+        f"{len(flips)} of {total} heads {'changes its mind' if len(flips) == 1 else 'change their mind'}: {len(there)} "
+        f"from `{first}` to `{second}`, {len(back)} the other way. First in the difference between the two: "
+        + ", ".join(f"{head_name(f.head)} ({points(f.swing)})" for f in flips[:4])
         + "."
     )
 
@@ -228,6 +252,12 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -
         f'<div class="hs-scroll" tabindex="0" role="region" aria-label="{html.escape(caption)}"><table><caption>'
         f"{html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def points(difference: float) -> str:
+    """A difference of shares in points, with its sign."""
+    text = percent(difference).removesuffix(" %")
+    return f"+{text} points" if difference > 0 and text != "0.0" else f"{text} points"
 
 
 def _both(a: str, b: str) -> str:
