@@ -4,11 +4,13 @@ import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
 import { tipOf } from "./sentence.js";
 import { percent } from "./format.js";
-import { arcPath, arrowTip, heroSize, lanePath, placeLabels, riseOf, strokeWithin } from "./geometry.js";
+import { arcPath, arrowTip, beforeTip, heroSize, lanePath, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 
 export const DRAWN_BOTH = 10;
 const LANE = 16; // the margin that arcs from line to line run in; view.css has the same
 const LANE_WIDTH = 6;
+const PRESENTED = 0.5; // of the screen's height
+const SMALLEST_PRESENTED = 20;
 
 export class Duo {
   constructor(actions) {
@@ -86,6 +88,16 @@ export class Duo {
     if (!width || !this.records) return;
     this.present = present;
     this.size = Math.min(heroSize(this.characters, width, present), present ? 60 : 33);
+    this.place(width);
+    while (present && this.size > SMALLEST_PRESENTED && this.root.scrollHeight > innerHeight * PRESENTED) {
+      this.size *= 0.9;
+      this.place(width);
+    }
+  }
+
+  // Lay the words out at the present size, and read where they stand.
+  place(width) {
+    this.arcs.setAttribute("height", 0); // or the last layout would count as content
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
     this.readBoxes();
     const known = this.boxes.flat().filter(Boolean);
@@ -95,7 +107,7 @@ export class Duo {
     const head = many ? this.size * 1.5 : Math.min(riseOf(reach * 0.8, this.most), this.most) * 0.75 + 12;
     this.root.style.setProperty("--rise", `${Math.round(head)}px`);
     this.root.classList.toggle("many", many);
-    this.root.classList.toggle("scrolls", Math.max(...known.map((box) => box.line)) > 3 && !present);
+    this.root.classList.toggle("scrolls", Math.max(...known.map((box) => box.line)) > 3 && !this.present);
     this.readBoxes();
     this.width = width;
     this.arcs.setAttribute("viewBox", `0 0 ${width} ${this.root.scrollHeight}`);
@@ -125,12 +137,13 @@ export class Duo {
         .slice(0, DRAWN_BOTH)
         .sort((x, y) => x.weight - y.weight)
         .filter((link) => this.boxes[side][link.from] && this.boxes[side][link.to])
-        .map((link) => ({
-          d: this.wayOf(this.boxes[side][link.from], this.boxes[side][link.to], side),
-          width: Math.min(strokeWithin(link, this.boxes[side], scale), this.boxes[side][link.from].line === this.boxes[side][link.to].line ? Infinity : LANE_WIDTH),
-          colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
-          tip: link.from !== link.to,
-        })),
+        .map((link) => {
+          const [from, to] = [this.boxes[side][link.from], this.boxes[side][link.to]];
+          const width = Math.min(strokeWithin(link, this.boxes[side], scale), from.line === to.line ? Infinity : LANE_WIDTH);
+          const tip = from !== to;
+          const d = this.wayOf(from, tip ? beforeTip(to, tipOf(width)) : to, side);
+          return { d, width, tip, colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))) };
+        }),
     );
     this.arcs.replaceChildren(...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2) })),
       ...this.shapes.filter((s) => s.tip).map((s) => vector("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour })));

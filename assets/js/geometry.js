@@ -47,14 +47,19 @@ function lineToLine(from, to, room) {
   return `M${f(from.x)} ${f(y1)}C${f(from.x)} ${f(y1 + pull)} ${f(to.x)} ${f(y2 - pull)} ${f(to.x)} ${f(y2)}`;
 }
 
-// The point of an arc where it arrives: a small triangle over (or under) the word that is looked at. As points of SVG.
+const TIP = 1.3;
+
+// A box whose word is looked at, with room for the point.
+export const beforeTip = (box, size) => ({ ...box, top: box.top - TIP * size, bottom: box.bottom + TIP * size });
+
+// The point of an arc, from where its stroke ends to the word that is looked at: a small triangle, as points of SVG.
 export function arrowTip(d, size) {
   const at = d.match(/-?[\d.]+/g).map(Number);
   const [px, py, x, y] = at.slice(-4);
   const long = Math.hypot(x - px, y - py) || 1;
   const [ux, uy] = [(x - px) / long, (y - py) / long];
   const corner = (along, across) => `${f(x + ux * along - uy * across)},${f(y + uy * along + ux * across)}`;
-  return [corner(2, 0), corner(-1.4 * size, 0.8 * size), corner(-1.4 * size, -0.8 * size)].join(" ");
+  return [corner(TIP * size, 0), corner(-0.2, 0.8 * size), corner(-0.2, -0.8 * size)].join(" ");
 }
 
 export const riseOf = (distance, most) => Math.min(most, 26 + 0.3 * distance);

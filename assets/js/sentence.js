@@ -2,7 +2,7 @@
 import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
 import { percent } from "./format.js";
-import { arcPath, arrowTip, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
+import { arcPath, arrowTip, beforeTip, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 
 const DRAWN = 14;
 const FAINT = 0.02;
@@ -13,7 +13,9 @@ export const STEPPED_BACK = 0.3;
 // Where one link was asked for, the others stand behind it.
 const steppedBack = (shown, link) => shown.asked !== null && shown.asked !== undefined && link.to !== shown.asked;
 
-export const tipOf = (width) => Math.max(4, Math.min(9, 3 + width * 0.5));
+const hasTip = (shown, link) => link.from !== link.to && !steppedBack(shown, link);
+
+export const tipOf = (width) => Math.max(4, width * 0.85);
 
 // A word piece that goes on with the word before it, and one that the model does not know, show it.
 const classOf = (record, i) => ["unit", record.specials[i] ? "special" : "", record.unknown?.[i] ? "unknown" : "", record.joined?.[i] ? "joined" : ""].filter(Boolean).join(" ");
@@ -105,6 +107,7 @@ export class Sentence {
 
   // Lay the words out at the present size, and read where they stand.
   place(width) {
+    this.arcs.setAttribute("height", 0); // or the last layout would count as content
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
     const origin = this.root.getBoundingClientRect();
     this.readBoxes(origin);
@@ -163,12 +166,12 @@ export class Sentence {
     this.shapes = inked
       .filter((link) => this.boxes[link.from] && this.boxes[link.to])
       .map((link) => ({
-        d: arcPath(this.boxes[link.from], this.boxes[link.to], 1, this.most, this.roomy ? this.size * 0.14 + (link.weight >= 0.2 ? 25 : 20) : null),
+        d: arcPath(this.boxes[link.from], this.arriving(shown, link, scale), 1, this.most, this.roomy ? this.size * 0.14 + (link.weight >= 0.2 ? 25 : 20) : null),
         width: strokeWithin(link, this.boxes, scale),
         colour: css(at(paint.ramp, 0.3 + 0.7 * Math.min(link.weight, 1))),
         faded: steppedBack(shown, link),
         weight: link.weight,
-        tip: link.from !== link.to && !steppedBack(shown, link),
+        tip: hasTip(shown, link),
       }));
     this.arcs.replaceChildren(
       ...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null })),
@@ -176,6 +179,12 @@ export class Sentence {
     );
     this.drawLabels(shown, links);
     this.drawStates(shown, links);
+  }
+
+  // The box of the word that is looked at; before it there is room for the arc's point.
+  arriving(shown, link, scale) {
+    const box = this.boxes[link.to];
+    return hasTip(shown, link) ? beforeTip(box, tipOf(strokeWithin(link, this.boxes, scale))) : box;
   }
 
   drawLabels(shown, links) {

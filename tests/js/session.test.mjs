@@ -1,6 +1,7 @@
 // What a session with one sentence needs: files that say what they are, links that bring a view back, nothing misnamed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { oneStepASentence, sameSentence } from "../../assets/js/history.js";
 import { LONG_COLUMNS, weightRows } from "../../assets/js/csv.js";
 import { chosenIn, factsOf, linkOf, placeCells, placeName } from "../../assets/js/files.js";
 import { arrowTip, lanePath, placeLabels } from "../../assets/js/geometry.js";
@@ -104,10 +105,25 @@ test("where lines wrap an arc runs in the gaps and the margin, through no word",
 test("an arc has its point where it arrives", () => {
   const [tip, ...back] = arrowTip("M0 50C0 0 100 0 100 50", 5).split(" ").map((pair) => pair.split(",").map(Number));
   assert.ok(Math.abs(tip[0] - 100) < 0.01 && tip[1] > 50);
-  for (const [, y] of back) assert.ok(y < 50);
+  for (const [, y] of back) assert.ok(y <= 50);
 });
 
 test("twelve heads of a layer can be told apart: colour or dash differ", () => {
   const looks = Array.from({ length: 12 }, (_, head) => `${tintOf([0, head])} ${dashOf([0, head])}`);
   assert.equal(new Set(looks).size, 12);
+});
+
+test("another head is no step of the history, another sentence is one", () => {
+  const at = (query) => `http://h/?${query}`;
+  assert.equal(sameSentence(at("text=a&head=4-2&pin=1"), at("text=a&head=5-7&pin=2&to=3&tab=lines")), true);
+  assert.equal(sameSentence(at(""), at("text=a&head=4-2")), true, "the first address is completed");
+  assert.equal(sameSentence(at("text=a&head=4-2"), at("text=b&head=4-2")), false);
+  assert.equal(sameSentence(at("text=a"), at("text=a&measure=value")), false);
+  assert.equal(sameSentence(at("text=a"), "http://h/compare?text=a"), false);
+  const done = [];
+  const history = { pushState: (...given) => done.push(["push", given[2]]), replaceState: (...given) => done.push(["replace", given[2]]) };
+  for (let i = 0; i < 2; i++) oneStepASentence(history, () => at("text=a"));
+  history.pushState({}, "", "?text=a&head=1-1");
+  history.pushState({}, "", "?text=b");
+  assert.deepEqual(done, [["replace", "?text=a&head=1-1"], ["push", "?text=b"]]);
 });

@@ -1,6 +1,6 @@
 """Which measure a picture draws: the switch above the matrix, and what is shown where one is refused.
 
-In: what is asked for and a model. Out: what the picture's switch says. Why a measure is refused is said by `cache.grid`.
+In: what is asked for and a model. Out: what the picture's switch says; why one is refused is `cache.grid`'s to say.
 """
 
 from dataclasses import replace
