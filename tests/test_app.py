@@ -3,8 +3,11 @@
 import re
 import time
 
+import numpy as np
 import pytest
-from visit import TIRED, WIDE, bodies, link, open_page, picture, said
+from visit import TIRED, WIDE, bodies, drawn, link, open_page, picture, run, said
+
+from pages.parts.frame import presets
 
 SCRIPTS = (
     "<script>window.top.hacked=1</script>",
@@ -191,37 +194,45 @@ def test_compare_says_what_is_wrong_with_one_side_and_keeps_both_texts():
 
 def test_compare_with_a_word_that_is_gone_asks_for_another():
     at = open_page("pages/compare.py", text="He said it twice.", text2="He said twice.", pin="3")
-    assert "Choose a word" in said(at, "look")[0]
+    assert said(at, "look") == ["it stands in A only: B has no row to compare. Choose a word that both have."]
 
 
 def test_a_minimal_pair_is_one_click():
     at = open_page("pages/compare.py")
     at.button(key="example-big / small").click().run()
     assert at.text_input(key="text2").value.endswith("too small.")
-    assert any("prefer another candidate" in line for line in said(at, "note"))
+    assert any("mind" in line for line in said(at, "note"))
 
 
 @pytest.mark.parametrize("measure", ["value", "rollout", "flow"])
 def test_another_measure_is_drawn_from_a_link_and_says_where_it_disagrees(measure):
     at = open_page(text=TIRED, measure=measure, head="4-2")
     assert not said(at, "problem") + said(at, "notice")
-    (drawn,) = [text for text in said(at, "why") if text.startswith("Drawn is")]
-    assert re.search(r"In \d+ of 16 rows it is largest at another place", drawn)
+    (shown,) = [text for text in said(at, "why") if text.startswith("Shown: ")]
+    assert re.search(
+        r"In \d+ of 16 rows the top word differs from the (mean|raw)|differs from the mean", drawn
+    )
 
 
 def test_a_measure_that_this_model_lacks_is_one_sentence_and_the_weights_stay():
     at = open_page(text=TIRED, measure="gradient")
     (problem,) = said(at, "problem")
     assert "predicts no word" in problem
-    assert not any(text.startswith("Drawn is") for text in said(at, "why"))
-    assert at.get("bidi_component")
+    assert not any(text.startswith("Shown: ") for text in said(at, "why"))
+    assert picture(at)["measures"]["chosen"] == "raw"
+    assert "measure" not in link(at), "what was refused is no title over other numbers, and in no link"
+    offered = [key for key, _ in picture(at)["measures"]["offered"]]
+    assert offered == ["raw", "value", "rollout", "flow"], "only what this model can do"
 
 
 def test_compare_draws_both_sides_by_the_same_measure():
     at = open_page("pages/compare.py", measure="value")
     assert not at.exception
     assert not said(at, "problem")
-    assert "weights times what they bring" in " ".join(said(at, "summary"))
+    assert picture(at)["measures"]["chosen"] == "value"
+    assert re.fullmatch(
+        r"A: In \d+ of 16 rows the top word differs from the raw weights.", picture(at)["measures"]["said"]
+    )
 
 
 @pytest.mark.parametrize("measure", ["rollout", "flow"])
@@ -229,3 +240,68 @@ def test_a_picture_that_mixes_heads_claims_nothing_of_a_head_of_the_same_number(
     at = open_page(text=TIRED, measure=measure, head="4-2")
     assert not [text for text in said(at, "why") if text.startswith(("In head", "On the built-in"))]
     assert [text for text in said(at, "why") if "of 72 heads" in text]
+
+
+@pytest.mark.parametrize("measure", ["rollout", "flow"])
+def test_a_measure_that_mixes_heads_keeps_the_head_in_the_link(measure):
+    at = open_page(text=TIRED, measure=measure, head="5-7")
+    assert link(at)["head"] == "5-7"
+    at.session_state["measure"] = "raw"
+    assert picture(run(at))["selection"]["head"] == [4, 6]
+
+
+def test_a_measure_asked_for_in_the_picture_is_believed_only_if_there_is_one():
+    at = open_page(text=TIRED)
+    at.session_state["measure"] = "value"
+    assert picture(run(at))["measures"]["chosen"] == "value"
+    at.session_state["measure"] = "<b>"
+    assert picture(run(at))["measures"]["chosen"] == "raw"
+
+
+def test_a_sentence_without_a_pronoun_opens_on_its_strongest_link_between_words_and_says_so():
+    at = open_page(text="Dogs chase cats in quiet parks.")
+    shown = picture(at)
+    weights = drawn(at, 0)[3, 1].copy()
+    weights[[0, -1]] = weights[:, [0, -1]] = 0
+    np.fill_diagonal(weights, 0)
+    q, k = np.unravel_index(weights.argmax(), weights.shape)
+    assert shown["selection"] == {"head": [3, 1], "pins": [int(q)], "to": int(k)}
+    assert shown["opening"]["said"] == (
+        "This is the strongest link between two words in head 4-2, [CLS] and [SEP] left out."
+    )
+    assert picture(open_page(text="Dogs chase cats in quiet parks.", pin="1"))["opening"] is None
+    assert picture(open_page(text=TIRED))["opening"] is None
+
+
+def test_what_the_model_did_not_read_is_said_above_the_picture_on_both_pages():
+    unknown, long = "The ᚠᚢᚦ ran.", "word " * 600
+    assert said(open_page(text=unknown), "notice") == [
+        "1 piece was not in the model's vocabulary: the model sees only [UNK] there."
+    ]
+    at = open_page("pages/compare.py", text=unknown, text2=long)
+    first, second = said(at, "notice")
+    assert first.startswith("A: 1 piece was not")
+    assert second.startswith("B: The text was cut:")
+
+
+def test_comparing_a_model_with_itself_says_that_it_is_one():
+    at = open_page("pages/compare.py", against="model")
+    assert said(at, "notice") == ["A and B are the same model: choose another one for B."]
+
+
+def test_the_look_of_a_view_is_in_its_link_and_nothing_else_is_believed():
+    look = {"tab": "lines", "also": "4-5,4-7", "least": "5", "sort": "weight", "between": "AB"}
+    at = open_page(text=TIRED, **look)
+    assert picture(at)["selection"]["look"] == look
+    assert {key: link(at)[key] for key in look} == look
+    at = open_page(text=TIRED, tab="<b>", least="99")
+    assert "look" not in picture(at)["selection"]
+    assert not {"tab", "least"} & set(link(at))
+    assert len(said(at, "notice")) == 2
+
+
+def test_the_agreement_example_counts_right():
+    preset = next(p for p in presets.SENTENCES if p.name == "agreement")
+    words = preset.text.split()
+    assert words.index("are") - words.index("keys") == 6
+    assert "six words back" in preset.look_for

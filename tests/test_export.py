@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -31,19 +33,69 @@ def record(model):
 
 def test_a_csv_row_is_a_weight_with_both_words(record):
     grid = record.grid()
-    rows = list(csv.DictReader(io.StringIO(export.csv_of(grid, [(3, 1), (0, 2)]))))
+    rows = list(
+        csv.DictReader(
+            io.StringIO(export.csv_of(record, grid, Request(TEXT), [(3, 1), (0, 2)], "http://h/?x"))
+        )
+    )
     assert len(rows) == 2 * 16 * 16
     again = np.array([float(row["weight"]) for row in rows], dtype=np.float32).reshape(2, 16, 16)
     assert np.array_equal(again, np.stack([grid.weights[3, 1], grid.weights[0, 2]]))
     assert (rows[0]["layer"], rows[0]["head"], rows[-1]["layer"], rows[-1]["head"]) == ("4", "2", "1", "3")
     assert (rows[20]["query_text"], rows[20]["key_text"]) == ("The", grid.labels[4])
     assert (rows[20]["query"], rows[20]["key"]) == ("1", "4")
+    said = ("measure", "unit", "specials", "normalisation", "model", "digest")
+    wanted = ["raw", "pieces", "shown", "rows sum to 1", "MiniLM", record.model.digest[:12]]
+    assert all([row[name] for name in said] == wanted for row in rows)
+    assert [(rows[0][name], rows[1][name]) for name in ("text", "link")] == [(TEXT, ""), ("http://h/?x", "")]
+
+
+def test_files_of_mixed_heads_name_layers_and_no_head(model):
+    traced = trace("The cat saw it.", model)
+    selection = Selection((2, 0))
+    for measure, place, cells, layer in (
+        ("rollout", "layer 3", ["3", ""], 2),
+        ("flow", "all layers", ["", ""], 0),
+    ):
+        request = Request("The cat saw it.", measure=measure)
+        grid = grid_of(traced.tokens, importance(traced.tokens, model, measure).weights)
+        row = next(csv.DictReader(io.StringIO(export.csv_of(traced, grid, request, [(layer, 0)], ""))))
+        assert [row["layer"], row["head"]] == cells
+        content = json.loads(export.json_of(traced, grid, request, selection, [(layer, 0)]))
+        assert (content["head"], content["per"]) == (place, request.per)
+        assert f"· {place} ·" in export.python_of(request, selection)
+        assert not re.search(r"[Hh]ead \d-", export.python_of(request, selection))
+
+
+def test_files_of_other_numbers_have_other_names():
+    base = Request(TEXT)
+    others = [
+        replace(base, **{name: value})
+        for name, value in {
+            "text": TEXT + " It slept.", "pair": "x", "model": "smollm2", "trained": False, "unit": "words",
+            "specials": "hidden", "measure": "value",
+        }.items()
+    ]  # fmt: skip
+    names = [export.file_name(request, "csv", "head-4-2") for request in (base, *others)]
+    assert len(set(names)) == len(names)
+    assert re.fullmatch(r"headscope-head-4-2-the-animal-didn-t-cross-the-value-[0-9a-f]{6}\.csv", names[-1])
+    assert export.file_name(base, "csv", "head-4-1") != names[0]
+
+
+def test_the_python_lines_say_that_they_need_headscope_and_what_they_print():
+    lines = export.python_of(Request(TEXT, measure="value"), VIEW, "http://h/?x").splitlines()
+    assert "where HeadScope is installed" in lines[0]
+    assert "head 4-2" in lines[1]
+    assert "Value-weighted attention" in lines[1]
+    assert lines[2] == "# http://h/?x"
 
 
 @pytest.mark.parametrize("word", ["=1+1", "+1", "-1", "@x", "\t=1", "＝1"])
 def test_a_spreadsheet_runs_nothing_of_a_csv(model, word):
-    grid = trace(f"x {word}", model).grid(words=True)
-    rows = list(csv.reader(io.StringIO(export.csv_of(grid, [(0, 0)]))))[1:]
+    traced = trace(f"x {word}", model)
+    rows = list(
+        csv.reader(io.StringIO(export.csv_of(traced, traced.grid(words=True), Request("x"), [(0, 0)], "")))
+    )[1:]
     cells = {cell.strip() for row in rows for cell in (row[3], row[5])}
     assert not {cell for cell in cells if cell[:1] in "=+-@＝"}
 
@@ -65,8 +117,15 @@ def test_the_page_and_the_command_line_write_one_schema(record):
     page = json.loads(export.json_of(record, grid, Request(TEXT), VIEW, every))
     line = json.loads(render(record, grid, HeadFilter(), "json"))
     assert {key: page[key] for key in line} == line
-    assert set(page) - set(line) == {"measure", "head", "pinned"}
-    assert export.csv_of(grid, every) == render(record, grid, HeadFilter(), "csv")
+    assert set(page) - set(line) == {"measure", "per", "head", "pinned", "to", "link"}
+    ours, theirs = (
+        list(csv.DictReader(io.StringIO(text)))
+        for text in (
+            export.csv_of(record, grid, Request(TEXT), every, ""),
+            render(record, grid, HeadFilter(), "csv"),
+        )
+    )
+    assert [{name: row[name] for name in theirs[0]} for row in ours] == theirs
 
 
 @pytest.mark.parametrize("trained", [True, False])
@@ -202,11 +261,16 @@ def test_the_heatmap_of_the_page_is_the_chosen_head(model):
     z = json.loads(chart.proto.spec)["data"][0]["z"]
     assert np.allclose(z, trace("The cat saw it.", model).weights[1, 2], atol=1e-6)
     assert not said(at, "problem")
+    label = at.expander[0].label
+    at.query_params["head"] = "3-4"
+    assert run(at).expander[0].label == label, "a label that changes closes the box"
+    assert len(at.get("plotly_chart")) == 1
 
 
 def test_a_file_name_is_plain_letters_whatever_the_text():
-    assert export.file_name(Request("../../etc/passwd <b>"), "csv") == "headscope-etc-passwd-b.csv"
-    assert export.file_name(Request("مرحبا"), "csv") == "headscope.csv"
+    wanted = r"headscope-etc-passwd-b-[0-9a-f]{6}\.csv"
+    assert re.fullmatch(wanted, export.file_name(Request("../../etc/passwd <b>"), "csv"))
+    assert re.fullmatch(r"headscope-[0-9a-f]{6}\.csv", export.file_name(Request("مرحبا"), "csv"))
 
 
 def test_the_heatmap_has_one_row_for_each_token_also_for_repeated_ones(record):

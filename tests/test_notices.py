@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mha_core import ModelInfo, Piece, Record, Tokens, grid_of
-from mha_core.heads.notices import against_raw, at_offset, evenness, notices, to_specials
+from mha_core.heads.notices import against_raw, differing_rows, at_offset, evenness, notices, to_specials
 from mha_core.heads.roles import NO_ROLE, Role
 
 PLACES = 7
@@ -188,9 +188,12 @@ def test_what_is_not_the_raw_weight_says_so_and_where_it_disagrees():
     other[..., 0] = 1  # an even row peaks at its first place
     other[0, 0, 2], other[0, 0, 4] = np.eye(PLACES)[3], np.eye(PLACES)[5]
     (notice,) = against_raw(record, grid_of(record.tokens, other), "value", (0, 0))
-    assert notice.text.endswith("In 2 of 7 rows it is largest at another place than the raw weight.")
+    assert notice.text.endswith("In 2 of 7 rows the top word differs from the raw weights.")
     assert notice.value == pytest.approx(2 / 7)
     assert against_raw(record, record.grid(), "raw", (0, 0)) == ()
+    drawn = grid_of(record.tokens, other)
+    assert differing_rows(record, drawn, "value", (0, 0)) in notice.text
+    assert differing_rows(record, record.grid(), "raw", (0, 0)) == ""
 
 
 def test_what_is_drawn_of_a_head_is_compared_with_that_head():

@@ -9,7 +9,7 @@ import { arcPath, arrowTip, beforeTip, heroSize, lanePath, placeLabels, riseOf, 
 export const DRAWN_BOTH = 10;
 const LANE = 16; // the margin that arcs from line to line run in; view.css has the same
 const LANE_WIDTH = 6;
-const PRESENTED = 0.5; // of the screen's height
+const PRESENTED = 0.42; // of the screen's height
 const SMALLEST_PRESENTED = 20;
 
 export class Duo {
@@ -171,7 +171,7 @@ export class Duo {
     });
     const place = ({ column, pair, weight, strong }) => {
       const box = this.boxes[0][column] ?? this.boxes[1][column];
-      return { column, pair, weight, strong, x: box.x, line: box.line, width: (strong ? 62 : 48) * (this.present ? 1.7 : 1) };
+      return { column, pair, weight, strong, x: box.x, line: box.line, width: (strong ? 62 : 48) * (this.present ? 1.3 : 1) };
     };
     this.placed = placeLabels(wanted.map(place), this.width, 1);
     this.labels.replaceChildren(

@@ -67,17 +67,17 @@ export const riseOf = (distance, most) => Math.min(most, 26 + 0.3 * distance);
 const f = (v) => Math.round(v * 10) / 10;
 
 // Percentages beside their words: the one asked for, then the heaviest first. One that finds its place taken moves to
-// the next row, then aside by up to half its width; where nothing is free it is left out with all that are lighter.
-const ASIDE = [0, -0.25, 0.25, -0.5, 0.5];
+// the next row, then aside by less than its width; where nothing is free it is left out with all lighter ones of its line.
+const ASIDE = [0, -0.25, 0.25, -0.5, 0.5, -0.75, 0.75];
 
 export function placeLabels(labels, width, rows = 2) {
   const placed = [];
-  let lightest = 0;
+  const lightest = new Map(); // by line: the heaviest that found no place
   for (const label of [...labels].sort((a, b) => (b.asked ?? 0) - (a.asked ?? 0) || b.weight - a.weight)) {
-    if (label.weight < lightest && !label.asked) continue;
+    if (label.weight < (lightest.get(label.line) ?? 0) && !label.asked) continue;
     const spot = freeSpot(label, placed, width, rows);
     if (spot) placed.push({ ...label, ...spot });
-    else lightest = label.weight;
+    else lightest.set(label.line, label.weight);
   }
   return placed;
 }

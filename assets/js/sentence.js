@@ -6,7 +6,7 @@ import { arcPath, arrowTip, beforeTip, heroSize, placeLabels, riseOf, strokeWith
 
 const DRAWN = 14;
 const FAINT = 0.02;
-const PRESENTED = 0.42; // of the screen's height
+const PRESENTED = 0.4; // of the screen's height
 const SMALLEST_PRESENTED = 22;
 export const STEPPED_BACK = 0.3;
 

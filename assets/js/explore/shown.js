@@ -62,7 +62,7 @@ export function shownLinks(view) {
 export function tallNow(view, matrix) {
   if (!view.present) return null;
   const top = matrix.root.getBoundingClientRect().top + scrollY;
-  return Math.max(240, innerHeight - top - 8);
+  return Math.max(140, innerHeight - top - 8);
 }
 
 export function matrixSpec(view) {

@@ -52,12 +52,8 @@ def offer(record: Record, grid: Grid, selection: Selection, request: Request) ->
     link = export.link_of(st.context.url or "", request, selection)
     with box:
         with st.container(horizontal=True, key="files"):
-            _file(
-                f"CSV, {which}",
-                export.csv_of(record, grid, request, heads, link),
-                export.file_name(request, "csv", part),
-                "text/csv",
-            )
+            table = export.csv_of(record, grid, request, heads, link)
+            _file(f"CSV, {which}", table, export.file_name(request, "csv", part), "text/csv")
             _file(
                 f"JSON, {which}",
                 export.json_of(record, grid, request, selection, heads, link),

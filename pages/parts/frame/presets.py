@@ -30,11 +30,10 @@ class Preset:
     def look(self, model: str) -> str:
         """What to look for, with the head to start with if this model has one for it."""
         head = self.heads.get(model)
-        return (
-            self.look_for
-            if head is None
-            else f"{self.look_for} Start with head {head_name(head)} (layer {head[0] + 1}, head {head[1] + 1})."
-        )
+        if head is None:
+            return self.look_for
+        where = f"layer {head[0] + 1}, head {head[1] + 1}"
+        return f"{self.look_for} Start with head {head_name(head)} ({where})."
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,8 @@ def explore_view(
     chose something; `chosen(key)` says what. `keep`: see `record_payload`. `notices`: sentences, or objects with a
     `text`. `following`: what stands under the sentence for a selection, and the callback of what is asked for there.
     `about`: what the numbers are, see `record_payload`. `more`: what else the view says of a selection, `measures`
-    (the switch) and `opening` (why this was chosen). `on_measure` runs before the next run when the reader asked for another measure;
-    `asked_measure(key)` says which.
+    (the switch) and `opening` (why this was chosen). `on_measure` runs before the next run when
+    the reader asked for another measure; `asked_measure(key)` says which.
     """
     record = record_payload(grid, tokens, model_title, roles, keep, about)
 
