@@ -307,7 +307,12 @@ def page_of(
 ) -> str:
     """The picture as a page of its own; `beyond`: a head that an older view asks for; `more`: for the payload."""
     payload = explore_payload(
-        grid, tokens, model_title="all-MiniLM-L6-v2", selection=Selection(head, tuple(pins), to), **more
+        grid,
+        tokens,
+        model_title="all-MiniLM-L6-v2",
+        selection=Selection(head, tuple(pins), to),
+        exact=True,
+        **more,
     )
     if beyond is not None:
         payload["selection"]["head"] = list(beyond)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mha_core import ModelInfo, Piece, Record, Tokens, grid_of
-from mha_core.heads.notices import against_raw, differing_rows, at_offset, evenness, notices, to_specials
+from mha_core.heads.notices import against_raw, at_offset, differing_rows, evenness, notices, to_specials
 from mha_core.heads.roles import NO_ROLE, Role
 
 PLACES = 7

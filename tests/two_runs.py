@@ -55,7 +55,7 @@ def row(head: tuple[int, int], column: int, side: int) -> np.ndarray:
 
 def moved(head: tuple[int, int], columns: list[int]) -> float:
     """The share of the look that moved: half of all differences."""
-    a, b = (sum(row(head, column, side) for column in columns) for side in (0, 1))
+    a, b = (sum(row(head, column, side) for column in columns) / len(columns) for side in (0, 1))
     return float(np.abs(a - b).sum() / 2)
 
 

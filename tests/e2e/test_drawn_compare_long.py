@@ -31,7 +31,7 @@ def runs():
 def change_of(runs, head, to: int | None) -> tuple[float, float, float]:
     """What one head is ranked by, and what it gives in A and in B to the word that changed most, or to `to`."""
     places = (list(PINS), [THERE[pin] for pin in PINS])
-    a, b = (run[0].weights[head].astype(float)[at].sum(axis=0) for run, at in zip(runs, places, strict=True))
+    a, b = (run[0].weights[head].astype(float)[at].mean(axis=0) for run, at in zip(runs, places, strict=True))
     spread = np.insert(a, NEW, 0.0)
     apart = np.abs(spread - b)
     most = int(apart.argmax()) if to is None else THERE[to]

@@ -1,5 +1,6 @@
 """What Explore draws is what the engine computed: shades, arcs, lines, words and rows, cell by cell."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -113,7 +114,7 @@ def check_lines(picture: Picture, expected: dict) -> dict[tuple[int, int], Strok
 
 def check_ranking(picture: Picture, weights, pins: Sequence[int], to: int | None, allowed=None) -> list[str]:
     """Every head once, heaviest first, with the exact share, the word and the bar; the names in order."""
-    rows = weights[:, :, list(pins)].sum(axis=2)
+    rows = weights[:, :, list(pins)].mean(axis=2)
     rows = rows if allowed is None else rows * allowed
     exact = rows.max(axis=-1) if to is None else rows[..., to]
     shown = picture.ranking()
@@ -168,7 +169,7 @@ def test_what_lies_below_the_threshold_is_paper_in_the_matrix_the_arcs_and_the_l
     check_lines(picture, links_of(weights, (4, IT), 24, 0.05))
 
 
-def test_the_pointer_reads_the_cell_it_is_on_and_a_click_pins_its_row(draw, record):
+def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw, record):
     grid = record.grid()
     weights = grid.weights[3, 1]
     picture = draw(grid, record.tokens, (3, 1), (IT,))
@@ -186,7 +187,18 @@ def test_the_pointer_reads_the_cell_it_is_on_and_a_click_pins_its_row(draw, reco
     picture.page.mouse.down()
     picture.page.mouse.up()
     picture.settle()
-    assert picture.pressed() == [6]
+    assert picture.pressed() == [6, 13], "the row's word and the column's, as a tap and Enter do"
+    assert picture.said().startswith(f"Head 4-2: “{grid.labels[6]}” → “{grid.labels[13]}” ")
+    assert re.search(r"(rank \d+|the strongest) of 72 heads; (strongest|next) is \d-\d+ \(", picture.said())
+    faded = picture.root.locator("svg.arcs path[opacity]").count()
+    assert faded == picture.root.locator("svg.arcs path").count() - 1, "all other arcs step back"
+    ranks = picture.part("Heads ranked").locator("[data-head]")
+    assert ranks.evaluate_all("all => all.filter(e => e.tabIndex === 0).length") == 1, (
+        "72 heads are one stop of Tab"
+    )
+    ranks.nth(0).focus()
+    picture.page.keyboard.press("End")
+    assert ranks.nth(71).evaluate("e => e === e.getRootNode().activeElement")
 
 
 def test_the_keys_walk_the_cells_and_each_is_spoken(draw, record):
@@ -327,7 +339,7 @@ def test_a_long_text_in_bands_shows_and_ranks_what_the_engine_computed(draw, mod
     picture.part("Order of the heads").select_option("weight")
     assert picture.settle().heads() == [name for name, *_ in picture.ranking()]
     check_pooled(picture, grid.weights)
-    exact = grid.weights[2, 7][list(pins), to].sum()
+    exact = grid.weights[2, 7][list(pins), to].mean()
     assert_share(picture.labels()[to], exact)
     picture.point(101, 14, n)
     assert (
@@ -351,7 +363,7 @@ def test_a_long_text_without_a_target_ranks_by_where_each_head_looks(draw, model
 # ---- the sentence
 
 
-def test_three_pinned_words_have_their_own_arcs_and_summed_percentages(draw, record):
+def test_three_pinned_words_have_their_own_arcs_and_mean_percentages(draw, record):
     grid = record.grid()
     weights = grid.weights[3, 1]
     pins = (ANIMAL, 6, IT)
@@ -364,15 +376,15 @@ def test_three_pinned_words_have_their_own_arcs_and_summed_percentages(draw, rec
     labels = picture.labels()
     assert len(labels) > 4
     for unit, text in labels.items():
-        assert text == percent(weights[list(pins), unit].sum()), grid.labels[unit]
-    best = int(weights[list(pins)].sum(axis=0).argmax())
+        assert text == percent(weights[list(pins), unit].mean()), grid.labels[unit]
+    best = int(weights[list(pins)].mean(axis=0).argmax())
     assert best in labels
     check_ranking(picture, grid.weights, pins, None)
     said = picture.said()
-    assert said.startswith("Head 4-2: “animal”, “cross” and “it”, added up, look at ")
-    top = np.argsort(-weights[list(pins)].sum(axis=0))[:3]
+    assert said.startswith("Head 4-2: “animal”, “cross” and “it” look on average at ")
+    top = np.argsort(-weights[list(pins)].mean(axis=0))[:3]
     for k in top:
-        assert f"“{grid.labels[k]}” ({percent(weights[list(pins), k].sum())})" in said
+        assert f"“{grid.labels[k]}” ({percent(weights[list(pins), k].mean())})" in said
 
 
 def test_the_links_asked_for_are_drawn_and_said_also_where_others_are_stronger(draw, record):
@@ -385,7 +397,7 @@ def test_the_links_asked_for_are_drawn_and_said_also_where_others_are_stronger(d
     others = {link: w for link, w in links_of(weights, pins, 12).items() if link not in asked}
     assert max(asked.values()) < sorted(others.values())[-11], "these must be too weak to be drawn unasked"
     check_arcs(picture, asked | strongest_of(others, DRAWN - len(asked)))
-    assert_share(picture.labels()[to], weights[list(pins), to].sum())
+    assert_share(picture.labels()[to], weights[list(pins), to].mean())
 
 
 def test_without_a_pin_the_strongest_links_between_words_are_drawn(draw, record):
@@ -476,10 +488,10 @@ def test_the_table_holds_the_pinned_rows_and_where_each_word_looks_most(draw, re
     pins = [ANIMAL, 6, IT]
     picture = draw(grid, record.tokens, (3, 1), pins).show("Table")
     head, *rows = picture.table()
-    assert head == ["looked at", "from “animal”", "from “cross”", "from “it”", "sum"]
+    assert head == ["looked at", "from “animal”", "from “cross”", "from “it”", "mean"]
     assert [row[0] for row in rows] == list(grid.labels)
     for k, row in enumerate(rows):
-        assert row[1:] == [*(percent(weights[q, k]) for q in pins), percent(weights[pins, k].sum())]
+        assert row[1:] == [*(percent(weights[q, k]) for q in pins), percent(weights[pins, k].mean())]
     picture.root.get_by_role("button", name="Clear").click()
     picture.settle()
     best = weights.argmax(axis=1)

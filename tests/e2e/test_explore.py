@@ -90,7 +90,7 @@ def test_the_link_opens_the_same_view_as_first_request_of_a_fresh_server(visit, 
 def test_what_is_downloaded_holds_the_numbers_of_the_engine(visit, model, tmp_path, chromium):
     tab = visit().drawn()
     weight = float(trace(TIRED, model).weights[3, 1, 10, 2])
-    tab.page.get_by_text("Take it away").click()
+    tab.page.get_by_text("Export: numbers").click()
     tab.settled()
     rows = list(csv.DictReader(io.StringIO(download(tab, lambda: button(tab, "CSV").click()).read_text())))
     (found,) = [r for r in rows if (r["layer"], r["head"], r["query"], r["key"]) == ("4", "2", "10", "2")]
@@ -133,7 +133,7 @@ def test_the_saved_vector_picture_says_the_same_number(visit, chromium, tmp_path
 
 def test_the_printed_python_gives_the_number_on_the_screen(visit, capsys):
     tab = visit().drawn()
-    tab.page.get_by_text("Take it away").click()
+    tab.page.get_by_text("Export: numbers").click()
     tab.settled()
     code = tab.page.locator("[data-testid=stCode] code").last.inner_text()
     exec(compile(code, "shown", "exec"), {})  # noqa: S102 - the app's own lines are what is tested
@@ -183,7 +183,7 @@ def test_a_script_typed_as_text_stays_text(visit, unit):
     page = tab.page
     page.get_by_text("as a heatmap to zoom into").click()
     tab.settled()
-    page.get_by_text("Take it away").click()
+    page.get_by_text("Export: numbers").click()
     tab.settled()
     page.locator('[data-unit="2"]').first.hover()
     page.wait_for_timeout(300)

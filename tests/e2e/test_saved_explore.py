@@ -20,7 +20,6 @@ pytestmark = pytest.mark.browser
 TIRED = "The animal didn't cross the street because it was too tired."
 IT, ANIMAL = 10, 2
 PINS = (ANIMAL, 6, IT)
-STEP = 1e-5  # a weight travels in steps of 1/65535 and is written with six digits
 LEVEL = 0.5 / 48 + SHADE  # the vector picture has 48 shades
 PAPER = (251, 250, 247)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -84,14 +83,13 @@ def test_the_saved_table_has_a_row_for_every_query_and_key(alone, record):
     picture = alone(page_of(grid, record.tokens, (3, 1), PINS))
     text = picture.save("CSV").read_bytes().decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert ",".join(rows[0]) == "layer,head,query,key,query_text,key_text,weight,pinned"
+    assert ",".join(rows[0]) == "layer,head,query,key,query_text,key_text,weight,link"
     assert [(int(r["query"]), int(r["key"])) for r in rows] == list(np.ndindex(16, 16))
     for row in rows:
         q, k = int(row["query"]), int(row["key"])
         assert (row["layer"], row["head"]) == ("4", "2")
         assert (row["query_text"], row["key_text"]) == (grid.labels[q], grid.labels[k])
-        assert float(row["weight"]) == pytest.approx(float(grid.weights[3, 1, q, k]), abs=STEP)
-        assert row["pinned"] == str(int(q in PINS))
+        assert np.float32(row["weight"]) == grid.weights[3, 1, q, k], "to the last digit"
 
 
 def test_the_saved_numbers_say_what_they_are_and_change_with_the_head(alone, record):
@@ -99,26 +97,25 @@ def test_the_saved_numbers_say_what_they_are_and_change_with_the_head(alone, rec
     it, animal = grid.find("it")[0], grid.find("animal")[0]
     picture = alone(page_of(grid, record.tokens, (3, 1), (it,), animal))
     content = json.loads(picture.save("JSON").read_text())
-    assert np.abs(np.array(content["weights"]) - grid.weights[3, 1]).max() < STEP
+    assert np.array_equal(np.array(content["weights"], dtype=np.float32), grid.weights[3, 1][None, None])
     best = grid.labels[int(grid.weights[3, 1, it].argmax())]
-    assert content.pop("said").startswith(f"Head 4-2: “it” looks at “{best}”")
+    assert best != "animal" or content["said"].startswith("Head 4-2: “it” → “animal” ")
+    assert re.search(r"(rank \d+|the strongest) of 72 heads", content.pop("said"))
     del content["weights"]
     assert content == {
-        "model": "all-MiniLM-L6-v2",
         "head": "4-2",
-        "text": TIRED,
-        "unit": "words",
-        "specials": "renormalised",
-        "causal": False,
-        "labels": list(grid.labels),
+        "layers": [4],
+        "heads": [2],
+        "units": list(grid.labels),
         "pinned": [it],
         "to": animal,
+        "link": "",
     }
     picture.root.get_by_role("gridcell", name="Head 2-5:").click()
     picture.settle()
     content = json.loads(picture.save("JSON").read_text())
     assert content["head"] == "2-5"
-    assert np.abs(np.array(content["weights"]) - grid.weights[1, 4]).max() < STEP
+    assert np.array_equal(np.array(content["weights"], dtype=np.float32), grid.weights[1, 4][None, None])
 
 
 def test_the_vector_picture_has_every_cell_its_labels_and_what_is_marked(alone, record):
@@ -142,8 +139,13 @@ def test_the_vector_picture_has_every_cell_its_labels_and_what_is_marked(alone, 
     assert [round((float(r.get("y")) - top) / cell) for r in frames] == list(PINS)
     assert svg.find(f"{SVG}title").text == picture.said()
     written = [t.text for t in svg.iter(f"{SVG}text")]
-    assert "all-MiniLM-L6-v2 · head 4-2 · row = query, looks at column = key · HeadScope" in written
+    assert "all-MiniLM-L6-v2 · head 4-2 · Raw attention · pieces" in written
+    assert "row = query, looks at column = key · HeadScope" in written
+    assert f"Text: {TIRED}" in written
+    assert "@font-face{font-family:HeadScope" in next(svg.iter(f"{SVG}style")).text
     on_screen = {(q, k): share for q, k, share, _ in picture.arcs()}
+    tips = [t for t in svg.iter(f"{SVG}polygon")]
+    assert len(tips) == sum(q != k for q, k in on_screen), "every arc has its point"
     for _, text in picture.labels().items():
         assert text in written
     arcs = strokes([p.attrib for p in svg.iter(f"{SVG}path") if p.get("fill") == "none"])
@@ -252,7 +254,7 @@ def test_the_page_offers_files_a_link_and_lines_that_all_hold_the_view_on_the_sc
     shown = Picture(tab.page)
     assert np.abs(shown.weights(len(grid)) - weights).max() < SHADE
     assert {q for q, *_ in shown.arcs()} == {2, 4, 9}
-    tab.page.get_by_text("Take it away").click()
+    tab.page.get_by_text("Export: numbers").click()
     tab.settled()
     check_table(take(tab, "CSV"), grid)
     check_numbers(take(tab, "JSON"), grid, model)
