@@ -144,7 +144,7 @@ def test_the_vector_picture_has_every_cell_its_labels_and_what_is_marked(alone, 
     assert f"Text: {TIRED}" in written
     assert "@font-face{font-family:HeadScope" in next(svg.iter(f"{SVG}style")).text
     on_screen = {(q, k): share for q, k, share, _ in picture.arcs()}
-    tips = [t for t in svg.iter(f"{SVG}polygon")]
+    tips = list(svg.iter(f"{SVG}polygon"))
     assert len(tips) == sum(q != k for q, k in on_screen), "every arc has its point"
     for _, text in picture.labels().items():
         assert text in written
