@@ -3,11 +3,11 @@
 import streamlit as st
 
 from pages.parts.frame import shell
-from pages.parts.training import view
+from pages.parts.training import parts, view
 
 PARTS = {
-    "One head or four?": view.jobs_part,
-    "Two heads that need each other": view.induction_part,
+    parts.PARTS["jobs"]: view.jobs_part,
+    parts.PARTS["induction"]: view.induction_part,
 }
 
 with shell.page(

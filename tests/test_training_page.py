@@ -167,6 +167,17 @@ def test_the_lines_of_python_give_the_same_numbers(short, capsys):
     assert printed.count("without 1-") == 3
 
 
+def test_the_link_says_everything_also_what_is_the_default():
+    jobs = export.link_of(
+        "http://x/training?a=b", parts.jobs_choice(1, 4, 0, 8_000), {"guess": "", "without": "1-2"}
+    )
+    assert jobs == (
+        "http://x/training?train=One+head+or+four%3F&left=1&right=4&limit=8000&seed=0&without=1-2"
+    )
+    induction = export.link_of("/training", parts.induction_choice(1, 2, 8, 7, 600), {})
+    assert "shallow=1&deep=2&each=8&upto=600&seed=7" in induction
+
+
 def test_the_answer_is_made_of_the_runs_numbers(short):
     _, _, state = short
     found = state["runs"][0]["report"]

@@ -11,14 +11,14 @@ from mha_core.embedded import DECODER
 from mha_core.learning.report import taken_away
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
-from pages.parts.frame.links import link_to, with_params
+from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.tiles import Block, Board, paragraph
 from pages.parts.serve import cache
 from pages.parts.serve.training import TRAINER
 from pages.parts.training import boards, export
-from pages.parts.training.parts import Choice, Report, free_said, lost_most
+from pages.parts.training.parts import Choice, Report, free_said, lost_most, points
 
 AGAIN = "tower lemon river candle horse silver garden winter "  # said twice: the same kind of text
 
@@ -65,7 +65,7 @@ def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> list[Block]:
     after = left["jobs"] if jobs else {"right answers": left["accuracy"]}
     if jobs:
         worst, cost = lost_most(report, left)
-        said = f"Without {names} `{worst}` suffers most: it loses {percent(cost)}."
+        said = f"Without {names} `{worst}` suffers most: it loses {points(cost)} points."
     else:
         now, whole = percent(left["accuracy"]), percent(last["accuracy"])
         said = f"Without {names}, {now} of the answers are right instead of {whole}."
@@ -74,14 +74,14 @@ def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> list[Block]:
         ]
         before |= {f"induction mass of {h['head']}": h["induction"] for h in others}
         after |= {f"induction mass of {h['head']}": left["induction"][h["head"]] for h in others}
-    lines = [[n, percent(before[n]), percent(after[n]), percent(after[n] - before[n])] for n in before]
+    lines = [[n, percent(before[n]), percent(after[n]), points(after[n] - before[n])] for n in before]
     return [
         paragraph(said, "verdict"),
         {
             "type": "grid",
             "id": "taken-away",
             "label": f"Without {names}",
-            "head": ["", "all heads", "without", "change"],
+            "head": ["", "all heads", "without", "change, in points"],
             "rows": lines,
         },
     ]
@@ -135,8 +135,7 @@ def downloads(choice: Choice, reports: Sequence[Report]) -> None:
                 on_click="ignore",
             )
         say("The link that repeats it: the same seed gives the same numbers on the same machine.")
-        st.code(
-            with_params((st.context.url or "").split("?")[0], state.params()), language=None, wrap_lines=True
-        )
+        said = {key: state.params().get(key, "") for key in ("guess", "expect", "without")}
+        st.code(export.link_of(st.context.url or "", choice, said), language=None, wrap_lines=True)
         say("The lines of Python that give the same numbers:")
         st.code(export.python_of(choice), language="python", wrap_lines=True)

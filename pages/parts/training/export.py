@@ -8,6 +8,7 @@ from typing import Any
 
 from mha_core.export import csv_of, json_of
 from mha_core.learning.report import flat
+from pages.parts.frame.links import with_params
 from pages.parts.training.parts import Choice
 
 
@@ -24,6 +25,11 @@ def as_csv(choice: Choice, rows: Sequence[Mapping[str, Any]]) -> str:
 def as_json(reports: Sequence[Mapping[str, Any]]) -> str:
     """The reports of both models, as the command line writes them."""
     return json_of({"runs": list(reports)})
+
+
+def link_of(page: str, choice: Choice, said: Mapping[str, str]) -> str:
+    """The address that repeats it anywhere, with everything in it, also what is the default today."""
+    return with_params(page.split("?")[0], {**choice.params, **said})
 
 
 def python_of(choice: Choice) -> str:

@@ -12,6 +12,8 @@ from mha_core.learning.train import Setup
 from mha_core.wording import percent
 
 Report = Mapping[str, Any]
+# The parts of the page by what is trained there.
+PARTS = {"jobs": "One head or four?", "induction": "Two heads that need each other"}
 HEADS = (1, 2, 4, 8)
 LAYERS = (1, 2, 3)
 LIMITS = (200, 1_000, 2_000, 4_000, 8_000)
@@ -39,6 +41,19 @@ class Choice:
     def settings(self) -> dict[str, Any]:
         """As the trainer takes it."""
         return {"runs": [asdict(setup) for setup in self.setups]}
+
+    @property
+    def params(self) -> dict[str, str]:
+        """As a link has it."""
+        left, right = self.setups
+        if self.task == "jobs":
+            sizes = {"left": left.heads, "right": right.heads, "limit": left.steps}
+        else:
+            sizes = {"shallow": left.layers, "deep": right.layers, "each": left.heads, "upto": left.steps}
+        return {
+            "train": PARTS[self.task],
+            **{key: str(n) for key, n in (sizes | {"seed": left.seed}).items()},
+        }
 
     def names(self) -> tuple[str, str]:
         """What the two models are called on the page: by what tells them apart."""
@@ -167,9 +182,9 @@ def free_said(report: Report) -> str:
     lost = {line["head"]: lost_most(report, line)[1] for line in report["without"]}
     free = [head for head, cost in lost.items() if cost <= FREE]
     if not free:
-        return f"None of these {len(lost)} heads can go without a loss of more than {percent(FREE)}."
+        return f"None of these {len(lost)} heads can go without a loss of more than one point."
     can = "one can go" if len(free) == 1 else f"any one of {len(free)} can go"
-    return f"Of {len(lost)} heads {can} for nothing, which is to lose at most {percent(FREE)}: {', '.join(free)}."
+    return f"Of {len(lost)} heads {can} for nothing, which is to lose at most one point: {', '.join(free)}."
 
 
 def lost_most(report: Report, without: Mapping[str, Any]) -> tuple[str, float]:
@@ -180,6 +195,11 @@ def lost_most(report: Report, without: Mapping[str, Any]) -> tuple[str, float]:
     costs = {job: before[job] - after[job] for job in before}
     worst = max(costs, key=lambda job: costs[job])
     return worst, costs[worst]
+
+
+def points(share: float) -> str:
+    """A difference of two shares in percentage points, without a unit."""
+    return percent(share).removesuffix(" %")
 
 
 def example_text(task: str, ids: Any) -> str:
