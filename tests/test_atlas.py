@@ -399,3 +399,26 @@ def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
     assert not describe(content)[0].by_content
     place = shuffled(invented(model, lambda tokens, query, _: max(query - 1, 1)))
     assert describe(place)[0].findings[0].feature.key == "one back"
+
+
+def test_a_description_holds_in_the_other_half_or_is_none(model):
+    def look(tokens, query, rng):
+        return max(query - 1, 1) if half_of(tokens) == 0 else int(rng.integers(1, len(tokens) - 1))
+
+    assert describe(invented(model, look))[0] == Description()
+
+
+def test_the_baseline_is_that_of_pairs_of_the_same_distance(model):
+    """Neighbours are often of one word here: a head that looks one back finds no more of them than any other pair."""
+    rng = np.random.default_rng(0)
+    words = ["unbelievably", "tree", "counterclockwise", "moon"]
+    sums = AtlasSums(1, 1, is_causal=False)
+    for _ in range(140):
+        tokens = model.tokenizer.encode(" ".join(rng.choice(words, 6)))
+        weights = np.full((1, 1, len(tokens), len(tokens)), 1e-3, np.float32)
+        for query in range(len(tokens)):
+            weights[0, 0, query, max(query - 1, 1)] = 0.5 + rng.random() / 2
+        sums.add(weights, np.ones((1, 1, len(tokens)), np.float32), tokens)
+    found = describe(sums)[0]
+    assert "within a word" not in {one.feature.key for one in found.findings}
+    assert found.findings[-1].feature.key == "one back"

@@ -47,8 +47,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Description:
-    """What a head does when it acts: `findings`, content before position and the commonest first; none where there is no description. `two`:
-    the first two exclude one another, so the head does two things."""
+    """What a head does when it acts: `findings`, content before position and the commonest first; none where there is
+    no description. `two`: the first two exclude one another, so the head does two things."""
 
     findings: tuple[Finding, ...] = ()
     two: bool = False

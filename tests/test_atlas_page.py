@@ -1,0 +1,139 @@
+"""The Atlas page without a browser: points, lines of text, links, heads that act alike, the reader's own text."""
+
+import html
+import re
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mha_core import InputError
+from mha_core.heads.atlas.habits import HABITS
+from mha_core.heads.atlas.moments import Moment
+from mha_core.heads.atlas.said import NO_DESCRIPTION, label
+from mha_core.heads.atlas.shipped import read_shipped
+from mha_core.heads.atlas.table import Line
+from pages.parts.atlas import own_text
+from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, word
+from pages.parts.atlas.points import counts, points_data
+from pages.parts.atlas.relatives import relatives
+from pages.parts.serve.tasks import BackgroundTask
+
+ROOT = Path(__file__).parent.parent
+TEXT = "We saw the fox and the owl."
+STARTS, ENDS = (0, 3, 7, 11, 15, 19, 23, 26), (2, 6, 10, 14, 18, 22, 26, 27)
+PASSAGE = Line(TEXT, tuple(TEXT[a:b] for a, b in zip(STARTS, ENDS, strict=True)), STARTS, ENDS)
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return read_shipped("minilm").atlas
+
+
+def test_a_line_has_its_two_words_in_the_order_of_the_text():
+    assert marked(PASSAGE, 4, 3) == {"line": ["We saw the ", "fox", " ", "and", " the owl."], "first": "key"}
+    assert marked(PASSAGE, 1, 5) == {
+        "line": ["We ", "saw", " the fox and ", "the", " owl."],
+        "first": "query",
+    }
+    assert marked(PASSAGE, 3, 3)["line"] == ["We saw the ", "fox", "", "", " and the owl."]
+
+
+def test_a_long_line_is_cut_between_words():
+    words = [f"word{i}" for i in range(60)]
+    text = " ".join(words)
+    starts = tuple(text.index(w + " ") if i < 59 else text.index(w) for i, w in enumerate(words))
+    line = Line(text, tuple(words), starts, tuple(s + len(w) for s, w in zip(starts, words, strict=True)))
+    shown = marked(line, 50, 5)["line"]
+    assert (shown[1], shown[3]) == ("word5", "word50")
+    assert all(len(part) < 90 for part in shown)
+    assert "…" in shown[2]
+
+
+def test_a_bare_space_is_shown_as_a_sign():
+    assert word(Line("a 1", ("a", " ", "1"), (0, 2, 2), (1, 2, 3)), 1) == BLANK
+
+
+def test_a_moment_opens_in_explore_with_head_and_words_chosen():
+    link = moment_link(PASSAGE, Moment(0, 4, 3, 0.5, 2.0), "smollm2", (23, 3))
+    query = parse_qs(link.partition("?")[2])
+    assert query == {"text": [TEXT], "model": ["smollm2"], "head": ["24-4"], "pin": ["4"], "to": ["3"]}
+    shown = moment_data(PASSAGE, Moment(0, 4, 3, 0.5, 2.0), "minilm", (0, 0))
+    assert "“and” looks at “fox”, weight 0.50" in shown["label"]
+    assert "model" not in parse_qs(shown["href"].partition("?")[2])
+
+
+def test_all_heads_are_points_inside_the_plane(minilm):
+    for x in HABITS:
+        data = points_data(minilm, x, "rests", "layer", "", (0, 0))
+        assert len(data["heads"]) == 72
+        assert all(0 <= head["x"] <= 1 and 0 <= head["y"] <= 1 for head in data["heads"])
+    by_hand = next(e for e in minilm.heads if e.head == (2, 8)).measures["previous"]
+    data = points_data(minilm, "previous", "rests", "layer", "", (0, 0))
+    assert next(head["x"] for head in data["heads"] if head["id"] == "3-9") == pytest.approx(
+        by_hand, abs=1e-4
+    )
+
+
+def test_the_list_counts_every_head_once_and_chooses_the_points(minilm):
+    counted = counts(minilm)
+    assert sum(n for _, n in counted) == 72
+    assert counted[-1][0] == NO_DESCRIPTION
+    name, n = counted[0]
+    data = points_data(minilm, "rests", "brings", "description", name, (0, 0))
+    assert len(data["heads"]) == n
+    assert {head["letter"] for head in data["heads"]} == {"A"}
+
+
+def test_a_head_is_most_like_itself_and_not_listed(minilm):
+    alike = relatives(minilm, (2, 8), minilm)
+    assert all(head != (2, 8) for head, _ in alike)
+    assert [n for _, n in alike] == sorted((n for _, n in alike), reverse=True)
+    other = read_shipped("smollm2").atlas
+    assert any(relatives(minilm, entry.head, other) for entry in minilm.heads)
+
+
+def test_own_text_is_read_in_steps_and_a_file_is_checked(model):
+    text = "The old dog slept beside the stove. Nobody had seen it run.\nA second line of words stands here."
+    job = BackgroundTask(own_text.work(text, model))
+    while not job.finished:
+        job.advance()
+    assert job.problem is None
+    assert job.step.fraction == 1.0
+    assert job.step.n == 2
+    with pytest.raises(InputError, match="UTF-8"):
+        own_text._text("", b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="taken at most"):
+        own_text._text("", b"a" * (own_text.MAX_BYTES + 1))
+    assert own_text._text("  pasted ", None) == "pasted"
+    empty = BackgroundTask(own_text.work("a\n", model))
+    empty.advance()
+    assert "no passage" in empty.problem
+
+
+def said(at):
+    return re.sub(
+        r"\s+",
+        " ",
+        html.unescape(" ".join(re.sub(r"<[^>]+>", " ", block.proto.body) for block in at.get("html"))),
+    )
+
+
+@pytest.mark.slow
+def test_the_page_says_how_sure_it_is_and_refuses_a_head_that_is_not_there(minilm):
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
+    at.switch_page("pages/atlas.py")
+    at.query_params["head"] = "3-9"
+    at.run()
+    assert not at.exception
+    entry = next(e for e in minilm.heads if e.head == (2, 8))
+    text = said(at)
+    assert f"Head 3-9: {label(entry.description)}" in text
+    assert f"{minilm.n_described} of 72 heads have a description" in text
+    assert "With random weights it is" in text
+    assert "of its 40 strongest moments" in text
+    assert "Attention is not explanation" in text
+    at.query_params["head"] = "9-99"
+    at.run()
+    assert "There is no head “9-99” here." in said(at)

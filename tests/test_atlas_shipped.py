@@ -1,0 +1,190 @@
+"""The atlas that comes with the program: it is of this text and these weights; a part is computed again."""
+
+import gzip
+import json
+import time
+
+import numpy as np
+import pytest
+
+from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
+from mha_core.heads.atlas.cli import add_atlas_parser
+from mha_core.heads.atlas.reading import looked_at, passage_tokens, read_passages, split_passages
+from mha_core.heads.atlas.said import label, sentence
+from mha_core.heads.atlas.shipped import packed, read_shipped, shipped_file
+from mha_core.reader import read_reader, reader_digest
+
+DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
+AGAIN = 6  # passages
+
+
+@pytest.fixture(scope="module", params=DIGESTS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def there(name):
+    return read_shipped(name, DIGESTS[name])
+
+
+def test_it_belongs_to_this_text_and_these_weights(name, there):
+    data = json.loads(gzip.decompress(shipped_file(name).read_bytes()))
+    assert data["text"] == reader_digest()
+    assert data["digest"] == DIGESTS[name]
+    assert data["command"] == f"python -m mha_core heads atlas --model {name} --ship"
+    assert read_shipped(name, "another") is None
+    again = json.loads(json.dumps(packed(there, name)))
+    assert again["passages"] == data["passages"]
+    assert again["heads"] == data["heads"]
+
+
+def test_it_is_small_and_there_in_a_moment(name):
+    assert shipped_file(name).stat().st_size < 700_000
+    started = time.process_time()
+    read_shipped(name, DIGESTS[name])
+    assert time.process_time() - started < 1.0
+
+
+def test_every_head_is_in_it_with_moments_of_all_kinds(name, there):
+    heads = there.atlas.heads
+    assert len(heads) == {"minilm": 72, "smollm2": 270}[name]
+    assert there.atlas.n_passages == len(read_reader())
+    for entry in heads:
+        assert 15 <= len(entry.strongest) <= 40
+        assert [len(tenth) for tenth in entry.tenths] == [2] * 10
+        assert len(entry.random) == 8
+        assert label(entry.description)
+        assert "%" in sentence(entry, "the first token")
+
+
+def test_moments_of_minilm_come_out_again(model):
+    there = read_shipped("minilm").atlas
+    texts = [one.text for one in read_reader()][:AGAIN]
+    tokens = [passage_tokens(text, model) for text in texts]
+    numbers = looked_at(tokens, model)
+    checked = 0
+    for entry in there.heads:
+        for one in (*entry.strongest, *entry.random, *(m for tenth in entry.tenths for m in tenth)):
+            if one.passage >= AGAIN:
+                continue
+            weights, lengths = numbers[one.passage]
+            weight = float(weights[*entry.head, one.query, one.key])
+            assert one.weight == pytest.approx(weight, rel=1e-3, abs=1e-5)
+            assert one.brings == pytest.approx(
+                weight * float(lengths[*entry.head, one.key]), rel=1e-3, abs=1e-5
+            )
+            assert there.passages[one.passage].text == tokens[one.passage].text
+            checked += 1
+    assert checked > 100
+
+
+@pytest.mark.slow
+def test_moments_of_the_decoder_come_out_again():
+    from mha_core import load_model
+
+    used, there = load_model("smollm2"), read_shipped("smollm2").atlas
+    tokens = passage_tokens(read_reader()[0].text, used)
+    (weights, lengths), checked = looked_at([tokens], used)[0], 0
+    for entry in there.heads:
+        for one in (*entry.strongest, *entry.random):
+            if one.passage == 0:
+                weight = float(weights[*entry.head, one.query, one.key])
+                assert one.weight == pytest.approx(weight, rel=1e-3, abs=1e-4)
+                assert one.brings == pytest.approx(
+                    weight * float(lengths[*entry.head, one.key]), rel=1e-3, abs=1e-3
+                )
+                checked += 1
+    assert checked > 10
+
+
+def test_measures_of_a_part_are_near_those_of_the_whole(model):
+    texts = [one.text for one in read_reader()][::20]
+    for part in read_passages(texts, model):
+        found = part.sums.habits.result()
+    for i, entry in enumerate(read_shipped("minilm").atlas.heads):
+        assert entry.measures["rest"] == pytest.approx(float(found["rest"][i]), abs=0.1)
+
+
+def test_controls_say_that_content_is_not_found_where_there_is_none(name, there):
+    for control in there.controls.values():
+        assert control.by_content <= control.heads / 20
+    assert there.controls["shuffled"].described > there.controls["shuffled"].heads / 5
+    assert there.atlas.n_by_content > 3 * max(one.by_content for one in there.controls.values())
+
+
+def test_what_is_known_of_the_decoder_stands_in_its_atlas():
+    there = read_shipped("smollm2").atlas
+    expected = {
+        (26, 6): "to opening",
+        (17, 3): "after a copy",
+        (18, 6): "after a copy",
+        (23, 3): "from joining",
+    }
+    expected[25, 6] = "to negation"
+    for head, key in expected.items():
+        found = {one.feature.key: one for one in there.entry(head).description.findings}
+        assert key in found, head
+        assert found[key].lift > 3
+
+
+def test_a_decoder_says_what_is_raised_and_lost():
+    there = read_shipped("smollm2")
+    assert set(there.raises) == {entry.head for entry in there.atlas.heads} == set(there.losses)
+    assert all(len(one) == 10 for moments in there.raises.values() for one in moments)
+    for loss in there.losses.values():
+        assert loss.n > 0
+        falls = [one.before - one.after for one in loss.tokens]
+        assert falls == sorted(falls, reverse=True)
+
+
+def test_the_command_line_gives_the_documented_json(capsys):
+    import argparse
+
+    from mha_core.heads.atlas.cli import run
+
+    parser = argparse.ArgumentParser()
+    add_atlas_parser(parser.add_subparsers(dest="question"))
+    assert run(parser.parse_args(["atlas", "--head", "3-9", "--format", "json"]), lambda: False) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert list(data) == ["passages", "heads"]
+    (head,) = data["heads"]
+    assert (head["layer"], head["head"]) == (3, 9)
+    assert all(list(one) == ["feature", "share", "lift", "n"] for one in head["description"])
+    brings = [one["brings"] for one in head["moments"]]
+    assert brings == sorted(brings, reverse=True)
+    assert run(parser.parse_args(["atlas", "--head", "9-9"]), lambda: False) == 2
+    assert capsys.readouterr().err == "There is no head '9-9'; MiniLM has 6 layers of 12 heads.\n"
+
+
+def test_a_text_of_ones_own_on_the_command_line(capsys, tmp_path):
+    import argparse
+
+    from mha_core.heads.atlas.cli import run
+
+    parser = argparse.ArgumentParser()
+    add_atlas_parser(parser.add_subparsers(dest="question"))
+    file = tmp_path / "own.txt"
+    file.write_text(
+        "The old dog slept beside the stove.\n\nNobody had seen the old dog run.\n", encoding="utf-8"
+    )
+    assert run(parser.parse_args(["atlas", "--text", str(file), "--format", "json"]), lambda: False) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert len(data["passages"]) == 2
+    assert data["passages"][0][1] == "The"
+    assert len(data["heads"]) == 72
+    file.write_text("\n\n", encoding="utf-8")
+    assert run(parser.parse_args(["atlas", "--text", str(file)]), lambda: False) == 2
+    assert "no passage" in capsys.readouterr().err
+    file.write_text("The old dog slept.\n" * 3, encoding="utf-8")
+    assert run(parser.parse_args(["atlas", "--text", str(file)]), lambda: True) == 130
+    assert "Stopped after 1 passages" in capsys.readouterr().err
+
+
+def test_a_text_of_any_kind_is_split_into_passages():
+    text = "One two three. Four five!\n\n" + "Word after word here. " * 40
+    found = split_passages(text)
+    assert found[0] == "One two three. Four five!"
+    assert all(len(one.split()) <= 65 for one in found)
+    assert " ".join(found).split() == text.split()
+    assert np.diff([len(one.split()) for one in found[1:-1]]).tolist() == [0] * (len(found) - 3)
