@@ -101,9 +101,8 @@ def _lost(found: Source, entry: HeadEntry) -> None:
         return
     heading("What is lost without it", 3)
     say(
-        f"Taken away alone, it costs {loss.nats:+.4f} nats a token over {loss.n:,} tokens of the reader (one passage "
-        "of each register). Other heads may do its work then, so little lost is not little done. The tokens that lose "
-        "most:"
+        f"Taken away alone, it costs {loss.nats:+.4f} nats a token over {loss.n:,} tokens of the reader. Other heads may "
+        "do its work then, so little lost is not little done. The tokens that lose most:"
     )
     rows = []
     for one in loss.tokens:
