@@ -47,8 +47,8 @@ def main() -> None:
     part = next(parts)
     atlas(part.sums)
     clock.say("first heads of 5,000 words")
-    for part in parts:
-        pass
+    for further in parts:
+        part = further
     atlas(part.sums)
     clock.say(f"all heads of 5,000 words ({part.n} passages)")
 
@@ -60,9 +60,9 @@ class Clock:
         self.wall, self.cpu = time.monotonic(), time.process_time()
 
     def say(self, what: str) -> None:
-        wall, cpu = time.monotonic() - self.wall, time.process_time() - self.cpu
-        print(f"{what}: {cpu:.3f} s of CPU, {wall:.3f} s")
-        self.__init__()  # type: ignore[misc]
+        wall, cpu = time.monotonic(), time.process_time()
+        print(f"{what}: {cpu - self.cpu:.3f} s of CPU, {wall - self.wall:.3f} s")
+        self.wall, self.cpu = wall, cpu
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from mha_core.tokens import Tokens
 from mha_core.wording import Head
 
 RAISED_AT = 6  # moments of each head
+TAKEN_AWAY_ON = 8  # passages, each of another register: taking every head away costs a minute a passage
 Say = Callable[[str], None]
 
 
@@ -40,7 +41,7 @@ def make(model: Model, say: Say, seed: int = 0) -> Shipped:
     raises, lost = dict[Head, tuple[tuple[Raised, ...], ...]](), dict[Head, HeadLoss]()
     if model.next_head is not None:
         raises = raised_at(found, model)
-        passages = one_of_each_register(model)
+        passages = one_of_a_register(model)
         for done, lost in losses(passages, model):  # noqa: B007 - the last one has everything
             say(f"what is lost without each head: {done} of {len(passages)} passages")
     return Shipped(found, model.digest, controls, raises, lost)
@@ -76,14 +77,14 @@ def _shuffled(one: PassageKept, is_causal: bool, rng: np.random.Generator) -> Pa
     return PassageKept(tokens, found.pairs, found.counts, found.rows)
 
 
-def one_of_each_register(model: Model) -> list[tuple[int, Tokens]]:
-    """The first passage of every register, with its number: what heads are taken away on."""
+def one_of_a_register(model: Model) -> list[tuple[int, Tokens]]:
+    """The first passage of some registers, with its number: what heads are taken away on."""
     first = dict[str, tuple[int, Tokens]]()
     for number, passage in enumerate(read_reader()):
         tokens = passage_tokens(passage.text, model)
         if tokens is not None:
             first.setdefault(passage.register, (number, tokens))
-    return list(first.values())
+    return list(first.values())[:TAKEN_AWAY_ON]
 
 
 def raised_at(found: Atlas, model: Model) -> dict[Head, tuple[tuple[Raised, ...], ...]]:

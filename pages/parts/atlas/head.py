@@ -38,7 +38,7 @@ def card(found: Source, entry: HeadEntry, request: Request) -> None:
     )
     say(HELP[which or WHICH[0]])
     draw({"kind": "moments", "groups": _groups(found, entry, which or WHICH[0])}, key="moments")
-    _lost(found, entry)
+    _lost(found, entry, which or WHICH[0])
     _like(found, entry.head)
 
 
@@ -90,9 +90,9 @@ def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
     )
 
 
-def _lost(found: Source, entry: HeadEntry) -> None:
+def _lost(found: Source, entry: HeadEntry, which: str) -> None:
     loss = found.more.losses.get(entry.head) if found.more else None
-    if found.more is not None and any(found.more.raises):
+    if found.more is not None and found.more.raises and which == "Strongest":
         say(
             "“Makes likelier” is the direct effect alone: the head's own output, sent through the final norm to the "
             "vocabulary. What later layers make of it is not in it, and in early layers that is most."
@@ -101,8 +101,8 @@ def _lost(found: Source, entry: HeadEntry) -> None:
         return
     heading("What is lost without it", 3)
     say(
-        f"Taken away alone, it costs {loss.nats:+.4f} nats a token over {loss.n:,} tokens of the reader. Other heads may "
-        "do its work then, so little lost is not little done. The tokens that lose most:"
+        f"Taken away alone, it costs {loss.nats:+.4f} nats a token over {loss.n:,} tokens of the reader. Other heads "
+        "may do its work then, so little lost is not little done. The tokens that lose most:"
     )
     rows = []
     for one in loss.tokens:

@@ -8,7 +8,9 @@ import streamlit as st
 from mha_core import InputError, Model
 from mha_core.heads.atlas.reading import ReadSoFar, read_passages, split_passages
 from mha_core.heads.atlas.sums import AtlasSums
-from mha_core.heads.atlas.table import Atlas, atlas
+from mha_core.heads.atlas.table import Atlas, atlas, line_of
+from mha_core.wording import Head, head_name
+from pages.parts.atlas.lines import word
 from pages.parts.atlas.source import OWN
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
@@ -18,9 +20,10 @@ from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
 MAX_BYTES = 2 * 1024 * 1024
 TICK = 0.2
+SO_FAR = 3  # moments of the chosen head, while the text is read
 
 
-def own_text(request: Request) -> None:
+def own_text(request: Request, head: Head = (0, 0)) -> None:
     """The section: ask for a text, read it, hand it to the page."""
     heading("Your own text")
     say(
@@ -42,7 +45,7 @@ def own_text(request: Request) -> None:
     job: BackgroundTask[AtlasSums] = cache.task(key, lambda: work(text, model))
     watch = cache.reader_control(key)
     working = watch.running and not job.finished
-    st.fragment(_progress, run_every=TICK if working else None)(job, watch, working)
+    st.fragment(_progress, run_every=TICK if working else None)(job, watch, working, head)
     if not working and job.step is not None:
         st.button(
             "Show it in the pictures above",
@@ -81,7 +84,7 @@ def work(text: str, model: Model) -> Iterator[Step[AtlasSums]]:
         raise InputError("There is no passage of a few words in this text.")
 
 
-def _progress(job: BackgroundTask[AtlasSums], watch: ReaderControl, was_working: bool) -> None:
+def _progress(job: BackgroundTask[AtlasSums], watch: ReaderControl, was_working: bool, head: Head) -> None:
     working = watch.running and not job.finished
     if working != was_working:
         st.rerun()
@@ -94,10 +97,25 @@ def _progress(job: BackgroundTask[AtlasSums], watch: ReaderControl, was_working:
             st.button("Go on", key="atlas-go", on_click=watch.go_on)
     if job.problem:
         say(job.problem, "problem")
+    for line in job.read(lambda step: _so_far(step.result, head)) or []:
+        say(line)
     if working:
         job.advance()
         if job.finished:
             st.rerun()
+
+
+def _so_far(sums: AtlasSums, head: Head) -> list[str]:
+    """The chosen head's strongest moments in what has been read."""
+    place = head[0] * sums.shape[1] + head[1]
+    lines = []
+    for one in sums.strongest.sorted(place)[:SO_FAR]:
+        passage = line_of(sums.passages[one.passage].tokens)
+        lines.append(
+            f"{head_name(head)} so far: `{word(passage, one.query)}` looks at `{word(passage, one.key)}`, weight "
+            f"{one.weight:.2f}, brings {one.brings:.1f}"
+        )
+    return lines
 
 
 def _how_far(job: BackgroundTask[AtlasSums], watch: ReaderControl, n: int) -> str:

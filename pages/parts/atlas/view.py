@@ -51,7 +51,7 @@ def sections(request: Request) -> None:
     if box.open:
         with box:
             ask(found, request)
-    own_text(request)
+    own_text(request, chosen.head)
     say(CAVEAT, "caveat")
 
 
