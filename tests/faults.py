@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,15 +138,10 @@ def files(draw: st.DrawFn) -> tuple[Callable, bytes]:
 def corpora(cases: int, number: int) -> Counter[str]:
     """What became of made-up corpora; each is read twice, refusing and skipping."""
     ended: Counter[str] = Counter()
-    quiet = settings(
-        max_examples=max(1, cases // 2),
-        database=None,
-        deadline=SECONDS * 1000,
-        suppress_health_check=list(HealthCheck),
-    )
+    quiet = partial(settings, database=None, deadline=SECONDS * 1000, suppress_health_check=list(HealthCheck))
 
     @seed(number)
-    @quiet
+    @quiet(max_examples=max(1, cases // 2))
     @given(treebanks())
     def trees(content: bytes) -> None:
         found = [sentence.heads for sentence in read_conllu(Lines(content), Reading("skip"))]
@@ -154,7 +150,7 @@ def corpora(cases: int, number: int) -> Counter[str]:
         ended["corpus right"] += 1
 
     @seed(number)
-    @quiet
+    @quiet(max_examples=max(1, cases - cases // 2))
     @given(files())
     def anything(case: tuple[Callable, bytes]) -> None:
         read, content = case
