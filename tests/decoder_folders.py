@@ -16,7 +16,7 @@ SIZES = {
             "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True,
         },
         {
-            "hidden_size": 28, "num_attention_heads": 7, "num_key_value_heads": 7, "rms_norm_eps": 1e-3,
+            "hidden_size": 28, "num_attention_heads": 7, "num_key_value_heads": 7, "rms_norm_eps": 5e-4,
             "rope_scaling": {
                 "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
                 "original_max_position_embeddings": 16,

@@ -324,10 +324,10 @@ def test_a_file_that_cannot_be_taken_is_refused_in_one_sentence(name, data, said
         corpus_work.kind_of(name, data)
 
 
-def test_a_byte_that_is_no_utf8_ends_the_work_with_its_line_and_keeps_what_was_before(model):
+def test_a_byte_that_is_no_utf8_leaves_out_its_sentence_and_is_named(model):
     job = measured(SENTENCE.encode() * 300 + b"1\tcaf\xe9\n", "conllu", model)
-    assert job.problem == "Line 1,201 is not UTF-8 text."
-    assert job.step.n == 256
+    assert (job.problem, job.step.n) == (None, 300)
+    assert job.step.result.reading.notes == ["Line 1,201: it is not UTF-8 text."]
     assert job.read(lambda step: step.result.rows())
 
 
@@ -385,7 +385,7 @@ LONG = "\u202e\u200b\ufeff x\n".encode() + b"a" * 200_000
         ("json", b'[{"text": "x", "pronoun": [0, 99], "candidates": [], "answer": 7}]', 0, '"pronoun" is'),
         ("tsv", b"no\theader\n", None, "Line 1: a GAP file has the column 'ID', and this one has not."),
         ("tsv", GAP.encode() + b"1\t2\n", 0, "Line 2: 2 columns, and the first line has 11."),
-        ("txt", LONG, 2, None),
+        ("txt", LONG, 1, "Line 2: a text of 200,000 characters; 20,000 are read at most."),
         ("txt", b"=cmd|' /C calc'!A0\n", 1, None),
     ],
 )

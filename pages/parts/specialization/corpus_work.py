@@ -26,7 +26,7 @@ def kind_of(file_name: str, data: bytes) -> CorpusKind:
         raise InputError("The file is empty.")
     if len(data) > MAX_BYTES:
         raise InputError(f"The file has {len(data):,} bytes; {MAX_BYTES:,} are taken at most.")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4096]:
         raise InputError("The file is not UTF-8 text; save it as UTF-8 and bring it again.")
     return kind
 
