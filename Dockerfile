@@ -17,8 +17,9 @@ RUN index= ; cpu=https://download.pytorch.org/whl/cpu; \
       then index="--extra-index-url $cpu"; else echo "PyTorch's CPU index does not answer: torch comes from the ordinary index"; fi; \
     fi; \
     sed -n -e ':more' -e '/\\$/{N;b more' -e '}' -e '/^torch==/p' /build/requirements.txt > /build/torch.txt \
+    && sed 's/^torch==[0-9.]*/&+cpu/' /build/torch.txt > /build/torch-cpu.txt \
     && install="pip install -q --no-compile --require-hashes --no-deps --only-binary :all:" \
-    && $install $index -r /build/torch.txt \
+    && { { [ "$TORCH" = cpu ] && $install $index -r /build/torch-cpu.txt; } || $install -r /build/torch.txt; } \
     && { grep -q '^Version: .*+cpu' /opt/venv/lib/python3.11/site-packages/torch-*/METADATA \
       || $install -r /build/requirements-cuda.txt; }
 # The wheel of the embedded model asks for sentence-transformers, which HeadScope never imports: 300 MB less. The wheel

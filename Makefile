@@ -32,6 +32,8 @@ CPU_INDEX := https://download.pytorch.org/whl/cpu
 # that cannot be reached within six seconds is left out: pip would go on trying for minutes.
 # Every wheel is the one whose SHA-256 stands in the lock, whichever index it comes from; nothing is built or resolved.
 INSTALL = $(BIN)/python -m pip install -q --require-hashes --no-deps --only-binary :all:
+# The pin of torch with its hashes, as the build for the CPU.
+TORCH_CPU = -e ':more' -e '/\\$$/{N;b more' -e '}' -e 's/^torch==[0-9.]*/&+cpu/p'
 WANTS_CUDA = -c 'import sys; from importlib import metadata; sys.exit(sys.platform != "linux" or \
 "+cpu" in metadata.version("torch") or not any(r.startswith("nvidia") for r in metadata.requires("torch")))'
 NO_CUDA = [ "$$(uname -s)" = Linux ] && [ ! -e /dev/nvidiactl ] && ! command -v nvidia-smi >/dev/null
@@ -137,7 +139,10 @@ $(BIN)/python:
 	$$python -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/.run: requirements.txt requirements-cuda.txt | $(BIN)/python
-	$(INSTALL) $(TORCH_INDEX) -r requirements.txt
+	@! { $(NO_CUDA); } || { sed -n $(TORCH_CPU) requirements.txt > .venv/torch.txt && \
+		$(INSTALL) $(TORCH_INDEX) -r .venv/torch.txt 2>.venv/torch.log; } || \
+		echo "No index here has torch's build for the CPU: the one with CUDA follows, some gigabytes more."
+	$(INSTALL) -r requirements.txt
 	@! $(BIN)/python $(WANTS_CUDA) || $(INSTALL) -r requirements-cuda.txt
 	@touch $@
 
@@ -152,5 +157,5 @@ $(BIN)/python:
 	@touch $@
 
 .venv/.dev: requirements-dev.txt .venv/.run | .venv/.decoder
-	$(INSTALL) $(TORCH_INDEX) -r requirements-dev.txt
+	$(INSTALL) -r requirements-dev.txt
 	@touch $@

@@ -73,7 +73,7 @@ def damaged_folder(folder: Path, expected: np.ndarray, pinned: bool, chance: ran
             raise Failure("a damaged folder with SHA256SUMS was loaded")
         if weights.shape == expected.shape and np.array_equal(weights, expected):
             return "right"
-        if model.info.pinned or dict(model.files) == dict(digests(folder, [folder / "model.safetensors"])):
+        if model.info.pinned or not model.info.files:
             raise Failure("other numbers were not reported as unpinned")
         return "unpinned"
 

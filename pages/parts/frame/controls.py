@@ -101,6 +101,7 @@ def _options(text: str, present: bool, readers: Sequence[Tokenizer], pictures: b
             pair = _pair(readers)
             model = _model("Model", "model")
             weights = _switch("Weights", "weights", WEIGHTS)
+            _digest(model, weights == WEIGHTS[0])
             unit = _switch("Units", "unit", UNITS)
             specials = _specials(names)
             if pictures:
@@ -115,6 +116,16 @@ def _options(text: str, present: bool, readers: Sequence[Tokenizer], pictures: b
     return Request(
         text, pair or None, model, weights == "trained", unit, cast(Specials, specials), present, measure
     )
+
+
+def _digest(name: str, trained: bool) -> None:
+    """The one digest of the model's files, and whether they were compared with one that was known."""
+    model = cache.at_hand(name, trained)
+    if model is not None:
+        compared = (
+            "as expected" if model.pinned else "compared with none; --sha256 of the command line pins them"
+        )
+        say(f"Files of {model.title}: SHA-256 {model.files_digest[:16]}…, {compared}.")
 
 
 def _pair(readers: Sequence[Tokenizer]) -> str | None:
