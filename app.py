@@ -7,7 +7,7 @@ import streamlit as st
 
 from mha_core import Grid, Record
 from mha_core.heads.notices import against_raw, notices, unread
-from pages.parts.explore import downloads, export, measured, next_word, opening
+from pages.parts.explore import downloads, export, measured, moments, next_word, opening
 from pages.parts.frame import shell
 from pages.parts.frame.prose import nothing_left, say
 from pages.parts.frame.request import Request
@@ -24,7 +24,8 @@ def explore() -> None:
         lead="A language model reads a sentence through dozens of small lenses, its attention heads. Each head "
         "decides which other words a word draws on. Point at a word to see where it looks.",
         examples=True,
-    ) as request:
+    ) as asked:
+        request = moments.asked(asked)
         record = shell.or_show_error(cache.record, request)
         if record is not None:
             picture(request, record)

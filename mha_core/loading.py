@@ -9,6 +9,7 @@ from torch import nn
 
 from mha_core.checkpoints import load_encoder, read_config, untrained_encoder, weight_files
 from mha_core.embedded import (
+    CLASSROOM,
     CLASSROOM_FOLDERS,
     DECODER,
     DECODER_DIGEST,
@@ -22,6 +23,7 @@ from mha_core.errors import InputError, ModelError
 from mha_core.families import FAMILIES
 from mha_core.gguf_checkpoint import load_gguf
 from mha_core.hub import Progress, from_hub, is_hub_id
+from mha_core.learning.classroom.moments import at_step, step_of
 from mha_core.model import Model
 from mha_core.model_files import digests, has_sums
 from mha_core.packed import lay_by_columns, pack
@@ -58,7 +60,10 @@ def build(
     local: bool,
 ) -> Model:
     """A model from its files, new. Arguments as in `models.load_model`, which keeps what was loaded."""
-    if name == DECODER:
+    step = step_of(name)
+    if step is not None:
+        parts = _at_step(step)
+    elif name == DECODER:
         parts = _from_gguf(decoder_file(), trained, seed)
     else:
         parts = _from_folder(*_folder(name, progress, local), trained, seed)
@@ -124,6 +129,16 @@ def _from_gguf(path: Path, trained: bool, seed: int) -> _Parts:
     if encoder is None:
         return _untrained(config, tokenizer, seed, path.stem, files, pinned=True)
     return _Parts(config, tokenizer, encoder, head, DECODER_DIGEST, path.stem, files, pinned=True)
+
+
+def _at_step(step: int) -> _Parts:
+    """The classroom's model after so many steps of its training."""
+    stack, folder = at_step(step), classroom_folder(CLASSROOM)
+    family = FAMILIES[stack.config.model_type]
+    tokenizer = family.tokenizer(folder, stack.config.max_positions)
+    files = digests(folder, weight_files(folder))
+    digest, title = f"{files['model.safetensors']}@{step}", f"Classroom after {step:,} steps"
+    return _Parts(stack.config, tokenizer, stack, family.head(stack, {}), digest, title, files, pinned=False)
 
 
 def _untrained(

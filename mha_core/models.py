@@ -40,6 +40,7 @@ def load_model(
 ) -> Model:
     """A model by its name on the shelf, its hub id or its folder; loaded once, then shared by all callers.
 
+    "classroom@400" is the classroom's model as it was after 400 steps.
     `trained=False` gives the untrained twin: the same shape, random weights from `seed`. `device` and `dtype`
     (a name such as "bfloat16") as in `choose_device` and `choose_precision`. `progress(file, done, total)` is
     told of downloads in bytes. `local=False` refuses folders, for servers whose readers name models. `sha256` pins

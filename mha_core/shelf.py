@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mha_core.embedded import DECODER, EMBEDDED
+from mha_core.embedded import CLASSROOM, DECODER, EMBEDDED, TWIN
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ SHELF = (
         embedded=True,
     ),
     ShelfEntry(
-        "classroom",
+        CLASSROOM,
         "Classroom",
         "2 layers x 4 heads, trained by this project on a small English; predicts [MASK]; `it` moves with its meaning.",
         embedded=True,
     ),
     ShelfEntry(
-        "classroom-twin",
+        TWIN,
         "Classroom, twin",
         "The same task without the window of layer 1: the same answers, and no head that shows them.",
         embedded=True,

@@ -145,6 +145,11 @@ class Tokenizer(ABC):
         """How many pieces there are to choose from."""
         return int(self._fast.get_vocab_size())
 
+    @property
+    def known_words(self) -> tuple[str, ...] | None:
+        """All words that there are, where a reader can type nothing else; None where any text can be read."""
+        return None
+
     def piece_name(self, identity: int) -> str:
         """The vocabulary entry with that number."""
         return str(self._fast.id_to_token(identity))

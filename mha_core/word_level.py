@@ -40,6 +40,12 @@ class WordLevel(Tokenizer):
         return cls(word_level(words), max_tokens)
 
     @property
+    def known_words(self) -> tuple[str, ...] | None:
+        """All words and signs, in order, without the special tokens."""
+        names = (self.piece_name(i) for i in range(self.vocab_size))
+        return tuple(sorted(name for name in names if name not in ROLES))
+
+    @property
     def _unknown(self) -> int:
         """The number of [UNK]."""
         return int(self._fast.token_to_id("[UNK]") or 0)

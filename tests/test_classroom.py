@@ -16,10 +16,10 @@ from mha_core.learning.classroom.batches import MASK, UNKNOWN, Hider, batches
 from mha_core.learning.classroom.evaluation import RIGHT, WRONG, evaluate, masses
 from mha_core.learning.classroom.grammar import Grammar, first_texts
 from mha_core.learning.classroom.lexicon import APART, FAMOUS, HELD_OUT, held_out, lexicon, vocabulary
+from mha_core.learning.classroom.moments import MOMENTS, at_step
 from mha_core.learning.classroom.pairs import pairs
 from mha_core.learning.classroom.recipe import CLASSROOM
 from mha_core.learning.classroom.shipped import home, report, save_model
-from mha_core.learning.classroom.shipping import MOMENTS, at_step
 from mha_core.learning.classroom.training import Training
 
 TIRED = "The animal didn't cross the street because it was too tired."

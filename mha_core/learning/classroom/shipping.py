@@ -1,39 +1,31 @@
 """What the project ships of the classroom: seeds, a twin, checkpoints of one seed, and the report card.
 
-In: a folder, and which trainings. Out: files in it. Checkpoints lie together in one file: each weight as one of 255
-steps of the largest of its matrix, compressed; the models themselves are in half precision.
+In: a folder, and which trainings. Out: files in it; the models in half precision.
 """
 
 import json
-import lzma
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load, save
-from torch import Tensor
 
 from mha_core.checkpoints import load_encoder, read_config, untrained_encoder
-from mha_core.errors import InputError, ModelError
+from mha_core.errors import InputError
 from mha_core.learning.classroom.evaluation import evaluate
 from mha_core.learning.classroom.lexicon import lexicon
+from mha_core.learning.classroom.moments import MOMENTS, SEED, State, packed
 from mha_core.learning.classroom.recipe import CLASSROOM, TWIN, Recipe
 from mha_core.learning.classroom.report import card, over_seeds
-from mha_core.learning.classroom.shipped import home, save_model
+from mha_core.learning.classroom.shipped import save_model
 from mha_core.learning.classroom.training import Training
 from mha_core.model_files import sha256
 from mha_core.stack import Stack
 
-SEEDS, SHIPPED = (1, 2, 3, 4, 5), (1, 2, 3)
+SEEDS, SHIPPED = (1, 2, 3, 4, 5), (SEED, 2, 3)
 TWIN_SEED = 4
-# The steps of the checkpoints: the first is the untrained model, the last the trained one; neither is stored twice.
-MOMENTS = (0, 50, 100, 200, 300, 400, 500, 600, 800, 1200, 2000, 3200)
 COMMAND = "make train-classroom"
-LEVELS = 127
-State = dict[str, Tensor]
 Told = Callable[[str], None]
 
 
@@ -57,7 +49,7 @@ def ship(out: Path, told: Told) -> None:
     stacks: dict[str, Stack] = {}
     moments: dict[int, State] = {}
     for seed in SEEDS:
-        stacks[f"seed-{seed}"] = trained(seed, CLASSROOM, told, moments if seed == SHIPPED[0] else None)
+        stacks[f"seed-{seed}"] = trained(seed, CLASSROOM, told, moments if seed == SEED else None)
     stacks["twin"] = trained(TWIN_SEED, TWIN, told)
     write(out, stacks, moments)
 
@@ -81,49 +73,21 @@ def write(out: Path, stacks: Mapping[str, Stack], moments: Mapping[int, State]) 
         "recipe": asdict(CLASSROOM),
         "torch": torch.__version__.partition("+")[0],
         "over_seeds": over_seeds(seeds),
-        "untrained": card(evaluate(untrained_encoder(CLASSROOM.config, SHIPPED[0]))),
+        "untrained": card(evaluate(untrained_encoder(CLASSROOM.config, SEED))),
         "models": models,
-        "checkpoints": {"seed": SHIPPED[0], "steps": MOMENTS, "digest": sha256(out / "checkpoints.xz")},
+        "moments": [
+            {"step": step} | card(evaluate(_restored(moments[step], stacks[f"seed-{SEED}"])))
+            for step in MOMENTS
+        ],
+        "checkpoints": {"seed": SEED, "steps": MOMENTS, "digest": sha256(out / "checkpoints.xz")},
     }
     (out / "report.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def packed(moments: Mapping[int, State]) -> bytes:
-    """The checkpoints between the first and the last, small."""
-    found: State = {}
-    for step in MOMENTS[1:-1]:
-        for name, tensor in moments[step].items():
-            largest = tensor.abs().max().clamp(min=1e-12)
-            found[f"{step}/{name}"] = (tensor / largest * LEVELS).round().to(torch.int8)
-            found[f"{step}/{name}/largest"] = largest[None]
-    return lzma.compress(save(found), preset=9)
-
-
-@cache
-def checkpoints() -> Mapping[int, State]:
-    """The shipped checkpoints between the first and the last, by step. Raises ModelError if they are damaged."""
-    try:
-        raw = load(lzma.decompress((home() / "checkpoints.xz").read_bytes()))
-    except (OSError, lzma.LZMAError):
-        raise ModelError("The checkpoints of the classroom model are missing or damaged.") from None
-    found: dict[int, State] = {step: {} for step in MOMENTS[1:-1]}
-    for key, tensor in raw.items():
-        step, _, name = key.partition("/")
-        if not name.endswith("/largest"):
-            found[int(step)][name] = tensor.float() * raw[f"{key}/largest"] / LEVELS
-    return found
-
-
-def at_step(step: int) -> Stack:
-    """The shipped model as it was after so many steps. Raises InputError for a step without a checkpoint."""
-    if step not in MOMENTS:
-        raise InputError(f"There is no checkpoint at step {step}; there are {', '.join(map(str, MOMENTS))}.")
-    stack = untrained_encoder(CLASSROOM.config, SHIPPED[0])
-    if step == MOMENTS[-1]:
-        folder = home() / f"seed-{SHIPPED[0]}"
-        return load_encoder(folder, read_config(folder))[0]
-    if step:
-        stack.load_state_dict(checkpoints()[step])
+def _restored(state: State, like: Stack) -> Stack:
+    """A model with these weights."""
+    stack = untrained_encoder(like.config, SEED)
+    stack.load_state_dict(state)
     return stack
 
 
@@ -133,9 +97,3 @@ def recipe_of(twin: bool, steps: int | None) -> Recipe:
     if steps is not None and steps < 1:
         raise InputError(f"{steps} steps were asked for; a training takes one at least.")
     return recipe if steps is None else replace(recipe, steps=steps)
-
-
-def every_moment() -> Iterator[tuple[int, Stack]]:
-    """The shipped model at every checkpoint."""
-    for step in MOMENTS:
-        yield step, at_step(step)

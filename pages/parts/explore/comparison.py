@@ -3,7 +3,6 @@
 In: two grids and what is chosen. Out: sentences and tables on the page, every number computed by mha_core.compare.
 """
 
-import html
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -14,9 +13,10 @@ from mha_core import Grid, HeadScopeError, Record
 from mha_core.compare import FLOOR, MARGIN, HeadChange, align, candidates, counterpart, head_changes
 from mha_core.first_change import FirstChange
 from mha_core.wording import head_name, percent
-from pages.parts.explore import causal_finding, export, measured
+from pages.parts.explore import beside, causal_finding, export, measured
+from pages.parts.explore.table import table
 from pages.parts.frame import presets, shell
-from pages.parts.frame.prose import heading, markup, nothing_left, say, visible
+from pages.parts.frame.prose import heading, nothing_left, say
 from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_view
@@ -70,6 +70,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     )
     shell.keep(chosen)
     below(sides[0], a, b, chosen, parting)
+    beside.classroom(sides[0])
 
 
 def same_model(a: Request, b: Request) -> str:
@@ -166,7 +167,7 @@ def _candidates(
         [i for i, _ in both],
         default=at_first,
         format_func=lambda i: f"{visible(a.labels[i])} ({i})",
-        key=f"candidates-{request.text}-{_text_b(request)}-{request.unit}-{request.specials}",
+        key=f"candidates-{request.text}-{_text_b(request)}-{request.model}-{request.unit}-{request.specials}",
         max_selections=6,
         placeholder="Pick two or more",
     )
@@ -236,21 +237,6 @@ def _flips_in_words(flips: list[HeadChange], total: int, a: Grid, keys: list[tup
         f"from `{first}` to `{second}`, {len(back)} the other way. First in the difference between the two: "
         + ", ".join(f"{head_name(f.head)} ({points(f.swing)})" for f in flips[:4])
         + "."
-    )
-
-
-def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of text: first column names the row, the rest are numbers."""
-    head = "".join(f'<th scope="col">{html.escape(visible(column))}</th>' for column in columns)
-    body = "".join(
-        f'<tr><th scope="row"><bdi>{html.escape(visible(row[0]))}</bdi></th>'
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
-    )
-    markup(
-        f'<div class="hs-scroll" tabindex="0" role="region" aria-label="{html.escape(caption)}"><table><caption>'
-        f"{html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 

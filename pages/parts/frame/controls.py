@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from mha_core.heads import measures
 from mha_core.record import Specials
 from mha_core.tokens import Tokenizer
-from pages.parts.frame import presets, state
+from pages.parts.frame import presets, state, words
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import (
     AGAINST,
@@ -49,6 +49,7 @@ def explore(*, present: bool, examples: bool) -> Request:
         if examples:
             _examples(readers)
         request = _options(text, present, readers, pictures=examples)
+    words.known(readers)
     opened = presets.opening(request.text, request.pair or "")
     if examples and opened:
         say(opened.look(request.model), "look")
@@ -69,6 +70,7 @@ def compare(*, present: bool) -> Request:
     with other:
         if against == "sentence":
             second = _sentence("Sentence B", "text2", None)
+            words.known(readers)
             return replace(request, other=replace(request, text=second))
         if against == "weights":
             return replace(request, other=replace(request, trained=not request.trained))

@@ -47,7 +47,7 @@ def _who_speaks() -> str:
 
 
 PAGES = (
-    Page("Explore", "app.py"),
+    Page("Explore", "app.py", own=("moment",)),
     Page("Compare", "pages/compare.py"),
     Page(
         "Specialization",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mha_core.embedded import DECODER, EMBEDDED
+from mha_core.embedded import CLASSROOM, DECODER, EMBEDDED
 from mha_core.wording import Head, head_name
 
 # The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.
@@ -46,6 +46,7 @@ class MinimalPair:
     look_for: str
     word: str = "it"
     candidates: tuple[str, ...] = ()
+    model: str = ""  # the model that it opens in; empty: the one that is chosen
 
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -111,6 +112,14 @@ SENTENCES = (
 )
 
 PAIRS = (
+    MinimalPair(
+        "tired / wide, where it moves",
+        TIRED,
+        WIDE,
+        "In this small model one head goes where the meaning goes.",
+        candidates=("animal", "street"),
+        model=CLASSROOM,
+    ),
     MinimalPair(
         "tired / wide",
         TIRED,

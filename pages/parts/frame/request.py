@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from mha_core import shelf
 from mha_core.heads import measures
+from mha_core.learning.classroom.moments import step_of
 from mha_core.models import is_folder
 from mha_core.record import Specials
 from mha_core.run import Run
@@ -82,7 +83,7 @@ def allowed(what: str, default: str = "0") -> bool:
 
 def model_allowed(value: str) -> bool:
     """Whether a reader may open this model on this server."""
-    if value in models():
+    if value in models() or step_of(value) is not None:
         return True
     if allowed("FOLDERS") and is_folder(value):
         return True

@@ -151,6 +151,8 @@ def open_pair(pair: presets.MinimalPair) -> None:
     """Put both sentences of a minimal pair into their boxes."""
     open_text(pair.a)
     st.session_state["text2"], st.session_state["against"] = pair.b, "sentence"
+    if pair.model:
+        st.session_state["model"], st.session_state["weights"] = pair.model, "trained"
 
 
 def forget_words() -> None:

@@ -1,0 +1,88 @@
+"""The classroom's model at every moment of its training: a slider, and play.
+
+In: what the reader asks for. Out: the same with the model as it was at the step that the slider says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from mha_core import HeadScopeError
+from mha_core.embedded import CLASSROOM
+from mha_core.learning.classroom.moments import MOMENTS
+from mha_core.learning.classroom.shipped import report
+from mha_core.wording import percent
+from pages.parts.frame.prose import say
+from pages.parts.frame.request import Request
+
+PLAYING, NEXT = "moment-playing", "moment-next"
+TICK = 1.5  # seconds a moment
+
+
+def asked(request: Request) -> Request:
+    """The request at the moment that is chosen; as it is for any other model."""
+    if request.model != CLASSROOM or not request.trained:
+        st.session_state.pop(PLAYING, None)
+        return request
+    if NEXT in st.session_state:
+        st.session_state["moment"] = st.session_state.pop(NEXT)
+    playing = bool(st.session_state.get(PLAYING))
+    with st.container(key="moments", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.button("Pause" if playing else "Play", key="moment-play", on_click=_toggle)
+        step = st.select_slider(
+            "Steps of its training, from untrained to trained",
+            MOMENTS,
+            MOMENTS[-1],
+            format_func=lambda step: f"{step:,}",
+            key="moment",
+            bind="query-params",
+        )
+    say(said(_card(step)), "note")
+    if playing:
+        st.fragment(_advance, run_every=TICK)(step)
+    return request if step == MOMENTS[-1] else replace(request, model=f"{CLASSROOM}@{step}")
+
+
+def said(card: Mapping[str, Any] | None) -> str:
+    """How far the model has come at a moment, in one sentence."""
+    if card is None:
+        return ""
+    share = percent(card["pass"])
+    return (
+        f"After {card['step']:,} steps its best head, {card['head']}, passes {share} of {card['pairs']} pairs of words "
+        f"it never saw together: in both texts 60 % or more on the noun that `it` means, 15 % or less on the other. "
+        f"Where `it` is hidden it names the noun in {percent(card['answers']['exact'])}."
+    )
+
+
+def _card(step: int) -> Mapping[str, Any] | None:
+    """The moment's line in the report card."""
+    try:
+        found = report()["moments"]
+    except HeadScopeError:
+        return None
+    return next((one for one in found if one["step"] == step), None)
+
+
+def _toggle() -> None:
+    """Play from the start when it stands at the end."""
+    playing = not st.session_state.get(PLAYING)
+    st.session_state[PLAYING] = playing
+    if playing and st.session_state.get("moment") == MOMENTS[-1]:
+        st.session_state[NEXT] = MOMENTS[0]
+
+
+def _advance(shown: int) -> None:
+    """One moment on, and stop at the last. The first run draws what is shown; those after it go on."""
+    if st.session_state.get("moment-shown") != shown:
+        st.session_state["moment-shown"] = shown
+        return
+    later = [step for step in MOMENTS if step > shown]
+    if later:
+        st.session_state[NEXT] = later[0]
+    if len(later) <= 1:
+        st.session_state[PLAYING] = False
+        st.session_state.pop("moment-shown", None)
+    st.rerun()
