@@ -48,10 +48,11 @@ PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --n
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest lint types format mutants faults bench picture atlas decoder image lock audit sbom clean
+.PHONY: help run test quick pytest lint types format mutants faults bench train-classroom picture atlas decoder image \
+	lock audit sbom clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 run: .venv/.run .venv/.decoder ## start the app on the embedded model and print its address
 	@MALLOC_ARENA_MAX=2 exec $(BIN)/python -m streamlit run app.py \
@@ -85,6 +86,9 @@ faults: .venv/.dev ## 500 damaged folders and corpora from a seed: refused, righ
 
 bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures the app
 	@$(BIN)/python $(BENCH)
+
+train-classroom: .venv/.run ## train the classroom's models as they are shipped, into out/classroom: some 20 minutes
+	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_core learn train classroom --ship --out out/classroom
 
 picture: .venv/.dev ## make the README's picture from the running app
 	@$(BIN)/python benchmarks/picture.py

@@ -3,11 +3,12 @@
 import streamlit as st
 
 from pages.parts.frame import shell
-from pages.parts.training import parts, view
+from pages.parts.training import parts, picture, view
 
 PARTS = {
     parts.PARTS["jobs"]: view.jobs_part,
     parts.PARTS["induction"]: view.induction_part,
+    parts.PARTS["picture"]: picture.picture_part,
 }
 
 with shell.page(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mha_core.errors import InputError
+from mha_core.learning.classroom import live as classroom
 from mha_core.learning.report import report
 from mha_core.learning.train import Setup, Snapshot, Training
 
@@ -72,7 +73,16 @@ class _Run:
         return [now]
 
 
-LIVE: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Update]]] = {"small": small_live}
+def classroom_live(settings: Mapping[str, Any]) -> Iterator[Update]:
+    """The model in which "it" moves: `seed`, and `twin` for the one without a window."""
+    for fraction, row, state in classroom.live(settings):
+        yield Update(fraction, (row,), state)
+
+
+LIVE: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Update]]] = {
+    "small": small_live,
+    "classroom": classroom_live,
+}
 
 
 def begin(kind: str, settings: Mapping[str, Any]) -> Iterator[Update]:

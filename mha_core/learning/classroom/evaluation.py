@@ -116,6 +116,14 @@ def masses(stack: Stack, of: Sequence[Pair]) -> Masses:
     return Masses(right, wrong)
 
 
+def weights_of(stack: Stack, pair: Pair) -> FloatArray:
+    """Every head's weights in both texts of a pair, (text, layer, head, query, key)."""
+    ids, real = _ids([pair], hidden=False)
+    with torch.inference_mode():
+        found: FloatArray = stack(ids, real=real).stacked().transpose(0, 1).numpy().copy()
+    return found
+
+
 def famous_masses(stack: Stack, pair: Pair, head: Head) -> tuple[dict[str, float], dict[str, float]]:
     """What one head puts on either noun, in the first text and in the second."""
     found = masses(stack, [pair])

@@ -86,7 +86,7 @@ PAGES = (
         "pages/training.py",
         own=(
             *("train", "left", "right", "shallow", "deep", "each"),
-            *("seed", "limit", "upto", "guess", "expect", "without"),
+            *("window", "seed", "limit", "upto", "guess", "expect", "without"),
         ),
         menu="Learn",
         tab="Training",

@@ -13,7 +13,11 @@ from mha_core.wording import percent
 
 Report = Mapping[str, Any]
 # The parts of the page by what is trained there.
-PARTS = {"jobs": "One head or four?", "induction": "Two heads that need each other"}
+PARTS = {
+    "jobs": "One head or four?",
+    "induction": "Two heads that need each other",
+    "picture": "Where does it look?",
+}
 HEADS = (1, 2, 4, 8)
 LAYERS = (1, 2, 3)
 LIMITS = (200, 1_000, 2_000, 4_000, 8_000)

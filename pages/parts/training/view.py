@@ -141,7 +141,7 @@ def _limit(options: Sequence[int], first: int, key: str) -> int:
     return chosen if chosen in options else first
 
 
-def _reader() -> str:
+def reader() -> str:
     """A name for this tab, by which the trainer knows who still looks."""
     return str(st.session_state.setdefault("training-reader", secrets.token_hex(8)))
 
@@ -150,31 +150,31 @@ def _trained(choice: Choice) -> list[Report]:
     """Start, watch and stop it; the two reports once both models are trained, else nothing."""
     TRAINER.warm()
     training = TRAINER.ask("small", choice.settings)
-    reader = _reader()
-    working = _is_working(training, reader)
-    st.fragment(_watch, run_every=TICK if working else None)(choice, training, reader, working)
+    working = is_working(training, reader())
+    st.fragment(_watch, run_every=TICK if working else None)(choice, training, reader(), working)
     if training.state != "finished":
         return []
     return [run["report"] for run in training.now["runs"]]
 
 
-def _is_working(training: LiveTraining, reader: str) -> bool:
-    return reader in training.looks and training.state in ("waiting", "running")
+def is_working(training: LiveTraining, name: str) -> bool:
+    """Whether it goes on, or waits to, for the reader of that name."""
+    return name in training.looks and training.state in ("waiting", "running")
 
 
-def _watch(choice: Choice, training: LiveTraining, reader: str, was_working: bool) -> None:
+def _watch(choice: Choice, training: LiveTraining, name: str, was_working: bool) -> None:
     """How far it is, its buttons, and its pictures; runs every second while it goes on."""
-    TRAINER.look(training, reader)
-    working = _is_working(training, reader)
+    TRAINER.look(training, name)
+    working = is_working(training, name)
     if working != was_working:
         st.rerun()
     with st.container(key="training-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
         if working:
-            st.button("Stop", key="training-stop", on_click=TRAINER.stop, args=(training, reader))
+            st.button("Stop", key="training-stop", on_click=TRAINER.stop, args=(training, name))
         elif training.state != "finished":
             words = "Go on" if training.rows else "Start"
             st.button(
-                words, key="training-start", type="primary", on_click=TRAINER.start, args=(training, reader)
+                words, key="training-start", type="primary", on_click=TRAINER.start, args=(training, name)
             )
         if training.rows or working:
             st.progress(min(training.fraction, 1.0), text=how_far(training, TRAINER.ahead(training), working))

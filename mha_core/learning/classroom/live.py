@@ -1,0 +1,60 @@
+"""The classroom's training as a page shows it: the two sentences, the share of pairs, the loss, and every head.
+
+In: a seed. Out: updates, a fraction of a second of work apart; the last one has the report.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from mha_core.errors import InputError
+from mha_core.learning.classroom.evaluation import best_head, evaluate, masses, weights_of
+from mha_core.learning.classroom.pairs import CHOICE_SEED, FAMOUS, TEST_SEED, pairs
+from mha_core.learning.classroom.recipe import CLASSROOM, TWIN
+from mha_core.learning.classroom.report import card
+from mha_core.learning.classroom.training import Training
+from mha_core.wording import head_name
+
+WATCHED = 40  # pairs that are tried all the while, and as many to choose the head on
+STEPS_EVERY = 16  # a little less than a second of one processor core
+SEEDS = 2**31 - 1
+
+
+def rows_of(training: Training, losses: list[float]) -> dict[str, Any]:
+    """One line of the curve."""
+    head = best_head(masses(training.stack, pairs(CHOICE_SEED, WATCHED, unseen=False)))
+    found = masses(training.stack, pairs(TEST_SEED, WATCHED))
+    return {
+        "step": training.done,
+        "loss": float(np.mean(losses)) if losses else None,
+        "head": head_name(head),
+        "pass": float(found.passed[head].mean()),
+        "right": float(found.right[head].mean()),
+        "wrong": float(found.wrong[head].mean()),
+    }
+
+
+def live(settings: Mapping[str, Any]) -> Iterator[tuple[float, dict[str, Any], dict[str, Any]]]:
+    """How far it is, from 0 to 1, a line of the curve, and what is shown: `weights` of the two famous sentences
+    (text, layer, head, query, key); at the end `report`. Raises InputError for a seed that cannot be."""
+    seed = settings.get("seed")
+    if not isinstance(seed, int) or not 0 <= seed <= SEEDS:
+        raise InputError(f"The seed is a whole number from 0 to {SEEDS:,}.")
+    training = Training(seed, TWIN if settings.get("twin") else CLASSROOM)
+    losses = list[float]()
+    yield 0.0, rows_of(training, losses), _shown(training)
+    while not training.finished:
+        losses = []
+        while not training.finished and len(losses) < STEPS_EVERY:
+            with torch.enable_grad():
+                losses.append(training.step())
+        shown = _shown(training)
+        if training.finished:
+            shown["report"] = card(evaluate(training.stack))
+        yield training.done / training.recipe.steps, rows_of(training, losses), shown
+
+
+def _shown(training: Training) -> dict[str, Any]:
+    return {"step": training.done, "weights": weights_of(training.stack, FAMOUS["street"])}
