@@ -10,8 +10,9 @@ import pytest
 import torch
 from plain_classroom import Plain
 
-from mha_core import InputError, ModelError, load_model, predict_masked, trace
+from mha_core import InputError, ModelError, embedded, load_model, predict_masked, trace
 from mha_core.cli import main
+from mha_core.learning.classroom import live
 from mha_core.learning.classroom.batches import MASK, UNKNOWN, Hider, batches
 from mha_core.learning.classroom.evaluation import RIGHT, WRONG, evaluate, masses
 from mha_core.learning.classroom.grammar import Grammar, first_texts
@@ -21,6 +22,7 @@ from mha_core.learning.classroom.pairs import pairs
 from mha_core.learning.classroom.recipe import CLASSROOM
 from mha_core.learning.classroom.shipped import home, report, save_model
 from mha_core.learning.classroom.training import Training
+from mha_core.learning.live import begin
 
 TIRED = "The animal didn't cross the street because it was too tired."
 TINY = replace(CLASSROOM, steps=6, batch=8, warm_up=2, d_model=32, d_ff=32)
@@ -304,3 +306,33 @@ def test_the_command_line_trains_a_model_that_the_shelf_reads(tmp_path, capsys):
     ):
         assert main(["learn", *wrong]) == 2
         assert sentence in capsys.readouterr().err
+
+
+def test_damaged_weights_are_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "assets" / "classroom" / "seed-1"
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"not the weights")
+    (folder.parent / "report.json").write_text(json.dumps({"models": {"seed-1": {"digest": "0" * 64}}}))
+    monkeypatch.setattr(embedded, "__file__", str(tmp_path / "mha_core" / "embedded.py"))
+    with pytest.raises(ModelError, match=r"model\.safetensors is not the one it should be"):
+        embedded.classroom_folder("classroom")
+    (folder.parent / "report.json").unlink()
+    with pytest.raises(ModelError, match="report card"):
+        embedded.classroom_folder("classroom")
+
+
+def test_the_training_tells_where_it_looks_and_gives_the_same_lines_again(monkeypatch):
+    monkeypatch.setattr(live, "CLASSROOM", replace(CLASSROOM, steps=3, batch=8))
+    monkeypatch.setattr(live, "WATCHED", 4)
+    monkeypatch.setattr(live, "STEPS_EVERY", 2)
+    monkeypatch.setattr(live, "evaluate", lambda stack: evaluate(stack, 4))
+    runs = [list(begin("classroom", {"seed": 3})) for _ in range(2)]
+    assert [update.fraction for update in runs[0]] == pytest.approx([0, 2 / 3, 1])
+    assert [row["step"] for update in runs[0] for row in update.rows] == [0, 2, 3]
+    assert [update.rows for update in runs[0]] == [update.rows for update in runs[1]]
+    assert runs[0][-1].state["report"]["pairs"] == 4
+    weights = runs[0][0].state["weights"]
+    assert weights.shape == (2, 2, 4, 12, 12)
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+    with pytest.raises(InputError, match="seed is a whole number"):
+        next(begin("classroom", {"seed": -1}))

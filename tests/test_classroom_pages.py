@@ -1,0 +1,81 @@
+"""The classroom's models on the pages: unknown words, the moments of the training, what stands beside a comparison."""
+
+import numpy as np
+import pytest
+
+from mha_core import load_model, trace
+from mha_core.learning.classroom.pairs import FAMOUS
+from pages.parts.explore.beside import moved_most
+from pages.parts.explore.moments import said as moment_said
+from pages.parts.frame import presets
+from pages.parts.frame.request import model_allowed
+from pages.parts.frame.words import said, unknown
+from pages.parts.training.picture import live_board
+from pages.parts.training.picture import said as came_out
+
+CARD = {
+    "step": 400, "head": "2-1", "pass": 0.25, "pairs": 400, "interval": [0.2, 0.3], "animate": 0.5, "inanimate": 0.0,
+    "answers": {"exact": 0.5, "better": 0.75}, "without_head": {"exact": 0.25, "better": 0.5},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_model("classroom", device="cpu")
+
+
+def test_unknown_words_are_named_once_in_the_readers_spelling(model):
+    texts = ["The Zebra didn't cross the Zebra.", "  ", "It was blorp."]
+    assert unknown(model.tokenizer, texts) == ["Zebra", "blorp"]
+    assert "“Zebra”, “blorp”: in their places" in said(["Zebra", "blorp"])
+    assert "“Zebra”: in its place" in said(["Zebra"])
+    assert "and 2 more" in said(list("abcdefg"))
+    known = model.tokenizer.known_words
+    assert known is not None
+    assert {"animal", "street", "wide"} <= set(known)
+    assert not set(known) & {"[PAD]", "[UNK]", "[MASK]"}
+
+
+def test_every_sentence_that_is_offered_first_is_known(model):
+    pair = presets.PAIRS[0]
+    assert pair.model == "classroom"
+    assert unknown(model.tokenizer, [pair.a, pair.b]) == []
+    assert FAMOUS["street"].texts == (pair.a, pair.b)
+
+
+def test_the_head_beside_is_the_one_with_most_on_the_noun_that_is_meant(model):
+    pair = presets.PAIRS[0]
+    a, b = (trace(text, model).grid(words=True) for text in (pair.a, pair.b))
+    found = moved_most(a, b, pair)
+    it, animal, street = (a.find(word)[0] for word in ("it", "animal", "street"))
+    smaller = np.minimum(a.weights[:, :, it, animal], b.weights[:, :, it, street])
+    layer, head = np.unravel_index(smaller.argmax(), smaller.shape)
+    assert found is not None
+    assert found[0] == f"{layer + 1}-{head + 1}"
+    assert float(found[1].split()[0]) == pytest.approx(100 * a.weights[layer, head, it, animal], abs=0.06)
+    assert float(found[4].split()[0]) == pytest.approx(100 * b.weights[layer, head, it, street], abs=0.06)
+
+
+def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_models():
+    assert "After 400 steps its best head, 2-1, passes 25.0 % of 400 pairs" in moment_said(CARD)
+    assert moment_said(None) == ""
+    assert model_allowed("classroom@400")
+    assert not model_allowed("minilm@400")
+    assert not model_allowed("classroom@../400")
+
+
+def test_what_came_out_says_what_is_left_without_the_head():
+    first, second = came_out(CARD)
+    assert "Head **2-1** passes 25.0 % of 400 pairs (95 %: 20.0 % to 30.0 %)" in first
+    assert "Without 2-1: 25.0 % and 50.0 %" in second
+
+
+def test_the_live_board_draws_the_row_of_it_of_every_head():
+    weights = np.random.default_rng(0).dirichlet(np.ones(12), (2, 2, 4, 12)).astype(np.float32)
+    row = {"step": 16, "loss": 3.5, "head": "2-1", "pass": 0.1, "right": 0.3, "wrong": 0.2}
+    board = live_board([row], {"step": 16, "weights": weights})
+    shown = [block for line in board.blocks if line["type"] == "row" for block in line["items"]]
+    pictures = [item for block in shown if block["type"] == "column" for item in block["items"]]
+    assert [picture["shape"] for picture in pictures] == [[8, 12], [8, 12]]
+    assert pictures[0]["rows"] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
+    assert pictures[0]["cols"][7] == "it"
