@@ -171,6 +171,19 @@ def test_the_measures_are_those_of_the_real_models_counted_token_by_token():
     assert sums.result().n_texts == 1
 
 
+@torch.no_grad()
+def test_the_mass_of_each_job_is_counted_in_its_own_rows():
+    training = Training(Setup("jobs", 1, 2, seed=9))
+    batch = held_out("jobs")
+    _, (weights,) = training.model(batch.ids[:, :-1], need_weights=True)
+    found = dict.fromkeys(JOBS, 0.0)
+    for text, job in enumerate(batch.groups.tolist()):
+        for i in range(TEXT):
+            place = 1 + {"repeat": i, "mirror": TEXT - 1 - i, "rotate": (i + 3) % TEXT}[JOBS[job]]
+            found[JOBS[job]] += weights[text, 1, TEXT + i, place].item() / (TEXT * 64)
+    assert head_scores(training.model, training.task)[1].jobs == pytest.approx(found, abs=1e-6)
+
+
 def test_a_perfect_head_gets_its_name_and_a_lazy_one_none():
     """Two heads put together by hand: one looks one token back, one everywhere alike."""
     model = begun(lambda: SmallModel(TASKS["jobs"].shape(1, 2)), 0)
