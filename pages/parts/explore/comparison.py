@@ -16,7 +16,7 @@ from mha_core.wording import head_name, percent
 from pages.parts.explore import beside, causal_finding, export, measured
 from pages.parts.explore.table import table
 from pages.parts.frame import presets, shell
-from pages.parts.frame.prose import heading, nothing_left, say
+from pages.parts.frame.prose import heading, nothing_left, say, visible
 from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_view
