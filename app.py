@@ -1,5 +1,6 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -59,11 +60,14 @@ def picture(request: Request, record: Record) -> None:
     )
     shell.keep(chosen)
     head = None if request.mixed else chosen.head  # a mixed picture shows none of the record's heads
+    found = [n for n in notices(record, head, roles.get(chosen.head)) if n not in unread(record)]
+    if not request.raw:  # they speak of the weights as they are, over a picture of something else
+        found = [replace(n, text=f"Raw attention: {n.text}") for n in found]
     with st.container(key="below"):
         shell.why(
             [
                 *against_raw(record, grid, request.measure, chosen.head),
-                *(n for n in notices(record, head, roles.get(chosen.head)) if n not in unread(record)),
+                *found,
             ]
         )
         downloads.heatmap(grid, chosen, request)

@@ -7,6 +7,7 @@ from typing import Literal
 Head = tuple[int, int]
 # What a picture belongs to: one head, a layer (its heads mixed), or all layers together.
 Per = Literal["head", "layer", "model"]
+_NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
 def head_name(head: Head) -> str:
@@ -17,6 +18,15 @@ def head_name(head: Head) -> str:
 def place_name(head: Head, per: Per = "head") -> str:
     """What a picture is of: "head 4-2", "layer 4", or "all layers"."""
     return {"head": f"head {head_name(head)}", "layer": f"layer {head[0] + 1}", "model": "all layers"}[per]
+
+
+def always(offset: int) -> str:
+    """A rule that goes by place alone: "always two words ahead"."""
+    count = _NUMBERS.get(abs(offset), str(abs(offset)))
+    words = "word" if abs(offset) == 1 else "words"
+    return (
+        f"always {count} {words} {'ahead' if offset > 0 else 'back'}" if offset else "always the word itself"
+    )
 
 
 def percent(share: float) -> str:

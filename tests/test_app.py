@@ -236,7 +236,11 @@ def test_compare_draws_both_sides_by_the_same_measure():
 @pytest.mark.parametrize("measure", ["rollout", "flow"])
 def test_a_picture_that_mixes_heads_claims_nothing_of_a_head_of_the_same_number(measure):
     at = open_page(text=TIRED, measure=measure, head="4-2")
-    assert not [text for text in said(at, "why") if text.startswith(("In head", "On the built-in"))]
+    assert not [
+        text
+        for text in said(at, "why")
+        if text.startswith(("Raw attention: In head", "Raw attention: On the built-in"))
+    ]
     assert [text for text in said(at, "why") if "of 72 heads" in text]
 
 

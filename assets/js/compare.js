@@ -67,6 +67,16 @@ export class Compare {
     this.state.head = [Math.min(layer, this.common.layers - 1), Math.min(head, this.common.heads - 1)];
     this.state.pins = selection.pins.filter(inside);
     this.state.to = inside(selection.to) && this.state.pins.length ? selection.to : null;
+    this.state.panel = selection.look?.tab === "table" ? "table" : "matrix";
+  }
+
+  // What the link says of how it is shown: the tab, where it is not the first one.
+  look() {
+    return this.state.panel === "table" ? { tab: "table" } : {};
+  }
+
+  tell() {
+    this.emit({ head: this.state.head, pins: this.state.pins, to: this.state.to, look: this.look() });
   }
 
   select(change) {
@@ -74,7 +84,7 @@ export class Compare {
     if (!this.state.pins.length) this.state.to = null;
     this.hovered = { column: null, q: null, k: null };
     this.update(true);
-    this.emit({ head: this.state.head, pins: this.state.pins, to: this.state.to });
+    this.tell();
   }
 
   // target: the column of a cell, which asks for both at once.
@@ -97,6 +107,7 @@ export class Compare {
   setPanel(panel) {
     this.state.panel = panel;
     this.update(false);
+    this.tell();
   }
 
   hover(hovered, aloud = false) {

@@ -103,8 +103,8 @@ class JobTable:
             says = f"{percent(found.score)} of the possible entropy, in {self.n:,} built-in sentences; "
             says += f"{percent(found.baseline)} in {found.baseline_name}."
         else:
-            says = f"Right in {percent(found.score)} of {self.n:,} {self.job.cases}; "
-            says += f"{percent(found.baseline)} by {found.baseline_name}."
+            says = f"Correct in {percent(found.score)} of {self.n:,} {self.job.cases} "
+            says += f"(baseline, {found.baseline_name}: {percent(found.baseline)})."
         if found.control is not None:
             says += f" Control: {self.job.control} {percent(found.control)}."
         return Claim(found, label, says, self.job.name)

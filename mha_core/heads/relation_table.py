@@ -14,6 +14,7 @@ from mha_core.errors import InputError
 from mha_core.heads.intervals import tied_with_best, wilson
 from mha_core.heads.verdict import Evidence, beyond_luck, judge, tries
 from mha_core.heads.words import FloatArray, IntArray
+from mha_core.wording import always
 
 Direction = Literal["dep->head", "head->dep"]
 DIRECTIONS: tuple[Direction, Direction] = ("dep->head", "head->dep")
@@ -40,7 +41,7 @@ class RelationScore:
     @property
     def evidence(self) -> Evidence:
         """What there is to judge the head by."""
-        rule = f"always looking {self.offset:+d} words away"
+        rule = always(self.offset)
         return Evidence("syntactic", self.accuracy, self.n, self.offset_accuracy, rule, self.tried)
 
     @property

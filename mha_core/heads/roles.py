@@ -19,7 +19,7 @@ from mha_core.heads.relation_table import ALL, RelationTable
 from mha_core.heads.relations import NOT_IN_ALL
 from mha_core.heads.scoring import RESTS
 from mha_core.heads.verdict import MIN_CASES, Claim, Evidence, called, tries
-from mha_core.wording import Head, percent
+from mha_core.wording import Head, always, percent
 
 NONE = "none"
 EVERYWHERE = "looking everywhere alike"
@@ -188,7 +188,7 @@ def _relations(table: RelationTable, head: Head) -> Iterator[Claim]:
             found = table.score(relation, direction, *head)
             label = f"{relation}, {direction}"
             says = (
-                f"{label}: right in {percent(found.accuracy)} of {found.n:,} cases, "
-                f"{percent(found.offset_accuracy)} by always looking {found.offset:+d} words away."
+                f"{label}: correct in {percent(found.accuracy)} of {found.n:,} cases "
+                f"(baseline, {always(found.offset)}: {percent(found.offset_accuracy)})."
             )
             yield Claim(found.evidence, label, says, f"{relation} {direction}")

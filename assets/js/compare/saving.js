@@ -20,7 +20,7 @@ function fileOf(view, ending, picture = false) {
   return fileName([placeName(view.common, head).replace(/ /g, "-"), "compared", files[0], files[1].slice(-6), ...marked], ending);
 }
 
-const linkNow = (view) => linkOf(view, view.query, chosenIn(view.state, view.state.head));
+const linkNow = (view) => linkOf(view, view.query, { ...chosenIn(view.state, view.state.head), ...view.look() });
 
 export function pageOf(view) {
   const paint = view.paint;
