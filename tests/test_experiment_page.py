@@ -13,6 +13,7 @@ from mha_core.experiments import Curve, Effects, Selectivity
 from mha_core.experiments.tasks import NAME, ORDINARY, REPEATED
 from mha_core.heads.ablation import ablate_each
 from mha_core.heads.builtin import read_builtin
+from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
 from pages.parts.experiment import deciding, pruning, selective, switch, trials
@@ -340,3 +341,21 @@ def test_the_picture_is_that_of_the_text_as_it_is(minilm):
     (data,) = mounted(at, "record")
     expected = grid_of(record.tokens, record.weights, False, "shown", model=record.model).weights
     assert data["weights"].reshape(expected.shape) / 65535 == pytest.approx(expected, abs=1e-4)
+
+
+def test_inside_has_the_same_switch_on_its_heads(minilm):
+    at = open_page("pages/inside.py", text=TIRED, head="4-2")
+    at.session_state["inside-gone-3"] = [1, 4]
+    at = run(at)
+    boards = [
+        board
+        for board in mounted(at, "tiles")
+        for block in board["blocks"]
+        if block.get("id") == "output-without"
+    ]
+    (board,) = boards
+    block = board["blocks"][1]
+    shown = board["numbers"][block["at"] : block["at"] + 16 * 384].reshape(16, 384)
+    with_gates = _tensor(gates(minilm, (4, 2), (4, 5)))
+    steps = minilm.encoder.steps(*batch_of([minilm.tokenizer.encode(TIRED)], minilm), gates=with_gates)
+    assert shown == pytest.approx(list(steps)[3].attended[0].detach().numpy(), abs=2e-5)

@@ -37,7 +37,9 @@ from mha_core.inside import (
     unsplit,
     variants,
     weights_bytes,
+    without,
 )
+from mha_core.trace import batch_of
 
 TIRED = "The animal didn't cross the street because it was too tired."
 NEAR = 2e-5
@@ -408,6 +410,23 @@ def test_the_variants_are_what_their_names_say():
 @pytest.mark.parametrize(("d_model", "heads", "kv"), [(35, 5, None), (24, 6, 2), (24, 6, 1), (768, 12, None)])
 def test_what_is_counted_is_what_torch_counts(d_model, heads, kv):
     assert operations(17, d_model, heads, kv)["all"] == measured_operations(17, d_model, heads, kv)
+
+
+def test_a_layer_without_heads_is_the_layer_with_their_gates_closed(case):
+    used, tokens = case
+    gates = torch.ones(used.n_layers, used.n_heads)
+    gates[1, [0, 3]] = 0
+    with torch.inference_mode():
+        steps = list(used.encoder.steps(*batch_of([tokens], used), gates=gates))
+    found = without(layer_details(tokens, used, 1), [3, 0, 3])
+    assert found.heads == (0, 3)
+    np.testing.assert_allclose(found.output, steps[1].attended[0].numpy(), atol=NEAR)
+    assert found.difference < NEAR
+    np.testing.assert_allclose(
+        without(layer_details(tokens, used, 1), []).output, layer_details(tokens, used, 1).output, atol=NEAR
+    )
+    with pytest.raises(SizeError, match="There is no head 40"):
+        without(layer_details(tokens, used, 1), [40])
 
 
 def test_many_heads_cost_what_one_costs():

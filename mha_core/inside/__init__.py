@@ -30,6 +30,7 @@ from mha_core.inside.parity import Parity, equal_to_torch, torch_layer
 from mha_core.inside.rerun import edited, run_layer, with_cells
 from mha_core.inside.rotation import Turn, product_at, turn, turned
 from mha_core.inside.variants import Variant, group_choices, middle_groups, pooled, repeated, variants
+from mha_core.inside.without import Without, without
 from mha_core.inside.worked import Example, example
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Spread",
     "Turn",
     "Variant",
+    "Without",
     "as_one_head",
     "bilinear",
     "convex_hull",
@@ -82,4 +84,5 @@ __all__ = [
     "variants",
     "weights_bytes",
     "with_cells",
+    "without",
 ]

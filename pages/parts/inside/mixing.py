@@ -9,6 +9,7 @@ import numpy as np
 
 from mha_core.inside import shares
 from pages.parts.frame.prose import heading
+from pages.parts.inside.gone import heads_gone
 from pages.parts.inside.scene import Scene, code, format_error, formula, parity_of
 from pages.parts.inside.steps import high_of
 from pages.parts.picture.tiles import Block, Board, paragraph
@@ -40,6 +41,7 @@ def output(scene: Scene) -> None:
         ),
     )  # fmt: skip
     board.show("inside-board-4")
+    heads_gone(scene)
     formula(
         r"\mathrm{output} = [z_1 \,|\, \dots \,|\, z_h]\,W_o"
         + plus
