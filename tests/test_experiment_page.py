@@ -161,6 +161,9 @@ def test_the_same_heads_at_their_mean_and_doubled_are_other_interventions():
     }
     assert len(set(made.values())) == 3
     assert asked({"set": "2"}, shape)[0].interventions == ()
+    many = asked({"off": "6-6,4-2", "set": "mean"}, shape)[0]
+    assert many.said == "With 4-2 and 6-6 at their mean output"
+    assert asked({"off": "1-1,1-2,1-3,1-4"}, shape)[0].said == "Without these 4 heads"
 
 
 # ---- the model of this page

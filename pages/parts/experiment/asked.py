@@ -64,6 +64,8 @@ class Asked:
     def said(self) -> str:
         """What is done, as a sentence begins: “Without 24-4”, “With these 12 heads doubled”."""
         done = "" if self.setting.said == "Without" else f" {self.setting.done}"
+        if len(self.heads) > 1:
+            done = done.replace("its", "their")
         return f"{self.setting.said} {heads_said(self.heads)}{done}"
 
 
