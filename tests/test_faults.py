@@ -10,7 +10,6 @@ from faults import Failure, counted, damaged_folder, one_sentence, run
 from mha_core import load_model, models, trace
 from mha_core.errors import ModelError
 
-
 CHANCE = random.Random(0)  # noqa: S311 - damage needs no secret
 
 
