@@ -46,11 +46,6 @@ class WordLevel(Tokenizer):
         names = (self.piece_name(i) for i in range(self.vocab_size))
         return tuple(sorted(name for name in names if name not in ROLES))
 
-    @property
-    def _unknown(self) -> int:
-        """The number of [UNK]."""
-        return int(self._fast.token_to_id("[UNK]") or 0)
-
     def encode(self, text: str, pair: str | None = None) -> Tokens:
         """A text. Raises InputError for a pair, and if there is nothing to look at."""
         if pair is not None and pair.strip():

@@ -51,7 +51,7 @@ def live(settings: Mapping[str, Any]) -> Iterator[tuple[float, dict[str, Any], d
             with torch.enable_grad():
                 losses.append(training.step())
         shown = _shown(training)
-        if training.finished:
+        if training.done == training.recipe.steps:
             shown["report"] = card(evaluate(training.stack))
         yield training.done / training.recipe.steps, rows_of(training, losses), shown
 

@@ -74,8 +74,6 @@ def _row(request: Request, other: Request, model: str, pair: presets.MinimalPair
         a, b = (cache.grid(side, cache.record(side)) for side in sides)
     except HeadScopeError:
         return None
-    if a is None or b is None:
-        return None
     found = moved_most(a, b, pair)
     return None if found is None else (title_of(model), *found)
 

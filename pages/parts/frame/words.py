@@ -1,4 +1,4 @@
-"""The words that a model knows, where these are all there is. In: the chosen models' tokenizers. Out: a list to open."""
+"""The words that a model knows, where these are all. In: the chosen models' tokenizers. Out: a list to open."""
 
 from collections.abc import Sequence
 
