@@ -24,7 +24,6 @@ class WordLevel(Tokenizer):
 
     def __init__(self, fast: FastTokenizer, max_tokens: int) -> None:
         super().__init__(fast, max_tokens, ROLES)
-        self._unknown = next((i for i, role in self._roles.items() if role == "unknown"), 0)
         for name in ROLES:
             if fast.token_to_id(name) is None:
                 raise ModelError(f"The tokenizer has no {name}; it belongs to another kind of model.")

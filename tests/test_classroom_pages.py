@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from mha_core import load_model, trace
+from mha_core.heads.notices import unread
 from mha_core.learning.classroom.pairs import FAMOUS
 from pages.parts.explore.beside import moved_most
 from pages.parts.explore.moments import said as moment_said
 from pages.parts.frame import presets
 from pages.parts.frame.request import model_allowed
-from pages.parts.frame.words import said, unknown
 from pages.parts.training.picture import live_board
 from pages.parts.training.picture import said as came_out
 
@@ -24,12 +24,9 @@ def model():
     return load_model("classroom", device="cpu")
 
 
-def test_unknown_words_are_named_once_in_the_readers_spelling(model):
-    texts = ["The Zebra didn't cross the Zebra.", "  ", "It was blorp."]
-    assert unknown(model.tokenizer, texts) == ["Zebra", "blorp"]
-    assert "“Zebra”, “blorp”: in their places" in said(["Zebra", "blorp"])
-    assert "“Zebra”: in its place" in said(["Zebra"])
-    assert "and 2 more" in said(list("abcdefg"))
+def test_what_it_does_not_know_is_said_and_what_it_knows_is_offered(model):
+    said = [notice.text for notice in unread(trace("The zebra didn't cross the street.", model))]
+    assert said == ["1 piece was not in the model's vocabulary: the model sees only `[UNK]` there."]
     known = model.tokenizer.known_words
     assert known is not None
     assert {"animal", "street", "wide"} <= set(known)
@@ -39,7 +36,7 @@ def test_unknown_words_are_named_once_in_the_readers_spelling(model):
 def test_every_sentence_that_is_offered_first_is_known(model):
     pair = presets.PAIRS[0]
     assert pair.model == "classroom"
-    assert unknown(model.tokenizer, [pair.a, pair.b]) == []
+    assert not any(unread(trace(text, model)) for text in (pair.a, pair.b))
     assert FAMOUS["street"].texts == (pair.a, pair.b)
 
 

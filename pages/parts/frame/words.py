@@ -1,4 +1,4 @@
-"""The words that a model knows, where these are all. In: the chosen models' tokenizers. Out: a list to open."""
+"""The words that a model knows, where it reads no others. In: the chosen models' tokenizers. Out: a list to open."""
 
 from collections.abc import Sequence
 
