@@ -27,6 +27,7 @@ class WordLevel(Tokenizer):
         for name in ROLES:
             if fast.token_to_id(name) is None:
                 raise ModelError(f"The tokenizer has no {name}; it belongs to another kind of model.")
+        self._unknown = int(fast.token_to_id("[UNK]") or 0)
 
     @classmethod
     def from_folder(cls, folder: Path, max_tokens: int) -> "WordLevel":
