@@ -68,6 +68,9 @@ def add_experiment_parsers(commands: Commands, load: Load, write: Write, note: s
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default=DECODER, help="shelf name, hub id or folder (%(default)s)")
     parser.add_argument(
+        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
+    )
+    parser.add_argument(
         "--target", metavar="WORD", help="the word whose logit is measured, ' Mary' with its space"
     )
     parser.add_argument("--against", metavar="WORD", help="less the logit of this word")
