@@ -362,3 +362,13 @@ def test_inside_has_the_same_switch_on_its_heads(minilm):
     with_gates = _tensor(gates(minilm, (4, 2), (4, 5)))
     steps = minilm.encoder.steps(*batch_of([minilm.tokenizer.encode(TIRED)], minilm), gates=with_gates)
     assert shown == pytest.approx(list(steps)[3].attended[0].detach().numpy(), abs=2e-5)
+
+
+def test_a_text_too_long_to_travel_in_full_and_shorter_than_a_small_picture_is_drawn_as_it_is(smollm2):
+    text = " ".join(trials.ORDINARY.split()[:40])
+    (data,) = mounted(open_page(PAGE, text=text), "record")
+    weights = trace(text, smollm2).weights
+    n = weights.shape[-1]
+    assert (data["packing"], data["side"]) == ("small", n)
+    assert n < 64
+    assert data["weights"].reshape(weights.shape) / 255 == pytest.approx(weights, abs=1 / 500)

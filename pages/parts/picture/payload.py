@@ -136,10 +136,11 @@ def _pack(grid: Grid) -> Payload:
     special = np.array([unit.special for unit in grid.units], dtype=bool)
     if grid.weights.size * 2 <= FULL_BYTES:
         return {"packing": "full", "weights": quantise(grid.weights).ravel()}
+    small = thumbnails(grid.weights, SIDE)
     return {
         "packing": "small",
-        "side": SIDE,
-        "weights": thumbnails(grid.weights, SIDE).ravel(),
+        "side": small.shape[-1],  # shorter texts of models with many heads are not made larger
+        "weights": small.ravel(),
         "loudest": strongest_link(grid.weights, special, visible=grid.visible).ravel().tolist(),
     }
 
