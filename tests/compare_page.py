@@ -87,7 +87,7 @@ def numbers_under(page: Any) -> dict[int, list[str | None]]:
             const { left, top, width, height } = e.getBoundingClientRect();
             return [left + width / 2, top + height / 2];
           };
-          const words = all("[data-column]").map((c) => [...c.children].map(middle));
+          const words = all("[data-column]").map((c) => [...c.querySelectorAll(".unit")].map(middle));
           return { words, shares: all(".share").map((s) => [s.textContent, ...middle(s)]) };
         }"""
     )

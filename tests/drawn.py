@@ -19,6 +19,7 @@ from mha_core.record import Grid
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import explore_payload, standalone_html
+from pages.parts.picture.text import indexed
 
 INK = (17, 28, 54)  # where the ramp ends on light paper
 GLOW = (228, 238, 255)  # and on dark paper
@@ -190,8 +191,9 @@ class Picture:
         return self.part("Your sentence, word by word").locator(f'[data-unit="{unit}"]')
 
     def names(self) -> list[str]:
+        """The words as lists name them: the same one twice has a number."""
         words = self.part("Your sentence, word by word").locator("[data-unit]")
-        return words.evaluate_all("all => all.map(e => e.textContent)")
+        return indexed(words.evaluate_all("all => all.map(e => e.textContent)"))
 
     def pressed(self) -> list[int]:
         """The words that are said to be pressed: pinned, or the target."""

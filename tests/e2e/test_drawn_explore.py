@@ -344,7 +344,7 @@ def test_a_long_text_in_bands_shows_and_ranks_what_the_engine_computed(draw, mod
     picture.point(101, 14, n)
     assert (
         picture.tip()
-        == f"{grid.labels[101]} looks at {grid.labels[14]}: {percent(grid.weights[2, 7, 101, 14])}"
+        == f"{picture.names()[101]} looks at {picture.names()[14]}: {percent(grid.weights[2, 7, 101, 14])}"
     )
     picture.part("All heads").get_by_role("gridcell", name="Head 5-9:").click()
     small = picture.settle().weights(64)
