@@ -43,6 +43,22 @@ def test_a_sentence_is_typed_a_head_chosen_a_word_pinned_and_the_address_follows
     assert "head=3-2" in tab.page.url
     assert "pin=2" in tab.page.url
     assert "text=The+cat" in tab.page.url
+    steps = tab.page.evaluate("history.length")
+    tab.head("5-7").click()
+    tab.page.get_by_role("button", name="Lines", exact=True).click()
+    tab.settled()
+    assert "tab=lines" in tab.page.url
+    assert tab.page.evaluate("history.length") == steps, "another head or tab is no step of the history"
+    tab.page.get_by_label("What is shown").select_option("flow")
+    tab.drawn()
+    assert tab.said().startswith("All layers together: “cat” looks at ")
+    assert "head=5-7" in tab.page.url
+    tab.page.reload()
+    tab.drawn()
+    assert tab.page.get_by_role("button", name="Lines", exact=True).get_attribute("aria-pressed") == "true"
+    tab.page.get_by_label("What is shown").select_option("raw")
+    tab.drawn()
+    assert tab.said().startswith("Head 5-7: “cat” looks at ")
 
 
 def test_pointing_at_a_word_shows_where_it_looks_without_asking_the_server(visit, model):
@@ -128,6 +144,8 @@ def test_the_saved_vector_picture_says_the_same_number(visit, chromium, tmp_path
     alone = chromium.new_page()
     alone.goto(picture.as_uri())
     assert alone.evaluate("document.documentElement.getBBox().width") > 300
+    loaded = "document.fonts.ready.then(() => [...document.fonts].map(f => `${f.family} ${f.status}`))"
+    assert "HeadScope loaded" in alone.evaluate(loaded), "the typeface is inside"
     alone.close()
 
 

@@ -91,6 +91,28 @@ def test_presenter_mode_shows_the_picture_alone_and_can_be_left(visit):
     assert not tab.page.get_by_label("Your sentence", exact=True).is_visible()
     assert not tab.page.get_by_role("link", name="Explore").is_visible()
     assert tab.page.locator(".headscope .sentence").is_visible()
+    tab.page.set_viewport_size({"width": 1024, "height": 768})
+    tab.settled()
+    leave, tabs, sentence, matrix = (
+        tab.page.locator(place).first.bounding_box()
+        for place in (
+            ".st-key-presenter button",
+            ".headscope .tabs",
+            ".headscope .sentence",
+            ".matrix canvas",
+        )
+    )
+    assert sentence["y"] >= 0
+    assert matrix["y"] + matrix["height"] <= 768, "sentence, arcs and matrix are on one screen"
+    assert matrix["height"] > 200
+    assert leave["y"] + leave["height"] <= min(sentence["y"], tabs["y"]), "the way out covers nothing"
+    tab.page.set_viewport_size({"width": 1024, "height": 700})
+    tab.settled()
+    lower = tab.page.locator(".matrix canvas").first
+    shown = lower.evaluate(
+        "e => [e.getBoundingClientRect().width / e.width, e.getBoundingClientRect().height / e.height]"
+    )
+    assert shown[0] == pytest.approx(shown[1], rel=0.02), "letters are not stretched"
     tab.page.get_by_role("button", name="Leave presenter mode").click()
     tab.drawn()
     assert tab.page.get_by_label("Your sentence", exact=True).is_visible()

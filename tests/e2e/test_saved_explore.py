@@ -107,6 +107,7 @@ def test_the_saved_numbers_say_what_they_are_and_change_with_the_head(alone, rec
         "layers": [4],
         "heads": [2],
         "units": list(grid.labels),
+        "causal": False,
         "pinned": [it],
         "to": animal,
         "link": "",

@@ -89,7 +89,7 @@ export async function jsonFile(view) {
   const [layer, one] = placeCells(record, head);
   const chosen = { head: placeName(record, head).replace("head ", ""), pinned: view.state.pins, to: view.state.to, said: view.said, link: linkNow(view) };
   const numbers = { layers: layer === "" ? [] : [layer], heads: one === "" ? [] : [one], weights: [[rows]] };
-  return saveJson(fileOf(view, "json"), { ...record.about, normalisation: record.normalised, units: record.labels, ...chosen, ...numbers });
+  return saveJson(fileOf(view, "json"), { ...record.about, causal: Boolean(record.causal), normalisation: record.normalised, units: record.labels, ...chosen, ...numbers });
 }
 
 // Token lines with the numbers of their heads.
