@@ -265,8 +265,8 @@ def test_the_verdict_says_where_the_claim_stands_and_where_it_falls():
     assert selective.verdict(found, 3) == (
         "That heads are specialised stands for induction (random tokens said again): without them this gets worse than "
         "without any of 10 random sets; without broad everything that was asked gets worse, so they are needed but not "
-        "selective; for next token it falls: random heads do as much harm, so the role says where they look, not what "
-        "they are needed for."
+        "selective; for next token it falls: random heads do as much harm or more, so the role says where they "
+        "look, not what they are needed for."
     )
     body = selective.table(found)
     assert body.count("★</b>") == 3

@@ -66,6 +66,11 @@ FORBIDDEN = {
                 "picture/text",
                 "picture/figures",
                 "explore/export",
+                "experiment/asked",
+                "experiment/changed",
+                "experiment/said",
+                "experiment/answers",
+                "experiment/trials",
             ),
         )
     },

@@ -99,8 +99,8 @@ def verdict(found: Sequence[Selectivity], n_sets: int) -> str:
         )
     if none:
         parts.append(
-            f"for {_and(none)} it falls: random heads do as much harm, so the role says where they look, not what they "
-            "are needed for"
+            f"for {_and(none)} it falls: random heads do as much harm or more, so the role says where they look, "
+            "not what they are needed for"
         )
     said = "; ".join(parts)
     return f"{said[:1].upper()}{said[1:]}{so_far}."
@@ -133,8 +133,8 @@ def table(found: Sequence[Selectivity]) -> str:
         for role, cells in rows.items()
     )
     caption = (
-        f"The dot: without the role's heads. The band: {DRAWS} random sets of as many others, least to most. ★: worse "
-        "than all of them."
+        f"The dot: without the role's heads. The band: {DRAWS} random sets of as many others, least to most. The "
+        "line: as it is. ★: worse than all of them."
     )
     return (
         f'<div class="hs-scroll"><table class="selective"><caption>{caption}</caption><thead><tr><th></th>{head}</tr>'
