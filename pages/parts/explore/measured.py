@@ -12,12 +12,14 @@ from mha_core import Grid, Model, Record
 from mha_core.heads import measures
 from mha_core.heads.notices import differing_rows
 from mha_core.wording import Head
+from pages.parts.frame import state
 from pages.parts.frame.request import Request
 
 
 def raw_instead(request: Request) -> Request:
     """The same with raw weights, also for the next run: a refused measure is no title over other numbers."""
     st.session_state["measure"] = measures.RAW.key
+    state.change({"measure": None})
     return replace(request, measure=measures.RAW.key)
 
 
