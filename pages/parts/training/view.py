@@ -4,7 +4,8 @@ In: the reader's choices. Out: the page. One training runs at a time for all rea
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import streamlit as st
 
@@ -35,7 +36,9 @@ from pages.parts.training.parts import (
     roles_said,
 )
 
-TICK = 1.0
+Phase = Literal["still", "beginning", "going on"]
+TICK = 1.0  # seconds
+TICKS: Mapping[Phase, float | None] = {"still": None, "beginning": 0.3, "going on": TICK}
 SEEDS = 2**31 - 1
 
 
@@ -150,8 +153,8 @@ def _trained(choice: Choice) -> list[Report]:
     """Start, watch and stop it; the two reports once both models are trained, else nothing."""
     TRAINER.warm()
     training = TRAINER.ask("small", choice.settings)
-    working = is_working(training, reader())
-    st.fragment(_watch, run_every=TICK if working else None)(choice, training, reader(), working)
+    phase = _phase(training, reader())
+    st.fragment(_watch, run_every=TICKS[phase])(choice, training, reader(), phase)
     if training.state != "finished":
         return []
     return [run["report"] for run in training.now["runs"]]
@@ -162,12 +165,20 @@ def is_working(training: LiveTraining, name: str) -> bool:
     return name in training.looks and training.state in ("waiting", "running")
 
 
-def _watch(choice: Choice, training: LiveTraining, name: str, was_working: bool) -> None:
+def _phase(training: LiveTraining, name: str) -> Phase:
+    """Does it go on for this reader, and is its first picture about to come?"""
+    if not is_working(training, name):
+        return "still"
+    return "going on" if training.rows or TRAINER.ahead(training) else "beginning"
+
+
+def _watch(choice: Choice, training: LiveTraining, name: str, before: Phase) -> None:
     """How far it is, its buttons, and its pictures; runs every second while it goes on."""
     TRAINER.look(training, name)
-    working = is_working(training, name)
-    if working != was_working:
+    phase = _phase(training, name)
+    if phase != before:
         st.rerun()
+    working = phase != "still"
     with st.container(key="training-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
         if working:
             st.button("Stop", key="training-stop", on_click=TRAINER.stop, args=(training, name))
