@@ -95,6 +95,16 @@ def test_stop_pauses_and_go_on_goes_on_where_it_was(trainer):
     assert training.now == {"at": 99}
 
 
+def test_a_reader_has_one_training_at_a_time(trainer):
+    before, now = trainer.ask("x", {"n": 1000}), trainer.ask("x", {"n": 4})
+    trainer.start(before, "anna")
+    until(lambda: before.rows, "it begins")
+    trainer.start(now, "anna")
+    until(lambda: now.state == "finished", "the next one gets its turn")
+    assert before.state == "stopped"
+    assert len(before.rows) < 1000
+
+
 def test_what_nobody_looks_at_is_paused(trainer, monkeypatch):
     monkeypatch.setattr("pages.parts.serve.training.LOOKED_AWAY", 0.15)
     training = trainer.ask("x", {"n": 1000})

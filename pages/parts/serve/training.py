@@ -82,9 +82,11 @@ class Trainer:
                 self._thread.start()
 
     def start(self, training: LiveTraining, reader: str) -> None:
-        """Let it begin, or go on: at the end of the line, if others train."""
+        """Let it begin, or go on: at the end of the line, if others train. What this reader had before it stops."""
         self.warm()
         with self._work:
+            for other in self._line:
+                other.looks.pop(reader, None)
             training.looks[reader] = time.monotonic()
             if training.state in ("new", "stopped", "problem"):
                 training.state, training.problem = "waiting", ""

@@ -124,7 +124,7 @@ def _choices() -> "st.delta_generator.DeltaGenerator":
 
 def _pick(label: str, options: Sequence[int], first: int, key: str) -> int:
     chosen = st.segmented_control(label, options, default=first, required=True, key=key, bind="query-params")
-    return chosen if isinstance(chosen, int) else first
+    return chosen if chosen in options else first
 
 
 def _seed() -> int:
