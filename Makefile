@@ -123,7 +123,7 @@ lock: .venv/.dev ## write the exact set of packages from pyproject.toml, with ha
 
 audit: .venv/.audit ## ask the public lists which pinned package has a known hole
 	@for f in requirements.txt requirements-dev.txt requirements-cuda.txt; do \
-		.venv/audit/bin/pip-audit --require-hashes --disable-pip -r $$f || exit 1; done
+		.venv/audit/bin/pip-audit --strict --require-hashes --disable-pip -r $$f || exit 1; done
 
 sbom: .venv/.dev ## write sbom.json (CycloneDX: packages, hashes, licences, models) and renew LICENSES.md
 	@$(BIN)/python .ci/sbom.py
