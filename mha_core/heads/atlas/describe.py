@@ -20,6 +20,8 @@ from mha_core.heads.words import BoolArray, FloatArray
 # Every fourth or so pair of neighbours is of one word, so no head could lift a link much more.
 LEAST_SHARE, PART_SHARE = 0.5, 0.25
 LEAST_LIFT = {"position": 3.0, "link": 2.0, "from": 3.0, "to": 3.0}
+# A random head, too, looks most at one frequent token whose values happen to be long: a part must be rarer elsewhere.
+PART_LIFT_TO = 12.0
 LEAST_MOMENTS = 20  # in each half
 TWO_SHARE, TWO_LIFT = 0.25, 3.0  # each of two features that exclude one another
 TWO_TOGETHER = 0.05  # of the moments have both at most
@@ -146,8 +148,9 @@ def _holds(one: Finding) -> bool:
     least = LEAST_LIFT[one.feature.kind]
     if one.share >= LEAST_SHARE:
         return one.lift >= least
-    part = one.feature.kind != "position" and one.share >= PART_SHARE
-    return part and one.lift * one.share >= max(least, 3.0) * LEAST_SHARE
+    if one.feature.kind == "position" or one.share < PART_SHARE:
+        return False
+    return one.lift >= PART_LIFT_TO if one.feature.kind == "to" else one.lift * one.share >= 3.0 * LEAST_SHARE
 
 
 def _two_things(

@@ -7,6 +7,7 @@ from mha_core.heads.atlas.describe import Description, Finding
 from mha_core.heads.atlas.table import HeadEntry
 
 NO_DESCRIPTION = "no description"
+SAID = 2  # findings beside a position; the data have all
 
 
 def label(description: Description) -> str:
@@ -29,10 +30,9 @@ def sentence(entry: HeadEntry, rests_on: str) -> str:
     if description.two:
         first, second = description.findings[:2]
         return f"{rests} When it acts, it does two things: it looks {_with(first)}; and it looks {_with(second)}."
-    said = "; ".join(
-        f"{'and ' if i else ''}it looks {_with(one)}" for i, one in enumerate(description.findings)
-    )
-    return f"{rests} When it acts, {said}."
+    content = [one for one in description.findings if one.feature.kind != "position"][:SAID]
+    place = [one for one in description.findings if one.feature.kind == "position"]
+    return f"{rests} When it acts, it looks {'; '.join(map(_with, content + place))}."
 
 
 def _with(one: Finding) -> str:
