@@ -24,7 +24,7 @@ from mha_core.tokens import Tokens
 from mha_core.wording import Head
 
 RAISED_AT = 6  # moments of each head
-TAKEN_AWAY_ON = 8  # passages, each of another register: taking every head away costs a minute a passage
+TAKEN_AWAY_ON = 7  # passages, each of another register: taking every head away costs a minute a passage
 Say = Callable[[str], None]
 
 
