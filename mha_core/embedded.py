@@ -48,12 +48,20 @@ def decoder_file() -> Path:
     return path
 
 
+def is_trained(name: str) -> bool:
+    """Whether a classroom model lies in its folder."""
+    return (_classroom(name) / "model.safetensors").is_file()
+
+
+def _classroom(name: str) -> Path:
+    return Path(__file__).parent.parent / "assets" / "classroom" / CLASSROOM_FOLDERS[name]
+
+
 def classroom_folder(name: str) -> Path:
     """The folder of a classroom model, its weights compared with the digest in the report card beside them."""
-    home = Path(__file__).parent.parent / "assets" / "classroom"
-    folder = home / CLASSROOM_FOLDERS[name]
+    folder = _classroom(name)
     try:
-        card = json.loads((home / "report.json").read_text(encoding="utf-8"))["models"][folder.name]
+        card = json.loads((folder.parent / "report.json").read_text(encoding="utf-8"))["models"][folder.name]
     except (OSError, ValueError, KeyError):
         raise ModelError("The report card of the classroom's models is missing or damaged.") from None
     check_digest(folder / "model.safetensors", card["digest"])

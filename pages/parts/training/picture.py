@@ -15,6 +15,7 @@ from mha_core.learning.classroom.shipped import report as shipped
 from mha_core.wording import head_name, percent
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.request import models
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve.training import TRAINER, LiveTraining
 from pages.parts.training.boards import course
@@ -187,5 +188,6 @@ def _shipped() -> None:
         f'<a href="{link_to("Compare", {"text": tired, "text2": wide, "model": model, "against": "sentence"})}" '
         f'target="_self">{name}</a>'
         for model, name in ((CLASSROOM, "the model in which it moves"), (TWIN, "the twin"))
+        if model in models()
     )
     markup(f"<p>Compare the two sentences in {links}.</p>")
