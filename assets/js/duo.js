@@ -173,7 +173,7 @@ export class Duo {
       const box = this.boxes[0][column] ?? this.boxes[1][column];
       return { column, pair, weight, strong, x: box.x, line: box.line, width: (strong ? 62 : 48) * (this.present ? 1.3 : 1) };
     };
-    this.placed = placeLabels(wanted.map(place), this.width, 1);
+    this.placed = placeLabels(wanted.map(place), this.width, 1, this.columns.map((_, column) => this.boxes[0][column] ?? this.boxes[1][column]));
     this.labels.replaceChildren(
       ...this.placed.flatMap((label) =>
         label.pair.map((weight, side) => {

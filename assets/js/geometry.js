@@ -70,22 +70,24 @@ const f = (v) => Math.round(v * 10) / 10;
 // the next row, then aside by less than its width; where nothing is free it is left out with all lighter ones of its line.
 const ASIDE = [0, -0.25, 0.25, -0.5, 0.5, -0.75, 0.75];
 
-export function placeLabels(labels, width, rows = 2) {
+export function placeLabels(labels, width, rows = 2, words = []) {
   const placed = [];
   const lightest = new Map(); // by line: the heaviest that found no place
   for (const label of [...labels].sort((a, b) => (b.asked ?? 0) - (a.asked ?? 0) || b.weight - a.weight)) {
     if (label.weight < (lightest.get(label.line) ?? 0) && !label.asked) continue;
-    const spot = freeSpot(label, placed, width, rows);
+    const spot = freeSpot(label, placed, width, rows, words);
     if (spot) placed.push({ ...label, ...spot });
     else lightest.set(label.line, label.weight);
   }
   return placed;
 }
 
-function freeSpot(label, placed, width, rows) {
+function freeSpot(label, placed, width, rows, words) {
   const half = label.width / 2;
   for (const aside of ASIDE) {
     const x = Math.max(half, Math.min(width - half, label.x + aside * label.width));
+    // Moved aside it still stands nearest to its own word.
+    if (aside && words.some((word) => word && word.line === label.line && Math.abs(word.x - x) < Math.abs(label.x - x))) continue;
     for (let row = 0; row < rows; row++) {
       if (placed.every((p) => p.line !== label.line || p.row !== row || Math.abs(p.x - x) >= (p.width + label.width) / 2 + 4)) return { x, row };
     }

@@ -201,6 +201,7 @@ export class Sentence {
       }),
       this.width,
       this.root.classList.contains("many") ? 1 : 2,
+      this.boxes,
     );
     this.labels.replaceChildren(
       ...this.placed.map((label) => {

@@ -76,6 +76,15 @@ test("of percentages that find no place the heaviest is never the one left out",
   assert.equal(placed.length, [0.5, 0.146, 0.14, 0.13, 0.12, 0.012].filter((weight) => weight >= least).length);
 });
 
+test("a percentage moved aside still stands nearest to its own word", () => {
+  const words = [60, 90, 120].map((x) => ({ x, line: 0 }));
+  const labels = words.map(({ x }, i) => ({ unit: i, weight: 0.5 - 0.1 * i, x, line: 0, width: 50 }));
+  for (const { x, unit } of placeLabels(labels, 300, 2, words)) {
+    const nearest = words.reduce((best, word, i) => (Math.abs(word.x - x) < Math.abs(words[best].x - x) ? i : best), 0);
+    assert.equal(nearest, unit);
+  }
+});
+
 // Every point of a path of lines and quadratic corners.
 function along(d) {
   const points = [];
