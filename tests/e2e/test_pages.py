@@ -93,15 +93,10 @@ def test_presenter_mode_shows_the_picture_alone_and_can_be_left(visit):
     assert tab.page.locator(".headscope .sentence").is_visible()
     tab.page.set_viewport_size({"width": 1024, "height": 768})
     tab.settled()
-    leave, tabs, sentence, matrix = (
-        tab.page.locator(place).first.bounding_box()
-        for place in (
-            ".st-key-presenter button",
-            ".headscope .tabs",
-            ".headscope .sentence",
-            ".matrix canvas",
-        )
-    )
+    shown = tab.page.locator(".headscope[data-record]")
+    leave = tab.page.get_by_role("button", name="Leave presenter mode").bounding_box()
+    tabs = shown.get_by_label("How to show the head").bounding_box()
+    sentence, matrix = (shown.locator(part).bounding_box() for part in (".sentence", ".matrix canvas"))
     assert sentence["y"] >= 0
     assert matrix["y"] + matrix["height"] <= 768, "sentence, arcs and matrix are on one screen"
     assert matrix["height"] > 200
