@@ -268,13 +268,20 @@ class Stack(nn.Module):
             yield step
 
     def resume(
-        self, x: Tensor, layer: int, real: Tensor | None = None, *, change: RunChange | None = None
+        self,
+        x: Tensor,
+        layer: int,
+        real: Tensor | None = None,
+        *,
+        gates: Tensor | None = None,
+        change: RunChange | None = None,
     ) -> Tensor:
         """The layers from `layer` (from 0) on, given their input (batch, n, d_model): what `forward` calls `hidden`.
 
-        The input is taken as it is, without the change's own of that state.
+        The input is taken as it is, without the change's own of that state. `gates` are those of all layers, as in
+        `forward`.
         """
-        for step in self._layers(x, layer, _mask(real), gates=None, need_weights=False, change=change):
+        for step in self._layers(x, layer, _mask(real), gates=gates, need_weights=False, change=change):
             x = step.hidden
         return self.finish(x)
 

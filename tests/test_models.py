@@ -59,7 +59,9 @@ def test_the_embedded_model_is_the_one_it_should_be(model):
 
 def test_the_shelf_begins_with_the_embedded_model_and_names_each_once():
     entries = shelf()
-    assert [entry.embedded for entry in entries] == sorted((entry.embedded for entry in entries), reverse=True)
+    assert [entry.embedded for entry in entries] == sorted(
+        (entry.embedded for entry in entries), reverse=True
+    )
     assert len({entry.name for entry in entries}) == len(entries)
     assert {"minilm", "bert-base-uncased", "bert-large-uncased", "bert-base-multilingual-cased"} <= {
         entry.name for entry in entries

@@ -298,7 +298,7 @@ def test_a_decoder_without_special_tokens_has_no_switch_and_no_words_for_them():
     assert said(at, "summary") == ["SmolLM2 135M, 4-bit, trained · word pieces"]
     assert "specials" not in at.query_params
     assert at.session_state["specials"] == "shown"
-    assert said(at, "look") == ["Which heads send it to animal? Start with 14-9."]
+    assert said(at, "look") == ["Which heads send it to animal? Start with head 14-9 (layer 14, head 9)."]
     assert picture(at)["selection"] == {"head": [13, 8], "pins": [8], "to": None}
     names = mounted(at, "record")[0]["names"]
     assert names[:4] == ["The", "animal", "didn", "'t"]

@@ -76,7 +76,11 @@ def test_no_registry_is_named_but_pytorchs_cpu_index():
 
 
 def test_no_file_is_too_large_to_read_in_a_review():
-    assert [name for name in tracked() if (ROOT / name).stat().st_size > BYTES] == []
+    assert [
+        name
+        for name in tracked()
+        if (ROOT / name).stat().st_size > BYTES and not name.endswith(".xz")  # weights, which nobody reads
+    ] == []
 
 
 def test_what_is_run_is_executable():

@@ -83,7 +83,7 @@ def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(visit
 def test_a_link_opens_what_was_switched_and_the_small_pictures_are_the_weights(visit, model):
     tab = visit(f"{MINILM}&off=3-1,6-6&set=2", viewport={"width": 1280, "height": 720}).drawn()
     assert finding(tab).startswith("With 3-1 and 6-6 doubled the text's embedding has cosine")
-    assert head(tab, "6-6").inner_text() == "×2"
+    assert head(tab, "6-6").inner_text().endswith("×2")
     assert tab.page.get_by_role("button", name="twice as much").get_attribute("aria-pressed") == "true"
     canvas = tab.page.locator(".stage > canvas")
     drawn = pixels.of_canvas(canvas)

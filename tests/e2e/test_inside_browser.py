@@ -129,8 +129,8 @@ def test_a_presenter_turns_the_steps_with_the_arrow_keys(visit):
     tab.page.get_by_role("heading", name=re.compile("^1 ·")).wait_for()
     assert not tab.page.get_by_label("Your sentence").is_visible()
     tab.page.get_by_role("button", name="Leave presenter mode").click()
-    tab.page.get_by_label("Your sentence").wait_for()
     tab.page.get_by_role("button", name="Present", exact=True).wait_for()
+    tab.settled().page.get_by_label("Your sentence").wait_for()
 
 
 def test_a_class_link_hides_what_it_names(visit):

@@ -27,7 +27,7 @@ def test_an_example_opens_in_explore_with_its_word_pinned(visit):
     word = link.locator("u").inner_text()
     link.click()
     tab.drawn()
-    assert tab.said().startswith(f"Head 2-4: “{word}” looks at")
+    assert tab.said().startswith(f"Head 2-4: “{word}” → ")
 
 
 def test_a_head_pressed_on_the_map_opens_its_card_and_is_in_the_link(visit):

@@ -105,24 +105,13 @@ def without_from(
 ) -> tuple[FloatArray, FloatArray]:
     """The same from the states (1, n, d_model) that the layer reads and those that the last layer gives."""
     stack, head = model.encoder, _next_head(model)
-    n = len(tokens)
     targets = torch.tensor(tokens.ids[1:], device=x.device)
     with torch.inference_mode():
-        gates = 1 - torch.eye(model.n_heads, device=x.device)
-        rotation = stack.rotation(0, n, x)
-        x = x.expand(model.n_heads, -1, -1)
-        for index in range(layer, model.n_layers):
-            block = stack.layer(index)
-            attended, _ = block.attention(
-                block.attention_input(x),
-                is_causal=n > 1,
-                need_weights=False,
-                gates=gates if index == layer else None,
-                rotation=rotation,
-            )
-            x = block.feed_forward(x, attended)
+        gates = torch.ones(model.n_layers, model.n_heads, model.n_heads, device=x.device)
+        gates[layer] -= torch.eye(model.n_heads, device=x.device)
+        hidden = stack.resume(x.expand(model.n_heads, -1, -1), layer, gates=gates)
         whole = _log_probabilities(head, stack.finish(last), targets)[0]
-        without = torch.cat([_log_probabilities(head, stack.finish(one[None]), targets) for one in x])
+        without = torch.cat([_log_probabilities(head, one[None], targets) for one in hidden])
     return whole.double().cpu().numpy(), without.double().cpu().numpy()
 
 

@@ -12,7 +12,7 @@ from mha_core.heads.words import BoolArray, FloatArray
 
 # key: (what it is, whether it is a share).
 HABITS = {
-    "rest": ("mass where it rests (a decoder's first token; [CLS] and [SEP])", True),
+    "rest": ("mass where it rests (a decoder's first token, an encoder's special tokens)", True),
     "rests": ("rows that look most at where it rests", True),
     "entropy": ("entropy in nats", False),
     "distance": ("mean distance in tokens, apart from where it rests", False),
