@@ -81,9 +81,9 @@ def test_a_head_taken_away_is_a_head_whose_slice_of_w_o_is_zero():
 
 def test_every_job_is_what_it_is_called_and_its_answer_stands_where_it_is_looked_for():
     batch = TASKS["jobs"].batch(7, random_for("test", 2))
-    assert batch.ids.shape == (21, 41)
+    assert batch.ids.shape == (21, 2 * TEXT + 1)
     for line, group in zip(batch.ids.tolist(), batch.groups.tolist(), strict=True):
-        job, text, again = line[0], line[1:21], line[21:]
+        job, text, again = line[0], line[1 : TEXT + 1], line[TEXT + 1 :]
         wanted = {"repeat": text, "mirror": text[::-1], "rotate": text[3:] + text[:3]}[JOBS[group]]
         assert (job, again) == (group, wanted)
         assert min(text) >= 3
@@ -104,8 +104,8 @@ def test_an_induction_text_says_its_stretch_again_and_its_second_half_can_all_be
 
 
 def test_what_is_held_out_and_what_is_shown_is_the_same_for_all():
-    assert held_out("jobs").ids.shape == (192, 41)
-    texts = example("jobs").ids[:, 1:21]
+    assert held_out("jobs").ids.shape == (192, 2 * TEXT + 1)
+    texts = example("jobs").ids[:, 1 : TEXT + 1]
     assert torch.equal(texts[0], texts[1])
     assert torch.equal(texts[0], texts[2])
     assert len(set(texts[0].tolist())) == TEXT
@@ -130,7 +130,7 @@ def test_the_same_seed_gives_the_same_curve_to_the_last_digit():
 
 
 def test_a_step_is_torchs_adamw_and_the_rate_falls_in_a_line():
-    recipe = Recipe(4, learning_rate=0.1, decays=True)
+    recipe = Recipe(4, learning_rate=0.1, falls=1.0)
     assert [recipe.rate(step) for step in (1, 2, 3, 4)] == pytest.approx([0.1, 0.075, 0.05, 0.025])
     ours = begun(lambda: torch.nn.Linear(5, 3), 1)
     theirs = begun(lambda: torch.nn.Linear(5, 3), 1)
@@ -194,7 +194,7 @@ def test_a_perfect_head_gets_its_name_and_a_lazy_one_none():
         model.layers[0].W_k.bias.zero_()
         model.positions.zero_()
         model.norms[0].weight.fill_(1)
-        angles = torch.arange(40)[:, None] * torch.tensor([0.5, 1.3, 2.1])
+        angles = torch.arange(2 * TEXT)[:, None] * torch.tensor([0.5, 1.3, 2.1])
         model.positions[:, :6] = torch.cat([angles.cos(), angles.sin()], 1)
         model.positions[:, 6:12] = -model.positions[:, :6]  # so that the mean is 0
         turn = torch.tensor([0.5, 1.3, 2.1])
@@ -216,7 +216,7 @@ def test_a_perfect_head_gets_its_name_and_a_lazy_one_none():
     assert previous.previous > 0.9
     assert (lazy.role, lazy.row()["role"]) == (None, None)
     assert lazy.row()["head"] == "1-2"
-    assert lazy.jobs["repeat"] == pytest.approx(np.mean([1 / n for n in range(21, 41)]), abs=1e-6)
+    assert lazy.jobs["repeat"] == pytest.approx(np.mean([1 / n for n in range(TEXT + 1, 2 * TEXT + 1)]), abs=1e-6)
 
 
 @pytest.mark.slow

@@ -193,7 +193,7 @@ def test_the_answer_is_made_of_the_runs_numbers(short):
     found = state["runs"][0]["report"]
     share = found["curve"][-1]["jobs"]["mirror"]
     assert f"{100 * share:.1f} % (mirror)" in parts.jobs_said("1 head", found)
-    assert "n = 1,280 answers a job, blind 3.4 %" in parts.jobs_said("1 head", found)
+    assert "n = 1,536 answers a job, blind 3.4 %" in parts.jobs_said("1 head", found)
     made = {"curve": [{"accuracy": 0.4}]}
     assert "You were right: 40.0 %" in parts.jobs_guess_said("about 40 %", "1 head", made)
     assert "otherwise: 40.0 %" in parts.jobs_guess_said("nearly all", "1 head", made)

@@ -18,17 +18,19 @@ M = TypeVar("M", bound=nn.Module)
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: `steps` at most; the learning rate stays, or with `decays` falls in a straight line to 0."""
+    """How to train: `steps` at most; over the last `falls` of them (a share) the learning rate falls in a straight
+    line to 0."""
 
     steps: int
     learning_rate: float = 3e-3
     betas: tuple[float, float] = (0.9, 0.98)
     weight_decay: float = 0.01
-    decays: bool = False
+    falls: float = 0.0
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, from 1."""
-        return self.learning_rate * (1 - (step - 1) / self.steps if self.decays else 1)
+        left = 1 - (step - 1) / self.steps
+        return self.learning_rate * min(1.0, left / self.falls if self.falls else 1.0)
 
 
 def random_for(purpose: str, seed: int) -> torch.Generator:

@@ -18,7 +18,7 @@ from mha_core.learning.small import Shape
 
 JOBS = ("repeat", "mirror", "rotate")
 TURN = 3  # places by which `rotate` turns the text
-TEXT = 20
+TEXT = 24
 JOB_TOKENS = 32
 STRETCH = (8, 24)
 INDUCTION_TOKENS, INDUCTION_TEXT, THETA = 64, 48, 100.0
@@ -71,7 +71,7 @@ class Task(Protocol):
 class Jobs:
     """Repeat the text, mirror it, or rotate it by TURN places: the first token says which.
 
-    ids (batch, 41): the job, TEXT random tokens, and the same tokens in the job's order. One layer of attention cannot
+    ids (batch, 49): the job, TEXT random tokens, and the same tokens in the job's order. One layer of attention cannot
     let a token know the job before it looks: a head can only look elsewhere when the job is not its own.
     """
 

@@ -24,6 +24,7 @@ from mha_core.wording import Head
 EVERY = 50
 STEPS_AT_MOST = 20_000
 LEARNT = 0.995  # in every job: then the training is over
+FALLS = 0.25  # of the steps, at their end, in which the learning rate falls
 HELD_OUT_SEED = 0  # one examination for all seeds
 
 
@@ -77,7 +78,7 @@ class Training:
         self.task = task_called(setup.task)
         self.model = begun(lambda: SmallModel(setup.shape), setup.seed)
         self._random = random_for("data", setup.seed)
-        self._descent = descend(self.model, self._loss, Recipe(setup.steps))
+        self._descent = descend(self.model, self._loss, Recipe(setup.steps, falls=FALLS))
 
     def _loss(self, step: int) -> Tensor:
         del step

@@ -9,6 +9,7 @@ from typing import Literal
 
 import streamlit as st
 
+from mha_core.learning.tasks import TEXT
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.bundle import ASSETS
@@ -50,9 +51,9 @@ def style() -> None:
 def jobs_part() -> None:
     """One head or four: three jobs in one stream."""
     _said(
-        "A text of 20 random tokens comes with a job: repeat it, mirror it, or rotate it by three. The first token "
-        "names the job. Two models of one layer learn it from nothing, equally wide and with equally many parameters; "
-        "they differ in the number of [[head|heads]] alone."
+        f"A text of {TEXT} random tokens comes with a job: repeat it, mirror it, or rotate it by three. The first "
+        "token names the job. Two models of one layer learn it from nothing, equally wide and with equally many "
+        "parameters; they differ in the number of [[head|heads]] alone."
     )
     with _choices():
         left, right = _pick("Heads, left", HEADS, 1, "left"), _pick("Heads, right", HEADS, 4, "right")
