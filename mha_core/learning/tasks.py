@@ -39,7 +39,8 @@ class Batch:
 
 
 class Task(Protocol):
-    """A task: its name, the jobs it is made of (one at least), how many texts of each make a batch."""
+    """A task: its name, the jobs it is made of (one at least), how many texts of each make a batch, in which share
+    of the steps, at their end, the learning rate falls, and which accuracy in every job ends the training."""
 
     @property
     def name(self) -> str: ...
@@ -49,6 +50,10 @@ class Task(Protocol):
     def batch_size(self) -> int: ...
     @property
     def held_out_size(self) -> int: ...
+    @property
+    def falls(self) -> float: ...
+    @property
+    def learnt(self) -> float: ...
 
     def shape(self, layers: int, heads: int) -> Shape:
         """The model that learns it."""
@@ -79,6 +84,8 @@ class Jobs:
     groups: tuple[str, ...] = JOBS
     batch_size: int = 11
     held_out_size: int = 64
+    falls: float = 0.25
+    learnt: float = 0.995
 
     def shape(self, layers: int, heads: int) -> Shape:
         return Shape(JOB_TOKENS, 2 * TEXT, layers, heads)
@@ -111,7 +118,7 @@ def answer_places(job: str) -> Tensor:
 
 @dataclass(frozen=True)
 class Induction:
-    """A random stretch of 8 to 24 different tokens, said again and again until the text is full.
+    """A stretch of 8 to 24 random tokens, said again and again until the text is full.
 
     ids (batch, 48). The loss counts everywhere, also where nobody can know; accuracy in the second half alone, where
     every token has been seen.
@@ -121,6 +128,8 @@ class Induction:
     groups: tuple[str, ...] = ("induction",)
     batch_size: int = 16
     held_out_size: int = 64
+    falls: float = 0.0
+    learnt: float = 0.985
 
     def shape(self, layers: int, heads: int) -> Shape:
         return Shape(INDUCTION_TOKENS, INDUCTION_TEXT - 1, layers, heads, theta=THETA)
@@ -128,7 +137,7 @@ class Induction:
     def batch(self, size: int, random: torch.Generator) -> Batch:
         low, high = STRETCH
         length = torch.randint(low, high + 1, (size, 1), generator=random)
-        stretch = torch.rand(size, INDUCTION_TOKENS, generator=random).argsort(-1)[:, :high]
+        stretch = torch.randint(INDUCTION_TOKENS, (size, high), generator=random)
         return _said_again(stretch, length)
 
     def example(self, random: torch.Generator) -> Batch:

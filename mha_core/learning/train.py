@@ -23,8 +23,6 @@ from mha_core.wording import Head
 
 EVERY = 50
 STEPS_AT_MOST = 20_000
-LEARNT = 0.995  # in every job: then the training is over
-FALLS = 0.25  # of the steps, at their end, in which the learning rate falls
 HELD_OUT_SEED = 0  # one examination for all seeds
 
 
@@ -78,7 +76,7 @@ class Training:
         self.task = task_called(setup.task)
         self.model = begun(lambda: SmallModel(setup.shape), setup.seed)
         self._random = random_for("data", setup.seed)
-        self._descent = descend(self.model, self._loss, Recipe(setup.steps, falls=FALLS))
+        self._descent = descend(self.model, self._loss, Recipe(setup.steps, falls=self.task.falls))
 
     def _loss(self, step: int) -> Tensor:
         del step
@@ -95,7 +93,7 @@ class Training:
             if step % EVERY == 0 or step == self.setup.steps:
                 now = take_snapshot(self.model, self.task, step)
                 yield now
-                if min(now.jobs.values()) >= LEARNT:
+                if min(now.jobs.values()) >= self.task.learnt:
                     return
 
     def parameters(self) -> dict[str, FloatArray]:

@@ -56,7 +56,11 @@ def by_hand():
 def test_two_readers_stand_in_line_one_stops_and_goes_on(visit):
     first, second = visit("/training?left=8&right=8&seed=1"), visit(f"{SHORT}&seed=5")
     begin(first)
-    assert first.page.locator(".sheets canvas").count() == 2 * 3 * 8
+    until(
+        first,
+        lambda: first.page.locator(".sheets canvas").count() == 2 * 3 * 8,
+        "every head of both is drawn",
+    )
     button(second, "Start").click()
     second.page.get_by_text("Waiting: 1 training is before yours.").wait_for()
     pixels = "node => [...node.getContext('2d').getImageData(0, 0, 21, 20).data].join()"
