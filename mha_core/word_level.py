@@ -10,6 +10,7 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as FastTokenizer
 
 from mha_core.errors import InputError, ModelError
+from mha_core.model_files import MOST_TOKENIZER, check_file, reading
 from mha_core.tokens import Role, Row, Tokenizer, Tokens, clean_text, model_name
 
 ROLES: dict[str, Role] = {"[PAD]": "padding", "[UNK]": "unknown", "[MASK]": "mask"}
@@ -32,10 +33,12 @@ class WordLevel(Tokenizer):
     @classmethod
     def from_folder(cls, folder: Path, max_tokens: int) -> "WordLevel":
         """From vocab.txt, one word a line in the order of their numbers. Raises ModelError without it."""
-        try:
-            words = (folder / "vocab.txt").read_text(encoding="utf-8").split()
-        except (OSError, UnicodeDecodeError):
-            raise ModelError(f"'{model_name(folder)}' has no vocab.txt, so no text can be read.") from None
+        path = folder / "vocab.txt"
+        if not path.exists():
+            raise ModelError(f"'{model_name(folder)}' has no vocab.txt, so no text can be read.")
+        with reading(folder, "The vocab.txt"):
+            check_file(path, MOST_TOKENIZER)
+            words = path.read_text(encoding="utf-8").split()
         if len(set(words)) != len(words):
             raise ModelError(f"The vocab.txt of '{model_name(folder)}' has a word twice.")
         return cls(word_level(words), max_tokens)

@@ -1,7 +1,5 @@
 """Experiment: take heads away, or let them say something else, and read what the model does then."""
 
-import streamlit as st
-
 from pages.parts.experiment import deciding, matter, pruning, ready, selective, switch
 from pages.parts.experiment.frame import PARTS, style, without_decoder
 from pages.parts.frame import shell, state
@@ -23,14 +21,6 @@ with shell.page(
     sentence=asked in PARTS[:3],
 ) as request:
     style()
-    part = st.segmented_control(
-        "What to try",
-        PARTS,
-        default=PARTS[0],
-        required=True,
-        key="try",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+    part = shell.part_of("What to try", PARTS, "try")
     without_decoder(request)
     SHOWN.get(part, switch.view)(request)

@@ -1,7 +1,5 @@
 """Inside: the whole calculation of attention, from X to the output, with the reader's own sentence."""
 
-import streamlit as st
-
 from pages.parts.frame import shell, state
 from pages.parts.inside.example import example_view
 from pages.parts.inside.many import many_view
@@ -27,15 +25,7 @@ with shell.page(
     sentence=asked != "By hand",
 ) as request:
     style()
-    part = st.segmented_control(
-        "What to look at",
-        PARTS,
-        default=PARTS[0],
-        required=True,
-        key="part",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+    part = shell.part_of("What to look at", PARTS, "part")
     if part == "By hand":
         example_view()
     else:

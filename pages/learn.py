@@ -24,15 +24,7 @@ with shell.page(
 ) as request:
     style(request.present)
     with st.container(key="show-row"):
-        shown = st.segmented_control(
-            "What to show",
-            SHOWN,
-            default=SHOWN[0],
-            required=True,
-            key="show",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
+        shown = shell.part_of("What to show", SHOWN, "show")
     if shown == "Quiz":
         quiz_view()
     elif shown == "Glossary":

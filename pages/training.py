@@ -1,7 +1,5 @@
 """Training: heads learn their jobs before the reader's eyes, in seconds, from nothing."""
 
-import streamlit as st
-
 from pages.parts.frame import shell
 from pages.parts.training import parts, picture, view
 
@@ -19,13 +17,5 @@ with shell.page(
     sentence=False,
 ):
     view.style()
-    part = st.segmented_control(
-        "What to train",
-        tuple(PARTS),
-        default=next(iter(PARTS)),
-        required=True,
-        key="train",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+    part = shell.part_of("What to train", tuple(PARTS), "train")
     PARTS.get(part, view.jobs_part)()

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from mha_core.errors import SizeError
 from mha_core.families.family import Family, Tensors, next_head
-from mha_core.multihead import MultiHeadAttention
+from mha_core.families.parts import PlainBlock, WordEmbeddings
 from mha_core.rotary import Rotary
-from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig, table
+from mha_core.settings import real, whole
+from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import Tokenizer
 from mha_core.word_level import WordLevel
 
@@ -49,36 +50,12 @@ class ClassroomConfig(StackConfig):
             raise SizeError(f"{self.n_layers} layers need as many windows, 0 or more words each.")
 
 
-class Embeddings(nn.Module):
-    """Word embeddings alone, (batch, n) to (batch, n, d_model): positions enter by rotation in every layer."""
-
-    def __init__(self, config: StackConfig) -> None:
-        super().__init__()
-        self.word = table(config.vocab_size, config.d_model)
-
-    def forward(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor:
-        found: Tensor = self.word(ids)
-        return found
-
-
-class ClassroomBlock(PreNormBlock):
-    """Attention and a feed-forward net, each on its normalised input and added to it (pre-LN)."""
+class ClassroomBlock(PlainBlock):
+    """The plain block, whose attention may see a few words to each side alone."""
 
     def __init__(self, config: ClassroomConfig, window: int) -> None:
-        super().__init__()
+        super().__init__(config)
         self.window = window or None
-        self.attention_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
-        self.attention = MultiHeadAttention(config.d_model, config.n_heads)
-        self.output_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
-        self.up = nn.Linear(config.d_model, config.d_ff)
-        self.down = nn.Linear(config.d_ff, config.d_model)
-        self.activation = config.activation
-
-    def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
-        """The rest of the layer, from its input and the output of its attention."""
-        x = self.residual(x, attended)
-        result: Tensor = x + self.down(ACTIVATIONS[self.activation](self.up, self.output_norm(x)))
-        return result
 
 
 class Classroom(Stack):
@@ -87,24 +64,29 @@ class Classroom(Stack):
     def __init__(self, config: ClassroomConfig) -> None:
         layers = [ClassroomBlock(config, window) for window in config.windows]
         norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
-        super().__init__(config, Embeddings(config), layers, norm)
+        super().__init__(config, WordEmbeddings(config), layers, norm)
         self.rotary = Rotary(config.d_k, config.theta, turning=config.turning)
 
 
 def read_config(raw: Mapping[str, Any], name: str) -> ClassroomConfig:
     """The config.json as our sizes."""
-    n_layers = int(raw["n_layers"])
     return ClassroomConfig(
-        vocab_size=int(raw["vocab_size"]),
-        d_model=int(raw["d_model"]),
-        n_layers=n_layers,
-        n_heads=int(raw["n_heads"]),
-        d_ff=int(raw["d_ff"]),
-        max_positions=int(raw.get("max_positions", 512)),
-        theta=float(raw.get("theta", 100.0)),
-        turning=int(raw["turning"]),
-        windows=tuple(int(window) for window in raw["windows"]),
+        vocab_size=whole(raw, "vocab_size"),
+        d_model=whole(raw, "d_model"),
+        n_layers=whole(raw, "n_layers"),
+        n_heads=whole(raw, "n_heads"),
+        d_ff=whole(raw, "d_ff"),
+        max_positions=whole(raw, "max_positions", 512),
+        theta=real(raw, "theta", 100.0),
+        turning=whole(raw, "turning"),
+        windows=_windows(raw["windows"]),
     )
+
+
+def _windows(given: object) -> tuple[int, ...]:
+    if not isinstance(given, list):
+        raise SizeError("windows is no list of whole numbers.")
+    return tuple(whole({"windows": window}, "windows") for window in given)
 
 
 def head(stack: Stack, tensors: Tensors) -> nn.Module | None:

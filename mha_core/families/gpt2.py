@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from mha_core.bpe import BytePairs
 from mha_core.families.family import Family, Tensors, next_head, refuse_unless
-from mha_core.multihead import MultiHeadAttention
+from mha_core.families.parts import PlainBlock
 from mha_core.settings import flag, real, whole, word
-from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig, table
+from mha_core.stack import Stack, StackConfig, table
 from mha_core.tokens import Tokenizer
 
 NAMES = (
@@ -57,30 +57,11 @@ class Embeddings(nn.Module):
         return summed
 
 
-class Gpt2Block(PreNormBlock):
-    """Attention and a feed-forward net, each on its normalised input and added to it (pre-LN)."""
-
-    def __init__(self, config: StackConfig) -> None:
-        super().__init__()
-        self.attention_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
-        self.attention = MultiHeadAttention(config.d_model, config.n_heads)
-        self.output_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
-        self.up = nn.Linear(config.d_model, config.d_ff)
-        self.down = nn.Linear(config.d_ff, config.d_model)
-        self.activation = config.activation
-
-    def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
-        """The rest of the layer, from its input and the output of its attention."""
-        x = self.residual(x, attended)
-        result: Tensor = x + self.down(ACTIVATIONS[self.activation](self.up, self.output_norm(x)))
-        return result
-
-
 class Gpt2(Stack):
     """The whole stack of a GPT-2."""
 
     def __init__(self, config: Gpt2Config) -> None:
-        layers = [Gpt2Block(config) for _ in range(config.n_layers)]
+        layers = [PlainBlock(config) for _ in range(config.n_layers)]
         super().__init__(
             config, Embeddings(config), layers, nn.LayerNorm(config.d_model, eps=config.norm_eps)
         )

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 from mha_core.bpe import BytePairs
 from mha_core.errors import ModelError, SizeError
 from mha_core.families.family import Family, GgufForm, Tensors, next_head, refuse_unless
+from mha_core.families.parts import WordEmbeddings
 from mha_core.multihead import MultiHeadAttention
 from mha_core.rotary import Rotary, Stretch
 from mha_core.settings import flag, real, whole, word
-from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig, table
+from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig
 from mha_core.tokens import Tokenizer
 
 NAMES = (
@@ -62,18 +63,6 @@ class LlamaConfig(StackConfig):
             raise SizeError(f"Heads of width {self.d_k} cannot be rotated: positions turn pairs of numbers.")
 
 
-class Embeddings(nn.Module):
-    """Word embeddings alone, (batch, n) to (batch, n, d_model): positions enter by rotation in every layer."""
-
-    def __init__(self, config: StackConfig) -> None:
-        super().__init__()
-        self.word = table(config.vocab_size, config.d_model)
-
-    def forward(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor:
-        found: Tensor = self.word(ids)
-        return found
-
-
 class LlamaBlock(PreNormBlock):
     """Attention and a gated feed-forward net, each on its normalised input and added to it (pre-LN)."""
 
@@ -107,7 +96,9 @@ class Llama(Stack):
 
     def __init__(self, config: LlamaConfig) -> None:
         layers = [LlamaBlock(config) for _ in range(config.n_layers)]
-        super().__init__(config, Embeddings(config), layers, nn.RMSNorm(config.d_model, eps=config.norm_eps))
+        super().__init__(
+            config, WordEmbeddings(config), layers, nn.RMSNorm(config.d_model, eps=config.norm_eps)
+        )
         self.rotary = Rotary(config.d_k, config.theta, config.stretch)
 
 

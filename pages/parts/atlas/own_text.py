@@ -16,6 +16,7 @@ from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
+from pages.parts.serve.slices import bar, slice_of
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -85,24 +86,13 @@ def work(text: str, model: Model) -> Iterator[Step[AtlasSums]]:
 
 
 def _progress(job: BackgroundTask[AtlasSums], watch: ReaderControl, was_working: bool, head: Head) -> None:
-    working = watch.running and not job.finished
-    if working != was_working:
-        st.rerun()
-    n, fraction = (job.step.n, job.step.fraction) if job.step else (0, 0.0)
-    with st.container(key="atlas-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.progress(min(fraction, 1.0), text=_how_far(job, watch, n))
-        if working:
-            st.button("Stop", key="atlas-stop", on_click=watch.stop)
-        elif not job.finished:
-            st.button("Go on", key="atlas-go", on_click=watch.go_on)
-    if job.problem:
-        say(job.problem, "problem")
-    for line in job.read(lambda step: _so_far(step.result, head)) or []:
-        say(line)
-    if working:
-        job.advance()
-        if job.finished:
-            st.rerun()
+    with slice_of(job, watch, was_working) as working:
+        said = _how_far(job, watch, job.step.n if job.step else 0)
+        bar(job, watch, working, said, row="atlas-progress", stop="atlas-stop", go="atlas-go")
+        if job.problem:
+            say(job.problem, "problem")
+        for line in job.read(lambda step: _so_far(step.result, head)) or []:
+            say(line)
 
 
 def _so_far(sums: AtlasSums, head: Head) -> list[str]:

@@ -12,6 +12,7 @@ import streamlit as st
 from mha_core.experiments import Part
 from pages.parts.frame.prose import say
 from pages.parts.serve import cache
+from pages.parts.serve.slices import bar, slice_of
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
 T = TypeVar("T")
@@ -61,26 +62,13 @@ def _slice(
     unit: str,
     was_working: bool,
 ) -> None:
-    """Drawn first, worked afterwards: a run that the next one overtakes has then shown all there is to show."""
-    working = watch.running and not job.finished
-    if working != was_working:
-        st.rerun()
-    if not job.finished:
-        with st.container(
-            key=f"progress-row-{name}", horizontal=True, vertical_alignment="bottom", gap="medium"
-        ):
-            st.progress(min(job.step.fraction if job.step else 0.0, 1.0), text=_how_far(job, watch, unit))
-            if working:
-                st.button("Stop", key=f"stop-{name}", on_click=watch.stop)
-            else:
-                st.button("Go on", key=f"go-{name}", on_click=watch.go_on)
-    if job.problem:
-        say(job.problem, "problem")
-    draw(job.read(lambda step: step.result))
-    if working:
-        job.advance()
-        if job.finished:
-            st.rerun()
+    with slice_of(job, watch, was_working) as working:
+        if not job.finished:
+            keys = {"row": f"progress-row-{name}", "stop": f"stop-{name}", "go": f"go-{name}"}
+            bar(job, watch, working, _how_far(job, watch, unit), **keys)
+        if job.problem:
+            say(job.problem, "problem")
+        draw(job.read(lambda step: step.result))
 
 
 def _how_far(job: BackgroundTask[T], watch: ReaderControl, unit: str) -> str:

@@ -32,7 +32,17 @@ from pages.parts.picture.bundle import ASSETS
 from pages.parts.picture.fonts import FONTS, font_bytes
 from pages.parts.picture.palette import css_variables
 
-__all__ = ["follow", "follow_measure", "keep", "misread", "or_show_error", "page", "selection", "why"]
+__all__ = [
+    "follow",
+    "follow_measure",
+    "keep",
+    "misread",
+    "or_show_error",
+    "page",
+    "part_of",
+    "selection",
+    "why",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -89,6 +99,20 @@ def page(
         yield request
     finally:
         state.write()
+
+
+def part_of(label: str, parts: Sequence[str], key: str) -> str:
+    """The part of a page that the reader chose in a row of them, the first at first; in the link as `key`."""
+    chosen = st.segmented_control(
+        label,
+        parts,
+        default=parts[0],
+        required=True,
+        key=key,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return chosen or parts[0]
 
 
 def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:

@@ -10,6 +10,7 @@ from pages.parts.frame.prose import heading, markup, quoted, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
+from pages.parts.serve.slices import bar, slice_of
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl
 from pages.parts.specialization import corpus_work
 from pages.parts.specialization.corpus_work import MAX_BYTES, MAX_ITEMS
@@ -65,26 +66,11 @@ def _progress(
     kind: CorpusKind,
     was_working: bool,
 ) -> None:
-    """How far it is; every run of this fragment moves the work on for less than a second.
-
-    Drawn first, worked afterwards: a run that the next one overtakes has then shown all there is to show.
-    """
-    working = watch.running and not job.finished
-    if working != was_working:
-        # The button was pressed, or another reader's page finished the work: the page around has to change too.
-        st.rerun()
-    n, fraction = (job.step.n, job.step.fraction) if job.step else (0, 0.0)
-    say(f"{quoted(file_name)}: {kind.title}.", "label")
-    with st.container(key="corpus-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.progress(min(fraction, 1.0), text=_how_far(job, watch, n))
-        if working:
-            st.button("Stop", key="corpus-stop", on_click=watch.stop)
-        elif not job.finished:
-            st.button("Go on", key="corpus-go", on_click=watch.go_on)
-    if working:
-        job.advance()
-        if job.finished:
-            st.rerun()
+    """How far it is; every run of this fragment moves the work on for less than a second."""
+    with slice_of(job, watch, was_working) as working:
+        say(f"{quoted(file_name)}: {kind.title}.", "label")
+        said = _how_far(job, watch, job.step.n if job.step else 0)
+        bar(job, watch, working, said, row="corpus-progress", stop="corpus-stop", go="corpus-go")
 
 
 def _how_far(job: BackgroundTask[CorpusResult], watch: ReaderControl, n: int) -> str:
