@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mha_core.device import use_one_thread
 from mha_core.learning import report
 from mha_core.learning.live import begin
 from mha_core.learning.train import Setup
@@ -148,7 +149,8 @@ def test_how_far_it_is_is_said_with_the_length_of_the_line():
 
 @pytest.fixture(scope="module")
 def short():
-    """A finished training of the page, in this process: 50 steps of one head and of two."""
+    """A finished training of the page, in this process: 50 steps of one head and of two, on the worker's one thread."""
+    use_one_thread()
     choice = parts.jobs_choice(1, 2, seed=3, limit=50)
     rows = []
     for update in begin("small", choice.settings):
