@@ -9,6 +9,7 @@ from mha_core.heads.atlas.classes import classes, opening_marks
 from mha_core.heads.atlas.describe import Description, describe
 from mha_core.heads.atlas.effects import raised, surprise_without, through_norm
 from mha_core.heads.atlas.features import allowed, features, pair_features
+from mha_core.heads.atlas.losses import loss_of
 from mha_core.heads.atlas.making import shuffled
 from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of
 from mha_core.heads.atlas.reading import MOST_TOKENS, looked_at, passage_tokens, read_passages
@@ -330,6 +331,24 @@ def test_what_is_lost_is_the_gated_runs_loss(tmp_path, kind, which):
     gates = np.ones((model.n_layers, model.n_heads))
     gates[1, 2] = 0
     assert without[2] == pytest.approx(by_gates(gates), abs=1e-4)
+
+
+def test_what_one_head_costs_grows_with_every_passage(tmp_path):
+    model = decoder(tmp_path, "llama", 1)
+    passages = [(7, model.tokenizer.encode(LINES[0])), (2, model.tokenizer.encode(LINES[1]))]
+    seen = [(done, loss.n, loss.nats, list(loss.tokens)) for done, loss in loss_of((1, 2), passages, model)]
+    each = [surprise_without(tokens, model, 1) for _, tokens in passages]
+    falls = [whole - without[2] for whole, without in each]
+    assert [(done, n) for done, n, _, _ in seen] == [(1, len(falls[0])), (2, len(falls[0]) + len(falls[1]))]
+    assert seen[0][2] == pytest.approx(falls[0].mean(), abs=1e-9)
+    assert seen[1][2] == pytest.approx(np.concatenate(falls).mean(), abs=1e-9)
+    most = seen[1][3][0]
+    by_hand = {
+        (number, i + 1): np.exp(whole[i]) - np.exp(without[2][i])
+        for (number, _), (whole, without) in zip(passages, each, strict=True)
+        for i in range(len(whole))
+    }
+    assert (most.passage, most.position) == max(by_hand, key=lambda place: by_hand[place])
 
 
 @pytest.mark.parametrize(("kind", "which"), [("gpt2", 0), ("llama", 0)])

@@ -10,11 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core import InputError
 from mha_core.heads.atlas.habits import HABITS
+from mha_core.heads.atlas.losses import HeadLoss, Loss
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.said import NO_DESCRIPTION, label
 from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.atlas.table import Line
-from pages.parts.atlas import own_text
+from mha_core.reader import REGISTERS, read_reader
+from pages.parts.atlas import lost, own_text
 from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, word
 from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
@@ -110,6 +112,25 @@ def test_own_text_is_read_in_steps_and_a_file_is_checked(model):
     empty = BackgroundTask(own_text.work("a\n", model))
     empty.advance()
     assert "no passage" in empty.problem
+
+
+def test_one_head_is_taken_away_over_passages_of_all_registers_in_turn(model):
+    passages = lost._reader(model)
+    registers = [read_reader()[number].register for number, _ in passages]
+    assert len(passages) == len(read_reader())
+    assert registers[:20] == [*REGISTERS, *REGISTERS]
+    assert all(read_reader()[n].text.startswith(tokens.text) for n, tokens in passages)
+
+
+def test_what_a_head_costs_stands_in_a_table_of_its_tokens(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(lost, "say", lambda text, *_: drawn.append(text))
+    monkeypatch.setattr(lost, "markup", drawn.append)
+    loss = HeadLoss(7, 0.25, [Loss(0, 3, 0.5, 0.125), Loss(9, 1, 0.4, 0.3)])
+    lost._drawn((loss, {0: PASSAGE}), "of your text")
+    assert "+0.2500 nats per token over 7 tokens of your text" in drawn[0]
+    assert "…We saw the <b>fox</b></td><td>50.0 %</td><td>12.5 %</td>" in drawn[1]
+    assert drawn[1].count("<tr>") == 2  # the heading, and the one passage that is at hand
 
 
 def said(at):

@@ -45,6 +45,7 @@ FORBIDDEN = {
     **{
         f"pages/parts/{room}/": ROOMS - {f"pages.parts.{other}" for other in also}
         for room, also in {
+            "atlas": ["atlas"],
             "experiment": ["experiment"],
             "explore": ["explore"],
             "specialization": ["specialization"],

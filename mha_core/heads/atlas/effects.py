@@ -101,15 +101,17 @@ def surprise_without(tokens: Tokens, model: Model, layer: int) -> tuple[FloatArr
 
 
 def without_from(
-    x: Tensor, tokens: Tokens, model: Model, layer: int, last: Tensor
+    x: Tensor, tokens: Tokens, model: Model, layer: int, last: Tensor, heads: Sequence[int] | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """The same from the states (1, n, d_model) that the layer reads and those that the last layer gives."""
+    """The same from the states (1, n, d_model) that the layer reads and those that the last layer gives; `heads` of
+    the layer only, in their order, unless all are wanted."""
     stack, head = model.encoder, _next_head(model)
     targets = torch.tensor(tokens.ids[1:], device=x.device)
+    away = torch.tensor(range(model.n_heads) if heads is None else list(heads), device=x.device)
     with torch.inference_mode():
-        gates = torch.ones(model.n_layers, model.n_heads, model.n_heads, device=x.device)
-        gates[layer] -= torch.eye(model.n_heads, device=x.device)
-        hidden = stack.resume(x.expand(model.n_heads, -1, -1), layer, gates=gates)
+        gates = torch.ones(model.n_layers, len(away), model.n_heads, device=x.device)
+        gates[layer, torch.arange(len(away)), away] = 0.0
+        hidden = stack.resume(x.expand(len(away), -1, -1), layer, gates=gates)
         whole = _log_probabilities(head, stack.finish(last), targets)[0]
         without = torch.cat([_log_probabilities(head, one[None], targets) for one in hidden])
     return whole.double().cpu().numpy(), without.double().cpu().numpy()

@@ -7,9 +7,10 @@ import streamlit as st
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.said import label, sentence
 from mha_core.heads.atlas.table import HeadEntry
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, head_name
 from pages.parts.atlas.component import draw
-from pages.parts.atlas.lines import moment_data, word
+from pages.parts.atlas.lines import moment_data
+from pages.parts.atlas.lost import lost
 from pages.parts.atlas.relatives import relatives
 from pages.parts.atlas.source import Source
 from pages.parts.frame.links import link_to
@@ -38,7 +39,8 @@ def card(found: Source, entry: HeadEntry, request: Request) -> None:
     )
     say(HELP[which or WHICH[0]])
     draw({"kind": "moments", "groups": _groups(found, entry, which or WHICH[0])}, key="moments")
-    _lost(found, entry, which or WHICH[0])
+    _direct_only(found, which or WHICH[0])
+    lost(found, entry, request)
     _like(found, entry.head)
 
 
@@ -90,35 +92,12 @@ def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
     )
 
 
-def _lost(found: Source, entry: HeadEntry, which: str) -> None:
-    loss = found.more.losses.get(entry.head) if found.more else None
+def _direct_only(found: Source, which: str) -> None:
     if found.more is not None and found.more.raises and which == "Strongest":
         say(
             "“Makes likelier” is the direct effect alone: the head's own output, sent through the final norm to the "
             "vocabulary. What later layers make of it is not in it, and in early layers that is most."
         )
-    if loss is None:
-        return
-    heading("What is lost without it", 3)
-    say(
-        f"Taken away alone, it costs {loss.nats:+.4f} nats a token over {loss.n:,} tokens of the reader. Other heads "
-        "may do its work then, so little lost is not little done. The tokens that lose most:"
-    )
-    rows = []
-    for one in loss.tokens:
-        passage = found.atlas.passages.get(one.passage)
-        if passage is None:
-            continue
-        before = passage.text[max(0, passage.starts[one.position] - 50) : passage.starts[one.position]]
-        rows.append(
-            f"<tr><td>…{html.escape(visible(before))}<b>{html.escape(word(passage, one.position))}</b></td>"
-            f"<td>{percent(one.before)}</td><td>{percent(one.after)}</td></tr>"
-        )
-    markup(
-        '<div class="hs-scroll"><table class="measures"><thead><tr><th scope="col">Next token</th>'
-        '<th scope="col">With it</th><th scope="col">Without it</th></tr></thead><tbody>'
-        f"{''.join(rows)}</tbody></table></div>"
-    )
 
 
 def _like(found: Source, head: Head) -> None:

@@ -12,7 +12,6 @@ from mha_core.heads.words import FloatArray
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name, percent
 from pages.parts.experiment.frame import caveats, kept, roles_of
-from pages.parts.experiment.progress import work
 from pages.parts.experiment.said import number, shown
 from pages.parts.frame import presets, shell, state
 from pages.parts.frame.links import link_to
@@ -21,6 +20,7 @@ from pages.parts.frame.request import Request
 from pages.parts.picture.head_switches import head_effects
 from pages.parts.picture.tiles import Board
 from pages.parts.serve import cache
+from pages.parts.serve.progress import work
 
 MAPS = ("heads", "layers and tokens")
 DECIDED = 0.5  # a state that alone brings half of the way back carries what differs

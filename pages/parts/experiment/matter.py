@@ -10,7 +10,6 @@ from mha_core.experiments import Effects, Outcome, default_outcome, every_head, 
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.frame import caveats, kept, roles_of
-from pages.parts.experiment.progress import work
 from pages.parts.experiment.said import moves, number, shown, signed
 from pages.parts.frame import presets, shell, state
 from pages.parts.frame.links import link_to
@@ -18,6 +17,7 @@ from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.picture.head_switches import head_effects
 from pages.parts.serve import cache
+from pages.parts.serve.progress import work
 
 NAMED = 3
 HOW = {"factor": "nothing", "mean": "its mean"}

@@ -6,13 +6,13 @@ import streamlit as st
 
 from pages.parts.experiment.answers import Answer
 from pages.parts.experiment.frame import caveats
-from pages.parts.experiment.progress import work
 from pages.parts.experiment.trials import BY_KEY, TRIALS, Trial
 from pages.parts.frame import shell, state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, prose, quoted, say
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
+from pages.parts.serve.progress import work
 
 
 def view(_request: Request) -> None:

@@ -11,12 +11,12 @@ from mha_core.heads.jobs import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.frame import caveats
-from pages.parts.experiment.progress import work
 from pages.parts.experiment.said import number
 from pages.parts.frame import shell
 from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
+from pages.parts.serve.progress import work
 
 LEAST = 3  # heads of a role that is taken away as a whole
 DRAWS = 10

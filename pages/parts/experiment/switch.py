@@ -14,7 +14,6 @@ from mha_core.wording import Head, head_name
 from pages.parts.experiment.asked import BY_VALUE, SETTINGS, Asked, asked, spelled
 from pages.parts.experiment.changed import Changed, Guess, changed_by
 from pages.parts.experiment.frame import caveats, roles_of
-from pages.parts.experiment.progress import work
 from pages.parts.experiment.said import elsewhere, finding
 from pages.parts.frame import shell, state
 from pages.parts.frame.prose import say, visible
@@ -23,6 +22,7 @@ from pages.parts.frame.selection import parse_head
 from pages.parts.picture.head_switches import head_switches
 from pages.parts.picture.payload import Payload, record_payload
 from pages.parts.serve import cache
+from pages.parts.serve.progress import work
 
 PICTURE = "switches"
 UNDONE = "experiment-undo"

@@ -1,4 +1,4 @@
-"""Long work on this page: a button that begins it, how far it is from the first second, Stop, and what there is so far.
+"""Long work on a page: a button that begins it, how far it is from the first second, Stop, and what there is so far.
 
 In: a key that says what is computed, and how to begin. Out: the page's part, drawn anew with every slice of work. All
 readers share the work of a key; each may stop looking.
