@@ -107,8 +107,8 @@ lock: .venv/.dev ## write the exact set of packages from pyproject.toml, with ha
 	@rm -rf .venv/lock && mkdir -p .venv/lock
 	@for f in requirements requirements-dev requirements-cuda requirements-audit; do \
 		sed -n 's/^\([A-Za-z0-9._-]*==[^ ]*\).*/\1/p' $$f.txt > .venv/lock/$$f.txt; done
-	@$(PIP_COMPILE) --extra dev -o .venv/lock/requirements-dev.txt pyproject.toml
-	@$(PIP_COMPILE) -c .venv/lock/requirements-dev.txt -o .venv/lock/requirements.txt pyproject.toml
+	@$(PIP_COMPILE) --extra app --extra dev -o .venv/lock/requirements-dev.txt pyproject.toml
+	@$(PIP_COMPILE) --extra app -c .venv/lock/requirements-dev.txt -o .venv/lock/requirements.txt pyproject.toml
 	@# The CPU build is this machine's own choice, and the pin of every other; three "=" leave it out.
 	@sed -i.bak 's/^\(torch==[0-9.]*\)+[a-z0-9]*/\1/' .venv/lock/requirements.txt .venv/lock/requirements-dev.txt
 	@# What torch needs beside them where it comes with CUDA, which only Linux can tell.

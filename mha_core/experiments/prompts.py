@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import mha_core
 from mha_core.errors import InputError
+from mha_core.resources import asset
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Prompts:
 @cache
 def prompts(path: Path | None = None) -> Prompts:
     """All of them. Raises InputError if the file is not what this module describes."""
-    path = path or Path(mha_core.__file__).parent.parent / "assets" / "experiments.json"
+    path = path or asset("experiments.json")
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
         return Prompts(

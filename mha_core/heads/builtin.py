@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-import mha_core
 from mha_core.corpus import Lines, PronounCase, Reading, Span, read_pairs
 from mha_core.errors import InputError
 from mha_core.heads.coreference import ChoiceCase, choice_case
 from mha_core.heads.jobs import GOLD
 from mha_core.heads.relations import RelationCases
 from mha_core.heads.survey import TextItem
+from mha_core.resources import asset
 from mha_core.tokens import Tokenizer, Tokens
 
 Item = TextItem | RelationCases | ChoiceCase
@@ -40,7 +40,7 @@ class BuiltIn:
 
 def builtin_path() -> Path:
     """Where the sentences lie unless a caller says otherwise."""
-    return Path(mha_core.__file__).parent.parent / "assets" / "sentences.json"
+    return asset("sentences.json")
 
 
 def read_builtin(path: Path | None = None) -> tuple[BuiltIn, ...]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import mha_core
 from mha_core.heads.atlas.describe import Description, Finding
 from mha_core.heads.atlas.effects import Raised
 from mha_core.heads.atlas.features import features
@@ -18,6 +17,7 @@ from mha_core.heads.atlas.losses import HeadLoss, Loss
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.table import Atlas, HeadEntry, Line
 from mha_core.reader import reader_digest
+from mha_core.resources import asset
 from mha_core.wording import Head
 
 DIGITS = 5
@@ -47,7 +47,7 @@ class Shipped:
 
 def shipped_file(model: str) -> Path:
     """Where the numbers of a model stand."""
-    return Path(mha_core.__file__).parent.parent / "assets" / "atlas" / f"{model.rsplit('/', 1)[-1]}.json.gz"
+    return asset("atlas", f"{model.rsplit('/', 1)[-1]}.json.gz")
 
 
 def read_shipped(model: str, digest: str | None = None) -> Shipped | None:

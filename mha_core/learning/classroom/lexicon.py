@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import mha_core
+from mha_core.resources import asset
 
 SPLIT_SEED = 22
 HELD_OUT = 300  # combinations of a noun and a predicate that occur in no text of the training
@@ -59,7 +59,7 @@ class Lexicon:
 
 def lexicon_path() -> Path:
     """Where the words lie."""
-    return Path(mha_core.__file__).parent.parent / "assets" / "classroom" / "lexicon.toml"
+    return asset("classroom", "lexicon.toml")
 
 
 @cache
