@@ -14,13 +14,14 @@ import { follow } from "./tiles/follow.js";
 import { matrix } from "./tiles/matrix.js";
 import { numberTiles } from "./tiles/number_tiles.js";
 import { code, op, paragraph } from "./tiles/prose.js";
+import { route } from "./tiles/route.js";
 import { sheets } from "./tiles/sheets.js";
 import { bars, gridTable, heads } from "./tiles/tables.js";
 import { turn } from "./tiles/turn.js";
 
 const KINDS = {
   row: group, column: group, undo, steps, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
-  grid: gridTable, course, curve, curves, turn: (_, given) => turn(given),
+  grid: gridTable, route, course, curve, curves, turn: (_, given) => turn(given),
 };
 const boards = new WeakMap();
 
