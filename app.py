@@ -8,7 +8,7 @@ import streamlit as st
 
 from mha_core import Grid, Record
 from mha_core.heads.notices import against_raw, notices, unread
-from pages.parts.explore import downloads, export, measured, moments, next_word, opening
+from pages.parts.explore import before, downloads, export, measured, moments, next_word, opening
 from pages.parts.frame import shell
 from pages.parts.frame.prose import nothing_left, say
 from pages.parts.frame.request import Request
@@ -22,8 +22,7 @@ def explore() -> None:
     with shell.page(
         "Explore",
         question="What does each head look at?",
-        lead="A language model reads a sentence through dozens of small lenses, its attention heads. Each head "
-        "decides which other words a word draws on. Point at a word to see where it looks.",
+        lead="Each head decides which other words a word draws on. Point at a word to see; double-click to change it.",
         examples=True,
     ) as asked:
         request = moments.asked(asked)
@@ -42,6 +41,7 @@ def picture(request: Request, record: Record) -> None:
         say(nothing_left(record.tokens.special_names), "notice")
         return
     shell.misread([record])
+    before.settle(request, grid)
     roles = {} if request.mixed else cache.roles_of(request.model, request.trained)
     chosen = explore_view(
         grid,
@@ -57,7 +57,9 @@ def picture(request: Request, record: Record) -> None:
         about=export.about(record, grid, request),
         more=partial(more, request, record, grid),
         on_measure=partial(shell.follow_measure, "explore"),
+        on_retype=partial(before.retype, "explore", request, record, grid),
     )
+    before.keep(request, grid, "explore")
     shell.keep(chosen)
     head = None if request.mixed else chosen.head  # a mixed picture shows none of the record's heads
     found = [n for n in notices(record, head, roles.get(chosen.head)) if n not in unread(record)]
@@ -77,11 +79,13 @@ def picture(request: Request, record: Record) -> None:
 
 
 def more(request: Request, record: Record, grid: Grid, chosen: Selection) -> dict[str, Any]:
-    """What the picture says of a choice beyond the weights: the switch of measures, and why it opened there."""
+    """What the picture says of a choice beyond the weights: the switch of measures, why it opened there, and
+    what was before."""
     used = cache.model(request)
     return {
         "measures": measured.switch(request, used, record=record, grid=grid, head=chosen.head),
         "opening": opening.reason(request, record, grid, chosen),
+        "ghost": before.ghost(request, grid),
     }
 
 

@@ -16,10 +16,11 @@ import { drawTable } from "./table.js";
 const TWEEN_BOTH = 150;
 
 export class Compare {
-  constructor(root, emit, _ask = () => {}, draw = () => {}) {
+  constructor(root, emit, _ask = () => {}, draw = () => {}, retype = () => {}) {
     this.root = root;
     this.emit = emit;
     this.askMeasure = draw;
+    this.retype = retype;
     this.state = { head: [0, 0], pins: [], to: null, panel: "matrix" };
     this.hovered = { column: null, q: null, k: null };
     this.before = null;
@@ -52,7 +53,8 @@ export class Compare {
     this.notices = view.notices ?? [];
     this.offers = view.offers ?? [];
     this.present = Boolean(view.present);
-    this.titles.textContent = `A: ${view.titles[0]} · B: ${view.titles[1]}`;
+    this.titles.textContent = [view.ready, `A: ${view.titles[0]} · B: ${view.titles[1]}`].filter(Boolean).join(" ");
+    this.duo.offer(view.ready);
     this.titlesNow = view.titles;
     this.link = view.link;
     this.query = view.query ?? {};

@@ -4,6 +4,7 @@ import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
 import { tipOf } from "./sentence.js";
 import { percent } from "./format.js";
+import { WordEdit, types, unitsOfWord } from "./word_edit.js";
 import { arcPath, arrowTip, beforeTip, heroSize, lanePath, placeLabels, riseOf, strokeWithin } from "./geometry.js";
 
 export const DRAWN_BOTH = 10;
@@ -27,10 +28,35 @@ export class Duo {
       if (event.pointerType !== "touch") actions.point(column ? Number(column.dataset.column) : null);
     };
     this.words.onpointerleave = () => actions.point(null);
+    this.edit = new WordEdit({ changed: (word) => actions.retype(...this.edited, word), moved: () => this.relaid() });
+    this.words.ondblclick = (event) => this.editAt(event.target.closest?.("[data-at]"));
     this.words.onclick = (event) => {
+      if (this.edit.open) return;
+      const ready = event.target.closest?.(".ready");
+      if (ready) return this.editAt(ready);
       const column = event.target.closest?.("[data-column]");
       if (column) actions.choose(Number(column.dataset.column), event.shiftKey || event.ctrlKey || event.metaKey);
     };
+  }
+
+  // A word of A or B becomes a field of text; a piece of a word, the whole word.
+  editAt(cell, typed = null) {
+    if (!cell || this.edit.open || globalThis.headscope?.live === false) return;
+    const [side, unit] = cell.dataset.at.split(" ").map(Number);
+    if (this.records[side].specials[unit]) return;
+    this.edited = [side, unit];
+    this.edit.begin(unitsOfWord(this.records[side], unit).map((i) => this.units[side][i]), typed);
+  }
+
+  // By the keyboard a word of B is changed, where B has it.
+  editHere(typed = null) {
+    const [a, b] = this.pairs[this.focus];
+    this.editAt(b === null ? this.units[0][a] : this.units[1][b], typed);
+  }
+
+  relaid() {
+    if (this.width) this.place(this.width);
+    this.actions.redraw();
   }
 
   key(event) {
@@ -39,13 +65,16 @@ export class Duo {
       this.focus = Math.max(0, Math.min(this.columns.length - 1, this.focus + step));
       this.columns.forEach((column, i) => (column.tabIndex = i === this.focus ? 0 : -1));
       this.columns[this.focus].focus();
-    } else if (event.key === "Enter" || event.key === " ") this.actions.choose(this.focus, event.shiftKey);
+    } else if (event.key === "F2") this.editHere();
+    else if (types(event) && event.key !== "s") this.editHere(event.key);
+    else if (event.key === "Enter" || event.key === " ") this.actions.choose(this.focus, event.shiftKey);
     else return;
     event.preventDefault();
   }
 
   // pairs: [[a or null, b or null]], one a column
   fill(a, b, pairs, differs) {
+    this.edit.cells = null;
     this.records = [a, b];
     this.pairs = pairs;
     this.units = [[], []];
@@ -54,7 +83,7 @@ export class Duo {
         const record = this.records[side];
         const special = unit !== null && record.specials[unit];
         const classes = ["unit", special ? "special" : "", unit !== null && record.unknown?.[unit] ? "unknown" : "", unit !== null && record.joined?.[unit] ? "joined" : ""];
-        const cell = make("span", { text: unit === null ? "" : record.names[unit], class: classes.filter(Boolean).join(" ") });
+        const cell = make("span", { text: unit === null ? "" : record.names[unit], class: classes.filter(Boolean).join(" "), "data-at": unit === null ? null : `${side} ${unit}` });
         this.units[side].push(unit === null ? null : cell);
         return cell;
       });
@@ -81,6 +110,13 @@ export class Duo {
     this.words.dir = directionOf(a.names.join(" "));
     this.words.replaceChildren(marks, ...this.columns);
     this.characters = pairs.reduce((sum, pair) => sum + 1 + Math.max(...pair.map((unit, side) => (unit === null ? 0 : this.records[side].specials[unit] ? 3 : this.records[side].names[unit].length))), 0);
+  }
+
+  // The last word of B, where B is the same sentence still: ready to be changed.
+  offer(ready) {
+    const { specials, names } = this.records[1];
+    const last = ready ? names.findLastIndex((name, i) => !specials[i] && /[\p{L}\p{N}]/u.test(name)) : -1;
+    this.units[1].forEach((cell, i) => cell?.classList.toggle("ready", i === last));
   }
 
   measure(present) {

@@ -16,10 +16,11 @@ import { headName } from "./words.js";
 const TWEEN = 150;
 
 export class Explore {
-  constructor(root, emit, ask = () => {}, draw = () => {}) {
+  constructor(root, emit, ask = () => {}, draw = () => {}, retype = () => {}) {
     this.root = root;
     this.emit = emit;
     this.askMeasure = draw;
+    this.retype = retype;
     this.next = new NextWords(ask);
     this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false, plain: false };
     this.hovered = { unit: null, q: null, k: null };
@@ -49,9 +50,21 @@ export class Explore {
     this.link = view.link;
     this.measures = view.measures ?? null;
     this.opening = view.opening ?? null;
+    this.openGhost(view.ghost);
     this.present = Boolean(view.present);
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
     this.wasPresent = this.present;
+  }
+
+  // What was drawn before a word was changed; a reader who sent it away does not see it again.
+  openGhost(ghost) {
+    const gone = this.ghost?.gone && ghost?.record === this.ghost.record;
+    this.ghost = ghost?.record ? { ...ghost, gone } : null;
+  }
+
+  forgetGhost() {
+    this.ghost.gone = true;
+    this.update(false);
   }
 
   move(selection) {

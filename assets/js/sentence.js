@@ -3,12 +3,17 @@ import { at, css } from "./colour.js";
 import { arrowStep, make, vector } from "./dom.js";
 import { percent } from "./format.js";
 import { arcPath, arrowTip, beforeTip, heroSize, placeLabels, riseOf, strokeWithin } from "./geometry.js";
+import { WordEdit, types, unitsOfWord } from "./word_edit.js";
 
 const DRAWN = 14;
 const FAINT = 0.02;
 const PRESENTED = 0.4; // of the screen's height
 const SMALLEST_PRESENTED = 22;
 export const STEPPED_BACK = 0.3;
+export const DASHES = "5 5"; // of the arcs before a word was changed
+const LOW = 800; // a screen on which the arcs stay flat, so that all heads are seen below them
+const FLATTEST = 110;
+const LOWER = 0.7; // they rise less than the arcs of now
 
 // Where one link was asked for, the others stand behind it.
 const steppedBack = (shown, link) => shown.asked !== null && shown.asked !== undefined && link.to !== shown.asked;
@@ -33,7 +38,10 @@ export class Sentence {
     this.words.onkeydown = (event) => this.key(event);
     this.words.onpointerover = (event) => this.hovered(event);
     this.words.onpointerleave = () => actions.point(null);
+    this.edit = new WordEdit({ changed: (word) => actions.retype?.(this.edited, word), moved: () => this.relaid() });
+    this.words.ondblclick = (event) => this.editAt(event.target.closest?.("[data-unit]"));
     this.words.onclick = (event) => {
+      if (this.edit.open) return;
       const unit = event.target.closest?.("[data-unit]");
       if (unit) actions.choose(Number(unit.dataset.unit), event.shiftKey || event.ctrlKey || event.metaKey);
     };
@@ -44,21 +52,49 @@ export class Sentence {
     if (event.pointerType !== "touch") this.actions.point(unit ? Number(unit.dataset.unit) : null);
   }
 
+  // A word becomes a field of text; a piece of a word, the whole word.
+  editAt(unit, typed = null) {
+    const at = Number(unit?.dataset.unit);
+    if (!unit || this.edit.open || this.record.specials[at] || !this.actions.retype || globalThis.headscope?.live === false) return;
+    this.edited = at;
+    this.edit.begin(unitsOfWord(this.record, at).map((i) => this.units[i]), typed);
+  }
+
+  // While a word is changed the others move.
+  relaid() {
+    if (this.width) this.place(this.width);
+    this.actions.redraw?.();
+  }
+
+  // The key S saves what is pointed at below, also while a word has the focus.
+  saves(event) {
+    return event.key === "s" && this.root.closest(".headscope")?.matches(":hover") && !this.root.matches(":hover");
+  }
+
   key(event) {
     const step = arrowStep(event.key, 1);
+    const here = this.units[this.focus];
     if (step) this.goTo(this.focus + step);
+    else if (event.key === "F2" || (event.key === "Enter" && !event.shiftKey && here.classList.contains("from"))) this.editAt(here);
+    else if (types(event) && !this.saves(event)) this.editAt(here, event.key);
     else if (event.key === "Enter" || event.key === " ") this.actions.choose(this.focus, event.shiftKey);
     else return;
     event.preventDefault();
+    event.stopPropagation();
   }
 
-  goTo(i) {
+  // quiet: the word has the focus back, and nobody points at it.
+  goTo(i, quiet = false) {
+    this.quiet = quiet;
     this.focus = Math.max(0, Math.min(this.units.length - 1, i));
     this.units.forEach((unit, k) => (unit.tabIndex = k === this.focus ? 0 : -1));
-    this.units[this.focus].focus({ preventScroll: false });
+    this.units[this.focus].focus({ preventScroll: quiet });
+    this.quiet = false;
   }
 
   fill(record) {
+    const refocus = this.units.includes(this.root.getRootNode().activeElement) ? this.focus : null;
+    this.edit.cells = null;
     this.record = record;
     this.units = [];
     this.focus = 0;
@@ -77,7 +113,7 @@ export class Sentence {
         "aria-pressed": "false",
         onfocus: () => {
           this.focus = i;
-          if (unit.matches(":focus-visible")) this.actions.point(i);
+          if (!this.quiet && unit.matches(":focus-visible")) this.actions.point(i);
         },
         onblur: () => this.actions.point(null),
       });
@@ -89,6 +125,7 @@ export class Sentence {
     if (record.cut) lines.filter(Boolean).at(-1)?.append(make("span", { class: "cut", text: ` ✂ cut here: ${record.cut}` }));
     this.words.replaceChildren(...lines.filter(Boolean));
     this.states = new Array(record.n).fill("");
+    if (refocus !== null) this.goTo(refocus, true);
     this.characters = record.names.reduce((sum, name, i) => sum + (record.specials[i] ? 3.5 : name.length + record.before[i].length), 0);
   }
 
@@ -112,7 +149,7 @@ export class Sentence {
     const origin = this.root.getBoundingClientRect();
     this.readBoxes(origin);
     const many = this.boxes.length > 0 && this.boxes.some((box) => box.line > 0);
-    this.most = many ? this.size * 1.25 : Math.min(this.size * 5, 210);
+    this.most = many ? this.size * 1.25 : Math.min(this.size * 5, innerHeight < LOW && !this.present ? FLATTEST : 210);
     const reach = Math.max(...this.boxes.map((box) => box.x)) - Math.min(...this.boxes.map((box) => box.x));
     const head = many ? this.size * 0.7 : Math.min(riseOf(reach * 0.8, this.most), this.most) * 0.75 + 14;
     this.root.style.setProperty("--rise", `${Math.round(head)}px`);
@@ -173,7 +210,12 @@ export class Sentence {
         weight: link.weight,
         tip: hasTip(shown, link),
       }));
+    this.traces = (shown.ghost?.links ?? [])
+      .slice(0, DRAWN)
+      .filter((link) => this.boxes[link.from] && this.boxes[link.to])
+      .map((link) => ({ d: arcPath(this.boxes[link.from], this.boxes[link.to], LOWER, this.most, this.roomy ? this.size * 0.14 + 20 : null), width: Math.max(1, strokeWithin(link, this.boxes, scale) * 0.4), colour: css(paint.trace) }));
     this.arcs.replaceChildren(
+      ...this.traces.map((s) => vector("path", { class: "trace", d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-dasharray": DASHES })),
       ...this.shapes.map((s) => vector("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width.toFixed(2), "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null })),
       ...this.shapes.filter((s) => s.tip).map((s) => vector("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour })),
     );
@@ -192,7 +234,8 @@ export class Sentence {
     if (shown.from.length) for (const link of links) sums.set(link.to, (sums.get(link.to) ?? 0) + link.weight / shown.from.length);
     else links.forEach((link) => sums.set(link.to, Math.max(sums.get(link.to) ?? 0, link.weight)));
     for (const [unit, weight] of shown.exact ?? []) sums.set(unit, weight);
-    const wanted = [...sums].filter(([unit, weight]) => weight >= FAINT || shown.exact?.has(unit));
+    const was = shown.ghost?.shares;
+    const wanted = [...sums].filter(([unit, weight]) => weight >= FAINT || shown.exact?.has(unit) || was?.get(unit) >= FAINT);
     const loud = Math.max(0.2, ...wanted.map(([, weight]) => weight));
     this.placed = placeLabels(
       wanted.map(([unit, weight]) => {
@@ -200,12 +243,14 @@ export class Sentence {
         return { unit, weight, strong, asked: shown.to === unit, x: this.boxes[unit].x, line: this.boxes[unit].line, width: (strong ? 66 : 50) * (this.present ? 1.6 : 1) };
       }),
       this.width,
-      this.root.classList.contains("many") ? 1 : 2,
+      this.root.classList.contains("many") || was ? 1 : 2,
       this.boxes,
     );
     this.labels.replaceChildren(
       ...this.placed.map((label) => {
         const node = make("span", { text: percent(label.weight), class: label.strong ? "share strong" : "share" });
+        label.was = was && this.roomy ? percent(was.get(label.unit) ?? 0) : null;
+        if (label.was) node.append(make("s", { class: "was", text: label.was }));
         node.style.left = `${label.x}px`;
         node.style.top = `${this.boxes[label.unit].bottom + this.size * 0.14 + label.row * this.size * 0.62}px`;
         return node;

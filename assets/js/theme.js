@@ -29,6 +29,7 @@ export function themeOf(paper, ink, accent) {
     onAccent: contrast(paper, accent) >= contrast(ink, accent) ? paper : ink,
     soft: readable(blend(ink, paper, 0.34), ink, paper, 4.6),
     line: blend(ink, paper, 0.8),
+    trace: blend(ink, paper, 0.62),
     ramp,
     pixels: pixels(ramp),
     change: { ramp: change, pixels: pixels(change), signed: true, line: blend(ink, paper, 0.8) },

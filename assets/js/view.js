@@ -52,6 +52,7 @@ export class Headscope {
       entry.emitting = setTimeout(() => setStateValue("selection", { ...selection, n: entry.n }), EMIT_AFTER);
     };
     entry.ask = (asked) => setTriggerValue("ask", asked);
+    entry.retype = (word) => setTriggerValue?.("retype", word);
     entry.measure = (key) => setTriggerValue?.("measure", key);
     this.show(entry, data);
   }
@@ -68,7 +69,7 @@ export class Headscope {
     const kind = KINDS[data.mode] ?? Explore;
     if (!(entry.view instanceof kind)) {
       entry.root.replaceChildren();
-      entry.view = new kind(entry.root, (selection) => entry.emit(selection), (asked) => entry.ask(asked), (key) => entry.measure(key));
+      entry.view = new kind(entry.root, (selection) => entry.emit(selection), (asked) => entry.ask(asked), (key) => entry.measure(key), (word) => entry.retype(word));
     }
     const subject = data.mode === "compare" ? wanted : wanted[0];
     this.receive(wanted, data);
@@ -95,6 +96,7 @@ export class Headscope {
       const matrix = data[part.column];
       if (matrix) keepOpened(wanted[part.record], part.head, column(matrix));
     }
+    if (data.ghost) data.ghost.record = this.records.get(data.ghost.of);
     if (data.moves) data.moves.cells = column(data.move_cells);
     if (data.links) {
       const { pins, to, k } = data.links;
@@ -128,7 +130,7 @@ export class Headscope {
 
   // S saves the picture under the pointer as it stands, with what is pointed at.
   pressed(event) {
-    const typing = event.composedPath().some((node) => node.matches?.("input, textarea, select, [contenteditable=true]"));
+    const typing = event.composedPath().some((node) => node.matches?.("input, textarea, select, [contenteditable]"));
     if (event.key !== "s" || event.ctrlKey || event.metaKey || event.altKey || typing) return;
     for (const entry of this.mounted.values()) if (entry.root.matches(":hover")) entry.view?.menu?.run(() => entry.view.saveSvg(), false);
   }

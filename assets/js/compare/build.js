@@ -1,6 +1,7 @@
 // What Compare consists of: both sentences, all heads, one head, the ranking, and what each tells the view.
 import { make } from "../dom.js";
 import { Duo } from "../duo.js";
+import { drawHero } from "./drawn.js";
 import { Matrix } from "../matrix.js";
 import { measureRow } from "../measure.js";
 import { Menu } from "../menu.js";
@@ -17,6 +18,8 @@ export function build(view) {
     preview: (head) => (view.previewed.textContent = head ? describe(view, head) : view.rest),
     from: (unit) => view.select({ pins: unit === null ? [] : [unit], to: unit === null ? null : view.state.to }),
     to: (unit) => view.select({ to: unit }),
+    retype: (side, unit, word) => view.retype({ side, unit, word }),
+    redraw: () => drawHero(view),
   };
   view.duo = new Duo(actions);
   view.sheet = new Sheet(actions);

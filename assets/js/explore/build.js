@@ -20,6 +20,8 @@ export function build(view) {
     preview: (head) => view.preview(head),
     from: (unit) => view.select({ pins: unit === null ? [] : [unit], to: unit === null ? null : view.state.to }),
     to: (unit) => view.select({ to: unit }),
+    retype: (unit, word) => view.retype({ unit, word }),
+    redraw: () => view.drawSentence(),
   };
   view.sentence = new Sentence(actions);
   view.sheet = new Sheet(actions);
@@ -48,8 +50,17 @@ function heroOf(view) {
   view.clear = make("button", { type: "button", class: "plain", text: "Clear", onclick: () => view.select({ pins: [], to: null }) });
   const tools = make("div", { class: "tools" }, view.clear, view.adding, view.menu.root);
   view.facts = make("p", { class: "caption facts" });
-  const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, view.hint, view.facts), tools);
+  const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, view.hint, traceOf(view), view.facts), tools);
   return make("section", { class: "hero", "aria-label": "The sentence" }, view.sentence.root, under, view.live);
+}
+
+// What was before a word was changed, and where both are compared.
+function traceOf(view) {
+  view.traceSaid = make("span");
+  view.keepBoth = make("a", { class: "plain", target: "_self", text: "Keep as comparison" });
+  view.hideTrace = make("button", { type: "button", class: "plain", text: "Hide", "aria-label": "Hide what was before", onclick: () => view.forgetGhost() });
+  view.trace = make("p", { class: "hint trace" }, view.traceSaid, " ", view.keepBoth, view.hideTrace);
+  return view.trace;
 }
 
 // Every head as a small picture, and what lies below them.

@@ -1,6 +1,7 @@
 // What stands around the pictures of Explore: sentences, hints, tabs, notices, the table.
 import { cannotSee, chose, maskNote, noneSees, sharingInWords, triangleNote, unseen } from "../causal.js";
 import { make } from "../dom.js";
+import { ghostInWords, unitBefore } from "../ghost.js";
 import { factsOf, placeName } from "../files.js";
 import { meanRow } from "../numbers.js";
 import { drawMeasure } from "../measure.js";
@@ -9,7 +10,7 @@ import { drawTable, pinnedTable, strongestTable } from "../table.js";
 import { kindOf, rankHeads, titleOf } from "../record.js";
 import { headInWords, headName, listed, pairInWords, quoted, rowInWords } from "../words.js";
 import { drawChips } from "./heads.js";
-import { fromNow } from "./shown.js";
+import { fromNow, ghostNow } from "./shown.js";
 
 const PANELS = [["matrix", "Matrix"], ["lines", "Lines"], ["table", "Table"]];
 
@@ -56,6 +57,8 @@ export function drawWords(view) {
   else if (view.state.adding) view.hint.textContent = "Every click adds a word; shown is the mean of what the pinned words look at.";
   else if (to === null) view.hint.textContent = `Click a second word to rank ${kindOf(view.record).many} by this link.`;
   else view.hint.textContent = blind;
+  drawTrace(view);
+  view.hint.hidden = !view.trace.hidden && !opened(view) && !view.state.adding; // one line for both
   view.hint.classList.toggle("empty", !view.hint.textContent); // its line stays, so that nothing below it moves
   view.facts.hidden = globalThis.headscope?.live !== false;
   if (!view.facts.hidden) view.facts.textContent = factsOf(view.record, placeName(view.record, view.state.head));
@@ -67,6 +70,19 @@ export function drawWords(view) {
   view.previewRest += triangleNote(view.record);
   if (view.paint.dark) view.previewRest = view.previewRest.replace("darker", "brighter");
   view.previewed.textContent = view.previewRest;
+}
+
+// The way to Compare leads to the same head and words, by their places in the sentence as it was.
+function drawTrace(view) {
+  const { pins, to, head } = view.state;
+  const found = ghostNow(view, pins);
+  view.trace.hidden = !found || globalThis.headscope?.live === false;
+  if (view.trace.hidden) return;
+  view.traceSaid.textContent = ghostInWords(view.ghost, found);
+  const before = (unit) => unitBefore(view.ghost.change, unit);
+  const aim = to === null ? null : before(to);
+  const chosen = { head: headName(head), pin: pins.map(before).join(), ...(aim === null ? {} : { to: String(aim) }) };
+  view.keepBoth.href = `${view.ghost.compare}&${new URLSearchParams(chosen)}`;
 }
 
 export function drawTabs(view) {

@@ -1,7 +1,10 @@
 // What Explore shows follows from its state: the rows looked from, the links, the matrix and the lines to draw.
 import { cannotSee, chose, mask, noneSees, unseen } from "../causal.js";
+import { ghostLinks } from "../ghost.js";
 import { mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, thumbOf } from "../record.js";
+
+const GHOST_SAID = 0.02;
 
 export function fromNow(view) {
   if (view.hovered.q !== null) return [view.hovered.q];
@@ -55,7 +58,14 @@ export function shownLinks(view) {
   if (to !== null) for (const q of from) if (!unseen(view.record, q, to) && !links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
   links.sort((a, b) => (b.to === to) - (a.to === to)); // only the first few are drawn: what was asked for is among them
   const asked = view.state.to !== null && view.state.to === to ? to : null; // the other arcs step back
-  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind };
+  const ghost = ghostNow(view, from);
+  for (const [unit, share] of ghost?.shares ?? []) if (share >= GHOST_SAID && !exact.has(unit)) exact.set(unit, sum(unit));
+  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind, ghost };
+}
+
+// The links before a word was changed, as long as the reader has not sent them away.
+export function ghostNow(view, from) {
+  return view.ghost && !view.ghost.gone && view.headNow ? ghostLinks(view.ghost, view.headNow, from, Math.max(0.01, view.state.least)) : null;
 }
 
 // For a presenter the matrix ends where the screen does.

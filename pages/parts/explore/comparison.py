@@ -13,7 +13,7 @@ from mha_core import Grid, HeadScopeError, Record
 from mha_core.compare import FLOOR, MARGIN, HeadChange, align, candidates, counterpart, head_changes
 from mha_core.first_change import FirstChange
 from mha_core.wording import head_name, percent
-from pages.parts.explore import beside, causal_finding, export, measured
+from pages.parts.explore import before, beside, causal_finding, export, measured
 from pages.parts.explore.table import table
 from pages.parts.frame import presets, shell
 from pages.parts.frame.prose import heading, nothing_left, say, visible
@@ -31,6 +31,7 @@ ONE_MODEL = (
     "A and B are the same model: there is nothing to compare. This server offers only one; compare its trained and "
     "untrained weights, or two sentences."
 )
+READY = "B is the same sentence still: click its marked word and type another."
 SAME_MODEL = "A and B are the same model: choose another one for B."
 PROVES_NOTHING = (
     "This pair is famous because it comes out so nicely. It proves nothing: among many heads some will agree with "
@@ -51,6 +52,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     twice = same_model(*sides)
     if twice:
         say(twice, "notice")
+    before.settle(sides[0], a)
     parting = causal_finding.found_in(records, a, b)
     chosen = compare_view(
         a,
@@ -67,7 +69,9 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         abouts=[export.about(*each) for each in zip(records, (a, b), sides, strict=True)],
         more=partial(more, sides, records[0], a),
         on_measure=partial(shell.follow_measure, "compare"),
+        on_retype=partial(before.retype_side, "compare", records, (a, b)),
     )
+    before.keep(sides[0], a, "compare")
     shell.keep(chosen)
     below(sides[0], a, b, chosen, parting)
     beside.classroom(sides[0])
@@ -96,7 +100,8 @@ def more(sides: Sequence[Request], record: Record, grid: Grid, chosen: Selection
     switch = measured.switch(sides[0], *models, record=record, grid=grid, head=head)
     if switch["said"]:
         switch["said"] = f"A: {switch['said']}"
-    return {"measures": switch, "query": export.query_of(*sides)}
+    ready = {"ready": READY} if st.session_state["against"] == "sentence" and sides[0].run == sides[1].run else {}
+    return {"measures": switch, "query": export.query_of(*sides), **ready}
 
 
 def both_have_words(grids: Sequence[Grid], records: Sequence[Record]) -> bool:

@@ -69,7 +69,7 @@ def page(
     """Draw the frame, the heading and the reader's controls; what they ask for is the page's to answer.
 
     `title` is the page's name in PAGES, `question` its heading. `examples` puts the example sentences beneath the
-    box; `comparison` adds what it is compared with, as `Request.other`. A page without a sentence of its own
+    box and makes all above the picture small; `comparison` adds what it is compared with, as `Request.other`. A page without a sentence of its own
     (`sentence=False`) keeps the controls unseen, so that their values and the link stay whole.
     """
     st.set_page_config(
@@ -77,6 +77,8 @@ def page(
     )
     st.html(_style())
     present = state.params().get("present") == "1"
+    if examples:
+        st.html(CSS / "explore.css")
     if present:
         st.html(CSS / "present.css")
     hide_parts(state.params().get("hide", ""))

@@ -22,6 +22,9 @@ from pages.parts.serve.streamlit_private import discard_params, went_back_or_for
 LINK_CHARS = 4_000
 CHANGES = "link-changes"
 GREW = "grew"
+DRAWN = "drawn"  # what a picture shows now
+BEFORE = "before"  # and what it showed before the reader changed its text
+MOVES = "moves"  # the words that are chosen have yet to be found in the changed text
 PAGE = "page"
 ON_ITS_WAY = 2.0  # seconds in which a browser may still send the text from before it grew
 
@@ -36,6 +39,8 @@ def enter(title: str) -> list[str]:
     query, problems = params(), list[str]()
     link_decides = went_back_or_forward()
     before, st.session_state[PAGE] = st.session_state.get(PAGE, title), title
+    if before != title:
+        st.session_state.pop(DRAWN, None)
     own_first = (
         {key for page in {before, title} for key in page_called(page).first} if before != title else set()
     )
@@ -134,7 +139,7 @@ def link_params() -> dict[str, str]:
 def open_text(text: str, pair: str = "") -> None:
     """Put a sentence into the box, as if the reader had typed it; its view opens afresh."""
     st.session_state["text"], st.session_state["pair"] = text, pair
-    st.session_state.pop("text2", None)
+    forget_before()
     change(dict.fromkeys(PARAMS))
 
 
@@ -143,6 +148,7 @@ def grow(text: str, pair: str = "") -> None:
     before = st.session_state["text"]
     if text != before:
         st.session_state[GREW] = (before, text, time.monotonic())
+        forget_before()
     st.session_state.update(text=text, pair=pair)
     st.session_state.pop("text2", None)
 
@@ -160,6 +166,30 @@ def forget_words() -> None:
     change({"pin": None, "to": None})
 
 
+def retype(text: str, pair: str, twin: str | None = None) -> None:
+    """Put a text with one word changed into the box, as if the reader had typed it there; `twin` stays beside it."""
+    st.session_state.update(text=text, pair=pair)
+    changed_text()
+    if twin is not None:
+        st.session_state["text2"] = twin
+
+
+def changed_text() -> None:
+    """The text is another one: what was drawn is what was before, and chosen words are where they are found again."""
+    shown = st.session_state.get(DRAWN)
+    forget_before()
+    if shown is None:
+        forget_words()
+    else:
+        st.session_state[BEFORE], st.session_state[MOVES] = shown, True
+
+
+def forget_before() -> None:
+    """Nothing was before this text, and it is compared with its own twin."""
+    for name in (BEFORE, MOVES, "text2"):
+        st.session_state.pop(name, None)
+
+
 def another_sentence() -> None:
     """The reader typed another sentence: what it was compared with is no longer its twin.
 
@@ -171,8 +201,7 @@ def another_sentence() -> None:
     if st.session_state["text"] == before and time.monotonic() - since < ON_ITS_WAY:
         st.session_state["text"] = after
         return
-    forget_words()
-    st.session_state.pop("text2", None)
+    changed_text()
 
 
 def present(on: bool) -> None:

@@ -36,7 +36,7 @@ from pages.parts.picture.payload import (
     made_now,
     record_payload,
 )
-from pages.parts.picture.sync import reconcile, reported
+from pages.parts.picture.sync import drawn, reconcile, reported
 from pages.parts.picture.text import sentence_in_words
 from pages.parts.serve.streamlit_private import warm_arrow
 
@@ -48,7 +48,9 @@ __all__ = [
     "compare_view",
     "explore_payload",
     "explore_view",
+    "drawn_record",
     "mount_library",
+    "retyped",
     "sentence_in_words",
     "standalone_html",
     "warm",
@@ -75,6 +77,7 @@ def explore_view(
     about: Payload | None = None,
     more: Callable[[Selection], Payload] = lambda _chosen: {},
     on_measure: Change | None = None,
+    on_retype: Change | None = None,
 ) -> Selection:
     """Draw one text with every head; return what is chosen now.
 
@@ -83,8 +86,9 @@ def explore_view(
     chose something; `chosen(key)` says what. `keep`: see `record_payload`. `notices`: sentences, or objects with a
     `text`. `following`: what stands under the sentence for a selection, and the callback of what is asked for there.
     `about`: what the numbers are, see `record_payload`. `more`: what else the view says of a selection, `measures`
-    (the switch) and `opening` (why this was chosen). `on_measure` runs before the next run when
-    the reader asked for another measure; `asked_measure(key)` says which.
+    (the switch), `opening` (why this was chosen) and `ghost` (what was drawn before a word was changed). `on_measure`
+    runs before the next run when the reader asked for another measure; `asked_measure(key)` says which. So does
+    `on_retype` when the reader changed a word where it stands; `retyped(key)` says which.
     """
     record = record_payload(grid, tokens, model_title, roles, keep, about)
 
@@ -96,7 +100,7 @@ def explore_view(
         shown = explore_view_payload(grid, record, selection=now, notices=notices, present=present)
         return shown | {"next": under[0][0]} | more(now)
 
-    return _mount([record], view, selection, key, on_change, lambda: under[0][1], on_measure)
+    return _mount([record], view, selection, key, on_change, lambda: under[0][1], on_measure, on_retype)
 
 
 def compare_view(
@@ -116,6 +120,7 @@ def compare_view(
     abouts: Sequence[Payload | None] = (None, None),
     more: Callable[[Selection], Payload] = lambda _chosen: {},
     on_measure: Change | None = None,
+    on_retype: Change | None = None,
 ) -> Selection:
     """Draw two runs against each other; return what is chosen now. Positions in the selection are A's.
 
@@ -129,7 +134,7 @@ def compare_view(
         )
         return shown | more(now)
 
-    return _mount(records, view, selection, key, on_change, None, on_measure)
+    return _mount(records, view, selection, key, on_change, None, on_measure, on_retype)
 
 
 def chosen(key: str) -> Selection | None:
@@ -141,6 +146,17 @@ def asked_measure(key: str) -> object:
     """The measure that the reader asked for in the picture of that key, which may be anything."""
     shown = st.session_state.get(key)
     return shown.get("measure") if isinstance(shown, Mapping) else None
+
+
+def retyped(key: str) -> object:
+    """The word that the reader changed in the picture of that key: `unit`, `word`, in Compare `side`; or anything."""
+    shown = st.session_state.get(key)
+    return shown.get("retype") if isinstance(shown, Mapping) else None
+
+
+def drawn_record(key: str) -> str:
+    """The name of the record that the picture of that key shows, as the browser keeps it."""
+    return drawn(st.session_state, key)[0]
 
 
 def mount_library() -> None:
@@ -168,6 +184,7 @@ def _mount(
     on_change: Change | None,
     on_ask: Callable[[], Change] | None = None,
     on_measure: Change | None = None,
+    on_retype: Change | None = None,
 ) -> Selection:
     sent = reconcile(st.session_state, key, wanted, tuple(record["id"] for record in records))
     data = view(sent.answered) | {"n": sent.number, "selection": sent.selection.as_json()}
@@ -182,6 +199,7 @@ def _mount(
             on_selection_change=on_change or _nothing,
             on_ask_change=on_ask() if on_ask else _nothing,
             on_measure_change=on_measure or _nothing,
+            on_retype_change=on_retype or _nothing,
         )
     return sent.answered
 

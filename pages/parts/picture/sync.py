@@ -54,6 +54,12 @@ def _report(memory: Mapping[Any, Any], key: str) -> Mapping[str, Any] | None:
     return report if isinstance(report, Mapping) else None
 
 
+def drawn(memory: Mapping[Any, Any], key: str) -> tuple[str, ...]:
+    """The records of the picture of that key, as they were sent last."""
+    sent: SyncState = memory[f"{key}-sent"]
+    return sent.records
+
+
 def reported(memory: Mapping[Any, Any], key: str) -> Selection | None:
     """What the reader last chose in the picture of that key; None before the first choice."""
     return from_json(_report(memory, key))

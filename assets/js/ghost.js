@@ -1,0 +1,48 @@
+// What the arcs were before a word was changed: the old links of the same head, drawn on the new words.
+import { meanRow, STEPS, strongest } from "./numbers.js";
+import { matrixOf } from "./record.js";
+import { percent } from "./format.js";
+import { listed, quoted } from "./words.js";
+
+const SAID = 3;
+
+// change: {start, old, new}: from `start` on, `new` units stand where `old` ones stood. Null where a unit has no place.
+export function unitBefore(change, unit) {
+  if (unit < change.start) return unit;
+  if (unit >= change.start + change.new) return unit - change.new + change.old;
+  return unit === change.start && change.old ? change.start : null;
+}
+
+export function unitNow(change, unit) {
+  return unitBefore({ start: change.start, old: change.new, new: change.old }, unit);
+}
+
+// ghost: {record, change}; from: the units looked from now. Null where nothing is known of them.
+export function ghostLinks(ghost, head, from, least = 0.01) {
+  const before = from.map((unit) => unitBefore(ghost.change, unit));
+  const matrix = matrixOf(ghost.record, head);
+  if (!matrix || !from.length || before.includes(null)) return null;
+  const { n } = ghost.record;
+  const links = [];
+  const shares = new Map();
+  before.forEach((q, i) => {
+    const row = Float64Array.from(matrix.subarray(q * n, (q + 1) * n), (step) => step / STEPS);
+    row.forEach((weight, k) => {
+      const to = unitNow(ghost.change, k);
+      if (to !== null) shares.set(to, (shares.get(to) ?? 0) + weight / from.length);
+    });
+    for (const link of strongest(row, 12, least)) {
+      const to = unitNow(ghost.change, link.to);
+      if (to !== null) links.push({ from: from[i], to, weight: link.weight });
+    }
+  });
+  return { links, shares, row: meanRow(matrix, n, before) };
+}
+
+// What was before, in words: the old numbers beside the old words.
+export function ghostInWords(ghost, found) {
+  const [was] = ghost.words;
+  const looked = strongest(found.row, SAID, 0.01).map(({ to, weight }) => `${quoted(ghost.record.named[to])} (${percent(weight)})`);
+  const how = was ? `with ${quoted(was)}` : "without it";
+  return `Dashed: before, ${how}: ${looked.length ? listed(looked) : "nothing with 1 % or more"}.`;
+}

@@ -1,0 +1,157 @@
+"""A word was changed where it stands: what stays chosen, and what the picture was before.
+
+In: what a browser says was typed, and the grids before and after. Out: a changed text, positions that moved along, and
+what the picture needs to draw its old arcs as a trace.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from mha_core import Grid, Record
+from mha_core.tokens import Tokens
+from pages.parts.explore import export
+from pages.parts.frame import state
+from pages.parts.frame.links import link_to
+from pages.parts.frame.request import Request
+from pages.parts.picture.attention_view import drawn_record, retyped
+
+MARKS = ".,;:!?\"'()"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a picture shows: of which text, under which options, with which labels; `record` as the browser keeps it."""
+
+    request: Request
+    labels: tuple[str, ...]
+    record: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """From `start` on, `new` units stand where `old` ones stood; all others are the same."""
+
+    start: int
+    old: int
+    new: int
+
+    def now(self, unit: int) -> int | None:
+        """Where a unit from before stands; the first changed one where the first new one stands."""
+        if unit < self.start:
+            return unit
+        if unit >= self.start + self.old:
+            return unit - self.old + self.new
+        return self.start if unit == self.start and self.new else None
+
+
+def change_between(before: Sequence[str], after: Sequence[str]) -> Change | None:
+    """The one stretch in which two rows of labels differ; None where less than half of the longer one stays."""
+    least = min(len(before), len(after))
+    start = next((i for i in range(least) if before[i] != after[i]), least)
+    end = next((i for i in range(least - start) if before[-1 - i] != after[-1 - i]), least - start)
+    if 2 * (start + end) < max(len(before), len(after)):
+        return None
+    return Change(start, len(before) - start - end, len(after) - start - end)
+
+
+def settle(request: Request, grid: Grid) -> None:
+    """After the text was changed: what was chosen moves along with its words, or is forgotten."""
+    if not st.session_state.pop(state.MOVES, False):
+        return
+    was = _was(request)
+    change = was and change_between(was.labels, grid.labels)
+    asked = state.params()
+    pins = [change.now(int(pin)) for pin in asked.get("pin", "").split(",") if pin.isdecimal()] if change else []
+    if not pins or None in pins:
+        if asked.get("pin") != "none" or change is None:
+            state.forget_words()
+        return
+    to = change.now(int(asked["to"])) if change and asked.get("to", "").isdecimal() else None
+    state.change({"pin": ",".join(map(str, pins)), "to": None if to is None else str(to)})
+
+
+def keep(request: Request, grid: Grid, key: str) -> None:
+    """Remember what the picture of that key shows, for the next change of its text."""
+    st.session_state[state.DRAWN] = Drawn(request, grid.labels, drawn_record(key))
+
+
+def ghost(request: Request, grid: Grid) -> dict[str, Any] | None:
+    """What the picture needs to draw what was before as a trace; None where nothing was, or too much is new."""
+    was = _was(request)
+    change = was and change_between(was.labels, grid.labels)
+    if not was or not change:
+        return None
+    link = export.query_of(was.request, request) | {"against": "sentence", "text2": request.text}
+    return {
+        "of": was.record,
+        "change": {"start": change.start, "old": change.old, "new": change.new},
+        "words": list(words_between(was.request, request)),
+        "compare": link_to("Compare", link),
+    }
+
+
+def _was(request: Request) -> Drawn | None:
+    """What was drawn before, if it was another text under the very same options."""
+    was: Drawn | None = st.session_state.get(state.BEFORE)
+    if was is None or (was.request.text, was.request.pair) == (request.text, request.pair):
+        return None
+    same = replace(was.request, text=request.text, pair=request.pair, present=request.present) == request
+    return was if same else None
+
+
+def words_between(before: Request, after: Request) -> tuple[str, str]:
+    """The words that were changed, before and after; empty where there are none."""
+    a, b = (f"{one.text} {one.pair or ''}".split() for one in (before, after))
+    found = change_between(a, b) or Change(0, len(a), len(b))
+    rows = (a[found.start : found.start + found.old], b[found.start : found.start + found.new])
+    first, second = (" ".join(row).strip(MARKS) for row in rows)
+    return first, second
+
+
+def retype(key: str, request: Request, record: Record, grid: Grid) -> None:
+    """Callback of the picture of that key: put the word that was typed in it into the text."""
+    said = retyped(key)
+    if isinstance(said, Mapping):
+        changed = with_word(record.tokens, grid, said.get("unit"), said.get("word"))
+        if changed is not None:
+            state.retype(changed[0], changed[1] or "")
+
+
+def retype_side(key: str, records: Sequence[Record], grids: Sequence[Grid]) -> None:
+    """The same for two sentences: the word stands in A (`side` 0) or B (1). Where B is A in another model, in both."""
+    said = retyped(key)
+    if not isinstance(said, Mapping) or said.get("side") not in (0, 1):
+        return
+    side = said["side"]
+    changed = with_word(records[side].tokens, grids[side], said.get("unit"), said.get("word"))
+    if changed is None:
+        return
+    if side and st.session_state["against"] == "sentence":
+        st.session_state["text2"] = changed[0]
+    else:
+        state.retype(changed[0], changed[1] or "", twin=st.session_state.get("text2"))
+
+
+def with_word(tokens: Tokens, grid: Grid, unit: object, word: object) -> tuple[str, str | None] | None:
+    """The text and its pair with another word where a unit stands; None if a browser sent no such thing.
+
+    Without a word, the word and the space before it go.
+    """
+    if not isinstance(unit, int) or isinstance(unit, bool) or not isinstance(word, str):
+        return None
+    if not 0 <= unit < len(grid) or grid.units[unit].special:
+        return None
+    here = grid.units[unit]
+    piece = tokens.pieces[here.pieces[0]]
+    start, end = here.start, here.end
+    if piece.word is not None:
+        start, end = tokens.words[piece.word].start, tokens.words[piece.word].end
+    text = tokens.text_of(here.segment)
+    before, after = text[:start], text[end:]
+    if not word.strip():
+        before = before.rstrip(" ") if after[:1] in ("", " ", *MARKS) else before
+    changed = (before + word.strip() + after).lstrip() if not word.strip() else before + word.strip() + after
+    return (tokens.text, changed) if here.segment else (changed, tokens.pair)

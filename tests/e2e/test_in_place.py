@@ -1,0 +1,101 @@
+"""The sentence is changed where it stands: head and pin stay, the old arcs leave a trace, and Compare takes both."""
+
+import re
+
+import pytest
+
+from mha_core import trace
+
+pytestmark = pytest.mark.browser
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = TIRED.replace("tired", "wide")
+BOTTOM = "e => e.getBoundingClientRect().bottom"
+
+
+def percent(weight: float) -> str:
+    return f"{100 * weight:.1f} %"
+
+
+def test_a_word_is_changed_in_place_and_leaves_a_trace_that_opens_as_a_comparison(visit, model):
+    tab = visit("/?head=4-2&pin=10").drawn()
+    page = tab.page
+    tab.word("tired").dblclick()
+    page.keyboard.type("wide")
+    page.keyboard.press("Escape")
+    assert tab.word("tired").is_visible(), "Escape leaves the word as it was"
+    assert page.get_by_label("Your sentence", exact=True).input_value() == TIRED
+    tab.word("tired").dblclick()
+    page.keyboard.type("wide")
+    page.keyboard.press("Enter")
+    tab.settled()
+    assert page.get_by_label("Your sentence", exact=True).input_value() == WIDE
+    before, after = (trace(text, model).grid().weights[3, 1, 10] for text in (TIRED, WIDE))
+    assert "head=4-2" in page.url
+    assert "pin=10" in page.url
+    animal = page.locator(".labels .share").filter(has_text=percent(after[2]))
+    assert animal.locator(".was").inner_text() == percent(before[2])
+    assert page.locator("path.trace").count() == sum(w >= 0.01 for w in before)
+    assert f"before, with “tired”: “animal” ({percent(before[2])})" in page.locator("p.trace").inner_text()
+    tab.head("5-7").click()
+    tab.settled()
+    other = trace(TIRED, model).grid().weights[4, 6, 10]
+    assert f"({percent(other.max())})" in page.locator("p.trace").inner_text(), "the trace is of the same head"
+    page.get_by_role("link", name="Keep as comparison").click()
+    page.wait_for_url("**/compare?**")
+    tab.drawn()
+    assert page.get_by_label("Sentence A", exact=True).input_value() == TIRED
+    assert page.get_by_label("Sentence B", exact=True).input_value() == WIDE
+    assert "head=5-7" in page.url
+    assert "pin=10" in page.url
+
+
+def test_the_keyboard_changes_a_word_and_the_box_keeps_what_is_chosen(visit):
+    tab = visit("/?head=4-2&pin=10").drawn()
+    page = tab.page
+    tab.word("animal").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.type("small dog")
+    page.keyboard.press("Enter")
+    tab.settled()
+    assert page.get_by_label("Your sentence", exact=True).input_value() == TIRED.replace("animal", "small dog")
+    assert "pin=11" in page.url, "the pinned word moved along"
+    tab.type(TIRED.replace("animal", "dog")).drawn()
+    assert "pin=10" in page.url
+    assert "with “small”" in page.locator("p.trace").inner_text()
+    page.get_by_role("button", name="Hide what was before").click()
+    assert page.locator("path.trace").count() == 0
+    page.get_by_role("button", name="cat", exact=True).click()
+    tab.settled()
+    assert page.locator("path.trace").count() == 0
+
+
+def test_compare_begins_with_one_word_ready_to_be_changed(visit):
+    tab = visit("/compare?text=Birds sing in trees.").drawn()
+    page = tab.page
+    assert "B is the same sentence still" in page.locator(".titles").inner_text()
+    page.locator(".unit.ready").click()
+    page.keyboard.type("cages")
+    page.keyboard.press("Enter")
+    tab.settled()
+    assert page.get_by_label("Sentence A", exact=True).input_value() == "Birds sing in trees."
+    assert page.get_by_label("Sentence B", exact=True).input_value() == "Birds sing in cages."
+    assert "text2=Birds+sing+in+cages." in page.url
+    assert page.locator(".unit.ready").count() == 0
+    page.locator(".column .unit").filter(has_text=re.compile("^Birds$")).first.dblclick()
+    page.keyboard.type("Poets")
+    page.keyboard.press("Enter")
+    tab.settled()
+    assert page.get_by_label("Sentence A", exact=True).input_value() == "Poets sing in trees."
+    assert page.get_by_label("Sentence B", exact=True).input_value() == "Birds sing in cages."
+
+
+@pytest.mark.parametrize(
+    ("size", "seen"), [((1280, 720), [".words", ".heads"]), ((390, 844), [".words"]), ((1024, 768), [".words", ".matrix canvas"])]
+)
+def test_the_first_screen_shows_the_sentence_its_arcs_and_what_is_chosen(visit, size, seen):
+    query = "?present=1" if size[0] == 1024 else ""
+    tab = visit(f"/{query}", viewport={"width": size[0], "height": size[1]}).drawn()
+    for part in seen:
+        assert tab.page.locator(f".headscope {part}").first.evaluate(BOTTOM) <= size[1], part
+    assert tab.page.locator(".headscope .arcs path").count() > 3

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ghostInWords, ghostLinks, unitBefore, unitNow } from "../../assets/js/ghost.js";
+import { unitsOfWord } from "../../assets/js/word_edit.js";
+
+const change = { start: 1, old: 1, new: 2 };
+// Three units, one head: the last one looks at the first with a quarter, at the changed one with three.
+const steps = (share) => Math.round(share * 65535);
+const record = { n: 3, heads: 1, named: ["it", "tired", "end"], full: Uint16Array.from([65535, 0, 0, 0, 65535, 0, steps(0.25), steps(0.75), 0]) };
+
+test("units before and after a change of one word into two", () => {
+  assert.deepEqual([0, 1, 2, 3].map((unit) => unitBefore(change, unit)), [0, 1, null, 2]);
+  assert.deepEqual([0, 1, 2].map((unit) => unitNow(change, unit)), [0, 1, 3]);
+});
+
+test("the old links stand on the new words, with the old shares", () => {
+  const found = ghostLinks({ record, change }, [0, 0], [3]);
+  assert.deepEqual(found.links.map(({ from, to }) => [from, to]), [[3, 1], [3, 0]]);
+  assert.ok(Math.abs(found.shares.get(1) - 0.75) < 1e-4);
+  assert.equal(ghostInWords({ record, change, words: ["tired", "very wide"] }, found), "Dashed: before, with “tired”: “tired” (75.0 %) and “it” (25.0 %).");
+  assert.equal(ghostLinks({ record, change }, [0, 0], [2]), null, "the new word was not there");
+  assert.equal(ghostLinks({ record, change }, [0, 0], []), null);
+});
+
+test("a piece stands for its whole word", () => {
+  assert.deepEqual(unitsOfWord({ joined: [0, 0, 1, 1, 0] }, 2), [1, 2, 3]);
+  assert.deepEqual(unitsOfWord({}, 4), [4]);
+});

@@ -1,0 +1,69 @@
+"""A word changed where it stands: what the text becomes, and where the other words are afterwards."""
+
+import pytest
+
+from mha_core import trace
+from pages.parts.explore.before import Change, change_between, with_word, words_between
+from pages.parts.frame.request import Request
+
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = "The animal didn't cross the street because it was too wide."
+
+
+@pytest.mark.parametrize(
+    ("unit", "word", "expected"),
+    [
+        (14, "wide", WIDE),
+        (5, "did", TIRED.replace("didn't", "did")),  # of a cut word, the word
+        (1, "Every", TIRED.replace("The", "Every", 1)),
+        (10, "it really", TIRED.replace("because it", "because it really")),
+        (12, "", TIRED.replace("was too", "was")),
+        (13, "", TIRED.replace(" tired", "")),
+        (0, "x", None),
+        (99, "x", None),
+        ("1", "x", None),
+        (True, "x", None),
+        (1, None, None),
+    ],
+)
+def test_a_word_is_put_where_a_unit_stands(model, unit, word, expected):
+    record = trace(TIRED, model)
+    units = [each.label for each in record.grid().units]
+    if unit == 14:  # by its name, so that this test says what it changes
+        unit = units.index("tired")
+    elif unit == 12:
+        unit = units.index("too")
+    elif unit == 13:
+        unit = units.index("tired")
+    found = with_word(record.tokens, record.grid(), unit, word)
+    assert found == (expected if expected is None else (expected, None))
+
+
+def test_a_piece_of_a_word_stands_for_the_whole_word_and_the_second_text_is_a_text_of_its_own(model):
+    record = trace("Zbigniew called.", model, pair="He was late.")
+    grid = record.grid()
+    assert with_word(record.tokens, grid, 2, "Ann") == ("Ann called.", "He was late.")
+    late = list(grid.labels).index("late")
+    assert with_word(record.tokens, grid, late, "early") == ("Zbigniew called.", "He was early.")
+    words = record.grid(words=True, specials="hidden")
+    assert with_word(record.tokens, words, 0, "Ann") == ("Ann called.", "He was late.")
+
+
+def test_one_stretch_that_differs_is_found_and_two_other_sentences_are_not(model):
+    one, other = (trace(text, model).grid().labels for text in (TIRED, WIDE))
+    change = change_between(one, other)
+    assert change == Change(one.index("tired"), 1, 1)
+    assert change_between("abcdef", "abXYdef") == Change(2, 1, 2)
+    assert change_between("aaa", "aa") == Change(2, 1, 0)
+    assert change_between(one, trace("Birds sing.", model).grid().labels) is None
+
+
+def test_units_are_found_again_after_the_change():
+    change = Change(start=2, old=2, new=1)
+    assert [change.now(unit) for unit in range(6)] == [0, 1, 2, None, 3, 4]
+    assert Change(2, 1, 0).now(2) is None
+
+
+def test_the_changed_words_are_named_without_their_stops():
+    assert words_between(Request(TIRED), Request(WIDE)) == ("tired", "wide")
+    assert words_between(Request("a b c d"), Request("a b x c d")) == ("", "x")
