@@ -39,7 +39,9 @@ def test_a_word_is_changed_in_place_and_leaves_a_trace_that_opens_as_a_compariso
     tab.head("5-7").click()
     tab.settled()
     other = trace(TIRED, model).grid().weights[4, 6, 10]
-    assert f"({percent(other.max())})" in page.locator("p.trace").inner_text(), "the trace is of the same head"
+    assert f"({percent(other.max())})" in page.locator("p.trace").inner_text(), (
+        "the trace is of the same head"
+    )
     page.get_by_role("link", name="Keep as comparison").click()
     page.wait_for_url("**/compare?**")
     tab.drawn()
@@ -58,7 +60,9 @@ def test_the_keyboard_changes_a_word_and_the_box_keeps_what_is_chosen(visit):
     page.keyboard.type("small dog")
     page.keyboard.press("Enter")
     tab.settled()
-    assert page.get_by_label("Your sentence", exact=True).input_value() == TIRED.replace("animal", "small dog")
+    assert page.get_by_label("Your sentence", exact=True).input_value() == TIRED.replace(
+        "animal", "small dog"
+    )
     assert "pin=11" in page.url, "the pinned word moved along"
     tab.type(TIRED.replace("animal", "dog")).drawn()
     assert "pin=10" in page.url
@@ -91,7 +95,12 @@ def test_compare_begins_with_one_word_ready_to_be_changed(visit):
 
 
 @pytest.mark.parametrize(
-    ("size", "seen"), [((1280, 720), [".words", ".heads"]), ((390, 844), [".words"]), ((1024, 768), [".words", ".matrix canvas"])]
+    ("size", "seen"),
+    [
+        ((1280, 720), [".words", ".heads"]),
+        ((390, 844), [".words"]),
+        ((1024, 768), [".words", ".matrix canvas"]),
+    ],
 )
 def test_the_first_screen_shows_the_sentence_its_arcs_and_what_is_chosen(visit, size, seen):
     query = "?present=1" if size[0] == 1024 else ""

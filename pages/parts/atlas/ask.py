@@ -15,6 +15,7 @@ from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import markup, say, visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
+from pages.parts.picture.text import in_a_list
 from pages.parts.serve import cache
 
 MOST = 10
@@ -32,14 +33,14 @@ def ask(found: Source, request: Request) -> None:
     places = [i for i, piece in enumerate(record.tokens.pieces) if not piece.special]
     first = _place(labels, places, "or", places[-1])
     with st.container(horizontal=True, gap="medium", key="ask-words"):
-        named = [f"{i}: {labels[i]}" for i in places]
-        looks = st.selectbox("looks from", named, index=places.index(first), key="looks", width=220)
-        seen = st.selectbox(
-            "to",
-            named,
-            index=places.index(_place(labels, places, "either", places[0])),
-            key="seen",
-            width=220,
+        named = [in_a_list(record.tokens, i) for i in places]
+        last = places.index(_place(labels, places, "either", places[0]))
+        looks, seen = (
+            st.selectbox(said, named, index=index, key=name, width=220, bind="query-params")
+            for said, index, name in (
+                ("looks from", places.index(first), "looks"),
+                ("to", last, "seen"),
+            )
         )
     query, key = (int((chosen or named[0]).split(":")[0]) for chosen in (looks, seen))
     if record.model.is_causal and key > query:

@@ -47,7 +47,12 @@ def sections(request: Request) -> None:
     with st.container(key="atlas-card"):
         head.card(found, chosen, request)
     _files(found)
-    box = st.expander("Ask by example: which heads link two words?", key="ask-box", on_change="rerun")
+    box = st.expander(
+        "Ask by example: which heads link two words?",
+        key="ask-box",
+        on_change="rerun",
+        expanded="looks" in state.params(),
+    )
     if box.open:
         with box:
             ask(found, request)

@@ -64,7 +64,9 @@ def settle(request: Request, grid: Grid) -> None:
     was = _was(request)
     change = was and change_between(was.labels, grid.labels)
     asked = state.params()
-    pins = [change.now(int(pin)) for pin in asked.get("pin", "").split(",") if pin.isdecimal()] if change else []
+    pins = (
+        [change.now(int(pin)) for pin in asked.get("pin", "").split(",") if pin.isdecimal()] if change else []
+    )
     if not pins or None in pins:
         if asked.get("pin") != "none" or change is None:
             state.forget_words()

@@ -100,7 +100,9 @@ def more(sides: Sequence[Request], record: Record, grid: Grid, chosen: Selection
     switch = measured.switch(sides[0], *models, record=record, grid=grid, head=head)
     if switch["said"]:
         switch["said"] = f"A: {switch['said']}"
-    ready = {"ready": READY} if st.session_state["against"] == "sentence" and sides[0].run == sides[1].run else {}
+    ready = (
+        {"ready": READY} if st.session_state["against"] == "sentence" and sides[0].run == sides[1].run else {}
+    )
     return {"measures": switch, "query": export.query_of(*sides), **ready}
 
 

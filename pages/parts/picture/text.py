@@ -151,3 +151,8 @@ def _row_in_words(number: str, names: list[str], pins: Sequence[int], weights: N
 def listed(parts: Sequence[str]) -> str:
     """a, b and c."""
     return "".join(parts) if len(parts) < 2 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def in_a_list(tokens: Tokens, place: int) -> str:
+    """A token as lists of tokens and links name it: where it stands from 0, and its label."""
+    return f"{place}: {visible(tokens.label(tokens.pieces[place]))}"
