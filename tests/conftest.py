@@ -103,12 +103,18 @@ class AppServer:
 
 
 def start_app(
-    log: Path, *, port: int | None = None, script: Path = ROOT / "app.py", cwd: Path = ROOT, **env: str
+    log: Path,
+    *,
+    port: int | None = None,
+    address: str = "127.0.0.1",
+    script: Path = ROOT / "app.py",
+    cwd: Path = ROOT,
+    **env: str,
 ) -> AppServer:
     """Start `script` as a reader would (`streamlit run`, in `cwd`), and return once its health check answers ok."""
     port = port or unused_port()
     command = [sys.executable, "-m", "streamlit", "run", str(script)]
-    command += ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
+    command += ["--server.port", str(port), "--server.address", address, "--server.headless", "true"]
     settings = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", **env}
     with log.open("wb") as out:
         process = subprocess.Popen(

@@ -10,12 +10,14 @@ from types import SimpleNamespace
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from mha_core import ModelError
 from pages.parts.serve import server, streamlit_private
 from pages.parts.serve.guard import HEADERS, Guard, LimitedSocket, classify_frame
+from pages.parts.serve.limits import Limits
 from tests.conftest import ROOT
 
 LIMIT = 512 * 1024
@@ -169,7 +171,7 @@ class Files:
         self.file_storage = held
 
 
-@pytest.mark.parametrize(("files", "full"), [(0, False), (7, False), (8, True)])
+@pytest.mark.parametrize(("files", "full"), [(0, False), (3, False), (4, True)])
 def test_a_session_holds_only_so_many_files(monkeypatch, files, full):
     held = {"mine": {str(i): type("File", (), {"data": b"x"}) for i in range(files)}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
@@ -178,11 +180,27 @@ def test_a_session_holds_only_so_many_files(monkeypatch, files, full):
 
 
 def test_all_sessions_together_hold_only_so_many_bytes(monkeypatch):
-    held = {"theirs": {"0": type("File", (), {"data": b"x" * 100})}}
-    runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
+    held = {"theirs": {"0": type("File", (), {"data": b"x" * 1024**2})}}
+    runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held), "is_active_session": lambda _: True})
     monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
-    assert Guard(None, upload_bytes=100).uploads_are_full("upload_file/mine/new")
-    assert not Guard(None, upload_bytes=101).uploads_are_full("upload_file/mine/new")
+    assert Guard(None, limits=Limits(upload_mb=1)).uploads_are_full("upload_file/mine/new")
+    held["theirs"]["0"].data = b"x" * (1024**2 - 1)
+    assert not Guard(None, limits=Limits(upload_mb=1)).uploads_are_full("upload_file/mine/new")
+
+
+def test_who_has_left_gives_up_the_room_when_it_is_wanted(monkeypatch):
+    file = type("File", (), {"data": b"x" * 1024**2})
+    held = {"here": {"0": file}, "left": {"0": file}}
+    manager = MemoryUploadedFileManager("/")
+    manager.file_storage = held
+    runtime = type(
+        "Runtime", (), {"uploaded_file_mgr": manager, "is_active_session": lambda one: one == "here"}
+    )
+    monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
+    assert not Guard(None, limits=Limits(upload_mb=3)).uploads_are_full("upload_file/mine/new")
+    assert set(held) == {"here", "left"}  # there is room: nobody loses anything
+    assert not Guard(None, limits=Limits(upload_mb=2)).uploads_are_full("upload_file/mine/new")
+    assert set(held) == {"here"}
 
 
 def line(*, rate: float, burst: float, send=None) -> LimitedSocket:
@@ -192,7 +210,7 @@ def line(*, rate: float, burst: float, send=None) -> LimitedSocket:
         await asyncio.sleep(0)
         return {"type": "websocket.receive", "bytes": rerun()}
 
-    return LimitedSocket(Guard(None, frames_per_second=rate, frames_at_once=burst), receive, send)
+    return LimitedSocket(Guard(None, limits=Limits(runs_per_second=rate, runs_at_once=burst)), receive, send)
 
 
 async def heard(guarded: LimitedSocket, seconds: float) -> int:
@@ -234,7 +252,7 @@ def test_only_so_many_sockets_are_open_at_once():
         async def send(message):
             sent.append(message)
 
-        await Guard(None, sockets=0)({"type": "websocket"}, nothing, send)
+        await Guard(None, limits=Limits(sockets=0))(scope("websocket"), nothing, send)
         return sent
 
     assert in_a_loop(one_too_many()) == [{"type": "websocket.close", "code": 1013}]
@@ -295,7 +313,7 @@ def test_a_place_that_one_visitor_leaves_is_the_next_ones():
         async def page(_scope, _receive, _send):
             await leave.wait()
 
-        door = Guard(page, sockets=2)
+        door = Guard(page, limits=Limits(sockets=2))
         inside = [asyncio.create_task(door(scope("websocket"), connecting, send)) for _ in range(2)]
         await asyncio.sleep(0)
         await door(scope("websocket"), connecting, send)

@@ -17,7 +17,7 @@ from pages.parts.frame import presets
 from pages.parts.frame.pages import FIELDS, KEYS, Field, first_of, page_called
 from pages.parts.frame.request import refusal
 from pages.parts.frame.selection import PARAMS, Selection, parse_head
-from pages.parts.serve.streamlit_private import discard_params, went_back_or_forward
+from pages.parts.serve.streamlit_private import discard_params, texts_sent, went_back_or_forward
 
 LINK_CHARS = 4_000
 CHANGES = "link-changes"
@@ -26,6 +26,7 @@ DRAWN = "drawn"  # what a picture shows now
 BEFORE = "before"  # and what it showed before the reader changed its text
 MOVES = "moves"  # the words that are chosen have yet to be found in the changed text
 PAGE = "page"
+RECONNECTED = "The connection was made anew; what you typed is kept."
 ON_ITS_WAY = 2.0  # seconds in which a browser may still send the text from before it grew
 
 
@@ -35,9 +36,13 @@ def enter(title: str) -> list[str]:
     When the reader goes back or forward, the link decides, and so it does for what a page begins with in its own way
     when the reader comes there. A control is a new one on every page, so its value is handed over each time. A
     browser can send what no control offers, so choices are checked each time.
+
+    In a session that begins with text from a browser the server has started anew, or another replica answers: what
+    the browser has in its boxes is the truth then, not the link of the sentence before.
     """
     query, problems = params(), list[str]()
     link_decides = went_back_or_forward()
+    typed = {} if PAGE in st.session_state or link_decides else texts_sent()
     before, st.session_state[PAGE] = st.session_state.get(PAGE, title), title
     if before != title:
         st.session_state.pop(DRAWN, None)
@@ -47,12 +52,16 @@ def enter(title: str) -> list[str]:
     for field in FIELDS:
         from_link = link_decides or (field.options is not None and field.key in own_first)
         value = None if from_link else st.session_state.get(field.key)
+        if value is None and field.options is None:
+            value = typed.get(field.key)
         if value is None:
             value = query.get(field.key, _first(field, title))
         problem = refusal(field.key, value) if field.options else None
         if problem:
             problems.append(problem)
         st.session_state[field.key] = _first(field, title) if problem else value
+    if any(field.key in typed for field in FIELDS):
+        problems.append(RECONNECTED)
     return problems
 
 

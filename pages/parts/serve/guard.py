@@ -6,13 +6,18 @@ its share. Streamlit alone takes from anybody a frame of two bytes that empties 
 """
 
 import asyncio
+import logging
 import time
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.parts.serve import streamlit_private
+from pages.parts.serve.limits import Limits
 from pages.parts.serve.streamlit_private import message_kind
 
 CONTENT_POLICY = (
@@ -38,7 +43,19 @@ OPEN_ROUTES = ("health", "host-config", "stream", "upload_file/")
 OPERATION = "backend_operation_request"
 MESSAGES = streamlit_private.KINDS - {OPERATION}
 
-TOO_MUCH, NOT_OURS, UNREADABLE, FULL = 1009, 1003, 1002, 1013
+LOG = logging.getLogger("streamlit.headscope")
+TOO_MUCH, NOT_OURS, UNREADABLE, FOREIGN, FULL = 1009, 1003, 1002, 1008, 1013
+FRAME_BYTES = 512 * 1024  # a text of 100,000 characters must arrive to be answered
+# An address is forgotten once nothing of it is left and its share is full again.
+FORGOTTEN_AFTER = 60.0
+FULL_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="5"><title>HeadScope is full</title></head>
+<body style="font: 18px/1.5 Georgia, serif; max-width: 34em; margin: 15vh auto; padding: 0 1.5em">
+<h1 style="font-size: 1.4em">All places are taken</h1>
+<p>As many readers as this server takes are here already. This page tries again every five seconds and opens by
+itself as soon as there is room.</p></body></html>
+"""
 
 
 class TokenBucket:
@@ -57,25 +74,31 @@ class TokenBucket:
             await asyncio.sleep(-self.left / self.rate)
 
 
+class Address:
+    """What one address holds: how many sockets, and its share of messages."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.sockets = 0
+        self.share = TokenBucket(limits.address_runs_per_second, limits.address_runs_at_once)
+
+
 class Guard:
-    """ASGI middleware in front of Streamlit. Limits are per socket: a whole class may share one address."""
+    """ASGI middleware in front of Streamlit. A whole class may share one address, so most limits are per socket."""
 
     def __init__(
         self,
         app: ASGIApp,
         *,
-        sockets: int = 120,
-        frame_bytes: int = 512 * 1024,  # a text of 100,000 characters must arrive to be answered
-        frames_per_second: float = 10.0,
-        frames_at_once: float = 30.0,
-        files_per_session: int = 8,
-        upload_bytes: int = 64 * 1024**2,
+        limits: Limits | None = None,
+        origins: Collection[str] = (),
+        frame_bytes: int = FRAME_BYTES,
     ) -> None:
         self.app = app
-        self.sockets, self.open = sockets, 0
+        self.limits = limits or Limits()
+        self.origins = origins
         self.frame_bytes = frame_bytes
-        self.frames_per_second, self.frames_at_once = frames_per_second, frames_at_once
-        self.files_per_session, self.upload_bytes = files_per_session, upload_bytes
+        self.open = 0
+        self.addresses: dict[str, Address] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -83,6 +106,10 @@ class Guard:
         elif scope["type"] == "websocket":
             await self.websocket(scope, receive, send)
         else:
+            if not streamlit_private.limit_incoming(receive, 2 * self.frame_bytes):
+                LOG.warning(
+                    "This server weighs a message only once all of it is here; uvicorn would stop it earlier."
+                )
             await self.app(scope, receive, send)
 
     async def http(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,42 +118,99 @@ class Guard:
             await PlainTextResponse("not found", 404)(scope, receive, send)
         elif scope["method"] == "PUT" and self.uploads_are_full(route):
             await PlainTextResponse("too many files", 413)(scope, receive, send)
+        elif (
+            not core
+            and self.is_full(scope)
+            and Headers(scope=scope).get("accept", "").startswith("text/html")
+        ):
+            await HTMLResponse(FULL_PAGE, 503, {"Retry-After": "5"})(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
     def uploads_are_full(self, route: str) -> bool:
+        """Whether this reader, or all who are here, hold as much as they may; who has left gives up the room."""
         stored = streamlit_private.uploads()
+        most = self.limits.upload_mb * 1024**2
         session = route.removeprefix("upload_file/").partition("/")[0]
-        held = sum(len(file.data) for files in list(stored.values()) for file in list(files.values()))
-        return len(stored.get(session, ())) >= self.files_per_session or held >= self.upload_bytes
+        if held(stored) >= most:
+            for left in [one for one in list(stored) if not streamlit_private.is_connected(one)]:
+                streamlit_private.forget_uploads(left)
+        return len(stored.get(session, ())) >= self.limits.files_per_session or held(stored) >= most
+
+    def is_full(self, scope: Scope) -> bool:
+        """Whether there is no place for another socket, for anybody or for this address."""
+        here = self.addresses.get(address_of(scope))
+        return self.open >= self.limits.sockets or (
+            here is not None and here.sockets >= self.limits.sockets_per_address
+        )
 
     async def websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.open >= self.sockets:
+        foreign = self.is_foreign(scope)
+        if foreign or self.is_full(scope):
             await receive()
-            await send({"type": "websocket.close", "code": FULL})
+            await send({"type": "websocket.close", "code": FOREIGN if foreign else FULL})
             return
+        self.forget()
+        here = self.addresses.setdefault(address_of(scope), Address(self.limits))
         self.open += 1
+        here.sockets += 1
         try:
-            socket = LimitedSocket(self, receive, send)
-            await self.app(scope, socket.receive, socket.send)
+            socket = LimitedSocket(self, receive, send, here.share)
+            await self.app(same_origin(scope), socket.receive, socket.send)
         finally:
             self.open -= 1
+            here.sockets -= 1
+
+    def is_foreign(self, scope: Scope) -> bool:
+        """Whether a page of another origin asks, and one that the owner does not allow. Who sends no Origin is no
+        browser. Streamlit would ask an address outside for this server's own before it refused."""
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if origin is None or urlsplit(origin).netloc.lower() == headers.get("host", "").lower() != "":
+            return False
+        return origin.lower().rstrip("/") not in self.origins
+
+    def forget(self) -> None:
+        """Addresses that nobody uses and whose share has filled up again."""
+        now = time.monotonic()
+        for name, one in list(self.addresses.items()):
+            if not one.sockets and now - one.share.last > FORGOTTEN_AFTER:
+                del self.addresses[name]
+
+
+def address_of(scope: Scope) -> str:
+    """Who asks, as the network or a proxy on this machine says."""
+    return str((scope.get("client") or ("",))[0])
+
+
+def same_origin(scope: Scope) -> Scope:
+    """The same without the header Origin, which has been checked."""
+    return {**scope, "headers": [pair for pair in scope["headers"] if pair[0].lower() != b"origin"]}
+
+
+def held(stored: dict[str, dict[str, Any]]) -> int:
+    """Bytes of all uploads."""
+    return sum(len(file.data) for files in list(stored.values()) for file in list(files.values()))
 
 
 class LimitedSocket:
     """One socket: what comes in is weighed and read at its pace, what goes out is as Streamlit sent it."""
 
-    def __init__(self, guard: Guard, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, guard: Guard, receive: Receive, send: Send, address_share: TokenBucket | None = None
+    ) -> None:
         self.guard = guard
         self.network_receive, self.network_send = receive, send
-        self.share = TokenBucket(guard.frames_per_second, guard.frames_at_once)
-        self.closed = False
+        self.shares = [TokenBucket(guard.limits.runs_per_second, guard.limits.runs_at_once)]
+        if address_share:
+            self.shares.append(address_share)
+        self.closed = self.connected = self.has_spoken = False
         self.drained = asyncio.Event()
         self.drained.set()
 
     async def receive(self) -> Message:
         while True:
-            message = await self.network_receive()
+            message = await self.next_message()
             if message["type"] != "websocket.receive":
                 return message
             code, wanted = classify_frame(message.get("bytes"), self.guard.frame_bytes)
@@ -136,10 +220,24 @@ class LimitedSocket:
                 return {"type": "websocket.disconnect", "code": code}
             # Who sends too fast is read more slowly: the network holds the rest back and nothing is lost. Who
             # does not read the answers is not heard, or they would pile up in this process.
-            await self.share.take()
+            for share in self.shares:
+                await share.take()
             await self.drained.wait()
             if wanted:
+                self.has_spoken = True
                 return message
+
+    async def next_message(self) -> Message:
+        """The next one; a socket that says nothing in its first seconds takes a place for nothing, and is closed."""
+        if not self.connected or self.has_spoken:
+            self.connected = True  # the first message says that there is a socket
+            return await self.network_receive()
+        try:
+            return await asyncio.wait_for(self.network_receive(), self.guard.limits.silent_seconds)
+        except TimeoutError:
+            await self.send({"type": "websocket.close", "code": FULL})
+            self.closed = True
+            return {"type": "websocket.disconnect", "code": FULL}
 
     async def send(self, message: Message) -> None:
         if self.closed:

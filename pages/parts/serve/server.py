@@ -8,8 +8,10 @@ import gc
 import importlib
 import logging
 import os
+import socket
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +29,12 @@ from mha_core.embedded import EMBEDDED
 from pages.parts.picture import attention_view
 from pages.parts.serve import cache, streamlit_private
 from pages.parts.serve.guard import Guard
+from pages.parts.serve.limits import limits, origins
+from pages.parts.serve.logs import make_discreet
 
 PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
+FILES_OPEN = 65_536
 SELF_TEST_SENTENCE = "The animal didn't cross the street because it was too tired."
 SELF_TEST_HEAD = (3, 1)  # head 4-2
 SELF_TEST_WEIGHT = 0.677  # from `it` to `animal`
@@ -38,16 +43,46 @@ SELF_TEST_WEIGHT = 0.677  # from `it` to `animal`
 def settings() -> dict[str, Any]:
     """What `st.App` needs besides the script: the guard, the route `/ready`, the work before the start."""
     problems = ["the model is being loaded"]
+    guarded = Middleware(Guard, limits=limits(), origins=origins())
+    raise_file_limit()
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
         problems[:] = await anyio.to_thread.run_sync(warm_up)
+        sys.stdout.write(others_say())
+        sys.stdout.flush()
         yield {}
 
     async def ready(_request: Request) -> PlainTextResponse:
         return PlainTextResponse("; ".join(problems) or "ready", 503 if problems else 200)
 
-    return {"middleware": [Middleware(Guard)], "routes": [Route("/ready", ready)], "lifespan": lifespan}
+    return {"middleware": [guarded], "routes": [Route("/ready", ready)], "lifespan": lifespan}
+
+
+def others_say() -> str:
+    """The line that tells what others in this network type, where the server listens to them; else nothing."""
+    if st.get_option("server.address") not in (None, "", "0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
+        return ""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+            route.connect(
+                ("192.0.2.1", 1)
+            )  # sends nothing: the system says which of its addresses it would use
+            here = route.getsockname()[0]
+    except OSError:
+        return ""
+    return f"  In this network: http://{here}:{st.get_option('server.port')}\n\n"
+
+
+def raise_file_limit() -> None:
+    """Let this process have as many sockets and files open as the machine allows: 1,024 is a common first value."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # not on Windows
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = FILES_OPEN if hard == resource.RLIM_INFINITY else min(FILES_OPEN, hard)
+        if soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def warm_up() -> list[str]:
@@ -55,6 +90,7 @@ def warm_up() -> list[str]:
     if "OMP_NUM_THREADS" not in os.environ:
         # A class shares the processor: with one thread each, more of them are served.
         use_one_thread()
+    make_discreet()
     problems = streamlit_private.missing_parts()
     if problems:
         raise SystemExit("\n".join(problems))

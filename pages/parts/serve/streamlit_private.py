@@ -16,7 +16,9 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
 from streamlit.runtime.state.query_params import QueryParams
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state_proxy import get_session_state
 
 KINDS = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
@@ -29,6 +31,11 @@ def missing_parts() -> list[str]:
         "QueryParams.discard_param_no_forward_msg": hasattr(QueryParams, "discard_param_no_forward_msg"),
         "ScriptRunContext.is_history_navigation": hasattr(ScriptRunContext, "is_history_navigation"),
         "MemoryUploadedFileManager.file_storage": hasattr(MemoryUploadedFileManager("/"), "file_storage"),
+        "MemoryUploadedFileManager.remove_session_files": hasattr(
+            MemoryUploadedFileManager, "remove_session_files"
+        ),
+        "Runtime.is_active_session": hasattr(Runtime, "is_active_session"),
+        "SafeSessionState.get_widget_states": hasattr(SafeSessionState, "get_widget_states"),
         "the kinds of BackMsg": {field.name for field in BackMsg.DESCRIPTOR.fields} >= KINDS,
         "the operations of BackMsg": _operations() >= OPERATIONS,
     }
@@ -74,6 +81,45 @@ def uploads() -> dict[str, dict[str, Any]]:
     manager: Any = Runtime.instance().uploaded_file_mgr
     stored: dict[str, dict[str, Any]] = manager.file_storage
     return stored
+
+
+def is_connected(session: str) -> bool:
+    """Whether the reader of a session is there now."""
+    return bool(Runtime.instance().is_active_session(session))
+
+
+def forget_uploads(session: str) -> None:
+    """Let go of what a reader has uploaded."""
+    manager: Any = Runtime.instance().uploaded_file_mgr
+    manager.remove_session_files(session)
+
+
+def limit_incoming(receive: Any, n_bytes: int) -> bool:
+    """Have uvicorn refuse a message of more bytes while it arrives, in every socket from now on; whether it does.
+
+    Streamlit gives it one limit for both directions, and what it sends is larger. `receive` is what uvicorn hands over
+    at the start (ASGI's lifespan), which knows the settings of the server.
+    """
+    config: Any = getattr(getattr(receive, "__self__", None), "config", None)
+    if config is None or not hasattr(config, "ws_max_size"):
+        return False
+    config.ws_max_size = n_bytes
+    return True
+
+
+def texts_sent() -> dict[str, str]:
+    """What the browser says stands in the text boxes, by their keys, also those that this session has not drawn yet:
+    after a restart, a lost connection or on another replica it knows more than the server."""
+    ctx = get_script_run_ctx()
+    if ctx is None:
+        return {}
+    sent = {}
+    for state in ctx.session_state.get_widget_states():
+        mark, _, name = state.id.partition("-")
+        key = name.partition("-")[2]
+        if mark == GENERATED_ELEMENT_ID_PREFIX and state.WhichOneof("value") == "string_value":
+            sent[key] = state.string_value
+    return sent
 
 
 def warm_arrow() -> None:

@@ -1,0 +1,65 @@
+"""What one server gives its readers, all of them and each address: numbers that its owner may set.
+
+In: the environment. Out: a frozen `Limits`; a value that is no number is refused at the start, in a sentence.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sockets and messages of readers, and their uploads. A class may share one address, and a reader has a few tabs.
+
+    Messages come at `runs_per_second` from one socket and `address_runs_per_second` from one address, after as many
+    at once as is said; `silent_seconds` is how long a socket may say nothing at first.
+    """
+
+    sockets: int = 160
+    sockets_per_address: int = 120
+    runs_per_second: int = 10
+    runs_at_once: int = 30
+    address_runs_per_second: int = 40
+    address_runs_at_once: int = 200
+    silent_seconds: int = 10
+    files_per_session: int = 4
+    upload_mb: int = 64
+
+
+# Pages of these origins may open sockets besides those that this server served itself: "https://example.org".
+ORIGINS = "HEADSCOPE_ORIGINS"
+
+
+def setting(name: str) -> str:
+    """The variable of the environment that sets a limit."""
+    return f"HEADSCOPE_{name.upper()}"
+
+
+def limits(environment: Mapping[str, str] = os.environ) -> Limits:
+    """The limits of this server. Raises SystemExit with a sentence for a value that is no number of 1 or more."""
+    given = {}
+    for field in fields(Limits):
+        said = environment.get(setting(field.name), "").strip()
+        if said:
+            if not said.isascii() or not said.isdigit() or int(said) < 1:
+                raise SystemExit(
+                    f"{setting(field.name)} is '{said[:40]}'; it takes a whole number of 1 or more."
+                )
+            given[field.name] = int(said)
+    return Limits(**given)
+
+
+def origins(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
+    """The origins that the owner allows besides this server's own, in lower case.
+
+    Raises SystemExit with a sentence for one that is no origin.
+    """
+    found = set()
+    for said in environment.get(ORIGINS, "").replace(",", " ").split():
+        parts = urlsplit(said.rstrip("/"))
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path:
+            raise SystemExit(f"{ORIGINS} has '{said[:80]}'; an origin is written like https://example.org.")
+        found.add(said.rstrip("/").lower())
+    return frozenset(found)
