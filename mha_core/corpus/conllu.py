@@ -14,7 +14,7 @@ TOO_LONG = f"a sentence of more than {3 * MAX_WORDS:,} lines or {MAX_LINE:,} cha
 @dataclass(frozen=True)
 class Sentence:
     """One sentence of a treebank: its syntactic words, and for each the position of its head (-1 for the
-    root).
+    root), and its part of speech (UPOS) where the treebank tells it.
     """
 
     words: tuple[str, ...]
@@ -22,6 +22,7 @@ class Sentence:
     relations: tuple[str, ...]
     text: str
     line: int
+    tags: tuple[str, ...] = ()
 
 
 def read_conllu(lines: Iterable[str], reading: Reading | None = None) -> Iterator[Sentence]:
@@ -51,6 +52,7 @@ def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading) -> Iterator
     words: list[str] = []
     heads: list[int] = []
     relations: list[str] = []
+    tags: list[str] = []
     text = ""
     places: list[int] = []
     for number, line in block:
@@ -70,11 +72,13 @@ def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading) -> Iterator
         words.append(columns[1])
         heads.append(int(columns[6]) - 1)
         relations.append(columns[7])
+        tags.append(columns[3])
         places.append(number)
     if found := _no_tree(heads, relations):
         reading.broken(places[found[0]], found[1])
     elif words:
-        yield Sentence(tuple(words), tuple(heads), tuple(relations), text or " ".join(words), block[0][0])
+        text = text or " ".join(words)
+        yield Sentence(tuple(words), tuple(heads), tuple(relations), text, block[0][0], tuple(tags))
 
 
 def _flaw(columns: list[str], n_words: int) -> str | None:

@@ -28,6 +28,8 @@ from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.rows import Row, relation_rows
 from mha_core.heads.studies import study_builtin, study_corpus, study_items
 from mha_core.heads.survey import Done, Options, Progress
+from mha_core.heads.verdicts.cli import add_verdicts_parser
+from mha_core.heads.verdicts.cli import run as run_verdicts
 from mha_core.models import Model, load_model
 from mha_core.record import ModelInfo
 
@@ -60,6 +62,7 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
             )
         _add_options(parser)
     add_atlas_parser(questions)
+    add_verdicts_parser(questions)
     heads.set_defaults(run=run)
 
 
@@ -87,9 +90,10 @@ def _positive(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question that was asked; errors are one sentence on stderr and exit code 2."""
-    if args.question == "atlas":
+    own = {"atlas": run_atlas, "verdicts": run_verdicts}
+    if args.question in own:
         with _interrupts() as stop:
-            return run_atlas(args, stop)
+            return own[args.question](args, stop)
     reading = Reading(on_error=args.on_error)
     try:
         _check_out(args)

@@ -1,24 +1,27 @@
 """Does a head do a job, and so what is it called? The only thresholds there are, and the only function.
 
-In: the `Evidence` for one head in one job. Out: a `Verdict`: "specialist", "unsure" or "none", with the reason. A
-head is called by its jobs: by the first kind in the order of NAMED_BY in which it is a specialist, and it has no
-clear role exactly if it is a specialist in nothing.
+In: the `Evidence` for one head in one job. Out: a `Verdict`: "specialist", "rule", "unsure" or "none", with the reason.
+A head is called by its jobs: by the first kind in the order of NAMED_BY in which it is a specialist, or else in which
+it does what a simple rule does; it has no clear role exactly if neither is so anywhere.
 
-A specialist has enough cases, is above the best simple rule even when its interval is widened for luck, loses
-its skill when it is read from the wrong rows (where there is such a control), and does enough. Luck: the best of
-`tried` attempts is looked at, so the interval is Bonferroni's for as many; tried are heads x directions x
-relations of a kind, counted by `tries` and nowhere else.
+A specialist has enough cases, is above the best simple rule beyond luck, loses its skill when it is read from the wrong
+rows (where there is such a control), and does enough. A head that is all this but no better than a rule that is told
+the parts of speech, which it may follow without knowing the job, has the word "rule". Luck: the best of `tried`
+attempts is looked at, so the exact binomial test is Bonferroni's for as many; tried are heads x directions x jobs of
+all kinds, counted by `tries` and nowhere else.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from mha_core.heads.intervals import wilson, z_for_best_of
+from mha_core.heads.intervals import binomial_tail, wilson
 from mha_core.wording import percent
 
-Word = Literal["specialist", "unsure", "none"]
+Word = Literal["specialist", "rule", "unsure", "none"]
 
+# The chance of one mistake, over all attempts together (one-sided; Bonferroni).
+ALPHA = 0.025
 # Fewer cases are an anecdote: with 30, an interval is still 30 points wide.
 MIN_CASES = 30
 # Over the best simple rule; Voita et al. 2019, section 5.2.2, ask the same of syntactic heads.
@@ -60,6 +63,8 @@ RULES: dict[str, Rule] = {
     "sink": Rule(mass=HALF),
     "broad": Rule(score=BROAD),
 }
+# The verdicts by which a head is called.
+DOES: tuple[Word, ...] = ("specialist", "rule")
 # What a head does comes before where it rests (Clark, section 3.2, reads separators as rest), a place before all.
 NAMED_BY = (
     "positional", "induction", "copy", "agreement", "coreference", "syntactic", "rare", "separator", "sink", "broad",
@@ -71,7 +76,9 @@ class Evidence:
     """One head in one job: `score` in `n` cases against `baseline`, as one of `tried`; shares from 0 to 1.
 
     `mass`: what lies on the target, mean. `control`: the score where the answer should not be known: from other
-    rows, or where the distance alone is left.
+    rows, or where the distance alone is left; `over_control`: the lower end of the interval of score minus control,
+    widened for luck. `effective`: so many independent cases say as much (n without it). `rule`: what the best rule
+    scores that is told the parts of speech; `baseline` is the best of those that are not.
     """
 
     kind: str
@@ -82,6 +89,15 @@ class Evidence:
     tried: int
     mass: float = 0.0
     control: float | None = None
+    over_control: float | None = None
+    effective: float | None = None
+    rule: float | None = None
+    rule_name: str = ""
+
+    @property
+    def independent(self) -> float:
+        """How many independent cases there are, as good as."""
+        return float(self.n) if self.effective is None else self.effective
 
 
 @dataclass(frozen=True)
@@ -111,9 +127,9 @@ class Claim:
 
 def called(claims: Iterable[Claim]) -> Claim | None:
     """The claim that a head is called by, or None: it has no clear role."""
-    held = [claim for claim in claims if judge(claim.found)]
+    held = [(judge(claim.found).word, claim) for claim in claims]
     return min(
-        held,
+        (claim for word, claim in held if word in DOES),
         key=lambda claim: (NAMED_BY.index(claim.found.kind), claim.found.baseline - claim.found.score),
         default=None,
     )
@@ -121,27 +137,30 @@ def called(claims: Iterable[Claim]) -> Claim | None:
 
 def judge(found: Evidence) -> Verdict:
     """Whether a head does a job, on this evidence."""
-    if not found.n or float(wilson(found.score * found.n, found.n)[0]) <= found.baseline:
+    cases = found.independent
+    if not cases or float(wilson(found.score * cases, cases)[0]) <= found.baseline:
         return Verdict("none", f"no better than {found.baseline_name}")
-    if thin(found.n):
+    if thin(found.n) or thin(cases):
         return Verdict("unsure", f"only {found.n} cases: thin evidence")
-    if found.control is not None and not specific(found.score, found.control, RULES[found.kind].coin):
-        return Verdict("unsure", f"the control does too: {percent(found.control)}")
-    if not beyond_luck(found.score, found.n, found.baseline, found.tried):
+    if _in_control(found):
+        return Verdict("unsure", f"the control does too: {percent(found.control or 0.0)}")
+    if not beyond_luck(found.score, cases, found.baseline, found.tried):
         return Verdict("unsure", f"could be luck, as the best of {found.tried}")
     if not _enough(found):
         return Verdict("unsure", "above the baseline, but weak")
+    if found.rule is not None and not beyond_luck(found.score, cases, found.rule, found.tried):
+        return Verdict("rule", f"beats the rules of place, and is no better than {found.rule_name}")
     return Verdict("specialist", "beats the baseline beyond luck")
 
 
-def thin(n: int) -> bool:
+def thin(n: float) -> bool:
     """Too few cases to say more than a guess."""
     return n < MIN_CASES
 
 
-def beyond_luck(score: float, n: int, baseline: float, tried: int) -> bool:
-    """Is the whole interval above the baseline, though the best of so many was picked?"""
-    return n > 0 and float(wilson(score * n, n, z_for_best_of(tried))[0]) > baseline
+def beyond_luck(score: float, n: float, baseline: float, tried: int) -> bool:
+    """Is a score above the baseline by the exact binomial test, though the best of so many was picked?"""
+    return n > 0 and score > baseline and binomial_tail(score, n, baseline) < ALPHA / max(tried, 1)
 
 
 def specific(score: float, control: float, coin: float = 0.5) -> bool:
@@ -152,6 +171,13 @@ def specific(score: float, control: float, coin: float = 0.5) -> bool:
 def tries(n_heads: int, n_jobs: int) -> int:
     """How many attempts a kind of job has: every head at every job (a relation in one direction, a distance)."""
     return n_heads * max(n_jobs, 1)
+
+
+def _in_control(found: Evidence) -> bool:
+    if found.control is None:
+        return False
+    known = found.over_control is None or found.over_control > 0
+    return not known or not specific(found.score, found.control, RULES[found.kind].coin)
 
 
 def _enough(found: Evidence) -> bool:

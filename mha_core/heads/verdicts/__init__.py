@@ -1,0 +1,1 @@
+"""What every head does on real text, against the best simple rules, with controls that can fail."""

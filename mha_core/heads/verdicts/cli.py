@@ -1,0 +1,113 @@
+"""`python -m mha_core heads verdicts`: what is concluded of the heads on real text, as a table or as JSON.
+
+In: arguments. Out: an exit code (0 done, 2 cannot be used, 130 stopped by the reader: nothing is concluded from a part
+of a corpus). Without --corpus the numbers that come with the program are printed.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from mha_core import export
+from mha_core.console import STOPPED, UNUSABLE
+from mha_core.corpus import Reading
+from mha_core.errors import HeadScopeError, InputError
+from mha_core.heads.survey import Options
+from mha_core.heads.verdicts.making import make
+from mha_core.heads.verdicts.shipped import evidence_file, read_evidence, write_evidence
+from mha_core.heads.verdicts.table import Verdicts, packed, text
+from mha_core.models import load_model
+
+Stop = Callable[[], bool]
+
+
+def add_verdicts_parser(questions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `heads verdicts` to the command line."""
+    what = "which head does which job on real text, against the best simple rules and with controls"
+    parser = questions.add_parser("verdicts", help=what, description=f"Find out {what}.")
+    parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
+    parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
+    parser.add_argument("--seed", type=int, default=0, help="of the random weights (0)")
+    parser.add_argument(
+        "--corpus", type=Path, metavar="FILE", nargs="+", default=[],
+        help="a treebank (.conllu), GAP (.tsv), pairs (.json); without it the numbers that come with the program",
+    )  # fmt: skip
+    parser.add_argument("--limit", type=int, help="no more texts of each file than that")
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="table or json (table)")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
+    parser.add_argument("--progress", action="store_true", help="say how far it is")
+    parser.add_argument(
+        "--on-error", choices=("refuse", "skip"), default="refuse", help="what to do about a broken line"
+    )
+    parser.add_argument(
+        "--ship",
+        action="store_true",
+        help="write the verdicts, with the untrained twin's, to assets/evidence",
+    )
+
+
+def run(args: argparse.Namespace, stop: Stop) -> int:
+    """Write the verdicts; errors are one sentence on stderr and exit code 2."""
+    try:
+        found = _found(args, stop)
+    except HeadScopeError as flaw:
+        sys.stderr.write(f"{flaw}\n")
+        return UNUSABLE
+    if found is None:
+        sys.stderr.write("Stopped; nothing is concluded from a part of a corpus.\n")
+        return STOPPED
+    if args.ship:
+        write_evidence(found, evidence_file(args.model))
+    elif args.format == "json":
+        sys.stdout.write(export.json_of(packed(found), indent=1))
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in text(found)))
+    return 0
+
+
+def _found(args: argparse.Namespace, stop: Stop) -> Verdicts | None:
+    if args.ship and (args.untrained or args.limit or not args.corpus):
+        raise InputError(
+            "The shipped verdicts are those of the trained model on whole corpora: name them with --corpus."
+        )
+    missing = next((path for path in args.corpus if not path.is_file()), None)
+    if missing is not None:
+        raise InputError(f"There is no file {missing.name}.")
+    if not args.corpus:
+        return _shipped(args)
+    model = load_model(args.model, trained=not args.untrained, seed=args.seed, device=args.device)
+    options = Options(limit=args.limit, stop=stop)
+    reading = Reading(on_error=args.on_error)
+    found = make(
+        model,
+        args.corpus,
+        _say if args.progress else _quiet,
+        options=options,
+        reading=reading,
+        twin=args.ship,
+        seed=args.seed,
+    )
+    if stop():
+        return None
+    if not found.entries:
+        raise InputError("There are too few cases in the corpus to answer any question.")
+    return found
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _quiet(line: str) -> None:
+    del line
+
+
+def _shipped(args: argparse.Namespace) -> Verdicts:
+    there = read_evidence(args.model)
+    found = there if there is None or not args.untrained else there.twin
+    if found is None or (args.untrained and found.seed != args.seed):
+        raise InputError(
+            f"No verdicts on {args.model} like that come with the program: name a treebank with --corpus."
+        )
+    return found
