@@ -160,6 +160,8 @@ TRIPLES = {
     ("nsubj", "subject", "verb"),
     ("obj", "object", "verb"),
     ("nmod:poss", "possessor", "possessed"),
+    ("amod", "adjective", "noun"),
+    ("case", "preposition", "noun"),
 }
 
 
@@ -168,14 +170,14 @@ def test_every_builtin_sentence_gives_an_item(model):
     found = list(builtin_items(sentences, model.tokenizer))
     assert len(found) == len(sentences) >= 200
     for sentence, item in zip(sentences, found, strict=True):
-        if sentence.role in GOLD:
+        if sentence.role == "syntax":
             assert isinstance(item, RelationCases)
-            relation, dependent, head = GOLD[sentence.role]
-            assert item.relations == (relation,)
-            assert (relation, dependent, head) in TRIPLES
-            for name, place in ((dependent, item.dependents[0]), (head, item.heads[0])):
-                start, end = sentence.spans[name]
-                assert sentence.text[start:end] in item.tokens.words[int(place)].text
+            assert {(relation, *names) for relation, *names in GOLD.values()} == TRIPLES
+            assert item.relations == tuple(GOLD[job][0] for job in sentence.gold)
+            for i, (job, spans) in enumerate(sentence.gold.items()):
+                for name, place in zip(GOLD[job][1:], (item.dependents[i], item.heads[i]), strict=True):
+                    start, end = spans[name]
+                    assert sentence.text[start:end] in item.tokens.words[int(place)].text
         elif sentence.choice:
             assert isinstance(item, ChoiceCase)
 
@@ -202,7 +204,7 @@ def test_the_builtin_sentences_show_the_known_specialists(builtin):
     assert builtin.roles[1][8].label == "next token"
     assert builtin.roles[1][3].key == "agreement"
     assert builtin.roles[1][1].key == "copy"
-    assert builtin.tables.agreement.accuracy[0, 1, 3] > 0.9
+    assert builtin.tables.agreement.accuracy[0, 1, 3] > 0.85
     assert 0.3 < builtin.tables.coreference.accuracy[0, 1, 3] < 0.65
 
 
@@ -320,7 +322,7 @@ def test_examples_of_a_relation_show_the_gold_and_its_weight(model, builtin, job
     found = examples(builtin, job, head)
     assert len(found) == 4
     for shown in found:
-        tokens, spans = shown.sample.tokens, shown.sample.sentence.spans
+        tokens, spans = shown.sample.tokens, shown.sample.sentence.gold["determiner"]
         ends = [pieces_under(tokens, spans[name]) for name in ("determiner", "noun")]
         back = job.endswith("back")
         assert [shown.query, shown.target] == (ends[::-1] if back else ends)

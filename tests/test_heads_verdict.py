@@ -33,7 +33,7 @@ def test_a_head_is_called_by_a_kind_of_job_that_it_is_a_specialist_in(found):
 
 def test_luck_is_counted_once_for_every_head_direction_and_relation(found):
     tried = {name: table.tried for name, table in found.jobs.items()}
-    assert tried["determiner"] == tried["object, back"] == 72 * 2 * 4
+    assert tried["determiner"] == tried["object, back"] == 72 * 2 * 6
     assert tried["agreement"] == tried["coreference, back"] == 72 * 2
     assert tried["previous"] == 72 * 3
     assert tried["rare"] == tried["copy"] == tried["separator"] == tried["broad"] == 72

@@ -7,35 +7,48 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from statistics import mean
+from statistics import correlation, mean
 
 import pytest
+
+from mha_core.errors import InputError
+from mha_core.heads.builtin import _ends, read_builtin
+from mha_core.heads.distances import apart, of_builtin, reference
 
 FILE = Path(__file__).parent.parent / "assets" / "sentences.json"
 SENTENCES = json.loads(FILE.read_text(encoding="utf-8"))
 KINDS = ("animacy", "predicate", "causality", "gender", "number")
 SPANS = {
     "plain": ({"stop"}, {"comma"}),
-    "determiner": ({"determiner", "noun"}, set()),
-    "subject-verb": ({"subject", "verb"}, {"attractor"}),
-    "object": ({"verb", "object"}, set()),
-    "possessive": ({"possessor", "possessed"}, set()),
     "copy": ({"first", "second"}, set()),
     "rare": ({"rare"}, set()),
 }
-MINIMUM = {
-    "plain": 25,
-    "determiner": 40,
-    "subject-verb": 40,
-    "object": 40,
-    "possessive": 40,
-    "coreference": 100,
-    "copy": 30,
-    "rare": 30,
+MINIMUM = {"plain": 25, "syntax": 200, "coreference": 240, "copy": 115, "rare": 115}
+RELATIONS = ("determiner", "adjective", "preposition", "possessive", "subject-verb", "object")
+FOUND = {one.id: one for one in read_builtin()}
+ARTICLES = {
+    "a",
+    "an",
+    "no",
+    "both",
+    "the",
+    "this",
+    "that",
+    "these",
+    "those",
+    "every",
+    "each",
+    "another",
+    "some",
 }
-ARTICLES = {"a", "an", "the", "this", "that", "these", "those", "every", "each", "another", "some"}
 OWNERS = {"her", "his", "their", "our", "its", "my", "your"}
-NOT_RARE = {"the", "a", "we", "he", "she", "my", "in", "and", "of"}
+PRONOUNS = {"it", "he", "she", "they", "him", "her", "them", "his", "its", "their"}
+PREPOSITIONS = set(
+    """
+    about across after against around at before behind below beside between beyond by during for from in into near
+    of on onto since through to under until up with without above
+    """.split()  # noqa: SIM905 - a list of words reads better as text
+)
 
 
 def with_role(role):
@@ -56,6 +69,9 @@ def pairs(items):
 def all_spans(item):
     if item["role"] == "coreference":
         return {"pronoun": item["pronoun"], "first": item["candidates"][0], "second": item["candidates"][1]}
+    if item["role"] == "syntax":
+        gold = FOUND[item["id"]].gold
+        return {f"{job} {name}": span for job, spans in gold.items() for name, span in spans.items()}
     return item["spans"]
 
 
@@ -88,7 +104,22 @@ def test_every_role_has_its_minimum():
     counts = Counter(s["role"] for s in SENTENCES)
     assert set(counts) == set(MINIMUM)
     assert {role: n for role, n in counts.items() if n < MINIMUM[role]} == {}
-    assert all(len(coreference(kind)) >= 20 for kind in KINDS)
+    assert all(len(coreference(kind)) >= 30 for kind in KINDS)
+
+
+@pytest.mark.parametrize("job", RELATIONS)
+def test_every_relation_has_about_a_hundred_and_twenty_cases(job):
+    assert 110 <= sum(job in s.get("gold", ()) for s in SENTENCES) <= 125
+    assert {job for s in SENTENCES for job in s.get("gold", ())} == set(RELATIONS)
+
+
+def test_distances_are_those_of_the_treebank(model):
+    """Of a hundred words fewer than six would have to move; with half of the subjects four words away it was 68."""
+    ours, theirs = of_builtin(model.tokenizer), reference().distances
+    assert set(ours) == set(theirs) == {"det", "nsubj", "obj", "nmod:poss", "amod", "case"}
+    assert {relation: apart(ours[relation], theirs[relation]) for relation in ours} == dict.fromkeys(
+        ours, pytest.approx(0, abs=0.06)
+    )
 
 
 def test_no_sentence_is_longer_than_forty_words_and_plain_ones_vary_in_length():
@@ -122,35 +153,6 @@ def test_spans_cover_whole_words_and_nothing_else():
             assert " " not in s["text"][start:end], (s["id"], name)
 
 
-def test_spans_point_at_the_words_they_name():
-    for s in with_role("plain"):
-        assert covered(s, "stop") in (".", "?", "!"), s["id"]
-        assert s["spans"].get("comma") is None or covered(s, "comma") == ","
-    for s in with_role("determiner"):
-        assert covered(s, "determiner").lower() in ARTICLES, s["id"]
-        assert covered(s, "noun").lower() not in ARTICLES, s["id"]
-    for s in with_role("possessive"):
-        owner = covered(s, "possessor")
-        assert owner.lower() in OWNERS or owner.endswith("'s"), s["id"]
-    for s in with_role("copy"):
-        assert covered(s, "first").casefold() == covered(s, "second").casefold(), s["id"]
-        assert s["spans"]["first"][1] < s["spans"]["second"][0], s["id"]
-    for s in with_role("rare"):
-        rare = covered(s, "rare").casefold()
-        assert rare not in NOT_RARE
-        assert sum(rare in other["text"].casefold() for other in SENTENCES) == 1, s["id"]
-    for s in coreference():
-        assert covered(s, "pronoun") in ("it", "he", "she", "they"), s["id"]
-
-
-def test_candidates_come_in_order_before_the_pronoun():
-    for s in coreference():
-        (a, b), pronoun = s["candidates"], s["pronoun"]
-        assert a[1] < b[0] < b[1] < pronoun[0], s["id"]
-        assert s["answer"] in (0, 1)
-        assert s["kind"] in KINDS
-
-
 def test_a_pair_has_two_members_with_opposite_answers():
     for pair_id, members in pairs(coreference()).items():
         assert len(members) == 2, pair_id
@@ -160,7 +162,9 @@ def test_a_pair_has_two_members_with_opposite_answers():
 
 def test_members_of_a_pair_differ_only_after_the_pronoun_or_only_in_it():
     for pair_id, (one, other) in pairs(coreference()).items():
-        assert one["candidates"] == other["candidates"], pair_id
+        for name in ("first", "second"):
+            assert covered(one, name) == covered(other, name), pair_id
+        assert one["subject"] == other["subject"], pair_id
         texts = [m["text"] for m in (one, other)]
         before = [m["text"][: m["pronoun"][0]] for m in (one, other)]
         after = [m["text"][m["pronoun"][1] :] for m in (one, other)]
@@ -184,17 +188,6 @@ def _shared(one, other):
 
 
 @pytest.mark.parametrize("kind", [None, *KINDS])
-def test_neither_the_first_nor_the_nearest_candidate_is_right_for_free(kind):
-    items = coreference(kind)
-    first = share(s["answer"] == 0 for s in items)
-    nearest = share(
-        s["answer"] == min((0, 1), key=lambda c: s["pronoun"][0] - s["candidates"][c][1]) for s in items
-    )
-    assert abs(first - 0.5) <= 0.02
-    assert abs(nearest - 0.5) <= 0.02
-
-
-@pytest.mark.parametrize("kind", [None, *KINDS])
 def test_the_longer_candidate_is_not_right_for_free(kind):
     def length(s, c):
         start, end = s["candidates"][c]
@@ -215,74 +208,160 @@ def test_first_and_second_candidates_are_alike_in_length():
     assert abs(first - second) <= 1.0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_pronoun_is_about_as_far_away_in_every_kind(kind):
-    def far(s):
-        return mean(place(s, s["pronoun"]) - place(s, c) for c in s["candidates"])
-
-    assert abs(mean(map(far, coreference(kind))) - mean(map(far, coreference()))) <= 1.0
-
-
-def test_the_animate_candidate_is_as_often_first_as_second():
-    """In the animacy pairs the predicate that needs a living subject is the one the answer follows."""
-    living = {"goat", "horse", "dog", "parrot", "duck", "pony", "deer", "puppy", "mouse", "bee", "owl", "hen"}
-    first = [covered(m[0], "first") in living for m in pairs(coreference("animacy")).values()]
-    assert sum(first) == len(first) / 2
-
-
-@pytest.mark.parametrize(("kind", "mark"), [("gender", "he"), ("number", "it")])
-def test_each_pronoun_finds_its_word_first_as_often_as_second(kind, mark):
-    answers = [s["answer"] for s in coreference(kind) if covered(s, "pronoun") == mark]
-    assert abs(share(answers) - 0.5) <= 0.02
-
-
-def test_the_noun_nearest_to_the_verb_is_its_subject_only_half_of_the_time():
-    def nearest_is_right(s):
-        verb = s["spans"]["verb"][0]
-        nouns = [s["spans"][n] for n in ("subject", "attractor") if n in s["spans"]]
-        return min(nouns, key=lambda span: verb - span[1]) == s["spans"]["subject"]
-
-    items = with_role("subject-verb")
-    contested = [s for s in items if "attractor" in s["spans"]]
-    assert len(contested) >= 30
-    assert abs(share(map(nearest_is_right, contested)) - 0.5) <= 0.05
-    assert share(map(nearest_is_right, items)) <= 0.65
+def test_spans_point_at_the_words_they_name():
+    for s in with_role("plain"):
+        assert covered(s, "stop") in (".", "?", "!"), s["id"]
+        assert s["spans"].get("comma") is None or covered(s, "comma") == ","
+    for s in with_role("syntax"):
+        if "determiner" in s["gold"]:
+            assert covered(s, "determiner determiner").lower() in ARTICLES, s["id"]
+        if "possessive" in s["gold"]:
+            owner = covered(s, "possessive possessor")
+            assert owner.lower() in OWNERS or owner.endswith("'s"), s["id"]
+        if "preposition" in s["gold"]:
+            assert covered(s, "preposition preposition").lower() in PREPOSITIONS, s["id"]
+        if "adjective" in s["gold"]:
+            assert covered(s, "adjective adjective").lower() not in ARTICLES | OWNERS | PREPOSITIONS, s["id"]
+        for job, spans in FOUND[s["id"]].gold.items():
+            assert len(set(spans.values())) == 2, (s["id"], job)
+    for s in with_role("copy"):
+        assert covered(s, "first").casefold() == covered(s, "second").casefold(), s["id"]
+        assert s["spans"]["first"][1] < s["spans"]["second"][0], s["id"]
+    for s in coreference():
+        assert covered(s, "pronoun").lower() in PRONOUNS, s["id"]
 
 
-def test_the_subject_is_as_far_from_its_verb_with_and_without_a_noun_between():
-    def far(s):
-        return place(s, s["spans"]["verb"]) - place(s, s["spans"]["subject"])
-
-    contested = [s for s in with_role("subject-verb") if "attractor" in s["spans"]]
-    between = [s for s in contested if s["spans"]["subject"] < s["spans"]["attractor"]]
-    before = [s for s in contested if s["spans"]["subject"] > s["spans"]["attractor"]]
-    assert abs(mean(map(far, between)) - mean(map(far, before))) <= 1.0
-
-
-def test_in_agreement_pairs_subject_and_attractor_change_their_number():
-    for pair_id, (one, other) in pairs(s for s in with_role("subject-verb") if "pair_id" in s).items():
-        for name in ("subject", "verb"):
-            assert covered(one, name) != covered(other, name), pair_id
-        assert abs(place(one, one["spans"]["verb"]) - place(other, other["spans"]["verb"])) == 0, pair_id
+def test_a_word_that_is_marked_must_be_found_and_be_clear():
+    assert _ends("The cat saw the dog.", "determiner", "the>dog") == {
+        "determiner": (12, 15),
+        "noun": (16, 19),
+    }
+    text = "The dog saw the dog."
+    assert _ends(text, "subject-verb", "dog#2>saw")["subject"] == (16, 19)
+    for ends in ("dog>saw", "dog#3>saw", "cat>saw"):
+        with pytest.raises(InputError, match="is not to be found, or more than once"):
+            _ends(text, "subject-verb", ends)
 
 
-@pytest.mark.parametrize(
-    ("role", "start", "target", "bound"),
-    [
-        ("determiner", "determiner", "noun", 0.40),
-        ("subject-verb", "verb", "subject", 0.45),
-        ("object", "verb", "object", 0.35),
-        ("possessive", "possessor", "possessed", 0.60),
-        ("copy", "second", "first", 0.30),
-    ],
-)
-def test_no_fixed_distance_finds_the_target_for_free(role, start, target, bound):
-    items = with_role(role)
-    offsets = Counter(place(s, s["spans"][target]) - place(s, s["spans"][start]) for s in items)
-    assert offsets.most_common(1)[0][1] / len(items) <= bound
+def test_candidates_come_in_order_and_pronouns_before_between_and_after_them():
+    places = Counter()
+    for s in coreference():
+        (a, b), pronoun = s["candidates"], s["pronoun"]
+        assert a[1] < b[0], s["id"]
+        assert s["answer"] in (0, 1)
+        assert s["kind"] in KINDS
+        assert pronoun[1] <= a[0] or a[1] <= pronoun[0] < pronoun[1] <= b[0] or b[1] <= pronoun[0], s["id"]
+        places[(pronoun[0] > a[0]) + (pronoun[0] > b[0])] += 1
+    assert min(places.values()) >= 40
+
+
+def test_pronouns_are_subjects_possessives_and_objects():
+    forms = Counter(covered(s, "pronoun").lower() for s in coreference())
+    assert sum(forms[own] for own in ("his", "its", "their")) >= 25
+    # "her" is either; "him" and "them" are objects.
+    assert forms["her"] >= 15
+    assert forms["him"] + forms["them"] >= 20
+
+
+def nearest(s):
+    start, end = s["pronoun"]
+    return min((0, 1), key=lambda c: max(s["candidates"][c][0] - end, start - s["candidates"][c][1]))
+
+
+def most_frequent(s):
+    """Of two that are named equally often, the nearer."""
+    counts = [
+        len(re.findall(rf"\b{re.escape(covered(s, name))}\b", s["text"])) for name in ("first", "second")
+    ]
+    return nearest(s) if counts[0] == counts[1] else int(counts[1] > counts[0])
+
+
+RULES = {
+    "first": lambda s: 0,
+    "nearest": nearest,
+    "subject": lambda s: s["subject"],
+    "most frequent": most_frequent,
+}
+
+
+@pytest.mark.parametrize("kind", [None, *KINDS])
+@pytest.mark.parametrize("rule", RULES)
+def test_no_rule_of_place_is_right_for_free(kind, rule):
+    items = coreference(kind)
+    assert abs(share(RULES[rule](s) == s["answer"] for s in items) - 0.5) <= 0.02
+
+
+@pytest.mark.parametrize("kinds", [KINDS[:3], KINDS[3:]])
+def test_a_head_that_follows_one_rule_is_no_better_at_the_others(kinds):
+    items = [s for kind in kinds for s in coreference(kind)]
+    right = {name: [float(rule(s) == s["answer"]) for s in items] for name, rule in RULES.items()}
+    names = list(RULES)
+    together = {(a, b): correlation(right[a], right[b]) for a in names for b in names if a < b}
+    assert max(map(abs, together.values())) <= 0.35, together
+
+
+def test_only_the_famous_pair_is_known_from_elsewhere():
+    famous = [s for s in SENTENCES if s.get("famous")]
+    assert [s["pair_id"] for s in famous] == ["famous-animal"] * 2
+    assert sum(one.famous for one in FOUND.values()) == 2
+    text = " ".join(s["text"].casefold() for s in SENTENCES if not s.get("famous"))
+    for known in (
+        "trophy",
+        "city council",
+        "key to the",
+        "keys to the",
+        "the delivery truck",
+        "crossed the street",
+    ):
+        assert known not in text
+
+
+def test_twins_are_one_cluster_and_others_are_not():
+    clusters = Counter(one.cluster for one in FOUND.values())
+    assert set(clusters.values()) == {1, 2}
+    twins = [s for s in SENTENCES if clusters[FOUND[s["id"]].cluster] == 2]
+    assert all("pair_id" in s for s in twins)
+    assert {s["role"] for s in twins} == {"coreference", "rare", "syntax"}
+
+
+def test_copies_stand_at_many_distances():
+    offsets = Counter(
+        place(s, s["spans"]["second"]) - place(s, s["spans"]["first"]) for s in with_role("copy")
+    )
+    assert offsets.most_common(1)[0][1] / offsets.total() <= 0.2
+
+
+def test_rare_words_are_one_token_and_everyday_words_are_split(model):
+    for s in with_role("rare"):
+        tokens = model.tokenizer.encode(s["text"])
+        start, end = s["spans"]["rare"]
+        inside = [p for p in tokens.pieces if not p.special and start <= p.start < end]
+        around = [p for p in tokens.pieces if not p.special and not start <= p.start < end]
+        assert (len(inside) == 1) == (s["kind"] == "unsplit"), s["id"]
+        assert not any(p.continues for p in around), s["id"]
+        if s["kind"] == "unsplit":
+            # Vocabularies are written with the frequent tokens first.
+            assert inside[0].id > max(p.id for p in around), s["id"]
+            assert inside[0].id > 14_000, s["id"]
+
+
+def test_the_twins_of_rare_words_differ_in_that_word_alone():
+    for pair_id, (one, other) in pairs(with_role("rare")).items():
+        assert [one["kind"], other["kind"]] == ["unsplit", "split"], pair_id
+        without = [
+            s["text"][: s["spans"]["rare"][0]] + s["text"][s["spans"]["rare"][1] :] for s in (one, other)
+        ]
+        assert without[0] == without[1], pair_id
+        assert (
+            sum(
+                covered(one, "rare").casefold() in re.findall(r"\w+", s["text"].casefold()) for s in SENTENCES
+            )
+            == 1
+        )
 
 
 def test_rare_words_stand_early_in_the_middle_and_late():
-    relative = [place(s, s["spans"]["rare"]) / len(words(s["text"])) for s in with_role("rare")]
-    assert share(r < 1 / 3 for r in relative) >= 0.25
-    assert share(r > 1 / 2 for r in relative) >= 0.25
+    rare = [s for s in with_role("rare") if s["kind"] == "unsplit"]
+    relative = [place(s, s["spans"]["rare"]) / len(words(s["text"])) for s in rare]
+    assert share(r < 1 / 3 for r in relative) >= 0.2
+    assert share(r > 1 / 2 for r in relative) >= 0.2

@@ -1,12 +1,15 @@
 """The project's own sentences: what they are examples of, and the items that the measures are fed with.
 
-In: a JSON list of {"id", "role", "text", "spans": {name: [start, end]}} and of choices (as in pairs JSON,
-with a "kind"). Out: texts, relation cases and choice cases.
+In: a JSON list of {"id", "role", "text", "spans": {name: [start, end]}}; of sentences with relations, {"id", "role":
+"syntax", "text", "gold": {job: "dependent>head"}}, the words as they stand in the text ("the#2" is its second "the");
+and of choices (as in pairs JSON, with a "kind"). "pair_id" is the same for twins: sentences that differ in a word or
+two, and so count as one. Out: texts, relation cases and choice cases.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +27,17 @@ Item = TextItem | RelationCases | ChoiceCase
 CHOICES = "coreference"
 # Kinds of choices that the form of the pronoun decides (he or she, it or they): agreement, not reference.
 AGREEMENT = ("gender", "number")
+# A rare word that is one token of the embedded encoder, and its twin: an everyday word that this encoder splits.
+UNSPLIT, SPLIT = "unsplit", "split"
 
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """One sentence: `role` is what it is an example of; `choice` is there where that is coreference."""
+    """One sentence: `role` is what it is an example of; `choice` is there where that is coreference.
+
+    `gold`: of every relation that it is a case of, by the job's name, the spans of dependent and head. `pair`: its
+    twins have the same. `famous`: not written for this project, but known from the literature.
+    """
 
     id: str
     role: str
@@ -36,6 +45,18 @@ class BuiltIn:
     text: str
     spans: dict[str, Span]
     choice: PronounCase | None
+    gold: dict[str, dict[str, Span]] = field(default_factory=dict)
+    pair: str | None = None
+    famous: bool = False
+
+    def __post_init__(self) -> None:
+        if self.role in GOLD and self.spans:
+            self.gold.setdefault(self.role, self.spans)
+
+    @property
+    def cluster(self) -> str:
+        """The same for sentences that say the same but for a word or two: they count as one."""
+        return self.pair or (self.choice.pair if self.choice and self.choice.pair else self.id)
 
 
 def builtin_path() -> Path:
@@ -57,18 +78,36 @@ def _builtin(row: dict[str, object]) -> BuiltIn:
     choice = None
     if row["role"] == CHOICES:
         (choice,) = read_pairs([json.dumps([row])], Reading())
-    spans = row.get("spans") or {}
-    if not isinstance(spans, dict):
+    spans, gold = row.get("spans") or {}, row.get("gold") or {}
+    if not isinstance(spans, dict) or not isinstance(gold, dict):
         raise TypeError("spans")
-    kind = row.get("kind")
+    kind, pair, text = row.get("kind"), row.get("pair_id"), str(row["text"])
     return BuiltIn(
         str(row["id"]),
         str(row["role"]),
         None if kind is None else str(kind),
-        str(row["text"]),
+        text,
         {str(name): (int(a), int(b)) for name, (a, b) in spans.items()},
         choice,
+        {str(job): _ends(text, str(job), str(ends)) for job, ends in gold.items()},
+        None if pair is None else str(pair),
+        bool(row.get("famous")),
     )
+
+
+def _ends(text: str, job: str, ends: str) -> dict[str, Span]:
+    """The spans of "dependent>head"."""
+    words = ends.split(">")
+    return {name: _found(text, word) for name, word in zip(GOLD[job][1:], words, strict=True)}
+
+
+def _found(text: str, word: str) -> Span:
+    """Where a word stands in a text: once, or with "#2" the second time."""
+    form, _, number = word.partition("#")
+    places = [found.span() for found in re.finditer(rf"(?<![\w'’-]){re.escape(form)}(?![\w'’-])", text)]
+    if not (len(places) == 1 and not number) and not 0 < int(number or 0) <= len(places):
+        raise InputError(f"{word!r} is not to be found, or more than once, in “{text}”.")
+    return places[int(number or 1) - 1]
 
 
 def builtin_items(sentences: Iterable[BuiltIn], tokenizer: Tokenizer) -> Iterator[Item]:
@@ -81,13 +120,16 @@ def builtin_item(sentence: BuiltIn, tokenizer: Tokenizer) -> Item:
     if sentence.choice is not None:
         return choice_case(sentence.choice, tokenizer, sentence.kind)
     tokens = tokenizer.encode(sentence.text)
-    return _cases(sentence, tokens) if sentence.role in GOLD else TextItem(tokens)
+    return _cases(sentence, tokens) if sentence.gold else TextItem(tokens)
 
 
 def _cases(sentence: BuiltIn, tokens: Tokens) -> RelationCases:
-    relation, dependent, head = GOLD[sentence.role]
-    ends = [_word(tokens, sentence.spans[name], sentence.id) for name in (dependent, head)]
-    return RelationCases(tokens, np.array(ends[:1]), np.array(ends[1:]), (relation,))
+    ends = [
+        [_word(tokens, spans[GOLD[job][end]], sentence.id) for job, spans in sentence.gold.items()]
+        for end in (1, 2)
+    ]
+    dependents, heads = (np.array(places, dtype=np.intp) for places in ends)
+    return RelationCases(tokens, dependents, heads, tuple(GOLD[job][0] for job in sentence.gold))
 
 
 def _word(tokens: Tokens, span: Span, where: str) -> int:

@@ -22,6 +22,8 @@ from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as run_atlas
 from mha_core.heads.builtin import builtin_items, read_builtin
 from mha_core.heads.corpus_run import CorpusKind, cut_note, items_of, kind_of
+from mha_core.heads.distances_cli import add_distances_parser
+from mha_core.heads.distances_cli import run as run_distances
 from mha_core.heads.items import choice_items
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.relation_table import RelationTable
@@ -63,6 +65,7 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
         _add_options(parser)
     add_atlas_parser(questions)
     add_verdicts_parser(questions)
+    add_distances_parser(questions)
     heads.set_defaults(run=run)
 
 
@@ -90,6 +93,8 @@ def _positive(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question that was asked; errors are one sentence on stderr and exit code 2."""
+    if args.question == "distances":
+        return run_distances(args)
     own = {"atlas": run_atlas, "verdicts": run_verdicts}
     if args.question in own:
         with _interrupts() as stop:

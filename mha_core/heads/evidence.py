@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mha_core.heads.builtin import SPLIT
 from mha_core.heads.intervals import wilson
 from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import Job, jobs_of
@@ -80,7 +81,9 @@ class EvidenceLog:
             return
         for job in self.asked:
             found = score_case(flat, item, job, self.is_causal)
-            if found is not None:
+            if found is not None and job.kind == "rare" and item.sentence.kind == SPLIT:
+                self.logs[job.name].control.append(found.right)
+            elif found is not None:
                 self.logs[job.name].keep(item, found)
 
     def result(self) -> dict[str, JobTable]:

@@ -73,6 +73,7 @@ NO_ROLE_SAID = "no clear role"
 SENTENCES, REPEATED = "built-in sentences", "random tokens said again"
 OTHER_ROWS = "the other words' rows prefer the right one in"
 SHUFFLED = "once the second copy is shuffled it still looks just as far back in"
+IN_PIECES = "with an everyday word in pieces in the place of the rare one it looks there in"
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ GOLD = {
     "subject-verb": ("nsubj", "subject", "verb"),
     "object": ("obj", "object", "verb"),
     "possessive": ("nmod:poss", "possessor", "possessed"),
+    "adjective": ("amod", "adjective", "noun"),
+    "preposition": ("case", "preposition", "noun"),
 }
 BACK = ", back"
 FROM_HEAD = ", from the head"
@@ -171,9 +174,11 @@ JOBS: tuple[Job, ...] = (
     *_relation("subject-verb", "subject", "its verb"),
     *_relation("object", "object", "its verb"),
     *_relation("possessive", "possessor", "what it owns"),
+    *_relation("adjective", "adjective", "its noun"),
+    *_relation("preposition", "preposition", "its noun"),
     *_choice("coreference", "antecedent", "told by the meaning alone"),
     *_choice("agreement", "antecedent by gender or number", "told by he or she, it or they"),
-    Job("rare", "rare", "rarest word", "a token looks most at the rarest word"),
+    Job("rare", "rare", "rarest word", "a token looks most at the rarest word", control=IN_PIECES),
     Job("copy", "copy", "earlier copy", "a repeated word looks most at its earlier copy"),
     _repeated("duplicate", "copy", "duplicate token", "a token said again looks most at its earlier copy"),
     _repeated(

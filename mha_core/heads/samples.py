@@ -27,8 +27,7 @@ class Sample:
     @property
     def family(self) -> str:
         """The same for the two versions of a minimal pair."""
-        pair = self.sentence.choice.pair if self.sentence.choice else None
-        return pair or self.sentence.id
+        return self.sentence.cluster
 
 
 def sample(sentence: BuiltIn, tokenizer: Tokenizer) -> Sample:

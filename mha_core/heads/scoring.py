@@ -125,9 +125,10 @@ def _score_copy(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> Sc
 
 
 def _score_relation(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> Scored | None:
-    if item.sentence.role != sentence_role(job):
+    spans = item.sentence.gold.get(sentence_role(job))
+    if spans is None:
         return None
-    dependent, head = (word_of(item.tokens, item.sentence.spans[name]) for name in gold_of(job)[1:])
+    dependent, head = (word_of(item.tokens, spans[name]) for name in gold_of(job)[1:])
     if is_causal:
         return _look_back(flat, item, *((head, dependent) if job.from_head else (dependent, head)))
     words = merge_words(flat, word_bounds(item.tokens))
@@ -193,7 +194,7 @@ _SCORERS: dict[str, Callable[[FloatArray, Sample, Job, bool], Scored | None]] = 
 
 def ends(item: Sample, job: Job, row: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Who looks and at what it should, in pieces; `row` matters where a sentence has many rows."""
-    tokens, spans = item.tokens, item.sentence.spans
+    tokens = item.tokens
     if job.repeated:
         return (row,), (row - item.said_twice + AFTER[job.name],)
     asked = _rows(item, job)
@@ -205,6 +206,8 @@ def ends(item: Sample, job: Job, row: int) -> tuple[tuple[int, ...], tuple[int, 
         right = item.choice.candidates[item.choice.answer]
         found = tuple(map(int, item.choice.pronoun)), tuple(map(int, right))
     else:
-        names = ("second", "first") if job.kind == "copy" else gold_of(job)[1:]
+        copied = job.kind == "copy"
+        names = ("second", "first") if copied else gold_of(job)[1:]
+        spans = item.sentence.spans if copied else item.sentence.gold[sentence_role(job)]
         found = tuple(pieces_of(tokens, spans[names[0]])), tuple(pieces_of(tokens, spans[names[1]]))
     return found if job.direction == "row" and not job.from_head else (found[1], found[0])

@@ -58,7 +58,7 @@ RULES: dict[str, Rule] = {
     "agreement": Rule(),
     "copy": Rule(score=HALF, mass=COPY_MASS, coin=0.0),
     "induction": Rule(score=HALF, mass=COPY_MASS, coin=0.0),
-    "rare": Rule(score=HALF),
+    "rare": Rule(score=HALF, coin=0.0),
     "separator": Rule(mass=HALF),
     "sink": Rule(mass=HALF),
     "broad": Rule(score=BROAD),
