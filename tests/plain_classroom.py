@@ -16,7 +16,7 @@ class Plain:
         self.words = (folder / "vocab.txt").read_text().split()
         self.t = {name: tensor.double() for name, tensor in load_file(folder / "model.safetensors").items()}
 
-    def __call__(self, words, without=None):
+    def __call__(self, words, without=()):
         """Weights of each layer (head, query, key), and a score for every word at every place."""
         x = self.t["embeddings.word.weight"][[self.words.index(word) for word in words]]
         weights = []
@@ -38,8 +38,7 @@ class Plain:
                         scores[:, i, j] = -torch.inf
         weights = scores.softmax(-1)
         mixed = torch.einsum("hqk,khd->qhd", weights, v)
-        if without is not None and without[0] == layer:
-            mixed[:, without[1]] = 0
+        mixed[:, [head for where, head in without if where == layer]] = 0
         x = x + self.linear(mixed.flatten(1), name + "attention.W_o")
         inner = F.gelu(self.linear(self.norm(x, name + "output_norm"), name + "up"))
         return weights, x + self.linear(inner, name + "down")

@@ -212,7 +212,7 @@ def plain_masses(plain, pair, head):
     return [[float(row[place]) for place in places] for row, places in zip(rows, order, strict=True)]
 
 
-def plain_answers(plain, pair, without=None):
+def plain_answers(plain, pair, without=()):
     """Which word the model names where "it" is hidden, and which of the two nouns it prefers, in both texts."""
     said = []
     for words in pair.words:
@@ -233,7 +233,12 @@ def test_what_evaluate_says_is_what_plain_torch_finds(name):
     assert found.passed == passed.mean()
     assert [found.animate, found.inanimate] == [passed[: n // 2].mean(), passed[n // 2 :].mean()]
     assert [found.right, found.wrong] == pytest.approx(masses_of.mean((0, 1)).tolist(), abs=1e-4)
-    for answers, without in ((found.answers, None), (found.without_head, found.head)):
+    heads = [(layer, number) for layer in range(2) for number in range(4)]
+    means = [np.mean([plain_masses(plain, pair, head) for pair in held], axis=(0, 1))[0] for head in heads]
+    assert found.pointing == tuple(head for head, mean in zip(heads, means, strict=True) if mean > 0.5)
+    for answers, without in (
+        (found.answers, ()), (found.without_head, (found.head,)), (found.without_pointing, found.pointing),
+    ):  # fmt: skip
         said = [plain_answers(plain, pair, without) for pair in held]
         right = [
             (word == noun, better == noun)
@@ -324,13 +329,18 @@ def test_damaged_weights_are_refused(tmp_path, monkeypatch):
 def test_the_training_tells_where_it_looks_and_gives_the_same_lines_again(monkeypatch):
     monkeypatch.setattr(live, "CLASSROOM", replace(CLASSROOM, steps=3, batch=8))
     monkeypatch.setattr(live, "WATCHED", 4)
-    monkeypatch.setattr(live, "STEPS_EVERY", 2)
+    live.watched.cache_clear()
+    monkeypatch.setattr(live, "STEPS_FIRST", 2)
     monkeypatch.setattr(live, "evaluate", lambda stack: evaluate(stack, 4))
     runs = [list(begin("classroom", {"seed": 3})) for _ in range(2)]
     assert [update.fraction for update in runs[0]] == pytest.approx([0, 2 / 3, 1])
     assert [row["step"] for update in runs[0] for row in update.rows] == [0, 2, 3]
     assert [update.rows for update in runs[0]] == [update.rows for update in runs[1]]
     assert runs[0][-1].state["report"]["pairs"] == 4
+    untrained = runs[0][-1].state["untrained"]
+    np.testing.assert_array_equal(untrained["weights"], runs[0][0].state["weights"])
+    assert untrained["report"]["pass"] == 0
+    live.watched.cache_clear()
     weights = runs[0][0].state["weights"]
     assert weights.shape == (2, 2, 4, 12, 12)
     np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)

@@ -10,8 +10,8 @@ from pages.parts.explore.beside import moved_most
 from pages.parts.explore.moments import said as moment_said
 from pages.parts.frame import presets
 from pages.parts.frame.request import model_allowed
-from pages.parts.training.picture import live_board
-from pages.parts.training.picture import said as came_out
+from pages.parts.training.picture_board import live_board
+from pages.parts.training.picture_board import said as came_out
 
 CARD = {
     "step": 400, "head": "2-1", "pass": 0.25, "pairs": 400, "interval": [0.2, 0.3], "animate": 0.5, "inanimate": 0.0,
@@ -73,6 +73,10 @@ def test_the_live_board_draws_the_row_of_it_of_every_head():
     board = live_board([row], {"step": 16, "weights": weights})
     shown = [block for line in board.blocks if line["type"] == "row" for block in line["items"]]
     pictures = [item for block in shown if block["type"] == "column" for item in block["items"]]
-    assert [picture["shape"] for picture in pictures] == [[8, 12], [8, 12]]
+    assert [picture["shape"] for picture in pictures] == [[8, 12], [8, 12], [8, 12, 12], [8, 12, 12]]
+    arcs = [block for block in board.blocks if block["type"] == "arcs"]
+    numbers = np.concatenate(board._arrays)
+    for text, block in enumerate(arcs):
+        np.testing.assert_array_equal(numbers[block["at"] : block["at"] + 12], weights[text, 1, 0, 7])
     assert pictures[0]["rows"] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
     assert pictures[0]["cols"][7] == "it"

@@ -5,6 +5,7 @@ import { css } from "./colour.js";
 import { column } from "./column.js";
 import { make } from "./dom.js";
 import { readTheme } from "./theme.js";
+import { arcs } from "./tiles/arcs.js";
 import { curve, groups, plane, ruler } from "./tiles/charts.js";
 import { choose, whenChosen } from "./tiles/chosen.js";
 import { keyboard, steps, tokens, undo } from "./tiles/controls.js";
@@ -21,7 +22,7 @@ import { turn } from "./tiles/turn.js";
 
 const KINDS = {
   row: group, column: group, undo, steps, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
-  grid: gridTable, route, course, curve, curves, turn: (_, given) => turn(given),
+  arcs, grid: gridTable, route, course, curve, curves, turn: (_, given) => turn(given),
 };
 const boards = new WeakMap();
 

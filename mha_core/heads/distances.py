@@ -13,17 +13,16 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-import mha_core
 from mha_core.corpus import Sentence
 from mha_core.heads.builtin import BuiltIn, builtin_items, read_builtin
 from mha_core.heads.jobs import GOLD
 from mha_core.heads.relations import RelationCases
+from mha_core.resources import asset
 from mha_core.tokens import Tokenizer
 
 Distances = dict[str, Counter[int]]
-FILE = Path(mha_core.__file__).parent.parent / "assets" / "distances.json"
+FILE = asset("distances.json")
 RELATIONS = tuple(relation for relation, *_ in GOLD.values())
 # In a treebank what hangs on a word is a word of its own: 's, 've, n't.
 HANGS_ON = re.compile(r"['’]\w*|n['’]t", re.IGNORECASE)

@@ -9,15 +9,13 @@ import json
 from functools import lru_cache
 from pathlib import Path
 
-import mha_core
 from mha_core.heads.verdicts.table import Verdicts, packed, unpacked
+from mha_core.resources import asset
 
 
 def evidence_file(model: str) -> Path:
     """Where the verdicts on a model stand."""
-    return (
-        Path(mha_core.__file__).parent.parent / "assets" / "evidence" / f"{model.rsplit('/', 1)[-1]}.json.gz"
-    )
+    return asset("evidence", f"{model.rsplit('/', 1)[-1]}.json.gz")
 
 
 def read_evidence(model: str, digest: str | None = None) -> Verdicts | None:

@@ -18,10 +18,12 @@ from mha_core.heads.words import FloatArray
 from mha_core.learning.classroom.batches import MASK, PAD
 from mha_core.learning.classroom.lexicon import vocabulary
 from mha_core.learning.classroom.pairs import CHOICE_SEED, FAMOUS, N_PAIRS, TEST_SEED, Pair, pairs
+from mha_core.learning.classroom.tasks import gates_without, task_scores
 from mha_core.stack import Stack
 from mha_core.wording import Head
 
 RIGHT, WRONG = 0.6, 0.15  # of a head's attention from "it"
+HALF = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,15 @@ class Masses:
 
 
 @dataclass(frozen=True)
+class PairLine:
+    """What one head does with one pair: (right, wrong) in the first text and in the second, and whether it passes."""
+
+    pair: Pair
+    masses: tuple[tuple[float, float], tuple[float, float]]
+    passes: bool
+
+
+@dataclass(frozen=True)
 class Answers:
     """Where "it" is hidden: the share of texts in which the model names the noun itself, `exact`, and in which it
     prefers the right one of the two, `better`."""
@@ -49,7 +60,8 @@ class Answers:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The head that passes most of the pairs it is chosen on, and what it does with others: shares of pairs."""
+    """The head that passes most of the pairs it is chosen on, and what it does with others: shares of pairs.
+    `pointing`: every head with more than half of its attention on the right noun, on average."""
 
     n: int
     head: Head
@@ -62,6 +74,10 @@ class Evaluation:
     famous: dict[str, tuple[dict[str, float], dict[str, float]]]
     answers: Answers
     without_head: Answers
+    pointing: tuple[Head, ...]
+    without_pointing: Answers
+    tasks: dict[str, float]
+    tasks_without_head: dict[str, float]
 
 
 def evaluate(stack: Stack, n: int = N_PAIRS) -> Evaluation:
@@ -71,6 +87,7 @@ def evaluate(stack: Stack, n: int = N_PAIRS) -> Evaluation:
     found = masses(stack, held)
     passed = found.passed[head]
     animate = np.array([pair.kind == "animate" for pair in held])
+    pointing = tuple((int(i), int(j)) for i, j in np.argwhere(found.right.mean((-2, -1)) > HALF))
     low, high = wilson(float(passed.sum()), float(n))
     return Evaluation(
         n,
@@ -83,7 +100,11 @@ def evaluate(stack: Stack, n: int = N_PAIRS) -> Evaluation:
         float(found.wrong[head].mean()),
         {name: famous_masses(stack, pair, head) for name, pair in FAMOUS.items()},
         answers(stack, held),
-        answers(stack, held, without=head),
+        answers(stack, held, without=(head,)),
+        pointing,
+        answers(stack, held, without=pointing),
+        task_scores(stack),
+        task_scores(stack, without=(head,)),
     )
 
 
@@ -116,6 +137,22 @@ def masses(stack: Stack, of: Sequence[Pair]) -> Masses:
     return Masses(right, wrong)
 
 
+def lines(stack: Stack, n: int) -> tuple[Head, tuple[PairLine, ...]]:
+    """The head that passes most of other pairs, and what it does with the famous ones and with n held-out ones."""
+    head = best_head(masses(stack, _pairs(CHOICE_SEED, N_PAIRS, False)))
+    tried = (*FAMOUS.values(), *_pairs(TEST_SEED, n, True))
+    found = masses(stack, tried)
+    right, wrong, passed = found.right[head], found.wrong[head], found.passed[head]
+    return head, tuple(
+        PairLine(
+            pair,
+            ((float(right[i, 0]), float(wrong[i, 0])), (float(right[i, 1]), float(wrong[i, 1]))),
+            bool(passed[i]),
+        )
+        for i, pair in enumerate(tried)
+    )
+
+
 def weights_of(stack: Stack, pair: Pair) -> FloatArray:
     """Every head's weights in both texts of a pair, (text, layer, head, query, key)."""
     ids, real = _ids([pair], hidden=False)
@@ -132,13 +169,10 @@ def famous_masses(stack: Stack, pair: Pair, head: Head) -> tuple[dict[str, float
     return {a: float(right[0]), b: float(wrong[0])}, {a: float(wrong[1]), b: float(right[1])}
 
 
-def answers(stack: Stack, of: Sequence[Pair], without: Head | None = None) -> Answers:
-    """What the model says at [MASK] in the place of "it"; `without` a head: with its output set to zero."""
+def answers(stack: Stack, of: Sequence[Pair], without: Sequence[Head] = ()) -> Answers:
+    """What the model says at [MASK] in the place of "it"; `without` heads: with their outputs set to zero."""
     ids, real = _ids(of, hidden=True)
-    gates = None
-    if without is not None:
-        gates = torch.ones(stack.config.n_layers, stack.config.n_heads)
-        gates[without] = 0
+    gates = gates_without(stack, without)
     slots = torch.tensor([pair.slot for pair in of for _ in range(2)])
     with torch.inference_mode():
         hidden = stack(ids, real=real, gates=gates, need_weights=False).hidden

@@ -4,28 +4,37 @@ In: a seed. Out: updates, a fraction of a second of work apart; the last one has
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 
+from mha_core.checkpoints import untrained_encoder
 from mha_core.errors import InputError
 from mha_core.learning.classroom.evaluation import best_head, evaluate, masses, weights_of
-from mha_core.learning.classroom.pairs import CHOICE_SEED, FAMOUS, TEST_SEED, pairs
+from mha_core.learning.classroom.pairs import CHOICE_SEED, FAMOUS, TEST_SEED, Pair, pairs
 from mha_core.learning.classroom.recipe import CLASSROOM, TWIN
 from mha_core.learning.classroom.report import card
 from mha_core.learning.classroom.training import Training
 from mha_core.wording import head_name
 
 WATCHED = 40  # pairs that are tried all the while, and as many to choose the head on
-STEPS_EVERY = 16  # a little less than a second of one processor core
+STEPS_FIRST, STEPS_EVERY = 8, 24  # a little less than a second of one processor core; the first time at once
 SEEDS = 2**31 - 1
+Told = tuple[float, dict[str, Any], dict[str, Any]]
+
+
+@cache
+def watched(seed: int, unseen: bool) -> tuple[Pair, ...]:
+    """The pairs that are tried all the while."""
+    return pairs(seed, WATCHED, unseen=unseen)
 
 
 def rows_of(training: Training, losses: list[float]) -> dict[str, Any]:
     """One line of the curve."""
-    head = best_head(masses(training.stack, pairs(CHOICE_SEED, WATCHED, unseen=False)))
-    found = masses(training.stack, pairs(TEST_SEED, WATCHED))
+    head = best_head(masses(training.stack, watched(CHOICE_SEED, False)))
+    found = masses(training.stack, watched(TEST_SEED, True))
     return {
         "step": training.done,
         "loss": float(np.mean(losses)) if losses else None,
@@ -36,24 +45,35 @@ def rows_of(training: Training, losses: list[float]) -> dict[str, Any]:
     }
 
 
-def live(settings: Mapping[str, Any]) -> Iterator[tuple[float, dict[str, Any], dict[str, Any]]]:
-    """How far it is, from 0 to 1, a line of the curve, and what is shown: `weights` of the two famous sentences
-    (text, layer, head, query, key); at the end `report`. Raises InputError for a seed that cannot be."""
+def live(settings: Mapping[str, Any]) -> Iterator[Told]:
+    """The training of a `seed`, or of its `twin`. Raises InputError for a seed that cannot be."""
     seed = settings.get("seed")
     if not isinstance(seed, int) or not 0 <= seed <= SEEDS:
         raise InputError(f"The seed is a whole number from 0 to {SEEDS:,}.")
-    training = Training(seed, TWIN if settings.get("twin") else CLASSROOM)
+    yield from followed(Training(seed, TWIN if settings.get("twin") else CLASSROOM))
+
+
+def followed(training: Training) -> Iterator[Told]:
+    """How far it is, from 0 to 1, a line of the curve, and what is shown: `weights` of the two famous sentences
+    (text, layer, head, query, key); at the end `report`, and `untrained`: `weights` and `report` of the same seed
+    before its first step."""
     losses = list[float]()
     yield 0.0, rows_of(training, losses), _shown(training)
     while training.done < training.recipe.steps:
         losses = []
-        for _ in range(min(STEPS_EVERY, training.recipe.steps - training.done)):
+        steps = STEPS_EVERY if training.done else STEPS_FIRST
+        for _ in range(min(steps, training.recipe.steps - training.done)):
             with torch.enable_grad():
                 losses.append(training.step())
         shown = _shown(training)
         if training.done == training.recipe.steps:
-            shown["report"] = card(evaluate(training.stack))
+            shown |= {"report": card(evaluate(training.stack)), "untrained": _untrained(training)}
         yield training.done / training.recipe.steps, rows_of(training, losses), shown
+
+
+def _untrained(training: Training) -> dict[str, Any]:
+    stack = untrained_encoder(training.recipe.config, training.seed)
+    return {"weights": weights_of(stack, FAMOUS["street"]), "report": card(evaluate(stack))}
 
 
 def _shown(training: Training) -> dict[str, Any]:

@@ -8,8 +8,12 @@ from dataclasses import asdict
 from math import sqrt
 from typing import Any
 
+import numpy as np
+
 from mha_core.learning.classroom.evaluation import RIGHT, WRONG, Evaluation
 from mha_core.learning.classroom.pairs import FAMOUS
+from mha_core.learning.classroom.tasks import TASKS, job_masses
+from mha_core.stack import Stack
 from mha_core.wording import head_name, percent
 
 # Student's t for 95 % by the number of seeds less one.
@@ -38,7 +42,19 @@ def card(found: Evaluation) -> dict[str, Any]:
         "trophy and suitcase": famous["suitcase"],
         "cat and mat": famous["mat"],
         "answers": asdict(found.answers),
-        "without_head": asdict(found.without_head),
+        "tasks": found.tasks,
+        "without_head": asdict(found.without_head) | {"tasks": found.tasks_without_head},
+        "pointing": [head_name(head) for head in found.pointing],
+        "without_pointing": asdict(found.without_pointing),
+    }
+
+
+def jobs(stack: Stack) -> dict[str, dict[str, float]]:
+    """What each head looks at: its mean attention in each job, by head and job."""
+    masses = job_masses(stack)
+    return {
+        head_name((layer, head)): {job: round(float(found[layer, head]), 4) for job, found in masses.items()}
+        for layer, head in np.ndindex(stack.config.n_layers, stack.config.n_heads)
     }
 
 
@@ -75,4 +91,7 @@ def table(found: Evaluation) -> str:
             f'Where "it" is hidden{name}: the noun itself in {percent(answers.exact)}, the right one of the two in '
             f"{percent(answers.better)}."
         )
+    for task in TASKS:
+        with_all, without = found.tasks[task], found.tasks_without_head[task]
+        lines.append(f"  {task}: {percent(with_all)} right, without {made['head']} {percent(without)}")
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ from mha_core.learning.classroom.evaluation import evaluate
 from mha_core.learning.classroom.lexicon import lexicon
 from mha_core.learning.classroom.moments import MOMENTS, SEED, State, packed
 from mha_core.learning.classroom.recipe import CLASSROOM, TWIN, Recipe
-from mha_core.learning.classroom.report import card, over_seeds
+from mha_core.learning.classroom.report import card, jobs, over_seeds
 from mha_core.learning.classroom.shipped import save_model
 from mha_core.learning.classroom.training import Training
 from mha_core.model_files import sha256
@@ -72,7 +72,7 @@ def write(
         if shipped:
             save_model(stack, out / name)
         used = load_encoder(out / name, read_config(out / name))[0] if shipped else stack
-        models[name] = card(evaluate(used))
+        models[name] = card(evaluate(used)) | {"jobs": jobs(used)}
         if shipped:
             models[name]["digest"] = sha256(out / name / "model.safetensors")
     (out / "checkpoints.xz").write_bytes(packed(moments))
@@ -87,8 +87,9 @@ def write(
         "untrained": card(evaluate(untrained_encoder(CLASSROOM.config, SEED))),
         "models": models,
         "moments": [
-            {"step": step} | card(evaluate(_restored(moments[step], stacks[f"seed-{SEED}"])))
+            {"step": step} | card(evaluate(stack)) | {"jobs": jobs(stack)}
             for step in MOMENTS
+            for stack in (_restored(moments[step], stacks[f"seed-{SEED}"]),)
         ],
         "checkpoints": {"seed": SEED, "steps": MOMENTS, "digest": sha256(out / "checkpoints.xz")},
     }

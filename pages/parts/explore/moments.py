@@ -3,7 +3,7 @@
 In: what the reader asks for. Out: the same with the model as it was at the step that the slider says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from mha_core.embedded import CLASSROOM
 from mha_core.learning.classroom.moments import MOMENTS
 from mha_core.learning.classroom.shipped import report
 from mha_core.wording import percent
+from pages.parts.explore import moment_courses
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 
@@ -22,8 +23,8 @@ TICK = 1.5  # seconds a moment
 
 
 def asked(request: Request) -> Request:
-    """The request at the moment that is chosen; as it is for any other model."""
-    if request.model != CLASSROOM or not request.trained:
+    """The request at the moment that is chosen, and what it is compared with; as it is for any other model."""
+    if not any(side and moves(side) for side in (request, request.other)):
         st.session_state.pop(PLAYING, None)
         return request
     if NEXT in st.session_state:
@@ -39,10 +40,27 @@ def asked(request: Request) -> Request:
             key="moment",
             bind="query-params",
         )
-    say(said(_card(step)), "note")
+    moments = _moments()
+    say(said(next((one for one in moments if one["step"] == step), None)), "note")
+    if moments and "jobs" in moments[-1]:
+        moment_courses.courses(moments, step)
     if playing:
         st.fragment(_advance, run_every=TICK)(step)
-    return request if step == MOMENTS[-1] else replace(request, model=f"{CLASSROOM}@{step}")
+    return at(request, step)
+
+
+def moves(request: Request) -> bool:
+    """Whether the request is for the model that the slider moves."""
+    return request.model == CLASSROOM and request.trained
+
+
+def at(request: Request, step: int) -> Request:
+    """The request, and what it is compared with, at a step; the last one is the model itself."""
+    if step == MOMENTS[-1]:
+        return request
+    other = at(request.other, step) if request.other else None
+    model = f"{CLASSROOM}@{step}" if moves(request) else request.model
+    return replace(request, model=model, other=other)
 
 
 def said(card: Mapping[str, Any] | None) -> str:
@@ -57,13 +75,13 @@ def said(card: Mapping[str, Any] | None) -> str:
     )
 
 
-def _card(step: int) -> Mapping[str, Any] | None:
-    """The moment's line in the report card."""
+def _moments() -> Sequence[Mapping[str, Any]]:
+    """The moments of the report card; none where it is missing."""
     try:
-        found = report()["moments"]
+        found: Sequence[Mapping[str, Any]] = report()["moments"]
     except HeadScopeError:
-        return None
-    return next((one for one in found if one["step"] == step), None)
+        return ()
+    return found
 
 
 def _toggle() -> None:

@@ -3,7 +3,7 @@
 In: a choice and what the trainer knows of it. Out: boards, which `tiles` draws.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,12 @@ import numpy as np
 from mha_core.learning.tasks import JOBS, TEXT
 from mha_core.learning.train import example
 from mha_core.wording import head_name, percent
+from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve.training import LiveTraining
 from pages.parts.training.parts import Choice, Report, curve_of, example_text
 
 SIDE = {1: 128, 2: 112, 4: 104, 8: 54}
-SHARES = [{"value": value, "text": f"{100 * value:.0f} %"} for value in (0, 0.5, 1)]
 
 
 def live_board(choice: Choice, training: LiveTraining) -> Board:
@@ -73,33 +73,6 @@ EXPLAINED = {
 def _examples(task: str) -> dict[str, str]:
     ids = example(task).ids[0]
     return {"text": example_text(task, ids[1 : TEXT + 1] if task == "jobs" else ids)}
-
-
-def course(
-    board: Board,
-    key: str,
-    name: str,
-    ways: Sequence[tuple[str, Sequence[tuple[int, float]]]],
-    high: float | None,
-) -> Block:
-    """Lines over steps; each way is its label and (step, value). Without `high` the largest value is the top."""
-    lines, said = [], []
-    for label, points in ways:
-        steps, values = [step for step, _ in points], [value for _, value in points]
-        lines.append({"label": label, "at": board.put(np.array([steps, values])), "count": len(points)})
-        end = values[-1] if values else 0.0
-        said.append(f"{label} {percent(end) if high else f'{end:.2f}'}")
-    top = high or max([value for _, points in ways for _, value in points] or [1.0])
-    ticks = SHARES if high else [{"value": value, "text": f"{value:.1f}"} for value in (0, top / 2, top)]
-    return {
-        "type": "course",
-        "id": key,
-        "name": name,
-        "describe": f"{name}: now {', '.join(said)}",
-        "lines": lines,
-        "high": top,
-        "ticks": ticks,
-    }
 
 
 def pictures(board: Board, choice: Choice, run: int, state: Mapping[str, Any]) -> Block:

@@ -3,25 +3,24 @@
 In: a seed, and whether layer 1 has its window. Out: the page's third part; one training at a time for all readers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from mha_core import HeadScopeError
 from mha_core.embedded import CLASSROOM, TWIN
-from mha_core.learning.classroom.pairs import FAMOUS
 from mha_core.learning.classroom.shipped import report as shipped
-from mha_core.wording import head_name, percent
+from mha_core.wording import percent
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import models
-from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.training import TRAINER, LiveTraining
-from pages.parts.training.boards import course
+from pages.parts.training import held_out, twins
+from pages.parts.training.picture_board import PAIR, live_board, verdict_board
 from pages.parts.training.view import TICK, how_far, is_working, reader
 
-PAIR = FAMOUS["street"]
 WINDOWS = {"three words": False, "the whole sentence": True}
 QUESTION = (
     "Every text on attention shows `it` looking at `animal` when the animal is tired, and at `street` when the "
@@ -56,7 +55,7 @@ def picture_part() -> None:
     working = is_working(training, reader())
     st.fragment(_watch, run_every=TICK if working else None)(training, working)
     if training.state == "finished":
-        _came_out(training.now["report"])
+        _came_out(training.now)
     _shipped()
 
 
@@ -84,80 +83,9 @@ def _watch(training: LiveTraining, was_working: bool) -> None:
         live_board(training.rows, training.now).show("training-live")
 
 
-def live_board(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> Board:
-    """What `it` looks at in both texts, how many pairs one head passes, and the loss."""
-    board, last, weights = Board(), rows[-1], now["weights"]
-    heads = [head_name((i, j)) for i in range(weights.shape[1]) for j in range(weights.shape[2])]
-
-    def looks(text: int) -> Block:
-        words = PAIR.words[text]
-        values = weights[text, :, :, PAIR.slot].reshape(len(heads), -1)
-        said = f"“... {words[-2]}”: where “it” looks, a row for each head"
-        return board.matrix(
-            said,
-            values,
-            id=f"it-{text}",
-            rows=heads,
-            cols=list(words),
-            ramp="weight",
-            top=1,
-            high=18,
-            wide=30,
-        )
-
-    board.add(
-        paragraph(
-            f"Step {now['step']:,}. The head that passes most of other pairs, **{last['head']}**, has "
-            f"{percent(last['right'])} of its attention from `it` on the right noun and {percent(last['wrong'])} on "
-            f"the other, and passes {percent(last['pass'])} of 40 pairs of words that no text has together."
-        ),
-        row(column(looks(0), size="half"), column(looks(1), size="half")),
-        row(
-            course(
-                board,
-                "pairs",
-                "One head, 40 pairs",
-                [
-                    (label, [(one["step"], one[key]) for one in rows])
-                    for label, key in (
-                        ("passed", "pass"),
-                        ("on the right noun", "right"),
-                        ("on the other", "wrong"),
-                    )
-                ],
-                1.0,
-            ),
-            course(
-                board,
-                "loss",
-                "Loss, in nats",
-                [("loss", [(one["step"], one["loss"]) for one in rows if one["loss"] is not None])],
-                None,
-            ),
-        ),
-    )
-    return board
-
-
-def _came_out(card: Mapping[str, Any]) -> None:
+def _came_out(now: Mapping[str, Any]) -> None:
     heading("What came out")
-    board = Board()
-    board.add(*(paragraph(text, "verdict" if i == 0 else "") for i, text in enumerate(said(card))))
-    board.show("training-verdict")
-
-
-def said(card: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a model does, and what is left without its head."""
-    answers, without = card["answers"], card["without_head"]
-    low, high = card["interval"]
-    return (
-        f"Head **{card['head']}** passes {percent(card['pass'])} of {card['pairs']} pairs (95 %: {percent(low)} to "
-        f"{percent(high)}); untrained none does. With an animal {percent(card['animate'])}, without "
-        f"{percent(card['inanimate'])}.",
-        f"Where `it` is hidden the model names the very noun in {percent(answers['exact'])} and prefers the right one "
-        f"of the two in {percent(answers['better'])}. Without {card['head']}: {percent(without['exact'])} and "
-        f"{percent(without['better'])}. What a head shows is not all that the answer rests on.",
-    )
+    verdict_board(now).show("training-verdict")
 
 
 def _shipped() -> None:
@@ -167,7 +95,7 @@ def _shipped() -> None:
     except HeadScopeError as problem:
         say(str(problem), "problem")
         return
-    seeds, twin = card["over_seeds"], card["models"].get("twin")
+    seeds, models_found = card["over_seeds"], card["models"]
     heading("Trained before")
     with_interval = ""
     if "interval" in seeds:
@@ -177,12 +105,8 @@ def _shipped() -> None:
         f"Of {seeds['seeds']} seeds, none left out, one head passes {percent(seeds['pass'])} of the pairs"
         f"{with_interval}; the worst seed {percent(seeds['least'])}."
     )
-    if twin:
-        say(
-            f"The twin learnt without the window. It names the very noun in {percent(twin['answers']['exact'])}, "
-            f"prefers the right one of the two in {percent(twin['answers']['better'])}, and its best head passes "
-            f"{percent(twin['pass'])} of the pairs: a right answer does not say where a model looks."
-        )
+    if "twin" in models_found:
+        twins.beside(models_found["seed-1"], models_found["twin"])
     tired, wide = PAIR.texts
     links = ", ".join(
         f'<a href="{link_to("Compare", {"text": tired, "text2": wide, "model": model, "against": "sentence"})}" '
@@ -191,3 +115,4 @@ def _shipped() -> None:
         if model in models()
     )
     markup(f"<p>Compare the two sentences in {links}.</p>")
+    held_out.table()

@@ -1,0 +1,133 @@
+"""What the classroom's training looks like: arcs from `it` in both texts, curves, every head, and what came out.
+
+In: the rows of a training and what it shows now. Out: boards, which `tiles` draws. No Streamlit here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mha_core.heads.words import FloatArray
+from mha_core.learning.classroom.pairs import FAMOUS
+from mha_core.learning.classroom.tasks import TASKS
+from mha_core.wording import head_name, percent
+from pages.parts.frame.selection import parse_head
+from pages.parts.picture.classroom import ASKED
+from pages.parts.picture.course import course
+from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+
+PAIR = FAMOUS["street"]
+SIDE = 92  # of a head's picture
+
+
+def live_board(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> Board:
+    """What `it` looks at in both texts, how many pairs one head passes, the loss, and all heads."""
+    board, last, weights = Board(), rows[-1], now["weights"]
+    board.add(
+        paragraph(
+            f"Step {now['step']:,}. The head that passes most of other pairs, **{last['head']}**, has "
+            f"{percent(last['right'])} of its attention from `it` on the right noun and {percent(last['wrong'])} on "
+            f"the other, and passes {percent(last['pass'])} of 40 pairs of words that no text has together."
+        ),
+        *(arcs(board, weights, last["head"], text) for text in (0, 1)),
+        row(_shares(board, rows), _loss(board, rows)),
+        row(*(column(_rows_of_it(board, weights, text), size="half") for text in (0, 1))),
+        row(*(column(_heads(board, weights, text), size="half") for text in (0, 1))),
+        paragraph(
+            "The small pictures are all heads in full: rows look at columns, darker is more weight, on one scale.",
+            "quiet",
+        ),
+    )
+    return board
+
+
+def arcs(board: Board, weights: FloatArray, head: str, text: int, said: str = "") -> Block:
+    """One head's attention from `it` in one of the two texts; weights (text, layer, head, query, key)."""
+    where = parse_head(head) or (0, 0)
+    return {
+        "type": "arcs",
+        "id": f"arcs-{text}{said}",
+        "name": f"{said or head}: where “it” looks when the {PAIR.nouns[text]} is too {PAIR.words[text][-2]}",
+        "words": list(PAIR.words[text]),
+        "from": PAIR.slot,
+        "meant": PAIR.places[text],
+        "at": board.put(weights[text, *where, PAIR.slot]),
+    }
+
+
+def _shares(board: Board, rows: Sequence[Mapping[str, Any]]) -> Block:
+    named = (("passed", "pass"), ("on the right noun", "right"), ("on the other", "wrong"))
+    ways = [(label, [(one["step"], one[key]) for one in rows]) for label, key in named]
+    return course(board, "pairs", "One head, 40 pairs", ways, 1.0)
+
+
+def _loss(board: Board, rows: Sequence[Mapping[str, Any]]) -> Block:
+    points = [(one["step"], one["loss"]) for one in rows if one["loss"] is not None]
+    return course(board, "loss", "Loss, in nats", [("loss", points)], None)
+
+
+def _names(weights: FloatArray) -> list[str]:
+    return [head_name((i, j)) for i in range(weights.shape[1]) for j in range(weights.shape[2])]
+
+
+def _rows_of_it(board: Board, weights: FloatArray, text: int) -> Block:
+    """Where `it` looks in every head, a row each."""
+    heads, words = _names(weights), PAIR.words[text]
+    return board.matrix(
+        f"“... {words[-2]}”: where “it” looks, a row for each head",
+        weights[text, :, :, PAIR.slot].reshape(len(heads), -1),
+        id=f"it-{text}",
+        rows=heads,
+        cols=list(words),
+        ramp="weight",
+        top=1,
+        high=18,
+        wide=30,
+    )
+
+
+def _heads(board: Board, weights: FloatArray, text: int) -> Block:
+    """Every head's whole picture of one text, a layer a line."""
+    whole = weights[text].reshape(-1, *weights.shape[-2:])
+    return board.sheets(
+        "weights", whole, labels=_names(weights), ramp="weight", top=1, line=weights.shape[2], side=SIDE
+    )
+
+
+def verdict_board(now: Mapping[str, Any]) -> Board:
+    """What was learnt, which head shows it, and what is lost without it, task by task; untrained beside it."""
+    board, card, untrained = Board(), now["report"], now["untrained"]
+    board.add(
+        *(paragraph(text, "verdict" if i == 0 else "") for i, text in enumerate(said(card))),
+        by_task(card, untrained["report"]),
+        paragraph(f"The same seed before its first step, the same head {card['head']}:"),
+        *(arcs(board, untrained["weights"], card["head"], text, "Untrained") for text in (0, 1)),
+    )
+    return board
+
+
+def by_task(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> Block:
+    """Right answers in every task: all heads, without the one, untrained."""
+    without, before = card["without_head"]["tasks"], untrained["tasks"]
+    shares = (card["tasks"], without, before)
+    lines = [[ASKED[task], *(percent(found[task]) for found in shares)] for task in TASKS]
+    return {
+        "type": "grid",
+        "id": "by-task",
+        "label": "Right answers at a hidden word, by task",
+        "head": ["hidden word", "all heads", f"without {card['head']}", "untrained"],
+        "rows": lines,
+    }
+
+
+def said(card: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a model does, and what is left without its head."""
+    answers, without = card["answers"], card["without_head"]
+    low, high = card["interval"]
+    return (
+        f"Head **{card['head']}** passes {percent(card['pass'])} of {card['pairs']} pairs (95 %: {percent(low)} to "
+        f"{percent(high)}); untrained none does. With an animal {percent(card['animate'])}, without "
+        f"{percent(card['inanimate'])}.",
+        f"Where `it` is hidden the model names the very noun in {percent(answers['exact'])} and prefers the right one "
+        f"of the two in {percent(answers['better'])}. Without {card['head']}: {percent(without['exact'])} and "
+        f"{percent(without['better'])}. What a head shows is not all that the answer rests on.",
+    )
