@@ -34,6 +34,7 @@ FORBIDDEN = {
         f"mha_core/learning/{place}": {"mha_core.models", "mha_core.trace"}
         for place in ("classroom/", "descent.py", "live.py", "scores.py", "tasks.py", "train.py", "worker.py")
     },
+    "mha_core/figures/": {"torch", "mha_core.heads", *MODELS},
     "mha_core/heads/notices.py": {"torch", *MODELS},
     "mha_core/heads/verdict.py": {"torch", *MODELS},
     "mha_core/heads/jobs.py": {"mha_core", "torch", "numpy"},

@@ -1,0 +1,79 @@
+"""The sentence with arcs from the words that look to those that are looked at, one panel under the other."""
+
+from mha_core.figures.lettering import width
+from mha_core.figures.panels import Panel
+from mha_core.figures.sheet import Sheet
+from mha_core.figures.svg import number, tag, words
+from mha_core.wording import percent
+
+SMALLEST = 4.0  # points; smaller type is not read
+SPACE = 0.3  # between words, of the size
+WORTH_SAYING = 0.02
+
+
+def fitted(sheet: Sheet) -> float:
+    """The size at which the words fit into one line: the wanted one, or a smaller one."""
+    line = sum(width(name, 1.0) + SPACE for name in sheet.names) - SPACE
+    return min(sheet.size, sheet.width / line)
+
+
+def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
+    """The panels, one under the other, and what the strokes mean; how high all is, in points."""
+    size = fitted(sheet)
+    middles, x = [], 0.0
+    for name in sheet.names:
+        wide = width(name, size)
+        middles.append(x + wide / 2)
+        x += wide + SPACE * size
+    body, y = [], 0.0
+    for panel in found:
+        links = sheet.links(panel.weights)
+        reach = max((abs(middles[q] - middles[k]) for q, k, _ in links), default=0.0)
+        rise = min(0.35 * reach, 0.22 * sheet.width) * 0.75 + 1.6 * size
+        body.append(sheet.title(panel, 0.0, y + 0.8 * sheet.size))
+        base = y + 1.5 * sheet.size + rise
+        body += [_arc(sheet, middles, link, base - 0.75 * size, size) for link in sorted(links, key=lambda a: a[2])]
+        body += [
+            words(name, middles[i], base, size, text_anchor="middle", **sheet.bold(i))
+            for i, name in enumerate(sheet.names)
+        ]
+        body += _shares(sheet, middles, links, base + 1.15 * size, min(size, sheet.size) * 0.9)
+        y = base + 2.1 * size
+    body.append(sheet.stroke_bar(y + 0.8 * sheet.size))
+    return body, y + 1.8 * sheet.size
+
+
+def _arc(sheet: Sheet, middles: list[float], link: tuple[int, int, float], y: float, size: float) -> str:
+    q, k, weight = link
+    thick, colour = sheet.stroke(weight)
+    thick = min(thick, size)
+    a, b = middles[q], middles[k]
+    tip = max(1.6, thick * 0.8)
+    if q == k:
+        d = f"M{number(a - 0.25 * size)} {number(y)}c{number(-0.4 * size)} {number(-1.1 * size)} {number(0.9 * size)} {number(-1.1 * size)} {number(0.5 * size)} 0"
+        return tag("path", d=d, fill="none", stroke=colour, stroke_width=thick)
+    high = y - min(0.35 * abs(a - b), 0.22 * sheet.width) - 0.6 * size
+    end = y - 1.2 * tip
+    d = f"M{number(a)} {number(y)}C{number(a)} {number(high)} {number(b)} {number(high)} {number(b)} {number(end)}"
+    point = f"M{number(b - 0.75 * tip)} {number(end)}H{number(b + 0.75 * tip)}L{number(b)} {number(y)}z"
+    arc = tag("path", d=d, fill="none", stroke=colour, stroke_width=thick)
+    return tag("g", arc, tag("path", d=point, fill=colour))
+
+
+def _shares(
+    sheet: Sheet, middles: list[float], links: list[tuple[int, int, float]], y: float, size: float
+) -> list[str]:
+    """Percentages under the words that are looked at, the largest first; one that finds no room is left out."""
+    sums: dict[int, float] = {}
+    for _, k, weight in links:
+        sums[k] = sums.get(k, 0.0) + weight / max(1, len(sheet.pins)) if sheet.pins else max(sums.get(k, 0.0), weight)
+    taken: list[tuple[float, float]] = []
+    found = []
+    for k, weight in sorted(sums.items(), key=lambda item: -item[1]):
+        half = width(percent(weight), size) / 2 + 0.2 * size
+        x = min(max(middles[k], half), sheet.width - half)
+        if weight < WORTH_SAYING or any(x - half < b and a < x + half for a, b in taken):
+            continue
+        taken.append((x - half, x + half))
+        found.append(words(percent(weight), x, y, size, text_anchor="middle", fill=sheet.ink))
+    return found

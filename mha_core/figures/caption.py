@@ -1,0 +1,53 @@
+"""A figure's caption, ready to paste. In: a record, a grid and a design. Out: plain sentences."""
+
+from collections.abc import Sequence
+
+from mha_core.export import NORMALISED
+from mha_core.figures.design import Design
+from mha_core.record import Grid, Record
+from mha_core.wording import Per, head_name, place_name
+
+DRAWN = {
+    "matrix": "Each row shows where one token looks (query), each column where it is looked at (key)",
+    "arcs": "Arcs lead from the tokens that look to those that are looked at",
+    "lines": "Lines lead from the tokens that look (left) to those that are looked at (right)",
+    "bars": "Bars show where the chosen token looks",
+}
+DIGITS = 12
+
+
+def caption(
+    record: Record,
+    grid: Grid,
+    design: Design,
+    pins: Sequence[int] = (),
+    *,
+    measure: str = "Raw attention",
+    per: Per = "head",
+    link: str = "",
+) -> str:
+    """What a figure shows, of which model and text, on which scale; `link` opens it again."""
+    names = [head_name(head) if per == "head" else place_name(head, per) for head in design.heads]
+    place = _listed(names)
+    if per == "head":
+        place = f"{'head' if len(names) == 1 else 'heads'} {place} (layer-head)"
+    if design.mix != "each" and len(names) > 1:
+        place = f"the {design.mix} of {place}"
+    looked = ""
+    if pins and design.kind != "matrix":
+        looked = f", from {_listed([f'“{grid.units[pin].bare}”' for pin in pins])}"
+    pair = record.tokens.pair
+    text = record.tokens.text if pair is None else f"{record.tokens.text} {pair}"
+    model = f"{record.model.title} (SHA-256 {record.model.digest[:DIGITS]}…)"
+    drawn = DRAWN[design.kind].replace("token", "word") if grid.words else DRAWN[design.kind]
+    scale = "0 to 100 %" if design.scale == "full" else "0 to the largest weight shown"
+    units = "words" if grid.words else "word pieces"
+    opened = f", {link}" if link else ""
+    return (
+        f"{measure} in {place} of {model}{looked}, for “{text}”. {drawn}; scale {scale}; {units}, "
+        f"{NORMALISED[grid.specials]}. Drawn with HeadScope{opened}."
+    )
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return "".join(parts) if len(parts) < 2 else f"{', '.join(parts[:-1])} and {parts[-1]}"

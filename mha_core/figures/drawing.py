@@ -1,0 +1,54 @@
+"""A figure as one SVG: its panels side by side, on one scale, with what the scale means.
+
+In: a grid, a design, the words that are looked from. Out: the SVG's text.
+"""
+
+from collections.abc import Sequence
+
+from mha_core.errors import InputError
+from mha_core.figures import arcs, bars, lines, matrix
+from mha_core.figures.colours import page, steps
+from mha_core.figures.design import Design
+from mha_core.figures.panels import panels, top
+from mha_core.figures.sheet import Sheet
+from mha_core.figures.svg import POINTS_A_CM, document
+from mha_core.record import Grid
+from mha_core.wording import Per
+
+DRAW = {"matrix": matrix.draw, "arcs": arcs.draw, "lines": lines.draw, "bars": bars.draw}
+
+
+def figure(
+    grid: Grid,
+    design: Design,
+    pins: Sequence[int] = (),
+    *,
+    names: Sequence[str] | None = None,
+    told: str = "",
+    per: Per = "head",
+) -> str:
+    """The SVG of a figure; `pins` are the units that are looked from, `told` becomes its description.
+
+    `names`: one a unit, if they are not to be written as the grid spells them. Raises InputError where there is nothing
+    to draw, or bars are asked for without a word.
+    """
+    if not len(grid):
+        raise InputError("Nothing of this text is left to draw.")
+    found = panels(grid, design, per)
+    sheet = Sheet(
+        names=tuple(names or (unit.bare for unit in grid.units)),
+        special=tuple(unit.special for unit in grid.units),
+        visible=grid.visible,
+        pins=tuple(pins),
+        width=design.width * POINTS_A_CM,
+        size=design.size,
+        top=top(found, design),
+        ramp=tuple(steps("#ffffff")),
+        ink=page()["ink"],
+        quiet=page()["quiet"],
+        accent=page()["accent"],
+    )
+    body, height = DRAW[design.kind](sheet, found)
+    ground = "#ffffff" if design.ground == "white" else None
+    title = ", ".join(panel.title for panel in found)
+    return document(body, (sheet.width, height), title, told, ground)

@@ -1,0 +1,157 @@
+"""Figures drawn without a browser: their numbers are the engine's, their sizes what was asked for, their links whole."""
+
+import re
+from xml.etree import ElementTree
+
+import causal_runs
+import numpy as np
+import pytest
+from drawn import rgb, shares
+
+from mha_core import InputError, trace
+from mha_core.figures import Design, caption, figure, from_link, panels
+from mha_core.figures.matrix import SMALLEST
+
+TIRED = "The animal didn't cross the street because it was too tired."
+SVG = "{http://www.w3.org/2000/svg}"
+RUN = re.compile(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z")
+IT = 10
+
+
+@pytest.fixture(scope="module")
+def record(model):
+    return trace(TIRED, model)
+
+
+def tree(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)  # noqa: S314 - our own drawing
+
+
+def texts(svg: str) -> list[str]:
+    return [node.text for node in tree(svg).iter(f"{SVG}text")]
+
+
+def matrix_of(svg: str, n: int, which: int = 0) -> np.ndarray:
+    """The weights that the shades of a figure's panel say: (query, key)."""
+    frames = [
+        {name: float(node.get(name)) for name in ("x", "y", "width", "height")}
+        for node in tree(svg).iter(f"{SVG}rect")
+        if node.get("fill") == "none" and node.get("stroke-width") == "0.5"
+    ]
+    frame, found = frames[which], np.zeros((n, n))
+    for path in tree(svg).iter(f"{SVG}path"):
+        for x, y, wide, _ in (map(float, run) for run in RUN.findall(path.get("d"))):
+            first = (x - frame["x"]) / frame["width"] * n
+            row = round((y - frame["y"]) / frame["height"] * n)
+            if -0.1 < first < n and 0 <= row < n:
+                stop = first + wide / frame["width"] * n
+                found[row, round(first) : round(stop)] = shares(rgb(path.get("fill")), (255, 255, 255))
+    return found
+
+
+def test_a_matrix_is_the_engines(record):
+    grid = record.grid()
+    svg = figure(grid, Design(heads=((3, 1), (0, 2)), width=17))
+    for which, head in enumerate([(3, 1), (0, 2)]):
+        assert np.abs(matrix_of(svg, len(grid), which) - grid.weights[head]).max() < 0.006
+
+
+def test_the_mean_the_maximum_and_a_scale_to_the_largest(record):
+    grid, heads = record.grid(words=True), ((3, 1), (4, 6), (0, 0))
+    each = np.stack([grid.weights[head] for head in heads]).astype(float)
+    for mix, expected in (("mean", each.mean(axis=0)), ("maximum", each.max(axis=0))):
+        (panel,) = panels(grid, Design(heads=heads, mix=mix))
+        assert np.allclose(panel.weights, expected)
+        svg = figure(grid, Design(heads=heads, mix=mix, scale="largest"))
+        assert np.abs(matrix_of(svg, len(grid)) * expected.max() - expected).max() < 0.006
+        assert f"{100 * expected.max():.1f} %" in texts(svg)
+
+
+def test_bars_and_arcs_say_the_engines_numbers(record):
+    grid = record.grid()
+    row = grid.weights[3, 1, IT]
+    bars = texts(figure(grid, Design("bars", heads=((3, 1),)), [IT]))
+    assert bars[-len(grid) :] == [f"{100 * w:.1f} %" for w in row]
+    arcs = texts(figure(grid, Design("arcs", heads=((3, 1),), width=17), [IT]))
+    said = [text for text in arcs if text.endswith(" %")][:-3]  # without what the strokes mean
+    assert said[0] == f"{100 * row.max():.1f} %"
+    assert set(said) <= {f"{100 * w:.1f} %" for w in row if w >= 0.02}
+    with pytest.raises(InputError, match="choose a word"):
+        figure(grid, Design("bars", heads=((3, 1),)))
+
+
+def test_lines_lead_from_the_query_to_its_keys(record):
+    grid = record.grid()
+    svg = figure(grid, Design("lines", heads=((3, 1),)), [IT])
+    drawn = [re.fullmatch(r"M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)", path.get("d")) for path in tree(svg).iter(f"{SVG}path")]
+    strokes = [path for path in drawn if path]
+    assert len(strokes) == min(12, int((grid.weights[3, 1, IT] >= 0.01).sum()))
+    thick = max(
+        (node for node in tree(svg).iter(f"{SVG}path") if "L" in node.get("d")),
+        key=lambda node: float(node.get("stroke-width")),
+    )
+    ends = [float(part) for part in re.findall(r"[\d.]+", thick.get("d"))]
+    step = 1.35 * 8
+    assert round((ends[3] - ends[1]) / step) == int(grid.weights[3, 1, IT].argmax()) - IT
+
+
+@pytest.mark.parametrize("kind", ["matrix", "arcs", "lines", "bars"])
+@pytest.mark.parametrize("width", [8.5, 17.0])
+def test_a_figure_is_as_wide_as_asked_and_nothing_stands_outside_of_it(record, kind, width):
+    svg = figure(record.grid(words=True), Design(kind, heads=((3, 1), (4, 6)), width=width), [8])
+    root = tree(svg)
+    assert root.get("width") == f"{width:.3f}cm"
+    _, _, wide, high = map(float, root.get("viewBox").split())
+    assert float(root.get("height")[:-2]) == pytest.approx(high / 72 * 2.54, abs=0.001)
+    for node in root.iter(f"{SVG}rect"):
+        if node.get("x"):
+            assert float(node.get("x")) + float(node.get("width")) <= wide + 0.01
+            assert float(node.get("y")) + float(node.get("height")) <= high + 0.01
+    assert "data:font/woff2;base64," in svg
+
+
+def test_a_ground_may_be_white_or_none(record):
+    design = Design(heads=((0, 0),))
+    grounds = [node.get("fill") for node in tree(figure(record.grid(), design)).iter(f"{SVG}rect")]
+    assert grounds[0] == "#ffffff"
+    clear = tree(figure(record.grid(), Design(heads=((0, 0),), ground="transparent")))
+    assert all(node.get("width") != "100%" for node in clear.iter(f"{SVG}rect"))
+
+
+def test_a_link_brings_a_design_back_and_nonsense_is_refused():
+    design = Design("arcs", ((3, 1), (4, 6)), "mean", 17.5, 9, "transparent", "words", "largest")
+    assert from_link(design.as_link()) == design
+    for value in ("", "arcs", design.as_link() + "_x", design.as_link().replace("4-2", "4-x"), design.as_link().replace("17.5", "1e9")):
+        with pytest.raises(InputError):
+            from_link(value)
+    for wrong in ({"width": 3.0}, {"size": 99.0}, {"kind": "pie"}, {"heads": ()}, {"heads": tuple((0, i) for i in range(25))}):
+        with pytest.raises(InputError):
+            Design(**{"heads": ((0, 0),), **wrong})
+
+
+def test_what_a_text_says_is_never_markup_and_a_missing_head_is_said(model):
+    grid = trace("a </text><script>x & y", model).grid()
+    svg = figure(grid, Design("lines", heads=((0, 0),), width=17))
+    assert "<script" not in svg
+    assert "<" in texts(svg)
+    with pytest.raises(InputError, match="no head 9-1"):
+        figure(grid, Design(heads=((8, 0),)))
+
+
+def test_too_little_room_is_said(model):
+    grid = trace("Donaudampfschifffahrtsgesellschaftskapitän schläft.", model).grid(words=True)
+    with pytest.raises(InputError, match="no room for a matrix"):
+        figure(grid, Design(heads=((0, 0),), width=4, size=SMALLEST * 0.4))
+
+
+def test_a_caption_says_model_text_scale_and_link(record):
+    said = caption(record, record.grid(), Design("arcs", heads=((3, 1), (4, 6)), mix="mean"), [IT], link="http://x/")
+    for part in ("mean of heads 4-2 and 5-7", record.model.digest[:12], TIRED, "0 to 100 %", "from “it”", "http://x/", "rows sum to 1"):
+        assert part in said
+
+
+def test_what_a_decoder_cannot_see_is_hatched():
+    grid = causal_runs.record_of().grid(words=True)
+    svg = figure(grid, Design(heads=((0, 0),)))
+    dashed = [node for node in tree(svg).iter(f"{SVG}path") if node.get("stroke-dasharray")]
+    assert len(re.findall("M", dashed[0].get("d"))) == len(grid) - 1
