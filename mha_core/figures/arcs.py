@@ -32,7 +32,9 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
         rise = min(0.35 * reach, 0.22 * sheet.width) * 0.75 + 1.6 * size
         body.append(sheet.title(panel, 0.0, y + 0.8 * sheet.size))
         base = y + 1.5 * sheet.size + rise
-        body += [_arc(sheet, middles, link, base - 0.75 * size, size) for link in sorted(links, key=lambda a: a[2])]
+        body += [
+            _arc(sheet, middles, link, base - 0.75 * size, size) for link in sorted(links, key=lambda a: a[2])
+        ]
         body += [
             words(name, middles[i], base, size, text_anchor="middle", **sheet.bold(i))
             for i, name in enumerate(sheet.names)
@@ -66,7 +68,11 @@ def _shares(
     """Percentages under the words that are looked at, the largest first; one that finds no room is left out."""
     sums: dict[int, float] = {}
     for _, k, weight in links:
-        sums[k] = sums.get(k, 0.0) + weight / max(1, len(sheet.pins)) if sheet.pins else max(sums.get(k, 0.0), weight)
+        sums[k] = (
+            sums.get(k, 0.0) + weight / max(1, len(sheet.pins))
+            if sheet.pins
+            else max(sums.get(k, 0.0), weight)
+        )
     taken: list[tuple[float, float]] = []
     found = []
     for k, weight in sorted(sums.items(), key=lambda item: -item[1]):

@@ -22,7 +22,9 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
     wide = (sheet.width - sheet.room) / len(found)
     longest = wide - said - 0.8 * size
     if longest < NARROWEST * size:
-        raise InputError("So many heads leave no room for bars at this width; choose fewer, or a wider figure.")
+        raise InputError(
+            "So many heads leave no room for bars at this width; choose fewer, or a wider figure."
+        )
     whole = 1.0 if sheet.top == 1.0 else max(float(np.max(rows)), 1e-9)
     body, start = [], 3.0 * size
     looked = ", ".join(sheet.names[pin] for pin in sheet.pins)
@@ -36,6 +38,8 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
         for i, weight in enumerate(row):
             y = start + (i + 0.5) * LEADING * size
             long = float(weight) / whole * longest
-            body.append(tag("rect", x=x, y=y - 0.4 * size, width=long, height=0.8 * size, fill=sheet.ramp[210]))
+            body.append(
+                tag("rect", x=x, y=y - 0.4 * size, width=long, height=0.8 * size, fill=sheet.ramp[210])
+            )
             body.append(words(percent(float(weight)), x + long + 0.3 * size, y, 0.9 * size, fill=sheet.ink))
     return body, start + sheet.n * LEADING * size + 0.4 * size

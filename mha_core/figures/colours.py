@@ -5,17 +5,14 @@ In: light or dark, and a weight from 0 to 1. Out: colours as sRGB.
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import mha_core
+from mha_core.resources import asset
 
-PALETTE: dict[str, Any] = json.loads(
-    (Path(mha_core.__file__).parent.parent / "assets" / "palette.json").read_text(encoding="utf-8")
-)
+PALETTE: dict[str, Any] = json.loads(asset("palette.json").read_text(encoding="utf-8"))
 # OKLab (Ottosson 2020): linear red, green and blue to cones, the cones' cube roots to lightness and two hues.
 CONES = np.array([
     [0.4122214708, 0.5363325363, 0.0514459929],

@@ -60,7 +60,16 @@ class Design:
     def as_link(self) -> str:
         """As the value of a link's field."""
         heads = ",".join(head_name(head) for head in self.heads)
-        parts = (self.kind, heads, self.mix, f"{self.width:g}", f"{self.size:g}", self.ground, self.unit, self.scale)
+        parts = (
+            self.kind,
+            heads,
+            self.mix,
+            f"{self.width:g}",
+            f"{self.size:g}",
+            self.ground,
+            self.unit,
+            self.scale,
+        )
         return "_".join(parts)
 
 

@@ -7,11 +7,10 @@ import json
 import unicodedata
 from base64 import b64encode
 from functools import cache
-from pathlib import Path
 
-import mha_core
+from mha_core.resources import asset
 
-FOLDER = Path(mha_core.__file__).parent.parent / "assets" / "fonts"
+FOLDER = asset("fonts")
 # A name with a digit in it must be quoted, or the whole list is dropped.
 FAMILY = "HeadScope, 'Source Serif 4', Georgia, 'Times New Roman', serif"
 FACES = {

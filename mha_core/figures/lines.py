@@ -16,7 +16,9 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
     """The panels and what the strokes mean; how high all is, in points."""
     least = 2 * sheet.room + (NARROWEST + GAP) * sheet.size
     if least > sheet.width:
-        raise InputError("The words leave no room for lines at this width; take smaller type or a wider figure.")
+        raise InputError(
+            "The words leave no room for lines at this width; take smaller type or a wider figure."
+        )
     across = max(1, min(len(found), int(sheet.width // least)))
     across = ceil(len(found) / ceil(len(found) / across))
     gap = GAP * sheet.size

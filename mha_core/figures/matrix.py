@@ -33,7 +33,11 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
             body.append(_cells(sheet, panel, x, start, side))
         body += _names_beside(sheet, left, start, side)
         if row == 0:
-            body.append(sheet.colour_bar(sheet.width - sheet.colour_bar_room + 0.7 * size, start, min(side, 12 * size)))
+            body.append(
+                sheet.colour_bar(
+                    sheet.width - sheet.colour_bar_room + 0.7 * size, start, min(side, 12 * size)
+                )
+            )
         y = start + side + 0.6 * size
     return body, y
 
@@ -41,11 +45,15 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
 def _across(sheet: Sheet, count: int, room: float) -> tuple[int, float]:
     """How many panels stand in a row, and how wide each is: the fewest rows in which words can still be read."""
     wanted = min(sheet.n * sheet.size * 0.75, room)
-    best = max(1, min(count, MOST_ACROSS, int((room + sheet.size) // (max(SMALLEST, wanted / 3) + sheet.size))))
+    best = max(
+        1, min(count, MOST_ACROSS, int((room + sheet.size) // (max(SMALLEST, wanted / 3) + sheet.size)))
+    )
     across = ceil(count / ceil(count / best))
     side = (room - (across - 1) * sheet.size) / across
     if side < SMALLEST:
-        raise InputError("The words leave no room for a matrix at this width; take smaller type or a wider figure.")
+        raise InputError(
+            "The words leave no room for a matrix at this width; take smaller type or a wider figure."
+        )
     return across, min(side, 1.6 * sheet.n * sheet.size)
 
 
@@ -89,7 +97,9 @@ def _cells(sheet: Sheet, panel: Panel, x: float, y: float, side: float) -> str:
     drawn = [tag("g", *(shapes or [""]), shape_rendering="crispEdges")]
     if sheet.visible is not None:
         drawn.append(_absent(sheet, x, y, cell))
-    drawn.append(tag("rect", x=x, y=y, width=side, height=side, fill="none", stroke=sheet.quiet, stroke_width=0.5))
+    drawn.append(
+        tag("rect", x=x, y=y, width=side, height=side, fill="none", stroke=sheet.quiet, stroke_width=0.5)
+    )
     for q in sheet.pins:
         drawn.append(
             tag("rect", x=x, y=y + q * cell, width=side, height=cell, fill="none", stroke=sheet.accent, stroke_width=1.0)
@@ -106,4 +116,6 @@ def _absent(sheet: Sheet, x: float, y: float, cell: float) -> str:
             start, stop = x + hidden[0] * cell, x + (hidden[-1] + 1) * cell
             found.append(f"M{number(start)} {number(y + (q + 0.5) * cell)}H{number(stop)}")
     dash = f"0.5 {number(max(1.2, width('.', sheet.size)))}"
-    return tag("path", d="".join(found), stroke=sheet.quiet, stroke_width=0.5, stroke_dasharray=dash, fill="none")
+    return tag(
+        "path", d="".join(found), stroke=sheet.quiet, stroke_width=0.5, stroke_dasharray=dash, fill="none"
+    )

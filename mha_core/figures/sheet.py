@@ -64,7 +64,9 @@ class Sheet:
         two words."""
         if self.pins:
             rows = [(q, np.argsort(-weights[q], kind="stable")[:LINKS]) for q in self.pins]
-            return [(q, int(k), float(weights[q, k])) for q, keys in rows for k in keys if weights[q, k] >= LEAST]
+            return [
+                (q, int(k), float(weights[q, k])) for q, keys in rows for k in keys if weights[q, k] >= LEAST
+            ]
         kept = np.where(np.logical_or.outer(self.special, self.special), 0.0, weights)
         np.fill_diagonal(kept, 0.0)
         if self.visible is not None:
@@ -88,7 +90,9 @@ class Sheet:
             words(percent(self.top * part), x + wide + 0.4 * self.size, y + high * (1 - part), self.size * 0.9, fill=self.quiet)
             for part in (0.0, 0.5, 1.0)
         ]  # fmt: skip
-        frame = tag("rect", x=x, y=y, width=wide, height=high, fill="none", stroke=self.quiet, stroke_width=0.4)
+        frame = tag(
+            "rect", x=x, y=y, width=wide, height=high, fill="none", stroke=self.quiet, stroke_width=0.4
+        )
         return tag("g", tag("g", *cells, shape_rendering="crispEdges"), frame, *ends)
 
     @property
@@ -103,7 +107,9 @@ class Sheet:
             thick, colour = self.stroke(self.top * part)
             said = percent(self.top * part)
             long = 2 * self.size
-            found.append(tag("path", d=f"M{number(x)} {number(y)}h{number(long)}", stroke=colour, stroke_width=thick))
+            found.append(
+                tag("path", d=f"M{number(x)} {number(y)}h{number(long)}", stroke=colour, stroke_width=thick)
+            )
             found.append(words(said, x + long + 0.4 * self.size, y, 0.9 * self.size, fill=self.quiet))
             x += long + width(said, 0.9 * self.size) + 1.6 * self.size
         return tag("g", *found)
