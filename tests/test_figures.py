@@ -83,7 +83,10 @@ def test_bars_and_arcs_say_the_engines_numbers(record):
 def test_lines_lead_from_the_query_to_its_keys(record):
     grid = record.grid()
     svg = figure(grid, Design("lines", heads=((3, 1),)), [IT])
-    drawn = [re.fullmatch(r"M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)", path.get("d")) for path in tree(svg).iter(f"{SVG}path")]
+    drawn = [
+        re.fullmatch(r"M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)", path.get("d"))
+        for path in tree(svg).iter(f"{SVG}path")
+    ]
     strokes = [path for path in drawn if path]
     assert len(strokes) == min(12, int((grid.weights[3, 1, IT] >= 0.01).sum()))
     thick = max(
@@ -121,10 +124,22 @@ def test_a_ground_may_be_white_or_none(record):
 def test_a_link_brings_a_design_back_and_nonsense_is_refused():
     design = Design("arcs", ((3, 1), (4, 6)), "mean", 17.5, 9, "transparent", "words", "largest")
     assert from_link(design.as_link()) == design
-    for value in ("", "arcs", design.as_link() + "_x", design.as_link().replace("4-2", "4-x"), design.as_link().replace("17.5", "1e9")):
+    for value in (
+        "",
+        "arcs",
+        design.as_link() + "_x",
+        design.as_link().replace("4-2", "4-x"),
+        design.as_link().replace("17.5", "1e9"),
+    ):
         with pytest.raises(InputError):
             from_link(value)
-    for wrong in ({"width": 3.0}, {"size": 99.0}, {"kind": "pie"}, {"heads": ()}, {"heads": tuple((0, i) for i in range(25))}):
+    for wrong in (
+        {"width": 3.0},
+        {"size": 99.0},
+        {"kind": "pie"},
+        {"heads": ()},
+        {"heads": tuple((0, i) for i in range(25))},
+    ):
         with pytest.raises(InputError):
             Design(**{"heads": ((0, 0),), **wrong})
 
@@ -145,8 +160,18 @@ def test_too_little_room_is_said(model):
 
 
 def test_a_caption_says_model_text_scale_and_link(record):
-    said = caption(record, record.grid(), Design("arcs", heads=((3, 1), (4, 6)), mix="mean"), [IT], link="http://x/")
-    for part in ("mean of heads 4-2 and 5-7", record.model.digest[:12], TIRED, "0 to 100 %", "from “it”", "http://x/", "rows sum to 1"):
+    said = caption(
+        record, record.grid(), Design("arcs", heads=((3, 1), (4, 6)), mix="mean"), [IT], link="http://x/"
+    )
+    for part in (
+        "mean of heads 4-2 and 5-7",
+        record.model.digest[:12],
+        TIRED,
+        "0 to 100 %",
+        "from “it”",
+        "http://x/",
+        "rows sum to 1",
+    ):
         assert part in said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from mha_core import InputError, Model
-from mha_core.heads.atlas.reading import ReadSoFar, read_passages, split_passages
+from mha_core.heads.atlas.reading import read_passages, split_passages
 from mha_core.heads.atlas.sums import AtlasSums
 from mha_core.heads.atlas.table import Atlas, atlas, line_of
 from mha_core.wording import Head, head_name
@@ -74,11 +74,7 @@ def work(text: str, model: Model) -> Iterator[Step[AtlasSums]]:
     lines = split_passages(text)
     parts = read_passages(lines, model)
     any_read = False
-    while True:
-        with cache.turn():
-            part: ReadSoFar | None = next(parts, None)
-        if part is None:
-            break
+    for part in cache.in_turns(parts):
         any_read = True
         yield Step(part.n / len(lines), part.n, part.sums)
     if not any_read:

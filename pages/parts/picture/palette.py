@@ -18,4 +18,6 @@ def weights_scale(*, dark: bool, steps: int = 16) -> list[tuple[float, str]]:
     """Plotly's colour scale from paper at 0 to the ramp's end at 1, as (place, colour)."""
     places = [i / steps for i in range(steps + 1)]
     colours = ramp(places, page(dark=dark)["paper"], dark=dark)
-    return [(t, f"rgb({red}, {green}, {blue})") for t, (red, green, blue) in zip(places, colours, strict=True)]
+    return [
+        (t, f"rgb({red}, {green}, {blue})") for t, (red, green, blue) in zip(places, colours, strict=True)
+    ]

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock
 from typing import Any, TypeVar
 
@@ -36,6 +37,7 @@ from mha_core.run import Run
 from mha_core.wording import Head
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 from pages.parts.picture.payload import Keep, Payload
+from pages.parts.serve.lanes import QUICK, SLOW, waiting
 from pages.parts.serve.store import Store
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
@@ -50,13 +52,26 @@ UNTRAINED = "Drawing 135 million random weights. Once for all readers; seconds â
 ATLAS_DIGESTS = {EMBEDDED: EMBEDDED_DIGESTS["model.safetensors"], DECODER: DECODER_DIGEST}
 FOLLOWING = "Following the weights through the model â€¦"
 STATE = "state"
-# Two sentences at a time keep two cores busy; more would only hold more memory at once.
-_TURNS = BoundedSemaphore(2)
 
 
 def turn() -> BoundedSemaphore:
-    """Whoever lets a model run waits here for a turn (`with`)."""
-    return _TURNS
+    """Whoever lets a model run on a sentence waits here for a turn (`with`)."""
+    return QUICK
+
+
+def said(place: DeltaGenerator, before: int) -> None:
+    """Write into a place on the page how many are before."""
+    place.caption(waiting(before))
+
+
+@contextmanager
+def long_turn() -> Iterator[None]:
+    """Whoever computes for longer waits here, and is told how many are before. Writing on the page is also where
+    Streamlit ends the run of a reader who has left or asked for something else."""
+    place = st.empty()
+    with SLOW.turn(lambda before: said(place, before)):
+        place.empty()
+        yield
 
 
 def model(request: Request) -> Model:
@@ -133,9 +148,9 @@ def record_of(run: Run, used: Model) -> Record:
 
     def make() -> Record:
         if used.next_head is None:
-            with _TURNS:
+            with QUICK:
                 return trace_tokens(tokens, used)
-        with _TURNS:
+        with QUICK:
             made, state = begin(tokens, used)
         keep_state(run, used, state)
         return made
@@ -154,7 +169,7 @@ def take_state(run: Run, used: Model) -> DecoderState:
     if kept is not None:
         return kept
     record = record_of(run, used)
-    with _TURNS:
+    with QUICK:
         return begin(record.tokens, used)[1]
 
 
@@ -177,7 +192,7 @@ def _measured(request: Request, traced: Record) -> FloatArray:
     used = model(request)
 
     def make() -> FloatArray:
-        with st.spinner(FOLLOWING), _TURNS:
+        with long_turn(), st.spinner(FOLLOWING):
             return importance(traced.tokens, used, request.measure).weights
 
     return of_run(request.run, used, ("measure", request.measure), make)
@@ -275,9 +290,9 @@ def begun(key: tuple[str, ...]) -> "BackgroundTask[Any] | None":
 
 
 def in_turns(parts: Iterator[T]) -> Iterator[T]:
-    """The same, each made while it is this work's turn with the models: others run theirs in between."""
+    """The same, each made while it is this work's turn in the slow lane: others run theirs in between."""
     while True:
-        with _TURNS:
+        with SLOW.turn():
             try:
                 part = next(parts)
             except StopIteration:

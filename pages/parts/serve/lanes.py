@@ -1,0 +1,59 @@
+"""Two lanes to the models: a reader's new sentence never waits behind somebody's long computation.
+
+In: work. Out: the same, when it is its turn. The quick lane has two places, the slow one (measures that follow the
+weights, sweeps over heads, corpora, the atlas) a single one, in the order in which readers came; whoever waits is
+told how many are before, and leaves the line when the page is closed or asks for something else.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Condition
+
+# Two sentences at a time keep two cores busy; more would only hold more memory at once.
+QUICK = BoundedSemaphore(2)
+TOLD_EVERY = 0.2  # seconds
+
+
+class Lane:
+    """A line with one place at its head."""
+
+    def __init__(self) -> None:
+        self._line: deque[object] = deque()
+        self._moved = Condition()
+
+    @contextmanager
+    def turn(self, told: Callable[[int], None] = lambda _before: None) -> Iterator[None]:
+        """Wait for the place and hold it. `told` is called while others are before, five times a second, with how
+        many; what it raises leaves the line."""
+        me = object()
+        with self._moved:
+            self._line.append(me)
+        try:
+            while True:
+                with self._moved:
+                    before = self._line.index(me)
+                    if not before:
+                        break
+                told(before)
+                with self._moved:
+                    self._moved.wait_for(lambda: self._line[0] is me, TOLD_EVERY)
+            yield
+        finally:
+            with self._moved:
+                self._line.remove(me)
+                self._moved.notify_all()
+
+    @property
+    def length(self) -> int:
+        """How many hold the place or wait for it."""
+        with self._moved:
+            return len(self._line)
+
+
+SLOW = Lane()
+
+
+def waiting(before: int) -> str:
+    """What a reader is told."""
+    return f"{before} longer computation{'s are' if before > 1 else ' is'} before yours …"

@@ -1,0 +1,87 @@
+"""Two lanes: who computes for long waits for those like him, in order, and can leave the line; nobody else waits."""
+
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from mha_core import trace
+from pages.parts.frame.request import Request
+from pages.parts.serve import cache
+from pages.parts.serve.lanes import QUICK, SLOW, Lane, waiting
+
+
+def test_the_line_is_served_in_order_one_at_a_time():
+    lane, order, inside, most = Lane(), [], [], []
+
+    def reader(i):
+        with lane.turn():
+            inside.append(i)
+            most.append(len(inside))
+            time.sleep(0.02)
+            inside.remove(i)
+            order.append(i)
+
+    readers = []
+    for i in range(5):
+        readers.append(threading.Thread(target=reader, args=(i,)))
+        readers[-1].start()
+        while lane.length < min(i + 1, 2) and not order:
+            time.sleep(0.001)
+    for one in readers:
+        one.join()
+    assert order == sorted(order)
+    assert max(most) == 1
+    assert lane.length == 0
+
+
+def test_who_waits_is_told_how_many_are_before_and_can_leave():
+    lane, held, heard = Lane(), threading.Event(), []
+
+    class Left(BaseException):
+        """As Streamlit ends a run."""
+
+    def told(before):
+        heard.append(before)
+        raise Left
+
+    def holder():
+        with lane.turn():
+            held.wait(5)
+
+    first = threading.Thread(target=holder)
+    first.start()
+    while not lane.length:
+        time.sleep(0.001)
+    with pytest.raises(Left), lane.turn(told):
+        pytest.fail("it was not this one's turn")
+    assert heard == [1]
+    assert lane.length == 1
+    held.set()
+    first.join()
+    with lane.turn(told):
+        assert lane.length == 1
+    assert lane.length == 0
+    assert waiting(1) == "1 longer computation is before yours …"
+    assert waiting(3) == "3 longer computations are before yours …"
+
+
+def test_a_new_sentence_does_not_wait_behind_what_takes_long(model):
+    with SLOW.turn(), SLOW._moved:  # the slow lane is held, and nothing in it moves
+        started = time.monotonic()
+        record = cache.record(Request(text="Nobody waits for this sentence of seven words."))
+    assert record.model.digest == model.digest
+    assert time.monotonic() - started < 5
+
+
+def test_what_follows_the_weights_goes_through_the_slow_lane(model, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        cache, "importance", lambda *_: seen.append((SLOW.length, QUICK._value)) or pytest.fail("enough")
+    )
+    text = "What takes long has a lane of its own."
+    with pytest.raises(BaseException, match="enough"):
+        cache.grid(replace(Request(text=text), measure="rollout"), trace(text, model))
+    assert seen == [(1, 2)]
+    assert SLOW.length == 0
