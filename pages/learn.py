@@ -1,16 +1,11 @@
-"""Learn: a lesson of ten steps with live pictures, exercises, a quiz, the glossary, and links for a class."""
+"""Learn: a lesson with live pictures, exercises, a quiz, the glossary, and links for a class."""
 
 import streamlit as st
 
 from pages.parts.frame import shell, state
-from pages.parts.learn.lesson import (
-    glossary_view,
-    lesson_view,
-    quiz_view,
-    references_view,
-    style,
-    teacher_view,
-)
+from pages.parts.learn.lesson import lesson_view, style
+from pages.parts.learn.reading import glossary_view, quiz_view, references_view
+from pages.parts.learn.teacher import teacher_view
 from pages.parts.serve import cache
 
 SHOWN = ("Lesson", "Quiz", "Glossary", "References", "For teachers")
@@ -19,10 +14,9 @@ asked = state.own("show", SHOWN[0])
 with shell.page(
     "Learn",
     question="How does multi-head attention work?",
-    lead="Ten short steps. Every picture is the model at work on your sentence, now.",
     sentence=asked == "Lesson",
 ) as request:
-    style(request.present)
+    style(request.present, lesson=asked == "Lesson")
     with st.container(key="show-row"):
         shown = shell.part_of("What to show", SHOWN, "show")
     if shown == "Quiz":

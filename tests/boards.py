@@ -15,7 +15,7 @@ def boards(at: Any) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
     """The data and the column of numbers of every mounted board."""
     for element in at.get("bidi_component"):
         mixed = element.proto.mixed
-        data = json.loads(mixed.json)
+        data = json.loads(mixed.json or "{}")
         if "blocks" not in data:
             continue
         (reference,) = data["numbers"].values()
@@ -25,10 +25,11 @@ def boards(at: Any) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
 
 
 def flat(blocks: list[Block]) -> Iterator[Block]:
-    """Every block, rows and columns opened."""
+    """Every block, rows and columns and pictures to choose in opened."""
     for block in blocks:
         yield block
         yield from flat(block.get("items", [])) if block["type"] in ("row", "column") else ()
+        yield from flat([block["item"]]) if block["type"] == "choosing" else ()
 
 
 def found(at: Any) -> list[tuple[Block, np.ndarray]]:

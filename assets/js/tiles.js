@@ -6,7 +6,9 @@ import { column } from "./column.js";
 import { make } from "./dom.js";
 import { readTheme } from "./theme.js";
 import { arcs } from "./tiles/arcs.js";
+import { budget } from "./tiles/budget.js";
 import { curve, groups, plane, ruler } from "./tiles/charts.js";
+import { choosing } from "./tiles/choosing.js";
 import { choose, whenChosen } from "./tiles/chosen.js";
 import { keyboard, steps, tokens, undo } from "./tiles/controls.js";
 import { course } from "./tiles/course.js";
@@ -22,7 +24,7 @@ import { turn } from "./tiles/turn.js";
 
 const KINDS = {
   row: group, column: group, undo, steps, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
-  arcs, grid: gridTable, route, course, curve, curves, turn: (_, given) => turn(given),
+  arcs, budget, choosing: choosing(draw), grid: gridTable, route, course, curve, curves, turn: (_, given) => turn(given),
 };
 const boards = new WeakMap();
 

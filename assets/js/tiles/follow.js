@@ -16,7 +16,7 @@ export function follow(board, block) {
     product: reach(take(block.products, n * dk)),
     v: reach([...take(block.weighted, n * dv), ...take(block.z, dv)]),
   };
-  const made = make("table", { class: "follow", "data-matrix": "follow" });
+  const made = make("table", { class: ["follow", block.upto && `upto-${block.upto}`, block.tight && "tight"].filter(Boolean).join(" "), "data-matrix": "follow" });
   headLine(made.createTHead().insertRow(), block);
   const body = made.createTBody();
   queryLine(board, block, body.insertRow(), columns);
@@ -48,6 +48,7 @@ function keyLine(board, block, row, i, { raw, scores, weights, strongest, widest
   const { tokens: labels, d_k: dk, d_v: dv } = block;
   const open = Number.isFinite(scores[i]);
   row.className = [i === strongest ? "strongest" : "", open ? "" : "blocked"].join(" ").trim();
+  row.dataset.token = i;
   cell(row, "word", labels[i]);
   cell(row, "strip k", strip(board, block.k + i * dk, dk, tops.qk, "signed", `k of ${labels[i]}`));
   cell(row, "strip product", strip(board, block.products + i * dk, dk, tops.product, "signed", `q times k of ${labels[i]}`));

@@ -14,13 +14,17 @@ from typing import Any
 import numpy as np
 
 from pages.parts.frame.glossary import LESSON
+from pages.parts.learn.answers import readings, sizes
 
 KINDS = ("number", "numbers", "shape", "choice", "free", "token", "head", "part")
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One question. `answer` is missing where the model itself gives it, or where there is no single one."""
+    """One question. `answer` is missing where the model itself gives it, or where there is no single one.
+
+    `said`: answers in words that are right.
+    """
 
     key: str
     kind: str
@@ -30,6 +34,7 @@ class Exercise:
     right: str = ""
     hint: str = ""
     model: str = ""
+    said: Sequence[str] = ()
     wrong: Sequence[Mapping[str, Any]] = ()
     options: Sequence[Mapping[str, Any]] = ()
 
@@ -44,11 +49,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the lesson: prose, a live picture, an exercise to answer before it, and others after it."""
+    """One step of the lesson: prose, a live picture, an exercise to answer before it, and others after it.
 
+    `key` names it in links, `was` is its number in older ones; `station` is its place on the map of the calculation.
+    """
+
+    key: str
     title: str
     text: Sequence[str]
     view: str
+    station: str
+    was: int = 0
     exercises: Sequence[str] = ()
     predict: str = ""
 
@@ -85,52 +96,59 @@ def references() -> tuple[Reference, ...]:
     return tuple(Reference(**entry) for entry in _read("references.toml")["reference"])
 
 
+def asked_in(step: Step) -> tuple[str, ...]:
+    """The keys of all that is asked in a step."""
+    return (*((step.predict,) if step.predict else ()), *step.exercises)
+
+
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads((LESSON / name).read_text(encoding="utf-8"))
 
 
 def check(exercise: Exercise, typed: str) -> Verdict:
-    """Judge a typed answer. Decimal commas are as good as points; 94.4 % is 0.944."""
+    """Judge a typed answer. Decimal commas are as good as points; 94.4 % is 0.944, and so is 94.4 beside 5.6."""
     if exercise.kind == "free":
         return Verdict(None, exercise.model)
     if exercise.kind == "choice":
         return _check_choice(exercise, typed)
-    readings = _readings(exercise, typed)
-    if not readings:
-        return Verdict(False, "There is no number in your answer.")
-    if any(_same(exercise, given, exercise.answer) for given in readings):
+    if any(re.search(rf"\b{words}\b", typed, re.IGNORECASE) for words in exercise.said):
         return Verdict(True, exercise.right)
+    given = _readings(exercise, typed)
+    if not given:
+        return Verdict(False, "There is no number in your answer.")
+    if any(_same(exercise, one, exercise.answer) for one in given):
+        return Verdict(True, exercise.right)
+    return Verdict(False, _why_not(exercise, given))
+
+
+def _why_not(exercise: Exercise, given: list[list[float]]) -> str:
+    """What to say to a wrong answer: the mistake, if it is a known one, else a hint."""
     for known in exercise.wrong:
-        if any(_same(exercise, given, known["answer"]) for given in readings):
-            return Verdict(False, known["say"])
-    wanted = len(_listed(exercise.answer))
-    if all(len(given) != wanted for given in readings):
-        return Verdict(False, f"{wanted} numbers are asked for, {len(readings[0])} given. {exercise.hint}")
-    return Verdict(False, exercise.hint)
+        if any(_same(exercise, one, known["answer"]) for one in given):
+            return str(known["say"])
+    wanted = _listed(exercise.answer)
+    if any(_same(exercise, sorted(one), sorted(wanted)) for one in given if len(wanted) > 1):
+        return "The right numbers, in another order."
+    if all(len(one) != len(wanted) for one in given):
+        asked = "One number is" if len(wanted) == 1 else f"{len(wanted)} numbers are"
+        return f"{asked} asked for, {len(given[0])} given. {exercise.hint}"
+    return exercise.hint
 
 
 def _check_choice(exercise: Exercise, typed: str) -> Verdict:
+    judged = any("right" in option for option in exercise.options)
     for option in exercise.options:
         if option["text"] == typed:
-            return Verdict(bool(option.get("right", False)), option["say"])
+            return Verdict(bool(option.get("right", False)) if judged else None, option["say"])
     return Verdict(False, exercise.hint)
 
 
 def _readings(exercise: Exercise, typed: str) -> list[list[float]]:
-    """What the reader may have meant: 1,024 can be a thousand and twenty-four, or one and a bit."""
-    plain = typed.replace("−", "-")
-    whole = [float(part) for part in re.findall(r"\d+", plain)]
+    """What the reader may have meant by numbers; those of a shape are whole."""
     if exercise.kind == "shape":
-        return [whole] if whole else []
-    decimal = numbers(plain)
-    thousands = numbers(re.sub(r"(?<=\d)[,. ](?=\d{3}(?!\d))", "", plain))
-    return [reading for reading in (decimal, thousands) if reading]
-
-
-def numbers(text: str) -> list[float]:
-    """All numbers of a text; a comma or a point before digits is decimal, a per cent sign divides by 100."""
-    found = re.findall(r"([-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:e[-+]?\d+)?)\s*(%?)", text, flags=re.IGNORECASE)
-    return [float(number.replace(",", ".")) / (100 if percent else 1) for number, percent in found]
+        found = sizes(typed)
+        return [found] if found else []
+    return readings(typed, shares=exercise.kind == "numbers")
 
 
 def _listed(answer: Any) -> list[float]:

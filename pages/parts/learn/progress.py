@@ -1,10 +1,12 @@
-"""How far a reader is in the lesson: read from the link, else as it was left; the one place that writes it.
+"""How far a reader is in the lesson, and what was answered: from the link, this session, or the reader's own browser.
 
-In: query parameters `step` and `done`. Out: a `Lesson` whose every value is checked.
+In: query parameters `step` (a step's key, or the number it had in older links) and `done` (older links); what the
+browser kept. Out: a `Lesson` whose every value is checked. Nothing is stored on the server beyond the session.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import streamlit as st
 
@@ -12,14 +14,17 @@ from pages.parts.frame import state
 from pages.parts.learn.exercises import exercises, steps
 
 KEPT = "lesson"
+ANSWERS_AT_MOST, CHARS_AT_MOST = 200, 2_000
+BUDGET = "budget"  # what is done in the first step without being typed
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Where the reader is: the step from 1, and the exercises solved."""
+    """Where the reader is: the step from 1, the exercises solved, and what was typed for each."""
 
     step: int
-    done: tuple[str, ...]
+    done: tuple[str, ...] = ()
+    answers: Mapping[str, str] = field(default_factory=dict)
 
 
 def here() -> Lesson:
@@ -29,26 +34,72 @@ def here() -> Lesson:
 
 def read_place(query: Mapping[str, str], kept: object) -> Lesson:
     """The place from the link, else as it was left when another page was opened, else the beginning."""
-    step, done = (kept.step, kept.done) if isinstance(kept, Lesson) else (1, ())
-    if query.get("step", "").isdecimal() and len(query["step"]) < 4:
-        step = int(query["step"])
-    if "done" in query:
-        done = tuple(key for key in query["done"].split(",") if key in exercises())
-    return Lesson(min(max(step, 1), len(steps())), tuple(dict.fromkeys(done)))
+    place = kept if isinstance(kept, Lesson) else Lesson(1)
+    found = step_called(query.get("step", ""))
+    done = dict.fromkeys(place.done) | dict.fromkeys(known_marks(query.get("done", "").split(",")))
+    return Lesson(found or min(max(place.step, 1), len(steps())), tuple(done), place.answers)
+
+
+def step_called(name: str) -> int | None:
+    """The step (from 1) of a key, or of a number in the lesson as it was when it had ten steps."""
+    for i, step in enumerate(steps(), 1):
+        if name == step.key or (name.isdecimal() and step.was and name == str(step.was)):
+            return i
+    return None
+
+
+def known_marks(keys: object) -> tuple[str, ...]:
+    """Those of what a link or a browser gave that are exercises."""
+    given = keys if isinstance(keys, list | tuple) else ()
+    return tuple(dict.fromkeys(key for key in given if key == BUDGET or key in exercises()))
+
+
+def known_answers(given: object) -> dict[str, str]:
+    """Those of what a browser gave that may be answers: a browser may give anything."""
+    if not isinstance(given, Mapping):
+        return {}
+    fit = {
+        key: value
+        for key, value in given.items()
+        if isinstance(key, str)
+        and isinstance(value, str)
+        and re.fullmatch(r"[\w.@-]{1,80}", key)
+        and key.partition("@")[0] in exercises()
+        and len(value) <= CHARS_AT_MOST
+    }
+    return dict(list(fit.items())[:ANSWERS_AT_MOST])
 
 
 def go(step: int) -> None:
     """To another step; beyond the ends nothing happens."""
-    _keep(Lesson(min(max(step, 1), len(steps())), here().done))
+    place = here()
+    _keep(Lesson(min(max(step, 1), len(steps())), place.done, place.answers))
 
 
 def solve(key: str) -> None:
     """Remember an exercise as done."""
+    take(done=(key,))
+
+
+def answer(key: str, typed: str) -> None:
+    """Remember what was typed."""
+    if here().answers.get(key) != typed:
+        take({key: typed[:CHARS_AT_MOST]})
+
+
+def take(answers: Mapping[str, str] | None = None, done: tuple[str, ...] = ()) -> None:
+    """More answers and marks."""
     place = here()
-    if key not in place.done:
-        _keep(Lesson(place.step, (*place.done, key)))
+    marks = tuple(dict.fromkeys((*place.done, *done)))
+    every = {**place.answers, **(answers or {})}
+    _keep(Lesson(place.step, marks, dict(list(every.items())[-ANSWERS_AT_MOST:])))
+
+
+def forget() -> None:
+    """Neither answers nor marks."""
+    _keep(Lesson(here().step))
 
 
 def _keep(place: Lesson) -> None:
     st.session_state[KEPT] = place
-    state.change({"step": str(place.step), "done": ",".join(place.done) or None})
+    state.change({"step": steps()[place.step - 1].key, "done": None})

@@ -8,24 +8,119 @@ from collections.abc import Callable
 import numpy as np
 
 from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
+from mha_core.inside.costs import CONFIGURATIONS
 from mha_core.inside.worked import TOKENS
+from mha_core.wording import head_name
 from pages.parts.inside.groups import groups_block
-from pages.parts.inside.many import cost_block, one_head, rows_block
+from pages.parts.inside.many import cost_block, one_head
 from pages.parts.inside.mixing import head_table
 from pages.parts.inside.numbers import format_bytes
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.steps import follow_block
-from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.learn.ranks import rank
+from pages.parts.learn.summary import summary
+from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
+
+WIDTH = 560  # of a picture beside its text, without its names, in pixels at 1280
+
+
+def choosing(
+    item: Block, select: str, tells: str, values: list[str | int], names: list[str], now: int | None
+) -> Block:
+    """A picture whose words or heads can be chosen; `select` finds them in it, in order."""
+    return {
+        "type": "choosing",
+        "item": item,
+        "select": select,
+        "tells": tells,
+        "values": values,
+        "labels": names,
+        "now": now,
+    }
+
+
+def heads_of(scene: Scene, item: Block, select: str) -> Block:
+    """A picture in which the heads of the layer can be chosen."""
+    heads = [head_name((scene.head[0], i)) for i in range(scene.sizes.n_heads)]
+    return choosing(item, select, "head", list(heads), [f"Head {name}" for name in heads], scene.h)
+
+
+def tokens_of(scene: Scene, item: Block, select: str, shown: list[int] | None = None) -> Block:
+    """A picture in which the tokens can be chosen."""
+    places = list(range(len(scene.labels))) if shown is None else shown
+    names = [f"Follow {scene.labels[i]}" for i in places]
+    now = places.index(scene.query) if scene.query in places else None
+    return choosing(item, select, "token", list(places), names, now)
+
+
+def budget(board: Board, scene: Scene) -> list[Block]:
+    """100 % to spread over the words that the followed one needs, and a second head where one is not enough."""
+    plain = [i for i, special in enumerate(scene.special) if not special and scene.labels[i].strip("'.,;:!?")]
+    places = plain[:24]
+    values = scene.plain.v[scene.kv][places]
+    return [
+        {
+            "type": "budget",
+            "labels": [scene.labels[i] for i in places],
+            "needs": needed(scene, places),
+            "at": board.put(values),
+            "width": values.shape[1],
+            "token": scene.token,
+            "name": sentence_key_of(scene),
+        },
+        paragraph(
+            f"“Like it”: the cosine between the mix and the word's own value in head {head_name(scene.head)}, both "
+            "without the mean of all values.",
+            "quiet",
+        ),
+    ]
+
+
+def sentence_key_of(scene: Scene) -> str:
+    return f"{scene.key.split('-')[1]}-{scene.query}"
+
+
+def needed(scene: Scene, places: list[int]) -> list[int]:
+    """Words marked as needed at first: the antecedent and what is said of it where known, else the two before."""
+    words = [scene.labels[i].lower() for i in places]
+    text = " ".join(words)
+    asked = next((names for sentence, names in NEEDS.items() if sentence in text), None)
+    if asked and scene.token.lower() == "it":
+        return [words.index(word) for word in asked]
+    before = [j for j, i in enumerate(places) if i < scene.query]
+    after = [j for j, i in enumerate(places) if i > scene.query]
+    return sorted([*before[-2:], *after[:1]])
+
+
+NEEDS = {"too tired": ("animal", "was", "tired"), "too wide": ("street", "was", "wide")}
 
 
 def rows(board: Board, scene: Scene) -> list[Block]:
     """One row as one head, many rows as many."""
-    return [rows_block(board, scene, one_head(scene))]
+    now, i, n, h = scene.plain, scene.query, len(scene.there), scene.sizes.n_heads
+    one = one_head(scene)
+    shown = np.concatenate([one[i, :n][None], now.weights[:, i, :n]])
+    names = ["one head", *(head_name((scene.head[0], j)) for j in range(h))]
+    drawn = board.matrix(
+        "weights", shown, id="one-or-many", note="rows: heads; columns: what the token looks at",
+        rows=names, cols=scene.there, ramp="weight", high=20, wide=min(44.0, WIDTH / n), numbers=False,
+    )  # fmt: skip
+    return [heads_of(scene, drawn, ".labels span:not(:first-child)")]
 
 
-def one_query(board: Board, scene: Scene) -> list[Block]:
-    """A query against every key."""
-    return [follow_block(board, scene)]
+def asking(board: Board, scene: Scene) -> list[Block]:
+    """A query against every key, as far as the sum."""
+    return [_follow(board, scene, upto="raw")]
+
+
+def handing(board: Board, scene: Scene) -> list[Block]:
+    """The same to the end: score, weight, and what is let through."""
+    return [_follow(board, scene)]
+
+
+def _follow(board: Board, scene: Scene, **options: str) -> Block:
+    block = follow_block(board, scene) | {"tight": True, **options}
+    return tokens_of(scene, block, "tbody tr[data-token] td.word", block["shown"])
 
 
 def by_hand(board: Board, scene: Scene) -> list[Block]:
@@ -36,28 +131,56 @@ def by_hand(board: Board, scene: Scene) -> list[Block]:
     labels = {"rows": TOKENS, "cols": TOKENS}
     return [
         row(
-            board.matrix("Q1 = K1", run.q[0], "tiles", id="Q1", rows=TOKENS),
+            board.matrix("Q = K", run.q[0], "tiles", id="Q1", rows=TOKENS),
+            op("→"),
             board.matrix("scores", run.scores[0], "tiles", id="scores", note="÷ √2", **labels),
+            op("→"),
             board.matrix("weights", run.weights[0], "tiles", id="weights", ramp="weight", **labels),
-        )
+        ),
+        paragraph(
+            "Scores of 2.83 and 0 are far apart, so the first row peaks on one token. Scores that lie close together "
+            "are **diluted** by softmax: 0.3 and 0 give 57 % and 43 %. A head with one row must do "
+            "the one or the other.",
+        ),
     ]
 
 
 def split(board: Board, scene: Scene) -> list[Block]:
-    """The queries of all heads: one matrix, cut."""
+    """The queries of all heads: one matrix, cut; and the shapes of one head beside those of many."""
     h, n, d_k = scene.plain.q.shape
-    return [
-        paragraph(f"({n}, {h * d_k}) read as ({n}, {h}, {d_k}) and turned to ({h}, {n}, {d_k}):"),
-        board.sheets("q", scene.plain.q, chosen=scene.h),
+    d = scene.sizes.d_model
+    drawn = board.sheets("q", scene.plain.q, chosen=scene.h, labels=[head_name((scene.head[0], i)) for i in range(h)],
+                         pick="Head", tells="head", about="Queries of all heads", line=6, small=True)  # fmt: skip
+    lines = [
+        ["Q, K, V", f"1 × {n} × {h * d_k}", f"{h} × {n} × {d_k}"],
+        ["scores, weights", f"1 × {n} × {n}", f"{h} × {n} × {n}"],
+        ["what heads bring", f"1 × {n} × {h * d_k}", f"{h} × {n} × {d_k}"],
+        ["side by side", f"{n} × {h * d_k}", f"{n} × {h * d_k}"],
+        ["output", f"{n} × {d}", f"{n} × {d}"],
     ]
+    return [
+        paragraph(
+            f"The queries of this sentence: ({n}, {h * d_k}) is read as ({n}, {h}, {d_k}) and turned to "
+            f"({h}, {n}, {d_k})."
+        ),
+        drawn,
+        {
+            "type": "grid",
+            "id": "shapes",
+            "label": "Shapes of one wide head and of many narrow ones",
+            "size": "snug",
+            "head": ["shapes here", "one wide head", f"{h} heads"],
+            "rows": lines,
+        },
+    ]  # fmt: skip
 
 
 def mix(board: Board, scene: Scene) -> list[Block]:
     """Before and after W_o."""
     now, sizes = scene.plain, scene.sizes
     d_v = sizes.d_v
-    high = max(2.0, min(16.0, 280 / now.n))
-    wide = min(2.4, 900 / sizes.d_model)
+    high = max(2.0, min(9.0, 130 / now.n))
+    wide = min(2.4, 620 / sizes.d_model)
     return [
         board.matrix(
             "Z", now.concatenated, id="Z", rows=scene.labels, follow=True, high=high, wide=wide,
@@ -65,7 +188,7 @@ def mix(board: Board, scene: Scene) -> list[Block]:
         ),
         board.matrix(
             "output", now.output, id="output", rows=scene.labels, follow=True, high=high, wide=wide,
-            note="mixed",
+            note="= Z W_o: every number mixes all heads",
         ),
     ]  # fmt: skip
 
@@ -73,7 +196,7 @@ def mix(board: Board, scene: Scene) -> list[Block]:
 def parts(board: Board, scene: Scene) -> list[Block]:
     """What every head adds."""
     del board
-    return [head_table(scene)]
+    return [heads_of(scene, head_table(scene), "table.heads tbody tr:not(.sum) td:first-child")]
 
 
 def costs(board: Board, scene: Scene) -> list[Block]:
@@ -83,22 +206,52 @@ def costs(board: Board, scene: Scene) -> list[Block]:
 
 
 def sharing(board: Board, scene: Scene) -> list[Block]:
-    """Who uses whose keys and values, and what is to be kept."""
+    """Who uses whose keys and values, and what models that share keep."""
     del board
-    h, d_k, n = scene.sizes.n_heads, scene.sizes.d_k, scene.plain.n
+    h = scene.sizes.n_heads
     shown = []
     for name, keys in (("Multi-head", h), ("Grouped-query", middle_groups(h)), ("Multi-query", 1)):
         owner = tuple(i * keys // h for i in range(h))
-        kept = format_bytes(kv_cache_bytes(n, d_k, keys))
-        shown.append(
-            column(
-                paragraph(f"**{name}**"),
-                groups_block(owner, keys, scene.h),
-                paragraph(f"{keys} key and value heads; {kept} for {n} tokens in 16 bits."),
-                size="third",
-            )
+        drawn = heads_of(scene, groups_block(owner, keys, scene.h), "circle")
+        shown.append(column(paragraph(f"**{name}**: {keys} of {h}"), drawn, size="third"))
+    return [row(*shown, size="narrow"), cache_block()]
+
+
+CONTEXT = 2048
+
+
+def cache_block() -> Block:
+    """Models that write, with and without shared keys, and the cache that each keeps."""
+    lines = []
+    for one in CONFIGURATIONS:
+        if not one.is_causal or one.name == "GPT-2":  # GPT-2 reads no more than 1,024 tokens
+            continue
+        kept, unshared = (
+            kv_cache_bytes(CONTEXT, one.d_k, heads, one.n_layers) for heads in (one.kv_heads, one.n_heads)
         )
-    return [row(*shown)]
+        lines.append(
+            [
+                one.name,
+                f"{one.n_heads} on {one.kv_heads}",
+                str(one.d_k),
+                format_bytes(kept),
+                format_bytes(unshared),
+            ]
+        )
+    return {
+        "type": "grid",
+        "id": "caches",
+        "label": "Models that write and their caches",
+        "size": "snug",
+        "head": [
+            f"{CONTEXT:,} tokens, 16 bits",
+            "heads on KV heads",
+            "d_k",
+            "KV cache",
+            "if nothing were shared",
+        ],
+        "rows": lines,
+    }
 
 
 def norms(board: Board, scene: Scene) -> list[Block]:
@@ -109,22 +262,35 @@ def norms(board: Board, scene: Scene) -> list[Block]:
     weights = now.weights[h, scene.query, :n]
     arrived = weights * np.linalg.norm(now.v[scene.kv, :n] @ scene.sizes.W_o[h], axis=-1)
     share = arrived / (arrived.sum() or 1.0)
+    shown = np.sort(np.argsort(-(weights + share), kind="stable")[:SHOWN_BARS]).tolist()
     lines = [
-        {"label": label, "values": [float(weights[j]), float(share[j])]}
-        for j, label in enumerate(scene.there[:40])
+        {"label": scene.there[j], "values": [float(weights[j]), float(share[j])], "chosen": j == scene.query}
+        for j in shown
     ]
-    return [{"type": "bars", "id": "norms", "series": ["looks at", "share of what arrives"], "rows": lines}]
+    block = {"type": "bars", "id": "norms", "series": ["looks at", "share of what arrives"], "rows": lines}
+    drawn = tokens_of(scene, block, "table.heads tbody td:first-child", shown)
+    rest = (
+        [paragraph(f"The {len(shown)} of {n} tokens with most; {n - len(shown)} more.", "quiet")]
+        if len(shown) < n
+        else []
+    )
+    return [drawn, *rest]
 
+
+SHOWN_BARS = 18
 
 VIEWS: dict[str, Callable[[Board, Scene], list[Block]]] = {
+    "budget": budget,
     "rows": rows,
-    "follow": one_query,
+    "asking": asking,
+    "follow": handing,
     "example": by_hand,
     "split": split,
     "mix": mix,
     "parts": parts,
+    "rank": rank,
     "costs": costs,
     "sharing": sharing,
     "norms": norms,
-    "none": lambda board, scene: [],
+    "summary": summary,
 }

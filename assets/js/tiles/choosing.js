@@ -1,0 +1,36 @@
+// A picture whose words or heads can be chosen: one Tab stop, arrow keys move, Enter chooses.
+//
+// block: {type: "choosing", item, select, tells, values, labels}: what `select` finds in the drawn item, in order, tells
+// `values[i]` as the trigger `tells`.
+export function choosing(draw) {
+  return (board, block) => {
+    const made = draw(board, block.item);
+    const targets = [...made.querySelectorAll(block.select)].slice(0, block.values.length);
+    targets.forEach((target, i) => choice(board, block, targets, target, i));
+    return made;
+  };
+}
+
+function choice(board, block, targets, target, i) {
+  target.setAttribute("role", "button");
+  target.setAttribute("aria-label", block.labels[i]);
+  target.classList.add("choice");
+  target.dataset.focus = `${block.tells}-${block.values[i]}`;
+  if (i === block.now) target.setAttribute("aria-current", "true");
+  target.setAttribute("tabindex", i === (block.now ?? 0) ? "0" : "-1");
+  const tell = () => board.component.setTriggerValue(block.tells, block.values[i]);
+  target.addEventListener("click", tell);
+  target.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+    if (event.key === "Enter" || event.key === " ") tell();
+    else if (step) focusOn(targets, (i + step + targets.length) % targets.length);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}
+
+export function focusOn(targets, next) {
+  targets.forEach((target, j) => target.setAttribute("tabindex", j === next ? "0" : "-1"));
+  targets[next].focus();
+}

@@ -1,0 +1,214 @@
+"""What the lesson asks: predictions, exercises, and what is said to an answer.
+
+In: a step, a scene and what was typed. Out: verdicts, before anything is drawn, so that marks and counters show them
+at once; then the controls with what is said.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from mha_core import Record
+from mha_core.inside import shares
+from mha_core.record import piece_units
+from mha_core.wording import head_name, percent
+from pages.parts.frame.prose import say
+from pages.parts.inside.scene import Scene, nothing, sentence_key
+from pages.parts.learn.answers import head_of
+from pages.parts.learn.exercises import Exercise, Verdict, check, exercises, previous_mass
+from pages.parts.learn.memory import fits
+from pages.parts.learn.progress import answer, here, solve
+from pages.parts.learn.relations import relations_in
+from pages.parts.picture.tiles import Board, paragraph, token_row
+
+MOST_TOKENS = 32
+LEADS = {True: "Right. ", False: "Not yet. ", None: ""}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question may be about: the reader's sentence with one head, and all heads. None in the quiz."""
+
+    scene: Scene | None = None
+    record: Record | None = None
+
+    def place(self, exercise: Exercise) -> str:
+        """The name under which an answer is kept: a guess belongs to its sentence, head and token."""
+        if exercise.kind == "token" and self.scene:
+            return f"{exercise.key}@{self.scene.key.removeprefix('lesson-')}"
+        if exercise.kind == "head" and self.record:
+            return f"{exercise.key}@{sentence_key(piece_units(self.record.tokens))}"
+        return exercise.key
+
+
+def judge(keys: tuple[str, ...], asked: Asked) -> dict[str, Verdict]:
+    """The verdict on everything that is answered, remembered at once."""
+    found = {}
+    for key in keys:
+        exercise = exercises()[key]
+        typed = _typed(exercise, asked)
+        if not typed.strip():
+            continue
+        answer(asked.place(exercise), typed)
+        found[key] = verdict_on(exercise, typed, asked)
+        if found[key].right is not False or exercise.kind in ("token", "head"):
+            solve(key)
+    return found
+
+
+def _typed(exercise: Exercise, asked: Asked) -> str:
+    place = asked.place(exercise)
+    if exercise.kind in ("token", "head"):
+        guess = guessed(f"predict-{place}", "query" if exercise.kind == "token" else "picked")
+        return here().answers.get(place, "") if guess is None else str(guess)
+    shown = f"answer-{exercise.key}"
+    if shown not in st.session_state or st.session_state[shown] is None:
+        kept = here().answers.get(place, "")
+        if fits(exercise.key, kept) and kept:
+            st.session_state[shown] = kept
+    return str(st.session_state.get(shown) or "")
+
+
+def guessed(board: str, field: str) -> int | None:
+    """What the reader pressed on a board before this run."""
+    value = st.session_state.get(board, {}).get(field)
+    return value if isinstance(value, int) else None
+
+
+def verdict_on(exercise: Exercise, typed: str, asked: Asked) -> Verdict:
+    """What is to be said to an answer; of guesses and live questions the model says it."""
+    scene, record = asked.scene, asked.record
+    if exercise.kind == "token" and scene:
+        return _guessed_token(int(typed), scene) if typed.isdecimal() else Verdict(None, "")
+    if exercise.kind == "head" and record:
+        return _guessed_head(int(typed), record) if typed.isdecimal() else Verdict(None, "")
+    if exercise.kind == "part":
+        return check_part(exercise, typed, scene)
+    if exercise.key == "relations" and scene:
+        return Verdict(None, relations_in(scene.labels, scene.special, scene.query))
+    return check(exercise, typed)
+
+
+def _guessed_token(guess: int, scene: Scene) -> Verdict:
+    weights = scene.plain.weights[scene.h, scene.query]
+    best = int(weights.argmax())
+    if not 0 <= guess < len(weights):
+        return Verdict(None, "")
+    if guess == best:
+        return Verdict(True, f"Yes: {{best}}, **{percent(weights[best])}**.")
+    most = percent(weights[best])
+    return Verdict(False, f"{{guess}} gets {percent(weights[guess])}. Most goes to {{best}}: **{most}**.")
+
+
+def _guessed_head(guess: int, record: Record) -> Verdict:
+    mass = previous_mass(record.weights).reshape(-1)
+    if not 0 <= guess < len(mass):
+        return Verdict(None, "")
+    names = head_names(record)
+    best = int(mass.argmax())
+    if guess == best:
+        said = f"Yes: {names[best]} puts {percent(mass[best])} of its attention on the token before."
+        return Verdict(True, said)
+    said = (
+        f"{names[guess]} puts {percent(mass[guess])} on the token before. {names[best]} puts most there: "
+        f"{percent(mass[best])}. Look for a strong line just below the diagonal."
+    )
+    return Verdict(False, said)
+
+
+def head_names(record: Record) -> list[str]:
+    """All heads, layer by layer, as a person reads them."""
+    return [head_name(head) for head in np.ndindex(*record.weights.shape[:2])]
+
+
+def check_part(exercise: Exercise, typed: str, scene: Scene | None) -> Verdict:
+    """Whether the head named is the one with the longest part in the token's output."""
+    head = head_of(typed)
+    if scene is None or head is None:
+        return Verdict(False, "Write it as layer and head, such as 4-2.")
+    norms = shares(scene.plain, scene.query).norms
+    best = int(np.argmax(norms))
+    if head == (scene.head[0], best):
+        return Verdict(True, f"{head_name(head)} adds a vector of length {norms[best]:.3f}.")
+    if head[0] != scene.head[0]:
+        return Verdict(False, f"The picture is of layer {scene.head[0] + 1}. {exercise.hint}")
+    return Verdict(False, exercise.hint)
+
+
+def ask(key: str, asked: Asked, verdict: Verdict | None) -> None:
+    """One exercise: the question, a place for the answer, and what is said to it."""
+    exercise = exercises()[key]
+    with st.container(key=f"exercise-{key}", gap="xsmall"):
+        board = Board()
+        board.add(paragraph(exercise.question, "strong", token=asked.scene.token if asked.scene else ""))
+        board.show(f"question-{key}")
+        _control(exercise)
+        if verdict is not None and verdict.say:
+            lead = "Compare with ours: " if exercise.kind == "free" else LEADS[verdict.right]
+            say(lead + verdict.say, "notice")
+
+
+def _control(exercise: Exercise) -> None:
+    name, label = f"answer-{exercise.key}", f"Your answer: {exercise.question}"
+    if exercise.kind == "choice":
+        options = [option["text"] for option in exercise.options]
+        st.session_state.setdefault(name, None)
+        st.radio(label, options, key=name, label_visibility="collapsed")
+    elif exercise.kind == "free":
+        st.text_area(
+            label,
+            key=name,
+            label_visibility="collapsed",
+            placeholder="In your own words",
+            max_chars=2000,
+            height=68,
+        )
+        st.button("Compare with ours", key=f"compare-{exercise.key}", type="tertiary")
+    else:
+        st.text_input(
+            label, key=name, label_visibility="collapsed", placeholder="Your answer", max_chars=100, width=280
+        )
+
+
+def ask_token(key: str, asked: Asked, verdict: Verdict | None) -> None:
+    """Guess a token before it is shown."""
+    exercise, scene = exercises()[key], asked.scene
+    if scene is None:
+        return
+    place = asked.place(exercise)
+    kept = here().answers.get(place, "")
+    before = int(kept) if kept.isdecimal() else None
+    board = Board()
+    board.add(
+        paragraph(exercise.question, "strong", token=scene.token, head=head_name(scene.head)),
+        token_row(scene.labels, scene.special, "Your guess", apart=True, chosen=before),
+    )
+    if verdict is not None and verdict.say and before is not None:
+        best = int(scene.plain.weights[scene.h, scene.query].argmax())
+        said = {"best": scene.labels[best], "guess": scene.labels[before]}
+        board.add(paragraph(verdict.say, "verdict", **said))
+    board.show(f"predict-{place}", {"query": nothing})
+
+
+def ask_head(key: str, asked: Asked, verdict: Verdict | None) -> None:
+    """Guess a head among all of them."""
+    exercise, record = exercises()[key], asked.record
+    if record is None:
+        return
+    place = asked.place(exercise)
+    kept = here().answers.get(place, "")
+    heads, size = record.weights.shape[1], min(record.weights.shape[2], MOST_TOKENS)
+    names = head_names(record)
+    shown = record.weights[:, :, :size, :size].reshape(-1, size, size)
+    board = Board()
+    board.add(
+        paragraph(exercise.question, "strong"),
+        board.sheets(
+            "weights", shown, labels=names, ramp="weight", top=1, line=heads, square=True, small=True,
+            pick="Choose", about="All heads", **({"chosen": int(kept)} if kept.isdecimal() else {}),
+        ),
+    )  # fmt: skip
+    if verdict is not None and verdict.say:
+        board.add(paragraph(verdict.say, "verdict"))
+    board.show(f"predict-{place}", {"picked": nothing})

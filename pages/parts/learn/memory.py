@@ -1,0 +1,65 @@
+"""Answers and marks that survive a reload: kept in the reader's own browser by `assets/js/memory.js`.
+
+In: what is answered in this session. Out: what the browser kept from before, taken into it once.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.learn.exercises import exercises
+from pages.parts.learn.progress import forget, here, known_answers, known_marks, take
+from pages.parts.picture.bundle import bundle
+
+KEY = "lesson-memory"
+FORGOT = "lesson-forgot"
+
+_mount = st.components.v2.component("headscope_memory", js=bundle("memory"))
+
+
+def remember() -> None:
+    """Hand the browser what is answered, and take in what it kept."""
+    place = here()
+    _mount(
+        key=KEY,
+        data={
+            "save": {"answers": dict(place.answers), "done": list(place.done)},
+            "forget": st.session_state.get(FORGOT, 0),
+        },
+        on_kept_change=_heard,
+    )
+
+
+def forget_all() -> None:
+    """Take away every answer and mark, here and in the browser."""
+    st.session_state[FORGOT] = st.session_state.get(FORGOT, 0) + 1
+    for key in [
+        key for key in st.session_state if str(key).startswith(("answer-", "predict-", "lesson-tests"))
+    ]:
+        del st.session_state[key]
+    forget()
+
+
+def _heard() -> None:
+    take_in(st.session_state[KEY].kept)
+
+
+def take_in(kept: Any) -> None:
+    """What the browser kept, as far as it is not answered otherwise in this session."""
+    if not isinstance(kept, Mapping):
+        return
+    before = here().answers
+    new = {key: typed for key, typed in known_answers(kept.get("answers")).items() if key not in before}
+    take(new, known_marks(kept.get("done")))
+    for key, typed in new.items():
+        if not st.session_state.get(f"answer-{key}") and fits(key, typed):
+            st.session_state[f"answer-{key}"] = typed
+
+
+def fits(key: str, typed: str) -> bool:
+    """Whether a control can hold it: of a choice only what it offers."""
+    exercise = exercises().get(key)
+    if exercise is None:
+        return False
+    return exercise.kind != "choice" or any(option["text"] == typed for option in exercise.options)
