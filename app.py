@@ -8,7 +8,17 @@ import streamlit as st
 
 from mha_core import Grid, Record
 from mha_core.heads.notices import against_raw, notices, unread
-from pages.parts.explore import before, downloads, elsewhere, export, measured, moments, next_word, opening
+from pages.parts.explore import (
+    before,
+    downloads,
+    elsewhere,
+    export,
+    measured,
+    moments,
+    next_word,
+    opening,
+    studio,
+)
 from pages.parts.frame import shell
 from pages.parts.frame.prose import nothing_left, say
 from pages.parts.frame.request import Request
@@ -75,6 +85,7 @@ def picture(request: Request, record: Record) -> None:
         elsewhere.elsewhere(request, record, grid, chosen)
         downloads.heatmap(grid, chosen, request)
         downloads.offer(record, grid, chosen, request)
+        studio.offer(record, grid, chosen, request, dict(roles))
     if not request.mixed and cache.finding(request.model, request.trained):
         roles_when_found(request)
 

@@ -1,4 +1,4 @@
-"""Figures drawn without a browser: their numbers are the engine's, their sizes what was asked for, their links whole."""
+"""Figures drawn without a browser: their numbers are the engine's, their sizes as asked for, their links whole."""
 
 import re
 from xml.etree import ElementTree

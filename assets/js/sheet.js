@@ -108,12 +108,13 @@ export class Sheet {
     if (!this.cells.length) return;
     const scale = Math.min(2, globalThis.devicePixelRatio || 1);
     const frame = this.stage.getBoundingClientRect();
-    if (!frame.width) return;
+    if (!frame.width || !this.cells.length) return;
     const rects = this.cells.map((cell) => cell.getBoundingClientRect());
     this.canvas.width = Math.round(frame.width * scale);
     this.canvas.height = Math.round(frame.height * scale);
     const context = this.canvas.getContext("2d");
     const side = Math.round(rects[0].width * scale);
+    if (!side) return; // laid out, but in no place that is seen
     const image = context.createImageData(side, side);
     const out = new Uint32Array(image.data.buffer);
     this.order.forEach((head, i) => {

@@ -1,30 +1,44 @@
 """The sentence with arcs from the words that look to those that are looked at, one panel under the other."""
 
+from collections.abc import Sequence
+
+from mha_core.errors import InputError
+from mha_core.figures.design import Design
 from mha_core.figures.lettering import width
 from mha_core.figures.panels import Panel
 from mha_core.figures.sheet import Sheet
-from mha_core.figures.svg import number, tag, words
+from mha_core.figures.svg import POINTS_A_CM, number, tag, words
 from mha_core.wording import percent
 
 SMALLEST = 4.0  # points; smaller type is not read
-SPACE = 0.3  # between words, of the size
+SPACE, WIDEST = 0.3, 1.2  # between words at least and at most, of the size
 WORTH_SAYING = 0.02
 
 
-def fitted(sheet: Sheet) -> float:
-    """The size at which the words fit into one line: the wanted one, or a smaller one."""
-    line = sum(width(name, 1.0) + SPACE for name in sheet.names) - SPACE
-    return min(sheet.size, sheet.width / line)
+def fitted_size(names: Sequence[str], design: Design) -> float:
+    """The size at which the words fit into one line, in points: the wanted one, or a smaller one."""
+    return _fitted(names, design.size, design.width * POINTS_A_CM)
+
+
+def _fitted(names: Sequence[str], size: float, wide: float) -> float:
+    return min(size, wide / (sum(width(name, 1.0) + SPACE for name in names) - SPACE))
 
 
 def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
-    """The panels, one under the other, and what the strokes mean; how high all is, in points."""
-    size = fitted(sheet)
+    """The panels, one under the other, and what the strokes mean; how high all is, in points. Raises InputError for a
+    line that nobody could read."""
+    size = _fitted(sheet.names, sheet.size, sheet.width)
+    if size < SMALLEST:
+        raise InputError(
+            "The text is too long for arcs over one line at this width; take a wider figure, or draw a matrix."
+        )
+    line = sum(width(name, size) for name in sheet.names)
+    space = min(WIDEST * size, (sheet.width - line) / max(1, sheet.n - 1))
     middles, x = [], 0.0
     for name in sheet.names:
         wide = width(name, size)
         middles.append(x + wide / 2)
-        x += wide + SPACE * size
+        x += wide + space
     body, y = [], 0.0
     for panel in found:
         links = sheet.links(panel.weights)
@@ -52,7 +66,8 @@ def _arc(sheet: Sheet, middles: list[float], link: tuple[int, int, float], y: fl
     a, b = middles[q], middles[k]
     tip = max(1.6, thick * 0.8)
     if q == k:
-        d = f"M{number(a - 0.25 * size)} {number(y)}c{number(-0.4 * size)} {number(-1.1 * size)} {number(0.9 * size)} {number(-1.1 * size)} {number(0.5 * size)} 0"
+        out, up, back = (number(part * size) for part in (-0.4, -1.1, 0.9))
+        d = f"M{number(a - 0.25 * size)} {number(y)}c{out} {up} {back} {up} {number(0.5 * size)} 0"
         return tag("path", d=d, fill="none", stroke=colour, stroke_width=thick)
     high = y - min(0.35 * abs(a - b), 0.22 * sheet.width) - 0.6 * size
     end = y - 1.2 * tip

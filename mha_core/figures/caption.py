@@ -42,9 +42,10 @@ def caption(
     drawn = DRAWN[design.kind].replace("token", "word") if grid.words else DRAWN[design.kind]
     scale = "0 to 100 %" if design.scale == "full" else "0 to the largest weight shown"
     units = "words" if grid.words else "word pieces"
+    stop = "" if text[-1:] in (".", "!", "?") else "."
     opened = f", {link}" if link else ""
     return (
-        f"{measure} in {place} of {model}{looked}, for “{text}”. {drawn}; scale {scale}; {units}, "
+        f"{measure} in {place} of {model}{looked}, for “{text}”{stop} {drawn}; scale {scale}; {units}, "
         f"{NORMALISED[grid.specials]}. Drawn with HeadScope{opened}."
     )
 

@@ -40,21 +40,24 @@ class Design:
     scale: Scale = "full"
 
     def __post_init__(self) -> None:
-        for value, known in (
-            (self.kind, KINDS), (self.mix, MIXES), (self.ground, GROUNDS), (self.unit, UNITS), (self.scale, SCALES)
-        ):  # fmt: skip
-            if value not in known:
-                raise InputError(f"A figure can be {', '.join(known)}, not “{value}”.")
-        for said, value, (least, most) in (("wide", self.width, WIDTHS), ("in type", self.size, SIZES)):
-            if not least <= value <= most:
-                unit = "cm" if said == "wide" else "pt"
-                raise InputError(f"A figure is {least:g} to {most:g} {unit} {said}, not {value:g}.")
+        choices: tuple[tuple[str, tuple[str, ...]], ...] = (
+            (self.kind, KINDS),
+            (self.mix, MIXES),
+            (self.ground, GROUNDS),
+            (self.unit, UNITS),
+            (self.scale, SCALES),
+        )
+        for chosen, known in choices:
+            if chosen not in known:
+                raise InputError(f"A figure can be {', '.join(known)}, not “{chosen}”.")
+        _within("wide", self.width, WIDTHS, "cm")
+        _within("in type", self.size, SIZES, "pt")
         if not self.heads:
             raise InputError("A figure needs one head at least; choose one.")
         if self.mix == "each" and len(self.heads) > PANELS_AT_MOST:
             raise InputError(
-                f"A figure has {PANELS_AT_MOST} panels at most and {len(self.heads)} heads are chosen; choose fewer, or "
-                "their mean or maximum."
+                f"A figure has {PANELS_AT_MOST} panels at most and {len(self.heads)} heads are chosen; choose fewer, "
+                "or their mean or maximum."
             )
 
     def as_link(self) -> str:
@@ -71,6 +74,12 @@ class Design:
             self.scale,
         )
         return "_".join(parts)
+
+
+def _within(said: str, value: float, limits: tuple[float, float], unit: str) -> None:
+    least, most = limits
+    if not least <= value <= most:
+        raise InputError(f"A figure is {least:g} to {most:g} {unit} {said}, not {value:g}.")
 
 
 def from_link(value: str) -> Design:

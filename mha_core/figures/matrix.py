@@ -63,11 +63,13 @@ def _every(sheet: Sheet, side: float) -> range:
 
 
 def _names_beside(sheet: Sheet, left: float, y: float, side: float) -> list[str]:
-    cell = side / sheet.n
-    return [
-        words(sheet.names[q], left - 0.4 * sheet.size, y + (q + 0.5) * cell, sheet.size, text_anchor="end", **sheet.bold(q))
-        for q in _every(sheet, side)
-    ]  # fmt: skip
+    cell, size, found = side / sheet.n, sheet.size, []
+    for q in _every(sheet, side):
+        middle = y + (q + 0.5) * cell
+        found.append(
+            words(sheet.names[q], left - 0.4 * size, middle, size, text_anchor="end", **sheet.bold(q))
+        )
+    return found
 
 
 def _names_above(sheet: Sheet, x: float, y: float, side: float) -> list[str]:
@@ -101,9 +103,8 @@ def _cells(sheet: Sheet, panel: Panel, x: float, y: float, side: float) -> str:
         tag("rect", x=x, y=y, width=side, height=side, fill="none", stroke=sheet.quiet, stroke_width=0.5)
     )
     for q in sheet.pins:
-        drawn.append(
-            tag("rect", x=x, y=y + q * cell, width=side, height=cell, fill="none", stroke=sheet.accent, stroke_width=1.0)
-        )  # fmt: skip
+        line = {"fill": "none", "stroke": sheet.accent, "stroke_width": 1.0}
+        drawn.append(tag("rect", x=x, y=y + q * cell, width=side, height=cell, **line))
     return tag("g", *drawn)
 
 

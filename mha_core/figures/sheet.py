@@ -82,14 +82,15 @@ class Sheet:
         """What the shades mean, upright; `colour_bar_room` wide."""
         wide, count = 0.9 * self.size, 64
         step = high / count
-        cells = [
-            tag("rect", x=x, y=y + high - (i + 1) * step, width=wide, height=step * 1.05, fill=self.shade((i + 0.5) / count * self.top))
-            for i in range(count)
-        ]  # fmt: skip
-        ends = [
-            words(percent(self.top * part), x + wide + 0.4 * self.size, y + high * (1 - part), self.size * 0.9, fill=self.quiet)
-            for part in (0.0, 0.5, 1.0)
-        ]  # fmt: skip
+        cells, ends, small = [], [], 0.9 * self.size
+        for i in range(count):
+            shade = self.shade((i + 0.5) / count * self.top)
+            cells.append(
+                tag("rect", x=x, y=y + high - (i + 1) * step, width=wide, height=step * 1.05, fill=shade)
+            )
+        for part in (0.0, 0.5, 1.0):
+            said, at = percent(self.top * part), y + high * (1 - part)
+            ends.append(words(said, x + wide + 0.4 * self.size, at, small, fill=self.quiet))
         frame = tag(
             "rect", x=x, y=y, width=wide, height=high, fill="none", stroke=self.quiet, stroke_width=0.4
         )

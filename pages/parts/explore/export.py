@@ -4,7 +4,7 @@ In: a record, what was asked for, and what is chosen. Out: text. No Streamlit he
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -119,9 +119,9 @@ for query in {queries}:
 """
 
 
-def link_of(page: str, request: Request, selection: Selection) -> str:
+def link_of(page: str, request: Request, selection: Selection, more: Mapping[str, str] | None = None) -> str:
     """The address that opens this view anywhere, with everything in it, also what is the default today."""
-    return with_params(page, {**_query(request), **selection.as_params()})
+    return with_params(page, {**_query(request), **selection.as_params(), **(more or {})})
 
 
 def _query(request: Request) -> dict[str, str]:

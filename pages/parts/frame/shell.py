@@ -69,8 +69,9 @@ def page(
     """Draw the frame, the heading and the reader's controls; what they ask for is the page's to answer.
 
     `title` is the page's name in PAGES, `question` its heading. `examples` puts the example sentences beneath the
-    box and makes all above the picture small; `comparison` adds what it is compared with, as `Request.other`. A page without a sentence of its own
-    (`sentence=False`) keeps the controls unseen, so that their values and the link stay whole.
+    box and makes all above the picture small; `comparison` adds what it is compared with, as `Request.other`. A page
+    without a sentence of its own (`sentence=False`) keeps the controls unseen, so that their values and the link stay
+    whole.
     """
     st.set_page_config(
         page_title=f"{title} · HeadScope", page_icon=str(ASSETS / "favicon.svg"), layout="wide"
