@@ -25,7 +25,7 @@ TOP = {
         "requirements-audit.txt",
     ),
     *("Dockerfile", ".dockerignore", "Makefile", "pyproject.toml", ".streamlit", ".ci", ".gitignore"),
-    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "LICENSES.md"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "LICENSES.md", "SECURITY.md", "docs"),
 }
 EXECUTABLE = {".ci/run"}
 BYTES = 2 * 1024 * 1024
