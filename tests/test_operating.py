@@ -1,4 +1,4 @@
-"""The operating page is true: every setting there is exists, every one that exists is there, the files are well formed."""
+"""The operating page is true: what it names exists, what exists is there, and its files are well formed."""
 
 import os
 import re
