@@ -16,7 +16,8 @@ import numpy as np
 from mha_core.heads.builtin import SPLIT
 from mha_core.heads.intervals import wilson
 from mha_core.heads.job_table import JobTable
-from mha_core.heads.jobs import Job, jobs_of
+from mha_core.heads.jobs import STEPS, Job, jobs_of
+from mha_core.heads.positions import DISTANCES
 from mha_core.heads.repeated import AFTER, IN_ORDER, copies, found_in
 from mha_core.heads.samples import Sample
 from mha_core.heads.scoring import Scored, score_case
@@ -109,17 +110,17 @@ class EvidenceLog:
             score,
             low,
             high,
-            self._tried(job.kind),
+            self._tried(),
             baseline,
             name,
             control,
             rests,
         )
 
-    def _tried(self, kind: str) -> int:
-        """The attempts of a kind: every head at each of its jobs (relations and directions) that has cases."""
-        there = [job for job in self.asked if job.kind == kind and self.logs[job.name].cases]
-        return tries(self.shape[0] * self.shape[1], len(there))
+    def _tried(self) -> int:
+        """The attempts: every head at each job that has cases, and at each distance that has no job of its own."""
+        there = sum(bool(log.cases) for log in self.logs.values())
+        return tries(self.shape[0] * self.shape[1], there + len(DISTANCES) - len(STEPS))
 
 
 def _baseline(job: Job, log: _Log, score: FloatArray) -> tuple[float, str]:

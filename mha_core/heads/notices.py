@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mha_core.heads.measures import BY_KEY, RAW
+from mha_core.heads.role_here import role_said
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.record import Grid, Record, sharing
@@ -31,14 +32,15 @@ class Notice:
 
 def notices(record: Record, head: Head | None, role: Role | None = None) -> tuple[Notice, ...]:
     """What explains the look of one head, (layer, head) from 0, and of the whole record; and the role that the
-    head was found to have on other sentences, if it has one. Without a head, only what holds for all of them.
+    head was found to have on other text, if it has one, with what it does in this. Without a head, only what holds for
+    all of them.
     """
     found = list(record_notices(record))
     if head is not None:
         of_head = head_notices(record, head)
         if any(notice and notice.kind == "first" for notice in of_head):
             found = [notice for notice in found if notice and notice.kind != "resting"]
-        found = [_role(head, role), *of_head, *found]
+        found = [_role(record, head, role), *of_head, *found]
     return tuple(notice for notice in found if notice is not None)
 
 
@@ -89,14 +91,8 @@ def disagreement(raw: FloatArray, other: FloatArray) -> FloatArray:
     return found
 
 
-def _role(head: Head, role: Role | None) -> Notice | None:
-    if not role:
-        return None
-    return Notice(
-        "role",
-        f"On {role.where} the job of head {head_name(head)} is: {role.label}. {role.evidence}",
-        role.score,
-    )
+def _role(record: Record, head: Head, role: Role | None) -> Notice | None:
+    return Notice("role", role_said(record, head, role), role.score) if role else None
 
 
 def unread(record: Record) -> tuple[Notice, ...]:

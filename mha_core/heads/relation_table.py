@@ -24,7 +24,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class RelationScore:
-    """One head on one relation; layer and head from 0."""
+    """One head on one relation; layer and head from 0. `offset`: the best fixed distance, from the word that looks."""
 
     relation: str
     direction: Direction
@@ -102,7 +102,7 @@ class RelationTable:
         return found
 
     def best_offset(self, relation: str) -> tuple[int, float]:
-        """The fixed distance that finds most heads of the relation, and the share it finds."""
+        """The fixed distance from a dependent that finds most heads of the relation, and the share it finds."""
         hits, n = self.offset_hits[self._row(relation)], self.n(relation)
         best = int(hits.argmax())
         return int(OFFSETS[best]), float(hits[best] / n) if n else 0.0
@@ -114,6 +114,8 @@ class RelationTable:
         hits = float(self.hits[self._row(relation), :, DIRECTIONS.index(direction), flat].sum())
         low, high = wilson(hits, n)
         offset, share = self.best_offset(relation)
+        if direction == DIRECTIONS[1]:
+            offset = -offset
         accuracy = hits / n if n else 0.0
         return RelationScore(
             relation, direction, layer, head, n, accuracy, float(low), float(high), offset, share, self.tried

@@ -6,7 +6,7 @@ disagree; a reader's own corpus has no jobs, so there the tables count.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from mha_core.heads.relation_table import ALL, RelationTable
 from mha_core.heads.relations import NOT_IN_ALL
 from mha_core.heads.scoring import RESTS
 from mha_core.heads.verdict import MIN_CASES, Claim, Evidence, called, tries
+from mha_core.heads.verdicts.table import Verdicts
 from mha_core.wording import Head, always, percent
 
 NONE = "none"
@@ -29,7 +30,8 @@ EVERYWHERE = "looking everywhere alike"
 class Role:
     """What a head does: `key` is the kind, `label` the words, `score` against `baseline` over `n` cases.
 
-    `detail` is what the kind leaves open: the distance, the direction, or relation and direction.
+    `detail` is what the kind leaves open: the distance, the direction, or relation and direction. `corpus`: the real
+    text on which it was seen; empty for the built-in sentences.
     """
 
     letter: str
@@ -40,10 +42,13 @@ class Role:
     n: int
     evidence: str
     detail: str = ""
+    corpus: str = ""
 
     @property
     def where(self) -> str:
         """On what the head was seen to do it."""
+        if self.corpus:
+            return self.corpus
         random = self.key == "induction" or self.detail == "duplicate"
         return "random tokens said twice" if random else "the built-in sentences"
 
@@ -57,7 +62,8 @@ NO_ROLE = Role("", NO_ROLE_SAID, NONE, 0.0, 0.0, 0, "No measure puts it clearly 
 
 @dataclass(frozen=True)
 class Tables:
-    """What the roles are given by; a table that is None gives none. `jobs`: those of the built-in sentences."""
+    """What the roles are given by; a table that is None gives none. `jobs`: those of the built-in sentences; `real`:
+    the verdicts on real text, which come before everything of the same kind."""
 
     positions: PositionTable
     copies: CopyTable | None = None
@@ -65,6 +71,7 @@ class Tables:
     coreference: CoreferenceTable | None = None
     agreement: CoreferenceTable | None = None
     jobs: Mapping[str, JobTable] = field(default_factory=dict)
+    real: Verdicts | None = None
 
 
 def assign_roles(tables: Tables) -> tuple[tuple[Role, ...], ...]:
@@ -81,14 +88,52 @@ def role_of(tables: Tables, layer: int, head: int) -> Role:
     found = claim.found
     letter = KIND_OF[found.kind].letter
     return Role(
-        letter, claim.label, found.kind, found.score, found.baseline, found.n, claim.says, claim.detail
+        letter,
+        claim.label,
+        found.kind,
+        found.score,
+        found.baseline,
+        found.n,
+        claim.says,
+        claim.detail,
+        claim.corpus,
     )
 
 
 def claims(tables: Tables, head: Head) -> Iterator[Claim]:
-    """Everything that a head could be called, each with its evidence."""
-    told = {table.job.kind for table in tables.jobs.values()}
-    yield from (table.claim(head) for table in tables.jobs.values())
+    """Everything that a head could be called, each with its evidence; one correction for all that has no job."""
+    real = set() if tables.real is None else {entry.kind for entry in tables.real.entries}
+    yield from () if tables.real is None else real_claims(tables.real, head)
+    for table in tables.jobs.values():
+        if table.job.kind not in real or table.job.repeated:
+            yield table.claim(head)
+    measured = list(_measured(tables, head, real | {table.job.kind for table in tables.jobs.values()}))
+    known = max((table.tried for table in tables.jobs.values()), default=0)
+    tried = known or tries(tables.positions["entropy"].size, len(measured))
+    yield from (replace(claim, found=replace(claim.found, tried=tried)) for claim in measured)
+
+
+def real_claims(real: Verdicts, head: Head) -> Iterator[Claim]:
+    """What a head is called on real text."""
+    for entry in real.by_head(head):
+        blind = next(rule for rule in entry.rules if rule.by_place)
+        told = next((rule for rule in entry.rules if not rule.by_place), None)
+        score, corpus = float(entry.heads[head]), real.corpora[entry.corpus].title
+        of = "of its mass" if entry.kind in ("separator", "sink") else "of the possible entropy"
+        of = of if entry.kind in ("separator", "sink", "broad") else f"of {entry.n:,} cases are right"
+        says = f"{percent(score)} {of} in {corpus} ({blind.name}: {percent(blind.score)}"
+        says += f"; {told.name}: {percent(told.score)})." if told else ")."
+        rule, name = (None, "") if told is None else (told.score, told.name)
+        found = Evidence(
+            entry.kind, score, entry.n, blind.score, blind.name, entry.tried, rule=rule, rule_name=name
+        )
+        label = entry.name
+        detail = str(STEPS[entry.key]) if entry.key in STEPS else entry.key
+        yield Claim(found, label, says, detail, str(entry.words[head]), corpus)  # type: ignore[arg-type]
+
+
+def _measured(tables: Tables, head: Head, told: set[str]) -> Iterator[Claim]:
+    """What the tables of measures say of the kinds that no job has told of."""
     yield from _places(tables.positions, head, named=set(STEPS.values()) if "positional" in told else set())
     if "separator" not in told and tables.positions.names:
         yield _separator(tables.positions, head)

@@ -136,9 +136,8 @@ def _score_relation(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -
     others = line.copy()
     others[:, dependent] = -1.0
     n = len(item.tokens.words)
-    return Scored(
-        (others.argmax(-1) == head).astype(np.float32), line[:, head], 1 / (n - 1), head - dependent
-    )
+    away = head - dependent if job.direction == "row" else dependent - head
+    return Scored((others.argmax(-1) == head).astype(np.float32), line[:, head], 1 / (n - 1), away)
 
 
 def _look_back(flat: FloatArray, item: Sample, looker: int, target: int) -> Scored | None:

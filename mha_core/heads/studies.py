@@ -30,6 +30,7 @@ from mha_core.heads.roles import Role, Tables, assign_roles
 from mha_core.heads.samples import Sample, samples
 from mha_core.heads.similarity import SimilarityTable
 from mha_core.heads.survey import Done, Measure, Options, every_item, survey
+from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.heads.words import FloatArray, IntArray
 from mha_core.models import Model
 
@@ -102,7 +103,8 @@ def study_ablation(texts: Iterable[str], model: Model, options: Options | None =
 def study_builtin(
     model: Model, path: Path | None = None, options: Options | None = None, similarity: bool = True
 ) -> Study:
-    """Everything about a model's heads that the built-in sentences can tell, in seconds."""
+    """Everything about a model's heads that the built-in sentences can tell, in seconds; with the verdicts on real text
+    where they come with the program."""
     options = options or Options()
     sentences = list(samples(islice(read_builtin(path), options.limit), model))
     counts = count_tokens((one.tokens for one in sentences), model.tokenizer.vocab_size)
@@ -114,7 +116,9 @@ def study_builtin(
     ]
     done = survey(sentences, model, [*measures, (log, every_item)], options)
     found = sums.study(done, _with_repeated(log, model, repeated, stopped=done.stopped))
-    return replace(found, repeated=repeated.result() if repeated.n_texts else None)
+    real = read_evidence(model.name, model.digest) if path is None and model.info.trained else None
+    tables = replace(found.tables, real=real)
+    return replace(found, tables=tables, repeated=repeated.result() if repeated.n_texts else None)
 
 
 def _with_repeated(

@@ -116,23 +116,27 @@ class Verdict:
 class Claim:
     """What a head would be called if the evidence carries it: `label` and `says` are words for people.
 
-    `detail` is what the kind leaves open: the distance, the direction, or relation and direction.
+    `detail` is what the kind leaves open: the distance, the direction, or relation and direction. `word`: the verdict,
+    where it has been given already (on a corpus that is not at hand); `corpus`: which; the built-in sentences without.
     """
 
     found: Evidence
     label: str
     says: str
     detail: str = ""
+    word: Word | None = None
+    corpus: str = ""
 
 
 def called(claims: Iterable[Claim]) -> Claim | None:
     """The claim that a head is called by, or None: it has no clear role."""
-    held = [(judge(claim.found).word, claim) for claim in claims]
-    return min(
-        (claim for word, claim in held if word in DOES),
-        key=lambda claim: (NAMED_BY.index(claim.found.kind), claim.found.baseline - claim.found.score),
-        default=None,
-    )
+    held = [(claim.word or judge(claim.found).word, claim) for claim in claims]
+
+    def first(pair: tuple[Word, Claim]) -> tuple[int, int, float]:
+        word, claim = pair
+        return NAMED_BY.index(claim.found.kind), DOES.index(word), claim.found.baseline - claim.found.score
+
+    return min((pair for pair in held if pair[0] in DOES), key=first, default=(None, None))[1]
 
 
 def judge(found: Evidence) -> Verdict:
