@@ -4,6 +4,7 @@ import html
 import re
 from pathlib import Path
 from urllib.parse import parse_qs
+from xml.etree import ElementTree
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,7 +17,7 @@ from mha_core.heads.atlas.said import NO_DESCRIPTION, label
 from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.atlas.table import Line
 from mha_core.reader import REGISTERS, read_reader
-from pages.parts.atlas import lost, own_text
+from pages.parts.atlas import figure, lost, own_text
 from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, word
 from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
@@ -131,6 +132,30 @@ def test_what_a_head_costs_stands_in_a_table_of_its_tokens(monkeypatch):
     assert "+0.2500 nats per token over 7 tokens of your text" in drawn[0]
     assert "…We saw the <b>fox</b></td><td>50.0 %</td><td>12.5 %</td>" in drawn[1]
     assert drawn[1].count("<tr>") == 2  # the heading, and the one passage that is at hand
+
+
+def test_the_picture_as_a_file_has_every_head_where_it_stands(minilm):
+    data = points_data(minilm, "rests", "brings", "description", "", (2, 8))
+    drawn = ElementTree.fromstring(figure.svg(data, "what it is of").encode())  # noqa: S314 - our own drawing
+    svg = "{http://www.w3.org/2000/svg}"
+    circles = drawn.findall(f"{svg}circle")
+    assert len(circles) == 72 + len(data["legend"])
+    frame = drawn.find(f"{svg}path").get("d")
+    left, top, bottom, right = map(float, re.fullmatch(r"M(.+) (.+)V(.+)H(.+)", frame).groups())
+    at = {
+        ((float(c.get("cx")) - left) / (right - left), (bottom - float(c.get("cy"))) / (bottom - top))
+        for c in circles[:72]
+    }
+    for head in data["heads"]:
+        assert any(abs(x - head["x"]) < 2e-3 and abs(y - head["y"]) < 2e-3 for x, y in at), head["id"]
+    texts = [text.text for text in drawn.findall(f"{svg}text")]
+    named = [head["id"] for head in data["heads"] if head["extreme"]]
+    assert set(named) <= set(texts)
+    assert {one["name"] for one in data["legend"]} <= set(texts)
+    assert {data["x"]["label"], data["y"]["label"], "what it is of"} <= set(texts)
+    layers = figure.svg(points_data(minilm, "rests", "brings", "layer", "", (2, 8)), "x")
+    assert "color-mix" not in layers
+    assert figure.plain("transparent") == ""
 
 
 def said(at):

@@ -64,6 +64,7 @@ FORBIDDEN = {
                 "serve/training",
                 "training/parts",
                 "training/export",
+                "atlas/figure",
                 "picture/payload",
                 "picture/text",
                 "picture/figures",

@@ -18,6 +18,8 @@ COLOURED = 7  # descriptions with a colour and a letter of their own
 COLOURS: list[str] = PALETTE["heads"]
 OTHER = ("·", "another description")
 BY = ("description", "layer")
+# Layers from first to last, as CSS: so much of the accent over the page's ground.
+MIXED = "color-mix(in oklab, var(--st-primary-color) {}%, var(--st-background-color))"
 
 
 def counts(found: Atlas) -> list[tuple[str, int]]:
@@ -40,7 +42,7 @@ def points_data(found: Atlas, x: str, y: str, by: str, only: str, chosen: Head) 
         if by == "layer":
             share = round(100 * entry.head[0] / max(n_layers - 1, 1))
             letter = ""
-            colour = f"color-mix(in oklab, var(--st-primary-color) {share}%, var(--st-background-color))"
+            colour = MIXED.format(share)
         heads.append(
             {
                 "id": head_name(entry.head),
@@ -100,9 +102,8 @@ def _colours(found: Atlas) -> dict[str, tuple[str, str]]:
 
 def _legend(colours: dict[str, tuple[str, str]], by: str, n_layers: int) -> list[dict[str, str]]:
     if by == "layer":
-        ramp = "color-mix(in oklab, var(--st-primary-color) {}%, var(--st-background-color))"
         return [
-            {"letter": "", "name": f"layer {layer}", "colour": ramp.format(share)}
+            {"letter": "", "name": f"layer {layer}", "colour": MIXED.format(share)}
             for layer, share in ((1, 0), ((n_layers + 1) // 2, 50), (n_layers, 100))
         ]
     named = [(letter, name, colour) for name, (letter, colour) in colours.items() if letter != OTHER[0]]

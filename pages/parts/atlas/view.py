@@ -7,9 +7,10 @@ import streamlit as st
 from mha_core import export
 from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.said import label
+from mha_core.heads.atlas.shipped import COMMAND
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas_data
 from mha_core.wording import head_name
-from pages.parts.atlas import head
+from pages.parts.atlas import figure, head
 from pages.parts.atlas.ask import ask
 from pages.parts.atlas.component import draw
 from pages.parts.atlas.own_text import own_text
@@ -110,6 +111,13 @@ def _overview(found: Source, chosen: HeadEntry, request: Request) -> None:
             )
         data = points_data(found.atlas, x, y, by or BY[0], only, chosen.head)
         draw(data, key="points")
+        st.download_button(
+            "This picture as SVG",
+            lambda: figure.svg(data, f"{_summary(found)} HeadScope, {COMMAND.format(found.model)}."),
+            f"{_file(found)}-heads.svg",
+            "image/svg+xml",
+            on_click="ignore",
+        )
 
 
 def _measure(title: str, key: str, first: str, names: dict[str, str]) -> str:
@@ -143,7 +151,7 @@ def _descriptions(counted: list[tuple[str, int]], only: str, chosen: HeadEntry, 
 def _files(found: Source) -> None:
     with st.container(key="atlas-files", horizontal=True, vertical_alignment="center", gap="small"):
         say("Every head, every moment:", "label")
-        name = f"headscope-atlas-{found.model.rsplit('/', 1)[-1]}"
+        name = _file(found)
         st.download_button("CSV", lambda: _csv(found.atlas), f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button(
             "JSON",
@@ -152,6 +160,10 @@ def _files(found: Source) -> None:
             "application/json",
             on_click="ignore",
         )
+
+
+def _file(found: Source) -> str:
+    return f"headscope-atlas-{found.model.rsplit('/', 1)[-1]}"
 
 
 def _csv(found: Atlas) -> str:
