@@ -1,4 +1,4 @@
-"""Specialization: which head does which job, with the evidence, on built-in sentences and on the reader's own."""
+"""Specialization: which head does which job, with the evidence, on real text and on built-in sentences."""
 
 from pages.parts.frame import shell
 from pages.parts.specialization import view
@@ -6,11 +6,9 @@ from pages.parts.specialization import view
 with shell.page(
     "Specialization",
     question="Which head does which job?",
-    lead="Each head is tried on sentences with a known answer. It counts as a specialist only where it beats the best "
-    "simple rule, even after allowing for the luck of being the best of many.",
+    lead="Each head is asked questions with a known answer. It counts as a specialist only where it beats the best "
+    "simple rule by more than luck explains.",
     sentence=False,
 ) as request:
     view.style()
-    found = shell.or_show_error(view.find, request)
-    if found:
-        view.sections(found, request)
+    view.sections(request)

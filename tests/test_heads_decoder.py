@@ -26,7 +26,7 @@ from mha_core.heads.seen import evenly, seen
 from mha_core.heads.survey import TextItem, every_item, survey
 from mha_core.heads.tables import profile_data
 from mha_core.wordpiece import WordPiece
-from pages.parts.specialization.job_table import job_table
+from pages.parts.specialization.builtin import absent_said
 from tests.decoder_folders import random_decoder, write_decoder
 
 ROOT = Path(__file__).parent.parent
@@ -174,10 +174,10 @@ def test_the_study_of_a_decoder_counts_its_own_jobs_and_says_which_it_lacks(foun
     assert set(absent) >= {"next", "separator", "determiner", "coreference", "coreference, back"}
     assert found.jobs["induction"].tried == found.jobs["first"].tried == 15
     assert found.jobs["duplicate"].tried == 2 * 15
-    shown = job_table(found, {"model": "smollm2"})
+    shown = absent_said(found)
     assert "Not measured here" in shown
-    assert all(reason in shown.replace("&#x27;", "'") for reason in absent.values())
-    assert "random tokens" not in job_table(replace(found, model=replace(found.model, is_causal=False)), {})
+    assert all(reason in shown for reason in absent.values())
+    assert absent_said(replace(found, model=replace(found.model, is_causal=False))) == ""
     heads = profile_data(found.study, decoder.info)["heads"]
     assert set(heads[0]["repeated"]) == {"previous", "first", "duplicate", "induction"}
     assert "cls" not in heads[0]

@@ -8,13 +8,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
+import visit
 from streamlit.testing.v1 import AppTest
 
-from mha_core import HeadScopeError, InputError, load_model
+from mha_core import HeadScopeError, InputError, load_model, trace
 from mha_core.heads import findings
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpus_run import KIND_OF
@@ -22,11 +22,13 @@ from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import Job
 from mha_core.heads.rows import BEST
 from mha_core.heads.samples import sample
-from pages.parts.picture import head_map
+from mha_core.heads.verdict import DOES
+from mha_core.wording import head_name
+from pages.parts.picture import evidence, head_map
 from pages.parts.serve import cache
 from pages.parts.serve.store import Store
 from pages.parts.serve.tasks import BROKEN, BackgroundTask, Step
-from pages.parts.specialization import corpus_view, corpus_work, head_card, job_table
+from pages.parts.specialization import builtin, card, corpus_view, corpus_work, examples, sheets, tables
 
 ROOT = Path(__file__).parent.parent
 SENTENCE = (
@@ -68,8 +70,28 @@ def bodies(at: AppTest) -> str:
     return "\n".join(element.proto.body for element in at.get("html"))
 
 
-def rows_of(body: str) -> list[str]:
-    return re.findall(r'<details class="job (?:specialist|unsure|none)">.*?</summary>', body)
+def drawn(at: AppTest, kind: str) -> list[dict]:
+    """The data of the evidence on a page, of one kind."""
+    return [data for data in visit.mounted(at, "jobs") if data["kind"] == kind]
+
+
+def builtin_table(at: AppTest) -> list[dict]:
+    """The rows of the table of all jobs on the built-in sentences."""
+    (table,) = (t for t in drawn(at, "table") if "built-in sentences" in t["caption"])
+    return [row for group in table["groups"] for row in group["rows"]]
+
+
+def cells(row: dict) -> str:
+    return " ".join(str(cell.get(part, "")) for cell in row["cells"] for part in ("head", "text", "note"))
+
+
+def heads_map(at: AppTest) -> dict:
+    (data,) = visit.mounted(at, "head_map")
+    return data
+
+
+def grid_of(text: str, unit: str):
+    return trace(text, load_model()).grid(words=unit == "words")
 
 
 def measured(data: bytes, kind: str, model) -> BackgroundTask:
@@ -83,38 +105,34 @@ def measured(data: bytes, kind: str, model) -> BackgroundTask:
 
 
 def test_every_job_says_its_best_head_score_interval_baseline_and_n(found):
-    rows = rows_of(bodies(open_page()))
-    assert len(rows) == len(found.jobs)
-    for row, table in zip(rows, found.jobs.values(), strict=True):
+    rows = {row["key"]: row for row in builtin_table(open_page())}
+    assert set(rows) == {f"job:{name}" for name in found.jobs}
+    for name, table in found.jobs.items():
         best = table.order()[0]
-        text = html.unescape(re.sub(r"<[^>]+>", " ", row))
+        text = cells(rows[f"job:{name}"])
         for said in (
-            table.job.title,
-            f"{best[0] + 1}-{best[1] + 1}",
+            head_name(best),
             f"{100 * table.score[best]:.1f} %",
             f"{100 * table.low[best]:.1f} % to {100 * table.high[best]:.1f} %",
             f"{100 * table.baseline:.1f} %",
             table.baseline_name,
-            f"n = {table.n:,}",
+            f"{table.n:,}",
+            table.verdicts[best].because,
         ):
-            assert said in text, (table.job.name, said)
+            assert said in text, (name, said)
 
 
 def test_what_a_row_calls_a_job_follows_from_the_numbers_beside_it():
-    words = {"specialist": "specialist", "unsure": "not sure", "none": "no"}
     seen = set()
-    for row in rows_of(bodies(open_page())):
-        kind = re.match(r'<details class="job (\w+)">', row)[1]
-        text = html.unescape(re.sub(r"<[^>]+>", " ", row))
-        score, low, _, baseline = (float(number) for number in re.findall(r"([\d.]+) %", text)[:4])
-        n = int(re.search(r"n = ([\d,]+)", text)[1].replace(",", ""))
-        assert re.search(rf'<span class="job-verdict">{words[kind]}<small>', row)
-        assert (kind == "none") == (low <= baseline), text
-        if kind == "specialist":
-            assert n >= 30
-            assert score >= baseline + 10
-        seen.add(kind)
-    assert {"specialist", "unsure"} <= seen
+    for row in builtin_table(open_page()):
+        place, word = row["cells"][2]["bar"], row["cells"][-1]["text"]
+        assert (word == sheets.SAID["none"]) == (place["low"] <= place["base"]), row
+        assert row["marked"] == (word == "specialist")
+        if word == "specialist":
+            assert int(row["cells"][5]["text"].replace(",", "")) >= 30
+            assert place["dot"] >= place["base"] + 0.1
+        seen.add(word)
+    assert {"specialist", "not sure"} <= seen
 
 
 def with_jobs(found, jobs):
@@ -151,76 +169,116 @@ def test_the_reason_of_a_verdict_is_the_one_that_holds(model, head, more, said):
     assert table_of(model, [0.9, 0.55, 0.6, 0.4], **more).verdicts[head].because == said
 
 
-def test_a_row_names_the_other_specialists_and_nobody_else(model, found):
-    table = table_of(model, [0.9, 0.95, 0.8, 0.5])
-    body = job_table.job_table(with_jobs(found, {table.job.name: table}), {"weights": "untrained"})
-    also = re.search(r"Also: (.*?)\.</p>", body)[1]
-    assert re.findall(r">(\d-\d)</a>", also) == ["1-1", "2-1"]
-    assert '<span class="job-best">1-2</span>' in body
-    assert "head=1-1&amp;weights=untrained" in also
-    for part in ("left:95.0%", "left:85.0%;width:15.0%", "left:40.0%"):
-        assert part in body, "the dot, the interval and the baseline on the line"
-
-
-def test_training_is_told_by_the_best_head_of_each_side(model, found):
-    sure = table_of(model, [0.9, 0.5, 0.6, 0.48])
+def test_a_row_holds_its_own_numbers_and_those_of_the_twin(model):
+    sure = table_of(model, [0.9, 0.95, 0.8, 0.5], control=[0.1, 0.2, 0.3, 0.4])
     luck = table_of(model, [0.2, 0.1, 0.3, 0.55], baseline=0.42)
-    sides = [with_jobs(found, {table.job.name: table}) for table in (sure, luck)]
-    cells = [html.unescape(re.sub(r"<[^>]+>", " ", cell)).split() for cell in
-             re.findall(r"<td>(.*?)</td>", job_table.training_table(*sides))]  # fmt: skip
-    assert cells == [
-        ["1-1", "90.0", "%", "specialist"], ["2-2", "55.0", "%"], ["40.0", "%", "and", "42.0", "%"], ["40"],
-    ]  # fmt: skip
+    data = tables.of_jobs([sheets.of_table(sure)], [sheets.of_table(luck)], "", "")
+    (row,) = data["groups"][0]["rows"]
+    best, score, line, rule, control, n, twin, verdict = row["cells"]
+    assert (best["head"], score["text"], score["note"]) == ("1-2", "95.0 %", "85.0 % to 100.0 %")
+    assert line["bar"] == {"dot": 0.95, "low": 0.85, "high": 1.0, "base": 0.4}
+    assert (rule["text"], rule["note"]) == ("40.0 %", "nearest")
+    assert (control["text"], n["text"]) == ("20.0 %", "40")
+    assert (twin["text"], twin["note"]) == ("2-2: 55.0 %", "no")
+    assert (verdict["text"], verdict["note"]) == ("specialist", "beats the baseline beyond luck")
 
 
-def test_a_job_shows_three_sentences_where_it_works_and_one_where_it_fails(found):
-    blocks = job_table.job_table(found, {}).split("<details")[1:]
-    for block in blocks:
-        assert block.count('<li class="works">') == 3 or "It works in no more of them" in block
-        assert block.count('<li class="fails">') == 1
-    assert sum(block.count('<li class="works">') == 3 for block in blocks) >= 17
+def test_a_job_shows_three_sentences_where_it_works_and_one_where_the_head_looks_elsewhere(found):
+    three = 0
+    for table in found.jobs.values():
+        body = examples.shown(table, table.order()[0], {"weights": "untrained"}, grid_of)
+        works = body.count('<li class="works">')
+        assert works == 3 or "No other sentence works." in body
+        assert body.count('<li class="elsewhere">') <= 1
+        three += works == 3
+        links = re.findall(r'href="\./\?([^"]+)"', html.unescape(body))
+        assert len(links) == body.count("<li class=")
+        assert all("weights=untrained" in link for link in links)
+    assert three >= 17
 
 
-def test_an_example_links_to_the_very_words_in_explore(found):
-    body = html.unescape(job_table.job_table(found, {"weights": "untrained"}))
-    links = re.findall(r'href="\./\?([^"]+)"', body)
-    assert len(links) > 60
-    for link in links:
-        query = {key: values[0] for key, values in parse_qs(link).items()}
-        tokens = load_model().tokenizer.encode(query["text"])
-        assert 0 < int(query["pin"]) < len(tokens) - 1
-        assert 0 <= int(query.get("to", 0)) < len(tokens)
-        assert re.fullmatch(r"[1-6]-([1-9]|1[0-2])", query["head"])
-        assert query["weights"] == "untrained"
+def looked_at(found, name, right):
+    table = found.jobs[name]
+    best = table.order()[0]
+    return [
+        (best, examples.seen(look, table.job, best, grid_of))
+        for look in table.examples(*best, 2, right=right)
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["determiner", "subject-verb", "determiner, back", "agreement", "next", "separator"]
+)
+def test_an_example_says_that_the_head_looks_there_exactly_where_it_does(found, name):
+    for right in (True, False):
+        for (layer, head), case in looked_at(found, name, right):
+            grid = grid_of(case.look.sample.sentence.text, case.unit)
+            weights = grid.weights[layer, head]
+            pieces = set(grid.units[case.to].pieces)
+            if "back" in name:
+                pieces = set(grid.units[case.pin].pieces)
+                assert right == bool(pieces & set(case.look.query))
+            else:
+                assert right == bool(pieces & set(case.look.target))
+            assert case.weight == pytest.approx(float(weights[case.pin, case.to]))
+            assert f"{100 * case.weight:.1f} %" in case.said
+            assert right != (" instead" in case.said or "more than" in case.said)
+
+
+@pytest.mark.parametrize("name", ["determiner", "agreement", "previous"])
+def test_the_view_that_an_example_opens_shows_the_weight_that_was_said(found, name):
+    """On 785ace6 the link lacked the unit: 53.8 % opened as 0.6 %."""
+    for (layer, head), case in looked_at(found, name, True)[:1] + looked_at(found, name, False)[:1]:
+        at = visit.open_page(**{key: value for key, value in case.params((layer, head)).items() if value})
+        chosen = visit.picture(at)["selection"]
+        assert (chosen["head"], chosen["pins"], chosen["to"]) == ([layer, head], [case.pin], case.to)
+        shown = float(visit.drawn(at)[layer, head, case.pin, case.to])
+        assert shown == pytest.approx(case.weight, abs=visit.STEP)
 
 
 def test_the_marked_words_are_the_ones_that_look_and_are_looked_at(found):
     look = found.jobs["agreement"].examples(1, 3)[0]
     sentence = look.sample.sentence
-    said = job_table.marked(look)
+    said = examples.marked(look)
     pronoun, right = sentence.choice.pronoun, sentence.choice.candidates[sentence.choice.answer]
     assert f"<u>{sentence.text[slice(*pronoun)]}</u>" in said
     assert f"<b>{sentence.text[slice(*right)]}</b>" in said
 
 
-def test_a_link_to_a_head_opens_its_card_with_rank_relatives_and_examples():
-    body = bodies(open_page(head="4-2"))
-    assert "<h2>Head 4-2: determiner → its noun</h2>" in body
-    assert "rank 1 of 72" in body
-    assert "Nearest relatives: " in body
+def test_a_link_to_a_head_opens_its_card_with_its_jobs_relatives_and_the_atlas(found):
+    at = open_page(head="4-2", by="job:determiner")
+    body = bodies(at)
+    assert re.search(r"<h2>Head 4-2: ", body)
+    (jobs,) = (t for t in drawn(at, "table") if t["caption"].startswith("What head 4-2 does"))
+    rows = {row["key"]: row for group in jobs["groups"] for row in group["rows"]}
+    assert [c["text"] for c in rows["job:determiner"]["cells"]][4] == "1", "its rank"
+    (near,) = drawn(at, "heads")
+    assert [h["id"] for h in near["groups"][0]["heads"]] == [
+        head_name((la, h)) for la, h, _ in found.study.similarity.relatives(3, 1)
+    ]
+    (strip,) = drawn(at, "strip")
+    assert dict(map(tuple, strip["rows"][0]["heads"]))["4-2"] == pytest.approx(
+        float(found.jobs["determiner"].score[3, 1]), abs=1e-4
+    )
+    assert "Not asked" in body
+    assert "./atlas?head=4-2" in body
 
 
-def test_a_card_shows_first_the_job_that_the_head_is_called_by_and_calls_it_a_specialist_there(found):
-    for head, role in found.roles.items():
-        first = head_card._most_telling(found, head)[0]
-        assert first.job.kind == role.key
-        assert first.verdict(*head) == "specialist"
+def test_a_card_says_one_thing_of_a_job_and_real_text_says_it(model):
+    made = table_of(model, [0.9, 0.5, 0.6, 0.48])
+    table = replace(made, job=replace(made.job, name="determiner"))
+    alone = card.Known((), (sheets.of_table(table),), (), {}, None)
+    assert card.verdict(alone, alone.builtin[0], (0, 0)) == "specialist"
+    on_real = replace(alone.builtin[0], key="real:det", table=None, words=np.full((2, 2), "none"))
+    both = card.Known((on_real,), alone.builtin, (), {}, None)
+    assert card.verdict(both, both.builtin[0], (0, 0)) == "see real text"
+    assert card.verdict(both, on_real, (0, 0)) == "no"
 
 
 def test_a_head_that_is_not_there_is_said_and_another_one_shown():
     body = bodies(open_page(head="9-99"))
     assert "There is no head “9-99” in 6 layers of 12." in html.unescape(body)
-    assert "<h2>Head 1-3: previous token</h2>" in body
+    assert re.search(r"<h2>Head \d-\d+: ", body)
 
 
 def test_a_hostile_head_in_the_link_stays_text():
@@ -232,19 +290,19 @@ def test_the_page_says_that_attention_is_not_explanation():
 
 
 def test_untrained_weights_claim_nothing():
-    body = bodies(open_page(weights="untrained"))
-    assert "For 0 of the jobs" in body
-    assert ">specialist<" not in body
+    cache.findings("minilm", trained=False)
+    at = open_page(weights="untrained")
+    assert "In 0 of 2" in bodies(at)
+    assert not any(row["marked"] for row in builtin_table(at))
 
 
 def test_the_map_gives_every_head_a_letter_or_a_number_besides_its_colour(found):
-    at = open_page()
-    (picture,) = at.get("bidi_component")
-    heads = json.loads(picture.proto.json)["heads"]
-    assert len(heads) == 72
-    for head in heads:
-        assert bool(head["letter"]) == bool(head["colour"])
-        assert head["label"].startswith(f"Head {head['id']}: ")
+    for by in ("role", "job:determiner", "place:entropy"):
+        heads = heads_map(open_page(by=by))["heads"]
+        assert len(heads) == 72
+        for head in heads:
+            assert head["label"].startswith(f"Head {head['id']}: ")
+            assert bool(head["letter"]) == bool(head["colour"]) if by == "role" else head["text"]
 
 
 def test_names_on_the_map_do_not_cover_each_other(found):
@@ -274,7 +332,7 @@ def test_the_csv_and_the_json_hold_every_head_in_every_job(found):
 
 
 def test_roles_do_not_keep_the_first_reader_waiting(found):
-    assert cache.roles_of("minilm")[3, 1].label == "determiner → its noun"
+    assert cache.roles_of("minilm")[0, 2].label == "previous token"
     assert set(cache.roles_of("minilm")) == set(found.roles)
     assert cache.roles_of("minilm", trained=False) in ({}, cache.findings("minilm", False).roles)
 
@@ -539,117 +597,105 @@ def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch, found):
 # The picture of all heads and the card
 
 
-def test_the_head_that_opens_is_the_one_furthest_above_its_baseline(found):
-    clear = max(found.roles, key=lambda head: found.roles[head].score - found.roles[head].baseline)
-    (picture,) = open_page().get("bidi_component")
-    assert json.loads(picture.proto.json)["chosen"] == f"{clear[0] + 1}-{clear[1] + 1}"
+def test_the_head_that_opens_is_the_best_of_the_job_that_is_shown(found):
+    assert heads_map(open_page(by="job:copy"))["chosen"] == head_name(found.jobs["copy"].order()[0])
+    assert heads_map(open_page(by="job:copy", head="4-2"))["chosen"] == "4-2"
 
 
-def test_a_measure_fills_each_head_by_its_own_number(found):
-    at = open_page()
-    at.selectbox(key="by").set_value("job:previous").run()
-    (picture,) = at.get("bidi_component")
-    data = json.loads(picture.proto.json)
+def test_a_job_fills_each_head_by_its_own_number_and_marks_those_that_do_it(found):
+    at = open_page(by="job:previous")
+    data, table = heads_map(at), found.jobs["previous"]
     for mark in data["heads"]:
-        score = float(found.jobs["previous"].score[mark["layer"], mark["head"]])
-        assert mark["fill"] == pytest.approx(score)
+        at_head = mark["layer"], mark["head"]
+        score = float(table.score[at_head])
+        assert mark["fill"] == pytest.approx(score / float(table.score.max()))
         assert mark["text"] == f"{100 * score:.0f}"
-        assert mark["letter"] == mark["colour"] == ""
-    assert data["legend"] == []
-    assert data["n_heads"] == 12
+        assert bool(mark["letter"]) == (table.verdict(*at_head) in DOES)
+    assert (data["legend"], data["n_heads"], data["hue"]) == ([], 12, "#0072b2")
+    (chips,) = drawn(at, "chips")
+    offered = {chip["key"]: chip for group in chips["groups"] for chip in group["chips"]}
+    assert chips["job"] == "job:previous"
+    assert {f"job:{name}" for name in found.jobs} <= set(offered)
+    assert (offered["job:previous"]["letter"], offered["job:previous"]["colour"]) == ("P", "#0072b2")
 
 
-def test_only_the_heads_of_a_kind_stand_out(found):
-    at = open_page()
-    at.selectbox(key="only").set_value("positional").run()
-    (picture,) = at.get("bidi_component")
-    lettered = {(m["layer"], m["head"]) for m in json.loads(picture.proto.json)["heads"] if m["letter"]}
-    assert lettered == {head for head, role in found.roles.items() if role.key == "positional"}
-    at.selectbox(key="only").set_value("no clear role").run()
-    at.segmented_control(key="as").set_value("map").run()
-    (picture,) = at.get("bidi_component")
-    data = json.loads(picture.proto.json)
-    there = {(mark["layer"], mark["head"]) for mark in data["heads"]}
-    assert there == set(found.heads) - set(found.roles)
-    mine = found.cluster[found.heads.index(tuple(int(i) - 1 for i in data["chosen"].split("-")))]
-    assert f"cluster of the chosen head: {(found.cluster == mine).sum()} of 72" in bodies(at)
-
-
-def test_the_card_gives_each_job_of_the_head_its_own_numbers(found):
-    head = (3, 1)
-    body = bodies(open_page(head="4-2"))
-    blocks = re.findall(r'<div class="card-job">(.*?)<ul', body)
-    assert blocks
-    by_title = {table.job.title: table for table in found.jobs.values()}
-    for block in blocks:
-        text = html.unescape(re.sub(r"<[^>]+>", " ", block))
-        table = by_title[html.unescape(re.search(r"<b>(.*?)</b>", block)[1])]
-        above = sum(score > table.score[head] for score in table.score.ravel())
-        place = int(re.search(r"rank (\d+) of 72", text)[1])
-        assert above < place <= 72
-        assert (place == above + 1) or (table.score == table.score[head]).sum() > 1
-        for number in (table.score[head], table.baseline):
-            assert f"{100 * number:.1f} %" in text
-        low, high = 100 * table.low[head], 100 * table.high[head]
-        assert f"{low:.1f} % to {high:.1f} %" in text
-        assert f"left:{low:.1f}%;width:{high - low:.1f}%" in block
-    assert len(blocks) <= 3
-
-
-def test_a_head_is_called_good_only_at_jobs_where_it_is_among_the_best_sixth(model, found):
-    many = table_of(model, [0.9] * 4)
-    scores = np.linspace(0.9, 0.7, 72).reshape(6, 12)
-    wide = np.broadcast_to(scores, (40, 6, 12))
-    rows = np.ones((40, 2, 6, 12), int)
-    table = replace(many, score=scores, right=wide, mass=wide, rows=rows, low=scores - 0.1, high=scores)
-    made = with_jobs(found, {table.job.name: table})
-    good = [head for head in made.heads if made.best_jobs(head)]
-    assert good == list(made.heads[:12])
-
-
-def test_every_measure_of_a_head_is_in_its_card(found):
-    at = open_page(head="4-2")
-    at.session_state["card-all"] = True
-    at.run()
-    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th>(.*?)</tr>", bodies(at).split('class="measures"')[1])
-    told = {html.unescape(title): re.findall(r"<td>(.*?)</td>", rest) for title, rest in rows}
-    for table in found.jobs.values():
-        score, _, baseline, n, rank = told[table.job.title]
-        assert score == f"{100 * table.score[3, 1]:.1f} %"
-        assert baseline == f"{100 * table.baseline:.1f} %"
-        assert (n, rank) == (f"{table.n:,}", str(table.rank(3, 1)))
-
-
-def test_a_head_pressed_in_the_picture_is_in_the_link(monkeypatch):
-    chosen = []
-    monkeypatch.setattr(head_map.state, "choose_head", chosen.append)
+def test_a_job_that_a_browser_makes_up_opens_the_first_and_a_head_or_job_pressed_is_in_the_link(monkeypatch):
+    assert drawn(open_page(by="job:<script>"), "chips")[0]["job"] != "job:<script>"
+    chosen, changed = [], []
+    monkeypatch.setattr(evidence.state, "choose_head", chosen.append)
+    monkeypatch.setattr(evidence.state, "change", changed.append)
     for pressed in ("4-2", "0-1", 7, None):
         monkeypatch.setattr(head_map, "st", SimpleNamespace(session_state={"map": {"head": pressed}}))
         head_map._choose("map")
-    assert chosen == ["4-2"]
+        monkeypatch.setattr(
+            evidence, "st", SimpleNamespace(session_state={"x": {"head": pressed, "job": pressed}})
+        )
+        evidence._choose_head("x")
+        evidence._choose_job("x")
+    assert chosen == ["4-2", "4-2"]
+    assert changed == [{"by": "4-2"}, {"by": "0-1"}]
+
+
+def test_the_map_outlines_the_cluster_of_the_chosen_head(found):
+    body = bodies(open_page(by="role", **{"as": "map"}, head="4-2"))
+    size = (found.cluster == found.cluster[found.heads.index((3, 1))]).sum()
+    assert "Heads that behave alike lie close together." in body
+    assert f"cluster of the chosen head, {size} of 72" in body
+
+
+def test_every_job_and_every_measure_of_a_head_is_in_its_card(found):
+    at = open_page(head="4-2")
+    at.session_state["card-all"] = True
+    at.run()
+    (every,) = (t for t in drawn(at, "table") if t["caption"] == "Head 4-2 in every job")
+    rows = {
+        row["key"]: [cell["text"] for cell in row["cells"]]
+        for group in every["groups"]
+        for row in group["rows"]
+    }
+    for name, table in found.jobs.items():
+        score, rule, _, n, rank, _ = rows[f"job:{name}"]
+        assert score == f"{100 * table.score[3, 1]:.1f} %"
+        assert rule == f"{100 * table.baseline:.1f} %"
+        assert n == f"{table.n:,}"
+        assert int(rank) == 1 + int((table.score > table.score[3, 1]).sum())
+    measures = bodies(at).split('class="measures"')[1]
+    assert "entropy" in measures
+    assert "dep-&gt;head" not in measures, "a job said twice, under another name"
 
 
 def test_the_links_of_the_page_keep_the_weights():
-    body = html.unescape(bodies(open_page(weights="untrained")))
-    links = re.findall(r'href="(\./[^"]*)"', body)
-    assert len(links) > 40
+    cache.findings("minilm", trained=False)
+    body = html.unescape(bodies(open_page(weights="untrained", by="job:determiner")))
+    links = [link for link in re.findall(r'href="(\./[^"]*)"', body) if "atlas" not in link]
+    assert len(links) >= 3
     assert all("weights=untrained" in link for link in links)
 
 
-def test_training_is_shown_when_asked_for_each_side_under_its_own_name(found):
-    at = open_page(weights="untrained")
-    at.session_state["training"] = True
-    at.run()
-    body = html.unescape(bodies(at))
+def test_trained_and_untrained_stand_side_by_side_without_being_asked_for(found):
+    twin = cache.findings("minilm", False)
+    at = open_page()
     sure = [
-        sum(any(t.verdict(*head) == "specialist" for head in side.heads) for t in side.jobs.values())
-        for side in (found, cache.findings("minilm", False))
+        sum(any(t.verdict(*head) in DOES for head in side.heads) for t in side.jobs.values())
+        for side in (found, twin)
     ]
-    assert f"{sure[0]} of {len(found.jobs)} with trained weights, {sure[1]} with random ones." in body
+    said = f"{sure[0]} of {len(found.jobs)} with trained weights, {sure[1]} with random ones."
+    assert said in html.unescape(bodies(at))
     assert sure[0] > sure[1]
-    pictures = {p.proto.id: json.loads(p.proto.json)["heads"] for p in at.get("bidi_component")}
-    lettered = [sum(bool(m["letter"]) for m in heads) for heads in list(pictures.values())[-2:]]
-    assert lettered == [len(found.roles), len(cache.findings("minilm", False).roles)]
+    row = next(row for row in builtin_table(at) if row["key"] == "job:previous")
+    best = twin.jobs["previous"].order()[0]
+    assert row["cells"][6]["text"] == f"{head_name(best)}: {100 * twin.jobs['previous'].score[best]:.1f} %"
+
+
+def test_the_page_does_not_wait_for_the_built_in_sentences_where_real_text_has_spoken(monkeypatch):
+    begun = []
+    monkeypatch.setattr(cache, "known_findings", lambda *_: None)
+    monkeypatch.setattr(cache, "begin_findings", lambda *asked: begun.append(asked))
+    monkeypatch.setattr(cache, "finding", lambda *_: True)
+    at = open_page()
+    assert begun == [("minilm", True)]
+    assert builtin.READING in bodies(at)
+    assert drawn(at, "chips")
 
 
 # Slices of work

@@ -1,13 +1,17 @@
 // A picture of all heads, one button each: as a grid (layers down, heads across) or as a map where near means alike.
 //
 // data: {layout: "grid" | "map", n_heads, chosen: "4-2" | "", legend: [{letter, name, colour}],
-//        heads: [{id: "4-2", layer: 0, head: 0, letter, colour, fill: 0..1 | null, text, label, x, y, cluster}]}
-// A press sends the trigger "head" with the id; hover and focus send nothing.
+//        heads: [{id: "4-2", layer: 0, head: 0, letter, colour, fill: 0..1 | null, text, label, x, y, cluster}],
+//        hue: colour | ""}
+// A head with a fill is shaded by it: in the page's ink, or in `hue` where there is one; a letter beside the number
+// marks it. A press sends the trigger "head" with the id; hover and focus send nothing.
 import { make, vector } from "./dom.js";
 
 const views = new WeakMap();
 // With more heads the map is taller, so that their names still fit (mha_core/heads/findings.py counts on it).
 const SQUARE = 110;
+// Of the hue, in percent, where a head has the largest value.
+const STRONGEST = 62;
 
 export default function headMap({ data, parentElement, setTriggerValue }) {
   let view = views.get(parentElement);
@@ -85,13 +89,26 @@ function button(head, data) {
     b.style.setProperty("--role", head.colour || "transparent");
     if (head.letter) b.classList.add("marked");
   } else {
-    // The middle of the ramp is left out: neither dark nor light letters can be read on it.
-    const dark = head.fill > 0.5;
-    b.style.setProperty("--fill", `${Math.round(88 * head.fill + (dark ? 12 : 0))}%`);
-    b.classList.add(dark ? "dark" : "light");
+    shade(b, head, data.hue ?? "");
   }
-  b.append(make("span", { class: "id", text: head.id }), make("span", { class: "mark", text: head.fill === null ? head.letter : head.text }));
+  const mark = head.fill === null ? head.letter : head.text;
+  b.append(make("span", { class: "id", text: head.id }), make("span", { class: "mark", text: mark }));
+  if (head.fill !== null && head.letter) b.append(make("span", { class: "does", text: head.letter }));
   return b;
+}
+
+function shade(b, head, hue) {
+  if (hue) {
+    // A hue is never so strong that the page's own ink could not be read on it.
+    b.style.setProperty("--role", hue);
+    b.style.setProperty("--fill", `${Math.round(STRONGEST * head.fill)}%`);
+    b.classList.add("hued");
+    return;
+  }
+  // The middle of the ramp is left out: neither dark nor light letters can be read on it.
+  const dark = head.fill > 0.5;
+  b.style.setProperty("--fill", `${Math.round(88 * head.fill + (dark ? 12 : 0))}%`);
+  b.classList.add(dark ? "dark" : "light");
 }
 
 function grid(data) {

@@ -53,7 +53,7 @@ PAGES = (
         "Specialization",
         "pages/specialization.py",
         presented=False,
-        own=("by", "as", "only"),
+        own=("by", "as"),
         menu="Heads",
         tab="Jobs",
     ),

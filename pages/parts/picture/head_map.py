@@ -19,7 +19,10 @@ from pages.parts.picture.code import style
 
 @dataclass(frozen=True)
 class Mark:
-    """One head: `letter` and `colour` of its role, or `fill` (0 to 1) and `text` of a measure; `x`, `y` on the map."""
+    """One head: `letter` and `colour` of its role, or `fill` (0 to 1) and `text` of a measure; `x`, `y` on the map.
+
+    With a fill the letter stands beside the number: this head does what the heads are coloured by.
+    """
 
     head: Head
     label: str
@@ -44,14 +47,16 @@ def head_map(
     legend: Sequence[tuple[str, str, str]] = (),
     layout: Literal["grid", "map"] = "grid",
     key: str,
+    hue: str = "",
 ) -> None:
-    """Draw the heads; `legend` is (letter, name, colour)."""
+    """Draw the heads; `legend` is (letter, name, colour), `hue` the colour that fills have instead of ink."""
     data = {
         "layout": layout,
         "n_heads": 1 + max((mark.head[1] for mark in marks), default=0),
         "chosen": head_name(chosen),
         "legend": [dict(zip(("letter", "name", "colour"), entry, strict=True)) for entry in legend],
         "heads": [as_data(mark) for mark in marks],
+        "hue": hue,
     }
     _component()(key=key, data=data, on_head_change=lambda: _choose(key))
 

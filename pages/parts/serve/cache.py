@@ -32,6 +32,8 @@ from mha_core.heads.atlas.shipped import Shipped, read_shipped
 from mha_core.heads.findings import Findings, find
 from mha_core.heads.measures import importance
 from mha_core.heads.roles import Role
+from mha_core.heads.verdicts.shipped import read_evidence
+from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
 from mha_core.run import Run
 from mha_core.wording import Head
@@ -276,6 +278,23 @@ def shipped_atlas(name: str, trained: bool = True) -> Shipped | None:
     if not trained or digest is None:
         return None
     return STORE.get(("atlas", name), lambda: read_shipped(name, digest))
+
+
+def evidence(name: str, trained: bool = True) -> Verdicts | None:
+    """What is known of a model's heads from real text, without loading the model; None where nothing is shipped."""
+    digest = ATLAS_DIGESTS.get(name)
+    if digest is None:
+        return None
+    found: Verdicts | None = STORE.get(("evidence", name), lambda: read_evidence(name, digest))
+    return found if trained or found is None else found.twin
+
+
+def begin_findings(name: str, trained: bool = True) -> None:
+    """Let the roles of a model's heads be found out behind the pages, whatever its size."""
+    used = named_model(name, trained)
+    with _starting:
+        if STORE.peek(_findings_key(used)) is None and _begun.get(_findings_key(used), _DONE).done():
+            _begun[_findings_key(used)] = _background.submit(_find, used)
 
 
 def task(key: tuple[str, ...], start: Callable[[], Iterator[Step[T]]]) -> BackgroundTask[T]:

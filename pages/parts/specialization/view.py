@@ -1,17 +1,57 @@
-"""The sections of the Specialization page, in the order a reader meets them."""
+"""The sections of the Specialization page, in the order a reader meets them: real text, then the built-in sentences."""
 
+import html
+from collections.abc import Iterator
+
+import numpy as np
 import streamlit as st
 
-from mha_core import HeadScopeError
-from mha_core.heads import findings
 from mha_core.heads.findings import Findings
-from mha_core.heads.jobs import NO_ROLE_SAID
+from mha_core.heads.roles import Role
+from mha_core.heads.verdict import DOES
+from mha_core.heads.verdicts.entries import Entry
+from mha_core.heads.verdicts.table import Verdicts
+from mha_core.wording import Head, percent
+from pages.parts.frame import state
 from pages.parts.frame.prose import heading, markup, say
-from pages.parts.frame.request import Request
-from pages.parts.frame.shell import CAVEAT, CSS
+from pages.parts.frame.request import Request, title_of
+from pages.parts.frame.shell import CAVEAT, CSS, or_show_error
+from pages.parts.picture import evidence
 from pages.parts.serve import cache
-from pages.parts.specialization import head_card, job_table
+from pages.parts.specialization import builtin, tables
+from pages.parts.specialization.card import Known, card, every_job, where_it_stands
+from pages.parts.specialization.colouring import (
+    PLACE,
+    Called,
+    chosen_head,
+    chosen_job,
+    jobs_to_press,
+    measures,
+    picture,
+)
 from pages.parts.specialization.corpus_view import corpus
+from pages.parts.specialization.sheets import (
+    BUILTIN,
+    REAL,
+    Sheet,
+    builtin_sheets,
+    conclusion,
+    counterpart,
+    firm,
+    of_table,
+    real_sheets,
+    with_key,
+)
+
+ON, MEASURE = "tried-on", "measure-shown"
+TERMS = (
+    '<dl class="terms"><div><dt>Held out</dt><dd>The best of all heads is partly luck. So the head is chosen on one '
+    "half of the sentences and scored on the other; the table prints this score with its 95 % interval.</dd></div>"
+    "<div><dt>Strongest simple rule</dt><dd>What guessing by place or part of speech reaches without any head. A head "
+    "that does not beat it need not know anything.</dd></div><div><dt>Control</dt><dd>The same head asked where the "
+    "answer should not be known: from other words, or with another word put in. What it keeps there is no skill.</dd>"
+    "</div><div><dt>Random weights</dt><dd>The same model before any training, its best head beside it.</dd></div></dl>"
+)
 
 
 def style() -> None:
@@ -19,139 +59,174 @@ def style() -> None:
     st.html(CSS / "specialization.css")
 
 
-def find(request: Request) -> Findings:
-    """The findings of the model asked for. Raises HeadScopeError where there are none."""
-    with st.spinner("Every head reads the built-in sentences; that takes a while once.", show_time=True):
-        return cache.findings(request.model, request.trained)
-
-
-def sections(found: Findings, request: Request) -> None:
-    """Everything the built-in sentences tell."""
+def sections(request: Request) -> None:
+    """Real text where there are figures of it, at once; the built-in sentences as soon as they were read."""
+    real = cache.evidence(request.model, request.trained)
+    found = or_show_error(builtin.known if real else builtin.read, request)
+    if found is None and real is None:
+        return
+    known = _known(real, found, request)
+    shown = _shown(known)
+    by = chosen_job(shown)
+    sheet = with_key(shown, by)
+    if real is not None:
+        markup(f'<p class="summary">{html.escape(_summary(real))}</p>')
+    head = chosen_head(shown[0].heads.shape, sheet, known.called)
     query = kept(request)
-    heading("The jobs, and who does them")
-    say(_summary(found), "why")
-    markup(job_table.job_table(found, query))
-    _take_away(found)
-    heading("All heads")
+    layout = _controls(known, shown, sheet)
+    jobs_to_press(shown, by)
     left, right = st.columns([11, 9], gap="large")
     with left:
-        head = head_card.all_heads(found)
+        picture(shown, by, head, known.called, found, layout)
+        if sheet is not None:
+            with st.container(key="conclusion"):
+                heading(sheet.name, 3)
+                say(firm(conclusion(sheet)), "why")
+                where_it_stands(known, head, sheet, request)
     with right, st.container(key="card"):
-        head_card.card(found, head, query)
-    _training(found, request)
+        card(known, head, sheet, request, query)
+    every_job(known, head, sheet)
+    if real is not None:
+        _real(known, real, by)
+    builtin.section(known.real, known.builtin, found, request, by)
     corpus(request)
     say(CAVEAT, "caveat")
+
+
+def _known(real: Verdicts | None, found: Findings | None, request: Request) -> Known:
+    on_real = () if real is None else real_sheets(real)
+    on_builtin = () if found is None else builtin_sheets(found)
+    other = cache.evidence(request.model, not request.trained) if real else None
+    twins = () if other is None else real_sheets(other)
+    twin = cache.known_findings(request.model, not request.trained)
+    twins += () if twin is None else builtin_sheets(twin)
+    return Known(on_real, on_builtin, twins, called(real, found), found)
+
+
+def _shown(known: Known) -> tuple[Sheet, ...]:
+    """The sheets of the text that the link asks for: real text where there is any."""
+    asked = state.params().get("by", "")
+    if known.builtin and (not known.real or asked.startswith(("job:", PLACE))):
+        return known.builtin
+    return known.real
+
+
+def _controls(known: Known, shown: tuple[Sheet, ...], sheet: Sheet | None) -> str:
+    """Which text, grid or map, and the measures that are no job; returns the layout."""
+    layout = "grid"
+    with st.container(key="map-controls", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        if known.real and known.builtin:
+            st.session_state[ON] = BUILTIN if shown is known.builtin else REAL
+            st.segmented_control(
+                "Tried on", [REAL, BUILTIN], required=True, key=ON, on_change=_other_text, args=(known, sheet)
+            )
+        if known.found is not None:
+            layout = (
+                st.segmented_control(
+                    "Heads as", ["grid", "map"], default="grid", required=True, key="as", bind="query-params"
+                )
+                or "grid"
+            )
+            _measures(known.found)
+    return layout
+
+
+def _measures(found: Findings) -> None:
+    """What heads can be coloured by that is no job."""
+    there = {key: title for key, (title, _) in measures(found).items()}
+    asked = state.params().get("by", "")
+    st.session_state[MEASURE] = asked if asked in there else None
+    st.selectbox(
+        "Or by a measure",
+        list(there),
+        format_func=lambda key: there[key],
+        key=MEASURE,
+        placeholder="none",
+        width=240,
+        on_change=lambda: state.change({"by": st.session_state[MEASURE]}),
+    )
+
+
+def _other_text(known: Known, sheet: Sheet | None) -> None:
+    """The same job on the other text, or the first that there is."""
+    others = known.builtin if st.session_state[ON] == BUILTIN else known.real
+    there = counterpart(sheet, others) if sheet else None
+    state.change({"by": (there or others[0]).key})
+
+
+def _summary(real: Verdicts) -> str:
+    texts = [info for key, info in real.corpora.items() if key != "builtin"]
+    named = " and ".join(f"{info.title} ({info.n_texts:,} texts)" for info in texts)
+    does = sum(bool(np.isin(entry.words, DOES).any()) for entry in real.entries)
+    sure = sum(entry.verdict.word == "specialist" for entry in real.entries)
+    weights = "" if real.trained else ", with random weights"
+    return (
+        f"{title_of(real.model)}{weights} on real text: {named}. Of {len(real.entries)} jobs, {sure} have a head that "
+        f"beats every simple rule and its control by more than luck explains; in {does - sure} more a head does what a "
+        "simple rule does as well."
+    )
+
+
+def _real(known: Known, real: Verdicts, by: str) -> None:
+    """The table of all jobs as evidence, trained beside untrained, and how to make it again."""
+    heading("All jobs on real text")
+    markup(TERMS)
+    twins = [twin for twin in known.twins if twin.table is None]
+    some = [sheet for sheet in known.real if sheet.word != "none" or sheet.kind.key == "coreference"]
+    rest = [sheet for sheet in known.real if sheet not in some]
+    evidence.draw(
+        tables.of_jobs(some, twins, by, "The best head of every job that a head comes near"), key="real-jobs"
+    )
+    if rest:
+        box = st.expander(
+            f"{len(rest)} more jobs, in which no head beats the best simple rule",
+            key="real-rest",
+            on_change="rerun",
+        )
+        if box.open:
+            with box:
+                evidence.draw(
+                    tables.of_jobs(rest, twins, by, "The best head of every other job"), key="real-others"
+                )
+    digests = "; ".join(
+        f"{info.title}: {info.file} ({info.version}), SHA-256 {info.digest[:16]}…, {info.licence}"
+        for key, info in real.corpora.items()
+        if key != "builtin"
+    )
+    say(
+        f"Figures of {real.date}, made by {real.command}; weights SHA-256 {real.digest[:16]}…. {digests}. "
+        f"The best of {real.tried:,} attempts (heads, directions and jobs together) is corrected for."
+    )
+
+
+def called(real: Verdicts | None, found: Findings | None) -> dict[Head, Called]:
+    """What every head is called that has a name: by real text where it was asked there."""
+    named = {} if found is None else {h: Called(r.key, r.label, r.evidence) for h, r in _roles(real, found)}
+    if real is not None:
+        layers, heads = real.entries[0].heads.shape
+        for head in ((layer, h) for layer in range(layers) for h in range(heads)):
+            mine = real.by_head(head)
+            if mine:
+                one = mine[0]
+                named[head] = Called(one.kind, one.name, _evidence(one, head, real))
+    return named
+
+
+def _roles(real: Verdicts | None, found: Findings) -> Iterator[tuple[Head, Role]]:
+    """The names from built-in sentences, without those for a job that real text has been asked."""
+    asked = () if real is None else real_sheets(real)
+    for head, role in found.roles.items():
+        table = found.jobs.get(role.detail)
+        if table is None or counterpart(of_table(table), asked) is None:
+            yield head, role
+
+
+def _evidence(one: Entry, head: Head, real: Verdicts) -> str:
+    said = f"{percent(float(one.heads[head]))} of {one.n:,} cases of {real.corpora[one.corpus].title}"
+    return f"{said}; the strongest simple rule, {one.baseline_name}, {percent(one.baseline)}."
 
 
 def kept(request: Request) -> dict[str, str]:
     """What every link keeps: the model and its weights, where they are not the standard."""
     query = {} if request.model == "minilm" else {"model": request.model}
     return query if request.trained else {**query, "weights": "untrained"}
-
-
-def _summary(found: Findings) -> str:
-    sure = sum(
-        any(table.verdict(*head) == "specialist" for head in found.heads) for table in found.jobs.values()
-    )
-    none = [table.job.title for table in found.jobs.values() if table.verdict(*table.order()[0]) == "none"]
-    without = f" No head beats the baseline for {_and(none)}." if none else ""
-    weights = "" if found.model.trained else ", with random weights"
-    return (
-        f"{found.model.title}{weights}: {found.n_sentences:,} sentences written for this page{_random(found)}, "
-        f"{len(found.heads)} heads, {len(found.jobs)} jobs. For {sure} of the jobs there is a head that beats the best "
-        f"simple rule with room for luck.{without} Open a row to see sentences."
-    )
-
-
-def _random(found: Findings) -> str:
-    table = found.study.repeated
-    return "" if table is None else f" and {table.n_texts} texts of random tokens said twice"
-
-
-def _and(words: list[str]) -> str:
-    return ", ".join(words[:-1]) + (" or " if len(words) > 1 else "") + words[-1]
-
-
-def _take_away(found: Findings) -> None:
-    with st.container(key="job-files", horizontal=True, vertical_alignment="center", gap="small"):
-        say("Every head, every job:", "label")
-        name = f"headscope-heads-{found.model.name.split('/')[-1]}" + (
-            "" if found.model.trained else "-untrained"
-        )
-        st.download_button("CSV", findings.as_csv(found), f"{name}.csv", "text/csv", on_click="ignore")
-        st.download_button(
-            "JSON", findings.as_json(found), f"{name}.json", "application/json", on_click="ignore"
-        )
-    box = st.expander("All heads as a table to sort and filter", key="sortable", on_change="rerun")
-    if box.open:
-        with box:
-            _sortable(found)
-
-
-def _sortable(found: Findings) -> None:
-    titles = {table.job.title: table for table in found.jobs.values()}
-    rows = []
-    for head in found.heads:
-        role = found.roles.get(head)
-        row: dict[str, object] = {
-            "Head": f"{head[0] + 1}-{head[1] + 1}",
-            "Role": role.label if role else NO_ROLE_SAID,
-        }
-        row |= {title: 100 * float(table.score[head]) for title, table in titles.items()}
-        rows.append(row)
-    columns = {
-        title: st.column_config.NumberColumn(
-            title,
-            format="%.1f %%",
-            help=f"n = {table.n}; baseline {100 * table.baseline:.1f} %, {table.baseline_name}",
-        )
-        for title, table in titles.items()
-    }
-    roles = sorted({str(row["Role"]) for row in rows})
-    wanted = st.multiselect("Roles", roles, placeholder="all roles", key="sort-roles")
-    st.dataframe(
-        [row for row in rows if not wanted or row["Role"] in wanted],
-        column_config=columns,
-        hide_index=True,
-        height=420,
-        key="sort-table",
-        alt="Every head with its role and its score in every job",
-    )
-
-
-def _training(found: Findings, request: Request) -> None:
-    heading("What training did")
-    box = st.expander(
-        "The same sentences, the same model with random weights, side by side",
-        key="training",
-        on_change="rerun",
-    )
-    if not box.open:
-        return
-    with box:
-        try:
-            with st.spinner("The other weights read the sentences.", show_time=True):
-                twin = cache.findings(request.model, not request.trained)
-        except HeadScopeError as error:
-            say(str(error), "problem")
-            return
-        trained, untrained = (found, twin) if found.model.trained else (twin, found)
-        say(_learned(trained, untrained), "why")
-        markup(job_table.training_table(trained, untrained))
-        for column, side, title in zip(
-            st.columns(2, gap="large"), (trained, untrained), ("Trained", "Untrained"), strict=True
-        ):
-            with column:
-                heading(title, 3)
-                head_card.small_map(side, key=f"twin-{title}")
-
-
-def _learned(trained: Findings, untrained: Findings) -> str:
-    def count(side: Findings) -> int:
-        return sum(any(t.verdict(*head) == "specialist" for head in side.heads) for t in side.jobs.values())
-
-    return (
-        f"Jobs with a specialist: {count(trained)} of {len(trained.jobs)} with trained weights, {count(untrained)} "
-        "with random ones. Both use the same sentences, baselines and rules, so what the second column reaches is "
-        "what picking the best of all heads gives for nothing."
-    )

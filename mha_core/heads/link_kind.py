@@ -1,0 +1,58 @@
+"""Which question of the evidence a link on the screen is a case of: "the → dog" asks what determiners look at.
+
+In: the units of a picture and two of them. Out: the key of a question (heads/verdicts), or None. Closed word lists
+decide, fixed before any head was looked at; a link between two open words is of no kind but its place.
+"""
+
+from collections.abc import Collection, Sequence
+
+from mha_core.record import Unit
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+FAR = 4
+OWNERS = _words("my your his her its our their whose")
+DETERMINERS = _words("the a an this that these those every each another some any no")
+PREPOSITIONS = _words(
+    "of in on at by for with from into onto over under about between through against during within without across "
+    "behind above below near"
+)
+PRONOUNS = _words("he she it they him her them his its their himself herself itself themselves")
+SPECIAL = {"begin": "rest-begin", "separator": "rest-separator"}
+STEPS = {-1: "previous", 0: "self", 1: "next"}
+
+
+def link_kind(
+    units: Sequence[Unit], query: int, key: int, known: Collection[str], special: str | None = None
+) -> str | None:
+    """The key of the question that a link is a case of, among those that are `known`.
+
+    `special`: the role of the unit that is looked at if it is an inserted one ("begin", "separator").
+    """
+    found = _asked(units, query, key, special)
+    return next((name for name in found if name in known), None)
+
+
+def _asked(units: Sequence[Unit], query: int, key: int, special: str | None) -> list[str]:
+    if units[key].special:
+        return [SPECIAL.get(special or "", ""), "first"]
+    if units[query].special:
+        return []
+    looks, seen = (units[i].bare.lower() for i in (query, key))
+    ahead, near = key > query, abs(key - query) <= FAR
+    found = []
+    if looks == seen and not ahead and key != query and looks.isalpha():
+        found.append("copy")
+    if looks in OWNERS and ahead and near:
+        found.append("nmod:poss")
+    if looks in PRONOUNS and not ahead and query - key > 1 and seen.isalpha():
+        found.append("antecedent")
+    for words, name in ((DETERMINERS, "det"), (PREPOSITIONS, "case")):
+        if looks in words and ahead and near:
+            found.append(name)
+        if seen in words and not ahead and near:
+            found.append(f"{name}:back")
+    return [*found, STEPS.get(key - query, "")]

@@ -1,0 +1,191 @@
+"""The built-in sentences on the page: short, controlled, hard; where they disagree with real text, and the files.
+
+In: findings, or that they are still to come. Out: a section of the page. Nobody waits for them where real text has
+already said something.
+"""
+
+from collections import Counter
+
+import numpy as np
+import streamlit as st
+
+from mha_core.heads import findings
+from mha_core.heads.distances import of_builtin, reference
+from mha_core.heads.findings import Findings
+from mha_core.heads.jobs import GOLD, NO_ROLE_SAID
+from mha_core.wording import head_name, percent
+from pages.parts.frame.prose import heading, say
+from pages.parts.frame.request import Request
+from pages.parts.picture import evidence
+from pages.parts.serve import cache
+from pages.parts.specialization import tables
+from pages.parts.specialization.sheets import Sheet, builtin_sheets, differing, firm
+
+TICK = 1.0
+READING = "Every head reads the built-in sentences; that takes a while once."
+
+
+def read(request: Request) -> Findings:
+    """The findings, waited for. Raises HeadScopeError where there are none."""
+    with st.spinner(READING, show_time=True):
+        return cache.findings(request.model, request.trained)
+
+
+def known(request: Request) -> Findings | None:
+    """The findings if they are known; else they are begun behind the page, and it says so below."""
+    found = cache.known_findings(request.model, request.trained)
+    if found is None:
+        cache.begin_findings(request.model, request.trained)
+    return found
+
+
+def section(
+    real: tuple[Sheet, ...], sheets: tuple[Sheet, ...], found: Findings | None, request: Request, by: str
+) -> None:
+    """Everything that the built-in sentences tell."""
+    heading("The built-in sentences: short, controlled, hard")
+    if found is None:
+        _wait(request)
+        return
+    say(_summary(found, sheets), "why")
+    say(firm(_distances(request)))
+    if real:
+        say(firm(_disagreement(real, sheets)), "why")
+    twins = _twins(request)
+    title = "Every job on the built-in sentences, with its best head"
+    evidence.draw(tables.of_jobs(sheets, twins, by, title), key="builtin-jobs")
+    if twins:
+        say(_learned(sheets, twins, found.model.trained))
+    if found.absent:
+        say(absent_said(found))
+    _take_away(found)
+
+
+def _wait(request: Request) -> None:
+    """Until the sentences were read: the page is drawn anew once they were."""
+
+    def look() -> None:
+        say(f"{READING} This part appears by itself.")
+        if not cache.finding(request.model, request.trained):
+            st.rerun()
+
+    st.fragment(look, run_every=TICK)()
+
+
+def _summary(found: Findings, sheets: tuple[Sheet, ...]) -> str:
+    sure = sum(any(sheet.does(head) for head in found.heads) for sheet in sheets)
+    weights = "" if found.model.trained else ", with random weights"
+    repeated = found.study.repeated
+    random = "" if repeated is None else f" and {repeated.n_texts} texts of random tokens said twice"
+    return (
+        f"{found.model.title}{weights} read {found.n_sentences:,} sentences written for this page{random}. They hold "
+        "everything still but the one thing that is asked: that makes them short and hard, and not like ordinary text. "
+        f"In {sure} of {len(sheets)} jobs a head beats the best simple rule by more than luck explains."
+    )
+
+
+def _distances(request: Request) -> str:
+    """How far the words of a relation stand apart, here and in a treebank."""
+    used, theirs = cache.named_model(request.model, request.trained), reference()
+    ours = cache.of_model(used, "distances", lambda: of_builtin(used.tokenizer))
+    names = {relation: f"{dependent} and {head}" for relation, dependent, head in GOLD.values()}
+    parts = "; ".join(
+        f"{names[relation]} {mean_distance(counted):.1f} ({mean_distance(theirs.distances[relation]):.1f})"
+        for relation, counted in ours.items()
+        if counted
+    )
+    return f"Words apart on average here, and in {theirs.corpus} in brackets: {parts}."
+
+
+def mean_distance(counted: Counter[int]) -> float:
+    """The mean of how many words lie between, whichever of the two comes first."""
+    return sum(abs(place) * n for place, n in counted.items()) / max(counted.total(), 1)
+
+
+def _disagreement(real: tuple[Sheet, ...], sheets: tuple[Sheet, ...]) -> str:
+    pairs = differing(real, sheets)
+    if not pairs:
+        return "In every job that both were asked, the best head is the same as on real text."
+    said = "; ".join(
+        f"{a.title}: {head_name(b.best)} here ({percent(b.score)}, there {percent(float(a.heads[b.best]))}), "
+        f"{head_name(a.best)} there ({percent(a.shown)}, here {percent(float(b.heads[a.best]))})"
+        for a, b in pairs
+    )
+    return (
+        f"Where the two disagree, real text counts. {said}. Distance is not the reason, for it is alike. The sentences "
+        "here are few and by one hand, with one word of each kind to choose from and none of the names, lists and "
+        "headings of ordinary text: what suffices for them need not suffice there."
+    )
+
+
+def _twins(request: Request) -> tuple[Sheet, ...]:
+    """The untrained twin's, or for it the trained one's; begun where a model is small enough to be tried unasked."""
+    twin = cache.known_findings(request.model, not request.trained)
+    if twin is not None:
+        return builtin_sheets(twin)
+    cache.roles_of(request.model, not request.trained)
+    return ()
+
+
+def _learned(sheets: tuple[Sheet, ...], twins: tuple[Sheet, ...], trained: bool) -> str:
+    def count(side: tuple[Sheet, ...]) -> int:
+        return sum(bool(np.isin(sheet.words, ("specialist", "rule")).any()) for sheet in side)
+
+    with_weights, without = (count(sheets), count(twins))
+    if not trained:
+        with_weights, without = without, with_weights
+    return (
+        f"Jobs that a head does: {with_weights} of {len(sheets)} with trained weights, {without} with random ones. "
+        "Both read the same sentences under the same rules, so what random weights reach is what luck alone achieves."
+    )
+
+
+def absent_said(found: Findings) -> str:
+    """The jobs that this model cannot be asked for, each with the reason; empty where there are none."""
+    said = "; ".join(f"{job.title}: {job.absent}" for job in found.absent)
+    return (
+        f"Not measured here, because a decoder cannot be asked it on these sentences: {said}." if said else ""
+    )
+
+
+def _take_away(found: Findings) -> None:
+    with st.container(key="job-files", horizontal=True, vertical_alignment="center", gap="small"):
+        say("Every head, every job on these sentences:", "label")
+        weights = "" if found.model.trained else "-untrained"
+        name = f"headscope-heads-{found.model.name.split('/')[-1]}{weights}"
+        st.download_button("CSV", findings.as_csv(found), f"{name}.csv", "text/csv", on_click="ignore")
+        st.download_button(
+            "JSON", findings.as_json(found), f"{name}.json", "application/json", on_click="ignore"
+        )
+    box = st.expander("All heads as a table to sort and filter", key="sortable", on_change="rerun")
+    if box.open:
+        with box:
+            _sortable(found)
+
+
+def _sortable(found: Findings) -> None:
+    titles = {table.job.title: table for table in found.jobs.values()}
+    rows = []
+    for head in found.heads:
+        role = found.roles.get(head)
+        row: dict[str, object] = {"Head": head_name(head), "Role": role.label if role else NO_ROLE_SAID}
+        row |= {title: 100 * float(table.score[head]) for title, table in titles.items()}
+        rows.append(row)
+    columns = {
+        title: st.column_config.NumberColumn(
+            title,
+            format="%.1f %%",
+            help=f"n = {table.n}; baseline {percent(table.baseline)}, {table.baseline_name}",
+        )
+        for title, table in titles.items()
+    }
+    roles = sorted({str(row["Role"]) for row in rows})
+    wanted = st.multiselect("Roles", roles, placeholder="all roles", key="sort-roles")
+    st.dataframe(
+        [row for row in rows if not wanted or row["Role"] in wanted],
+        column_config=columns,
+        hide_index=True,
+        height=420,
+        key="sort-table",
+        alt="Every head with its role and its score in every job",
+    )
