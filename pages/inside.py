@@ -1,4 +1,4 @@
-"""Inside: the whole calculation of attention, from X to the output, with the reader's own sentence."""
+"""Inside: the whole calculation of attention, from the sentence to the output, one screen at a time."""
 
 from pages.parts.frame import shell, state
 from pages.parts.inside.example import example_view
@@ -20,14 +20,14 @@ OF_THE_SENTENCE = {
 asked = state.own("part", PARTS[0])
 with shell.page(
     "Inside",
-    question="How does a head come to its weights?",
-    lead="Follow one word of your sentence through one attention head. Every number is computed now.",
+    question="How does a head arrive at its attention weights?",
     sentence=asked != "By hand",
+    as_read=True,
 ) as request:
     style()
     part = shell.part_of("What to look at", PARTS, "part")
     if part == "By hand":
-        example_view()
+        example_view(request)
     else:
         record = shell.or_show_error(cache.record, request)
         if record is not None:

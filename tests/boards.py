@@ -62,3 +62,22 @@ def prose(at: Any) -> str:
         if block["type"] == "paragraph":
             lines.append("".join(s if isinstance(s, str) else s[1] for s in block["spans"]))
     return "\n".join(lines)
+
+
+class Walked:
+    """What several screens of a page drew, one after the other, read back as if they stood on one."""
+
+    def __init__(self, at: Any, keys: Iterator[str] | tuple[str, ...]) -> None:
+        self.at = at
+        self.latex: list[Any] = []
+        self._elements: dict[str, list[Any]] = {"bidi_component": [], "html": []}
+        for key in keys:
+            at.query_params["at"] = key
+            at.run()
+            assert not at.exception, at.exception[0].message
+            self.latex += list(at.latex)
+            for kind, kept in self._elements.items():
+                kept += list(at.get(kind))
+
+    def get(self, kind: str) -> list[Any]:
+        return self._elements[kind]

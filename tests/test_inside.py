@@ -3,20 +3,19 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from boards import boards, flat, found, matrix, one, pick, prose
+from boards import Walked, boards, flat, found, matrix, one, prose
 from streamlit.testing.v1 import AppTest
 
 from mha_core import layer_details, load_model, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
-from mha_core.inside import ScoreEdit
-from pages.parts.inside.edit import score_edits
-from pages.parts.inside.example import read_example
+from mha_core.inside import CellEdit, ScoreEdit
+from pages.parts.inside.changes import edits_of, read_changes
+from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
 from pages.parts.inside.sizes import read_own
 
@@ -34,6 +33,22 @@ def open_inside(**query: str) -> AppTest:
     at.run()
     assert not at.exception, at.exception[0].message
     return at
+
+
+SCREENS = tuple(
+    "sentence x qkv heads rotation distance scores scaled weights z row w_o output parts gone torch".split()
+)
+IN_PARTS = {
+    "One head or many": ("rows", "costs", "ranks", "hulls"),
+    "Variants": ("mha", "gqa", "mqa", "causal", "cross"),
+    "Sizes and costs": ("models", "cache"),
+}
+
+
+def walk(*screens: str, **query: str) -> Walked:
+    """Every screen of a part, or those named, the matrices shown."""
+    query = {"matrices": "true", **query}
+    return Walked(open_inside(**query), screens or IN_PARTS.get(query.get("part", ""), SCREENS))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +70,7 @@ def page(request, monkeypatch, odd_model):
     """The walk on layer 2, head 3, from the fifth token; and the model it shows."""
     model = load_model("minilm") if request.param == "minilm" else odd_model
     monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: model)
-    return open_inside(head="2-3", pin="4"), model
+    return walk(head="2-3", pin="4"), model
 
 
 def test_every_matrix_of_the_walk_is_the_records(page):
@@ -70,14 +85,15 @@ def test_every_matrix_of_the_walk_is_the_records(page):
         "Q": truth.q[2], "K": truth.k[2], "V": truth.v[2],
         "weights": record.weights[1, 2],
         "Z": np.concatenate(list(truth.context), axis=-1),
-        "z": np.stack([truth.context[2, 4]] * 2),
+        "z": truth.context[2], "z-alone": np.stack([truth.context[2, 4]] * 2), "raw": truth.q[2] @ truth.k[2].T,
+        "scores": truth.scores[2], "W_o": used.W_o[2],
         "output": truth.output,
         "parts": np.concatenate([truth.contributions[:, 4], truth.projections.b_o[None], truth.output[4][None]]),
     }  # fmt: skip
     for name, values in expected.items():
-        np.testing.assert_allclose(matrix(at, name), values, atol=NEAR, err_msg=name)
-    scores = next(pick(b, n) for b, n in found(at) if b.get("id") == "scores" and b["type"] == "matrix")
-    np.testing.assert_allclose(scores, truth.scores[2], atol=NEAR)
+        np.testing.assert_allclose(
+            matrix(at, name), values, atol=NEAR * (1 + np.abs(values).max()), err_msg=name
+        )
 
 
 def test_every_matrix_of_the_walk_is_torchs(page):
@@ -134,7 +150,8 @@ def test_the_parts_of_the_heads_are_the_records(page):
 
 
 def test_it_looks_at_animal_on_the_page_that_opens_first():
-    assert "it looks most at animal: 67.7 %" in prose(open_inside())
+    assert "head 4-2 lets it look most at animal: 67.7 %" in prose(open_inside())
+    assert "it looks most at animal: 67.7 %" in prose(open_inside(at="weights"))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +163,7 @@ def test_it_looks_at_animal_on_the_page_that_opens_first():
     ],
 )
 def test_what_a_link_switches_changes_the_numbers_at_once(query, mask, divisor):
-    at = open_inside(head="4-2", pin="10", **query)
+    at = walk("weights", "z", head="4-2", pin="10", **query)
     truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
     scores = truth.q[1] @ truth.k[1].T / divisor
     if mask == "back":
@@ -154,76 +171,114 @@ def test_what_a_link_switches_changes_the_numbers_at_once(query, mask, divisor):
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     expected = powers / powers.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(matrix(at, "weights"), expected, atol=NEAR)
-    np.testing.assert_allclose(matrix(at, "z")[1], expected[10] @ truth.v[1], atol=NEAR)
+    np.testing.assert_allclose(matrix(at, "z"), expected @ truth.v[1], atol=NEAR)
+    np.testing.assert_allclose(matrix(at, "z-change"), expected @ truth.v[1] - truth.context[1], atol=NEAR)
     assert "You changed this layer" in prose(at)
-    before, now = matrix(at, "output-edited")
-    np.testing.assert_allclose(before, truth.output[10], atol=NEAR)
-    assert np.abs(now - before).max() > 1e-3
 
 
-def test_a_typed_weight_reaches_the_output():
-    at = open_inside(head="4-2", pin="10")
-    (field,) = [n for n in at.number_input if n.label.startswith("instead of")]
+def test_a_weight_in_the_link_reaches_the_output():
+    at = walk("qkv", "output", head="4-2", pin="10", edits="4-2:W_q:1:1:3,4-2:W_v:7:3:-2.5", cell="W_v:7:3")
     truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
-    assert field.label == f"instead of {truth.projections.W_q[1, 0, 0]:.4f}"
-    field.set_value(3.0).run()
+    used = truth.projections
+    W_q, W_v = used.W_q[1].copy(), used.W_v[1].copy()
+    W_q[0, 0], W_v[6, 2] = 3.0, -2.5
+    np.testing.assert_allclose(matrix(at, "W_q"), W_q)
+    np.testing.assert_allclose(matrix(at, "W_v"), W_v)
+    q, v = truth.x @ W_q + used.b_q[1], truth.x @ W_v + used.b_v[1]
+    np.testing.assert_allclose(matrix(at, "Q"), q, atol=NEAR)
+    np.testing.assert_allclose(matrix(at, "Q-change"), q - truth.q[1], atol=NEAR)
+    powers = np.exp(q @ truth.k[1].T / 32**0.5)
+    parts = [*truth.context]
+    parts[1] = powers / powers.sum(axis=1, keepdims=True) @ v
+    output = np.concatenate(parts, axis=-1) @ used.W_o.reshape(384, 384) + used.b_o
+    np.testing.assert_allclose(matrix(at, "output"), output, atol=1e-4)
+    boxes = [block for block, _ in found(at) if block["type"] == "change"]
+    assert boxes[0]["place"] == ["W_v", 6, 2]
+    assert (boxes[0]["value"], boxes[0]["was"]) == pytest.approx((-2.5, used.W_v[1, 6, 2]))
+
+
+def test_only_what_can_be_there_is_taken_from_a_link():
+    run = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    asked = (
+        "4-2:score:11:3:-9.5,4-2:score:17:1:1,4-13:W_q:1:1:1,2-1:W_q:1:1:1,4-1:W_o:32:384:1e-3,4-2:W_o:33:1:1"
+    )
+    edits, said = edits_of({"edits": asked, "unseen": "2,0,99,2,x", "temperature": "99"}, run, 3)
+    assert edits.scores == (ScoreEdit(1, 10, 2, -9.5),)
+    assert edits.cells == (CellEdit("W_o", 0, 31, 383, 1e-3),)
+    assert (edits.hidden_keys, edits.temperature) == ((1,), 5.0)
+    assert len(said) == 3
+    for wrong in (
+        "4-2:score:0:1:1",
+        "4-2:score:1:1:1e999",
+        "4-2:score:1:1:nan",
+        "4-2:W_x:1:1:1",
+        "4-2:W_q:1:1:2e6",
+    ):
+        changes, refused = read_changes(wrong)
+        assert (changes, len(refused)) == ([], 1), wrong
+
+
+def test_a_change_is_undone_step_by_step_and_reset_at_once():
+    at = open_inside(head="4-2", pin="10", at="scaled")
+    at.toggle(key="inside-linked-causal").set_value(True).run()
+    at.slider(key="inside-temperature").set_value(2.0).run()
+    assert "a causal mask" in prose(at)
+    assert "temperature 2" in prose(at)
+    at.button(key="inside-undo-button").click().run()
+    assert "temperature" not in prose(at)
+    assert at.query_params["causal"] in ("true", ["true"])
+    at.slider(key="inside-temperature").set_value(3.0).run()
+    at.button(key="inside-reset-button").click().run()
+    assert "You changed" not in prose(at)
+    assert not {"causal", "temperature"} & set(at.query_params)
     assert not at.exception
-    W = truth.projections.W_q[1].copy()
-    W[0, 0] = 3.0
-    np.testing.assert_allclose(matrix(at, "W_q"), W)
-    np.testing.assert_allclose(matrix(at, "Q"), truth.x @ W + truth.projections.b_q[1], atol=NEAR)
-
-
-def test_typed_scores_are_those_of_the_followed_row_and_nonsense_is_left_out():
-    typed = {"scores": {"2": -30.0, "99": 1.0, "x": 2.0, "3": "4"}}
-    scene = SimpleNamespace(h=1, query=10, there=tuple("t" * 16))
-    assert score_edits(scene, typed) == (ScoreEdit(1, 10, 2, -30.0),)
 
 
 def test_how_far_the_output_moved_is_said_and_each_weight_before_and_after():
-    at = open_inside(head="4-2", pin="10", temperature="2.0")
-    before, now = matrix(at, "output-edited")
-    moved = np.linalg.norm(now - before)
-    share = 100 * moved / np.linalg.norm(before)
+    at = walk("weights", head="4-2", pin="10", temperature="2.0")
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    powers = np.exp(truth.scores / 2)
+    weights = powers / powers.sum(axis=-1, keepdims=True)
+    used = truth.projections
+    output = np.concatenate(list(weights @ truth.v), axis=-1) @ used.W_o.reshape(384, 384) + used.b_o
+    moved = np.linalg.norm(output[10] - truth.output[10])
+    share = 100 * moved / np.linalg.norm(truth.output[10])
     assert f"The output of it moved by {moved:.3f}: {share:.1f} % of its length." in prose(at)
-    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
-    powers = np.exp(truth.scores[1, 10] / 2)
-    (bars,) = [b for b, _ in found(at) if b.get("id") == "before-after"]
-    for j, row in enumerate(bars["rows"]):
-        assert row["values"] == pytest.approx([truth.weights[1, 10, j], powers[j] / powers.sum()], abs=NEAR)
-        assert row["chosen"] == (abs(row["values"][0] - row["values"][1]) > 5e-4)
-
-
-def test_a_cell_is_changed_at_the_row_and_column_asked_for():
-    at = open_inside(head="4-2", pin="10")
-    at.selectbox(key="cell-matrix").set_value("W_v").run()
-    at.number_input(key="cell-row-W_v").set_value(7)
-    at.number_input(key="cell-column-W_v").set_value(3).run()
-    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
-    (field,) = [n for n in at.number_input if n.label.startswith("instead of")]
-    assert field.label == f"instead of {truth.projections.W_v[1, 6, 2]:.4f}"
-    field.set_value(3.0).run()
-    W = truth.projections.W_v[1].copy()
-    W[6, 2] = 3.0
-    np.testing.assert_allclose(matrix(at, "W_v"), W)
-    assert "one changed number of W_v" in prose(at)
+    block, numbers = one(at, "softmax")
+    for name, expected in (
+        ("before", truth.weights[1, 10]),
+        ("weights", weights[1, 10]),
+        ("scores", truth.scores[1, 10] / 2),
+    ):
+        np.testing.assert_allclose(numbers[block[name] :][:16], expected, atol=NEAR, err_msg=name)
 
 
 def test_a_hidden_token_gets_nothing_and_the_rows_still_add_up():
-    at = open_inside(head="4-2", pin="10")
-    at.multiselect[0].set_value([2]).run()
+    at = walk("scaled", "weights", head="4-2", pin="10", unseen="3")
     weights = matrix(at, "weights")
     assert not weights[:, 2].any()
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=NEAR)
-    scores = next(pick(b, n) for b, n in found(at) if b.get("id") == "scores" and b["type"] == "matrix")
-    assert [column for column in range(scores.shape[1]) if np.isnan(scores[:, column]).any()] == [2]
+    scores = matrix(at, "scores")
+    assert [column for column in range(16) if np.isnan(scores[:, column]).any()] == [2]
     assert np.isnan(scores[:, 2]).all()
-    assert "1 hidden" in prose(at)
+    assert "one hidden token" in prose(at)
     assert "Every row adds up to 100.0 %." in prose(at)
 
 
+def test_with_every_token_hidden_nothing_is_said_to_be_looked_at_or_equal():
+    at = walk(
+        "sentence", "weights", "torch", head="4-2", pin="10", unseen=",".join(str(i) for i in range(1, 17))
+    )
+    said = prose(at)
+    assert "all tokens hidden" in said
+    assert "it may look at nothing: every token is hidden." in said
+    assert "There is nothing to compare: every token is hidden" in said
+    assert "looks most" not in said
+    assert "Equal to" not in said
+
+
 def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
-    at = open_inside(head="4-2", pin="10")
+    at = walk("scaled", head="4-2", pin="10")
     truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
     raw = truth.q[1] @ truth.k[1].T
 
@@ -234,7 +289,7 @@ def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
     (variance, largest), (small, fair) = told(raw), told(raw / 32**0.5)
     found_in = re.search(
         r"variance of ([\d.]+), and the largest weight of a row is on average ([\d.]+) %; "
-        r"divided by √32, ([\d.]+) and ([\d.]+) %",
+        r"divided, ([\d.]+) and ([\d.]+) %",
         prose(at),
     )
     assert [float(number) for number in found_in.groups()] == pytest.approx(
@@ -243,7 +298,7 @@ def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
 
 
 def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
-    at = open_inside(part="Variants", head="4-2", pin="10", across="A wide street.")
+    at = walk(part="Variants", head="4-2", pin="10", across="A wide street.")
     model = load_model()
     truth = layer_details(trace(TIRED, model).tokens, model, 3)
     causal = np.where(np.tril(np.ones((16, 16))) > 0, truth.scores, -np.inf)
@@ -270,28 +325,28 @@ def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
 
 def test_a_pair_is_walked_as_a_pair():
     text, pair = "Maria gave the book to her sister.", "She read it."
-    at = open_inside(head="2-3", pin="1", text=text, pair=pair)
+    at = walk("weights", head="2-3", pin="1", text=text, pair=pair)
     record = trace(text, load_model(), pair=pair)
     np.testing.assert_allclose(matrix(at, "weights"), record.weights[1, 2], atol=NEAR)
-    other = open_inside(head="2-3", pin="1", text=text, pair="She sold it.")
+    other = walk("weights", head="2-3", pin="1", text=text, pair="She sold it.")
     record = trace(text, load_model(), pair="She sold it.")
     np.testing.assert_allclose(matrix(other, "weights"), record.weights[1, 2], atol=NEAR)
 
 
 def test_a_word_in_the_link_is_followed_from_its_first_piece_and_stays_that_word():
     text = "Zbigniew called."
-    at = open_inside(head="1-1", pin="2", unit="words", text=text)
+    at = walk("row", head="1-1", pin="2", unit="words", text=text)
     record = trace(text, load_model())
     words = record.grid(words=True)
     first = words.units[2].pieces[0]
     assert first > 2, "the name falls into pieces"
     truth = layer_details(record.tokens, load_model(), 0)
-    np.testing.assert_allclose(matrix(at, "z")[1], truth.context[0, first], atol=NEAR)
-    assert at.query_params["pin"] in ("2", ["2"])
+    np.testing.assert_allclose(matrix(at, "z-alone")[1], truth.context[0, first], atol=NEAR)
+    assert at.at.query_params["pin"] in ("2", ["2"])
 
 
 def test_another_layer_and_head_chosen_on_the_page_are_in_the_link():
-    at = open_inside(head="4-2", pin="10")
+    at = open_inside(head="4-2", pin="10", at="weights")
     at.selectbox(key="inside-layer").set_value(5).run()
     at.selectbox(key="inside-head").set_value(0).run()
     assert at.query_params["head"] in ("6-1", ["6-1"])
@@ -299,29 +354,91 @@ def test_another_layer_and_head_chosen_on_the_page_are_in_the_link():
     np.testing.assert_allclose(matrix(at, "weights"), record.weights[5, 0], atol=NEAR)
 
 
-def test_the_example_by_hand_shows_its_own_numbers():
-    at = open_inside(part="By hand")
-    x = matrix(at, "X")
-    for i in (1, 2):
-        q = x @ matrix(at, f"W_q{i}")
-        np.testing.assert_allclose(matrix(at, f"Q{i}"), q)
-        np.testing.assert_allclose(matrix(at, f"raw{i}"), q @ q.T)
-        scores = q @ q.T / 2**0.5
-        np.testing.assert_allclose(matrix(at, f"scores{i}"), scores, atol=NEAR)
-        weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(matrix(at, f"weights{i}"), weights, atol=NEAR)
-        np.testing.assert_allclose(matrix(at, f"Z{i}"), weights @ q, atol=NEAR)
-    joined = np.concatenate([matrix(at, "Z1"), matrix(at, "Z2")], axis=1)
-    np.testing.assert_allclose(matrix(at, "Z"), joined)
+@pytest.mark.parametrize("h", [0, 1])
+def test_the_example_by_hand_shows_its_own_numbers(h):
+    at = walk(part="By hand", by=str(h + 1))
+    x, W = matrix(at, "X"), matrix(at, f"W_q{h + 1}")
+    q = x @ W
+    scores = q @ q.T / 2**0.5
+    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    for name, values in {
+        "Q": q,
+        "raw": q @ q.T,
+        "scores": scores,
+        "weights": weights,
+        "z": weights @ q,
+    }.items():
+        np.testing.assert_allclose(matrix(at, name), values, atol=NEAR, err_msg=name)
+    joined = matrix(at, "Z")
+    np.testing.assert_allclose(joined[:, 2 * h : 2 * h + 2], weights @ q, atol=NEAR)
     np.testing.assert_allclose(matrix(at, "output"), joined @ matrix(at, "W_o"), atol=NEAR)
-    alone = re.search(r"computed alone differs from its row by ([\d.e-]+);", prose(at))
-    assert float(alone[1].rstrip(".")) < 1e-5
+    said = prose(at)
+    assert re.search(
+        r"Equal to torch\.nn\.MultiheadAttention within [\d.e-]+, for all 2 tokens of the example", said
+    )
+    assert "÷" not in prose(walk("scores", part="By hand")), "nothing is divided before its screen"
 
 
-def test_a_clean_page_says_that_nothing_is_changed():
-    said = prose(open_inside())
-    assert "Nothing is changed yet" in said
-    assert "You changed" not in said
+def test_the_two_heads_of_the_example_differ_in_more_than_the_order_of_columns():
+    first, second = (walk("weights", part="By hand", by=by) for by in "12")
+    assert matrix(first, "weights")[0, 0] > 0.9
+    assert matrix(second, "weights")[0, 0] < 0.2
+
+
+def test_every_sum_of_the_example_is_written_out():
+    at = walk("qkv", "scores", "scaled", "weights", "z", part="By hand")
+    blocks = {
+        block["id"]: block for block, _ in found(at) if block["type"] == "tiles" and block.get("origins")
+    }
+    assert blocks["Q"]["origins"][0] == "1·1 + 0·0 + 1·1 + 0·0 = 1 + 0 + 1 + 0 = 2"
+    assert blocks["raw"]["origins"][3] == "0·0 + 4·4 = 0 + 16 = 16"
+    assert blocks["scores"]["origins"][0] == "4 ÷ 1.4142 = 2.8284"
+    assert blocks["weights"]["origins"][0] == "e^2.8284 ÷ (e^2.8284 + e^0) = 0.9442"
+    assert blocks["z"]["origins"][0] == "0.9442·2 + 0.0558·0 = 1.8884 + 0 = 1.8884"
+    assert "the query of first is (1 + 1, 0 + 0) = (2, 0)" in prose(at)
+
+
+def test_numbers_typed_into_the_example_are_in_the_link():
+    at = walk("qkv", part="By hand", typed="X:1:1:3,W_q1:4:2:-1.5,W_q1:5:1:9,X:1:1:1e999")
+    x, W = np.array([[3, 0, 1, 0], [0, 2, 0, 2]]), np.array([[1, 0], [0, 1], [1, 0], [0, -1.5]])
+    np.testing.assert_allclose(matrix(at, "X"), x)
+    np.testing.assert_allclose(matrix(at, "Q"), x @ W)
+    assert read_typed(as_text({"X": {"0": 3, "99": 1, "x": 2}, "W_k2": {"7": -0.25}, "no": {"0": 1}})) == {
+        "X": {"0": 3.0},
+        "W_k2": {"7": -0.25},
+    }
+
+
+def test_a_clean_page_says_nothing_of_a_change():
+    assert "You changed" not in prose(open_inside())
+
+
+def test_a_link_that_changes_the_weights_opens_where_they_are_changed():
+    assert "Why divide by √32" in prose(open_inside(head="4-2", pin="10", divide="false"))
+
+
+def test_the_screen_and_the_number_of_a_link_are_shown():
+    at = open_inside(head="4-2", pin="10", at="scores", cell="raw:14:1")
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    block, numbers = one(at, "sum")
+    assert block["names"] == ["q of tired", "k of [CLS]"]
+    np.testing.assert_allclose(numbers[block["left"] :][:32], truth.q[1, 13], atol=NEAR)
+    np.testing.assert_allclose(numbers[block["right"] :][:32], truth.k[1, 0], atol=NEAR)
+    np.testing.assert_allclose(numbers[block["products"] :][:32], truth.q[1, 13] * truth.k[1, 0], atol=1e-4)
+    assert block["sum"] == pytest.approx(float(truth.q[1, 13] @ truth.k[1, 0]), abs=1e-4)
+    for wrong in ("raw:17:1", "raw:0:1", "nothing:1:1", "raw", "raw:1:1:1", "raw:²:1"):
+        at = open_inside(head="4-2", pin="10", at="scores", cell=wrong)
+        assert one(at, "sum")[0]["names"] == ["q of it", "k of animal"], wrong
+
+
+def test_units_and_special_tokens_are_no_choice_where_the_pieces_are_shown():
+    at = open_inside(unit="words", specials="hidden")
+    said = [element.proto.body for element in at.get("html")]
+    assert any("word pieces" in body and "shown" in body for body in said)
+    assert not any("whole words ·" in body for body in said)
+    assert not [
+        control for control in at.get("button_group") if control.label in ("Units", "[CLS] and [SEP]")
+    ]
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -344,7 +461,7 @@ def test_an_empty_text_is_answered_in_a_sentence():
 
 
 def test_one_head_or_many_shows_the_rows_it_speaks_of():
-    at = open_inside(part="One head or many", head="4-2", pin="10")
+    at = walk(part="One head or many", head="4-2", pin="10")
     record = trace(TIRED, load_model())
     rows = matrix(at, "one-or-many")
     np.testing.assert_allclose(rows[1:], record.weights[3, :, 10], atol=NEAR)
@@ -363,7 +480,7 @@ def test_one_head_or_many_shows_the_rows_it_speaks_of():
 
 
 def test_the_variants_show_their_own_weights():
-    at = open_inside(part="Variants", head="4-2", pin="10", across="A wide street.")
+    at = walk(part="Variants", head="4-2", pin="10", across="A wide street.")
     record = trace(TIRED, load_model())
     np.testing.assert_allclose(matrix(at, "weights-MHA"), record.weights[3, 1], atol=NEAR)
     assert not np.triu(matrix(at, "weights-Causal"), 1).any()
@@ -392,7 +509,7 @@ def test_typed_numbers_of_the_example_are_taken_and_nonsense_is_left_out():
     assert made.x.tolist() == [[3, 0, 1, 0], [0, 2, 0, -1.5]]
     assert made.weights.W_k[1, 0, 0] == 5
     apart = read_example({"W_q2": {"0": 5}}, False, "identity")
-    assert apart.weights.W_k[1, 0, 0] == 0
+    assert apart.weights.W_k[1, 0, 0] == 1
 
 
 def test_amounts_are_said_as_people_say_them():
@@ -412,9 +529,14 @@ def test_amounts_are_said_as_people_say_them():
 
 @pytest.mark.slow
 def test_two_texts_or_layers_or_changes_are_never_mistaken_for_each_other():
-    first = matrix(open_inside(head="1-1", pin="1"), "weights")
-    other_layer = matrix(open_inside(head="2-1", pin="1"), "weights")
-    other_text = matrix(open_inside(head="1-1", pin="1", text=TIRED.replace("tired", "wide")), "weights")
-    untrained = matrix(open_inside(head="1-1", pin="1", weights="untrained"), "weights")
+    first, other_layer, other_text, untrained = (
+        matrix(open_inside(at="weights", pin="1", **query), "weights")
+        for query in (
+            {"head": "1-1"},
+            {"head": "2-1"},
+            {"head": "1-1", "text": TIRED.replace("tired", "wide")},
+            {"head": "1-1", "weights": "untrained"},
+        )
+    )
     for other in (other_layer, other_text, untrained):
         assert np.abs(first - other).max() > 1e-3

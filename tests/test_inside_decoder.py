@@ -8,7 +8,7 @@ import pytest
 import torch
 from boards import boards, found, matrix, one, prose
 from decoder_folders import random_decoder, write_decoder
-from test_inside import NEAR, PARTS, open_inside
+from test_inside import NEAR, PARTS, open_inside, walk
 
 from mha_core import layer_details, load_model, trace
 from mha_core.inside import (
@@ -71,7 +71,8 @@ def page(grouped, monkeypatch):
             "pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: grouped
         )
         n = len(grouped.tokenizer.encode(TEXT))
-        return open_inside(**{"text": TEXT, "head": "2-4", "pin": str(n - 1), **query})
+        opening = {"text": TEXT, "head": "2-4", "pin": str(n - 1), **query}
+        return walk(**opening) if "at" not in opening else open_inside(**opening)
 
     return opened
 
@@ -207,6 +208,7 @@ def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
     expected = {
         "X": truth.x, "W_q": used.W_q[3], "W_k": used.W_k[1], "W_v": used.W_v[1], "b_k": used.b_k[1][None],
         "Q": truth.q_unrotated[3], "K": truth.k_unrotated[1], "V": truth.v[1],
+        "raw": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.q[3] @ truth.k[1].T, np.nan), "z": truth.context[3],
         "Q-before": truth.q_unrotated[3], "Q-after": truth.q[3],
         "K-before": truth.k_unrotated[1], "K-after": truth.k[1],
         "weights": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.weights[3], np.nan),
@@ -228,7 +230,7 @@ def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
 
 
 def test_the_mask_of_a_decoder_is_on_and_said_and_no_change(page):
-    at = page(causal="false")
+    at = page(causal="false", at="scaled")
     (switch,) = [t for t in at.toggle if t.label.startswith("Look only back")]
     assert (switch.value, switch.disabled) == (True, True)
     said = prose(at)
@@ -243,13 +245,14 @@ def test_what_comes_after_a_token_is_in_none_of_its_lists(page):
     assert np.isfinite(numbers[block["scores"] : block["scores"] + 3]).all()
     scores = [matrix(at, "scores")]
     assert scores
-    boxes = [b for b, _ in found(at) if b.get("id") == "scores" and b["type"] == "tiles"]
-    assert boxes[0]["shape"] == [1, 3]
+    row, _ = one(at, "softmax")
+    assert len(row["tokens"]) == 3
 
 
 def test_one_pair_is_followed_by_hand_on_the_page(page, truth):
-    at = page()
+    at = page(at="distance")
     at.number_input(key="rotary-pair").set_value(3).run()
+    assert at.query_params["turned"] in ("3", ["3"])
     i, half, last = 2, 5, truth.n - 1
     base = truth.rotary.theta
     angle = last * base ** (-2 * i / 10)
@@ -279,12 +282,12 @@ def test_the_page_shows_that_a_score_stays_where_the_distance_stays(page, truth)
     ]
     raw = truth.q[3, -1] @ truth.k[1, best]
     assert [float(line[3]) for line in table["rows"][:3]] == pytest.approx([raw] * 3, abs=2e-4)
-    assert float(table["rows"][0][4]) == pytest.approx(truth.scores[3, -1, best], abs=2e-4)
+    assert len(table["head"]) == 4, "nothing is divided before its screen"
     assert all(abs(float(line[3]) - raw) > 1e-3 for line in table["rows"][3:])
 
 
 def test_the_cache_on_the_page_grows_by_a_token_at_a_time(page, grouped):
-    at = page(part="Sizes and costs")
+    at = page(part="Sizes and costs", at="cache")
     n = len(grouped.tokenizer.encode(TEXT))
     each = 2 * 3 * 3 * 10 * 4
 
@@ -326,7 +329,7 @@ def test_a_model_without_biases_shows_none(tmp_path, monkeypatch):
     write_decoder(tmp_path, random_decoder("llama", 0))
     model = load_model(str(tmp_path))
     monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: model)
-    at = open_inside(text=TEXT, head="2-4", pin="1")
+    at = walk(text=TEXT, head="2-4", pin="1")
     ids = {b.get("id") for b, _ in found(at)}
     assert not ids & {"b_q", "b_k", "b_v"}
     block, _ = one(at, "heads")
@@ -340,7 +343,7 @@ def test_gpt2_has_no_step_for_rotation(tmp_path, monkeypatch):
     write_decoder(tmp_path, random_decoder("gpt2", 0))
     model = load_model(str(tmp_path))
     monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: model)
-    at = open_inside(text=TEXT, head="2-4", pin="1")
+    at = walk(text=TEXT, head="2-4", pin="1")
     assert not [b for b, _ in found(at) if b["type"] == "turn"]
     assert "Equal to torch.nn.MultiheadAttention within" in prose(at)
     assert "(pre\u2011LN)" in prose(at)
@@ -355,10 +358,10 @@ def test_every_part_opens_on_a_decoder(page, part, text):
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_opens_on_smollm2(part):
-    at = open_inside(part=part, model="smollm2", head="14-9", pin="8")
+    at = walk(part=part, model="smollm2", head="14-9", pin="8")
     assert not [e for e in at.get("html") if 'class="hs-problem"' in e.proto.body]
     if part == "Step by step":
-        run = layer_details(trace_tokens_of(at), load_model("smollm2"), 13)
+        run = layer_details(trace_tokens_of(at.at), load_model("smollm2"), 13)
         np.testing.assert_allclose(matrix(at, "Q-after"), run.q[8], atol=NEAR)
         assert (
             "Query heads 7, 8 and 9 read the same K and V: this layer has 3 key and value heads for 9"
@@ -377,7 +380,8 @@ def test_another_head_or_token_of_a_long_text_computes_nothing_twice(part, monke
             scene, name, lambda *a, name=name, call=call, **k: calls.append(name) or call(*a, **k)
         )
     text = f"{part} " + "word " * 600
-    at = open_inside(part=part, head="2-3", pin="4", text=text)
+    shown = {"Step by step": "torch", "One head or many": "hulls", "Variants": "cross"}[part]
+    at = open_inside(part=part, at=shown, head="2-3", pin="4", text=text)
     assert ("layer", 1) in [key[-1] for key in made]
     opened, called = len(made), list(calls)
     assert called.count("layer_details") == (2 if part == "Variants" else 1)

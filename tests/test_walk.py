@@ -12,6 +12,7 @@ from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
 from mha_core.inside import (
     CONFIGURATIONS,
+    SUMS,
     CellEdit,
     Configuration,
     Edits,
@@ -20,6 +21,7 @@ from mha_core.inside import (
     bilinear,
     convex_hull,
     distance_to_hull,
+    edited,
     equal_to_torch,
     example,
     follow,
@@ -27,6 +29,7 @@ from mha_core.inside import (
     measured_operations,
     middle_groups,
     operations,
+    origin,
     parameters,
     plane,
     pooled,
@@ -34,6 +37,7 @@ from mha_core.inside import (
     shares,
     spread,
     sum_of_heads,
+    table_of,
     unsplit,
     variants,
     weights_bytes,
@@ -253,6 +257,52 @@ def test_the_parts_of_all_heads_and_the_bias_make_the_output(case):
         )
 
 
+@pytest.mark.parametrize("name", [name for name in EDITS if name != "nothing"])
+def test_the_sum_of_the_parts_is_compared_with_a_product_of_its_own(name):
+    x = np.random.default_rng(6).normal(size=(5, 6)).astype(np.float32)
+    run = run_layer(x, small(h=3), EDITS[name])
+    whole = (
+        np.concatenate(list(run.context), axis=-1) @ run.projections.W_o.reshape(-1, 6) + run.projections.b_o
+    )
+    np.testing.assert_array_equal(run.output, whole)
+    found = [shares(run, query).difference for query in range(5)]
+    assert 0 < max(found) < NEAR, "two ways of adding differ in their rounding"
+    wrong = run.contributions.copy()
+    wrong[1, 2, 3] += 0.01
+    assert shares(replace(run, contributions=wrong), 2).difference == pytest.approx(0.01, abs=1e-4)
+
+
+def test_where_nothing_may_be_looked_at_no_row_is_compared(model):
+    run = layer_details(model.tokenizer.encode("Birds sing."), model, 1)
+    assert equal_to_torch(run).rows == run.n
+    assert equal_to_torch(edited(run, Edits(hidden_keys=tuple(range(run.n))))).rows == 0
+    assert equal_to_torch(edited(run, Edits(causal=True, hidden_keys=(0,)))).rows == run.n - 1
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_every_number_is_the_sum_of_the_products_behind_it(case, name):
+    used, tokens = case
+    run = layer_details(tokens, used, 1)
+    table = table_of(run, 2, name)
+    for row, column in ((0, 0), (run.n - 1, table.shape[1] - 1), (3, 1)):
+        found = origin(run, 2, name, row, column)
+        assert found.value == table[row, column]
+        by_hand = sum(float(a) * float(b) for a, b in zip(found.left, found.right, strict=True)) + (
+            found.added or 0
+        )
+        assert by_hand == pytest.approx(float(table[row, column]), abs=1e-4)
+        assert found.total == pytest.approx(by_hand)
+        np.testing.assert_allclose(found.products, found.left * found.right)
+    with pytest.raises(InputError, match="no such place"):
+        origin(run, 2, name, run.n, 0)
+
+
+def test_a_number_of_what_is_no_sum_is_refused(model):
+    run = layer_details(model.tokenizer.encode("Birds sing."), model, 1)
+    with pytest.raises(InputError, match="“weights” is none of"):
+        origin(run, 0, "weights", 0, 0)
+
+
 def test_a_change_leaves_the_models_own_weights_alone():
     w = small()
     before = w.W_q.copy()
@@ -304,14 +354,15 @@ def test_a_spread_is_the_mean_of_its_rows_by_hand():
 def test_the_worked_example_by_hand():
     made = example()
     run = run_layer(made.x, made.weights)
-    np.testing.assert_allclose(run.q, [[[2, 0], [0, 4]], [[0, 2], [4, 0]]])
+    np.testing.assert_allclose(run.q, [[[2, 0], [0, 4]], [[1, 1], [2, 2]]])
     np.testing.assert_allclose(run.raw(0), [[4, 0], [0, 16]])
     np.testing.assert_allclose(run.scores[0], [[4 / 2**0.5, 0], [0, 16 / 2**0.5]], rtol=1e-6)
     first = np.exp(4 / 2**0.5) / (np.exp(4 / 2**0.5) + 1)
     np.testing.assert_allclose(run.weights[0, 0], [first, 1 - first], rtol=1e-5)
-    np.testing.assert_allclose(
-        run.output[0], [2 * first, 4 * (1 - first), 4 * (1 - first), 2 * first], rtol=1e-5
-    )
+    other = np.exp(2 / 2**0.5) / (np.exp(2 / 2**0.5) + np.exp(4 / 2**0.5))
+    np.testing.assert_allclose(run.weights[1, 0], [other, 1 - other], rtol=1e-5)
+    second = other + 2 * (1 - other)
+    np.testing.assert_allclose(run.output[0], [2 * first, 4 * (1 - first), second, second], rtol=1e-5)
     np.testing.assert_allclose(run.output, run.concatenated)
 
 

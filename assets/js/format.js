@@ -31,3 +31,15 @@ export function parseNumber(text) {
   const plain = String(text).trim().replace("−", "-").replace(",", ".");
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
 }
+
+const MOST = 1e6;
+
+// What a reader typed into a number's box: the number, and the sentence that says why it is none. `kept` stays in use.
+export function readNumber(text, kept) {
+  const number = parseNumber(text);
+  const typed = String(text).trim();
+  if (!typed) return [NaN, `The box is empty; ${kept} is still used.`];
+  if (Number.isNaN(number)) return [NaN, `“${typed.slice(0, 20)}” is not a number; ${kept} is still used.`];
+  if (Math.abs(number) > MOST) return [NaN, `${typed.slice(0, 20)} is too large: numbers up to a million are taken; ${kept} is still used.`];
+  return [number, ""];
+}

@@ -10,12 +10,13 @@ import { budget } from "./tiles/budget.js";
 import { curve, groups, plane, ruler } from "./tiles/charts.js";
 import { choosing } from "./tiles/choosing.js";
 import { choose, whenChosen } from "./tiles/chosen.js";
-import { keyboard, steps, tokens, undo } from "./tiles/controls.js";
+import { keyboard, pager, steps, tokens, undo } from "./tiles/controls.js";
 import { course } from "./tiles/course.js";
 import { curves } from "./tiles/curves.js";
 import { follow } from "./tiles/follow.js";
 import { matrix } from "./tiles/matrix.js";
 import { numberTiles } from "./tiles/number_tiles.js";
+import { change, softmaxRow, sum } from "./tiles/origin.js";
 import { code, op, paragraph } from "./tiles/prose.js";
 import { route } from "./tiles/route.js";
 import { sheets } from "./tiles/sheets.js";
@@ -24,7 +25,7 @@ import { turn } from "./tiles/turn.js";
 
 const KINDS = {
   row: group, column: group, undo, steps, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
-  arcs, budget, choosing: choosing(draw), grid: gridTable, route, course, curve, curves, turn: (_, given) => turn(given),
+  arcs, budget, choosing: choosing(draw), grid: gridTable, route, pager, sum, softmax: softmaxRow, change, course, curve, curves, turn: (_, given) => turn(given),
 };
 const boards = new WeakMap();
 
@@ -34,8 +35,10 @@ export default function tiles(component) {
   board.component = component;
   board.numbers = column(data.numbers);
   board.cells = structuredClone(data.cells || {});
+  board.cell = data.cell || null;
   board.paint = readTheme(board.root);
   board.root.classList.toggle("large", Boolean(data.large));
+  board.root.classList.toggle("beside", Boolean(data.beside));
   board.root.style.setProperty("--ink", css(board.paint.ramp.at(-1)));
   if (board.stop) board.stop();
   redraw(board, parentElement, data.blocks);

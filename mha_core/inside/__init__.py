@@ -26,6 +26,7 @@ from mha_core.inside.many import (
     sum_of_heads,
     unsplit,
 )
+from mha_core.inside.origin import SUMS, Origin, origin, table_of
 from mha_core.inside.parity import Parity, equal_to_torch, torch_layer
 from mha_core.inside.rerun import edited, run_layer, with_cells
 from mha_core.inside.rotation import Turn, product_at, turn, turned
@@ -35,6 +36,7 @@ from mha_core.inside.worked import Example, example
 
 __all__ = [
     "CONFIGURATIONS",
+    "SUMS",
     "Bilinear",
     "CellEdit",
     "Configuration",
@@ -42,6 +44,7 @@ __all__ = [
     "Example",
     "Follow",
     "Growth",
+    "Origin",
     "Outside",
     "Parity",
     "Plane",
@@ -68,6 +71,7 @@ __all__ = [
     "middle_groups",
     "one_token",
     "operations",
+    "origin",
     "parameters",
     "plane",
     "pooled",
@@ -77,6 +81,7 @@ __all__ = [
     "shares",
     "spread",
     "sum_of_heads",
+    "table_of",
     "torch_layer",
     "turn",
     "turned",

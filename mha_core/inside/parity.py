@@ -14,11 +14,15 @@ from mha_core.rotary import Rotary
 
 @dataclass(frozen=True)
 class Parity:
-    """Largest absolute differences; `against` names what it was compared with."""
+    """Largest absolute differences; `against` names what it was compared with.
+
+    `rows`: how many tokens were compared. One that may look at nothing has no row: torch says NaN there.
+    """
 
     against: str
     output: float
     weights: float | None
+    rows: int
 
 
 def torch_layer(weights: Projections) -> nn.MultiheadAttention:
@@ -70,6 +74,7 @@ def equal_to_torch(run: LayerRun) -> Parity:
         "torch.nn.MultiheadAttention",
         _largest(output[0].numpy()[rows] - run.output[rows]),
         _largest(weights[0].numpy()[:, rows] - run.weights[:, rows]),
+        int(rows.sum()),
     )
 
 
@@ -100,7 +105,7 @@ def _against_sdpa(run: LayerRun, mask: Tensor) -> Parity:
     output = F.linear(z.transpose(0, 1).flatten(1), W_o, None if w.b_o is None else torch.tensor(w.b_o))
     rows = run.allowed.any(axis=1)
     difference = _largest(output.numpy()[rows] - run.output[rows])
-    return Parity("torch.nn.functional.scaled_dot_product_attention", difference, None)
+    return Parity("torch.nn.functional.scaled_dot_product_attention", difference, None, int(rows.sum()))
 
 
 def _projected(x: Tensor, W: Array, b: Array | None) -> Tensor:

@@ -129,7 +129,9 @@ def _attend(
     z = context.numpy()
     weights = np.zeros_like(scores) if attention is None else attention.numpy()
     contributions = z @ used.W_o
-    output = contributions.sum(axis=0) if used.b_o is None else contributions.sum(axis=0) + used.b_o
+    # One product over all heads, apart from the parts, so that adding these up is a check.
+    output = np.concatenate(list(z), axis=-1) @ used.W_o.reshape(-1, used.d_model)
+    output = output if used.b_o is None else output + used.b_o
     return LayerRun(
         used, x, y, q, k, v, scores, allowed, weights, z, contributions, output, divisor,
         is_causal, rotary, *unrotated, edits=edits, window=window,

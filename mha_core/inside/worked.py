@@ -1,6 +1,8 @@
 """The worked example of the field: two tokens, four numbers each, two heads, all by hand.
 
-X = [[1,0,1,0],[0,2,0,2]], d_model 4, h 2, d_k 2. Head 1 uses W1 for Q, K and V, head 2 uses W2.
+X = [[1,0,1,0],[0,2,0,2]], d_model 4, h 2, d_k 2. Head 1 uses W1 for Q, K and V, head 2 uses W2. The two differ in more
+than their columns' order, which would leave every score as it is: with W1 each token looks at itself, with W2 both look
+at the second.
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ from mha_core.layer_run import Projections
 
 X = ((1, 0, 1, 0), (0, 2, 0, 2))
 W1 = ((1, 0), (0, 1), (1, 0), (0, 1))
-W2 = ((0, 1), (1, 0), (0, 1), (1, 0))
+W2 = ((1, 0), (0, 1), (0, 1), (1, 0))
 TOKENS = ("first", "second")
 
 W_O_CHOICES: dict[str, tuple[tuple[float, ...], ...]] = {

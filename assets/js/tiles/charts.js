@@ -3,11 +3,20 @@ import { make, vector } from "../dom.js";
 import { lowered } from "./prose.js";
 
 export function curve(board, block) {
-  const [width, height, pad] = [440, 190, 26];
+  const [width, height, pad] = [560, 260, 44];
   const svg = vector("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": block.describe });
   const longest = Math.max(...block.lines.map((line) => line.count));
   svg.append(vector("path", { d: `M${pad},8V${height - pad}H${width - 4}`, fill: "none", stroke: "var(--line)" }));
   svg.append(vector("text", { x: width - 4, y: height - 8, "text-anchor": "end", class: "quiet", text: block.axis }));
+  for (const share of [0, 0.5, 1]) {
+    const y = 10 + (height - pad - 10) * (1 - share);
+    svg.append(vector("path", { d: `M${pad - 4},${y}h4`, stroke: "var(--line)" }), vector("text", { x: pad - 8, y: y + 5, "text-anchor": "end", class: "quiet", text: String(share) }));
+  }
+  for (const place of [1, Math.round(longest / 2), longest]) {
+    const x = pad + ((width - pad - 8) * (place - 1)) / Math.max(1, longest - 1);
+    svg.append(vector("path", { d: `M${x},${height - pad}v4`, stroke: "var(--line)" }), vector("text", { x, y: height - pad + 18, "text-anchor": "middle", class: "quiet", text: String(place) }));
+  }
+  if (block.side) svg.append(vector("text", { x: pad + 6, y: 18, class: "quiet", text: block.side }));
   block.lines.forEach((line, i) => {
     const values = board.numbers.subarray(line.at, line.at + line.count);
     const top = values[0] || 1;
@@ -53,12 +62,15 @@ export function plane(board, block) {
     const corners = block.hull.map((p) => at(p).join(",")).join(" ");
     svg.append(vector("polygon", { points: corners, fill: link, "fill-opacity": 0.1, stroke: link, "stroke-width": 1.5 }));
   }
+  const taken = block.marks.map((point, i) => boxOf(at(point), block.markLabels[i], 11, 5));
   block.points.forEach((point, i) => {
     const [x, y] = at(point);
     svg.append(vector("circle", { cx: x, cy: y, r: 3 + 9 * Math.sqrt(block.weights ? block.weights[i] : 0), fill: link }));
     if (!block.weights || block.weights[i] > 0.04 || block.points.length < 10) {
-      svg.append(vector("text", { x: x + 8, y: y - 8, class: "quiet", text: block.labels[i] }));
+      const place = freePlace([x, y], block.labels[i], taken);
+      if (place) svg.append(vector("text", { x: place.x, y: place.y, class: "quiet", text: block.labels[i] }));
     }
+    if (!svg.lastChild.textContent) svg.lastChild.append(vector("title", { text: block.labels[i] }));
   });
   block.marks.forEach((point, i) => {
     const [x, y] = at(point);
@@ -68,6 +80,22 @@ export function plane(board, block) {
   const made = make("figure");
   made.append(svg);
   return made;
+}
+
+const boxOf = ([x, y], label, dx, dy) => ({ x: x + dx, y: y + dy, wide: 7.5 * label.length, high: 14 });
+const apart = (a, b) => a.x > b.x + b.wide || b.x > a.x + a.wide || Math.abs(a.y - b.y) > a.high;
+
+// Where a label overlaps no other: to the right and above first, then around the point; null where there is no room.
+export function freePlace(point, label, taken) {
+  const left = -8 - 7.5 * label.length;
+  for (const [dx, dy] of [[8, -8], [8, 14], [left, -8], [left, 14], [8, 28], [8, -22]]) {
+    const box = boxOf(point, label, dx, dy);
+    if (taken.every((other) => apart(box, other))) {
+      taken.push(box);
+      return box;
+    }
+  }
+  return null;
 }
 
 export function groups(board, block) {

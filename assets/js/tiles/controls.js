@@ -3,18 +3,23 @@ import { make } from "../dom.js";
 import { choose } from "./chosen.js";
 
 export function tokens(board, block) {
-  const made = make("div", { class: "tokens", role: "radiogroup", "aria-label": block.label || "Token" });
-  const mark = (query) =>
+  const made = make("div", { class: block.line ? "tokens line" : "tokens", role: "radiogroup", "aria-label": block.label || "Token" });
+  const mark = (query) => {
     buttons.forEach((button, i) => {
       button.setAttribute("aria-checked", String(i === query));
       button.tabIndex = i === query || (!Number.isInteger(query) && i === 0) ? 0 : -1;
     });
+    const here = block.line && buttons[query];
+    if (here) requestAnimationFrame(() => (made.scrollLeft = here.offsetLeft - made.offsetLeft - (made.clientWidth - here.clientWidth) / 2));
+  };
   const buttons = block.labels.map((label, i) => {
     const button = make("button", { type: "button", role: "radio", class: block.special && block.special[i] ? "special" : "", "data-focus": `token-${i}`, text: label });
     button.onclick = () => {
       if (block.apart) mark(i);
       else choose(i);
-      board.component.setStateValue("query", i);
+      // A trigger is told each time it is pressed, also when the link went back in between.
+      if (block.trigger) board.component.setTriggerValue(block.trigger, i);
+      else board.component.setStateValue("query", i);
     };
     button.onkeydown = (event) => stepWithArrow(event, buttons, i);
     return button;
@@ -53,18 +58,35 @@ export function steps(board, block) {
   return made;
 }
 
+// Back, the place among the screens, and on: what is pressed is told as the key of the screen that it leads to.
+export function pager(board, block) {
+  const { items, now } = block;
+  const way = (to, text, name) => {
+    const item = items[to];
+    const button = make("button", { class: "way", type: "button", "data-focus": name, disabled: !item, "aria-label": item ? `${name}: ${item.title}` : name });
+    button.append(...text);
+    button.onclick = () => board.component.setTriggerValue("station", item.key);
+    return button;
+  };
+  const names = items.map((item, i) => make("option", { value: item.key, text: `${i + 1} · ${item.title}`, selected: i === now }));
+  const list = make("select", { "aria-label": "Screen", "data-focus": "screens" }, ...names);
+  list.onchange = () => board.component.setTriggerValue("station", list.value);
+  const place = make("span", { class: "quiet place-of", text: `of ${items.length}` });
+  return make("div", { class: "pager" }, way(now - 1, ["‹", make("span", { text: " Back" })], "Back"), list, place, way(now + 1, [make("span", { text: "Next " }), "›"], "Next"));
+}
+
 export function undo(board, block) {
   const made = make("button", { class: "numbers", text: block.text });
   made.type = "button";
-  made.disabled = !Object.keys(board.cells).length;
-  made.onclick = () => board.component.setStateValue("cells", {});
+  made.disabled = block.trigger ? Boolean(block.disabled) : !Object.keys(board.cells).length;
+  made.onclick = () => (block.trigger ? board.component.setTriggerValue(block.trigger, true) : board.component.setStateValue("cells", {}));
   return made;
 }
 
 export function keyboard(component) {
   const pressed = (event) => {
     const path = event.composedPath();
-    if (path.some((node) => node.matches && node.matches("input,textarea,select,[role=radio],[contenteditable=true]"))) return;
+    if (path.some((node) => node.matches && node.matches("input,textarea,select,[role=radio],[role=application],[role=combobox],[role=slider],[contenteditable=true]"))) return;
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const go = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key];
     if (!go) return;

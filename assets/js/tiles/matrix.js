@@ -2,6 +2,7 @@
 import { make } from "../dom.js";
 import { fixed, percent } from "../format.js";
 import { gradient } from "../theme.js";
+import { pickable } from "./cells.js";
 import { numbersButton } from "./numbers.js";
 import { painted, valuesOf } from "./painted.js";
 import { lowered } from "./prose.js";
@@ -15,21 +16,23 @@ export function matrix(board, block) {
   canvas.style.height = `${n * high}px`;
   if (wide >= 2 && high >= 2) canvas.classList.add("crisp");
   const made = make("figure");
-  made.style.width = `${m * wide + (block.rows && high >= 13 ? 104 : 0)}px`;
+  made.style.width = `${m * wide + (block.rows && high >= 13 && !block.unlabelled ? 104 : 0)}px`;
   const labels = rowLabels(block, high);
-  const picture = make("div", { class: "picture" }, block.cols ? columnLabels(block, wide) : null, labels, overlaid(board, block, canvas, labels));
+  const over = overlaid(board, block, canvas, labels);
+  const picture = make("div", { class: "picture" }, block.cols ? columnLabels(block, wide) : null, labels, over);
   const readout = make("div", { class: "readout" });
   const rest = () => readout.replaceChildren(...(block.legend === false ? [] : legend(board, block, top)));
   rest();
   hover(block, canvas, values, readout, rest);
-  const numbers = block.numbers === false ? [] : numbersButton(board, block, values);
+  if (block.cells) pick(board, block, over, canvas, values, readout);
+  const numbers = block.numbers === false ? [] : numbersButton(board, block, values, top);
   made.append(caption(block, ...numbers.slice(0, 1)), picture, readout, ...numbers.slice(1));
   return made;
 }
 
 function rowLabels(block, high) {
   const labels = make("div", { class: "labels" });
-  if (!block.rows || high < 13) return labels;
+  if (!block.rows || high < 13 || block.unlabelled) return labels;
   labels.style.lineHeight = `${high}px`;
   labels.append(...block.rows.map((label) => make("span", { text: label })));
   return labels;
@@ -37,7 +40,7 @@ function rowLabels(block, high) {
 
 export function caption(block, ...more) {
   const made = make("figcaption");
-  made.append(lowered(make("span", { class: "name" }), block.name));
+  made.append(lowered(make("span", { class: block.hue ? `name hue-${block.hue}` : "name" }), block.name));
   if (block.note) made.append(lowered(make("span", { class: "note" }), block.note));
   made.append(make("span", { class: "shape", text: block.shape.join(" × ") }), ...more);
   return made;
@@ -54,7 +57,8 @@ function legend(board, block, top) {
 
 function columnLabels(block, wide) {
   const made = make("div", { class: block.flat ? "top flat" : "top" });
-  if (wide < 13 && !block.flat) return made;
+  if (wide < 11 && !block.flat) return made;
+  if (wide < 13 && !block.flat) made.classList.add("dense");
   made.append(...block.cols.map((label) => make("span", { text: label })));
   return made;
 }
@@ -88,17 +92,39 @@ function overlaid(board, block, canvas, labels) {
   return made;
 }
 
-function hover(block, canvas, values, readout, rest) {
+// The number at a place, in words.
+function saidAt(block, values, row, col) {
+  const value = values[row * block.shape[1] + col];
+  const rowName = block.rows ? block.rows[row] : row + 1;
+  const colName = block.cols && block.cols.length === block.shape[1] ? block.cols[col] : col + 1;
+  const shown = block.ramp === "weight" ? percent(value) : fixed(value);
+  return `${rowName}, ${colName}: ${Number.isFinite(value) ? shown : "hidden"}`;
+}
+
+function placeOf(block, canvas, event) {
   const [n, m] = block.shape;
-  canvas.onpointermove = (event) => {
-    const box = canvas.getBoundingClientRect();
-    const row = Math.min(n - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * n)));
-    const col = Math.min(m - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * m)));
-    const value = values[row * m + col];
-    const rowName = block.rows ? block.rows[row] : row + 1;
-    const colName = block.cols && block.cols.length === m ? block.cols[col] : col + 1;
-    const shown = block.ramp === "weight" ? percent(value) : fixed(value);
-    readout.textContent = Number.isFinite(value) ? `${rowName}, ${colName}: ${shown}` : `${rowName}, ${colName}: hidden`;
-  };
+  const box = canvas.getBoundingClientRect();
+  const row = Math.min(n - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * n)));
+  const col = Math.min(m - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * m)));
+  return [row, col];
+}
+
+function hover(block, canvas, values, readout, rest) {
+  canvas.onpointermove = (event) => (readout.textContent = saidAt(block, values, ...placeOf(block, canvas, event)));
   canvas.onpointerleave = rest;
+}
+
+function pick(board, block, over, canvas, values, readout) {
+  const [n, m] = block.shape;
+  const frame = make("i", { class: "cell", hidden: true });
+  over.append(frame);
+  const mark = ([row, col]) => {
+    frame.hidden = false;
+    frame.style.left = `calc(${(100 * (col + 0.5)) / m}% - max(6px, ${50 / m}%))`;
+    frame.style.width = `max(12px, ${100 / m}%)`;
+    frame.style.top = `calc(${(100 * (row + 0.5)) / n}% - max(6px, ${50 / n}%))`;
+    frame.style.height = `max(12px, ${100 / n}%)`;
+  };
+  const said = (cell) => saidAt(block, values, ...cell);
+  pickable(board, block, over, { at: (event) => placeOf(block, canvas, event), said, moved: (cell) => (readout.textContent = said(cell)), mark });
 }

@@ -1,8 +1,9 @@
 // A small matrix as tiles, a number on each; the reader may type others.
 import { css, toOklab } from "../colour.js";
 import { make } from "../dom.js";
-import { fixed, parseNumber, tiny, trim } from "../format.js";
+import { fixed, percent, readNumber, tiny, trim } from "../format.js";
 import { largest } from "../numbers.js";
+import { pickable } from "./cells.js";
 import { caption } from "./matrix.js";
 import { shadeOf, valuesOf } from "./painted.js";
 
@@ -22,18 +23,44 @@ export function numberTiles(board, block) {
     if (block.rows) grid.append(make("div", { class: "label line", text: block.rows[i] }));
     for (let j = 0; j < m; j += 1) grid.append(tile(board, block, values, i, j, top));
   }
+  const problem = make("p", { class: "wrong-number", role: "alert" });
+  problem.id = `problem-${grid.dataset.matrix}`;
   if (!block.bare) made.append(caption(block));
   made.append(grid);
+  if (block.cells) made.append(written(board, block, grid, values));
+  if (block.editable) made.append(problem);
   return made;
+}
+
+// Below the tiles stands how the one under the pointer, or the chosen one, is computed.
+function written(board, block, grid, values) {
+  const [, m] = block.shape;
+  const line = make("p", { class: "written" });
+  const tiles = [...grid.querySelectorAll("[data-place]")];
+  const show = ([i, j]) => (line.textContent = block.origins ? block.origins[i * m + j] : trim(fixed(values[i * m + j])));
+  const mark = (cell) => {
+    tiles.forEach((tile, place) => tile.classList.toggle("picked", place === cell[0] * m + cell[1]));
+    show(cell);
+  };
+  const at = (event) => {
+    const place = Number(event.target.closest("[data-place]")?.dataset.place ?? 0);
+    return [Math.floor(place / m), place % m];
+  };
+  const chosen = board.cell && board.cell[0] === block.id ? board.cell.slice(1) : [0, 0];
+  grid.addEventListener("pointerover", (event) => event.target.closest("[data-place]") && show(at(event)));
+  grid.addEventListener("pointerleave", () => show(chosen));
+  show(chosen);
+  if (!block.editable) pickable(board, block, grid, { at, said: ([i, j]) => (block.origins ? block.origins[i * m + j] : String(values[i * m + j])), moved: show, mark });
+  return line;
 }
 
 function tile(board, block, values, i, j, top) {
   const [, m] = block.shape;
   const value = values[i * m + j];
   const digits = block.digits ?? 4;
-  const text = value !== 0 && Number(value.toFixed(digits)) === 0 ? tiny(value) : trim(fixed(value, digits));
+  const text = shownNumber(value, digits);
   if (block.editable) return typed(board, block, value, text, [i, j]);
-  const made = make("div", { text });
+  const made = make("div", { text: block.ramp === "weight" && block.shares ? percent(value) : text, "data-place": i * m + j });
   const rgb = shadeOf(board.paint, block.ramp, value, top * (block.ramp === "weight" ? 1 : 1.6));
   if (rgb) {
     made.style.background = css(rgb);
@@ -42,20 +69,42 @@ function tile(board, block, values, i, j, top) {
   return made;
 }
 
-// A number to type over; what is typed is told with its place.
+// As short as it can be said truly: neither 0 for what is none, nor digits that a float does not have.
+export function shownNumber(value, digits = 4) {
+  const large = Math.abs(value) >= 1e7;
+  return (value !== 0 && Number(value.toFixed(digits)) === 0) || large ? tiny(value) : trim(fixed(value, digits));
+}
+
+// A number to type over; what is typed is told with its place, what is no number is said beneath.
 function typed(board, block, value, text, [i, j]) {
   const place = (block.first || 0) + i * block.shape[1] + j;
-  const input = make("input", { inputmode: "decimal", "data-focus": `${block.id}-${place}`, "aria-label": `${block.name}, row ${i + 1}, column ${j + 1}` });
+  const name = (labels, at, what) => (labels && labels[at] !== undefined ? labels[at] : `${what} ${at + 1}`);
+  const label = `${block.name}, ${name(block.rows, i, "row")}, ${name(block.cols, j, "column")}`;
+  const input = make("input", { inputmode: "decimal", "data-focus": `${block.id}-${place}`, "aria-label": label, "data-place": place });
   input.value = text;
-  input.onchange = () => {
-    const number = parseNumber(input.value);
-    input.classList.toggle("wrong", !Number.isFinite(number));
-    if (!Number.isFinite(number)) return;
-    if (number === value) return;
+  numberBox(input, value, text, () => input.closest("figure").querySelector(".wrong-number"), (number) => {
     board.cells[block.id] = { ...board.cells[block.id], [place]: number };
-    board.component.setStateValue("cells", board.cells);
-  };
-  const edited = board.cells[block.id] && place in board.cells[block.id];
+    if (block.trigger) board.component.setTriggerValue(block.trigger, board.cells);
+    else board.component.setStateValue("cells", board.cells);
+  });
+  const edited = (board.cells[block.id] && place in board.cells[block.id]) || (block.edited && block.edited.includes(place));
   if (edited) input.classList.add("edited");
   return input;
+}
+
+// A box that takes numbers and says what is none: `told(number)` for another number than before.
+export function numberBox(input, value, text, placeOfProblem, told) {
+  input.onchange = () => {
+    const [number, problem] = readNumber(input.value, text);
+    const said = placeOfProblem();
+    input.classList.toggle("wrong", Boolean(problem));
+    if (problem) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+    if (said) {
+      said.textContent = problem;
+      if (!said.id) said.id = "problem-of-a-number";
+      if (problem) input.setAttribute("aria-describedby", said.id);
+    }
+    if (!problem && number !== value) told(number);
+  };
 }

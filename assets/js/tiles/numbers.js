@@ -2,10 +2,11 @@
 import { saveCsv } from "../csv.js";
 import { make } from "../dom.js";
 import { fixed } from "../format.js";
+import { svgButton } from "./vectors.js";
 
 const LARGEST_TABLE = 40000;
 
-export function numbersButton(board, block, values) {
+export function numbersButton(board, block, values, top) {
   const button = make("button", { class: "numbers" });
   button.type = "button";
   const id = block.id || block.name;
@@ -16,7 +17,7 @@ export function numbersButton(board, block, values) {
     button.setAttribute("aria-expanded", String(open));
     button.textContent = open ? "hide numbers" : "numbers";
     button.setAttribute("aria-label", `${open ? "Hide numbers" : "Numbers"} of ${block.name}`);
-    place.replaceChildren(...(open ? [table(block, values), csvButton(block, values)] : []));
+    place.replaceChildren(...(open ? [table(block, values), make("div", { class: "saving" }, csvButton(block, values), svgButton(board, block, values, top))] : []));
     if (open) board.open.add(id);
     else board.open.delete(id);
   };

@@ -18,6 +18,7 @@ export function sheets(board, block) {
     if (block.square && block.small) canvas.style.height = "38px";
     if (!block.square && block.small) canvas.style.height = `${Math.max(20, Math.min(44, n * 2))}px`;
     if (block.side) Object.assign(canvas.style, { width: `${block.side}px`, height: `${block.side}px` });
+    if (block.slim) canvas.style.width = "52px";
     canvas.classList.add("crisp");
     const parts = [canvas, make("span", { text: name })];
     const shown = block.pick ? [pickButton(board, block, i, parts)] : parts;

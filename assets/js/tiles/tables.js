@@ -65,7 +65,7 @@ export function bars(board, block) {
 }
 
 export function gridTable(board, block) {
-  const scroll = make("div", { class: "wide" });
+  const scroll = make("div", { class: block.tall ? "wide tall" : "wide" });
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "group");
   scroll.setAttribute("aria-label", block.label);
@@ -80,5 +80,8 @@ export function gridTable(board, block) {
     line.forEach((text) => lowered(cell(row, "", ""), text));
   });
   scroll.append(made);
-  return scroll;
+  if (block.tall) return scroll;
+  const hint = make("p", { class: "quiet", text: "More columns to the right: scroll the table sideways.", hidden: true });
+  new ResizeObserver(() => (hint.hidden = scroll.scrollWidth <= scroll.clientWidth + 1)).observe(scroll);
+  return make("div", { class: "place" }, hint, scroll);
 }

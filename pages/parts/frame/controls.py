@@ -38,17 +38,21 @@ OPTIONS_HELP = (
     "Untrained is the same model with random weights. “Words” merges the pieces of a word: summed "
     "where it is looked at, averaged where it looks."
 )
+AS_READ_HELP = (
+    "Untrained is the same model with random weights. This page shows the pieces that the model reads, all of them; "
+    "whole words and hidden special tokens are a matter of the other pages."
+)
 HIDDEN_SAID = " With {} hidden, rows sum to less than 100 %, unless renormalised."
 
 
-def explore(*, present: bool, examples: bool) -> Request:
-    """One sentence, the options, and with `examples` the sentences that are worth a look."""
+def explore(*, present: bool, examples: bool, as_read: bool = False) -> Request:
+    """One sentence, the options, and with `examples` the sentences that are worth a look. `as_read`: see `shell.page`."""
     text = _sentence("Your sentence", "text", state.another_sentence)
     readers = _tokenizers("model")
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         if examples:
             _examples(readers)
-        request = _options(text, present, readers, pictures=examples)
+        request = _options(text, present, readers, pictures=examples, as_read=as_read)
     words.known(readers)
     opened = presets.opening(request.text, request.pair or "")
     if examples and opened:
@@ -95,7 +99,9 @@ def _tokenizers(*keys: str) -> list[Tokenizer]:
     return [model.tokenizer for model in models_there if model is not None]
 
 
-def _options(text: str, present: bool, readers: Sequence[Tokenizer], pictures: bool) -> Request:
+def _options(
+    text: str, present: bool, readers: Sequence[Tokenizer], pictures: bool, as_read: bool = False
+) -> Request:
     names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
     with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
         slot = st.container(width="content")
@@ -104,20 +110,29 @@ def _options(text: str, present: bool, readers: Sequence[Tokenizer], pictures: b
             model = _model("Model", "model")
             weights = _switch("Weights", "weights", WEIGHTS)
             _digest(model, weights == WEIGHTS[0])
-            unit = _switch("Units", "unit", UNITS)
-            specials = _specials(names)
+            unit, specials = _reading(names, as_read)
             if pictures:
                 say(measures.HELP)
-            say(OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
         with slot:
-            units = "whole words" if unit == "words" else "word pieces"
-            framed = f" · {SPECIALS_LABELS[specials].format(', '.join(names))}" if names else ""
+            units = "whole words" if unit == "words" and not as_read else "word pieces"
+            shown = SPECIALS[0] if as_read else specials
+            framed = f" · {SPECIALS_LABELS[shown].format(', '.join(names))}" if names else ""
             say(f"{title_of(model)}, {weights} · {units}{framed}", "summary")
     # What is drawn is switched above the matrix, which also says it.
     measure = _checked("measure", st.session_state["measure"], MEASURES[0]) if pictures else MEASURES[0]
     return Request(
         text, pair or None, model, weights == "trained", unit, cast(Specials, specials), present, measure
     )
+
+
+def _reading(names: Sequence[str], as_read: bool) -> tuple[str, str]:
+    """Units and special tokens: the reader's choice, or as the link has them where a page shows what the model reads."""
+    if as_read:
+        say(AS_READ_HELP)
+        return st.session_state["unit"], st.session_state["specials"]
+    unit, specials = _switch("Units", "unit", UNITS), _specials(names)
+    say(OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
+    return unit, specials
 
 
 def _digest(name: str, trained: bool) -> None:

@@ -76,8 +76,9 @@ PAGES = (
         "Inside",
         "pages/inside.py",
         own=(
-            *("part", "divide", "causal", "temperature", "same", "output"),
-            *("across", "n", "d", "h", "layers"),
+            *("part", "at", "cell", "matrices", "turned", "same", "output", "typed", "row", "by"),
+            *("divide", "causal", "temperature", "unseen", "edits"),
+            *("across", "groups", "n", "d", "h", "layers"),
         ),
     ),
     Page("Learn", "pages/learn.py", own=("show", "step", "done"), tab="Lesson"),

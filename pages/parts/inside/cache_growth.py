@@ -11,7 +11,7 @@ import streamlit as st
 from mha_core import Model, Record, Tokens
 from mha_core.inside import Growth, growth, kv_cache_bytes
 from mha_core.record import piece_units
-from pages.parts.frame.prose import heading, visible
+from pages.parts.frame.prose import visible
 from pages.parts.frame.request import Request
 from pages.parts.inside.numbers import format_bytes
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
@@ -24,7 +24,6 @@ READ = "cache-read"
 def cache_view(request: Request, record: Record) -> None:
     """The reader's sentence, one token after the other."""
     used = cache.model(request)
-    heading("The cache, token by token")
     if not used.is_causal or used.next_head is None:
         board = Board()
         board.add(

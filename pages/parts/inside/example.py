@@ -1,61 +1,143 @@
-"""The worked example: two tokens, two heads, every number small enough to check by hand, every number open.
+"""The worked example: two tokens, two heads, every number small enough to check by hand, on the screens of the walk.
 
-In: what the reader typed into the matrices. Out: all steps as numbers, head beside head.
+In: what the reader typed into the matrices, from the link. Out: the same screens as for a real layer, with numbers.
 """
 
+import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from mha_core import HeadScopeError, LayerRun
-from mha_core.inside import equal_to_torch, example, one_token, run_layer
+from mha_core import HeadScopeError
+from mha_core.inside import example, run_layer
 from mha_core.inside.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
+from pages.parts.frame import state
 from pages.parts.frame.prose import say
-from pages.parts.inside.scene import format_error, formula, nothing
-from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
+from pages.parts.frame.request import Request
+from pages.parts.inside import linked
+from pages.parts.inside.changes import MOST
+from pages.parts.inside.scene import Scene
+from pages.parts.inside.walk import show
+from pages.parts.picture.tiles import Board, token_row
 
-KEY = "inside-example"
 START = {"X": X, **{f"W_{name}{i}": W for name in "qkv" for i, W in ((1, W1), (2, W2))}}
+SHAPES = {name: np.array(values).shape for name, values in START.items()}
+_TYPED = re.compile(r"(X|W_[qkv][12]):([1-4]):([1-4]):(-?\d+(?:\.\d+)?(?:e-?\d{1,2})?)", re.ASCII)
 
 
 @st.fragment
-def example_view() -> None:
+def example_view(request: Request) -> None:
     """The example, with its matrices to type into."""
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        together = st.toggle("One matrix for Q, K and V", True, key="same", bind="query-params")
-        output = st.selectbox("W_o", tuple(W_O_CHOICES), key="output", bind="query-params", width=200)
-    typed = st.session_state.get(KEY, {}).get("cells", {}) or {}
+    typed, together = read_typed(state.params().get("typed", "")), linked.on("same", first=True)
+    output = state.params().get("output", next(iter(W_O_CHOICES)))
     try:
         made = read_example(typed, together, output if output in W_O_CHOICES else "identity")
         run = run_layer(made.x, made.weights)
     except HeadScopeError as error:
         say(str(error), "problem")
         return
-    board = Board()
-    board.add(
-        paragraph(
-            "Two [[token|tokens]], four numbers each, two [[head|heads]] of two numbers. Check it with a pencil, then "
-            "type into any framed box: everything after it follows. A decimal comma is as good as a point."
-        ),
-        row(
-            board.matrix(
-                "X", made.x, "tiles", id="X", rows=TOKENS, editable=True, note="two tokens of four numbers"
-            ),
-            {"type": "undo", "text": "put all numbers back"},
-        ),
-        row(*(_head(board, made, run, h, together) for h in range(2))),
+    query, h = _asked("row"), _asked("by")
+    with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
+        board = Board()
+        board.add(token_row(TOKENS, (False, False), "Token to follow", line=True, trigger="follow"))
+        board.show("inside-example-token", {"follow": _followed}, query=query)
+        _choose_head(h)
+        if typed:
+            st.button(
+                "Put all numbers back", key="inside-back", on_click=state.change, args=({"typed": None},)
+            )
+        st.button("The same step in the real layer", key="inside-real", on_click=_to_real)
+    key = f"example-{h}-{query}"
+    scene = Scene(
+        TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
     )
-    _joined(board, made, run)
-    board.show(KEY, {"cells": nothing}, cells=typed)
-    formula(
-        r"Z_i = \mathrm{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{2}}\right) V_i,\qquad "
-        r"\mathrm{output} = [Z_1 \,|\, Z_2]\,W_o",
-        ("q, k, v = x @ W[0], x @ W[0], x @ W[0]", "head 1: (2, 2)"),
-        ("z = (q @ k.T / 2 ** 0.5).softmax(-1) @ v", "(2, 2); z2 alike, with W[1]"),
-        ("output = torch.cat([z, z2], -1) @ W_o", "(2, 4)"),
+    told = {"typed": partial(_typed, "inside-picture-example")}
+    show(scene, controls={"qkv": _one_matrix, "output": _output}, told=told, data={"cells": typed})
+    state.write()
+
+
+def _asked(key: str) -> int:
+    """The first or the second, from 0."""
+    return 1 if state.params().get(key) == "2" else 0
+
+
+def _followed() -> None:
+    value = st.session_state["inside-example-token"].follow
+    if value in (0, 1):
+        state.change({"row": "2" if value else None, "cell": None})
+
+
+def _choose_head(h: int) -> None:
+    st.session_state["inside-example-head"] = h
+    st.selectbox(
+        "Head",
+        range(2),
+        key="inside-example-head",
+        width=110,
+        format_func=lambda at: f"head {at + 1}",
+        label_visibility="collapsed",
+        on_change=_head_chosen,
     )
+
+
+def _head_chosen() -> None:
+    state.change({"by": "2" if st.session_state["inside-example-head"] else None, "cell": None})
+
+
+def _to_real() -> None:
+    """The example becomes the real layer: the same screen with the reader's sentence."""
+    st.session_state.pop("part", None)
+    st.session_state["part"] = "Step by step"
+    state.change({"cell": None})
+
+
+def _one_matrix() -> None:
+    linked.switch("One matrix for Q, K and V", "same", first=True)
+
+
+def _output() -> None:
+    linked.choice("W_o", "output", tuple(W_O_CHOICES), 200)
+
+
+def read_typed(text: str) -> dict[str, dict[str, float]]:
+    """The numbers of a link, by matrix and place (from 0, row by row); what is none of them is left out."""
+    found: dict[str, dict[str, float]] = {}
+    for item in text.split(","):
+        match = _TYPED.fullmatch(item)
+        if match is None:
+            continue
+        name, (rows, columns) = match[1], SHAPES[match[1]]
+        row, column, value = int(match[2]) - 1, int(match[3]) - 1, float(match[4])
+        if row < rows and column < columns and abs(value) <= MOST:
+            found.setdefault(name, {})[str(row * columns + column)] = value
+    return found
+
+
+def as_text(typed: Mapping[str, Any]) -> str:
+    """What the reader typed, as the link has it: places counted from 1, only numbers of the example's matrices."""
+    items = list[str]()
+    for name in START:
+        columns = SHAPES[name][1]
+        cells = typed.get(name) if isinstance(typed.get(name), Mapping) else {}
+        for at, value in (cells or {}).items():
+            place = int(at) if str(at).isascii() and str(at).isdigit() and len(str(at)) < 3 else -1
+            if (
+                0 <= place < SHAPES[name][0] * columns
+                and isinstance(value, int | float)
+                and abs(value) <= MOST
+            ):
+                items.append(f"{name}:{place // columns + 1}:{place % columns + 1}:{value:.7g}")
+    return ",".join(items)
+
+
+def _typed(key: str) -> None:
+    """The reader typed numbers: the link has them all."""
+    value = st.session_state[key].typed
+    if isinstance(value, Mapping):
+        state.change({"typed": as_text(value) or None})
 
 
 def read_example(typed: Mapping[str, Any], together: bool, output: str) -> Example:
@@ -71,73 +153,3 @@ def read_example(typed: Mapping[str, Any], together: bool, output: str) -> Examp
     names = ("q", "q", "q") if together else ("q", "k", "v")
     w_q, w_k, w_v = ([matrix(f"W_{name}{i}") for i in (1, 2)] for name in names)
     return example(matrix("X"), w_q, w_k, w_v, output=W_O_CHOICES[output])
-
-
-def _head(board: Board, made: Example, run: LayerRun, h: int, together: bool) -> Block:
-    i = h + 1
-    tiles: dict[str, Any] = {"kind": "tiles"}
-    rows: dict[str, Any] = {"rows": TOKENS, **tiles}
-    used = made.weights
-    names = ("q",) if together else ("q", "k", "v")
-    given = [
-        board.matrix(
-            f"W{i}" if together else f"W_{name}{i}",
-            getattr(used, f"W_{name}")[h],
-            id=f"W_{name}{i}",
-            editable=True,
-            note="for Q, K and V" if together else "",
-            **tiles,
-        )
-        for name in names
-    ]
-    readings = [
-        board.matrix(
-            f"Q{i} = K{i} = V{i}" if together else f"{name.upper()}{i}",
-            getattr(run, name)[h],
-            id=f"{name.upper()}{i}",
-            **rows,
-        )
-        for name in names
-    ]
-    scores = board.matrix(
-        "scores", run.scores[h], id=f"scores{i}", note=f"Q{i} K{i}ᵀ ÷ √2", cols=TOKENS, **rows
-    )
-    weights = board.matrix(
-        "weights",
-        run.weights[h],
-        id=f"weights{i}",
-        note="softmax, row by row",
-        ramp="weight",
-        cols=TOKENS,
-        **rows,
-    )
-    z = board.matrix(f"Z{i}", run.context[h], id=f"Z{i}", note=f"weights × V{i}", **rows)
-    products = board.matrix("products", run.raw(h), id=f"raw{i}", note=f"Q{i} K{i}ᵀ", cols=TOKENS, **rows)
-    return column(
-        paragraph(f"**Head {i}**"),
-        row(*given),
-        row(*readings, products),
-        row(scores, weights),
-        z,
-        size="half",
-    )
-
-
-def _joined(board: Board, made: Example, run: LayerRun) -> None:
-    big = made.weights.W_o.reshape(-1, made.weights.d_model)
-    alone = np.concatenate([one_token(run, h, 1) for h in range(2)]) @ big
-    parity = equal_to_torch(run)
-    apart = float(np.abs(alone - run.output[1]).max())
-    board.add(
-        row(
-            board.matrix("[Z1 | Z2]", run.concatenated, "tiles", id="Z", rows=TOKENS, note="side by side"),
-            op("×"),
-            board.matrix("W_o", big, "tiles", id="W_o"),
-            op("="),
-            board.matrix("output", run.output, "tiles", id="output", rows=TOKENS),
-        ),
-        paragraph(
-            f"The second token computed alone differs from its row by **{format_error(apart)}**; "
-            f"`{parity.against}` differs from all of it by **{format_error(parity.output)}**."
-        ),
-    )

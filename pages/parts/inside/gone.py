@@ -11,7 +11,7 @@ import streamlit as st
 from mha_core.inside import without
 from mha_core.wording import head_name, percent
 from pages.parts.inside.scene import Scene, format_error
-from pages.parts.inside.steps import high_of
+from pages.parts.inside.stage import high_of
 from pages.parts.picture.tiles import Board, paragraph
 
 
@@ -32,13 +32,12 @@ def heads_gone(scene: Scene) -> None:
     lengths = float(np.linalg.norm(before)), float(np.linalg.norm(after))
     cosine = float(before @ after) / (lengths[0] * lengths[1] or 1.0)
     names = ", ".join(head_name((layer, head)) for head in left.heads)
-    options: dict[str, Any] = {"rows": scene.labels, "follow": True, "high": high_of(scene.now.n)}
+    options: dict[str, Any] = {"rows": scene.labels, "follow": True, "high": high_of(scene.now.n, 220)}
     board = Board()
     board.add(
         paragraph(
             f"Without {names} the output of {{token}} has cosine **{cosine:.3f}** with what it was and "
-            f"**{percent(lengths[1] / (lengths[0] or 1.0))}** of its length. What the layers above make of that is "
-            "shown by Experiment.",
+            f"**{percent(lengths[1] / (lengths[0] or 1.0))}** of its length.",
             "verdict",
             token=scene.token,
         ),
@@ -47,7 +46,7 @@ def heads_gone(scene: Scene) -> None:
             left.output,
             id="output-without",
             note=f"the rows of W_o of {names} are zero",
-            wide=min(2.6, 1000 / left.output.shape[1]),
+            wide=min(2.0, 680 / left.output.shape[1]),
             **options,
         ),
         paragraph(

@@ -24,9 +24,10 @@ from mha_core.inside import (
     unsplit,
 )
 from mha_core.wording import percent
-from pages.parts.frame.prose import heading
+from pages.parts.frame import state
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import Scene, make_plain, pick
+from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve import cache
 
@@ -37,9 +38,18 @@ def many_view(request: Request, record: Record) -> None:
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return
-    for number, step in enumerate((_rows, _costs, _ranks, _hulls), 1):
-        with st.container(key=f"inside-step-many-{number}", gap="small"):
-            step(scene)
+    screens = (
+        Screen("rows", "One row must compromise, several need not", _rows),
+        Screen("costs", "Many heads cost no more", _costs),
+        Screen("ranks", "One narrow head sees few sides, many see more", _ranks),
+        Screen("hulls", "Inside the values, and beyond them", _hulls),
+    )
+    at = here(screens)
+    way("inside-way-many", screens, at)
+    with st.container(key="inside-step-many", gap="small"):
+        aloud(at, screens[at])
+        screens[at].draw(scene)
+    state.write()
 
 
 def one_head(scene: Scene) -> np.ndarray:
@@ -50,7 +60,6 @@ def one_head(scene: Scene) -> np.ndarray:
 def _rows(scene: Scene) -> None:
     now, i, n = scene.plain, scene.query, len(scene.there)
     h = scene.sizes.n_heads
-    heading("One row must compromise, several need not")
     one = one_head(scene)
     rows = np.concatenate([one[i, :n][None], now.weights[:, i, :n]])
     best = rows.argmax(axis=1)
@@ -90,7 +99,7 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
         rows=["one head", *(f"{layer}-{j + 1}" for j in range(scene.sizes.n_heads))],
         cols=scene.there,
         ramp="weight",
-        high=20,
+        high=18,
         wide=min(44.0, 800 / n),
     )
 
@@ -98,7 +107,6 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
 def _costs(scene: Scene) -> None:
     sizes, n = scene.sizes, scene.plain.n
     d, h, width = sizes.d_model, sizes.n_heads, sizes.n_heads * sizes.d_k
-    heading("Many heads cost no more")
     board = Board()
     said = (
         f"Four matrices of {d} × {d} either way, 4 · {d}² = {4 * d * d:,} [[parameter|parameters]] without biases; and "
@@ -113,13 +121,12 @@ def _costs(scene: Scene) -> None:
     )
     board.add(
         paragraph(
-            f"Each of {h} heads is {sizes.d_k} numbers wide instead of {width}: {h} times as many, {h} times as narrow."
-            " " + said + shared
+            f"{h} heads, each 1/{h} as wide: {sizes.d_k} numbers instead of {width}. " + said + shared
         ),
         cost_block(n, sizes),
         paragraph(
-            f"Only the weights themselves are more: {h} tables of {n} × {n} to keep instead of one, which costs some "
-            "time in the softmax.",
+            f"Only the attention weights are more: {h} tables of {n} × {n} to keep instead of one, and their softmax. What "
+            "that comes to in time is measured in the last line.",
             "quiet",
         ),
     )  # fmt: skip
@@ -170,17 +177,18 @@ def _ranks(scene: Scene) -> None:
     )
     wide = cache.of_model(model, ("ranks", layer), lambda: _unsplit_ranks(used))
     rotation = " Rotation in between turns it and leaves its rank." if scene.plain.rotary else ""
-    heading("What a narrow head cannot see")
     board = Board()
     board.add(
         paragraph(
             f"A score compares two tokens through W_q W_kᵀ, a matrix of {used.d_model} × {used.d_model}. In head "
-            f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is "
-            f"**{wide.rank}**. Each head sees tokens from few sides; together they cover many.{rotation}"
+            f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is one form of "
+            f"rank **{wide.rank}**. So one narrow head compares tokens from few sides, and many heads are as many different "
+            f"comparisons, each with a softmax of its own.{rotation}"
         ),
         {
             "type": "curve",
-            "axis": "singular values, largest = 1",
+            "axis": "number of the singular value, the largest first",
+            "side": "size, largest = 1",
             "describe": f"Singular values: {narrow.rank} above zero in one head, {wide.rank} unsplit",
             "lines": [
                 {
@@ -219,7 +227,6 @@ def _hulls(scene: Scene) -> None:
     outside = _all_outside(scene)
     proven = sum(found.gap > 0 for found in outside)
     remade = float(np.abs(now.weights[h, i, : len(values)] @ values - now.context[h, i]).max())
-    heading("Inside the values, and beyond them")
     board = Board()
     board.add(
         paragraph(

@@ -1,96 +1,125 @@
-"""The steps after one token's own: all heads side by side, mixed to the output, and whether torch computes the same.
+"""The last screens of the walk: all heads side by side, mixed to the output, and the output as a sum of parts.
 
-In: a scene. Out: boards with every number of the step.
+In: a scene. Out: a filled stage.
 """
-
-from typing import Any
 
 import numpy as np
 
 from mha_core.inside import shares
-from pages.parts.frame.prose import heading
 from pages.parts.inside.gone import heads_gone
-from pages.parts.inside.scene import Scene, code, format_error, formula, parity_of
-from pages.parts.inside.steps import high_of
-from pages.parts.picture.tiles import Block, Board, paragraph
+from pages.parts.inside.scene import Scene, format_error
+from pages.parts.inside.shown_code import output_lines
+from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table
+from pages.parts.picture.tiles import Block, column, row
 
 
-def output(scene: Scene) -> None:
+def side_by_side(scene: Scene, stage: Stage) -> None:
+    """Concat: every head keeps to its own columns."""
     now, sizes = scene.now, scene.sizes
     h, d_v, d = sizes.W_o.shape
-    heading(f"{scene.number(4)} · All heads, side by side, then mixed")
-    board = Board()
-    options: dict[str, Any] = {"rows": scene.labels, "follow": True, "high": high_of(now.n)}
-    plus = "" if sizes.b_o is None else " + b_o"
-    board.add(
-        paragraph(
-            f"Each of the {h} heads made {d_v} numbers a token. [[concatenation|Set side by side]] they are {h * d_v} "
-            "again, and every head still keeps to its own columns; the frame is head "
-            f"{scene.h + 1}. [[W_o]] then mixes: every number of the output draws on all heads."
-        ),
-        board.matrix(
-            "Z", now.concatenated, id="Z", note="before: [z₁ | z₂ | … ]", cuts=[d_v * i for i in range(1, h)],
-            slice=[scene.h * d_v, (scene.h + 1) * d_v], wide=min(2.6, 1000 / (h * d_v)), **options,
-        ),
-        board.matrix("output", now.output, id="output", note=f"after: Z W_o{plus}", wide=min(2.6, 1000 / d), **options),
-        *_parts(board, scene),
-        paragraph(
-            "Could W_o be merged into the [[feed-forward|feed-forward network]] that follows? No: before it, the "
-            f"layer adds its input {'' if now.is_pre_norm else 'X '}back (the [[residual]]). Z W_o must have its {d} "
-            "columns to be added to it, and the sum, not Z alone, goes on."
-        ),
+    say(
+        stage.words,
+        f"Each of the {h} heads made {d_v} numbers per token. [[concatenation|Set side by side]] they are **{h} × {d_v} → "
+        f"{h * d_v}** again, and every head still keeps to its own columns; the frame is head {scene.h + 1}.",
+    )
+    say(
+        stage.words,
+        f"[[W_o]] has {h * d_v} rows and {d} columns. The next screen multiplies.",
+    )
+    stage.latex = r"Z = \mathrm{Concat}(z_1, \dots, z_h)"
+    stage.lines = output_lines(now)[:1]
+    wide = min(2.0, 680 / (h * d_v))
+    stage.picture.add(
+        *changed_table(
+            stage.picture, scene, "Z", now.concatenated, scene.plain.concatenated, "Z", note="[z₁ | z₂ | … ]",
+            cuts=[d_v * i for i in range(1, h)], slice=[scene.h * d_v, (scene.h + 1) * d_v], wide=wide,
+            high=high_of(now.n, ROOM * 0.6), cells=False, hue="z",
+        )
     )  # fmt: skip
-    board.show("inside-board-4")
-    heads_gone(scene)
-    formula(
-        r"\mathrm{output} = [z_1 \,|\, \dots \,|\, z_h]\,W_o"
-        + plus
-        + r" = \sum_{i=1}^{h} z_i\,W_o^{(i)}"
-        + plus,
-        (f"z = z.transpose(1, 2).reshape(1, {now.n}, {h * d_v})", "side by side"),
-        ("output = W_o(z)", f"(1, {now.n}, {d})"),
+    if not scene.small:
+        stage.picture.add(stage.picture.sheets("z", now.context, chosen=scene.h, slim=True))
+
+
+def output(scene: Scene, stage: Stage) -> None:
+    """W_o mixes: every number of the output draws on all heads."""
+    now, sizes = scene.now, scene.sizes
+    h, d_v, d = sizes.W_o.shape
+    plus = "" if sizes.b_o is None else " + b_o"
+    say(
+        stage.words,
+        "[[W_o]] mixes: every number of the output draws on all heads. It could not be merged into the "
+        f"[[feed-forward|feed-forward network]] that follows: before that, the layer adds its input "
+        f"{'' if now.is_pre_norm else 'X '}back (the [[residual]]), so Z W_o must have the {d} columns of X.",
+    )
+    stage.latex = r"\mathrm{output} = Z\,W_o" + plus
+    stage.lines = [
+        *output_lines(now)[1:],
         (
             "x = x_before_the_norm + output" if now.is_pre_norm else "x = layer_norm(x + output)",
             "the residual",
         ),
-    )
+    ]
+    wide = min(2.0, 680 / d)
+    shown = changed_table(
+        stage.picture, scene, "output", now.output, scene.plain.output, "output", note=f"= Z W_o{plus}", wide=wide,
+        high=high_of(now.n, ROOM * (0.36 if scene.changed else 0.6)),
+    )  # fmt: skip
+    big = sizes.W_o.reshape(-1, d)
+    if scene.small:
+        z = table(stage.picture, scene, "Z", now.concatenated, "Z", cells=False, hue="z", note="[z₁ | z₂]")
+        w = table(stage.picture, scene, "W_o", big, "W_o", cells=False, rows=None)
+        stage.picture.add(row(column(z, *shown), w))
+        return
+    stage.picture.add(*shown)
+    if scene.with_matrices:
+        note = f"the {d_v} rows of head {scene.h + 1}: its z times these is its part"
+        stage.picture.add(
+            table(stage.picture, scene, "W_o", sizes.W_o[scene.h], "W_o", note=note, rows=None, high=max(1.0, 130 / d_v), wide=wide)
+        )  # fmt: skip
 
 
-def _parts(board: Board, scene: Scene) -> list[Block]:
-    """The output of the followed token as a sum: one part a head, and b_o where there is one."""
+def parts(scene: Scene, stage: Stage) -> None:
+    """The output of the followed token as a sum: one part per head, and b_o where there is one."""
     now, sizes, i = scene.now, scene.sizes, scene.query
-    h, d_v, d = sizes.W_o.shape
+    h, _, d = sizes.W_o.shape
     found = shares(now, i)
     lines = {f"{scene.head[0] + 1}-{j + 1}": now.contributions[j, i] for j in range(h)}
     if sizes.b_o is not None:
         lines["b_o"] = sizes.b_o
     lines["output"] = now.output[i]
     with_bias = "" if sizes.b_o is None else " and b_o"
-    return [
-        paragraph(
-            "Because W_o only adds, the output is a sum of one part a head. For {token}: how long each part is, "
-            "its share of the output, and its [[cosine]] with it. A negative share pulls the other way.",
-            token=scene.token,
-        ),
-        head_table(scene),
-        board.matrix(
-            "W_o",
-            sizes.W_o[scene.h],
-            id="W_o",
-            note=f"the {d_v} rows of head {scene.h + 1}: its z times these is its part",
-            high=max(2.0, min(5.0, 160 / d_v)),
-            wide=min(2.6, 1000 / d),
-        ),
-        paragraph(
-            f"Sum of the {h} parts{with_bias}, minus the layer's output: largest difference "
-            f"**{format_error(found.difference)}**."
-        ),
-        board.matrix(
-            "parts", np.stack(list(lines.values())), id="parts",
-            note="each head, b_o, output" if with_bias else "each head, output",
-            rows=list(lines), high=16, wide=min(2.6, 1000 / d),
-        ),
-    ]  # fmt: skip
+    say(
+        stage.words,
+        "Because W_o only adds, the output is a sum of one part per head. For {token}: how long each part is, its share of "
+        "the output, and its [[cosine]] with it. A negative share pulls the other way.",
+        token=scene.token,
+    )
+    say(
+        stage.words,
+        f"A check: the {h} parts{with_bias} were computed head by head and added up; the output is one product Z W_o of "
+        f"all heads. Largest difference **{format_error(found.difference)}**.",
+    )
+    stage.latex = r"\mathrm{output} = \sum_{i=1}^{h} z_i\,W_o^{(i)}" + ("" if sizes.b_o is None else " + b_o")
+    stage.picture.add(
+        row(
+            column(head_table(scene), size="narrow"),
+            stage.picture.matrix(
+                "parts", np.stack(list(lines.values())), id="parts", legend=False,
+                note="each head, b_o, output" if with_bias else "each head, output",
+                rows=list(lines), high=14 if h <= 20 else 6, wide=min(40.0, 300 / d),
+            ),
+        )
+    )  # fmt: skip
+
+
+def gone(scene: Scene, stage: Stage) -> None:
+    """The mix with heads gone."""
+    say(
+        stage.words,
+        "Take heads away: their rows of W_o become zero, and what is left of the output is drawn. This is the layer alone; "
+        "what the layers above make of it is shown by Experiment.",
+    )
+    stage.below = lambda: heads_gone(scene)
 
 
 def head_table(scene: Scene) -> Block:
@@ -110,52 +139,3 @@ def head_table(scene: Scene) -> Block:
         bias = float(np.linalg.norm(scene.sizes.b_o))
         lines.append({"label": "b_o", "norm": bias, "share": found.bias_share, "cosine": None})
     return {"type": "heads", "rows": lines, "total": found.output_norm}
-
-
-def equal(scene: Scene) -> None:
-    found = parity_of(scene)
-    heading(f"{scene.number(5)} · Is this what torch computes?")
-    board = Board()
-    rotated = ", its rotation multiplied as complex numbers" if scene.now.rotary else ""
-    board.add(
-        paragraph(
-            f"Equal to `{found.against}`{rotated} within **{format_error(found.output)}**, for all {scene.now.n} "
-            "tokens of this sentence, computed just now.",
-            "verdict",
-        )
-    )
-    if found.weights is not None:
-        board.add(
-            paragraph(
-                f"Its weights and ours, all {scene.sizes.n_heads} heads: within {format_error(found.weights)}."
-            )
-        )
-    board.show("inside-board-5")
-    code(
-        *(_in_one_layer(scene) if found.weights is not None else _in_one_function(scene)),
-        _apart(found.output),
-    )
-
-
-def _apart(difference: float) -> tuple[str, str]:
-    return "(theirs - output).abs().max()", format_error(difference)
-
-
-def _in_one_layer(scene: Scene) -> list[tuple[str, str]]:
-    """torch's own layer."""
-    h, d = scene.sizes.n_heads, scene.sizes.d_model
-    causal = "attn_mask=later, " if scene.now.is_causal else ""
-    return [
-        (f"layer = torch.nn.MultiheadAttention({d}, {h}, batch_first=True)", "with these weights in it"),
-        (f"theirs, weights = layer(x, x, x, {causal}average_attn_weights=False)", ""),
-    ]
-
-
-def _in_one_function(scene: Scene) -> list[tuple[str, str]]:
-    """torch's attention function, for layers that torch's own layer cannot be."""
-    grouped = ", enable_gqa=True" if scene.sizes.n_kv_heads < scene.sizes.n_heads else ""
-    return [
-        ("q, k = torch.view_as_real(q * turns), torch.view_as_real(k * turns)", "pairs as complex numbers"),
-        (f"z = F.scaled_dot_product_attention(q, k, v, is_causal=True{grouped})", ""),
-        ("theirs = W_o(z.transpose(1, 2).flatten(2))", ""),
-    ]

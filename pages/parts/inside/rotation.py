@@ -12,35 +12,51 @@ import streamlit as st
 
 from mha_core.inside import Turn, product_at, turn
 from mha_core.rotary import Rotary
-from pages.parts.frame.prose import heading
-from pages.parts.inside.scene import Scene, format_error, formula
+from pages.parts.frame import state
+from pages.parts.inside.scene import Scene, format_error
+from pages.parts.inside.shown_code import rotation_lines
+from pages.parts.inside.stage import Stage
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 MOVED = (0, 5, 100)
 
 
-def rotation(scene: Scene) -> None:
-    """The step; only for models that rotate."""
+def rotation(scene: Scene, stage: Stage) -> None:
+    """Queries and keys before and after; only for models that rotate."""
     rotary = scene.now.rotary
     if rotary is None:
         return
-    heading("2 · Positions by rotation")
-    board = Board()
-    board.add(*_before_and_after(board, scene, rotary))
-    board.show("inside-board-rotation")
+    said, *pictures = _before_and_after(stage.picture, scene, rotary)
+    stage.words.add(said)
+    stage.picture.add(*pictures)
     turned = rotary.n_turned
-    with st.container(horizontal=True):
-        pair = st.number_input("Pair", 1, turned, turned // 8 + 1, key="rotary-pair", width=110)
-    board = Board()
-    board.add(*_by_hand(board, scene, rotary, int(pair) - 1), *_distance(scene, rotary))
-    board.show("inside-board-rotation-pair")
-    formula(
-        rf"\theta_i = p \cdot {rotary.theta:.0f}^{{-2i/{2 * turned}}},\qquad "
-        r"\begin{pmatrix}x'\\y'\end{pmatrix} = \begin{pmatrix}\cos\theta_i & -\sin\theta_i\\ "
-        r"\sin\theta_i & \cos\theta_i\end{pmatrix}\begin{pmatrix}x\\y\end{pmatrix}",
-        ("a, b = q.chunk(2, dim=-1)", ""),
-        ("q = torch.cat([a * cos - b * sin, b * cos + a * sin], -1)", "k alike, v not"),
-    )
+    stage.latex = rf"\theta_i = p \cdot {rotary.theta:.0f}^{{-2i/{2 * turned}}}"
+    stage.lines = rotation_lines(scene.now)
+
+
+def distance(scene: Scene, stage: Stage) -> None:
+    """One pair turned by hand, and what is left of positions in a score."""
+    rotary = scene.now.rotary
+    if rotary is None:
+        return
+    asked = state.params().get("turned", "")
+    pair = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
+    pair = pair if 1 <= pair <= rotary.n_turned else rotary.n_turned // 8 + 1
+    said, *pictures = _by_hand(stage.picture, scene, rotary, pair - 1)
+    why, table = _distance(scene, rotary)
+    stage.words.add(said, why)
+    stage.picture.add(*pictures, table)
+    stage.latex = r"\begin{pmatrix}x'\\y'\end{pmatrix} = \begin{pmatrix}\cos\theta & -\sin\theta\\ \sin\theta & \cos\theta\end{pmatrix}\begin{pmatrix}x\\y\end{pmatrix}"
+    stage.controls = lambda: _choose_pair(pair, rotary.n_turned)
+
+
+def _choose_pair(pair: int, most: int) -> None:
+    st.session_state["rotary-pair"] = pair
+    st.number_input("Pair", 1, most, key="rotary-pair", width=110, on_change=_pair_chosen)
+
+
+def _pair_chosen() -> None:
+    state.change({"turned": str(st.session_state["rotary-pair"])})
 
 
 def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]:
@@ -50,7 +66,7 @@ def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]
         return []
 
     def picture(name: str, values: np.ndarray, ident: str) -> Block:
-        size: dict[str, Any] = {"high": max(2.0, min(18.0, 320 / now.n)), "wide": min(6.0, 380 / rotary.d_k)}
+        size: dict[str, Any] = {"high": max(1.0, min(11.0, 150 / now.n)), "wide": min(5.0, 300 / rotary.d_k)}
         return board.matrix(name, values, id=ident, rows=scene.labels, follow=True, cuts=[half], **size)
 
     last, some = rotary.n_turned - 1, rotary.n_turned < half
@@ -139,7 +155,7 @@ def _distance(scene: Scene, rotary: Rotary) -> list[Block]:
     products = [product_at(rotary, q, k, *place) for place in places]
     apart = max(products[: len(MOVED)]) - min(products[: len(MOVED)])
     lines = [
-        [f"{at}", f"{key}", f"{at - key}", f"{product:.4f}", f"{product / now.divisor:.4f}"]
+        [f"{at}", f"{key}", f"{at - key}", f"{product:.4f}"]
         for (at, key), product in zip(places, products, strict=True)
     ]
     return [
@@ -160,7 +176,6 @@ def _distance(scene: Scene, rotary: Rotary) -> list[Block]:
                 "position of the key",
                 "distance",
                 "q · k",
-                f"÷ {now.divisor:.3g}",
             ],
             "rows": lines,
             "chosen": 0,

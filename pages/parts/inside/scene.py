@@ -5,35 +5,43 @@ In: what the reader asked for. Out: a `Scene`; the head and the token stay in th
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2s
 from pathlib import Path
 from typing import TypeVar
 
 import streamlit as st
 
-from mha_core import LayerRun, Projections, Record, Tokens, Unit, layer_details, projections_of
+from mha_core import Grid, LayerRun, Projections, Record, Tokens, Unit, layer_details, projections_of
 from mha_core.inside import Edits, Parity, edited, equal_to_torch
 from mha_core.record import piece_units
-from mha_core.wording import Head
+from mha_core.wording import Head, head_name
 from pages.parts.frame import shell, state
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.tiles import Board, paragraph, token_row
+from pages.parts.picture.tiles import Board, token_row
 from pages.parts.serve import cache
 
 PAGE = Path(__file__).parents[3] / "assets" / "css" / "inside.css"
 SHOWN_KEYS = 40
+FOLLOWED, JUST_NOW = "inside-followed", "now"
 T = TypeVar("T")
 
 
 def style() -> None:
     """The little that this page adds to the frame's own style."""
     st.html(PAGE)
+    if state.params().get("present") == "1":
+        st.html("<style>.st-key-part { display: none; }</style>")
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What every step needs: the layer as the model ran it and as the reader changed it, one head, one token."""
+    """What every step needs: the layer as the model ran it and as the reader changed it, one head, one token.
+
+    `small`: so few numbers that each is written out; `together`: there, one matrix makes Q, K and V. `with_matrices`: draw W_q, W_k, W_v, W_o as well. `cell`: the
+    number that the reader asked about, by its table and its place there.
+    """
 
     labels: tuple[str, ...]
     special: tuple[bool, ...]
@@ -43,6 +51,10 @@ class Scene:
     now: LayerRun
     key: str
     request: Request
+    small: bool = False
+    together: bool = True
+    with_matrices: bool = False
+    cell: tuple[str, int, int] | None = None
 
     @property
     def h(self) -> int:
@@ -64,6 +76,8 @@ class Scene:
     @property
     def title(self) -> str:
         """The model's name in a sentence, without how it is stored."""
+        if self.small:
+            return "the example"
         return cache.model(self.request).title.partition(",")[0]
 
     @property
@@ -71,12 +85,15 @@ class Scene:
         """The tokens that there are for the followed one: all, or those up to itself under a causal model."""
         return self.labels[: self.now.seen(self.query)]
 
-    def number(self, step: int) -> int:
-        """A step's number on the screen: rotation is the second, where there is one, and moves the others on."""
-        return step + (step > 1 and self.plain.rotary is not None)
+    @property
+    def changed(self) -> bool:
+        """Whether the reader changed anything."""
+        return self.now is not self.plain
 
     def kept(self, part: Hashable, make: Callable[[], T]) -> T:
         """Something computed of the layer as the model ran it, made once."""
+        if self.small:
+            return make()
         return cache.of_run(self.request.run, cache.model(self.request), (self.head[0], part), make)
 
 
@@ -119,18 +136,26 @@ class Picked:
 
 
 def pick(request: Request, record: Record) -> Picked:
-    """Layer, head and token: from the link first, then as the reader chooses; the link follows."""
+    """Layer, head and token: from the link, which follows what the reader chooses."""
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
-    asked_for = shell.selection(request, grid.weights.shape, grid.labels)
-    head = choose_head(record, asked_for.head)
-    asked = grid.units[asked_for.pins[0]].pieces[0] if asked_for.pins else 0
     key = sentence_key(units)
-    query = choose_token(units, asked, f"inside-token-{key}")
+    asked_for = shell.selection(request, grid.weights.shape, grid.labels)
+    with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
+        query = choose_token(units, _asked_token(grid, asked_for, key), f"inside-token-{key}")
+        head = choose_head(record.n_layers, record.n_heads, asked_for.head)
     place = next((i for i, unit in enumerate(grid.units) if query in unit.pieces), None)
     state.keep(Selection(head, asked_for.pins if place is None else (place,), asked_for.to))
-    state.write()
+    st.session_state[FOLLOWED] = (key, query, state.params().get("pin"))
     return Picked(record.tokens, units, head, query, key)
+
+
+def _asked_token(grid: Grid, asked_for: Selection, key: str) -> int:
+    """The piece to follow. A link knows words and what is not hidden; which piece of a word is remembered here."""
+    kept = st.session_state.get(FOLLOWED)
+    if isinstance(kept, tuple) and kept[0] == key and kept[2] in (JUST_NOW, state.params().get("pin")):
+        return int(kept[1])
+    return grid.units[asked_for.pins[0]].pieces[0] if asked_for.pins else 0
 
 
 def sentence_key(units: Sequence[Unit]) -> str:
@@ -138,33 +163,44 @@ def sentence_key(units: Sequence[Unit]) -> str:
     return blake2s(repr([unit.label for unit in units]).encode(), digest_size=6).hexdigest()
 
 
-def choose_head(record: Record, opening: Head) -> Head:
-    """Layer and head, numbered from 1 on the screen."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        layer = st.selectbox(
-            "Layer", range(record.n_layers), opening[0], key="inside-layer", width=110, format_func=_from_one
+def choose_head(n_layers: int, n_heads: int, opening: Head) -> Head:
+    """Layer and head, numbered from 1 on the screen; the link decides, and is changed by a choice."""
+    st.session_state["inside-layer"], st.session_state["inside-head"] = opening
+    for name, count in (("layer", n_layers), ("head", n_heads)):
+        st.selectbox(
+            name.capitalize(),
+            range(count),
+            key=f"inside-{name}",
+            width=110,
+            format_func=lambda at, name=name: f"{name} {at + 1}",
+            label_visibility="collapsed",
+            on_change=_head_chosen,
         )
-        head = st.selectbox(
-            "Head", range(record.n_heads), opening[1], key="inside-head", width=110, format_func=_from_one
-        )
-    return (layer or 0, head or 0)
+    return opening
 
 
-def _from_one(position: int) -> str:
-    return str(position + 1)
+def _head_chosen() -> None:
+    head = (st.session_state["inside-layer"] or 0, st.session_state["inside-head"] or 0)
+    state.choose_head(head_name(head))
+    state.change({"cell": None})
 
 
-def choose_token(units: Sequence[Unit], opening: int, key: str) -> int:
+def choose_token(units: Sequence[Unit], chosen: int, key: str) -> int:
     """The token to follow; the picture marks it without asking the server."""
-    chosen = st.session_state.get(key, {}).get("query", opening)
-    chosen = chosen if isinstance(chosen, int) and 0 <= chosen < len(units) else opening
+    chosen = chosen if 0 <= chosen < len(units) else 0
     board = Board()
-    board.add(
-        paragraph("Choose a token to follow:"),
-        token_row([u.label for u in units], [u.special for u in units], "Token to follow"),
-    )
-    given = board.show(key, {"query": nothing}, query=chosen).query
-    return given if isinstance(given, int) and 0 <= given < len(units) else chosen
+    labels, special = [u.label for u in units], [u.special for u in units]
+    board.add(token_row(labels, special, "Token to follow", line=True, trigger="follow"))
+    board.show(key, {"follow": partial(_followed, key, len(units))}, query=chosen)
+    return chosen
+
+
+def _followed(key: str, count: int) -> None:
+    """The reader pressed a token: it is followed until the link says otherwise."""
+    value = st.session_state.get(key, {}).get("follow")
+    if isinstance(value, int) and 0 <= value < count:
+        st.session_state[FOLLOWED] = (key.removeprefix("inside-token-"), value, JUST_NOW)
+        state.change({"cell": None})
 
 
 def nothing() -> None:
@@ -180,14 +216,6 @@ def make_plain(request: Request, picked: Picked) -> Scene | None:
     special = tuple(unit.special for unit in picked.units)
     key = f"{picked.key}-{picked.head[0]}-{picked.head[1]}-{picked.query}"
     return Scene(labels, special, picked.head, picked.query, plain, plain, key, request)
-
-
-def formula(latex: str, *lines: tuple[str, str]) -> None:
-    """The formula, and the lines of torch that do it with the shapes that come out."""
-    left, right = st.columns([2, 3], vertical_alignment="center")
-    left.latex(latex)
-    with right:
-        code(*lines)
 
 
 def code(*lines: tuple[str, str]) -> None:

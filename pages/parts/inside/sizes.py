@@ -14,10 +14,12 @@ from mha_core.inside import (
     parameters,
     weights_bytes,
 )
-from pages.parts.frame.prose import heading, say
+from pages.parts.frame import state
+from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.inside.cache_growth import cache_view
 from pages.parts.inside.numbers import format_bytes, format_count
+from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
 
@@ -25,8 +27,16 @@ from pages.parts.serve import cache
 @st.fragment
 def sizes_view(request: Request, record: Record) -> None:
     """Known models, the chosen one and the reader's own numbers, counted the same way; then the cache."""
-    _table(cache.model(request))
-    cache_view(request, record)
+    screens = (
+        Screen("models", "What it costs, from BERT to GPT-3", lambda: _table(cache.model(request))),
+        Screen("cache", "The cache, token by token", lambda: cache_view(request, record)),
+    )
+    at = here(screens)
+    way("inside-way-sizes", screens, at)
+    with st.container(key="inside-step-sizes", gap="small"):
+        aloud(at, screens[at])
+        screens[at].draw()
+    state.write()
 
 
 def of_model(used: Model) -> Configuration:
@@ -45,11 +55,12 @@ def of_model(used: Model) -> Configuration:
 
 
 def _table(used: Model) -> None:
-    heading("What it costs, from BERT to GPT-3")
     say("Your own numbers", "label")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         n = int(st.number_input("Tokens", 1, 1_000_000, 2048, key="n", bind="query-params", width=140))
-        d = int(st.number_input("d_model", 1, 65_536, 512, key="d", bind="query-params", width=120))
+        d = int(
+            st.number_input("Width of the model", 1, 65_536, 512, key="d", bind="query-params", width=170)
+        )
         h = int(st.number_input("Heads", 1, 1024, 8, key="h", bind="query-params", width=110))
         layers = int(st.number_input("Layers", 1, 1000, 6, key="layers", bind="query-params", width=110))
         shared = int(st.number_input("Key heads (0 = as heads)", 0, 1024, 0, key="kv", width=190))
@@ -60,7 +71,7 @@ def _table(used: Model) -> None:
     board = Board()
     board.add(
         paragraph(
-            "[[d_k]] is d_model divided by the heads. Parameters are counted from a layer of that size, operations and "
+            "[[d_k]] is the width d_model divided by the heads. Parameters are counted from a layer of that size, operations and "
             f"memory for {n:,} tokens: the [[weight|weights]] of all heads in 32 bits if all are kept, the "
             "[[KV-cache|KV cache]] in 16 bits, 2 · layers · key heads · d_k · tokens numbers. Where heads share keys "
             "(“on”), its size without sharing stands in brackets; BERT-like models keep none."
@@ -70,16 +81,16 @@ def _table(used: Model) -> None:
             "id": "sizes",
             "label": "Configurations",
             "head": [
-                "model", "d_model / heads", "d_k", "layers", "parameters of attention, a layer", "all layers",
-                "operations, a layer", "weights, a layer", "KV cache, all layers",
+                "model", "width / heads", "d_k", "layers", "parameters of attention, a layer", "all layers",
+                "operations, a layer", "attention weights, a layer", "KV cache, all layers",
             ],
             "rows": [_line(one, n) for one in every],
             "chosen": len(every) - 1 if mine else None,
         },
         paragraph(
-            "Weights grow with the square of the tokens, the KV cache only with their number. LLaMA has no biases: "
-            "the layer of LLaMA-7B is exactly 4 · d_model². A fused kernel never writes the weights "
-            "down; then they cost nothing.",
+            "Attention weights grow with the square of the tokens, the KV cache only with their number. LLaMA has no biases: "
+            "the layer of LLaMA-7B is exactly 4 · d_model². A fused kernel never writes the attention "
+            "weights down; then they take no memory.",
             "quiet",
         ),
     )  # fmt: skip

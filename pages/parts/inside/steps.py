@@ -1,153 +1,175 @@
-"""The first steps of the walk: readings, weights, and one token number by number.
+"""The middle screens of the walk: products, scores, weights, and the values they mix.
 
-In: a scene. Out: boards with every number of the step.
+In: a scene. Out: a filled stage.
 """
 
 from typing import Any
 
 import numpy as np
 
-from mha_core import Projections
-from mha_core.inside import Edits, follow, spread
+from mha_core.inside import follow, spread
 from mha_core.wording import percent
-from pages.parts.frame.prose import heading, visible
-from pages.parts.inside.groups import shared_keys
-from pages.parts.inside.scene import SHOWN_KEYS, Scene, format_error, formula
-from pages.parts.picture.tiles import Block, Board, column, paragraph, row, ruler
+from pages.parts.frame.prose import visible
+from pages.parts.inside.scene import SHOWN_KEYS, Scene, format_error
+from pages.parts.inside.shown_code import mixing_lines, product_lines, score_lines, weight_lines
+from pages.parts.inside.stage import Stage, changed_table, digits, high_of, say, table
+from pages.parts.picture.tiles import Block, Board, column, row
+
+ROWS = 16  # of a table on a screen; the rest is one line
 
 
-def projections(scene: Scene) -> None:
-    sizes, now = scene.sizes, scene.now
-    n, (h, d, d_k) = now.n, sizes.W_q.shape
-    q = now.q if now.q_unrotated is None else now.q_unrotated
-    heading("1 · Three readings of every token")
-    board = Board()
-    board.add(
-        paragraph(
-            f"Each [[token]] enters [[layer]] {scene.head[0] + 1} as a row of X: {d} numbers. Head {scene.h + 1} reads "
-            "it three times: as a [[query]] (what am I looking for?), a [[key]] (what can I be found by?) and a "
-            "[[value]] (what do I hand over?). Each reading is the row times a matrix."
+def scores(scene: Scene, stage: Stage) -> None:
+    """Every query times every key, before anything is divided."""
+    now, n = scene.now, scene.now.n
+    say(
+        stage.words,
+        "Every query meets every key: number by number multiplied, then added up. A large sum says that the two fit. Row = "
+        "the token that looks, column = the token it looks at."
+        + (
+            f" {scene.title} reads from left to right: what is hatched comes later and is not there."
+            if now.is_causal
+            else ""
         ),
-        *_normed(scene),
-        board.matrix(
-            "X", now.x, id="X", rows=scene.labels, follow=True, wide=min(2.6, 1000 / d), high=high_of(n)
-        ),
-        row(*(_reading(board, scene, name) for name in ("q", "k", "v"))),
-        paragraph(
-            f"All {h} heads take part at once. One product gives {n} rows of {h * d_k} numbers; "
-            f"cut into {h} pieces of {d_k}, they are the queries of {h} heads:"
-        ),
-        board.sheets("q", q, chosen=scene.h),
-        *shared_keys(sizes, scene.h),
     )
-    board.show("inside-board-1")
-    alike = "k and v alike" if h == sizes.n_kv_heads else f"k, v: [:, {scene.kv}]"
-    formula(
-        _projection_formula(sizes),
-        ("q = W_q(x)", f"(1, {n}, {h * d_k})"),
-        (f"q = q.view(1, {n}, {h}, {d_k}).transpose(1, 2)", f"(1, {h}, {n}, {d_k})"),
-        (f"q = q[:, {scene.h}]", f"head {scene.h + 1}: (1, {n}, {d_k}); {alike}"),
+    stage.latex = r"Q K^\top"
+    stage.lines = product_lines(now)
+    there = np.where(_there(scene), now.raw(scene.h), np.nan)
+    before = np.where(_there(scene), scene.plain.raw(scene.h), np.nan)
+    stage.picture.add(*_square(stage.picture, scene, "Q K ᵀ", there, before, "raw", n))
+
+
+def _there(scene: Scene) -> np.ndarray:
+    now = scene.now
+    return np.tril(np.ones_like(now.allowed)) if now.is_causal else np.ones_like(now.allowed)
+
+
+def _square(
+    board: Board,
+    scene: Scene,
+    name: str,
+    values: np.ndarray,
+    before: np.ndarray,
+    ident: str,
+    n: int,
+    **more: Any,
+) -> list[Block]:
+    """Tokens by tokens; what the reader changed stands to its right."""
+    wide = min(22.0, 300 / n)
+    made = changed_table(
+        board, scene, name, values, before, ident, cols=scene.labels, wide=wide, high=high_of(n, 290), **more
     )
+    return [row(*made)]
 
 
-def _normed(scene: Scene) -> list[Block]:
-    """What X is, where it is not the layer's own input."""
-    if not scene.plain.is_pre_norm:
-        return []
-    return [
-        paragraph(
-            f"In {scene.title} X is what attention is given: the layer's input after its normalisation (pre\u2011LN); "
-            "the input itself passes by and the output is added to it."
-        )
-    ]
-
-
-def _projection_formula(sizes: Projections) -> str:
-    """Q, K and V, each with its bias if there is one."""
-    parts = [
-        rf"{name.upper()} = X\,W_{name}" + (f" + b_{name}" if getattr(sizes, f"b_{name}") is not None else "")
-        for name in "qkv"
-    ]
-    return r",\quad ".join(parts)
-
-
-def high_of(n: int) -> float:
-    return max(2.0, min(20.0, 400 / n))
-
-
-def _reading(board: Board, scene: Scene, name: str) -> Block:
-    sizes = scene.sizes
-    W, b = getattr(sizes, f"W_{name}"), getattr(sizes, f"b_{name}")
-    h = scene.h if name == "q" else scene.kv
-    heads, d, d_k = W.shape
-    first, last = h * d_k + 1, (h + 1) * d_k
-    before = getattr(scene.now, f"{name}_unrotated", None)
-    result = (getattr(scene.now, name) if before is None else before)[h]
-    whose = "head" if heads == sizes.n_heads else "key head"
-    bias = (
-        []
-        if b is None
-        else [
-            board.matrix(
-                f"b_{name}", b[h][None], id=f"b_{name}", high=10, wide=min(10.0, 300 / d_k), legend=False
-            )
-        ]
-    )
-    return column(
-        ruler(heads, h, h + 1, f"W_{name}, {whose} {h + 1}: columns {first} to {last} of {heads * d_k}"),
-        board.matrix(
-            f"W_{name}",
-            W[h],
-            id=f"W_{name}",
-            high=160 / d,
-            wide=min(10.0, 300 / d_k),
-            describe=f"W_{name} of this head, {d} by {d_k} numbers",
-        ),
-        *bias,
-        board.matrix(
-            name.upper(), result, id=name.upper(), rows=scene.labels, follow=True,
-            note=f"= X W_{name}" + (f" + b_{name}" if bias else ""),
-            high=high_of(scene.now.n), wide=min(8.0, 250 / d_k),
-        ),
-        size="third",
-    )  # fmt: skip
-
-
-def weights(scene: Scene) -> None:
-    now, n, d_k = scene.now, scene.now.n, scene.sizes.d_k
-    seen = np.where(now.allowed, now.scores[scene.h], np.nan)
-    drawn = np.where(now.allowed, now.weights[scene.h], np.nan) if now.is_causal else now.weights[scene.h]
+def scaled(scene: Scene, stage: Stage) -> None:
+    """The division and the mask, with the variance of these very scores."""
+    now, d_k = scene.now, scene.sizes.d_k
     there = np.tril(np.ones_like(now.allowed)) if now.is_causal else None
     with_, without = (spread(now.raw(scene.h), d, there) for d in (np.sqrt(d_k), 1.0))
-    board = Board()
-    board.add(*_changed(now.edits))
-    share: dict[str, Any] = {"cols": scene.labels, "rows": scene.labels, "follow": True}
-    size: dict[str, Any] = {"high": high_of(n), "wide": min(26.0, 440 / n)}
-    sums = now.weights[scene.h].sum(axis=-1)
-    board.add(
-        row(
-            column(board.matrix("scores", seen, id="scores", **share, **size), size="half"),
-            column(
-                board.matrix("weights", drawn, id="weights", ramp="weight", **share, **size),
-                paragraph(said_sums(sums)),
-                size="half",
-            ),
-        ),
-        paragraph(
-            f"Why divide ([[scaling]])? A sum of {d_k} products grows with {d_k}. Undivided, these scores have a "
-            f"variance of **{without.variance:.1f}**, and the largest weight of a row is on average "
-            f"**{percent(without.largest)}**; divided by √{d_k}, **{with_.variance:.1f}** and "
-            f"**{percent(with_.largest)}**. Where one "
-            "weight takes all, softmax hardly answers to small changes, and training stalls."
+    say(
+        stage.words,
+        f"Why divide by √{d_k} ([[scaling]])? The variance of a sum of {d_k} products grows with {d_k}. Undivided, these "
+        f"scores have a variance of **{without.variance:.1f}**, and the largest weight of a row is on average "
+        f"**{percent(without.largest)}**; divided, **{with_.variance:.1f}** and **{percent(with_.largest)}**. Where one "
+        "weight takes all, softmax hardly answers to small changes, and training stalls.",
+    )
+    say(
+        stage.words,
+        "A [[mask]] takes tokens out of sight, as it does for [[padding]] and for [[causal|the future]]."
+        + (
+            f" {scene.title} predicts each next token, so its mask is part of the model and cannot be switched off. "
+            "Hatched cells have no weight at all, not a weight of 0 %."
+            if scene.plain.is_causal
+            else ""
         ),
     )
-    board.show("inside-board-2")
-    formula(
-        r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)",
-        (f"scores = q @ k.transpose(-2, -1) / {d_k} ** 0.5", f"(1, {n}, {n})"),
-        ('scores = scores.masked_fill(~allowed, float("-inf"))', ""),
-        ("weights = scores.softmax(dim=-1)", "rows add up to one"),
+    stage.latex = r"\frac{QK^\top}{\sqrt{d_k}} + M"
+    stage.lines = score_lines(now)
+    seen = np.where(now.allowed, now.scores[scene.h], np.nan)
+    before = np.where(scene.plain.allowed, scene.plain.scores[scene.h], np.nan)
+    origins = None
+    if scene.small:
+        origins = [
+            f"{digits(a)} ÷ {digits(now.divisor)} = {digits(b)}" if np.isfinite(b) else "hidden by the mask"
+            for a, b in zip(now.raw(scene.h).ravel(), seen.ravel(), strict=True)
+        ]
+    note = f"Q Kᵀ ÷ {now.divisor:.4g}"
+    stage.picture.add(
+        *_square(stage.picture, scene, "scores", seen, before, "scores", now.n, note=note, origins=origins)
     )
+
+
+def weights(scene: Scene, stage: Stage) -> None:
+    """A row of scores becomes shares of 100 %."""
+    now, h, i = scene.now, scene.h, scene.query
+    here = now.weights[h, i, : len(scene.there)]
+    best = int(here.argmax())
+    say(
+        stage.words,
+        "[[softmax|Softmax]] turns a row of scores into attention weights: e to the power of each, divided by the sum of "
+        "the row. A small lead in the score becomes a large one in the [[weight]].",
+    )
+    if here.any():
+        say(
+            stage.words,
+            "{token} looks most at {best}: " + f"**{percent(here[best])}**.",
+            "verdict",
+            token=scene.token,
+            best=scene.labels[best],
+        )
+    else:
+        say(stage.words, "{token} may look at nothing: every token is hidden.", "verdict", token=scene.token)
+    typed = "" if scene.small else " Type another score in any box: the row answers at once."
+    say(stage.words, said_sums(now.weights[h].sum(axis=-1)) + typed)
+    stage.latex = r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)"
+    stage.lines = weight_lines(now)
+    drawn = np.where(now.allowed, now.weights[h], np.nan) if now.is_causal else now.weights[h]
+    picture = table(
+        stage.picture, scene, "attention weights", drawn, "weights", ramp="weight", cols=scene.labels,
+        wide=min(20.0, 300 / now.n), high=high_of(now.n, 280), origins=_softmax_sums(scene),
+    )  # fmt: skip
+    if scene.small:
+        stage.picture.add(picture)
+        stage.origin.add(softmax_block(stage.origin, scene))
+    else:
+        stage.picture.add(row(picture, column(softmax_block(stage.picture, scene), size="narrow")))
+
+
+def _softmax_sums(scene: Scene) -> list[str] | None:
+    """The softmax of the example, written out."""
+    if not scene.small:
+        return None
+    made = list[str]()
+    for line, shares in zip(scene.now.scores[scene.h], scene.now.weights[scene.h], strict=True):
+        powers = " + ".join(f"e^{digits(score)}" for score in line)
+        made += [
+            f"e^{digits(a)} ÷ ({powers}) = {digits(share)}" for a, share in zip(line, shares, strict=True)
+        ]
+    return made
+
+
+def softmax_block(board: Board, scene: Scene) -> Block:
+    """The row of the asked token: scores to type over, powers, weights, and the weights before a change."""
+    now, h = scene.now, scene.h
+    i = scene.cell[1] if scene.cell and scene.cell[0] == "weights" else scene.query
+    seen = now.seen(i)
+    line = np.where(now.allowed[i, :seen], now.scores[h, i, :seen], np.nan)
+    powers = np.exp(line - np.nanmax(line)) if np.isfinite(line).any() else line
+    here, before = now.weights[h, i, :seen], scene.plain.weights[h, i, :seen]
+    shown = np.sort(np.argsort(-here, kind="stable")[:ROWS])
+    return {
+        "type": "softmax",
+        "tokens": [visible(label) for label in scene.labels[:seen]],
+        "query": i,
+        "shown": shown.tolist(),
+        "chosen": scene.cell[2] if scene.cell and scene.cell[0] == "weights" else int(here.argmax()),
+        "editable": not scene.small,
+        "edited": [edit.key for edit in now.edits.scores if (edit.head, edit.query) == (h, i)],
+        "scores": board.put(line),
+        "powers": board.put(powers),
+        "weights": board.put(here),
+        "before": board.put(before) if scene.changed else None,
+    }
 
 
 def said_sums(sums: np.ndarray) -> str:
@@ -160,80 +182,63 @@ def said_sums(sums: np.ndarray) -> str:
     )
 
 
-def _changed(edits: Edits) -> list[Block]:
-    """One line that says what is not as the model has it."""
-    if not edits.any:
-        return []
-    said = [
-        "not divided by √d_k" if not edits.scaled else "",
-        f"temperature {edits.temperature:g}" if edits.temperature != 1 else "",
-        "a causal mask" if edits.causal else "",
-        f"{len(edits.hidden_keys)} hidden" if edits.hidden_keys else "",
-        _counted(len(edits.scores)),
-        f"one changed number of {edits.cells[0].matrix}" if edits.cells else "",
-    ]
-    return [
-        paragraph(f"You changed this layer: {', '.join(filter(None, said))}. All steps follow.", "changed")
-    ]
+def z(scene: Scene, stage: Stage) -> None:
+    """The weights mix the values."""
+    now, h = scene.now, scene.h
+    say(
+        stage.words,
+        "Each row of Z, the [[context]], is a mean of the values: every v times the weight it got, added up. It is what this "
+        "head brings to a token.",
+    )
+    stage.latex = r"z_i = \sum_j a_{ij}\, v_j"
+    stage.lines = mixing_lines(now)
+    d_v = now.v.shape[-1]
+    options: dict[str, Any] = {"wide": min(8.0, 240 / d_v)}
+    stage.picture.add(
+        row(
+            column(table(stage.picture, scene, "V", now.v[scene.kv], "V", **options), size="narrow"),
+            column(
+                *changed_table(
+                    stage.picture, scene, "Z", now.context[h], scene.plain.context[h], "z", note="= attention weights × V",
+                    **options,
+                ),
+                size="narrow",
+            ),
+        )
+    )  # fmt: skip
 
 
-def _counted(scores: int) -> str:
-    return "" if not scores else "one changed score" if scores == 1 else f"{scores} changed scores"
-
-
-def one_query(scene: Scene) -> None:
+def one_query(scene: Scene, stage: Stage) -> None:
+    """A token's whole row, number by number, and the same computed alone."""
     now, h, i = scene.now, scene.h, scene.query
     found = follow(now, h, i)
-    seen = len(scene.there)
-    back = f"[:{seen}]" if now.is_causal else ""
-    heading(f"{scene.number(3)} · One token, number by number")
-    board = Board()
-    best = int(found.weights.argmax())
-    board.add(
-        paragraph(
-            "Here is the whole row of {token}: its q beside each token's k, their product number by number, the sum, "
-            "the score, the weight, and the value that the weight lets through. The last column adds up to z, "
-            "the [[context]]: what this head brings to {token}.",
-            token=scene.token,
-        ),
-        paragraph(
-            "{token} looks most at {best}: " + f"**{percent(found.weights[best])}**.",
-            "verdict",
-            token=scene.token,
-            best=scene.labels[best],
-        ),
-        follow_block(board, scene),
-        paragraph(
-            "The matrix form does this for all tokens at once. The same token computed alone, vector by vector, "
-            "and its row of the matrix form:"
-        ),
-        board.matrix(
-            "z",
-            np.stack([found.alone, found.context]),
-            id="z",
-            rows=["alone", "row of Z"],
-            high=18,
-            wide=min(14.0, 450 / now.v.shape[-1]),
-        ),
-        paragraph(
-            f"Largest difference: **{format_error(found.difference)}**"
-            + (", the rounding of 32-bit numbers." if found.difference else ".")
-        ),
+    say(
+        stage.words,
+        "The whole row of {token}: its q beside each token's k, their product number by number, the sum, the score, the "
+        "weight, and the value that the weight lets through. The last column adds up to z.",
+        token=scene.token,
     )
-    board.show("inside-board-3")
-    formula(
-        r"z_i = \sum_j \mathrm{softmax}_j\!\left(\frac{q_i \cdot k_j}{\sqrt{d_k}}\right) v_j",
-        (f"scores = (q[{i}] * k{back}).sum(-1) / {now.q.shape[-1]} ** 0.5", f"({seen},)"),
-        ("weights = scores.softmax(-1)", f"({seen},)"),
-        (f"z = weights @ v{back}", f"({now.v.shape[-1]},)"),
+    say(
+        stage.words,
+        "The matrix form does this for all tokens at once. The same token computed alone, vector by vector, differs from its "
+        f"row by **{format_error(found.difference)}**"
+        + (", the rounding of 32-bit numbers." if found.difference else "."),
     )
+    stage.latex = r"z_i = \sum_j \mathrm{softmax}_j\!\left(\tfrac{q_i \cdot k_j}{\sqrt{d_k}}\right) v_j"
+    stage.picture.add({**follow_block(stage.picture, scene, ROWS), "tight": True})
+    stage.origin.add(
+        stage.origin.matrix(
+            "z", np.stack([found.alone, found.context]), id="z-alone", rows=["alone", "row of Z"], high=16,
+            wide=min(12.0, 250 / now.v.shape[-1]), hue="z",
+        )
+    )  # fmt: skip
 
 
-def follow_block(board: Board, scene: Scene) -> Block:
+def follow_block(board: Board, scene: Scene, most: int = SHOWN_KEYS) -> Block:
     """The row of one query, element by element, for the keys it looks at most."""
     now, h = scene.now, scene.h
     found = follow(now, h, scene.query)
-    order = np.sort(np.argsort(-found.weights, kind="stable")[:SHOWN_KEYS])
+    order = np.sort(np.argsort(-found.weights, kind="stable")[:most])
     return {
         "type": "follow",
         "tokens": [visible(label) for label in scene.there],

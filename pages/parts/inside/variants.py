@@ -6,16 +6,17 @@ In: what the reader asked for. Out: MHA, GQA, MQA, causal and cross-attention.
 import numpy as np
 import streamlit as st
 
-from mha_core import Record
+from mha_core import LayerRun, Record
 from mha_core.inside import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
 from mha_core.record import piece_units
 from mha_core.wording import percent
-from pages.parts.frame import shell
+from pages.parts.frame import shell, state
 from pages.parts.frame.request import Request
 from pages.parts.inside.groups import groups_block
 from pages.parts.inside.numbers import format_bytes
 from pages.parts.inside.scene import Scene, layer_of, make_plain, pick
-from pages.parts.picture.tiles import Block, Board, column, paragraph, row
+from pages.parts.inside.screens import Screen, aloud, here, way
+from pages.parts.picture.tiles import Block, Board, paragraph, row
 from pages.parts.serve import cache
 
 SECOND = "The street was too wide."
@@ -25,6 +26,13 @@ ABOUT = {
     "MQA": "All query heads share a single key head and value head.",
     "Causal": "Every token looks only at itself and back, as a model that writes must.",
     "Cross": "Queries from your sentence, keys and values from the second one.",
+}
+SHORT = {
+    "MHA": "keys of one's own",
+    "GQA": "keys by groups",
+    "MQA": "one key head for all",
+    "Causal": "only back",
+    "Cross": "to another text",
 }
 NAMES = {
     "MHA": "Multi-head",
@@ -37,33 +45,52 @@ NAMES = {
 
 @st.fragment
 def variants_view(request: Request, record: Record) -> None:
-    """Five ways to attend, for one head and one token."""
+    """Five ways to attend, one a screen, each beside the layer as it is."""
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        across = st.text_input(
-            "Second sentence, for cross-attention",
-            request.pair or SECOND,
-            key="across",
-            bind="query-params",
-            max_chars=500,
-            width=380,
-        )
-        groups = _groups(scene)
-    made = shell.or_show_error(_made, scene, across or SECOND, groups)
+    across = state.params().get("across") or request.pair or SECOND
+    made = shell.or_show_error(_made, scene, across, _groups(scene))
     if made is None:
         return
     labels, ways = made
-    board = Board()
-    board.add(
-        paragraph(
-            "Each dot is a query head, each block a key and value head; lines show who uses which. "
-            + _how_made(scene)
-        ),
-        row(*(_one(board, scene, variant, labels) for variant in ways)),
+    screens = tuple(Screen(one.name.lower(), f"{NAMES[one.name]}: {SHORT[one.name]}", _one) for one in ways)
+    at = here(screens)
+    way("inside-way-variants", screens, at)
+    with st.container(key="inside-stage-two"):
+        with st.container(key="inside-words", gap="small"):
+            aloud(at, screens[at])
+            _words(scene, ways[at], labels)
+            if ways[at].name == "Cross":
+                _second(across)
+            elif ways[at].name == "GQA":
+                _choose_groups(scene)
+        with st.container(key="inside-picture"):
+            _one(scene, ways[at], labels)
+    state.write()
+
+
+def _second(across: str) -> None:
+    st.session_state["inside-across"] = across
+    st.text_input(
+        "Second sentence, for cross-attention", key="inside-across", max_chars=500, on_change=_second_typed
     )
-    board.show("variants")
+
+
+def _second_typed() -> None:
+    typed = st.session_state["inside-across"].strip()
+    state.change({"across": typed if typed and typed != SECOND else None})
+
+
+def _choose_groups(scene: Scene) -> None:
+    choices = group_choices(scene.sizes)
+    if len(choices) > 1:
+        st.session_state["inside-groups"] = _groups(scene)
+        st.selectbox("Groups", choices, key="inside-groups", width=110, on_change=_groups_chosen)
+
+
+def _groups_chosen() -> None:
+    state.change({"groups": str(st.session_state["inside-groups"])})
 
 
 def _groups(scene: Scene) -> int | None:
@@ -72,9 +99,9 @@ def _groups(scene: Scene) -> int | None:
     if len(choices) < 2:
         return choices[0] if choices else None
     own = scene.sizes.n_kv_heads
-    first = own if own in choices else middle_groups(own)
-    chosen = st.selectbox("Groups", choices, choices.index(first), key=f"groups-{own}", width=110)
-    return chosen if chosen in choices else first
+    asked = state.params().get("groups", "")
+    chosen = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 4 else 0
+    return chosen if chosen in choices else own if own in choices else middle_groups(own)
 
 
 def _how_made(scene: Scene) -> str:
@@ -114,37 +141,56 @@ def _about(variant: Variant, scene: Scene) -> str:
     return said
 
 
-def _one(board: Board, scene: Scene, variant: Variant, other: tuple[str, ...]) -> Block:
+def _words(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
+    """What it is, who uses whom, where the token looks, and what it costs."""
     run, h, i = variant.run, scene.h, scene.query
     n, d, heads, d_k = run.n_keys, scene.sizes.d_model, scene.sizes.n_heads, scene.sizes.d_k
-    keys = other if variant.name == "Cross" else scene.labels
     moved = float(np.linalg.norm(run.output[i] - scene.plain.output[i]))
     length = float(np.linalg.norm(scene.plain.output[i])) or 1.0
     best = int(run.weights[h, i].argmax())
     kept = kv_cache_bytes(n, d_k, variant.n_kv_heads)
     counted = parameters(d, heads, variant.n_kv_heads, d_k, scene.sizes.has_bias)["all"]
-    weights = np.where(run.allowed, run.weights[h], np.nan) if run.is_causal else run.weights[h]
-    return column(
-        paragraph(f"**{NAMES[variant.name]}**", "name-line"),
+    board = Board()
+    board.add(
         paragraph(_about(variant, scene)),
         groups_block(variant.owner, variant.n_kv_heads, h),
-        board.matrix(
-            "weights",
-            weights,
-            id=f"weights-{variant.name}",
-            rows=scene.labels,
-            cols=keys,
-            ramp="weight",
-            follow=True,
-            high=max(2.0, min(16.0, 280 / run.n)),
-            wide=min(16.0, 280 / n),
+        paragraph(
+            "Each dot is a query head, each block a key and value head; lines show who uses which.", "quiet"
         ),
         paragraph(
             f"{{token}} looks most at {{best}}: **{percent(run.weights[h, i, best])}**."
             + ("" if variant.own else f" Its output moves by {percent(moved / length)} of its length."),
             token=scene.token,
-            best=keys[best],
+            best=(other if variant.name == "Cross" else scene.labels)[best],
         ),
         paragraph(f"{counted:,} parameters; K and V of {n} tokens: {format_bytes(kept)} in 16 bits."),
-        size="third",
     )
+    if variant.name in ("GQA", "MQA"):
+        board.add(paragraph(_how_made(scene), "quiet"))
+    board.show("inside-words-variants", beside=True)
+
+
+def _one(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
+    """Its attention weights, and those of the layer as it is."""
+    run, h = variant.run, scene.h
+    keys = other if variant.name == "Cross" else scene.labels
+    board = Board()
+
+    def picture(name: str, of: LayerRun, ident: str, cols: tuple[str, ...]) -> Block:
+        weights = np.where(of.allowed, of.weights[h], np.nan) if of.is_causal else of.weights[h]
+        size = {"high": max(0.5, min(16.0, 280 / of.n)), "wide": min(15.0, 250 / len(cols))}
+        return board.matrix(
+            name, weights, id=ident, rows=scene.labels, cols=cols, ramp="weight", follow=True, **size
+        )
+
+    board.add(
+        row(
+            picture("attention weights", run, f"weights-{variant.name}", keys),
+            *(
+                ()
+                if variant.own
+                else (picture(f"{scene.title} as it is", scene.plain, "weights-own", scene.labels),)
+            ),
+        )
+    )
+    board.show("inside-picture-variants", query=scene.query)

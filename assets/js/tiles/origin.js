@@ -1,0 +1,135 @@
+// Where one number comes from: two rows of numbers, their products and the sum; a row of scores and its softmax.
+import { make } from "../dom.js";
+import { fixed, percent, trim } from "../format.js";
+import { largest } from "../numbers.js";
+import { numberBox, shownNumber } from "./number_tiles.js";
+import { reach, shadeOf, strip } from "./painted.js";
+import { lowered } from "./prose.js";
+import { barline, cell } from "./tables.js";
+import { css, toOklab } from "../colour.js";
+import { saveCsv } from "../csv.js";
+
+const MOST_TILES = 64;
+const LARGEST = 8;
+
+export function sum(board, block) {
+  const take = (at) => board.numbers.subarray(at, at + block.count);
+  const [left, right, products] = [take(block.left), take(block.right), take(block.products)];
+  const made = make("section", { class: "origin", "aria-label": block.title });
+  const readout = make("p", { class: "readout" });
+  const rest = () => (readout.textContent = block.count > MOST_TILES ? `The ${LARGEST} largest of ${block.count} products:` : "Point at a product, or tap it.");
+  const said = (t) => {
+    readout.textContent = `${block.terms ? block.terms[t] : t + 1}: ${trim(fixed(left[t]))} × ${trim(fixed(right[t]))} = ${trim(fixed(products[t]))}`;
+  };
+  const strips = make("div", { class: "strips" });
+  for (const [name, at] of [[block.names[0], block.left], [block.names[1], block.right], ["products", block.products]]) {
+    const canvas = strip(board, at, block.count, reach(take(at), 1), "signed", name);
+    canvas.onpointermove = (event) => {
+      const box = canvas.getBoundingClientRect();
+      said(Math.min(block.count - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * block.count))));
+    };
+    canvas.onpointerleave = rest;
+    strips.append(lowered(make("span", { title: name }), name), canvas);
+  }
+  made.append(lowered(make("h4"), block.title), strips, productTiles(board, block, products, said, rest), readout, total(block, saving(block, { left, right, products })));
+  rest();
+  return made;
+}
+
+// All products as small tiles, or the largest where there are too many to read.
+function productTiles(board, block, products, said, rest) {
+  const all = Array.from(products.keys());
+  const shown = block.count <= MOST_TILES ? all : all.sort((a, b) => Math.abs(products[b]) - Math.abs(products[a])).slice(0, LARGEST);
+  const made = make("div", { class: "products", "data-matrix": "products" });
+  const top = largest([...products.map(Math.abs), 1e-9]);
+  for (const t of shown) {
+    const tile = make("span", { text: block.count > 8 ? fixed(products[t], 2) : trim(fixed(products[t], 2)), "data-term": t });
+    const rgb = shadeOf(board.paint, "signed", products[t], top * 1.6);
+    if (rgb) Object.assign(tile.style, { background: css(rgb), color: toOklab(rgb)[0] > 0.62 ? "#1d1c1a" : "#ffffff" });
+    tile.onpointerenter = tile.onclick = () => said(t);
+    made.append(tile);
+  }
+  made.onpointerleave = rest;
+  return made;
+}
+
+function total(block, more) {
+  const line = make("p", { class: "total" });
+  if (block.added === null) line.append(`${block.count} products add up to ${trim(fixed(block.sum))}`);
+  else lowered(line, `${block.count} products: ${trim(fixed(block.sum))} ${block.added < 0 ? "−" : "+"} ${trim(fixed(Math.abs(block.added)))} (${block.added_name}) = ${trim(fixed(block.value))}`);
+  line.append(" ", more);
+  return line;
+}
+
+function saving(block, { left, right, products }) {
+  const onclick = () => {
+    const rows = [["", block.names[0], block.names[1], "product"]];
+    for (let t = 0; t < block.count; t += 1) rows.push([block.terms ? block.terms[t] : t + 1, left[t], right[t], products[t]]);
+    saveCsv("products.csv", rows);
+  };
+  return make("button", { class: "numbers", type: "button", text: "CSV", "aria-label": `All ${block.count} products as CSV`, onclick });
+}
+
+// A row of scores to type over, what the exponential makes of each, and its share of their sum, before and now.
+export function softmaxRow(board, block) {
+  const take = (at) => board.numbers.subarray(at, at + block.tokens.length);
+  const [scores, powers, weights] = [take(block.scores), take(block.powers), take(block.weights)];
+  const before = block.before === null ? null : take(block.before);
+  const widest = Math.max(largest(weights), before ? largest(before) : 0) || 1;
+  const problem = make("p", { class: "wrong-number", role: "alert", id: "problem-scores" });
+  const made = make("table", { class: "softmax", "data-matrix": "softmax" });
+  const head = made.createTHead().insertRow();
+  for (const name of ["key", "score", "e^(score − largest)", "weight", ...(before ? ["before"] : [])]) head.append(make("th", { text: name }));
+  const body = made.createTBody();
+  for (const j of block.shown) {
+    const row = body.insertRow();
+    if (j === block.chosen) row.className = "chosen";
+    row.dataset.key = j;
+    cell(row, "word", block.tokens[j]);
+    cell(row, "score", block.editable && Number.isFinite(scores[j]) ? scoreBox(board, block, scores[j], j, problem) : fixed(scores[j], 3));
+    cell(row, "number", Number.isFinite(powers[j]) ? fixed(powers[j], 4) : "0");
+    cell(row, "bar", barline(weights[j], percent(weights[j]), widest));
+    if (before) cell(row, "number", percent(before[j]));
+    row.onclick = (event) => event.target.tagName !== "INPUT" && board.component.setTriggerValue("cell", ["weights", block.query, j]);
+  }
+  sumLine(body.insertRow(), block, { powers, weights, before });
+  return make("div", { class: "wide" }, made, problem);
+}
+
+function sumLine(row, block, { powers, weights, before }) {
+  const add = (numbers) => numbers.reduce((all, value) => all + (Number.isFinite(value) ? value : 0), 0);
+  row.className = "sum";
+  const left = block.tokens.length - block.shown.length;
+  cell(row, "word", left ? `sum, with ${left} more` : "sum");
+  cell(row, "score", "");
+  cell(row, "number", fixed(add(powers), 4));
+  cell(row, "bar", percent(add(weights)));
+  if (before) cell(row, "number", percent(add(before)));
+}
+
+function scoreBox(board, block, value, j, problem) {
+  const text = fixed(value, 3);
+  const label = `score of ${block.tokens[block.query]} for ${block.tokens[j]}`;
+  const input = make("input", { inputmode: "decimal", "aria-label": label, "data-focus": `score-${j}`, class: block.edited.includes(j) ? "edited" : "" });
+  input.value = text;
+  numberBox(input, value, text, () => problem, (number) => board.component.setTriggerValue("edit", ["score", block.query, j, number]));
+  return input;
+}
+
+// One number to change in its place, what it was, and a way back to it.
+export function change(board, block) {
+  const problem = make("p", { class: "wrong-number", role: "alert", id: "problem-change" });
+  const input = make("input", { inputmode: "decimal", "aria-label": block.label, "data-focus": `change-${block.place.join("-")}` });
+  const text = shownNumber(block.value);
+  input.value = text;
+  if (block.was !== null) input.className = "edited";
+  numberBox(input, block.value, text, () => problem, (number) => board.component.setTriggerValue("edit", [...block.place, number]));
+  const made = make("div", { class: "change" }, lowered(make("span"), block.label), input);
+  if (block.was !== null) {
+    const back = make("button", { class: "numbers", type: "button", text: `put ${shownNumber(block.was)} back`, "data-focus": "put-back" });
+    back.onclick = () => board.component.setTriggerValue("edit", [...block.place, null]);
+    made.append(back);
+  }
+  made.append(problem);
+  return made;
+}

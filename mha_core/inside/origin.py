@@ -1,0 +1,76 @@
+"""Where a number of a layer comes from: the row, the column, their products and the sum.
+
+In: a run, a head, and the place of a number. Out: the two vectors whose products add up to it, and what is added to
+the sum. `Q`, `K` and `V` are meant before any rotation, `raw` is q · k before it is divided, `z` belongs to one head.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mha_core.errors import InputError
+from mha_core.layer_run import LayerRun
+from mha_core.record import Array
+
+SUMS = ("Q", "K", "V", "raw", "z", "output")
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """left (t,) times right (t,), added up, plus `added` (a bias; None where there is none): `value`."""
+
+    left: Array
+    right: Array
+    added: float | None
+    value: float
+
+    @property
+    def products(self) -> Array:
+        return np.asarray(self.left * self.right, np.float32)
+
+    @property
+    def total(self) -> float:
+        """The sum computed here, from the products alone: it need not be the layer's number."""
+        exact = self.left.astype(np.float64) @ self.right.astype(np.float64)
+        return float(exact) + (self.added or 0.0)
+
+
+def table_of(run: LayerRun, head: int, name: str) -> Array:
+    """The matrix that a number is taken from. Raises InputError for one that is no sum of products."""
+    kv = run.projections.kv_head(head)
+    if name == "Q":
+        return run.q[head] if run.q_unrotated is None else run.q_unrotated[head]
+    if name == "K":
+        return run.k[kv] if run.k_unrotated is None else run.k_unrotated[kv]
+    tables = {"V": run.v[kv], "z": run.context[head], "output": run.output}
+    if name == "raw":
+        return run.raw(head)
+    if name not in tables:
+        raise InputError(f"“{name}” is none of {', '.join(SUMS)}.")
+    return tables[name]
+
+
+def origin(run: LayerRun, head: int, name: str, row: int, column: int) -> Origin:
+    """The products behind one number (places from 0). Raises InputError for a place that is not there."""
+    table = table_of(run, head, name)
+    if not (0 <= row < table.shape[0] and 0 <= column < table.shape[1]):
+        raise InputError(f"{name} is {table.shape[0]} by {table.shape[1]}: it has no such place.")
+    left, right, added = _vectors(run, head, name, row, column)
+    return Origin(
+        np.asarray(left, np.float32), np.asarray(right, np.float32), added, float(table[row, column])
+    )
+
+
+def _vectors(run: LayerRun, head: int, name: str, i: int, c: int) -> tuple[Array, Array, float | None]:
+    used, kv = run.projections, run.projections.kv_head(head)
+    if name in ("Q", "K", "V"):
+        h = head if name == "Q" else kv
+        W, b = getattr(used, f"W_{name.lower()}"), getattr(used, f"b_{name.lower()}")
+        x = run.x if name == "Q" else run.keys_from
+        return x[i], W[h][:, c], None if b is None else float(b[h, c])
+    if name == "raw":
+        return run.q[head, i], run.k[kv, c], None
+    if name == "z":
+        return run.weights[head, i], run.v[kv][:, c], None
+    bias = None if used.b_o is None else float(used.b_o[c])
+    return run.concatenated[i], used.W_o.reshape(-1, used.d_model)[:, c], bias

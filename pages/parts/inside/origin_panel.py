@@ -1,0 +1,194 @@
+"""Where the chosen number comes from, what it feeds, and a box to change it where it can be changed.
+
+In: a scene with a chosen cell, and the step's own table. Out: blocks on the stage's origin board.
+"""
+
+import numpy as np
+
+from mha_core.inside import SUMS, Origin, origin, table_of
+from mha_core.wording import percent
+from pages.parts.frame.prose import visible
+from pages.parts.inside.scene import Scene
+from pages.parts.inside.stage import digits
+from pages.parts.picture.tiles import Block, Board, paragraph
+
+Cell = tuple[str, int, int]
+NAMES = {"raw": "q · k", "z": "z", "output": "output", "Q": "Q", "K": "K", "V": "V", "X": "X"}
+
+
+def shape_of(scene: Scene, name: str) -> tuple[int, ...] | None:
+    """The shape of a table that numbers can be chosen in; None for no such table."""
+    if name in SUMS:
+        return table_of(scene.now, scene.h, name).shape
+    if name == "X":
+        return scene.now.x.shape
+    if name in ("scores", "weights"):
+        return (scene.now.n, scene.now.n_keys)
+    if name in ("W_q", "W_k", "W_v", "W_o"):
+        return tuple(getattr(scene.sizes, name).shape[1:])
+    return None
+
+
+def cell_of(text: str, scene: Scene, first: Cell | None) -> Cell | None:
+    """The link's cell, counted from 1 there ("raw:11:3"), if there is such a number; else the step's own first one."""
+    name, _, place = text.partition(":")
+    parts = place.split(":")
+    shape = shape_of(scene, name)
+    if (
+        shape is None
+        or len(parts) != 2
+        or not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts)
+    ):
+        return first
+    row, column = (int(part) - 1 for part in parts)
+    return (name, row, column) if 0 <= row < shape[0] and 0 <= column < shape[1] else first
+
+
+def first_cell(scene: Scene, name: str) -> Cell | None:
+    """What a screen opens with: the followed token's row, where it says most."""
+    i = scene.query
+    if name in ("raw", "scores", "weights"):
+        best = int(scene.now.weights[scene.h, i, : len(scene.there)].argmax())
+        return (name, i, best)
+    if name in SUMS:
+        return (name, i, int(np.abs(table_of(scene.now, scene.h, name)[i]).argmax()))
+    return (name, i, 0) if name == "X" else None
+
+
+def fill(board: Board, scene: Scene) -> None:
+    """The panel of the scene's cell."""
+    if scene.cell is None:
+        return
+    name, i, j = scene.cell
+    if name in SUMS:
+        board.add(_sum(board, scene, *scene.cell))
+    elif name == "X":
+        board.add(
+            paragraph(
+                f"X of {{token}}, number {j + 1}: **{scene.now.x[i, j]:.4f}**".replace("-", "−"),
+                token=scene.labels[i],
+            )
+        )
+    elif name == "scores":
+        board.add(*_score(scene, i, j))
+    elif name.startswith("W_"):
+        board.add(*_weight(scene, name, i, j))
+    feeds = fed_by(scene, *scene.cell)
+    if feeds:
+        board.add(paragraph(feeds, "quiet", token=scene.labels[i] if not name.startswith("W_") else ""))
+
+
+def _sum(board: Board, scene: Scene, name: str, i: int, j: int) -> Block:
+    found = origin(scene.now, scene.h, name, i, j)
+    left, right, title, terms = _named(scene, name, i, j)
+    return {
+        "type": "sum",
+        "id": "origin",
+        "title": f"{title} = {digits(found.value)}",
+        "names": [left, right],
+        "count": len(found.left),
+        "left": board.put(found.left),
+        "right": board.put(found.right),
+        "products": board.put(found.products),
+        "sum": _without_bias(found),
+        "added": found.added,
+        "added_name": "b_o" if name == "output" else f"b_{name.lower()}",
+        "value": found.value,
+        "terms": terms,
+    }
+
+
+def _without_bias(found: Origin) -> float:
+    return found.total - (found.added or 0.0)
+
+
+def _named(scene: Scene, name: str, i: int, j: int) -> tuple[str, str, str, list[str] | None]:
+    """Left, right, title, and what the terms are called."""
+    token = visible(scene.labels[i])
+    if name in ("Q", "K", "V"):
+        letter = name.lower()
+        return f"X of {token}", f"W_{letter}, column {j + 1}", f"{letter} of {token}, number {j + 1}", None
+    if name == "raw":
+        other = visible(scene.labels[j])
+        return f"q of {token}", f"k of {other}", f"q of {token} · k of {other}", None
+    if name == "z":
+        labels = [visible(label) for label in scene.labels]
+        return "attention weights", f"V, column {j + 1}", f"z of {token}, number {j + 1}", labels
+    terms = [
+        f"head {t // scene.sizes.d_v + 1}, number {t % scene.sizes.d_v + 1}"
+        for t in range(scene.now.concatenated.shape[1])
+    ]
+    return f"Z of {token}", f"W_o, column {j + 1}", f"output of {token}, number {j + 1}", terms
+
+
+def _score(scene: Scene, i: int, j: int) -> list[Block]:
+    now, h = scene.now, scene.h
+    typed = any((edit.head, edit.query, edit.key) == (h, i, j) for edit in now.edits.scores)
+    names = {"token": scene.labels[i], "other": scene.labels[j]}
+    if not now.allowed[i, j]:
+        return [
+            paragraph(
+                "{other} is hidden from {token}: the mask adds −∞, and the weight is exactly 0.", **names
+            )
+        ]
+    raw, value = now.raw(h)[i, j], now.scores[h, i, j]
+    by = (
+        f"typed by you instead of {digits(raw / now.divisor)}"
+        if typed
+        else f"{digits(raw)} ÷ {now.divisor:.4g} = {digits(value)}"
+    )
+    said = paragraph(
+        f"Score of {{token}} for {{other}}: **{by}**. Its weight: {percent(now.weights[h, i, j])}"
+        + (f", before {percent(scene.plain.weights[h, i, j])}." if scene.changed else "."),
+        **names,
+    )
+    if scene.small:
+        return [said]
+    box = {
+        "type": "change",
+        "label": f"score of {visible(scene.labels[i])} for {visible(scene.labels[j])}",
+        "place": ["score", i, j],
+        "value": float(value),
+        "was": float(raw / now.divisor) if typed else None,
+    }
+    return [said, box]
+
+
+def _weight(scene: Scene, name: str, i: int, j: int) -> list[Block]:
+    """A number of a matrix: learned, and changed here."""
+    h = scene.h if name in ("W_q", "W_o") else scene.kv
+    value = float(getattr(scene.sizes, name)[h, i, j])
+    was = float(getattr(scene.plain.projections, name)[h, i, j])
+    box = {
+        "type": "change",
+        "label": f"{name}, row {i + 1}, column {j + 1}",
+        "place": [name, i, j],
+        "value": value,
+        "was": was if value != was else None,
+    }
+    return [
+        paragraph(f"{name} of head {scene.h + 1} was learned in training: this number comes from no other."),
+        box,
+    ]
+
+
+def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
+    """What a number goes into next."""
+    used, n = scene.sizes, scene.now.n
+    d_v, d = used.d_v, used.d_model
+    at = f"number {j + 1}"
+    return {
+        "X": f"It feeds every number of the query, key and value of {{token}} in all {used.n_heads} heads: times row {j + 1} of W_q, W_k and W_v.",
+        "Q": f"It feeds the whole row of {{token}} in Q Kᵀ: {at} of each of the products there.",
+        "K": f"It feeds the whole column of {{token}} in Q Kᵀ: {at} of each of the products there.",
+        "V": f"It feeds {at} of every z, times the weight that {{token}} gets.",
+        "raw": "It feeds one score, by the division on the next screen.",
+        "scores": "It feeds every weight of the row of {token}: softmax divides by the sum over all of them.",
+        "weights": f"It feeds all {d_v} numbers of the z of {{token}}: times the value it belongs to.",
+        "z": f"It feeds all {d} numbers of the output of {{token}}: times row {scene.h * d_v + j + 1} of W_o.",
+        "output": "It is added to the layer's input for {token}, and goes on to the feed-forward network.",
+        "W_q": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of Q: {n} numbers.",
+        "W_k": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of K: {n} numbers.",
+        "W_v": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of V: {n} numbers.",
+        "W_o": f"It multiplies number {i + 1} of this head's z and feeds column {j + 1} of the output: {n} numbers.",
+    }.get(name, "")

@@ -1,0 +1,235 @@
+"""The first screens of the walk: the sentence as tokens, X, the three readings, and the cut into heads.
+
+In: a scene. Out: a filled stage.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mha_core import Projections
+from mha_core.wording import head_name, percent
+from pages.parts.inside.groups import shared_keys
+from pages.parts.inside.scene import Scene
+from pages.parts.inside.shown_code import head_lines, projection_lines
+from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table, written_row
+from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row, ruler
+
+
+def sentence(scene: Scene, stage: Stage) -> None:
+    """The tokens, and the question that the walk answers."""
+    weights = scene.now.weights[scene.h, scene.query, : len(scene.there)]
+    best = int(weights.argmax())
+    name = head_name(scene.head)
+    if scene.small:
+        say(
+            stage.words,
+            "The whole calculation on a sheet of paper: two [[token|tokens]], called first and second, four numbers "
+            "each, two [[head|heads]] of two numbers. Go through it with a pencil; every number can be asked where it "
+            "comes from, and X and the matrices can be typed over.",
+        )
+    else:
+        say(
+            stage.words,
+            f"The model cuts your sentence into **{scene.now.n}** [[token|tokens]]; some words become several. One of "
+            "them is followed: {token}. Choose another above, or in any picture's row.",
+            token=scene.token,
+        )
+    if weights.any():
+        say(
+            stage.words,
+            f"In the end head {name} lets {{token}} look most at {{best}}: **{percent(weights[best])}** of its attention. "
+            "How does it arrive at that?",
+            "verdict",
+            token=scene.token,
+            best=scene.labels[best],
+        )
+    else:
+        say(stage.words, "Every token is hidden: nothing is left to look at.", "verdict")
+    lines = [
+        [str(i + 1), label, percent(weights[i]) if i < len(weights) else "not there yet"]
+        for i, label in enumerate(scene.labels)
+    ]
+    stage.picture.add(
+        {
+            "type": "grid", "id": "tokens", "label": "Tokens", "tall": True,
+            "head": ["", "token", f"{name}: weight of {scene.token}"],
+            "rows": lines, "chosen": scene.query, "tokens": 1,
+        }
+    )  # fmt: skip
+
+
+def x(scene: Scene, stage: Stage) -> None:
+    """The rows that attention is given."""
+    now = scene.now
+    d = now.projections.d_model
+    start = (
+        "the numbers of its word and of its position"
+        if scene.head[0] == 0
+        else f"what layer {scene.head[0]} made of it"
+    )
+    if scene.small:
+        say(
+            stage.words,
+            "X has one row per token: four numbers that stand for it. Here they are chosen so that the sums stay small.",
+        )
+    else:
+        say(
+            stage.words,
+            f"X has one row per [[token]]: {d} numbers, {start}. All tokens enter [[layer]] {scene.head[0] + 1} at once; "
+            "up to here they know nothing of this layer's attention.",
+        )
+    if scene.plain.is_pre_norm:
+        say(
+            stage.words,
+            f"In {scene.title} X is what attention is given: the layer's input after its normalisation (pre\u2011LN); "
+            "the input itself passes by and the output is added to it.",
+        )
+    if scene.small:
+        note = "two tokens of four numbers; type others"
+        typed = {"editable": True, "trigger": "typed", "note": note}
+        stage.picture.add(stage.picture.matrix("X", now.x, "tiles", id="X", rows=scene.labels, **typed))
+        return
+    stage.picture.add(table(stage.picture, scene, "X", now.x, "X", wide=min(2.0, 680 / d)))
+
+
+def qkv(scene: Scene, stage: Stage) -> None:
+    """Three readings of every token by one head."""
+    sizes = scene.sizes
+    d_k = sizes.d_k
+    say(
+        stage.words,
+        f"Head {scene.h + 1} reads every row three times: as a [[query]] (what am I looking for?), a [[key]] (what do I "
+        "offer to be matched on?) and a [[value]] (what do I hand over?). Each reading is the row times a matrix that was "
+        + ("chosen here." if scene.small else "learned.")
+        + f" Of {sizes.d_model} numbers {d_k} are left.",
+    )
+    if scene.small:
+        say(
+            stage.words,
+            f"Where W{scene.h + 1} has a 0 nothing is left of the product, so the query of {{token}} is "
+            f"**{written_row(scene, 'Q', scene.query)}**.",
+            token=scene.token,
+        )
+    stage.latex = projection_formula(sizes)
+    stage.lines = projection_lines(scene.now)
+    if scene.small:
+        _by_hand(scene, stage)
+        return
+    if scene.with_matrices:
+        stage.picture.add(row(*(_matrix(stage.picture, scene, name) for name in "qkv")))
+    stage.picture.add(row(*(column(*_reading(stage.picture, scene, name), size="slim") for name in "QKV")))
+
+
+def _by_hand(scene: Scene, stage: Stage) -> None:
+    """The example's matrices to type into, and what they make of X."""
+    sizes, i = scene.sizes, scene.h + 1
+    board = stage.picture
+    names = ("q",) if scene.together else ("q", "k", "v")
+    typed = {"editable": True, "trigger": "typed", "hue": ""}
+    given = [
+        board.matrix(
+            f"W{i}" if scene.together else f"W_{name}{i}", getattr(sizes, f"W_{name}")[scene.h], "tiles",
+            id=f"W_{name}{i}", note="for Q, K and V" if scene.together else "", **typed,
+        )
+        for name in names
+    ]  # fmt: skip
+    made = [
+        table(
+            board,
+            scene,
+            f"Q{i} = K{i} = V{i}" if scene.together else f"{name.upper()}{i}",
+            getattr(scene.now, name)[scene.h],
+            name.upper(),
+        )
+        for name in names
+    ]
+    x = board.matrix("X", scene.now.x, "tiles", id="X", rows=scene.labels)
+    if scene.together:
+        board.add(row(x, op("×"), *given, op("="), *made))
+    else:
+        board.add(row(x, op("×"), *given), row(*made))
+
+
+def projection_formula(sizes: Projections) -> str:
+    """Q, K and V, each with its bias if there is one."""
+    parts = [
+        rf"{name.upper()} = XW_{name}" + (f" + b_{name}" if getattr(sizes, f"b_{name}") is not None else "")
+        for name in "qkv"
+    ]
+    return r",\; ".join(parts)
+
+
+def _reading(board: Board, scene: Scene, name: str) -> list[Block]:
+    now, plain = scene.now, scene.plain
+    h = scene.h if name == "Q" else scene.kv
+    values, before = (
+        (
+            getattr(run, f"{name.lower()}_unrotated", None)
+            if run.rotary is not None and name != "V"
+            else getattr(run, name.lower())
+        )[h]
+        for run in (now, plain)
+    )
+    room = 100.0 if scene.with_matrices else ROOM
+    wide = min(8.0, (230 if name != "Q" else 150) / values.shape[1])
+    options: dict[str, Any] = {"wide": wide, "high": high_of(len(values), room)}
+    if name != "Q" and not scene.small:
+        options["unlabelled"] = True
+        options["wide"] = min(8.0, 200 / values.shape[1])
+    return changed_table(board, scene, name, values, before, name, **options)
+
+
+def _matrix(board: Board, scene: Scene, name: str) -> Block:
+    """W and b of one reading, as this head has them."""
+    sizes = scene.sizes
+    W, b = getattr(sizes, f"W_{name}"), getattr(sizes, f"b_{name}")
+    h = scene.h if name == "q" else scene.kv
+    heads, d, width = W.shape
+    whose = "head" if heads == sizes.n_heads else "key head"
+    blocks = [
+        ruler(heads, h, h + 1, f"{whose} {h + 1}: columns {h * width + 1} to {(h + 1) * width} of {heads * width}"),
+        board.matrix(
+            f"W_{name}", W[h], id=f"W_{name}", high=80 / d, wide=min(8.0, 200 / width), cells=True, legend=False,
+            describe=f"W_{name} of this head, {d} by {width} numbers",
+        ),
+    ]  # fmt: skip
+    if b is not None:
+        blocks.append(
+            board.matrix(
+                f"b_{name}", b[h][None], id=f"b_{name}", high=8, wide=min(8.0, 200 / width), legend=False
+            )
+        )
+    return column(*blocks, size="slim")
+
+
+def heads(scene: Scene, stage: Stage) -> None:
+    """One wide product, cut into the heads' shares."""
+    sizes, now = scene.sizes, scene.now
+    h, d, d_k = sizes.W_q.shape
+    q = now.q if now.q_unrotated is None else now.q_unrotated
+    say(
+        stage.words,
+        f"All {h} heads take part at once. One product gives {now.n} rows of {h * d_k} numbers. Cut into {h} pieces of "
+        f"{d_k}, they are the queries of {h} heads: **{d} → {h} × {d_k}**. Nothing is computed in the cut. At W_o the way "
+        f"leads back: **{h} × {sizes.d_v} → {d}**.",
+    )
+    stage.lines = head_lines(now)
+    wide = np.concatenate(list(q), axis=-1)
+    options = {
+        "cuts": [d_k * i for i in range(1, h)],
+        "slice": [scene.h * d_k, (scene.h + 1) * d_k],
+        "cells": False,
+    }
+    stage.picture.add(
+        table(
+            stage.picture, scene, "all queries", wide, "Q-all", note=f"{h} heads beside each other; the frame is this head",
+            wide=min(2.0, 680 / (h * d_k)), high=high_of(now.n, 150), hue="q", **options,
+        ),
+        stage.picture.sheets("q", q, chosen=scene.h, slim=True),
+        *shared_keys(sizes, scene.h),
+    )  # fmt: skip
+    if scene.small:
+        stage.picture.add(
+            paragraph("Two heads of two numbers: columns 1 and 2 are head 1, columns 3 and 4 head 2.")
+        )
