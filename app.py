@@ -98,6 +98,7 @@ def more(request: Request, record: Record, grid: Grid, chosen: Selection) -> dic
         "measures": measured.switch(request, used, record=record, grid=grid, head=chosen.head),
         "opening": opening.reason(request, record, grid, chosen),
         "ghost": before.ghost(request, grid),
+        "brings": measured.brought(request, used, record, chosen),
     }
 
 

@@ -22,7 +22,7 @@ export class Explore {
     this.askMeasure = draw;
     this.retype = retype;
     this.next = new NextWords(ask);
-    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false, plain: false };
+    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false, plain: false, brings: false, scaled: false };
     this.hovered = { unit: null, q: null, k: null };
     this.before = { values: null };
     build(this);
@@ -51,6 +51,7 @@ export class Explore {
     this.measures = view.measures ?? null;
     this.opening = view.opening ?? null;
     this.openGhost(view.ghost);
+    this.brings = view.brings ?? null;
     this.present = Boolean(view.present);
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
     this.wasPresent = this.present;

@@ -203,7 +203,7 @@ export class Matrix {
 
 // Where a value stands on its ramp, 0..1; differences may be stretched to the largest one shown (spec.span).
 export function level(value, spec) {
-  if (!spec.signed) return Math.min(Math.max(value, 0), 1);
+  if (!spec.signed) return Math.min(Math.max(value / (spec.top ?? 1), 0), 1);
   return (Math.min(Math.max(value / (spec.span ?? 1), -1), 1) + 1) / 2;
 }
 

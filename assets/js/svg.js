@@ -48,7 +48,7 @@ const r = (v) => Math.round(v * 100) / 100;
 function shadeOf(spec, q, k, levels) {
   const value = spec.values[q * spec.columns.length + k];
   if (Math.abs(value) < spec.least || spec.hidden?.(q, k) || spec.absent?.(q, k)) return 0;
-  return Math.round(Math.max(-1, Math.min(1, spec.signed ? value / (spec.span ?? 1) : value)) * levels);
+  return Math.round(Math.max(-1, Math.min(1, value / ((spec.signed ? spec.span : spec.top) ?? 1))) * levels);
 }
 
 // A whole matrix with its axes; returns {body, height}.

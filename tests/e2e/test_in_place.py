@@ -5,11 +5,19 @@ import re
 import pytest
 
 from mha_core import trace
+from mha_core.heads.measures import importance
 
 pytestmark = pytest.mark.browser
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = TIRED.replace("tired", "wide")
 BOTTOM = "e => e.getBoundingClientRect().bottom"
+
+# How wide a band is at its two ends.
+ENDS = """(e) => {
+  const all = e.getAttribute("d").slice(1, -1).split("L").map((p) => p.split(" ").map(Number));
+  const apart = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]);
+  return [apart(all[0], all.at(-1)), apart(all[all.length / 2 - 1], all[all.length / 2])];
+}"""
 
 
 def percent(weight: float) -> str:
@@ -108,3 +116,33 @@ def test_the_first_screen_shows_the_sentence_its_arcs_and_what_is_chosen(visit, 
     for part in seen:
         assert tab.page.locator(f".headscope {part}").first.evaluate(BOTTOM) <= size[1], part
     assert tab.page.locator(".headscope .arcs path").count() > 3
+
+
+def test_an_arc_carries_its_weight_and_what_it_brings(visit, model):
+    tab = visit("/?head=5-7&pin=10").drawn()
+    page = tab.page
+    page.get_by_label("and what it brings").check()
+    tab.settled()
+    assert "brings=1" in page.url
+    tokens = trace(TIRED, model).tokens
+    brought = importance(tokens, model, "value").weights[4, 6, 10]
+    weights = trace(TIRED, model).weights[4, 6, 10]
+    label = page.locator(".labels .share").filter(has_text=percent(weights[0])).first
+    assert label.locator(".was").inner_text() == f"brings {percent(brought[0])}"
+    bands = page.locator(".arcs path.band")
+    assert bands.count() >= 5
+    first, last = bands.last.evaluate(ENDS)  # the heaviest is drawn last: the one to [CLS]
+    assert first < last / 3, "what [CLS] brings collapses on the way to the word that looks"
+    tab.head("4-2").click()
+    tab.settled()
+    other = importance(tokens, model, "value").weights[3, 1, 10, 2]
+    assert page.locator(".labels .was").filter(has_text=f"brings {percent(other)}").count() == 1
+    page.get_by_label("scale to the largest").check()
+    tab.settled()
+    assert "scale=largest" in page.url
+    largest = trace(TIRED, model).weights[3, 1].max()
+    assert f"darkest = {percent(largest)}" in page.locator(".onehead > .caption").first.inner_text()
+    page.get_by_label("What is shown").select_option("value")
+    tab.drawn()
+    assert page.get_by_label("and what it brings").is_hidden()
+    assert page.locator(".arcs path.band").count() == 0

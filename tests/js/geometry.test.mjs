@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arcPath, edges, heroSize, placeLabels, riseOf, strokeOf, strokeWithin, ticks } from "../../assets/js/geometry.js";
+import { arcPath, edges, heroSize, placeLabels, ribbon, riseOf, strokeOf, strokeWithin, ticks } from "../../assets/js/geometry.js";
 import { directionOf } from "../../assets/js/duo.js";
 import { sideBySide, summedStrokes } from "../../assets/js/lines.js";
 
@@ -78,4 +78,13 @@ test("lines of one sentence are joined between the words, not across them", () =
 test("a text takes the direction of its first letter", () => {
   assert.equal(directionOf("[CLS] שלום abc"), "rtl");
   assert.equal(directionOf("[CLS] 12 the שלום"), "ltr");
+});
+
+test("a band is as wide at each end as it is told", () => {
+  const corners = ribbon("M0 100C0 0 200 0 200 100", 4, 20).slice(1, -1).split("L").map((corner) => corner.split(" ").map(Number));
+  const half = corners.length / 2;
+  const apart = ([ax, ay], [bx, by]) => Math.hypot(ax - bx, ay - by);
+  assert.ok(Math.abs(apart(corners[0], corners.at(-1)) - 4) < 0.3);
+  assert.ok(Math.abs(apart(corners[half - 1], corners[half]) - 20) < 0.3);
+  assert.deepEqual(corners[0].map((v, i) => (v + corners.at(-1)[i]) / 2), [0, 100]);
 });

@@ -45,12 +45,12 @@ test("a picture names model, digest, measure, unit and how rows are normalised",
 });
 
 test("tab, heads, threshold, order and pair filter go into the link and come back", () => {
-  const state = { panel: "lines", least: 0.05, sort: "weight", also: [[3, 4], [3, 6]], pair: "AB" };
+  const state = { panel: "lines", least: 0.05, sort: "weight", also: [[3, 4], [3, 6]], pair: "AB", brings: true, scaled: true };
   const look = lookOf(state);
-  assert.deepEqual(look, { tab: "lines", also: "4-5,4-7", least: "5", sort: "weight", between: "AB" });
+  assert.deepEqual(look, { tab: "lines", also: "4-5,4-7", least: "5", sort: "weight", between: "AB", brings: "1", scale: "largest" });
   assert.deepEqual(lookFrom(look, [3, 1], { heads: 12 }), state);
   assert.deepEqual(lookOf(lookFrom({}, [0, 0])), {});
-  const forged = lookFrom({ tab: "<b>", also: "9-9,4-99,4-2", least: "999", sort: "x", between: "AC" }, [3, 1], { heads: 12 });
+  const forged = lookFrom({ tab: "<b>", also: "9-9,4-99,4-2", least: "999", sort: "x", between: "AC", brings: "yes", scale: "x" }, [3, 1], { heads: 12 });
   assert.deepEqual(lookOf(forged), {}, "what is no such value is left out");
 });
 

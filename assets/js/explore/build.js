@@ -95,5 +95,8 @@ function buildControls(view) {
   view.chips = make("div", { class: "chips", role: "group", "aria-label": "Heads of this layer, drawn together" });
   view.sum = make("button", { type: "button", class: "plain", text: "Sum", "aria-pressed": "false", onclick: () => view.toggleSum() });
   view.together = make("div", { class: "together" }, make("span", { text: "with heads" }), view.chips, view.sum);
-  view.controls.append(threshold, view.pairs, view.together);
+  view.scaled = make("input", { type: "checkbox", onchange: () => view.show({ scaled: view.scaled.checked }) });
+  const scaled = make("label", { class: "leave", title: "The darkest shade is the largest weight of this picture, not 100 %" }, view.scaled, make("span", { text: "scale to the largest" }));
+  view.scaledRow = scaled;
+  view.controls.append(threshold, scaled, view.pairs, view.together);
 }

@@ -1,25 +1,27 @@
 // How Explore shows what is chosen: tab, heads drawn together, threshold, order and pair filter, as a link holds them.
 import { headName } from "../words.js";
 
-export const LOOK = { panel: "matrix", least: 0, sort: "layer", also: [], pair: "all" };
+export const LOOK = { panel: "matrix", least: 0, sort: "layer", also: [], pair: "all", brings: false, scaled: false };
 export const PANELS = ["matrix", "lines", "table", "sheet"];
 export const SORTS = ["layer", "weight", "role"];
 const PAIRS = ["all", "AA", "AB", "BA", "BB"];
 
 // The part of a state that is not what it is at first, in the words of the link.
-export function lookOf({ panel, least, sort, also, pair }) {
+export function lookOf({ panel, least, sort, also, pair, brings, scaled }) {
   const said = {
     tab: panel === LOOK.panel || panel === "sheet" ? "" : panel,
     also: also.map(headName).join(),
     least: least ? String(Math.round(least * 100)) : "",
     sort: sort === LOOK.sort ? "" : sort,
     between: pair === LOOK.pair ? "" : pair,
+    brings: brings ? "1" : "",
+    scale: scaled ? "largest" : "",
   };
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value));
 }
 
 // The state that a link asks for; what is no such value is left out.
-export function lookFrom({ tab, also = "", least, sort, between } = {}, head = [0, 0], record = null) {
+export function lookFrom({ tab, also = "", least, sort, between, brings, scale } = {}, head = [0, 0], record = null) {
   const heads = also.split(",").filter(Boolean).map((name) => name.split("-").map((part) => Number(part) - 1));
   const inside = (other) => other[0] === head[0] && other[1] !== head[1] && other[1] >= 0 && (!record || other[1] < record.heads);
   return {
@@ -28,5 +30,7 @@ export function lookFrom({ tab, also = "", least, sort, between } = {}, head = [
     least: /^[0-9]{1,2}$/.test(least ?? "") ? Math.min(50, Number(least)) / 100 : LOOK.least,
     sort: SORTS.includes(sort) ? sort : LOOK.sort,
     pair: PAIRS.includes(between) ? between : LOOK.pair,
+    brings: brings === "1",
+    scaled: scale === "largest",
   };
 }

@@ -3,6 +3,7 @@ import { cannotSee, chose, maskNote, noneSees, sharingInWords, triangleNote, uns
 import { make } from "../dom.js";
 import { ghostInWords, unitBefore } from "../ghost.js";
 import { factsOf, placeName } from "../files.js";
+import { percent } from "../format.js";
 import { meanRow } from "../numbers.js";
 import { drawMeasure } from "../measure.js";
 import { noted, spokenOnce } from "../parts.js";
@@ -10,7 +11,7 @@ import { drawTable, pinnedTable, strongestTable } from "../table.js";
 import { kindOf, rankHeads, titleOf } from "../record.js";
 import { headInWords, headName, listed, pairInWords, quoted, rowInWords } from "../words.js";
 import { drawChips } from "./heads.js";
-import { fromNow, ghostNow } from "./shown.js";
+import { fromNow, ghostNow, topNow } from "./shown.js";
 
 const PANELS = [["matrix", "Matrix"], ["lines", "Lines"], ["table", "Table"]];
 
@@ -59,6 +60,7 @@ export function drawWords(view) {
   else view.hint.textContent = blind;
   drawTrace(view);
   view.hint.hidden = !view.trace.hidden && !opened(view) && !view.state.adding; // one line for both
+  if (view.state.brings && view.brings && !view.hint.hidden) view.hint.textContent = "An arc is as wide at the word looked at as the raw weight, and at the word that looks as what it brings.";
   view.hint.classList.toggle("empty", !view.hint.textContent); // its line stays, so that nothing below it moves
   view.facts.hidden = globalThis.headscope?.live !== false;
   if (!view.facts.hidden) view.facts.textContent = factsOf(view.record, placeName(view.record, view.state.head));
@@ -101,6 +103,9 @@ export function drawTabs(view) {
   drawMeasure(view);
   const shared = sharingInWords(view.record, state.head);
   view.panelNote.textContent = { matrix: `row = query, looks at column = key${maskNote(view.record)}`, lines: "left = query, looks at right = key", table: "", sheet: "" }[state.panel] + (shared && ` · ${shared}`);
+  view.scaledRow.hidden = state.panel !== "matrix";
+  view.scaled.checked = state.scaled;
+  if (state.scaled && state.panel === "matrix") view.panelNote.textContent += ` · darkest = ${percent(topNow(view))}`;
   view.together.hidden = state.panel !== "lines" || view.record.heads < 2;
   drawChips(view);
   if (state.panel === "table") drawNumbers(view);

@@ -108,7 +108,7 @@ function linesSvg(lines, paint) {
 // The sentence with its arcs as SVG, where the browser has set it.
 function sentenceSvg(sentence, paint) {
   const traces = (sentence.traces ?? []).map((s) => tag("path", { class: "trace", d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width, "stroke-dasharray": DASHES }));
-  const body = (sentence.shapes ?? []).map((s) => tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width, "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null }));
+  const body = (sentence.shapes ?? []).map((s) => s.band ? tag("path", { class: "band", d: s.band, fill: s.colour, opacity: s.faded ? STEPPED_BACK : null }) : tag("path", { d: s.d, fill: "none", stroke: s.colour, "stroke-width": s.width, "stroke-linecap": "butt", opacity: s.faded ? STEPPED_BACK : null }));
   for (const s of sentence.shapes ?? []) if (s.tip) body.push(tag("polygon", { points: arrowTip(s.d, tipOf(s.width)), fill: s.colour }));
   sentence.units.forEach((unit, i) => {
     const box = sentence.boxes[i];
@@ -125,7 +125,8 @@ function sentenceSvg(sentence, paint) {
   for (const label of sentence.placed ?? []) {
     const y = sentence.boxes[label.unit].bottom + sentence.size * 0.14 + label.row * sentence.size * 0.62 + 10;
     body.push(say(percent(label.weight), { x: label.x, y, "text-anchor": "middle", "dominant-baseline": "central", "font-size": label.strong ? 18 : 14, "font-weight": label.strong ? 650 : 400, fill: css(label.strong ? paint.ink : paint.soft) }));
-    if (label.was) body.push(say(label.was, { x: label.x, y: y + (label.strong ? 19 : 16), "text-anchor": "middle", "dominant-baseline": "central", "font-size": 13, "text-decoration": "line-through", fill: css(paint.soft) }));
+    if (label.brings) body.push(say(label.brings, { x: label.x, y: y + (label.strong ? 19 : 16), "text-anchor": "middle", "dominant-baseline": "central", "font-size": 13, fill: css(paint.soft) }));
+    else if (label.was) body.push(say(label.was, { x: label.x, y: y + (label.strong ? 19 : 16), "text-anchor": "middle", "dominant-baseline": "central", "font-size": 13, "text-decoration": "line-through", fill: css(paint.soft) }));
   }
   return { body: [...traces, ...body], height: sentence.root.scrollHeight };
 }

@@ -1,8 +1,9 @@
 // What Explore shows follows from its state: the rows looked from, the links, the matrix and the lines to draw.
 import { cannotSee, chose, mask, noneSees, unseen } from "../causal.js";
 import { ghostLinks } from "../ghost.js";
-import { mix, STEPS, strongest, strongestLinks } from "../numbers.js";
+import { largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, thumbOf } from "../record.js";
+import { headName } from "../words.js";
 
 const GHOST_SAID = 0.02;
 
@@ -48,6 +49,8 @@ export function shownLinks(view) {
     const row = values.subarray(q * n, (q + 1) * n);
     for (const link of strongest(row, 12, Math.max(0.01, view.state.least), (k) => allowed(q, k))) links.push({ from: q, ...link });
   }
+  const brought = broughtNow(view, from);
+  if (brought) for (const link of links) link.brings = view.brings.rows[from.indexOf(link.from)][link.to];
   links.sort((a, b) => b.weight - a.weight);
   const to = toNow(view);
   const sum = (k) => from.reduce((total, q) => total + values[q * n + k], 0) / from.length;
@@ -55,12 +58,19 @@ export function shownLinks(view) {
   for (const link of links) exact.set(link.to, sum(link.to));
   const blind = (k) => noneSees(view.record, from, k);
   if (blind(to)) exact.delete(to);
-  if (to !== null) for (const q of from) if (!unseen(view.record, q, to) && !links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to] });
+  if (to !== null) for (const q of from) if (!unseen(view.record, q, to) && !links.some((link) => link.from === q && link.to === to)) links.push({ from: q, to, weight: values[q * n + to], brings: brought ? view.brings.rows[from.indexOf(q)][to] : undefined });
   links.sort((a, b) => (b.to === to) - (a.to === to)); // only the first few are drawn: what was asked for is among them
   const asked = view.state.to !== null && view.state.to === to ? to : null; // the other arcs step back
   const ghost = ghostNow(view, from);
   for (const [unit, share] of ghost?.shares ?? []) if (share >= GHOST_SAID && !exact.has(unit)) exact.set(unit, sum(unit));
-  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind, ghost };
+  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind, ghost, brought };
+}
+
+// What the chosen words are brought, by unit; null where the page has not said it of them.
+function broughtNow(view, from) {
+  const { head, pins, rows } = view.brings ?? {};
+  if (!view.state.brings || !rows || headName(head) !== headName(view.state.head) || pins.join() !== from.join()) return null;
+  return new Map(rows[0].map((_, unit) => [unit, rows.reduce((sum, row) => sum + row[unit], 0) / rows.length]));
 }
 
 // The links before a word was changed, as long as the reader has not sent them away.
@@ -73,6 +83,12 @@ export function tallNow(view, matrix) {
   if (!view.present) return null;
   const top = matrix.root.getBoundingClientRect().top + scrollY;
   return Math.max(140, innerHeight - top - 8);
+}
+
+// The weight of the darkest shade: 100 %, or the largest one where the reader asked for that.
+export function topNow(view) {
+  const values = view.state.scaled ? valuesShown(view) : null;
+  return values ? Math.max(largest(values), 1 / STEPS) : 1;
 }
 
 export function matrixSpec(view) {
@@ -90,6 +106,7 @@ export function matrixSpec(view) {
     least: view.state.least,
     hidden: view.state.pair === "all" ? null : (q, k) => !view.allowed(q, k),
     labelSize: view.present ? 20 : 15,
+    top: topNow(view),
     tall: tallNow(view, view.matrix),
     absent: mask(view.record),
     absentWords: (q, k) => cannotSee(names, q, k),

@@ -18,7 +18,7 @@ from mha_core.heads.words import FloatArray
 from mha_core.models import Model
 from mha_core.tokens import Tokens
 
-__all__ = ["BY_KEY", "HELP", "MEASURES", "RAW", "Importance", "Measure", "available", "importance"]
+__all__ = ["BY_KEY", "HELP", "MEASURES", "RAW", "VALUE", "Importance", "Measure", "available", "importance"]
 
 # In the order of the switch; the first is what is drawn unless somebody asks for another.
 MEASURES: tuple[Measure, ...] = (RAW, VALUE, ROLLOUT, FLOW, GRADIENT)

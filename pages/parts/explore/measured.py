@@ -14,6 +14,8 @@ from mha_core.heads.notices import differing_rows
 from mha_core.wording import Head
 from pages.parts.frame import state
 from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
+from pages.parts.serve import cache
 
 
 def raw_instead(request: Request) -> Request:
@@ -27,6 +29,16 @@ def offered(used: Model, *others: Model) -> list[tuple[str, str]]:
     """The measures that all of these models can be asked for, with their names."""
     keys = [{each.key for each in measures.available(model)} for model in (used, *others)]
     return [(each.key, each.label) for each in measures.MEASURES if all(each.key in have for have in keys)]
+
+
+def brought(request: Request, used: Model, record: Record, chosen: Selection) -> dict[str, Any] | None:
+    """What the chosen words are brought through the chosen head, shares of their rows; None unless the reader asked."""
+    asked = dict(chosen.look).get("brings") == "1" and chosen.pins
+    if not asked or not request.raw or measures.VALUE.lacks(used) is not None:
+        return None
+    weights = cache.grid(replace(request, measure=measures.VALUE.key), record).weights[chosen.head]
+    rows = weights[list(chosen.pins)].round(6).tolist()
+    return {"head": list(chosen.head), "pins": list(chosen.pins), "rows": rows}
 
 
 def switch(

@@ -17,13 +17,16 @@ from pages.parts.frame.request import Request
 PINS_AT_MOST = 512
 # The parameters of a link that belong to the picture.
 CHOICES = ("head", "pin", "to")
-# How it is shown: tab, heads drawn together, threshold in percent, order, and which of two sentences looks at which.
+# How it is shown: tab, heads drawn together, threshold in percent, order, which of two sentences looks at which, arcs
+# with what they bring, and shades up to the largest weight.
 LOOK = {
     "tab": r"lines|table",
     "also": r"[1-9][0-9]{0,2}-[1-9][0-9]{0,2}(,[1-9][0-9]{0,2}-[1-9][0-9]{0,2}){0,31}",
     "least": r"[1-9]|[1-4][0-9]|50",
     "sort": r"weight|role",
     "between": r"AA|AB|BA|BB",
+    "brings": "1",
+    "scale": "largest",
 }
 PARAMS = (*CHOICES, *LOOK)
 
