@@ -4,22 +4,32 @@ In: a model's id. Out: the folder with its files, safetensors only, compared wit
 """
 
 import os
+import queue
 import re
 import socket
+import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mha_core.checkpoints import read_config, weight_files
 from mha_core.embedded import EMBEDDED
-from mha_core.errors import ModelError, Unavailable
+from mha_core.errors import InputError, ModelError, Unavailable
 from mha_core.model_files import sha256
 
 Progress = Callable[[str, int, int], None]  # file, bytes so far, bytes in all
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-HUB_SECONDS = 4.0
+HUB_SECONDS = 4.0  # until the hub answers at all
+FETCH_SECONDS = 60.0  # for all files of a model; HEADSCOPE_HUB_SECONDS is another number
+AWAY_SECONDS = 60.0  # so long a hub that did not answer is not asked again
+UNFINISHED_SECONDS = 600.0  # a part of a file that nobody has written to for so long is left over
+T = TypeVar("T")
+
+_AWAY = {"until": 0.0}
 
 
 def is_hub_id(name: str) -> bool:
@@ -28,7 +38,13 @@ def is_hub_id(name: str) -> bool:
 
 
 def from_hub(name: str, progress: Progress | None) -> Path:
-    """A hub model's files: from huggingface_hub's cache if they are there, else fetched into it."""
+    """A hub model's files: from huggingface_hub's cache if they are there, else fetched into it, all of them within
+    HEADSCOPE_HUB_SECONDS. A file that arrives damaged is fetched once more."""
+    remove_unfinished(name)
+    return _within(fetch_seconds(), name, lambda tell: _all_files(name, tell), progress)
+
+
+def _all_files(name: str, progress: Progress | None) -> Path:
     config = _hub_file(name, "config.json", progress)
     if config is None:
         raise Unavailable(f"The hub has no model '{name}', or it is not public.")
@@ -42,9 +58,72 @@ def from_hub(name: str, progress: Progress | None) -> Path:
         if index is None:
             raise ModelError(f"The hub's '{name}' has no safetensors; only those are read, never pickles.")
         for shard in weight_files(index.parent):
-            _check_blob(_hub_file(name, shard.name, progress))
-    _check_blob(weights)
+            _check(name, _hub_file(name, shard.name, progress), progress)
+    else:
+        _check(name, weights, progress)
     return config.parent
+
+
+def _check(name: str, path: Path | None, progress: Progress | None) -> None:
+    """A large file compared with its digest; one that is damaged is removed and fetched once more."""
+    if path is not None and is_damaged(path) and is_damaged(_hub_file(name, path.name, progress)):
+        raise ModelError(f"The file {path.name} of '{name}' arrived damaged twice; try again later.")
+
+
+def fetch_seconds() -> float:
+    """How long a model may take to arrive. Raises InputError for a setting that is no number."""
+    said = os.environ.get("HEADSCOPE_HUB_SECONDS", "")
+    try:
+        seconds = float(said) if said else FETCH_SECONDS
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise InputError(f"HEADSCOPE_HUB_SECONDS is '{said[:40]}'; it takes a number of seconds.")
+    return seconds
+
+
+def _within(seconds: float, name: str, fetch: Callable[[Progress | None], T], progress: Progress | None) -> T:
+    """What `fetch` gives, in a thread of its own, because a line that has died says nothing for minutes; how far it is
+    is told in the caller's. Raises Unavailable when the time is over; what has arrived by then is kept."""
+    heard: queue.SimpleQueue[tuple[str, int, int] | None] = queue.SimpleQueue()
+    found: list[T] = []
+    problems: list[BaseException] = []
+
+    def tell(*how_far: Any) -> None:
+        heard.put(how_far)
+
+    def work() -> None:
+        try:
+            found.append(fetch(None if progress is None else tell))
+        except BaseException as problem:  # noqa: BLE001 - raised again where somebody waits for it
+            problems.append(problem)
+        heard.put(None)
+
+    threading.Thread(target=work, name=f"fetch {name}", daemon=True).start()
+    until = time.monotonic() + seconds
+    with suppress(queue.Empty):
+        while (how_far := heard.get(timeout=max(0.0, until - time.monotonic()))) is not None:
+            if progress is not None:
+                progress(*how_far)
+    if problems:
+        raise problems[0]
+    if not found:
+        raise Unavailable(
+            f"'{name}' did not arrive within {seconds:.0f} seconds; ask again to go on, or set HEADSCOPE_HUB_SECONDS."
+        )
+    return found[0]
+
+
+def remove_unfinished(name: str) -> None:
+    """Delete what fetches that were killed have left of a model: nothing goes on with it."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    oldest = time.time() - UNFINISHED_SECONDS
+    folder = Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}" / "blobs"
+    for part in folder.glob("*.incomplete"):
+        with suppress(OSError):  # another process may be quicker
+            if part.stat().st_mtime < oldest:
+                part.unlink()
 
 
 def _hub_file(name: str, file: str, progress: Progress | None) -> Path | None:
@@ -82,9 +161,12 @@ def _hub_file(name: str, file: str, progress: Progress | None) -> Path | None:
 
 
 def _hub_answers() -> bool:
-    """Whether the hub can be reached at all, found out in seconds (the library itself tries for most of a minute)."""
+    """Whether the hub can be reached at all, found out in seconds (the library itself tries for most of a minute), and
+    remembered for a minute where it cannot."""
     if any(os.environ.get(key) for key in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")):
         return True
+    if time.monotonic() < _AWAY["until"]:
+        return False
     from huggingface_hub.constants import ENDPOINT
 
     parts = urlsplit(ENDPOINT)
@@ -92,17 +174,21 @@ def _hub_answers() -> bool:
     try:
         socket.create_connection((parts.hostname or "", port), timeout=HUB_SECONDS).close()
     except OSError:
+        _AWAY["until"] = time.monotonic() + AWAY_SECONDS
         return False
     return True
 
 
-def _check_blob(path: Path | None) -> None:
-    """A hub's large file is stored under its own SHA-256: compare, because the library does not."""
+def is_damaged(path: Path | None) -> bool:
+    """Whether a hub's large file, which is stored under its own SHA-256, is not what it should be; the library does not
+    compare. A damaged one is removed, so that it is fetched anew."""
     blob = None if path is None else path.resolve()
-    if blob is not None and re.fullmatch(r"[0-9a-f]{64}", blob.name) and sha256(blob) != blob.name:
-        raise ModelError(
-            f"The fetched file {path.name if path else ''} is damaged; delete it and fetch it again."
-        )
+    if blob is None or not re.fullmatch(r"[0-9a-f]{64}", blob.name) or sha256(blob) == blob.name:
+        return False
+    for file in {path, blob}:
+        if file is not None:
+            file.unlink(missing_ok=True)
+    return True
 
 
 def _reporter(file: str, progress: Progress | None) -> type[Any] | None:

@@ -24,7 +24,10 @@ MOST_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded one
 SHIPPED = (EMBEDDED, DECODER, *CLASSROOM_FOLDERS)
 
 _LOADED: dict[tuple[object, ...], Model] = {}  # those used last stand last
-_LOADING, _TABLE = threading.Lock(), threading.Lock()
+_LOADING: dict[
+    tuple[object, ...], threading.Lock
+] = {}  # one a model: nobody waits for another one's download
+_TABLE = threading.Lock()
 
 
 def load_model(
@@ -54,8 +57,10 @@ def load_model(
     folder = local and name not in SHIPPED and is_folder(name)
     key = (name, folder, trained, None if trained else seed, str(where), precision)
     found = _used(key)
-    if found is None:  # a model that is here does not wait for another one's download
-        with _LOADING:
+    if found is None:
+        with _TABLE:
+            loading = _LOADING.setdefault(key, threading.Lock())
+        with loading:
             found = _used(key) or _keep(key, _load(name, trained, seed, where, precision, progress, local))
     return found if sha256 is None else _pinned(found, sha256)
 

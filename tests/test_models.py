@@ -209,6 +209,7 @@ def cache(tmp_path, monkeypatch):
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setitem(hub._AWAY, "until", 0.0)
     for key in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(key, raising=False)
     return tmp_path / "hub"
@@ -247,8 +248,88 @@ def test_a_damaged_blob_is_refused(cache, folder):
     with blob.open("r+b") as file:
         file.seek(blob.stat().st_size - 100)
         file.write(b"\x00\x11")
-    with pytest.raises(ModelError, match=r"model.safetensors is damaged; delete it and fetch it again"):
+    with pytest.raises(Unavailable, match="cannot be reached"):  # it is not used, and would be fetched anew
         load_model("someone/tiny-bert", device="cpu")
+    assert not blob.exists()
+
+
+def test_a_damaged_blob_is_fetched_again_and_given_up_the_second_time(cache, folder, monkeypatch):
+    repository = cached(cache, "someone/tiny-bert", folder)
+    link = repository / "snapshots" / COMMIT / "model.safetensors"
+    blob = link.resolve()
+    whole, fetched = blob.read_bytes(), []
+
+    def fetch(_name, file, _progress):
+        path = repository / "snapshots" / COMMIT / file
+        if file == "model.safetensors" and not path.exists():
+            fetched.append(file)
+            blob.write_bytes(whole if good else whole[:-1] + b"\x00\x11")
+            link.symlink_to(os.path.relpath(blob, link.parent))
+        return path
+
+    monkeypatch.setattr(hub, "_hub_file", fetch)
+    blob.write_bytes(whole + b"x")
+    good = True
+    load_model("someone/tiny-bert", device="cpu")
+    assert fetched == ["model.safetensors"]
+    models._LOADED.clear()
+    blob.write_bytes(whole + b"x")
+    good = False
+    with pytest.raises(ModelError, match=r"model.safetensors of 'someone/tiny-bert' arrived damaged twice"):
+        load_model("someone/tiny-bert", device="cpu")
+    assert not blob.exists()
+
+
+def test_a_fetch_that_never_ends_is_given_up_in_time_and_holds_no_other_model_up(cache, folder, monkeypatch):
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setenv("HEADSCOPE_HUB_SECONDS", "1.5")
+    begun, told, release = threading.Event(), [], threading.Event()
+
+    def stalls(_name, tell):
+        tell("model.safetensors", 1, 10)
+        begun.set()
+        release.wait(20)
+
+    monkeypatch.setattr(hub, "_all_files", stalls)
+    problems = []
+
+    def ask():
+        try:
+            load_model(
+                "some/model", device="cpu", progress=lambda *news: told.append((threading.get_ident(), news))
+            )
+        except Unavailable as problem:
+            problems.append(str(problem))
+
+    asking = threading.Thread(target=ask)
+    start = time.monotonic()
+    asking.start()
+    assert begun.wait(5)
+    load_model(str(folder), device="cpu")  # another model
+    assert asking.is_alive()
+    asking.join(10)
+    release.set()
+    assert 1 < time.monotonic() - start < 8
+    assert problems == [
+        "'some/model' did not arrive within 2 seconds; ask again to go on, or set HEADSCOPE_HUB_SECONDS."
+    ]
+    assert told == [(asking.ident, ("model.safetensors", 1, 10))]  # said where a page can draw it
+    monkeypatch.setenv("HEADSCOPE_HUB_SECONDS", "soon")
+    with pytest.raises(InputError, match="HEADSCOPE_HUB_SECONDS is 'soon'"):
+        hub.fetch_seconds()
+
+
+def test_what_killed_fetches_left_is_removed_and_what_another_writes_stays(cache):
+    blobs = cache / "models--some--model" / "blobs"
+    blobs.mkdir(parents=True)
+    old, new, kept = blobs / "a.incomplete", blobs / "b.incomplete", blobs / ("0" * 64)
+    for file in (old, new, kept):
+        file.write_bytes(b"x")
+    hours_ago = time.time() - 7200
+    for file in (old, kept):
+        os.utime(file, (hours_ago, hours_ago))
+    hub.remove_unfinished("some/model")
+    assert (old.exists(), new.exists(), kept.exists()) == (False, True, True)
 
 
 @pytest.mark.parametrize("damaged", [False, True])
@@ -263,8 +344,9 @@ def test_shards_in_the_hubs_cache_are_read_and_compared_too(damaged, cache, tmp_
         with shard.open("r+b") as file:
             file.seek(shard.stat().st_size - 3)
             file.write(b"\x42")
-        with pytest.raises(ModelError, match="is damaged"):
+        with pytest.raises(Unavailable, match="cannot be reached"):
             load_model("someone/parts", device="cpu")
+        assert not shard.exists()
     else:
         assert load_model("someone/parts", device="cpu").n_layers == 3
 
@@ -309,6 +391,13 @@ def test_a_hub_that_cannot_be_reached_is_given_up_within_seconds(cache, monkeypa
     assert time.monotonic() - start < 4
     assert len(asked) == 1
     assert asked[0][1] <= 5
+    with pytest.raises(Unavailable, match="model hub cannot be reached"):
+        load_model("bert-large-uncased", device="cpu")
+    assert len(asked) == 1  # for a minute nobody waits again
+    monkeypatch.setitem(hub._AWAY, "until", time.monotonic() - 1)
+    with pytest.raises(Unavailable, match="model hub cannot be reached"):
+        load_model("bert-large-uncased", device="cpu")
+    assert len(asked) == 2
 
 
 class Stub:
