@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from mha_core.heads.intervals import z_for_best_of
-from mha_core.heads.verdict import DOES, Evidence, Verdict, judge
+from mha_core.heads.verdict import DOES, Evidence, Verdict, judge, specific
 from mha_core.heads.verdicts.halves import Gap, choose, effective, gap, interval, standard_error
 from mha_core.heads.verdicts.measured import Measured, Question, RuleHits
 from mha_core.heads.words import FloatArray
@@ -149,7 +149,7 @@ def conclude(found: Measured, shape: tuple[int, int], tried: int) -> Entry | Non
     verdict = verdicts[best]
     return Entry(
         found.asked,
-        surviving_name(found.asked, verdict, found.rules, substitutes),
+        surviving_name(found.asked, verdict, found.rules, substitutes, float(share[best])),
         found.n,
         found.n_clusters,
         _place(best, shape),
@@ -233,10 +233,19 @@ def _substitute(found: Measured, name: str, values: FloatArray, best: int) -> Su
 
 
 def surviving_name(
-    asked: Question, verdict: Verdict, rules: tuple[RuleHits, ...], substitutes: tuple[Substitute, ...]
+    asked: Question,
+    verdict: Verdict,
+    rules: tuple[RuleHits, ...],
+    substitutes: tuple[Substitute, ...],
+    score: float,
 ) -> str:
     """What a head is called for this job, by what is left of it after rules and controls."""
-    if not asked.relation or verdict.word not in DOES:
+    if verdict.word not in DOES:
+        return asked.label
+    if asked.kind == "agreement":
+        alike = any(one.n and not specific(score, one.score) for one in substitutes)
+        return "matches gender or number" if alike else asked.label
+    if not asked.relation:
         return asked.label
     any_other = any(one.n and (one.over is None or one.over.low <= 0) for one in substitutes)
     looks, at = asked.looks, f"its {asked.at}"

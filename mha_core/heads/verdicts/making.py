@@ -10,9 +10,11 @@ from pathlib import Path
 
 from mha_core.corpus import Lines, PronounCase, Reading, read_conllu, read_gap, read_pairs
 from mha_core.errors import InputError
+from mha_core.heads.builtin import builtin_path, read_builtin
 from mha_core.heads.coreference import choice_case
 from mha_core.heads.survey import Options, every_item, survey
 from mha_core.heads.verdict import tries
+from mha_core.heads.verdicts.agreement import measure_agreement
 from mha_core.heads.verdicts.choices import Choice, ChoiceLog, measure_choices
 from mha_core.heads.verdicts.entries import conclude
 from mha_core.heads.verdicts.habits import HabitLog
@@ -36,6 +38,7 @@ KNOWN = {
         "Apache 2.0",
     ),
 }
+BUILT_IN = "builtin"
 Say = Callable[[str], None]
 
 
@@ -61,7 +64,7 @@ def make(
     command = COMMAND.format(
         model=model.name,
         twin="" if model.info.trained else f" --untrained --seed {seed}",
-        files=" ".join(info.file for info in corpora),
+        files=" ".join(info.file for info in corpora if info.key != BUILT_IN),
     )
     return Verdicts(
         model.name,
@@ -84,7 +87,8 @@ def measured(
     options: Options | None = None,
     reading: Reading | None = None,
 ) -> tuple[list[Measured], list[CorpusInfo]]:
-    """All cases of all questions, and what the files are; nothing is concluded yet."""
+    """All cases of all questions, those of agreement on the built-in sentences with them, and what the files are;
+    nothing is concluded yet."""
     found: list[Measured] = []
     infos: dict[str, CorpusInfo] = {}
     for path in files:
@@ -99,6 +103,8 @@ def measured(
         say(f"{path.name}: {info.n_texts:,} texts read")
         found += here
         infos[info.key] = info
+    found += measure_agreement(model, BUILT_IN, options)
+    infos[BUILT_IN] = corpus_info(BUILT_IN, builtin_path(), len(read_builtin()))
     return found, list(infos.values())
 
 
@@ -144,5 +150,7 @@ _ASKED: dict[str, Callable[[Model, Path, Options, Reading], tuple[list[Measured]
 def corpus_info(key: str, path: Path, n_texts: int) -> CorpusInfo:
     """What a file is, by the digest of its bytes."""
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if key == BUILT_IN:
+        return CorpusInfo(key, "the built-in sentences", "that of this program", path.name, digest, n_texts)
     title, version, licence = KNOWN.get(digest, (path.name, "the file does not say", ""))
     return CorpusInfo(key, title, version, path.name, digest, n_texts, licence)

@@ -127,7 +127,7 @@ LEARNERS: tuple[Callable[[Cases], Rule | None], ...] = (
 
 def _tag_rule(tags: tuple[str, ...], side: int, run: bool) -> Rule:
     one = _or([SAID.get(tag, tag) for tag in tags])
-    many = _or([SAID.get(tag, tag) + "s" for tag in tags])
+    many = _or([_plural(SAID.get(tag, tag)) for tag in tags])
     short = {1: f"the next {one}", -1: f"the last {one} before it", 0: f"the nearest {one}"}[side]
     said = short
     if run:
@@ -141,6 +141,10 @@ def _tag_rule(tags: tuple[str, ...], side: int, run: bool) -> Rule:
         return _places(sentence.tags, wanted, side, run)[anchor]
 
     return Rule(said, column, short, guess, by_place=False, side=side)
+
+
+def _plural(word: str) -> str:
+    return word[:-1] + "ies" if word.endswith("y") else word + "s"
 
 
 def _or(words: Sequence[str]) -> str:

@@ -30,11 +30,13 @@ SIBLINGS = "other dependents of the same word"
 
 @dataclass(frozen=True)
 class Asked:
-    """A relation in one direction, its cases, and which of the two readings of a head answers them."""
+    """A relation in one direction, its cases, and which of the two readings of a head answers them. `from_dependent`: the
+    dependent is given and its head is looked for; in a decoder it can be the other way round."""
 
     question: Question
     cases: Cases
     way: int
+    from_dependent: bool = True
 
 
 def questions(looks: Sequence[Looks], corpus: str, is_causal: bool) -> Iterator[Asked]:
@@ -57,7 +59,9 @@ def questions(looks: Sequence[Looks], corpus: str, is_causal: bool) -> Iterator[
                 cases = cases.among(answer < anchor)
             if len(cases) >= MIN_RELATION:
                 column = back and not is_causal
-                yield Asked(_question(relation, corpus, back, column), cases, int(column))
+                yield Asked(
+                    _question(relation, corpus, back, column), cases, int(column), not (back and is_causal)
+                )
 
 
 def _question(relation: str, corpus: str, back: bool, column: bool) -> Question:
@@ -94,7 +98,7 @@ def measure(asked: Asked, looks: Sequence[Looks]) -> Measured:
         second,
         _rules(cases, second, column=asked.way == 1),
         control,
-        {SIBLINGS: siblings},
+        {SIBLINGS: siblings} if asked.from_dependent else {},
     )
 
 
