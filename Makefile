@@ -48,7 +48,8 @@ PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --n
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest lint types format mutants faults bench train-classroom picture atlas evidence decoder image \
+.PHONY: help run test quick pytest lint types format mutants faults bench train-classroom picture atlas evidence depends \
+	decoder image \
 	lock audit sbom clean
 
 help: ## list the targets
@@ -92,6 +93,10 @@ train-classroom: .venv/.run ## train the classroom's models as they are shipped,
 
 picture: .venv/.dev ## make the README's picture from the running app
 	@$(BIN)/python benchmarks/picture.py
+
+depends: .venv/.dev ## measure again which earlier heads the named heads need: UD=en_ewt-ud-dev.conllu GAP=gap-validation.tsv
+	@test -f "$(UD)" && test -f "$(GAP)" || { echo "Name both corpora: make depends UD=... GAP=..."; exit 1; }
+	@$(BIN)/python -m mha_core heads depends --ship "$(UD)" "$(GAP)" --progress
 
 atlas: .venv/.dev .venv/.decoder ## compute the numbers of the atlas again, for both embedded models (half an hour)
 	@$(BIN)/python -m mha_core heads atlas --model minilm --ship --progress

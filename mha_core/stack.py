@@ -8,6 +8,7 @@ beside its attention is its family's block.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar, Protocol, cast
 
 import torch
@@ -284,6 +285,23 @@ class Stack(nn.Module):
         for step in self._layers(x, layer, _mask(real), gates=gates, need_weights=False, change=change):
             x = step.hidden
         return self.finish(x)
+
+    def between(self, x: Tensor, layer: int, stop: int) -> Tensor:
+        """The input of layer `stop`, given that of `layer` (batch, n, d_model), both from 0."""
+        for step in islice(self._layers(x, layer, None, gates=None, need_weights=False), stop - layer):
+            x = step.hidden
+        return x
+
+    def weights_of(self, x: Tensor, layer: int) -> Tensor:
+        """The weights (batch, n_heads, n, n) of one layer, given its input; nothing after them is computed."""
+        block, n = self.layer(layer), x.shape[1]
+        _, weights = block.attention(
+            block.attention_input(x),
+            mask=within(None, block.window, n, x.device),
+            is_causal=self.config.is_causal and n > 1,
+            rotation=self.rotation(0, n, x),
+        )
+        return cast(Tensor, weights)
 
     def _run(
         self,

@@ -2,6 +2,8 @@
 specialist.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from heads_by_hand import looking, tokens_of
@@ -240,6 +242,16 @@ def test_an_example_of_a_place_shows_a_row_that_is_right():
     head[4] = looking(N, {4: 3}, strength=0.95)[4]
     look = tables([made("plain")], head[None])["previous"].examples(0, 0)[0]
     assert (look.query, look.target) == ((4,), (3,))
+
+
+def test_a_rare_word_in_pieces_is_its_control_and_no_case():
+    rare = made("rare", {"rare": 1})
+    twin = replace(rare, sentence=replace(rare.sentence, kind="split"))
+    there = looking(N, dict.fromkeys((1, 3, 4, 5), 2))
+    table = tables([rare, twin], [there[None], looking(N, dict.fromkeys((1, 3), 2) | {4: 1, 5: 1})[None]])[
+        "rare"
+    ]
+    assert (table.n, table.score.item(), table.control.item()) == (1, 1.0, 0.5)
 
 
 def test_ranks_count_from_one():

@@ -11,9 +11,11 @@ from statistics import correlation, mean
 
 import pytest
 
+from mha_core.cli import main
+from mha_core.corpus import Sentence
 from mha_core.errors import InputError
 from mha_core.heads.builtin import _ends, read_builtin
-from mha_core.heads.distances import apart, of_builtin, reference
+from mha_core.heads.distances import apart, of_builtin, of_treebank, reference
 
 FILE = Path(__file__).parent.parent / "assets" / "sentences.json"
 SENTENCES = json.loads(FILE.read_text(encoding="utf-8"))
@@ -365,3 +367,23 @@ def test_rare_words_stand_early_in_the_middle_and_late():
     relative = [place(s, s["spans"]["rare"]) / len(words(s["text"])) for s in rare]
     assert share(r < 1 / 3 for r in relative) >= 0.2
     assert share(r > 1 / 2 for r in relative) >= 0.2
+
+
+def test_what_hangs_on_a_word_is_no_word_of_its_own():
+    words = ("Ann", "'s", "dog", "does", "n't", "eat", "the", "fish")
+    heads, relations = (
+        (2, 0, 5, 5, 5, -1, 7, 5),
+        ("nmod:poss", "case", "nsubj", "aux", "advmod", "root", "det", "obj"),
+    )
+    found = of_treebank([Sentence(words, heads, relations, "", 1)])
+    assert found["nmod:poss"] == {1: 1}
+    assert found["case"] == {}
+    assert (found["nsubj"], found["obj"], found["det"]) == ({2: 1}, {-2: 1}, {1: 1})
+    assert apart(Counter({1: 3, 2: 1}), Counter({1: 1, 3: 1})) == pytest.approx(0.5)
+
+
+def test_the_command_prints_both_distances(capsys):
+    assert main(["heads", "distances"]) == 0
+    printed = capsys.readouterr().out
+    assert "det: built-in n = 114, treebank n = 1,817" in printed
+    assert main(["heads", "distances", "absent.conllu"]) == 2

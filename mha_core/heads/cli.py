@@ -22,6 +22,8 @@ from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as run_atlas
 from mha_core.heads.builtin import builtin_items, read_builtin
 from mha_core.heads.corpus_run import CorpusKind, cut_note, items_of, kind_of
+from mha_core.heads.depends.cli import add_depends_parser
+from mha_core.heads.depends.cli import run as run_depends
 from mha_core.heads.distances_cli import add_distances_parser
 from mha_core.heads.distances_cli import run as run_distances
 from mha_core.heads.items import choice_items
@@ -65,6 +67,7 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
         _add_options(parser)
     add_atlas_parser(questions)
     add_verdicts_parser(questions)
+    add_depends_parser(questions)
     add_distances_parser(questions)
     heads.set_defaults(run=run)
 
@@ -95,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     """Answer the question that was asked; errors are one sentence on stderr and exit code 2."""
     if args.question == "distances":
         return run_distances(args)
-    own = {"atlas": run_atlas, "verdicts": run_verdicts}
+    own = {"atlas": run_atlas, "verdicts": run_verdicts, "depends": run_depends}
     if args.question in own:
         with _interrupts() as stop:
             return own[args.question](args, stop)
