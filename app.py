@@ -13,6 +13,7 @@ from pages.parts.explore import (
     downloads,
     elsewhere,
     export,
+    holds,
     measured,
     moments,
     next_word,
@@ -76,6 +77,7 @@ def picture(request: Request, record: Record) -> None:
     if not request.raw:  # they speak of the weights as they are, over a picture of something else
         found = [replace(n, text=f"Raw attention: {n.text}") for n in found]
     with st.container(key="below"):
+        holds.beside(request, record, grid, chosen)
         shell.why(
             [
                 *against_raw(record, grid, request.measure, chosen.head),

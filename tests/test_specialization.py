@@ -608,7 +608,8 @@ def test_a_job_fills_each_head_by_its_own_number_and_marks_those_that_do_it(foun
     for mark in data["heads"]:
         at_head = mark["layer"], mark["head"]
         score = float(table.score[at_head])
-        assert mark["fill"] == pytest.approx(score / float(table.score.max()))
+        low, most = float(table.score.min()), float(table.score.max())
+        assert mark["fill"] == pytest.approx((score - low) / (most - low))
         assert mark["text"] == f"{100 * score:.0f}"
         assert bool(mark["letter"]) == (table.verdict(*at_head) in DOES)
     assert (data["legend"], data["n_heads"], data["hue"]) == ([], 12, "#0072b2")

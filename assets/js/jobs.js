@@ -20,8 +20,15 @@ export default function jobs({ data, parentElement, setTriggerValue }) {
   }
   const at = place(root);
   root.replaceChildren(DRAWN[data.kind](data, setTriggerValue));
+  if (data.kind === "chips") intoSight(root.firstChild);
   if (at !== null) root.querySelectorAll("button")[at]?.focus();
   return () => views.delete(parentElement);
+}
+
+/** Push a row that is too long so far that the job that is shown stands in its middle. */
+function intoSight(row) {
+  const chosen = row.querySelector('[aria-pressed="true"]');
+  if (chosen) requestAnimationFrame(() => (row.scrollLeft = chosen.offsetLeft - row.offsetLeft - (row.clientWidth - chosen.offsetWidth) / 2));
 }
 
 /** The number of the button that has the focus, or null. */

@@ -22,10 +22,10 @@ from pages.parts.picture import evidence
 from pages.parts.serve import cache
 
 HOLDS = {
-    "specialist": "It holds: beyond every simple rule and its control",
-    "rule": "It holds, and a simple rule does as well",
-    "unsure": "Not sure: more than the simple rule or its control may be luck",
-    "none": "It does not hold",
+    "specialist": "It holds, beyond every simple rule and its control",
+    "rule": "It holds, but a simple rule does as well",
+    "unsure": "Not sure",
+    "none": "It does not hold beyond what a simple rule finds",
 }
 
 

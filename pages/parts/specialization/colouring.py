@@ -119,14 +119,12 @@ def measures(found: Findings | None) -> dict[str, tuple[str, np.ndarray]]:
 
 
 def _scored(sheet: Sheet, head: Head) -> Mark:
-    score, most = float(sheet.heads[head]), float(sheet.heads.max()) or 1.0
-    verdict = (
-        f", {'does it' if sheet.does(head) else 'does not do it'} by the verdict" if sheet.words.any() else ""
-    )
-    label = f"Head {head_name(head)}: {percent(score)} in {sheet.title}{verdict}, rank {sheet.rank(head)}"
-    return Mark(
-        head, label, sheet.letter(head), sheet.kind.colour, max(score, 0.0) / most, f"{100 * score:.0f}"
-    )
+    """A head with its score; its shade goes from the lowest of all heads to the best."""
+    score, low, most = (float(value) for value in (sheet.heads[head], sheet.heads.min(), sheet.heads.max()))
+    does = "does it" if sheet.does(head) else "does not do it"
+    label = f"Head {head_name(head)}: {percent(score)} in {sheet.title}, {does} by the verdict, rank {sheet.rank(head)}"
+    fill = (score - low) / ((most - low) or 1.0)
+    return Mark(head, label, sheet.letter(head), sheet.kind.colour, fill, f"{100 * score:.0f}")
 
 
 def _measured(title: str, values: np.ndarray, head: Head) -> Mark:
@@ -176,7 +174,7 @@ def _note(
         )
     if sheet is not None:
         return (
-            f"Each number is a head's share in percent; the stronger the colour, the higher. The letter "
+            "Each number is a head's share in percent, shaded from the lowest to the best. The letter "
             f"{sheet.kind.letter} marks the heads that do this job by the verdict."
         )
     if by == BY_ROLE:

@@ -1,17 +1,16 @@
 """The sections of the Specialization page, in the order a reader meets them: real text, then the built-in sentences."""
 
 import html
-from collections.abc import Iterator
 
 import numpy as np
 import streamlit as st
 
 from mha_core.heads.findings import Findings
-from mha_core.heads.roles import Role
+from mha_core.heads.roles import real_claims
 from mha_core.heads.verdict import DOES
-from mha_core.heads.verdicts.entries import Entry
+from mha_core.heads.verdict import called as best_claim
 from mha_core.heads.verdicts.table import Verdicts
-from mha_core.wording import Head, percent
+from mha_core.wording import Head
 from pages.parts.frame import state
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
@@ -38,7 +37,6 @@ from pages.parts.specialization.sheets import (
     conclusion,
     counterpart,
     firm,
-    of_table,
     real_sheets,
     with_key,
 )
@@ -200,30 +198,13 @@ def _real(known: Known, real: Verdicts, by: str) -> None:
 
 
 def called(real: Verdicts | None, found: Findings | None) -> dict[Head, Called]:
-    """What every head is called that has a name: by real text where it was asked there."""
-    named = {} if found is None else {h: Called(r.key, r.label, r.evidence) for h, r in _roles(real, found)}
-    if real is not None:
-        layers, heads = real.entries[0].heads.shape
-        for head in ((layer, h) for layer in range(layers) for h in range(heads)):
-            mine = real.by_head(head)
-            if mine:
-                one = mine[0]
-                named[head] = Called(one.kind, one.name, _evidence(one, head, real))
-    return named
-
-
-def _roles(real: Verdicts | None, found: Findings) -> Iterator[tuple[Head, Role]]:
-    """The names from built-in sentences, without those for a job that real text has been asked."""
-    asked = () if real is None else real_sheets(real)
-    for head, role in found.roles.items():
-        table = found.jobs.get(role.detail)
-        if table is None or counterpart(of_table(table), asked) is None:
-            yield head, role
-
-
-def _evidence(one: Entry, head: Head, real: Verdicts) -> str:
-    said = f"{percent(float(one.heads[head]))} of {one.n:,} cases of {real.corpora[one.corpus].title}"
-    return f"{said}; the strongest simple rule, {one.baseline_name}, {percent(one.baseline)}."
+    """What every head is called that has a name; until the built-in sentences were read, by real text alone."""
+    if found is not None:
+        return {head: Called(role.key, role.label, role.evidence) for head, role in found.roles.items()}
+    if real is None:
+        return {}
+    claims = {head: best_claim(real_claims(real, head)) for head in np.ndindex(*real.entries[0].heads.shape)}
+    return {h: Called(one.found.kind, one.label, one.says) for h, one in claims.items() if one is not None}
 
 
 def kept(request: Request) -> dict[str, str]:

@@ -1,0 +1,80 @@
+"""Does it hold? Which question a link is a case of, and what is said and drawn of the chosen head there."""
+
+import numpy as np
+import pytest
+import visit
+
+from mha_core.heads.link_kind import link_kind
+from mha_core.heads.verdicts.shipped import read_evidence
+from mha_core.record import Unit
+
+KNOWN = (
+    "det",
+    "det:back",
+    "case",
+    "nmod:poss",
+    "antecedent",
+    "copy",
+    "previous",
+    "next",
+    "self",
+    "rest-begin",
+)
+
+
+def units(text: str) -> list[Unit]:
+    """[CLS], the words, each a unit."""
+    words = ["[CLS]", *text.split()]
+    return [Unit(word, 0, 0, 0, i == 0, (i,)) for i, word in enumerate(words)]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "key", "kind"),
+    [
+        ("The old dog ran", 1, 3, "det"),
+        ("The old dog ran", 3, 1, "det:back"),
+        ("The dog saw it was near", 4, 2, "antecedent"),
+        ("They sat in the old house", 3, 6, "case"),
+        ("They sold their house", 3, 4, "nmod:poss"),
+        ("A dog met a dog", 5, 2, "copy"),
+        ("Dogs run fast", 2, 1, "previous"),
+        ("Dogs run fast", 2, 3, "next"),
+        ("Dogs run fast", 2, 2, "self"),
+        ("Dogs run very fast", 1, 4, None),
+        ("The a b c d dog", 1, 6, None),
+    ],
+)
+def test_a_link_is_a_case_of_the_question_that_its_words_ask(text, query, key, kind):
+    assert link_kind(units(text), query, key, KNOWN) == kind
+
+
+def test_a_special_token_is_a_rest_and_a_question_that_was_not_asked_is_none():
+    assert link_kind(units("Dogs run"), 1, 0, KNOWN, "begin") == "rest-begin"
+    assert link_kind(units("Dogs run"), 1, 0, KNOWN, "separator") is None
+    assert link_kind(units("Dogs run"), 0, 1, KNOWN) is None
+    assert link_kind(units("The dog ran"), 1, 2, ("next",)) == "next"
+
+
+def test_explore_says_where_the_head_stands_on_real_text_and_draws_it_beside_its_twin():
+    at = visit.open_page(text=visit.TIRED, head="4-2")
+    entry = read_evidence("minilm").entry("antecedent")
+    (said,) = (one for one in visit.said(at, "why") if "is a case of" in one)
+    assert said.startswith("it → animal is a case of “pronoun → its antecedent”.")
+    score, n = float(entry.heads[3, 1]), entry.n
+    assert f"in {n:,} cases of GAP, validation head 4-2 scores {100 * score:.1f} %" in said
+    assert f"{entry.baseline_name}, {100 * entry.baseline:.1f} %" in said
+    (strip,) = visit.mounted(at, "jobs")
+    assert [row["name"] for row in strip["rows"]] == ["Trained", "Random weights"]
+    trained, random = (dict(map(tuple, row["heads"])) for row in strip["rows"])
+    twin = read_evidence("minilm").twin.entry("antecedent")
+    np.testing.assert_allclose(list(trained.values()), entry.heads.ravel(), atol=1e-4)
+    np.testing.assert_allclose(list(random.values()), twin.heads.ravel(), atol=1e-4)
+    assert strip["marks"][0] == {"name": "simple rule", "value": pytest.approx(entry.baseline, abs=1e-4)}
+    for number in (score, entry.baseline, float(twin.heads[3, 1])):
+        assert f"{100 * number:.1f} %" in strip["said"]
+
+
+def test_nothing_is_said_of_a_link_whose_kind_nobody_asked_for():
+    at = visit.open_page(text=visit.TIRED, head="4-2", pin="2", to="8")
+    assert not visit.mounted(at, "jobs")
+    assert not [one for one in visit.said(at, "why") if "is a case of" in one]
