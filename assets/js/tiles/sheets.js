@@ -6,6 +6,7 @@ import { painted, reach } from "./painted.js";
 export function sheets(board, block) {
   const made = make("div", { class: block.small ? "sheets small" : "sheets" });
   const [h, n, d] = block.shape;
+  if (block.small) made.style.gridTemplateColumns = `repeat(${block.line || h}, minmax(0, ${block.square ? 46 : 96}px))`;
   const all = board.numbers.subarray(block.at, block.at + h * n * d);
   const top = block.top || (block.ramp === "weight" ? undefined : reach(all));
   for (let i = 0; i < h; i += 1) {
@@ -14,8 +15,8 @@ export function sheets(board, block) {
     const name = block.labels ? block.labels[i] : `head ${i + 1}`;
     const { canvas } = painted(board, { name, shape: [n, d], ramp: block.ramp || "signed", top }, values);
     canvas.style.height = `${block.square ? 56 : Math.max(32, Math.min(88, n * 4))}px`;
-    if (block.square) canvas.style.width = `${block.small ? 42 : 56}px`;
-    if (block.square && block.small) canvas.style.height = "38px";
+    if (block.square) canvas.style.width = "56px";
+    if (block.square && block.small) Object.assign(canvas.style, { width: "100%", height: "38px" });
     if (!block.square && block.small) canvas.style.height = `${Math.max(20, Math.min(44, n * 2))}px`;
     if (block.side) Object.assign(canvas.style, { width: `${block.side}px`, height: `${block.side}px` });
     if (block.slim) canvas.style.width = "52px";

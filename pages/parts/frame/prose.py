@@ -41,6 +41,11 @@ def prose(text: str) -> str:
     return re.sub(r"`([^`]+)`", r'<bdi class="hs-word">\1</bdi>', html.escape(visible(text)))
 
 
+def lowered(escaped: str) -> str:
+    """Our own names of matrices and sizes with what is lowered in them: W_q, d_model; in escaped HTML."""
+    return re.sub(r"\b([A-Za-z])_([a-z]+)\b", r"\1<sub>\2</sub>", escaped)
+
+
 def visible(text: str) -> str:
     """The text with its control and direction marks shown as signs."""
     return "".join(_SIGNS.get(character, character) for character in text)

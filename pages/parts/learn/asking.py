@@ -13,7 +13,7 @@ from mha_core import Record
 from mha_core.inside import shares
 from mha_core.record import piece_units
 from mha_core.wording import head_name, percent
-from pages.parts.frame.prose import say
+from pages.parts.frame.prose import lowered, markup, prose
 from pages.parts.inside.scene import Scene, nothing, sentence_key
 from pages.parts.learn.answers import head_of
 from pages.parts.learn.exercises import Exercise, Verdict, check, exercises, previous_mass
@@ -146,7 +146,7 @@ def ask(key: str, asked: Asked, verdict: Verdict | None) -> None:
         _control(exercise)
         if verdict is not None and verdict.say:
             lead = "Compare with ours: " if exercise.kind == "free" else LEADS[verdict.right]
-            say(lead + verdict.say, "notice")
+            markup(f'<p class="hs-notice" role="status">{lowered(prose(lead + verdict.say))}</p>')
 
 
 def _control(exercise: Exercise) -> None:
@@ -182,12 +182,12 @@ def ask_token(key: str, asked: Asked, verdict: Verdict | None) -> None:
     board = Board()
     board.add(
         paragraph(exercise.question, "strong", token=scene.token, head=head_name(scene.head)),
-        token_row(scene.labels, scene.special, "Your guess", apart=True, chosen=before),
+        token_row(scene.labels, scene.special, "Your guess", apart=True, chosen=before, size="snug"),
     )
     if verdict is not None and verdict.say and before is not None:
         best = int(scene.plain.weights[scene.h, scene.query].argmax())
         said = {"best": scene.labels[best], "guess": scene.labels[before]}
-        board.add(paragraph(verdict.say, "verdict", **said))
+        board.add(paragraph(verdict.say, "strong-said", **said))
     board.show(f"predict-{place}", {"query": nothing})
 
 
@@ -202,13 +202,13 @@ def ask_head(key: str, asked: Asked, verdict: Verdict | None) -> None:
     names = head_names(record)
     shown = record.weights[:, :, :size, :size].reshape(-1, size, size)
     board = Board()
+    board.add(paragraph(exercise.question, "strong"))
+    if verdict is not None and verdict.say:
+        board.add(paragraph(verdict.say, "strong-said"))
     board.add(
-        paragraph(exercise.question, "strong"),
         board.sheets(
             "weights", shown, labels=names, ramp="weight", top=1, line=heads, square=True, small=True,
             pick="Choose", about="All heads", **({"chosen": int(kept)} if kept.isdecimal() else {}),
         ),
     )  # fmt: skip
-    if verdict is not None and verdict.say:
-        board.add(paragraph(verdict.say, "verdict"))
     board.show(f"predict-{place}", {"picked": nothing})

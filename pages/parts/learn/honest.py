@@ -20,7 +20,7 @@ from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import Scene
 from pages.parts.learn import claims
-from pages.parts.picture.tiles import Board, paragraph
+from pages.parts.picture.tiles import Board, column, paragraph
 from pages.parts.serve import cache
 
 JOBS_SHOWN = (
@@ -109,9 +109,13 @@ def tests(scene: Scene) -> None:
             done = [test() for _, test in claims.TESTS[:seen]]
         for number, test in enumerate(done, 1):
             board.add(
-                paragraph(f"**{number} · {test.asks}**"),
-                paragraph(f"4-2: **{test.got}** To beat: {test.beat}.".replace("** To", "**. To"), "result"),
-                paragraph(test.says, "result-said"),
+                column(
+                    paragraph(
+                        f"**{number} · {test.asks}.** 4-2: **{test.got}**. To beat: {test.beat}.", "result"
+                    ),
+                    paragraph(test.says, "result-said"),
+                    size="close",
+                )
             )
     else:
         board.add(paragraph("The claim stands: 4-2 finds what a pronoun stands for.", "big"))

@@ -25,7 +25,7 @@ from pages.parts.learn.honest import DRAWN
 from pages.parts.learn.memory import remember
 from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve
 from pages.parts.learn.views import VIEWS
-from pages.parts.picture.tiles import Board, paragraph, token_row
+from pages.parts.picture.tiles import Board, column, paragraph, token_row
 from pages.parts.serve import cache
 
 KEY = "lesson-board"
@@ -52,9 +52,10 @@ def lesson_view(request: Request, record: Record) -> None:
     with st.container(key="lesson-step"):
         left, right = st.columns([5, 7], gap="large")
         with left:
-            _text(step, place, asked, verdicts)
+            _text(step, place.step, asked, verdicts)
         with right:
             _picture(step, asked, verdicts)
+        _onward(place)
     remember()
     state.write()
 
@@ -125,19 +126,20 @@ def _turn() -> None:
         go(here().step + way)
 
 
-def _text(step: Step, place: Lesson, asked: Asked, verdicts: dict[str, Verdict]) -> None:
-    """The left column: heading, text, what is asked, the way on."""
+def _text(step: Step, number: int, asked: Asked, verdicts: dict[str, Verdict]) -> None:
+    """The left column: heading, text, what is asked."""
     scene = asked.scene
-    heading(f"{place.step} · {step.title}")
+    heading(f"{number} · {step.title}")
     board = Board()
     if scene is not None:
         words = {"token": scene.token, "head": head_name(scene.head)}
-        board.add(*(paragraph(text, **words) for text in step.text))
+        board.add(column(*(paragraph(text, **words) for text in step.text), size="prose"))
     board.show(f"lesson-text-{step.key}")
     for key in asked_in(step):
-        if exercises()[key].kind not in ("token", "head"):
+        if exercises()[key].kind == "token":
+            asking.ask_token(key, asked, verdicts.get(key))
+        elif exercises()[key].kind != "head":
             ask(key, asked, verdicts.get(key))
-    _onward(place)
 
 
 def _picture(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
@@ -146,10 +148,7 @@ def _picture(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
     if scene is None:
         return
     _where(step, scene)
-    kind = exercises()[step.predict].kind if step.predict else ""
-    if kind == "token":
-        asking.ask_token(step.predict, asked, verdicts.get(step.predict))
-    elif kind == "head":
+    if step.predict and exercises()[step.predict].kind == "head":
         asking.ask_head(step.predict, asked, verdicts.get(step.predict))
     if step.predict and step.predict not in verdicts:
         return

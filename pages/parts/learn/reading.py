@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.parts.frame import state
 from pages.parts.frame.glossary import terms
-from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.prose import heading, lowered, markup, say
 from pages.parts.learn.asking import Asked, ask, judge
 from pages.parts.learn.exercises import quiz, references
 from pages.parts.learn.memory import forget_all, remember
@@ -36,8 +36,8 @@ def glossary_view() -> None:
     """Every term, in one place."""
     heading("Glossary")
     lines = "".join(
-        f'<dt id="term-{html.escape(t.key)}"><strong>{html.escape(t.term)}</strong></dt>'
-        f"<dd>{html.escape(t.short)} {html.escape(t.more)}</dd>"
+        f'<dt id="term-{html.escape(t.key)}"><strong>{lowered(html.escape(t.term))}</strong></dt>'
+        f"<dd>{lowered(html.escape(f'{t.short} {t.more}'))}</dd>"
         for t in terms().values()
     )
     markup(f'<dl class="hs-glossary">{lines}</dl>')

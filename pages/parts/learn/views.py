@@ -81,7 +81,7 @@ def sentence_key_of(scene: Scene) -> str:
 
 
 def needed(scene: Scene, places: list[int]) -> list[int]:
-    """Words marked as needed at first: the antecedent and what is said of it where known, else the two before."""
+    """Words marked as needed at first: the antecedent and what is said of it where known, else its neighbours."""
     words = [scene.labels[i].lower() for i in places]
     text = " ".join(words)
     asked = next((names for sentence, names in NEEDS.items() if sentence in text), None)
@@ -89,10 +89,10 @@ def needed(scene: Scene, places: list[int]) -> list[int]:
         return [words.index(word) for word in asked]
     before = [j for j, i in enumerate(places) if i < scene.query]
     after = [j for j, i in enumerate(places) if i > scene.query]
-    return sorted([*before[-2:], *after[:1]])
+    return sorted([*before[-1:], *after[:1]])
 
 
-NEEDS = {"too tired": ("animal", "was", "tired"), "too wide": ("street", "was", "wide")}
+NEEDS = {"too tired": ("animal", "tired"), "too wide": ("street", "wide")}
 
 
 def rows(board: Board, scene: Scene) -> list[Block]:

@@ -1,0 +1,148 @@
+"""The claim that the lesson tests: its numbers are the models', the shipped files', or GAP's, and none is typed in."""
+
+import json
+import os
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from boards import found, prose
+from visit import open_page
+
+from mha_core import load_model, trace
+from mha_core.heads.findings import find
+from mha_core.wording import percent
+from pages.parts.learn import claims
+from pages.parts.learn.ranks import forms_alike
+
+ROOT = Path(__file__).parent.parent
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = TIRED.replace("tired", "wide")
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return find(load_model()), find(load_model(trained=False))
+
+
+@pytest.fixture
+def at_hand(monkeypatch, findings):
+    monkeypatch.setattr(claims.cache, "findings", lambda name, trained=True: findings[0 if trained else 1])
+    return findings
+
+
+def test_tired_and_wide_are_read_by_the_model():
+    test = claims.one_word()
+    for text in (TIRED, WIDE):
+        row = trace(text, load_model()).weights[3, 1, 10]
+        assert f"animal {percent(float(row[2]))}, street {percent(float(row[8]))}" in test.got
+    assert test.says == "1 of 2 right: it stays with `animal`."
+
+
+@pytest.mark.slow
+def test_the_claim_falls_by_the_numbers_of_the_findings(at_hand):
+    trained, untrained = (one.jobs["coreference"] for one in at_hand)
+    test = claims.built_in()
+    right = int(round(float(trained.right[:, 3, 1].sum())))
+    assert trained.n == 72
+    assert test.got.startswith(f"{percent(right / 72)} (95 %:")
+    assert test.says == "No better than a coin."
+    assert percent(float(untrained.score[3, 1])) in claims.untrained().got
+    rows = claims.instead(at_hand[0])
+    assert rows[0][:3] == ["determiner → its noun", "4-2", "97.6 %"]
+    assert rows[-1][1:3] == ["2-4", percent(float(at_hand[0].jobs["agreement"].score[1, 3]))]
+    assert {row[-1] for row in rows[:-2]} == {"yes"}
+
+
+def test_gap_is_what_the_readme_and_the_shipped_file_say():
+    card = claims.gap()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for number in (card["trained"]["head"]["accuracy"], card["trained"]["baselines"]["most frequent"]):
+        assert percent(number) in readme
+        assert percent(number) in claims.published().got + claims.published().beat
+    assert f"n = {card['trained']['n']}" in readme
+    assert "no better than the rule just named" in claims.published().says
+    assert card["trained"]["digest"] == load_model().digest
+
+
+def test_gap_counted_anew_is_what_is_shipped(tmp_path):
+    file = os.environ.get("GAP_VALIDATION", "")
+    if not file:
+        pytest.skip("GAP_VALIDATION names no copy of gap-validation.tsv")
+    from mha_core.cli import main
+
+    for name, flags in (("trained", []), ("untrained", ["--untrained"])):
+        out = tmp_path / f"{name}.json"
+        main(["heads", "coreference", file, "--out", str(out), *flags])
+        rows = json.loads(out.read_text())["heads"]
+        mine = next(r for r in rows if (r["direction"], r["layer"], r["head"]) == ("pronoun->mention", 4, 2))
+        assert mine["accuracy"] == pytest.approx(claims.gap()[name]["head"]["accuracy"], abs=1e-6)
+
+
+def test_agreement_is_shown_where_reference_is_impossible():
+    row = trace(claims.IMPOSSIBLE, load_model()).weights[1, 3, 1]
+    assert (
+        f"gives Anna **{percent(float(row[4]))}** and Peter {percent(float(row[6]))}" in claims.impossible()
+    )
+    assert row[4] > 5 * row[6]
+
+
+def test_the_classrooms_rows_are_its_models_and_its_card_is_the_shipped_one():
+    card = json.loads((ROOT / "assets/classroom/report.json").read_text(encoding="utf-8"))
+    head = tuple(int(part) - 1 for part in card["models"]["seed-1"]["head"].split("-"))
+    rows = {(line[0], line[1]): line[2:] for line in claims.moving()}
+    for word, text in (("tired", TIRED), ("wide", WIDE)):
+        record = trace(text, load_model("classroom"))
+        words = [piece.text.lower() for piece in record.tokens.pieces]
+        row = record.weights[head][words.index("it")]
+        shown = rows[f"Classroom {card['models']['seed-1']['head']}", word]
+        assert shown == [percent(float(row[words.index(name)])) for name in ("animal", "street")]
+    said = " ".join(claims.card_said())
+    assert percent(card["over_seeds"]["pass"]) in said
+    assert percent(card["models"]["seed-1"]["without_head"]["better"]) in said
+
+
+def test_no_share_is_typed_into_the_steps_about_claims():
+    """Numbers with a per cent sign in the text of the lesson are 100 % or stand with whom they are from."""
+    text = (ROOT / "assets/lesson/lesson.toml").read_text(encoding="utf-8")
+    steps = re.split(r"\[\[step\]\]", text)
+    for step in steps:
+        if re.search(r'key = "(claim|tests|truth|classroom)"', step):
+            assert not re.search(r"\d+(\.\d+)? %", step)
+
+
+@pytest.mark.slow
+def test_the_tests_come_one_by_one_and_every_kind_opens_the_real_head(at_hand):
+    at = open_page("pages/learn.py", step="tests")
+    assert "The claim stands" in prose(at)
+    for number in range(1, len(claims.TESTS) + 1):
+        at.button(key="claim-next").click().run()
+        assert (f"{number} · " in prose(at), f"{number + 1} · " in prose(at)) == (True, False)
+    assert "The claim has fallen." in prose(at)
+    at = open_page("pages/learn.py", step="kinds")
+    (table,) = [e.proto.body for e in at.get("html") if "hs-kinds" in e.proto.body]
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td>.*?</tr>", table)
+    assert ("determiner → its noun", "4-2") in rows
+    assert len(rows) == 10
+    link = re.findall(r'href="([^"]+)"[^>]*>works', table)[2].replace("&amp;", "&")
+    query = {key: value[0] for key, value in parse_qs(urlsplit(link).query).items()}
+    assert (query["head"], query["unit"]) == ("4-2", "words")
+    grid = trace(query["text"], load_model()).grid(words=True, specials="shown")
+    assert int(grid.weights[3, 1, int(query["pin"])].argmax()) == int(query["to"]), (
+        "the picture shows what is said"
+    )
+    at = open_page("pages/learn.py", step="truth")
+    assert any(block.get("id") == "instead" for block, _ in found(at))
+
+
+def test_how_alike_forms_are_is_the_cosine_of_their_matrices():
+    rng = np.random.default_rng(0)
+    W_q, W_k = rng.normal(size=(4, 10, 3)), rng.normal(size=(2, 10, 3))
+    forms = [(W_q[i] @ W_k[i // 2].T).ravel() for i in range(4)]
+    expected = np.mean([
+        abs(a @ b) / np.linalg.norm(a) / np.linalg.norm(b) for i, a in enumerate(forms) for b in forms[i + 1 :]
+    ])  # fmt: skip
+    assert forms_alike(W_q, W_k) == pytest.approx(expected)
+    assert forms_alike(W_q[:1], W_k[:1]) == 0
