@@ -1,7 +1,7 @@
 // Back leads to the sentence before, not to the head before: an address that only chooses something else in the same
 // picture takes the last one's place. Streamlit would make a step of the history of each.
 
-const CHOICES = ["head", "pin", "to", "tab", "also", "least", "sort", "between", "brings", "scale", "figure"];
+const CHOICES = ["head", "pin", "to", "measure", "tab", "also", "least", "sort", "between", "brings", "scale", "figure"];
 
 // Do two addresses differ in nothing but what is chosen? The first one may still lack what is in the box.
 export function sameSentence(before, after) {

@@ -142,7 +142,10 @@ def test_an_arc_carries_its_weight_and_what_it_brings(visit, model):
     assert "scale=largest" in page.url
     largest = trace(TIRED, model).weights[3, 1].max()
     assert f"darkest = {percent(largest)}" in page.locator(".onehead > .caption").first.inner_text()
+    steps = page.evaluate("history.length")
     page.get_by_label("What is shown").select_option("value")
     tab.drawn()
+    assert "measure=value" in page.url
+    assert page.evaluate("history.length") == steps, "another measure is no step of the history"
     assert page.get_by_label("and what it brings").is_hidden()
     assert page.locator(".arcs path.band").count() == 0
