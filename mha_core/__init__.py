@@ -2,12 +2,15 @@
 
 from mha_core.attention import causal_mask, masked_softmax, scaled_dot_product_attention
 from mha_core.cached import DecoderState, Step
+from mha_core.cross import CrossRecord
 from mha_core.device import choose_device, choose_precision
 from mha_core.errors import DtypeError, HeadScopeError, InputError, ModelError, SizeError, Unavailable
 from mha_core.families.bert import Encoder, EncoderConfig, MaskedHead
+from mha_core.given import record_of
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.models import Model, ShelfEntry, load_model, shelf
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
+from mha_core.outside import OutsideModel, SequenceRecords, from_transformers
 from mha_core.packed import PackedLinear, pack
 from mha_core.prediction import NextToken, predict_masked, predict_next
 from mha_core.record import Grid, ModelInfo, Record, Unit, grid_of
@@ -23,17 +26,20 @@ from mha_core.trace import (
     trace_many,
     trace_tokens,
 )
+from mha_core.views import HeadWeights
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AttentionDetails",
+    "CrossRecord",
     "DecoderState",
     "DtypeError",
     "Encoder",
     "EncoderConfig",
     "Grid",
     "HeadScopeError",
+    "HeadWeights",
     "InputError",
     "LayerRun",
     "MaskedHead",
@@ -42,10 +48,12 @@ __all__ = [
     "ModelInfo",
     "MultiHeadAttention",
     "NextToken",
+    "OutsideModel",
     "PackedLinear",
     "Piece",
     "Projections",
     "Record",
+    "SequenceRecords",
     "ShelfEntry",
     "SizeError",
     "Stack",
@@ -62,6 +70,7 @@ __all__ = [
     "choose_precision",
     "embedding",
     "every_layer_details",
+    "from_transformers",
     "grid_of",
     "hidden_states",
     "layer_details",
@@ -71,6 +80,7 @@ __all__ = [
     "predict_masked",
     "predict_next",
     "projections_of",
+    "record_of",
     "scaled_dot_product_attention",
     "shelf",
     "trace",

@@ -132,20 +132,13 @@ class BytePairs(Tokenizer):
 
         With `words_given` a special token is a part of its word, and spaces between words belong to the next.
         """
-        trimmed = [_trim(text, start, end) for start, end in spans]
-        special = [not words_given and identity in self._roles for identity in ids]
-        groups = _groups(trimmed, special, words)
-        if words_given:
-            groups = _without_spaces(groups, len(words))
-        else:
-            groups, trimmed = _lone_spaces_joined(text, groups, trimmed, len(words))
-        runs = {start for start, _ in _runs(text)}
-        rows = list[Row]()
-        for at, (identity, (start, end), group) in enumerate(zip(ids, trimmed, groups, strict=True)):
-            inside = start not in runs or (at > 0 and trimmed[at - 1] == (start, end))
-            goes_on = at > 0 and group is not None and group == groups[at - 1] and inside
-            rows.append((self.typed(identity), identity, start, end, group, CONTINUES if goes_on else ""))
-        return tuple(rows)
+        special = [not words_given and self._is_sign(identity) for identity in ids]
+        names = [self.typed(identity) for identity in ids]
+        return placed(text, names, ids, spans, words, special, words_given=words_given)
+
+    def _is_sign(self, identity: int) -> bool:
+        """Whether the token with that number, typed by the reader, is no part of any word."""
+        return identity in self._roles
 
     def _bytes(self, identity: int) -> bytes:
         """What the token with that number spells."""
@@ -159,6 +152,32 @@ class BytePairs(Tokenizer):
         if all(sign in BYTES for sign in name):
             return bytes(BYTES[sign] for sign in name)
         return name.encode()
+
+
+def placed(
+    text: str,
+    names: Sequence[str],
+    ids: Sequence[int],
+    spans: Sequence[tuple[int, int]],
+    words: Sequence[tuple[int, int]],
+    special: Sequence[bool],
+    *,
+    words_given: bool = False,
+) -> tuple[Row, ...]:
+    """Pieces with their spans in a text, as rows: less the spaces around them, in their words, special ones in none."""
+    trimmed = [_trim(text, start, end) for start, end in spans]
+    groups = _groups(trimmed, special, words)
+    if words_given:
+        groups = _without_spaces(groups, len(words))
+    else:
+        groups, trimmed = _lone_spaces_joined(text, groups, trimmed, len(words))
+    runs = {start for start, _ in _runs(text)}
+    rows = list[Row]()
+    for at, (identity, (start, end), group) in enumerate(zip(ids, trimmed, groups, strict=True)):
+        inside = start not in runs or (at > 0 and trimmed[at - 1] == (start, end))
+        goes_on = at > 0 and group is not None and group == groups[at - 1] and inside
+        rows.append((names[at], identity, start, end, group, CONTINUES if goes_on else ""))
+    return tuple(rows)
 
 
 def joined_runs(text: str) -> list[tuple[int, int]]:

@@ -215,6 +215,7 @@ def _run_models(_: argparse.Namespace) -> int:
         where = "embedded" if entry.embedded else "from the hub"
         print(f"{entry.name:32} {entry.title:18} {where:14} {entry.description}")
     print(
-        "Also: any BERT, GPT-2 or Llama checkpoint in safetensors, by folder or hub id; any of them --untrained."
+        "Also: any BERT, DistilBERT, ELECTRA, RoBERTa, XLM-R, GPT-2 or Llama checkpoint in safetensors, by folder or "
+        "hub id; any of them --untrained."
     )
     return 0

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mha_core.cross import CrossRecord
 from mha_core.record import Grid, ModelInfo, Record
 from mha_core.wording import Head, Per
 
@@ -61,6 +62,7 @@ def model_of(model: ModelInfo) -> dict[str, Any]:
         "digest": model.digest,
         "files": dict(model.files),
         "pinned": model.pinned,
+        "computed_by": model.computed_by,
     }
 
 
@@ -73,6 +75,7 @@ def weights_csv(
     are mixed (`per`), `head` is empty; where layers are, `layer` too.
     """
     labels = [safe_cell(label) for label in grid.labels]
+    keys = [safe_cell(label) for label in grid.key_labels]
     out, said = io.StringIO(), said or {}
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*WEIGHT_COLUMNS, *said])
@@ -83,13 +86,17 @@ def weights_csv(
             if grid.visible is not None and not grid.visible[q, k]:
                 continue
             place = ["" if per == "model" else layer + 1, head + 1 if per == "head" else ""]
-            writer.writerow([*place, q, k, labels[q], labels[k], str(weight), *again])
+            writer.writerow([*place, q, k, labels[q], keys[k], str(weight), *again])
             again = later
     return out.getvalue()
 
 
 def weights_json(
-    record: Record, grid: Grid, layers: slice = slice(None), heads: slice = slice(None), **more: Any
+    record: Record | CrossRecord,
+    grid: Grid,
+    layers: slice = slice(None),
+    heads: slice = slice(None),
+    **more: Any,
 ) -> str:
     """The weights of some layers and heads, [layer][head][query][key], with all that is needed to get them again.
 
@@ -103,9 +110,17 @@ def weights_json(
     return json_of(content | more)
 
 
-def described(record: Record, grid: Grid) -> dict[str, Any]:
-    """What numbers of a grid are, as the JSON of weights says it: all but the numbers."""
+def described(record: Record | CrossRecord, grid: Grid) -> dict[str, Any]:
+    """What numbers of a grid are, as the JSON of weights says it: all but the numbers. Of cross-attention `tokens` and
+    `units` are those of the rows, `key_tokens` and `key_units` those of the columns."""
     tokens, model = record.tokens, record.model
+    columns = {}
+    if isinstance(record, CrossRecord):
+        columns = {
+            "key_text": record.keys.text,
+            "key_tokens": [piece.text for piece in record.keys.pieces],
+            "key_units": list(grid.key_labels),
+        }
     return {
         "model": model.name,
         "trained": model.trained,
@@ -125,6 +140,7 @@ def described(record: Record, grid: Grid) -> dict[str, Any]:
         "n_layers": record.n_layers,
         "n_heads": record.n_heads,
         "versions": dict(record.versions),
+        **columns,
     }
 
 

@@ -1,12 +1,15 @@
 """Which heads connect two tokens: a grid in, the heads by their weight out, strongest first."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mha_core.errors import InputError
-from mha_core.record import Grid
 from mha_core.wording import head_name
+
+if TYPE_CHECKING:
+    from mha_core.record import Grid
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class HeadFilter:
             raise InputError(f"{self.top} heads cannot be listed; give 0 for all, or a number above it.")
 
 
-def strongest_heads(grid: Grid, source: int, target: int | None = None) -> tuple[RankedHead, ...]:
+def strongest_heads(grid: "Grid", source: int, target: int | None = None) -> tuple[RankedHead, ...]:
     """All heads by their weight from unit `source` to unit `target`, strongest first.
 
     Without a target: by the largest weight in the source's row, each with the unit that it falls on. Raises
@@ -56,7 +59,7 @@ def strongest_heads(grid: Grid, source: int, target: int | None = None) -> tuple
     """
     if target is not None and grid.visible is not None and not grid.visible[source, target]:
         raise InputError(
-            f"'{grid.labels[source]}' cannot see '{grid.labels[target]}': in a decoder a word sees only itself and "
+            f"'{grid.labels[source]}' cannot see '{grid.key_labels[target]}': in a decoder a word sees only itself and "
             "what stands before it."
         )
     rows = grid.weights[:, :, source, :]
@@ -70,13 +73,16 @@ def strongest_heads(grid: Grid, source: int, target: int | None = None) -> tuple
     )
 
 
-def unit_named(grid: Grid, name: str) -> int:
+def unit_named(grid: "Grid", name: str, *, among_keys: bool = False) -> int:
     """The unit that spells `name`; "it#2" is the second of its kind. Raises InputError if there is none."""
+    if not isinstance(name, str):
+        raise InputError(f"A word is asked for by how it is spelt; {type(name).__name__} was given.")
     word, mark, number = name.rpartition("#")
     wanted, which = (word, int(number)) if mark and word and _is_count(number) else (name, 1)
-    places = grid.find(wanted)
+    places = grid.find(wanted, among_keys=among_keys)
     if not places:
-        raise InputError(f"'{wanted[:60]}' is not in the sentence; its tokens are: {' '.join(grid.labels)}.")
+        there = " ".join(grid.key_labels if among_keys else grid.labels)
+        raise InputError(f"'{wanted[:60]}' is not in the sentence; its tokens are: {there}.")
     if not 1 <= which <= len(places):
         raise InputError(
             f"'{wanted}' stands {len(places)} times in the sentence, so there is no number {which}."

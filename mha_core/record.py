@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mha_core.errors import HeadScopeError, InputError, SizeError
+from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
+from mha_core.views import Frozen, GridViews, RecordViews
 
 Array = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 Specials = Literal["shown", "hidden", "renormalised"]
+ENGINE = "mha_core"
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,13 @@ class ModelInfo:
     """What a reader must know of the model: sizes, whether it is trained, and the digest of its weights.
 
     `files`: name and SHA-256 of every file it was made from; `pinned`: whether they were compared with digests that
-    were known before.
+    were known before. `computed_by`: what computed the numbers, ENGINE or another library or the caller. Of a model
+    that another one computed `trained` can be None (unknown), and sizes that it does not say are 0.
     """
 
     name: str
     title: str
-    trained: bool
+    trained: bool | None
     n_layers: int
     n_heads: int
     d_model: int
@@ -42,6 +46,12 @@ class ModelInfo:
     is_causal: bool = False
     files: tuple[tuple[str, str], ...] = ()
     pinned: bool = False
+    computed_by: str = ENGINE
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this engine computed the numbers."""
+        return self.computed_by == ENGINE
 
 
 @dataclass(frozen=True)
@@ -62,12 +72,13 @@ class Unit:
         return self.label.removeprefix(self.mark)
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
+@dataclass(frozen=True, eq=False, repr=False)
+class Grid(Frozen, GridViews):
     """The weights between units: (layer, head, query, key). Rows sum to one unless specials are "hidden".
 
     `visible`: (query, key), whether the query can see the key at all; None where every unit sees every other.
-    `sharing`: how many heads in a row read the same keys and values.
+    `sharing`: how many heads in a row read the same keys and values. `key_units`: those of the columns, where they are
+    another text's (cross-attention); None where they are those of the rows.
     """
 
     units: tuple[Unit, ...]
@@ -76,6 +87,7 @@ class Grid:
     specials: Specials
     visible: Mask | None = None
     sharing: int = 1
+    key_units: tuple[Unit, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.units)
@@ -85,14 +97,21 @@ class Grid:
         """One label a unit."""
         return tuple(unit.label for unit in self.units)
 
-    def find(self, word: str) -> tuple[int, ...]:
-        """Where that word or piece stands, without regard to case; empty if nowhere."""
+    @property
+    def key_labels(self) -> tuple[str, ...]:
+        """One label a column."""
+        return self.labels if self.key_units is None else tuple(unit.label for unit in self.key_units)
+
+    def find(self, word: str, *, among_keys: bool = False) -> tuple[int, ...]:
+        """Where that word or piece stands (in the rows, or `among_keys` in the columns), without regard to case; empty
+        if nowhere."""
         wanted = word.strip().casefold()
-        return tuple(i for i, unit in enumerate(self.units) if unit.bare.casefold() == wanted)
+        units = self.key_units if among_keys and self.key_units is not None else self.units
+        return tuple(i for i, unit in enumerate(units) if unit.bare.casefold() == wanted)
 
 
-@dataclass(frozen=True, eq=False)
-class Record:
+@dataclass(frozen=True, eq=False, repr=False)
+class Record(RecordViews):
     """One text through one model. Raises SizeError if the weights are not finite rows that sum to one.
 
     `interventions`: what was done to its heads on the way, as in `Run`; the weights are those after it.
@@ -113,17 +132,19 @@ class Record:
                 f"A record of {n} tokens needs float32 weights of shape {expected}; given are "
                 f"{self.weights.dtype} of {self.weights.shape}."
             )
-        sums = self.weights.sum(axis=-1)
-        if not np.isfinite(sums).all() or np.abs(sums - 1).max(initial=0) > 1e-2 or (self.weights < 0).any():
-            raise HeadScopeError(
-                "The model gave attention rows that do not sum to one; its weights are damaged."
-            )
+        check_rows(self.weights)
         freeze(self.weights)
         if self.model.is_causal and any(np.triu(layer, 1).any() for layer in self.weights):
             raise HeadScopeError("The model gave attention to tokens that come later; it is no decoder.")
         if self.gates is not None:
             freeze(self.gates)
         object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
+
+    @property
+    def said(self) -> str:
+        """What it is of, in a line."""
+        text = self.tokens.text if self.tokens.pair is None else f"{self.tokens.text} | {self.tokens.pair}"
+        return quoted(text, len(self.tokens), len(self.tokens.words))
 
     @property
     def n_layers(self) -> int:
@@ -143,6 +164,12 @@ class Record:
         to less than one); "renormalised" (removed, and every row divided by its sum).
         """
         return grid_of(self.tokens, self.weights, words, specials, model=self.model)
+
+    def __repr__(self) -> str:
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)
 
 
 def grid_of(
@@ -201,6 +228,13 @@ def merge_words(weights: Array, starts: list[int]) -> Array:
     counts = np.diff([*starts, n]).astype(np.float32)
     sums: Array = np.add.reduceat(to_words, starts, axis=-2)
     return sums / counts[:, None]
+
+
+def check_rows(weights: Array) -> None:
+    """Raise HeadScopeError unless all rows are finite numbers from 0 that sum to one."""
+    sums = weights.sum(axis=-1)
+    if not np.isfinite(sums).all() or np.abs(sums - 1).max(initial=0) > 1e-2 or (weights < 0).any():
+        raise HeadScopeError("The model gave attention rows that do not sum to one; its weights are damaged.")
 
 
 def piece_units(tokens: Tokens) -> tuple[Unit, ...]:

@@ -64,6 +64,8 @@ class StackConfig:
 
     model_type: ClassVar[str]
     is_causal: ClassVar[bool] = False
+    # False: a pair's two texts are told apart by their separators alone.
+    reads_segments: ClassVar[bool] = True
     # The deviations of random weights and of random embeddings, as BERT and GPT-2 start.
     first_std: ClassVar[float] = 0.02
     first_embedding_std: ClassVar[float] = 0.02

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 from tokenizers import Tokenizer as FastTokenizer
 
-from mha_core.errors import ModelError
+from mha_core.errors import InputError, ModelError
 
 Role = Literal["begin", "separator", "padding", "unknown", "mask", "other"]
 
@@ -111,6 +111,7 @@ class Tokenizer(ABC):
     """
 
     takes_pairs: ClassVar[bool] = True
+    between: ClassVar[int] = 1  # separators between the texts of a pair
     begin: tuple[str, ...] = ()
     separator: str | None = None
 
@@ -182,7 +183,7 @@ class Tokenizer(ABC):
     def _frame(self, text: str, pair: str | None, parts: list[tuple[Row, ...]]) -> Tokens:
         """The special tokens put around, cut to the model's limit: the longer part loses its end first."""
         keep = [len(part) for part in parts]
-        ends = 0 if self.separator is None else len(parts)
+        ends = 0 if self.separator is None else len(parts) + (self.between - 1) * (len(parts) - 1)
         room = self.max_tokens - len(self.begin) - ends
         while sum(keep) > room:
             longest = keep.index(max(keep))
@@ -193,7 +194,8 @@ class Tokenizer(ABC):
         for segment, (part, count) in enumerate(zip(parts, keep, strict=True)):
             self._append(pieces, words, part[:count], segment, text if segment == 0 else pair or "")
             if self.separator is not None:
-                pieces.append(self._special(self.separator, segment))
+                last = segment == len(parts) - 1
+                pieces += [self._special(self.separator, segment)] * (1 if last else self.between)
         n_cut = sum(len(part) for part in parts) - sum(keep)
         return Tokens(text, pair, tuple(pieces), tuple(words), n_cut)
 
@@ -231,7 +233,12 @@ def model_name(folder: Path) -> str:
 
 
 def clean_text(text: str) -> str:
-    """The text with lone surrogates (no characters at all) replaced one by one, so that spans stay right."""
+    """The text with lone surrogates (no characters at all) replaced one by one, so that spans stay right.
+
+    Raises InputError for what is no text: every text that is read comes through here.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"A text is asked for and {type(text).__name__} was given.")
     return (
         text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _has_surrogate(text) else text
     )

@@ -19,6 +19,7 @@ from mha_core.errors import InputError, SizeError
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.models import Model
 from mha_core.modes import plain_numbers
+from mha_core.outside import OutsideModel
 from mha_core.record import Array, Record, freeze
 from mha_core.stack import LayerStep, RunChange, StackOutput, near_tokens
 from mha_core.tokens import Tokens
@@ -29,13 +30,34 @@ VERSIONS = ("torch", "tokenizers", "numpy")
 COMPUTED = ("q", "k", "v", "scores", "weights", "context", "contributions", "output")
 
 
-def trace(text: str, model: Model, *, pair: str | None = None, gates: ArrayLike | None = None) -> Record:
-    """The record of a text, or of a pair of texts, through a model.
+def trace(
+    text: str, model: Model | OutsideModel, *, pair: str | None = None, gates: ArrayLike | None = None
+) -> Record:
+    """The record of a text, or of a pair of texts, through a model, or through one of `from_transformers`.
 
     `gates` (n_layers, n_heads) multiplies each head's context before W_o; zero switches a head off.
-    Raises InputError for an empty text, SizeError for gates of another shape.
+    Raises InputError for an empty text or what is no text or no model, SizeError for gates of another shape.
     """
+    if isinstance(model, OutsideModel):
+        return _outside(model, text, pair, gates)
+    check_model(model)
     return trace_tokens(model.tokenizer.encode(text, pair), model, gates=gates)
+
+
+def _outside(model: OutsideModel, text: str, pair: str | None, gates: ArrayLike | None) -> Record:
+    if gates is not None:
+        raise InputError("Heads can be switched off in models that this engine computes, and in no other.")
+    found = model(text, pair=pair)
+    if not isinstance(found, Record):
+        raise InputError(f"{model.title} gives three records; call it with the text and target='...'.")
+    return found
+
+
+def check_model(model: object) -> None:
+    """Raise InputError unless it is a loaded model."""
+    if not isinstance(model, Model):
+        kind = f"the name '{model[:40]}'" if isinstance(model, str) else type(model).__name__
+        raise InputError(f"A loaded model is asked for and {kind} was given; load_model(name) loads one.")
 
 
 def trace_tokens(tokens: Tokens, model: Model, *, gates: ArrayLike | None = None) -> Record:
@@ -227,7 +249,7 @@ def batch_of(batch: Sequence[Tokens], model: Model) -> tuple[Tensor, Tensor, Ten
         ids[row, : len(tokens)] = tokens.ids
         segments[row, : len(tokens)] = tokens.segments
         real[row, : len(tokens)] = True
-    if segments.max(initial=0) >= model.config.n_segments:
+    if model.config.reads_segments and segments.max(initial=0) >= model.config.n_segments:
         raise InputError(f"{model.title} was made for single texts; it takes no pair.")
     on_device = [torch.from_numpy(array).to(model.device) for array in (ids, segments, real)]
     return on_device[0], on_device[1], on_device[2]

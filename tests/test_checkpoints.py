@@ -214,8 +214,9 @@ def test_what_a_free_folder_cannot_know_still_gives_rows_that_sum_to_one(name, f
     ("change", "message"),
     [
         (
-            {"model_type": "roberta"},
-            "'bert' is roberta; supported are the model types bert, gpt2, llama and classroom",
+            {"model_type": "deberta"},
+            "'bert' is deberta; supported are the model types bert, distilbert, electra, roberta, xlm-roberta, gpt2, "
+            "llama and classroom",
         ),
         ({"model_type": "gpt2"}, "does not say its n_embd"),
         ({"model_type": None, "architectures": ["LlamaForCausalLM"]}, "is LlamaForCausalLM"),

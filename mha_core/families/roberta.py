@@ -1,0 +1,145 @@
+"""RoBERTa and XLM-R: BERT's layers, positions that are counted from behind the padding's number, and no segments.
+
+Their tokenizers are byte-level BPE and SentencePiece; a pair has two separators between its texts.
+Sources: Liu et al. 2019; Conneau et al. 2020.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mha_core.families import bert
+from mha_core.families.family import Family, Tensors, refuse_unless
+from mha_core.framed_pairs import FramedPairs
+from mha_core.settings import real, whole, word
+from mha_core.stack import Stack, StackConfig, table
+from mha_core.tokens import Tokenizer
+
+HEAD_NAMES = (
+    (r"lm_head\.dense\.", "transform."),
+    (r"lm_head\.layer_norm\.", "norm."),
+    (r"lm_head\.decoder\.", "decoder."),
+    (r"lm_head\.bias$", "decoder.bias"),
+)
+NOT_NEEDED = re.compile(r"(pooler\.|classifier\.|qa_outputs\.|.*position_ids$)")
+
+
+@dataclass(frozen=True)
+class RobertaConfig(StackConfig):
+    """The sizes of a RoBERTa. `padding`: the number of its padding token, behind which positions begin; the positions
+    up to it are not counted in `max_positions`. Raises SizeError if they cannot be."""
+
+    model_type = "roberta"
+    reads_segments = False
+    padding: int = 1
+
+
+@dataclass(frozen=True)
+class XlmRobertaConfig(RobertaConfig):
+    """The same of an XLM-R."""
+
+    model_type = "xlm-roberta"
+
+
+class Embeddings(nn.Module):
+    """Word and position embeddings and the one segment's, summed and normalised: (batch, n) to (batch, n, d_model).
+
+    The padding token stands on its own position, and none is counted for it.
+    """
+
+    def __init__(self, config: RobertaConfig) -> None:
+        super().__init__()
+        self.padding = config.padding
+        self.word = table(config.vocab_size, config.d_model)
+        self.position = table(config.max_positions + config.padding + 1, config.d_model)
+        self.segment = table(config.n_segments, config.d_model)
+        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
+
+    def forward(self, ids: Tensor, segments: Tensor, first: int = 0) -> Tensor:
+        counted = ids != self.padding
+        positions = counted.cumsum(dim=1) * counted + self.padding
+        normed: Tensor = self.norm(self.word(ids) + self.segment.weight[0] + self.position(positions))
+        return normed
+
+
+class Roberta(Stack):
+    """The whole stack of a RoBERTa or XLM-R."""
+
+    def __init__(self, config: RobertaConfig) -> None:
+        layers = [bert.EncoderLayer(config) for _ in range(config.n_layers)]
+        super().__init__(config, Embeddings(config), layers)
+
+
+class LmHead(bert.MaskedHead):
+    """RoBERTa's head for <mask>: BERT's, with the exact GELU whatever the layers have."""
+
+    def __init__(self, config: StackConfig) -> None:
+        super().__init__(config)
+        self.activation = "gelu"
+
+
+def read_config(raw: Mapping[str, Any], name: str) -> RobertaConfig:
+    """RoBERTa's config.json as ours."""
+    return _sizes(RobertaConfig, raw, name)
+
+
+def read_xlm_config(raw: Mapping[str, Any], name: str) -> RobertaConfig:
+    """XLM-R's config.json as ours."""
+    return _sizes(XlmRobertaConfig, raw, name)
+
+
+def _sizes(kind: type[RobertaConfig], raw: Mapping[str, Any], name: str) -> RobertaConfig:
+    positions = raw.get("position_embedding_type", "absolute")
+    refuse_unless(positions == "absolute", name, f"has {positions} positions", "absolute ones")
+    decoder = raw.get("is_decoder") or raw.get("add_cross_attention")
+    refuse_unless(not decoder, name, "is a RoBERTa decoder", "RoBERTa encoders")
+    padding = whole(raw, "pad_token_id", 1)
+    refuse_unless(padding >= 0, name, "has no padding token", "those with one")
+    return kind(
+        vocab_size=whole(raw, "vocab_size"),
+        d_model=whole(raw, "hidden_size"),
+        n_layers=whole(raw, "num_hidden_layers"),
+        n_heads=whole(raw, "num_attention_heads"),
+        d_ff=whole(raw, "intermediate_size"),
+        max_positions=whole(raw, "max_position_embeddings", 514) - padding - 1,
+        n_segments=whole(raw, "type_vocab_size", 1),
+        norm_eps=real(raw, "layer_norm_eps", 1e-5),
+        activation=word(raw, "hidden_act", "gelu"),
+        padding=padding,
+    )
+
+
+def lm_head(stack: Stack, tensors: Tensors) -> nn.Module | None:
+    """The head for <mask> where the checkpoint has one; its last matrix is that of the embeddings if it has none."""
+    if "transform.weight" not in tensors:
+        return None
+    tensors.setdefault("decoder.weight", stack.get_submodule("embeddings.word").weight.detach())  # type: ignore[operator]
+    with torch.device("meta"):
+        return LmHead(stack.config)
+
+
+def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
+    """By tokenizer.json, with <s> and </s>."""
+    return FramedPairs.from_folder(folder, max_tokens)
+
+
+ROBERTA, XLM_ROBERTA = (
+    Family(
+        config.model_type,
+        reader,
+        bert.NAMES,
+        HEAD_NAMES,
+        NOT_NEEDED,
+        Roberta,
+        lm_head,
+        tokenizer,
+        predicts="mask",
+        prefix="roberta.",
+    )
+    for config, reader in ((RobertaConfig, read_config), (XlmRobertaConfig, read_xlm_config))
+)

@@ -1,0 +1,131 @@
+"""A record in a few lines: five for a terminal; for a notebook a small table and a picture of all heads.
+
+In: a record. Out: text, or HTML without a script that loads nothing.
+"""
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mha_core.thumbnails import strongest_pair, thumbnails
+from mha_core.wording import head_name, percent
+
+if TYPE_CHECKING:
+    from mha_core.cross import CrossRecord
+    from mha_core.record import Grid, Record
+
+LONGEST = 60  # signs of a text that are repeated
+STRONGEST = 3
+SHADES = 4  # of a small picture, beside nothing at all
+MOST_CELLS = 12_000  # of all small pictures together
+SIDE, GAP, MARGIN = 12, 2, 16
+HOW = '["4-2"].to_frame(), .rank("it", "cat"), .grid(words=True), .to_frame()'
+
+
+def summary(record: "Record | CrossRecord") -> str:
+    """Five lines: the text, the model, who computed it, its strongest links, and what can be asked of it."""
+    said = [f"{key}: {value}" for key, value in _facts(record)]
+    return "\n".join([*said, f"ask: {HOW}"])
+
+
+def summary_html(record: "Record | CrossRecord") -> str:
+    """The same as a table, with a small picture of every head: a row a layer, a column a head."""
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(key)}</th><td style="text-align:left">{escape(value)}</td></tr>'
+        for key, value in _facts(record)
+    )
+    return f"<table>{rows}</table>{heads_svg(record.grid())}"
+
+
+def _facts(record: "Record | CrossRecord") -> list[tuple[str, str]]:
+    model = record.model
+    trained = {True: "trained", False: "untrained", None: "weights of unknown training"}[model.trained]
+    shape = f"{model.n_layers} layers x {model.n_heads} heads, {trained}"
+    digest = f", digest {model.digest[:12]}" if model.digest else ""
+    by = model.computed_by if model.is_ours else f"{model.computed_by}, not by HeadScope's engine"
+    return [
+        ("record", record.said),
+        ("model", f"{_cut(model.title)}: {shape}{digest}"),
+        ("computed by", by),
+        ("strongest links", _links(record.grid())),
+    ]
+
+
+def quoted(text: str, n_tokens: int, n_words: int) -> str:
+    """A text and its sizes, for the first line."""
+    return f"{_cut(' '.join(text.split()))!r}, {n_tokens} tokens, {n_words} words"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _links(grid: "Grid") -> str:
+    """The heads with the strongest link between two words, each with that link."""
+    found = list[tuple[float, str]]()
+    for head in np.ndindex(*grid.weights.shape[:2]):
+        pair = _strongest(grid, grid.weights[head])
+        if pair is not None:
+            q, k = pair
+            weight = float(grid.weights[head][q, k])
+            link = f"{_cut(grid.labels[q])} → {_cut(grid.key_labels[k])}"
+            found.append((weight, f"{head_name(head)} {link} {percent(weight)}"))
+    found.sort(key=lambda one: -one[0])
+    return "; ".join(text for _, text in found[:STRONGEST]) or "none between two words"
+
+
+def _strongest(grid: "Grid", weights: NDArray[np.floating]) -> tuple[int, int] | None:
+    rows = np.array([unit.special for unit in grid.units], dtype=bool)
+    if grid.key_units is None:
+        return strongest_pair(weights, rows, grid.visible)
+    columns = np.array([unit.special for unit in grid.key_units], dtype=bool)
+    between = np.where(rows[:, None] | columns[None, :], 0, weights)
+    if not between.size or between.max() <= 0:
+        return None
+    q, k = divmod(int(between.argmax()), len(columns))
+    return q, k
+
+
+def heads_svg(grid: "Grid") -> str:
+    """Every head as a small picture, darker for more weight (the largest under a cell), in the colour of the text."""
+    layers, heads, rows, columns = grid.weights.shape
+    side = max(2, min(SIDE, rows, columns, int((MOST_CELLS / max(1, layers * heads)) ** 0.5)))
+    small = thumbnails(grid.weights, side) if rows == columns else _pooled(grid.weights, side)
+    shades = np.rint(small.astype(np.float64) / 255 * SHADES).astype(np.intp)
+    step, unit = SIDE + GAP, SIDE / max(1, *small.shape[2:])
+    paths = list[str]()
+    for shade in range(1, SHADES + 1):
+        moves = "".join(
+            f"M{MARGIN + head * step + k * unit:.4g} {MARGIN + layer * step + (q + 0.5) * unit:.4g}h{unit:.3g}"
+            for layer, head, q, k in np.argwhere(shades == shade)
+        )
+        if moves:
+            paths.append(f'<path stroke-opacity="{shade / SHADES:g}" d="{moves}"/>')
+    width, height = MARGIN + heads * step, MARGIN + layers * step
+    names = "".join(
+        f'<text x="{MARGIN + i * step + SIDE / 2:g}" y="11" text-anchor="middle">{i + 1}</text>'
+        for i in range(heads)
+    ) + "".join(
+        f'<text x="{MARGIN - 4}" y="{MARGIN + i * step + 9}" text-anchor="end">{i + 1}</text>'
+        for i in range(layers)
+    )
+    label = f"All heads: {layers} layers from top to bottom, {heads} heads from left to right; row looks at column."
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}"><title>{label}</title>'
+        f'<g fill="none" stroke="currentColor" stroke-width="{unit:.3g}">{"".join(paths)}</g>'
+        f'<g fill="currentColor" font-size="8" font-family="sans-serif">{names}</g></svg>'
+    )
+
+
+def _pooled(weights: NDArray[np.floating], side: int) -> NDArray[np.uint8]:
+    """(layer, head, q, k) with q and k unlike, to small pictures: a cell keeps the largest weight under it."""
+    for axis in (2, 3):
+        n = weights.shape[axis]
+        if n > side:
+            starts = np.unique((np.arange(side) * n) // side)
+            weights = np.maximum.reduceat(weights, starts, axis=axis)
+    cells: NDArray[np.uint8] = np.rint(np.clip(weights, 0, 1) * 255).astype(np.uint8)
+    return cells

@@ -1,0 +1,201 @@
+"""DistilBERT, RoBERTa, XLM-R and ELECTRA of three odd sizes each against transformers' own, in every layer."""
+
+import numpy as np
+import pytest
+import torch
+from bert_folders import embedded_folder, write
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from mha_core import ModelError, hidden_states, load_model, predict_masked, trace, trace_many
+
+transformers = pytest.importorskip("transformers")
+SIZES = ((15, 3, 5, 19, 37), (22, 2, 11, 17, 29), (21, 4, 3, 8, 31))
+TEXTS = (("The animal's it.", None), ("It", None), ("Zoë slept.", "It was"))
+SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+
+
+def sizes_of(kind, which):
+    d, layers, heads, d_ff, positions = SIZES[which]
+    if kind == "distilbert":
+        sizes = {"dim": d, "n_layers": layers, "n_heads": heads, "hidden_dim": d_ff}
+        return sizes | {"max_position_embeddings": positions, "vocab_size": 30522}
+    sizes = {
+        "hidden_size": d, "num_hidden_layers": layers, "num_attention_heads": heads, "intermediate_size": d_ff,
+        "max_position_embeddings": positions,
+    }  # fmt: skip
+    if kind == "electra":
+        return sizes | {"embedding_size": (9, 22, 30)[which], "vocab_size": 30522}
+    return sizes | {
+        "vocab_size": 262 if kind == "roberta" else 271,
+        "type_vocab_size": (1, 2, 1)[which],
+        "hidden_act": ("gelu", "relu", "gelu")[which],
+    }
+
+
+CLASSES = {
+    "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM"),
+    "electra": ("ElectraConfig", "ElectraForMaskedLM"),
+    "roberta": ("RobertaConfig", "RobertaForMaskedLM"),
+    "xlm-roberta": ("XLMRobertaConfig", "XLMRobertaForMaskedLM"),
+}
+
+
+def bytes_tokenizer():
+    """RoBERTa's: bytes, one merge, and a frame that the tokenizer itself knows."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {name: i for i, name in enumerate([*SPECIALS[:4], *alphabet, "it", SPECIALS[4]])}
+    fast = Tokenizer(models.BPE(vocabulary, [("i", "t")]))
+    fast.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    fast.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    fast.add_special_tokens(SPECIALS)
+    return fast
+
+
+def sentence_tokenizer():
+    """XLM-R's: a unigram model, a normaliser that changes the text, and "▁" for a space."""
+    words = [
+        "▁The",
+        "▁animal",
+        "▁did",
+        "n",
+        "'",
+        "t",
+        "▁",
+        "s",
+        "it",
+        ".",
+        "▁It",
+        "▁was",
+        "▁tired",
+        "Z",
+        "o",
+        "e",
+    ]
+    pieces = [
+        *((name, 0.0) for name in SPECIALS[:4]),
+        *((word, -1.0 - i / 9) for i, word in enumerate(words)),
+    ]
+    pieces += [(chr(0x4E00 + i), -9.0) for i in range(250)]
+    fast = Tokenizer(models.Unigram([*pieces, (SPECIALS[4], 0.0)], unk_id=3))
+    fast.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
+    fast.pre_tokenizer = pre_tokenizers.Metaspace()
+    frame = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    fast.post_processor = frame
+    fast.add_special_tokens(SPECIALS)
+    return fast
+
+
+def loaded(folder, kind, which=0, **options):
+    config_name, name = CLASSES[kind]
+    config = getattr(transformers, config_name)(
+        **sizes_of(kind, which), attn_implementation="eager", **options
+    )
+    torch.manual_seed(which)
+    theirs = getattr(transformers, name)(config).eval()
+    with torch.no_grad():
+        for name, parameter in theirs.named_parameters():
+            parameter.normal_(std=0.3)
+            if "norm" in name.lower() and name.endswith("weight"):
+                parameter.add_(1.0)
+    if kind in ("roberta", "xlm-roberta"):
+        write(folder, theirs, tokenizer=())
+        (bytes_tokenizer() if kind == "roberta" else sentence_tokenizer()).save(
+            str(folder / "tokenizer.json")
+        )
+        names = {
+            "bos": "<s>",
+            "cls": "<s>",
+            "eos": "</s>",
+            "sep": "</s>",
+            "pad": "<pad>",
+            "unk": "<unk>",
+            "mask": "<mask>",
+        }
+        file = folder / "tokenizer.json"
+    else:
+        write(folder, theirs)
+        names = {kind: f"[{kind.upper()}]" for kind in ("cls", "sep", "pad", "unk", "mask")}
+        file = embedded_folder() / "tokenizer.json"
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(file), **{f"{name}_token": said for name, said in names.items()}
+    )
+    segments = ["token_type_ids"] if kind == "electra" else []
+    tokenizer.model_input_names = ["input_ids", *segments, "attention_mask"]
+    return theirs, tokenizer, load_model(str(folder), device="cpu")
+
+
+@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("kind", CLASSES)
+def test_random_weights_of_an_odd_size_give_transformers_weights_states_and_guesses(kind, which, tmp_path):
+    theirs, tokenizer, model = loaded(tmp_path, kind, which)
+    tokens = [model.tokenizer.encode(text, pair) for text, pair in TEXTS]
+    for (text, pair), ours, batched in zip(TEXTS, tokens, trace_many(tokens, model), strict=True):
+        inputs = tokenizer(text, pair, return_tensors="pt")
+        assert list(ours.ids) == inputs.input_ids[0].tolist(), "the same tokens"
+        with torch.no_grad():
+            output = theirs(**inputs, output_attentions=True, output_hidden_states=True)
+        weights = torch.cat(output.attentions).numpy()
+        np.testing.assert_allclose(trace(text, model, pair=pair).weights, weights, atol=1e-5)
+        np.testing.assert_allclose(batched, weights, atol=1e-5, err_msg="padded")
+        states = torch.cat(output.hidden_states).numpy()
+        np.testing.assert_allclose(hidden_states(ours, model), states, atol=1e-5, rtol=1e-5)
+    mask = model.tokenizer.mask_name
+    with torch.no_grad():
+        inputs = tokenizer(f"The {mask}.", return_tensors="pt")
+        place = inputs.input_ids[0].tolist().index(tokenizer.mask_token_id)
+        best = theirs(**inputs).logits[0, place].softmax(-1).topk(3)
+    ((first, *_),) = predict_masked(f"The {mask}.", model, k=3)
+    assert first[0] == tokenizer.convert_ids_to_tokens(int(best.indices[0]))
+    assert first[1] == pytest.approx(float(best.values[0]), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_words_and_labels_are_the_readers_own_in_every_family(kind, tmp_path):
+    _, _, model = loaded(tmp_path, kind)
+    record = trace("animal didn't sit.", model, pair="It was")
+    begin, end = model.tokenizer.begin[0], model.tokenizer.separator
+    words = ("animal", "didn't", "sit", ".")
+    twice = (end,) * model.tokenizer.between
+    assert record.grid(words=True).labels == (begin, *words, *twice, "It", "was", end)
+    assert record.tokens.segments[-1] == 1
+    assert {piece.role for piece in record.tokens.pieces if piece.special} == {"begin", "separator"}
+    typed = model.tokenizer.encode(f"{begin}The animal{end}{end if len(twice) > 1 else ''}It{end}")
+    assert typed.ids == model.tokenizer.encode("The animal", "It").ids
+    masked = model.tokenizer.encode(f"The {model.tokenizer.mask_name} sit")
+    assert [word.text for word in masked.words] == ["The", model.tokenizer.mask_name, "sit"]
+
+
+@pytest.mark.parametrize("kind", ["roberta", "electra"])
+def test_a_texts_end_is_cut_at_the_positions_there_are(kind, tmp_path):
+    _, _, model = loaded(tmp_path, kind)
+    tokens = model.tokenizer.encode("a " * 50, "it")
+    assert len(tokens) == model.max_tokens == (35 if kind == "roberta" else 37)
+    assert tokens.n_cut > 0
+    trace("a " * 50, model, pair="it")
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_family_can_be_had_untrained(kind, tmp_path):
+    loaded(tmp_path, kind)
+    twin = load_model(str(tmp_path), device="cpu", trained=False)
+    assert np.abs(trace("It sat", twin).weights.sum(-1) - 1).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "message"),
+    [
+        ("roberta", {"is_decoder": True}, "is a RoBERTa decoder"),
+        ("electra", {"is_decoder": True}, "is an ELECTRA decoder"),
+        ("electra", {"embedding_size": 0}, "d_embedding is 0"),
+        ("distilbert", {"dim": 16}, "cannot be split into 5 heads"),
+    ],
+)
+def test_a_variant_that_is_not_supported_is_refused_by_name(kind, change, message, tmp_path):
+    from bert_folders import change_config
+
+    loaded(tmp_path, kind)
+    change_config(tmp_path, **change)
+    with pytest.raises(ModelError, match=message):
+        load_model(str(tmp_path), device="cpu", trained=False)

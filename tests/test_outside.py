@@ -1,0 +1,259 @@
+"""Records of what was computed elsewhere: arrays of one's own, and models of transformers, cross-attention included."""
+
+import copy
+import csv
+import io
+import json
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from bert_folders import embedded_folder, random_bert
+
+from mha_core import (
+    CrossRecord,
+    InputError,
+    ModelError,
+    Record,
+    SizeError,
+    export,
+    from_transformers,
+    record_of,
+    trace,
+)
+
+transformers = pytest.importorskip("transformers")
+TEXT, TARGET = "The animal didn't sit.", "It slept in tiredness"
+SMALL = {"vocab_size": 30522, "attn_implementation": "eager"}
+SEQUENCES = {
+    "T5ForConditionalGeneration": transformers.T5Config(
+        d_model=15, d_kv=3, num_heads=5, d_ff=19, num_layers=2, num_decoder_layers=3, decoder_start_token_id=0, **SMALL
+    ),
+    "BartForConditionalGeneration": transformers.BartConfig(
+        d_model=18, encoder_layers=2, decoder_layers=3, encoder_attention_heads=3, decoder_attention_heads=3,
+        encoder_ffn_dim=11, decoder_ffn_dim=11, max_position_embeddings=33, decoder_start_token_id=102, **SMALL,
+    ),
+    "MarianMTModel": transformers.MarianConfig(
+        d_model=22, encoder_layers=1, decoder_layers=2, encoder_attention_heads=11, decoder_attention_heads=11,
+        encoder_ffn_dim=7, decoder_ffn_dim=7, max_position_embeddings=29, pad_token_id=0, decoder_start_token_id=0,
+        **SMALL,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    names = {f"{kind}_token": f"[{kind.upper()}]" for kind in ("cls", "sep", "pad", "unk", "mask")}
+    path = str(embedded_folder() / "tokenizer.json")
+    return transformers.PreTrainedTokenizerFast(tokenizer_file=path, **names)
+
+
+def rows(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).softmax(-1)
+
+
+# Arrays
+
+
+def test_arrays_of_ones_own_become_a_record_with_the_tokens_given():
+    weights = rows(2, 3, 5, 5)
+    record = record_of(weights, ["[CLS]", "The", "tired", "##ness", "[SEP]"])
+    assert isinstance(record, Record)
+    np.testing.assert_array_equal(record.weights, weights.numpy())
+    assert record.grid().labels == ("[CLS]", "The", "tired", "##ness", "[SEP]")
+    assert record.grid(words=True).labels == ("[CLS]", "The", "tiredness", "[SEP]")
+    by_hand = weights[1, 2, 1, 2:4].sum()
+    assert record.grid(words=True)["2-3"].weights[1, 2] == pytest.approx(float(by_hand))
+    assert (record.model.trained, record.model.is_ours, record.model.is_causal) == (None, False, False)
+    weights[0, 0, 0] = 0.2
+    assert record.weights[0, 0, 0, 0] != 0.2
+    assert not record.weights.flags.writeable
+
+
+def test_layers_as_transformers_gives_them_and_a_decoder_is_seen_to_be_one():
+    layers = tuple(rows(1, 3, 4, 4, seed=i).tril() for i in range(2))
+    layers = tuple(layer / layer.sum(-1, keepdim=True) for layer in layers)
+    record = record_of(layers, ["a", "b", "c", "d"])
+    np.testing.assert_array_equal(record.weights[1], layers[1][0].numpy())
+    assert record.model.is_causal
+    assert not record_of(layers, list("abcd"), causal=False).model.is_causal
+
+
+def test_arrays_between_two_texts_become_a_cross_record():
+    weights = rows(2, 3, 2, 4)
+    record = record_of(weights, ["it", "slept"], keys=["[CLS]", "tired", "##ness", "."])
+    assert isinstance(record, CrossRecord)
+    grid = record.grid(words=True, specials="hidden")
+    assert (grid.labels, grid.key_labels) == (("it", "slept"), ("tiredness", "."))
+    np.testing.assert_allclose(grid.weights[..., 0], weights[..., 1:3].sum(-1), rtol=1e-6)
+    np.testing.assert_allclose(
+        record.grid(True, "renormalised").weights.sum(-1), np.ones((2, 3, 2)), rtol=1e-6
+    )
+    best = record.rank("slept", "tiredness")[0]
+    given = weights[..., 1, 1:3].sum(-1)
+    assert (best.layer, best.head) == divmod(int(given.argmax()), 3)
+
+
+@pytest.mark.parametrize(
+    ("weights", "tokens", "options", "message"),
+    [
+        (rows(2, 3, 4, 4), ["a", "b"], {}, r"shape \(2, 3, 4, 4\) were given with 2 tokens of rows"),
+        (rows(3, 4, 4), list("abcd"), {}, r"Weights are \(layer, head, query, key\)"),
+        (2 * rows(1, 1, 2, 2), ["a", "b"], {}, "every row sums to one; these are not"),
+        (-rows(1, 1, 2, 2), ["a", "b"], {}, "from 0 to 1"),
+        (rows(1, 1, 2, 2), "ab", {}, "Tokens are a list of strings; str was given"),
+        (rows(1, 1, 2, 2), ["a", 3], {}, "Token 1 is 3; tokens are strings"),
+        ("abc", ["a"], {}, "an array of numbers; str was given"),
+        ([rows(1, 2, 2), rows(2, 2, 2)], ["a", "b"], {}, "have different shapes"),
+        (rows(1, 1, 2, 2), ["a", "b"], {"causal": True}, "look at later tokens"),
+    ],
+)
+def test_arrays_that_cannot_be_attention_are_refused_in_a_sentence(weights, tokens, options, message):
+    with pytest.raises((InputError, SizeError), match=message) as caught:
+        record_of(weights, tokens, **options)
+    assert "\n" not in str(caught.value)
+
+
+# Models of transformers
+
+
+def test_an_encoder_gives_its_attentions_with_the_readers_own_words(tokenizer):
+    theirs = random_bert()
+    traced = from_transformers(theirs, tokenizer)
+    record = trace(TEXT, traced, pair="It was tiredness.")
+    with torch.no_grad():
+        output = theirs(**tokenizer(TEXT, "It was tiredness.", return_tensors="pt"), output_attentions=True)
+    np.testing.assert_array_equal(record.weights, torch.cat(output.attentions).numpy())
+    assert record.tokens.words[2].text == "didn't"
+    assert record.grid(words=True).labels == (
+        "[CLS]", "The", "animal", "didn't", "sit", ".", "[SEP]", "It", "was", "tiredness", ".", "[SEP]",
+    )  # fmt: skip
+    assert record.tokens.segments == (0,) * 9 + (1,) * 6
+    assert (record.model.d_model, record.model.d_k) == (15, 3)
+
+
+def test_what_another_library_computed_says_so_everywhere(tokenizer):
+    record = from_transformers(random_bert(), tokenizer)(TEXT)
+    by = f"transformers {transformers.__version__}"
+    assert record.model.computed_by == by
+    assert record.versions["transformers"] == transformers.__version__
+    assert f"computed by: {by}, not by HeadScope's engine" in repr(record)
+    assert "not by HeadScope" in record._repr_html_()
+    assert json.loads(export.weights_json(record, record.grid()))["model_details"]["computed_by"] == by
+
+
+def test_a_decoder_sees_nothing_that_comes_later(tokenizer):
+    config = transformers.GPT2Config(n_embd=15, n_layer=2, n_head=3, n_positions=21, **SMALL)
+    record = from_transformers(transformers.GPT2LMHeadModel(config).eval(), tokenizer)(TEXT)
+    assert record.model.is_causal
+    assert record.grid().visible is not None
+
+
+@pytest.mark.parametrize("kind", SEQUENCES)
+def test_an_encoder_decoder_gives_three_records_and_the_cross_one_between_two_lines(kind, tokenizer):
+    torch.manual_seed(0)
+    theirs = getattr(transformers, kind)(SEQUENCES[kind]).eval()
+    found = from_transformers(theirs, tokenizer)(TEXT, target=TARGET)
+    source = tokenizer(TEXT, return_tensors="pt")
+    labels = tokenizer(text_target=TARGET, return_tensors="pt").input_ids
+    with torch.no_grad():
+        output = theirs(**source, labels=labels, output_attentions=True)  # it shifts the labels itself
+    for record, name in ((found.encoder, "encoder"), (found.decoder, "decoder"), (found.cross, "cross")):
+        expected = torch.cat(output[f"{name}_attentions"])
+        np.testing.assert_allclose(record.weights, expected.numpy(), atol=1e-6)
+    assert (found.encoder.model.is_causal, found.decoder.model.is_causal) == (False, True)
+    start = tokenizer.convert_ids_to_tokens(theirs.config.decoder_start_token_id)
+    assert found.cross.grid(words=True).labels == (start, "[CLS]", *TARGET.split())
+    assert found.cross.grid(words=True).key_labels[3] == "didn't"
+    assert found.cross.grid().units[0].special
+
+
+def test_a_cross_record_is_written_read_shown_and_pickled(tokenizer):
+    kind = "T5ForConditionalGeneration"
+    theirs = getattr(transformers, kind)(SEQUENCES[kind]).eval()
+    cross = from_transformers(theirs, tokenizer)(TEXT, target=TARGET).cross
+    grid = cross.grid(words=True)
+    table = list(csv.DictReader(io.StringIO(export.weights_csv(grid, [(2, 4)]))))
+    n = len(grid.key_labels)
+    assert len(table) == len(grid) * n
+    assert (table[n + 3]["query_text"], table[n + 3]["key_text"]) == ("[CLS]", "didn't")
+    assert np.float32(table[n + 3]["weight"]) == grid.weights[2, 4, 1, 3]
+    content = json.loads(export.weights_json(cross, grid))
+    assert (content["text"], content["key_text"], content["key_units"][3]) == (TARGET, TEXT, "didn't")
+    frame = cross["3-5"].to_frame()
+    assert frame.shape == cross.weights.shape[2:]
+    assert list(frame.columns) == list(cross.grid().key_labels)
+    assert len(repr(cross).splitlines()) == 5
+    for other in (pickle.loads(pickle.dumps(cross)), copy.deepcopy(cross)):  # noqa: S301
+        np.testing.assert_array_equal(other.weights, cross.weights)
+        assert not other.weights.flags.writeable
+
+
+class SlowTokenizer:
+    """A tokenizer as Marian's: pieces with "▁" for a space, and no spans."""
+
+    all_special_ids = (0,)
+    pieces = ("</s>", "▁The", "▁ani", "mal", "▁sat", ".")
+
+    def __call__(self, text=None, text_target=None, **options):
+        assert not options
+        return {"input_ids": [1, 2, 3, 4, 5, 0], "attention_mask": [1] * 6}
+
+    def convert_ids_to_tokens(self, ids):
+        return [self.pieces[i] for i in ids]
+
+
+def test_a_tokenizer_that_tells_no_spans_spells_the_text_by_its_pieces():
+    config = transformers.MarianConfig(**{**SEQUENCES["MarianMTModel"].to_dict(), "vocab_size": 7})
+    config._attn_implementation = "eager"
+    traced = from_transformers(transformers.MarianMTModel(config).eval(), SlowTokenizer())
+    found = traced("The animal sat.", target="The animal sat.")
+    assert found.encoder.tokens.text == "The animal sat."
+    assert found.encoder.grid(words=True).labels == ("The", "animal", "sat", ".", "</s>")
+    assert found.cross.grid(words=True).labels == ("</s>", "The", "animal", "sat", ".")
+    with pytest.raises(InputError, match="give one text"):
+        traced("a", pair="b", target="c")
+
+
+def test_a_model_that_gives_no_attentions_or_is_asked_wrongly_says_so_in_a_sentence(tokenizer):
+    bert = random_bert()
+    traced = from_transformers(bert, tokenizer)
+    for call, error, message in (
+        (lambda: traced(TEXT, target="x"), InputError, "BertModel takes no target"),
+        (lambda: traced(" "), InputError, "sentence is empty"),
+        (lambda: traced(b"It"), InputError, "A text is asked for and bytes was given"),
+        (lambda: traced("it " * 40), SizeError, "has 42 tokens; BertModel takes 37 at most"),
+        (lambda: trace(TEXT, traced, gates=np.ones((3, 5))), InputError, "and in no other"),
+        (
+            lambda: from_transformers("bert", tokenizer),
+            InputError,
+            "A model of transformers is asked for; str",
+        ),
+        (lambda: from_transformers(bert, "bert"), InputError, "tokenizer is asked for; str"),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+    bert.train()
+    with pytest.raises(ModelError, match="training mode"):
+        traced(TEXT)
+    bert.eval()
+    bert.config._attn_implementation = "sdpa"
+    with pytest.raises(
+        ModelError, match="by 'sdpa', which gives no weights; load it with attn_implementation='eager'"
+    ):
+        traced(TEXT)
+    kind = "T5ForConditionalGeneration"
+    with pytest.raises(InputError, match="reads a source and a target; give target="):
+        trace(TEXT, from_transformers(getattr(transformers, kind)(SEQUENCES[kind]).eval(), tokenizer))
+
+
+def test_a_model_whose_output_has_no_weights_is_refused(tokenizer):
+    class Silent(torch.nn.Linear):
+        config = type("Config", (), {})()
+
+        def forward(self, **inputs):
+            return type("Output", (), {"attentions": (None,)})()
+
+    with pytest.raises(ModelError, match="Silent gave no attention weights"):
+        from_transformers(Silent(1, 1).eval(), tokenizer)(TEXT)
