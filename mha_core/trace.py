@@ -183,7 +183,7 @@ def _as_run(step: LayerStep, model: Model, projections: Projections) -> LayerRun
     x = to_numpy(step.attention_input[0])
     before = (details.q_unrotated, details.k_unrotated)
     q_unrotated, k_unrotated = (None if part is None else to_numpy(part[0]) for part in before)
-    computed: dict[str, Any] = {name: to_numpy(getattr(details, name)[0]) for name in COMPUTED}
+    computed: dict[str, Any] = {name: _cut_out(getattr(details, name)[0]) for name in COMPUTED}
     allowed = near_tokens(details.scores.shape[-1], block.window).numpy()
     return LayerRun(
         projections=projections,
@@ -201,6 +201,13 @@ def _as_run(step: LayerStep, model: Model, projections: Projections) -> LayerRun
         hidden=to_numpy(step.hidden[0]),
         window=block.window,
     )
+
+
+def _cut_out(tensor: Tensor) -> Array:
+    """As `to_numpy`, with memory of its own: a view would keep alive all that it was cut from, such as the weights of
+    every layer."""
+    array = to_numpy(tensor)
+    return freeze(array.copy()) if tensor.untyped_storage().nbytes() > 2 * array.nbytes else array
 
 
 def hidden_states(tokens: Tokens, model: Model) -> Array:

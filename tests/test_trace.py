@@ -281,3 +281,13 @@ def test_the_details_of_every_layer_are_those_of_each_layer_asked_for_alone(mode
         alone = layer_details(tokens, model, layer)
         for name in ("x", "v", "scores", "weights", "contributions", "output", "hidden"):
             assert np.abs(getattr(found, name) - getattr(alone, name)).max() < 1e-5, (layer, name)
+
+
+def test_what_is_kept_of_one_layer_does_not_keep_the_others_alive(model):
+    tokens = model.tokenizer.encode("The lamp was lit because it was late.")
+    for array in vars(layer_details(tokens, model, 3)).values():
+        base = array
+        while isinstance(base, np.ndarray) and base.base is not None:
+            base = base.base
+        if isinstance(base, torch.Tensor):
+            assert base.untyped_storage().nbytes() <= 2 * array.nbytes
