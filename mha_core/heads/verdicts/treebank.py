@@ -30,8 +30,8 @@ SIBLINGS = "other dependents of the same word"
 
 @dataclass(frozen=True)
 class Asked:
-    """A relation in one direction, its cases, and which of the two readings of a head answers them. `from_dependent`: the
-    dependent is given and its head is looked for; in a decoder it can be the other way round."""
+    """A relation in one direction, its cases, and which of the two readings of a head answers them. `from_dependent`:
+    the dependent is given and its head is looked for; in a decoder it can be the other way round."""
 
     question: Question
     cases: Cases

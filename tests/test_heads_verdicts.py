@@ -1,0 +1,275 @@
+"""Verdicts on real text, worked out by hand on small trees: rules, controls, halves, names; and what chance gives."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from mha_core.corpus import Sentence
+from mha_core.heads.intervals import binomial_tail
+from mha_core.heads.relations import RelationCases, RelationCounts
+from mha_core.heads.survey import TextItem
+from mha_core.heads.verdicts import halves, rules
+from mha_core.heads.verdicts.agreement import substituted
+from mha_core.heads.verdicts.choices import surface
+from mha_core.heads.verdicts.entries import conclude
+from mha_core.heads.verdicts.habits import HabitLog
+from mha_core.heads.verdicts.logistic import held_out_choices
+from mha_core.heads.verdicts.looks import Looks, LooksLog, Tree
+from mha_core.heads.verdicts.nulls import called, shuffled_trees
+from mha_core.heads.verdicts.table import packed, unpacked
+from mha_core.heads.verdicts.treebank import SIBLINGS, measure, questions
+from tests.heads_by_hand import attention, random_attention, tokens_of
+
+SHAPE = (2, 3)
+
+
+def sentence(number: int, words: str, heads: list[int], relations: str, tags: str) -> Sentence:
+    forms = (*(f"{word}{number}" for word in words.split()), f"word{number}")
+    return Sentence(
+        forms,
+        (*heads, heads.index(-1)),
+        (*relations.split(), "dep"),
+        " ".join(forms),
+        number,
+        (*tags.split(), "X"),
+    )
+
+
+def treebank(n: int = 150) -> list[Sentence]:
+    """A determiner one, two or three words before its noun, an object one or two words after its verb."""
+    near = ("the dog saw a cat", [1, 2, -1, 4, 2], "det nsubj root det obj", "DET NOUN VERB DET NOUN")
+    far = (
+        "the big red dog saw cats",
+        [3, 3, 3, 4, -1, 4],
+        "det amod amod nsubj root obj",
+        "DET ADJ ADJ NOUN VERB NOUN",
+    )
+    return [sentence(i, *(near if i % 2 else far)) for i in range(n)]
+
+
+def looks_of(trees: list[Sentence], heads: dict[int, str], seed: int = 0, n_heads: int = 6) -> list[Looks]:
+    """Random heads, but those named: "gold" finds every head word, "noun" looks at the next noun, "one" one ahead."""
+    rng, found = np.random.default_rng(seed), []
+    for one in trees:
+        n = len(one.words)
+        at = rng.integers(0, n, (2, n_heads, n))
+        for head, kind in heads.items():
+            for word in range(n):
+                nouns = [i for i in range(word + 1, n) if one.tags[i] == "NOUN"]
+                target = {
+                    "gold": one.heads[word],
+                    "noun": nouns[0] if nouns else 0,
+                    "one": min(word + 1, n - 1),
+                }
+                at[:, head, word] = max(target[kind], 0)
+        found.append(Looks(one, at.astype(np.int16)))
+    return found
+
+
+def some(looks: list[Looks]):
+    """Two of the questions."""
+    asked = {one.question.key: one for one in questions(looks, "treebank", is_causal=False)}
+    return [asked["det"], asked["obj"]]
+
+
+def entry(looks: list[Looks], key: str, n_heads: int = 6):
+    asked = {one.question.key: one for one in questions(looks, "treebank", is_causal=False)}
+    return conclude(measure(asked[key], looks), (1, n_heads), 1000)
+
+
+def test_the_exact_tail_is_scipys_and_is_carried_on_between_whole_numbers():
+    for n, k, p in ((30, 20, 0.5), (392, 279, 0.684), (1817, 1468, 0.6), (20_000, 10_200, 0.5), (5, 5, 0.1)):
+        assert binomial_tail(k / n, n, p) == pytest.approx(binom.sf(k - 1, n, p), rel=1e-8)
+    between = binomial_tail(0.6, 40.5, 0.45)
+    assert binom.sf(24, 41, 0.45) < between < binom.sf(23, 40, 0.45)
+    assert (binomial_tail(0.0, 10, 0.5), binomial_tail(1.0, 10, 0.0)) == (1.0, 0.0)
+
+
+def test_dependent_cases_have_the_standard_error_of_a_bootstrap_over_clusters():
+    rng = np.random.default_rng(3)
+    clusters = np.repeat(np.arange(200), rng.integers(1, 6, 200))
+    values = (rng.random(200)[clusters] > 0.4).astype(float)
+    error = float(halves.standard_error(values, clusters))
+    low, high = halves.interval(values, clusters)
+    assert (high - low) / (2 * 1.96) == pytest.approx(error, rel=0.06)
+    assert 150 < float(halves.effective(values, clusters)) < 200 < len(values)
+    assert float(halves.effective(values, np.arange(len(values)))) == pytest.approx(len(values), rel=0.01)
+    assert float(halves.effective(np.ones(50), np.repeat(np.arange(20), 3)[:50])) == 17
+
+
+def test_the_best_of_many_is_scored_on_the_half_it_was_not_chosen_on():
+    right = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], dtype=float)
+    found = halves.choose(right, np.array([False, False, True, True]))
+    assert (found.picked, found.where_chosen, found.held_out) == ((0, 1), 1.0, 0.0)
+    assert halves.choose(right, np.zeros(4, dtype=bool)) is None
+
+
+def test_what_a_word_looks_at_is_what_the_relations_count():
+    tokens = tokens_of(["one", ["tw", "o"], "six", ["t", "e", "n"], "red"])
+    heads, names = (1, 3, 1, -1, 0), ("a", "b", "a", "root", "b")
+    weights = random_attention(5, *SHAPE, len(tokens))
+    log, counts = LooksLog(), RelationCounts(*SHAPE)
+    log.add(
+        weights, Tree(Sentence(("one", "two", "six", "ten", "red"), heads, names, tokens.text, 1), tokens)
+    )
+    kept = [i for i in range(5) if heads[i] >= 0]
+    counts.add(
+        weights,
+        RelationCases(
+            tokens, np.array(kept), np.array([heads[i] for i in kept]), tuple(names[i] for i in kept)
+        ),
+    )
+    table, (one,) = counts.result(), log.found
+    for way, direction in enumerate(("dep->head", "head->dep")):
+        for name in ("a", "b"):
+            cases = [i for i in kept if names[i] == name]
+            right = (one.at[way][:, cases] == [heads[i] for i in cases]).mean(-1).reshape(SHAPE)
+            assert right == pytest.approx(table.accuracy(name, direction))
+
+
+def test_rules_are_learnt_on_one_half_and_said_from_the_word_that_looks():
+    looks = looks_of(treebank(), {0: "gold"})
+    det = {rule.name: rule.score for rule in entry(looks, "det").rules}
+    assert det["the next noun"] == 1.0
+    assert det["always one word ahead"] == pytest.approx(2 / 3, abs=0.01)
+    assert det["the distance that this word has most often"] == pytest.approx(2 / 3, abs=0.01)
+    back = [rule.name for rule in entry(looks, "det:back").rules]
+    assert "always one word back" in back
+    assert "the next noun, seen from the other word" in back
+    assert entry(looks, "obj").rules[0].name in ("the last verb before it", "the nearest verb")
+
+
+def test_the_end_of_a_run_is_its_last_noun():
+    tags = ("DET", "NOUN", "NOUN", "VERB", "NOUN")
+    one = Sentence(("the", "gas", "pump", "broke", "down"), (2, 2, 3, -1, 3), ("d",) * 5, "t", 1, tags)
+    run, next_ = (rules._tag_rule(("NOUN",), 1, run) for run in (True, False))
+    assert (run.row, run.guess(one, 0), next_.guess(one, 0)) == ("the end of the next run of nouns", 2, 1)
+    assert rules._tag_rule(("NOUN",), -1, run=True).guess(one, 3) == 1
+    assert rules._tag_rule(("ADJ",), 1, run=False).guess(one, 0) == -1
+
+
+def test_a_head_is_called_by_the_rule_that_equals_it_and_by_the_relation_if_none_does():
+    looks = looks_of(treebank(), {1: "noun"})
+    det = entry(looks, "det")
+    assert (det.head, det.verdict.word, det.name) == ((0, 1), "rule", "any dependent → the next noun")
+    assert det.held_out == det.score == 1.0
+    blind = [Looks(one.sentence.__class__(*one.sentence.__dict__.values()), one.at) for one in looks]
+    for one in blind:
+        object.__setattr__(one.sentence, "tags", ("_",) * len(one.sentence.words))
+    assert entry(blind, "det").verdict.word == "specialist"
+    assert entry(looks_of(treebank(), {1: "one"}), "det").verdict.word == "none"
+
+
+def test_a_head_that_looks_at_one_word_from_everywhere_is_found_out_by_its_control():
+    trees = treebank()
+    looks = looks_of(trees, {})
+    for one in looks:
+        one.at[:, 2] = one.sentence.heads.index(-1)
+    found = entry(looks, "obj")
+    assert (found.score, found.control) == (1.0, 1.0)
+    assert found.verdict.because == "the control does too: 100.0 %"
+    assert found.over_control.high == 0
+
+
+def test_other_dependents_of_the_same_word_tell_a_relation_from_any_dependent():
+    found = entry(looks_of(treebank(), {3: "gold"}), "det")
+    siblings = {one.name: one for one in found.substitutes}[SIBLINGS]
+    assert (siblings.score, siblings.over.low) == (1.0, 0.0)
+    assert found.name.startswith("any dependent → ")
+
+
+def test_random_heads_are_called_by_nothing_and_a_true_one_is():
+    trees = treebank()
+    bad = 0
+    for seed in range(10):
+        looks = looks_of(trees, {}, seed)
+        bad += len(called([measure(one, looks) for one in some(looks)], (1, 6), 12))
+    assert bad == 0
+    looks = looks_of(trees, {3: "gold"})
+    assert ("det", (0, 3)) in called([measure(one, looks) for one in some(looks)], (1, 6), 12)
+
+
+def test_with_shuffled_gold_even_a_true_head_is_called_by_nothing():
+    looks = looks_of(treebank(), {3: "gold"})
+    shuffled = [list(shuffled_trees(some(looks), looks, seed)) for seed in range(10)]
+    assert [called(found, (1, 6), 12) for found in shuffled] == [[]] * 10
+    kept = shuffled[0][0]
+    place = next(rule.score for rule in kept.rules if rule.name.startswith("always"))
+    assert 0.6 < place < 0.85
+
+
+def test_the_logistic_model_finds_a_surface_rule_and_nothing_in_noise():
+    rng = np.random.default_rng(1)
+    x, folds = rng.normal(size=(400, 5)), np.arange(400) % 10
+    assert held_out_choices(x, x[:, 1] < 0, folds).mean() > 0.95
+    assert abs(held_out_choices(x, rng.random(400) < 0.5, folds).mean() - 0.5) < 0.08
+
+
+def test_surface_features_turn_their_sign_when_the_names_change_places():
+    from dataclasses import replace
+
+    from mha_core.corpus import PronounCase
+
+    one = PronounCase("Ann, who knew Bea, left. Later she phoned Ann.", (31, 34), ((0, 3), (14, 17)), 0)
+    found = surface(one)
+    assert found.shape == (12,)
+    assert surface(replace(one, candidates=(one.candidates[1], one.candidates[0]))) == pytest.approx(-found)
+    assert found[5] == pytest.approx(np.log(2))
+
+
+def test_where_a_head_rests_is_counted_on_word_rows_by_mass():
+    n = 6
+    rows = np.full((n, n), 0.1, dtype=np.float32)
+    rows[:, 0] = 0.45
+    rows[0] = 0.0
+    rows[0, 0] = 1.0
+    log = HabitLog()
+    log.add(attention(n, *rows), TextItem(tokens_of(["one", "two", "six", "ten"])))
+    found = {one.asked.key: one for one in log.measured("t")}
+    assert found["rest-begin"].mass == pytest.approx([0.45])
+    assert found["rest-begin"].asked.title == "[CLS]"
+    assert found["previous"].n == 3
+
+
+def test_a_copy_is_looked_at_among_what_came_before_and_its_control_are_other_tokens():
+    tokens = tokens_of(["lamp", "red", "lamp", "new"])
+    rows = np.full((6, 6), 0.05, dtype=np.float32)
+    rows[3, 1], rows[4, 1], rows[2, 1] = 0.5, 0.5, 0.01
+    log = HabitLog()
+    log.add(attention(6, *rows), TextItem(tokens))
+    copy = {one.asked.key: one for one in log.measured("t")}["copy"]
+    assert (copy.n, copy.right[0, 0]) == (1, 1.0)
+    assert copy.mass == pytest.approx([0.5])
+    assert copy.control[0, 0] == 1.0
+
+
+def test_verdicts_are_read_as_they_were_written():
+    from mha_core.heads.verdicts.table import Verdicts
+
+    looks = looks_of(treebank(), {1: "noun"})
+    entries = tuple(entry(looks, key) for key in ("det", "det:back", "obj"))
+    whole = Verdicts("m", "d", True, None, "c", "2026-01-01", 1000, {}, entries)
+    again = unpacked(packed(whole))
+    assert packed(again) == packed(whole)
+    assert [one.key for one in again.by_head((0, 1))] == [one.key for one in whole.by_head((0, 1))]
+    assert again.entry("det").rank((0, 1)) == 1
+    assert again.entry("det").share_below((0, 1)) == pytest.approx(5 / 6)
+
+
+def test_a_substitute_has_the_pronouns_feature_and_stands_in_its_place():
+    from mha_core.heads.builtin import AGREEMENT, read_builtin
+
+    sentences = [one for one in read_builtin() if one.kind in AGREEMENT and one.choice is not None]
+    n = 0
+    for one in sentences:
+        twin = next(other for other in sentences if other.cluster == one.cluster and other.id != one.id)
+        for name, choice in substituted(one, twin):
+            word = choice.text[slice(*choice.pronoun)].lower()
+            assert word in {
+                form.split()[-1].lower()
+                for form in name.replace("another name", "thomas or laura").split(" or ")
+            }
+            for new, old in zip(choice.candidates, one.choice.candidates, strict=True):
+                assert choice.text[slice(*new)] == one.choice.text[slice(*old)]
+            n += 1
+    assert n >= 4 * 48
