@@ -82,7 +82,17 @@ def assign_roles(tables: Tables) -> tuple[tuple[Role, ...], ...]:
 
 def role_of(tables: Tables, layer: int, head: int) -> Role:
     """What a head (from 0) is called."""
-    claim = called(claims(tables, (layer, head)))
+    return _role(called(claims(tables, (layer, head))))
+
+
+def real_roles(real: Verdicts) -> dict[Head, Role]:
+    """The heads that real text alone gives a role, and which; without a model."""
+    heads = np.ndindex(*real.entries[0].heads.shape) if real.entries else ()
+    found = {(head[0], head[1]): _role(called(real_claims(real, (head[0], head[1])))) for head in heads}
+    return {head: role for head, role in found.items() if role}
+
+
+def _role(claim: Claim | None) -> Role:
     if claim is None:
         return NO_ROLE
     found = claim.found

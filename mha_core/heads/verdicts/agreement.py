@@ -88,7 +88,7 @@ def _rights(
     items = dict(_fitting(choices, model))
     survey(list(items.values()), model, [(log, every_item)], options)
     names = {id(one): name for name, one in items.items()}
-    found = {}
+    found: dict[str, tuple[FloatArray, FloatArray, tuple[float, ...]]] = {}
     for one, prefers, others in zip(log.choices, log.prefers, log.others, strict=True):
         side = 1 if one.case.answer else -1
         found[names[id(one)]] = ((1 + prefers * side) / 2, (1 + others * side) / 2, one.case.baselines)

@@ -1,0 +1,195 @@
+"""The verdicts that come with the program: of these weights, with what an audit found, and the same when made again.
+
+The corpora are the reader's own: name them in HEADSCOPE_UD_EWT and HEADSCOPE_GAP.
+"""
+
+import hashlib
+import os
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
+from mha_core.heads.builtin import builtin_path
+from mha_core.heads.verdicts.agreement import measure_agreement
+from mha_core.heads.verdicts.cli import add_verdicts_parser
+from mha_core.heads.verdicts.cli import run as run_verdicts
+from mha_core.heads.verdicts.making import measured
+from mha_core.heads.verdicts.shipped import evidence_file, read_evidence
+from mha_core.wording import head_name
+
+DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
+FILES = {
+    "treebank": "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6",
+    "pronouns": "2d784f66b390404f554704b9aef6dcde8845e79dda9886b8391cf7e9a24fdb98",
+}
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return read_evidence("minilm", DIGESTS["minilm"])
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_they_belong_to_these_weights_and_say_how_they_were_made(name):
+    found = read_evidence(name, DIGESTS[name])
+    assert found is not None
+    assert read_evidence(name, "another") is None
+    assert {key: found.corpora[key].digest for key in FILES} == FILES
+    assert found.corpora["builtin"].digest == hashlib.sha256(builtin_path().read_bytes()).hexdigest()
+    files = "en_ewt-ud-dev.conllu gap-validation.tsv"
+    assert found.command == f"python -m mha_core heads verdicts --model {name} --corpus {files}"
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", found.date)
+    n_heads = {"minilm": 72, "smollm2": 270}[name]
+    assert {entry.tried for entry in found.entries} == {found.tried}
+    assert found.tried >= n_heads * len(found.entries)
+    assert (found.twin.trained, found.twin.seed) == (False, 0)
+    assert {entry.key for entry in found.twin.entries} == {entry.key for entry in found.entries}
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_they_are_small_and_there_in_a_moment(name):
+    assert evidence_file(name).stat().st_size < 150_000
+    started = time.process_time()
+    read_evidence(name)
+    assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    ("key", "head", "score", "rule"),
+    [
+        ("det", "3-9", 0.808, "the end of the next run of nouns or names"),
+        ("nsubj", "3-9", 0.575, "the next verb, adjective or noun"),
+        ("obj", "3-1", 0.740, "the last verb before it"),
+        ("case", "3-9", 0.674, "the end of the next run of nouns, names or pronouns"),
+        ("antecedent", "4-2", 0.712, "a logistic model of twelve surface features"),
+    ],
+)
+def test_what_an_audit_found_is_what_is_concluded(minilm, key, head, score, rule):
+    found = minilm.entry(key)
+    assert (head_name(found.head), found.baseline_name) == (head, rule)
+    assert found.score == pytest.approx(score, abs=0.003)
+    assert found.baseline > found.held_out - 0.03
+    assert found.verdict.word in ("rule", "none")
+
+
+def test_the_built_in_determiner_head_is_not_the_first_on_real_text(minilm):
+    assert minilm.entry("det").rank((3, 1)) > 2
+
+
+def test_resting_heads_are_told_by_mass_on_word_rows(minilm):
+    cls = minilm.entry("rest-begin")
+    assert cls.title == "[CLS]"
+    assert 10 <= (cls.words == "specialist").sum() <= 23
+    assert cls.words[2, 8] != "specialist"
+    assert ((cls.heads >= 0.5) == (cls.words == "specialist")).all()
+
+
+def test_a_head_of_agreement_is_called_by_what_survives_the_substitutes(minilm):
+    found = minilm.entry("agreement")
+    assert (head_name(found.head), found.verdict.word) == ("2-4", "specialist")
+    assert found.name == "matches gender or number"
+    scores = {one.name: one.score for one in found.substitutes}
+    assert scores["man or woman"] > 0.8
+    assert scores["is or are"] > 0.8
+
+
+def test_every_head_that_is_best_has_one_verdict_and_one_score(minilm):
+    for entry in minilm.entries:
+        assert entry.words[entry.head] == entry.verdict.word
+        assert entry.heads[entry.head] == entry.score == entry.heads.max()
+        assert entry.chosen >= entry.held_out - 0.03
+        assert entry.interval[0] <= entry.held_out <= entry.interval[1]
+        assert entry.baseline == max(rule.score for rule in entry.rules)
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_the_untrained_twin_does_nothing_but_spread(name):
+    twin = read_evidence(name).twin
+    called = {entry.key for entry in twin.entries if np.isin(entry.words, ("specialist", "rule")).any()}
+    assert called <= {"broad"}
+
+
+def test_agreement_is_the_same_when_it_is_asked_again(model, minilm):
+    for again in measure_agreement(model, "builtin"):
+        there = minilm.entry(again.asked.key)
+        assert again.n == there.n
+        assert again.right.mean(0).reshape(6, 12) == pytest.approx(there.heads, abs=2e-4)
+
+
+@pytest.mark.slow
+def test_a_treebank_gives_the_same_verdicts_again(model, minilm):
+    path = os.environ.get("HEADSCOPE_UD_EWT")
+    if not path:
+        pytest.skip("no corpus: name the file in HEADSCOPE_UD_EWT")
+    found, _ = measured(model, [Path(path)], lambda _: None)
+    assert {one.asked.key for one in found} >= {
+        "det",
+        "nsubj",
+        "obj",
+        "case",
+        "det:back",
+        "rest-begin",
+        "copy",
+    }
+    for one in found:
+        there = minilm.entry(one.asked.key)
+        assert one.n == there.n
+        assert one.right.mean(0, dtype=np.float64).reshape(6, 12) == pytest.approx(there.heads, abs=2e-3)
+        assert max(rule.score for rule in one.rules) == pytest.approx(there.baseline, abs=1e-3)
+
+
+@pytest.fixture
+def verdicts(capsys):
+    import argparse
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        parser = argparse.ArgumentParser()
+        add_verdicts_parser(parser.add_subparsers(required=True))
+        code = run_verdicts(parser.parse_args(["verdicts", *map(str, arguments)]), lambda: False)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+def test_the_command_prints_what_comes_with_the_program(verdicts):
+    import json
+
+    code, out, _ = verdicts("--model", "minilm")
+    assert code == 0
+    assert re.search(r"determiner → its noun +3-9 +80\.8 .*rule: .*next noun", out)
+    code, out, _ = verdicts("--model", "minilm", "--format", "json")
+    rows = {row["key"]: row for row in json.loads(out)["entries"]}
+    asked = {
+        "head",
+        "chosen",
+        "held_out",
+        "interval",
+        "baseline",
+        "baseline_name",
+        "control",
+        "over_control",
+        "n",
+    }
+    assert asked | {"verdict", "because", "tried", "clusters"} <= set(rows["det"])
+    code, out, _ = verdicts("--untrained")
+    assert code == 0
+    assert "specialist" not in "\n".join(line for line in out.splitlines() if not line.startswith("broad"))
+
+
+def test_what_cannot_be_used_is_one_sentence(verdicts, tmp_path):
+    odd = tmp_path / "odd.xml"
+    odd.write_text("x")
+    assert verdicts("--corpus", odd)[::2] == (
+        2,
+        "odd.xml ends in none of .conllu, .tsv, .json, which `heads verdicts` reads.\n",
+    )
+    assert verdicts("--corpus", tmp_path / "no.conllu")[::2] == (2, "There is no file no.conllu.\n")
+    code, _, said = verdicts("--untrained", "--seed", 7)
+    assert code == 2
+    assert "come with the program" in said
+    assert verdicts("--ship", "--untrained")[0] == 2
