@@ -184,6 +184,15 @@ def test_the_best_offset_counts_words_and_a_place_outside_the_sentence_is_wrong(
     assert (offset, share) == (1, 0.6)
 
 
+def test_a_reversed_row_gives_the_offset_from_the_word_that_looks():
+    """A dependent's head is one word ahead; from the head, which looks, the dependent is one word back."""
+    found = table(np.full((8, 8), 1 / 8, dtype=np.float32))
+    forward, back = (found.score("amod", direction, 0, 0) for direction in ("dep->head", "head->dep"))
+    assert (forward.offset, forward.evidence.baseline_name) == (1, "always one word ahead")
+    assert (back.offset, back.evidence.baseline_name) == (-1, "always one word back")
+    assert forward.offset_accuracy == back.offset_accuracy == 1.0
+
+
 def test_an_offset_reaches_ten_words_and_no_further():
     far = cases(["a"] * 12, [-1] * 11 + [0], ["root"] * 11 + ["x"])
     near = cases(["a"] * 11, [-1] * 10 + [0], ["root"] * 10 + ["x"])

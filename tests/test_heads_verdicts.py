@@ -21,6 +21,9 @@ from mha_core.heads.verdicts.treebank import SIBLINGS, measure, questions
 from tests.heads_by_hand import attention, random_attention, tokens_of
 
 SHAPE = (2, 3)
+FEATURES = (
+    ("man", "woman"), ("boy", "girl"), ("father", "mother"), ("thomas", "laura"), ("is", "are"), ("this", "these"),
+)  # fmt: skip
 
 
 def sentence(number: int, words: str, heads: list[int], relations: str, tags: str) -> Sentence:
@@ -265,6 +268,9 @@ def test_a_substitute_has_the_pronouns_feature_and_stands_in_its_place():
         twin = next(other for other in sentences if other.cluster == one.cluster and other.id != one.id)
         for name, choice in substituted(one, twin):
             word = choice.text[slice(*choice.pronoun)].lower()
+            form = one.text[slice(*one.choice.pronoun)].lower()
+            second = form in ("she", "her", "hers", "they", "them", "their", "theirs")
+            assert word in {names[second] for names in FEATURES}
             assert word in {
                 form.split()[-1].lower()
                 for form in name.replace("another name", "thomas or laura").split(" or ")
