@@ -204,7 +204,7 @@ def test_a_minimal_pair_is_one_click():
     assert any("mind" in line for line in said(at, "note"))
 
 
-@pytest.mark.parametrize("measure", ["value", "rollout", "flow"])
+@pytest.mark.parametrize("measure", ["value", "residual", "rollout"])
 def test_another_measure_is_drawn_from_a_link_and_says_where_it_disagrees(measure):
     at = open_page(text=TIRED, measure=measure, head="4-2")
     assert not said(at, "problem") + said(at, "notice")
@@ -220,7 +220,7 @@ def test_a_measure_that_this_model_lacks_is_one_sentence_and_the_weights_stay():
     assert picture(at)["measures"]["chosen"] == "raw"
     assert "measure" not in link(at), "what was refused is no title over other numbers, and in no link"
     offered = [key for key, _ in picture(at)["measures"]["offered"]]
-    assert offered == ["raw", "value", "rollout", "flow"], "only what this model can do"
+    assert offered == ["raw", "value", "residual", "rollout"], "only what this model can do"
 
 
 def test_compare_draws_both_sides_by_the_same_measure():
@@ -233,7 +233,7 @@ def test_compare_draws_both_sides_by_the_same_measure():
     )
 
 
-@pytest.mark.parametrize("measure", ["rollout", "flow"])
+@pytest.mark.parametrize("measure", ["rollout", "residual"])
 def test_a_picture_that_mixes_heads_claims_nothing_of_a_head_of_the_same_number(measure):
     at = open_page(text=TIRED, measure=measure, head="4-2")
     assert not [
@@ -244,7 +244,7 @@ def test_a_picture_that_mixes_heads_claims_nothing_of_a_head_of_the_same_number(
     assert [text for text in said(at, "why") if "of 72 heads" in text]
 
 
-@pytest.mark.parametrize("measure", ["rollout", "flow"])
+@pytest.mark.parametrize("measure", ["rollout", "residual"])
 def test_a_measure_that_mixes_heads_keeps_the_head_in_the_link(measure):
     at = open_page(text=TIRED, measure=measure, head="5-7")
     assert link(at)["head"] == "5-7"

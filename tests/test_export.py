@@ -55,7 +55,7 @@ def test_files_of_mixed_heads_name_layers_and_no_head(model):
     selection = Selection((2, 0))
     for measure, place, cells, layer in (
         ("rollout", "layer 3", ["3", ""], 2),
-        ("flow", "all layers", ["", ""], 0),
+        ("residual", "layer 3", ["3", ""], 2),
     ):
         request = Request("The cat saw it.", measure=measure)
         grid = grid_of(traced.tokens, importance(traced.tokens, model, measure).weights)
@@ -86,7 +86,7 @@ def test_the_python_lines_say_that_they_need_headscope_and_what_they_print():
     lines = export.python_of(Request(TEXT, measure="value"), VIEW, "http://h/?x").splitlines()
     assert "where HeadScope is installed" in lines[0]
     assert "head 4-2" in lines[1]
-    assert "Value-weighted attention" in lines[1]
+    assert "Value-weighted (attention block only)" in lines[1]
     assert lines[2] == "# http://h/?x"
 
 
@@ -202,7 +202,7 @@ TEXTS = st.text(min_size=1, alphabet=st.characters(exclude_categories=["Cs"]))
         trained=st.booleans(),
         unit=st.sampled_from(["pieces", "words"]),
         specials=st.sampled_from(["shown", "hidden", "renormalised"]),
-        measure=st.sampled_from(["raw", "value", "rollout", "flow", "gradient"]),
+        measure=st.sampled_from(["raw", "value", "residual", "rollout", "gradient"]),
     ),
     st.builds(Selection, st.just((2, 3)), st.sampled_from([(), (1,), (4, 2)]), st.sampled_from([None, 0, 3])),
 )

@@ -13,11 +13,13 @@ from mha_core.errors import InputError, SizeError
 from mha_core.families.bert import MaskedHead
 from mha_core.heads.ablation import AblationSums, ablate_each
 from mha_core.heads.measures import BY_KEY, HELP, MEASURES, available, importance
+from mha_core.heads.measures.block import block_parts
 from mha_core.heads.measures.flow import attention_flow
 from mha_core.heads.measures.gradient import gradient_weights, relevance
 from mha_core.heads.measures.rollout import rollout
 from mha_core.heads.measures.value import value_norms
 from mha_core.heads.notices import disagreement
+from mha_core.trace import every_layer_details, hidden_states
 from pages.parts.frame import request
 from tests.heads_by_hand import random_attention
 
@@ -127,7 +129,7 @@ def test_flow_refuses_what_would_take_minutes():
 
 
 def test_gradients_need_a_prediction(model, tokens, predicting):
-    assert tuple(each.key for each in available(model)) == ("raw", "value", "rollout", "flow")
+    assert tuple(each.key for each in available(model)) == ("raw", "value", "residual", "rollout")
     assert available(predicting) == MEASURES
     with pytest.raises(InputError, match="predicts no word, so there is nothing"):
         importance(tokens, model, "gradient")
@@ -188,12 +190,47 @@ def test_gradient_weights_are_those_of_transformers_at_the_first_mask(model, tmp
     np.testing.assert_allclose(gradient_weights(tokens, ours), np.maximum(products, 0), atol=1e-5, rtol=1e-3)
 
 
-def test_the_gradient_is_drawn_as_shares_of_a_row_and_a_row_of_zeros_stays_one(predicting):
+def test_relevance_is_drawn_as_shares_of_a_row_and_no_row_is_empty(predicting):
     tokens = predicting.tokenizer.encode("The cat [MASK].")
     plain, drawn = gradient_weights(tokens, predicting), importance(tokens, predicting, "gradient").weights
-    sums = plain.sum(-1, keepdims=True)
-    assert (sums == 0).any()
-    np.testing.assert_allclose(drawn, np.where(sums > 0, plain / np.where(sums > 0, sums, 1), 0), rtol=1e-5)
+    assert (plain.sum(-1) == 0).any()
+    through = np.eye(len(tokens))
+    for layer in plain.mean(1):
+        through = through + layer @ through
+    assert drawn.shape == (1, 1, len(tokens), len(tokens))
+    np.testing.assert_allclose(drawn[0, 0], through / through.sum(-1, keepdims=True), rtol=1e-5)
+
+
+def test_relevance_is_offered_where_there_is_something_to_predict(predicting):
+    masked, plain = (predicting.tokenizer.encode(text) for text in ("The cat [MASK].", "The cat."))
+    assert available(predicting, masked) == MEASURES
+    assert [each.key for each in available(predicting, plain)] == [key for key in BY_KEY if key != "gradient"]
+
+
+def test_what_comes_through_a_block_adds_up_to_what_the_block_gives(model, tokens):
+    """LayerNorm of the sum less beta and less what the output's bias becomes, for every token and layer."""
+    states = hidden_states(tokens, model)
+    drawn = importance(tokens, model, "residual").weights[:, 0]
+    for layer, run in enumerate(every_layer_details(tokens, model)):
+        block, x = model.encoder.layer(layer), states[layer].copy()
+        norm, bias = block.attention_norm, run.projections.b_o
+        whole = torch.from_numpy(x + run.output)
+        given = block.residual(torch.from_numpy(x), torch.from_numpy(run.output.copy())).detach().numpy()
+        deviation = torch.sqrt(whole.var(-1, unbiased=False, keepdim=True) + norm.eps).numpy()
+        gamma, beta = norm.weight.detach().numpy(), norm.bias.detach().numpy()
+        expected = given - beta - gamma * (bias - bias.mean()) / deviation
+        parts = np.stack([block_parts(run, block, query) for query in range(len(tokens))])
+        np.testing.assert_allclose(parts.sum(1), expected, atol=2e-4)
+        lengths = np.linalg.norm(parts, axis=-1)
+        np.testing.assert_allclose(drawn[layer], lengths / lengths.sum(-1, keepdims=True), atol=1e-5)
+
+
+def test_with_the_residual_a_token_mostly_keeps_itself(model, tokens):
+    """Kobayashi et al. 2021 find that mixing is the smaller part; in this model it is about a third."""
+    own = importance(tokens, model, "residual").weights[:, 0].diagonal(axis1=1, axis2=2)
+    assert 0.5 < own.mean() < 0.95
+    alone = importance(tokens, model, "value").weights.diagonal(axis1=2, axis2=3)
+    assert own.mean() > 3 * alone.mean()
 
 
 def test_gradients_leave_the_shared_model_as_it_was(predicting):
@@ -241,24 +278,7 @@ def test_ablations_are_means_over_texts_and_leave_the_model_as_it_was(model, tok
     np.testing.assert_array_equal(embedding(tokens, model), before)
 
 
-def test_flow_between_all_tokens_is_every_single_flow_as_a_share(model):
-    tokens = model.tokenizer.encode("Birds sing.")
-    found = importance(tokens, model, "flow")
-    assert found.weights.shape == (1, 1, len(tokens), len(tokens))
-    assert not found.measure.per_head
-    raw = trace_tokens(tokens, model).weights
-    for query in range(len(tokens)):
-        flow = attention_flow(raw, query)
-        np.testing.assert_allclose(found.weights[0, 0, query], flow / flow.sum(), atol=1e-6)
-
-
-def test_flow_between_all_tokens_of_a_long_text_is_refused_with_both_numbers(model):
-    tokens = model.tokenizer.encode("word " * 40)
-    with pytest.raises(SizeError, match="up to 24; this text has 42"):
-        importance(tokens, model, "flow")
-
-
-def test_disagreement_with_flow_is_counted_against_the_last_layer():
+def test_disagreement_of_all_layers_is_counted_against_the_last_layer():
     raw = np.zeros((3, 2, 2, 2))
     raw[..., 0] = 1
     raw[-1, :, :, 0], raw[-1, :, :, 1] = 0, 1
@@ -273,7 +293,7 @@ def test_a_measure_is_one_line_of_the_registry_with_words_of_its_own():
         assert all(values)
         assert len(set(values)) == len(values)
     assert all(each.told and each.told in HELP for each in MEASURES)
-    assert [each.key for each in MEASURES if not each.per_head] == ["rollout", "flow"]
+    assert [each.key for each in MEASURES if not each.per_head] == ["residual", "rollout", "gradient"]
 
 
 def test_the_switch_offers_what_the_registry_holds_and_the_link_may_ask_for_it():

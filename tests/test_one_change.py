@@ -133,10 +133,10 @@ def set_control(at: AppTest, key: str, value: str) -> AppTest:
     return run(at)
 
 
-@pytest.mark.parametrize("measure", ["raw", "value", "rollout", "flow"])
+@pytest.mark.parametrize("measure", ["raw", "value", "rollout", "residual"])
 @pytest.mark.parametrize(("unit", "specials"), [("words", "hidden"), ("pieces", "renormalised")])
 def test_units_and_specials_hold_for_every_measure(measure, unit, specials, two_models):
-    head = {"rollout": (1, 0), "flow": (0, 0)}.get(measure, (1, 2))
+    head = {"rollout": (1, 0), "residual": (1, 0)}.get(measure, (1, 2))
     asked = Asked(OWN, "", unit=unit, specials=specials, measure=measure, head=head, pins=(1,), to=2)
     at = open_page(**asked.link())
     shows(at, asked, two_models)

@@ -47,7 +47,7 @@ OFFERED = {
     "weights": ("trained", "untrained"),
     "unit": ("pieces", "words"),
     "specials": ("shown", "hidden", "renormalised"),
-    "measure": ("raw", "value", "rollout", "flow", "gradient"),
+    "measure": ("raw", "value", "residual", "rollout", "gradient"),
     "against": ("sentence", "weights", "model"),
 }
 
@@ -80,7 +80,7 @@ def test_the_owner_may_take_the_hub_away(monkeypatch):
     assert refusal("model", "bert-base-uncased")
 
 
-@pytest.mark.parametrize(("measure", "refused"), [("raw", 1), ("value", 1), ("rollout", 0), ("flow", 0)])
+@pytest.mark.parametrize(("measure", "refused"), [("raw", 1), ("value", 1), ("rollout", 0), ("gradient", 0)])
 def test_a_head_that_a_mixed_picture_lacks_is_no_mistake(measure, refused):
     view, said = from_params({"head": "3-5"}, replace(REQUEST, measure=measure), (3, 1, 7, 7), LABELS)
     assert (view.head, len(said)) == ((2, 0), refused)

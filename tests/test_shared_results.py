@@ -16,7 +16,7 @@ from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 from pages.parts.serve.store import Store
 
-MEASURES = ("raw", "value", "rollout", "flow", "gradient")
+MEASURES = ("raw", "value", "residual", "rollout", "gradient")
 TEXTS = ("A [MASK] sat.", "A [MASK] ran.", "He put it [MASK] back again.")
 SIZE = {"num_hidden_layers": 2, "num_attention_heads": 3}
 

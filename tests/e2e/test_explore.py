@@ -49,9 +49,9 @@ def test_a_sentence_is_typed_a_head_chosen_a_word_pinned_and_the_address_follows
     tab.settled()
     assert "tab=lines" in tab.page.url
     assert tab.page.evaluate("history.length") == steps, "another head or tab is no step of the history"
-    tab.page.get_by_label("What is shown").select_option("flow")
+    tab.page.get_by_label("What is shown").select_option("residual")
     tab.drawn()
-    assert tab.said().startswith("All layers together: “cat” looks at ")
+    assert tab.said().startswith("Layer 5: “cat” looks at ")
     assert "head=5-7" in tab.page.url
     tab.page.reload()
     tab.drawn()

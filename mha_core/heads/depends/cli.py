@@ -183,15 +183,15 @@ def _ship(args: argparse.Namespace, model: Model, stop: Stop) -> int:
         if stopped:
             return STOPPED
         source = Source(CORPORA[one.corpus], file.name, digest_of(file))
-        command = f"python -m mha_core heads depends {_arguments(one, file)}"
+        command = f"python -m mha_core heads depends {_arguments(one, file, args.way)}"
         date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
         found.append(Shipped(one.job, result, source, model.digest, command, date))
         write(found)
     return 0
 
 
-def _arguments(one: Planned, file: Path) -> str:
+def _arguments(one: Planned, file: Path, way: Way | None) -> str:
     where = "--agreement" if one.corpus == "agreement" else file.name
     relation = f" --relation {one.question.name}" if isinstance(one.question, Relation) else ""
-    limit = f" --limit {one.limit}" if one.limit else ""
-    return f"{where} --head {one.head}{relation}{limit}"
+    more = (f" --limit {one.limit}" if one.limit else "") + (f" --way {way}" if way else "")
+    return f"{where} --head {one.head}{relation}{more}"

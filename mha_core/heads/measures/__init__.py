@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mha_core.errors import InputError
 from mha_core.heads.measures.base import Measure
-from mha_core.heads.measures.flow import FLOW
+from mha_core.heads.measures.block import BLOCK
 from mha_core.heads.measures.gradient import GRADIENT
 from mha_core.heads.measures.raw import RAW
 from mha_core.heads.measures.rollout import ROLLOUT
@@ -21,7 +21,7 @@ from mha_core.tokens import Tokens
 __all__ = ["BY_KEY", "HELP", "MEASURES", "RAW", "VALUE", "Importance", "Measure", "available", "importance"]
 
 # In the order of the switch; the first is what is drawn unless somebody asks for another.
-MEASURES: tuple[Measure, ...] = (RAW, VALUE, ROLLOUT, FLOW, GRADIENT)
+MEASURES: tuple[Measure, ...] = (RAW, VALUE, BLOCK, ROLLOUT, GRADIENT)
 BY_KEY = {measure.key: measure for measure in MEASURES}
 HELP = " ".join(measure.told for measure in MEASURES if measure.told) + " All are shown as shares of a row."
 
@@ -34,16 +34,20 @@ class Importance:
     weights: FloatArray
 
 
-def available(model: Model) -> tuple[Measure, ...]:
-    """The measures that this model can be asked for."""
-    return tuple(each for each in MEASURES if each.lacks(model) is None)
+def available(model: Model, tokens: Tokens | None = None) -> tuple[Measure, ...]:
+    """The measures that this model can be asked for, of any text or of this one."""
+    return tuple(
+        each
+        for each in MEASURES
+        if each.lacks(model) is None and (tokens is None or each.misses(tokens, model) is None)
+    )
 
 
 def importance(tokens: Tokens, model: Model, key: str = RAW.key) -> Importance:
     """One measure of a text. Raises InputError where the model or the text does not allow it."""
     if key not in BY_KEY:
         raise InputError(f"{key!r} is no measure of importance; there are {', '.join(BY_KEY)}.")
-    flaw = BY_KEY[key].lacks(model)
+    flaw = BY_KEY[key].lacks(model) or BY_KEY[key].misses(tokens, model)
     if flaw is not None:
         raise InputError(flaw)
     return Importance(BY_KEY[key], BY_KEY[key].compute(tokens, model))

@@ -21,13 +21,20 @@ def nothing(model: Model) -> str | None:
     return None
 
 
+def misses_nothing(tokens: Tokens, model: Model) -> str | None:
+    """For measures that hold for every text."""
+    del tokens, model
+    return None
+
+
 @dataclass(frozen=True)
 class Measure:
     """One way to draw a text. `compute(tokens, model)` gives (layer, head, query, key); a size of 1 is an axis mixed.
 
     `label` stands in the switch, `told` is its sentence of help with the source, `drawn` completes "Shown: ...".
     `per`: what a picture belongs to, a head, a layer (its heads mixed) or the whole model (its layers, too).
-    `lacks(model)`: why a model cannot be asked for it, in a sentence, or None. `baseline` completes "without any
+    `lacks(model)`: why a model cannot be asked for it, in a sentence, or None; `misses(tokens, model)`: the same of a
+    text. `baseline` completes "without any
     pattern ...".
     """
 
@@ -40,6 +47,7 @@ class Measure:
     baseline: str | None = "1 / n for each of n tokens"
     per: Per = "head"
     lacks: Callable[[Model], str | None] = nothing
+    misses: Callable[[Tokens, Model], str | None] = misses_nothing
 
     @property
     def per_head(self) -> bool:

@@ -2,7 +2,8 @@
 
 In: weights (layer, head, query, key) and a position of the last layer. Out: (key,), the largest flow from
 that position down to each input, through the heads' mean of every layer with half of every row for the
-residual.
+residual. Flows are no shares: every input is a problem of its own, and a row of them sums to far more than one. So no
+picture draws them; this is for Python.
 
 Source: Abnar & Zuidema 2020, section 3.2. The flow is found with Dinic's algorithm (1970).
 """
@@ -12,14 +13,9 @@ from collections import deque
 import numpy as np
 
 from mha_core.errors import InputError, SizeError
-from mha_core.heads.measures.base import Measure
 from mha_core.heads.words import FloatArray
-from mha_core.models import Model
-from mha_core.tokens import Tokens
-from mha_core.trace import trace_tokens
 
 MAX_PIECES = 64
-MAX_SHARES = 24
 # A pipe with less room than this counts as full: float sums would otherwise be chased for ever.
 FULL = 1e-9
 
@@ -33,21 +29,6 @@ def attention_flow(weights: FloatArray, query: int) -> FloatArray:
         raise InputError(f"Token {query + 1} was asked for; the text has {n}.")
     mixed = 0.5 * weights.mean(axis=1) + 0.5 * np.eye(n)
     return np.array([_Pipes(mixed).largest_flow(len(mixed) * n + query, key) for key in range(n)])
-
-
-def flow_shares(weights: FloatArray) -> FloatArray:
-    """The flow from every position of the last layer as shares of its sum, (query, key).
-
-    Raises SizeError beyond MAX_SHARES tokens: every pair is a problem of its own.
-    """
-    n = weights.shape[-1]
-    if n > MAX_SHARES:
-        raise SizeError(
-            f"Attention flow between all tokens is computed for up to {MAX_SHARES}; this text has {n}."
-        )
-    rows = np.stack([attention_flow(weights, query) for query in range(n)])
-    shares: FloatArray = rows / rows.sum(axis=-1, keepdims=True)
-    return shares
 
 
 class _Pipes:
@@ -117,18 +98,3 @@ class _Pipes:
             self.room[pipe] -= amount
             self.room[pipe ^ 1] += amount
         return amount
-
-
-def everything_mixed(tokens: Tokens, model: Model) -> FloatArray:
-    """The flow through a text, (1, 1, query, key): it mixes the layers too."""
-    return flow_shares(trace_tokens(tokens, model).weights)[None, None].astype(np.float32)
-
-
-FLOW = Measure(
-    "flow",
-    "Attention flow",
-    "Flow asks how much can come down through all layers at once, as through pipes (same source).",
-    "how much of each word can come up through all layers, all heads together (maximum flow)",
-    everything_mixed,
-    per="model",
-)

@@ -1,5 +1,7 @@
-"""Weight times the gradient of the model's prediction, where it is positive (Chefer et al. 2021, equations 5 and 6):
-an encoder's for a masked place, a decoder's for the token that comes next.
+"""Relevance for a prediction: weights times their gradients where positive, followed through the layers.
+
+In: tokens and a model that predicts. Out: R (query, key) of Chefer et al. 2021, equations 5 and 6, for the likeliest
+token: an encoder's at a masked place, a decoder's that comes next. R begins as the identity, so no row is empty.
 """
 
 import numpy as np
@@ -45,10 +47,10 @@ def _place(tokens: Tokens, model: Model) -> int:
     """Where the prediction is made: at the first masked place, or at the end of a decoder's text."""
     if model.masked_head is None:
         return len(tokens) - 1
+    flaw = no_place(tokens, model)
+    if flaw is not None:
+        raise InputError(flaw)
     places = [i for i, piece in enumerate(tokens.pieces) if piece.id == model.tokenizer.mask_id]
-    if not places:
-        mask = model.tokenizer.mask_name
-        raise InputError(f"There is no {mask} in the sentence; put it where the word to predict stands.")
     return places[0]
 
 
@@ -69,17 +71,29 @@ def relevance(gradient: FloatArray) -> FloatArray:
     return found
 
 
-def gradient_shares(tokens: Tokens, model: Model) -> FloatArray:
-    """The same as shares of each row."""
-    return shares(gradient_weights(tokens, model))
+def relevance_shares(tokens: Tokens, model: Model) -> FloatArray:
+    """R as shares of each row, (1, 1, query, key); the row of the predicted place explains the prediction."""
+    return shares(relevance(gradient_weights(tokens, model)))[None, None].astype(np.float32)
+
+
+def no_place(tokens: Tokens, model: Model) -> str | None:
+    """Why there is nothing to predict in a text, or None."""
+    if model.masked_head is None or model.tokenizer.mask_id in tokens.ids:
+        return None
+    return (
+        f"There is no {model.tokenizer.mask_name} in the sentence; put it where the word to predict stands."
+    )
 
 
 GRADIENT = Measure(
     "gradient",
-    "Gradient × attention",
-    "Gradient: how much a weight moves the prediction of a masked or the next word (Chefer et al. 2021).",
-    "each weight × its gradient in the prediction where positive, normalised by row",
-    gradient_shares,
+    "Relevance for the prediction",
+    "Relevance: weights times their gradients in the prediction of a masked or the next word, followed through all "
+    "layers (R of Chefer et al. 2021); the row of the predicted place explains it.",
+    "R of the likeliest masked or next word: weights × gradients where positive, through all layers and heads",
+    relevance_shares,
     baseline=None,
+    per="model",
     lacks=predicts_nothing,
+    misses=no_place,
 )

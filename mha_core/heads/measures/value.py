@@ -26,8 +26,9 @@ def value_weighted(tokens: Tokens, model: Model) -> FloatArray:
 
 VALUE = Measure(
     "value",
-    "Value-weighted attention",
-    "Value-weighted: each weight times the norm of the transformed value vector (Kobayashi et al. 2020).",
-    "each weight × the norm of the transformed value vector, normalised by row",
+    "Value-weighted (attention block only)",
+    "Value-weighted: each weight times the norm of the transformed value vector, without the residual, which a token "
+    "mostly keeps (Kobayashi et al. 2020).",
+    "each weight × the norm of the transformed value vector, the attention block only, normalised by row",
     value_weighted,
 )

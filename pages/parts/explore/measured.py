@@ -25,9 +25,10 @@ def raw_instead(request: Request) -> Request:
     return replace(request, measure=measures.RAW.key)
 
 
-def offered(used: Model, *others: Model) -> list[tuple[str, str]]:
-    """The measures that all of these models can be asked for, with their names."""
-    keys = [{each.key for each in measures.available(model)} for model in (used, *others)]
+def offered(record: Record, used: Model, *others: Model) -> list[tuple[str, str]]:
+    """The measures that all of these models can be asked for, the first one of this text, with their names."""
+    keys = [{each.key for each in measures.available(used, record.tokens)}]
+    keys += [{each.key for each in measures.available(model)} for model in others]
     return [(each.key, each.label) for each in measures.MEASURES if all(each.key in have for have in keys)]
 
 
@@ -46,4 +47,4 @@ def switch(
 ) -> dict[str, Any]:
     """What the switch says: what may be chosen, what is, and in how many rows that disagrees with the raw weights."""
     said = differing_rows(record, grid, request.measure, head)
-    return {"chosen": request.measure, "offered": offered(used, *others), "said": said}
+    return {"chosen": request.measure, "offered": offered(record, used, *others), "said": said}

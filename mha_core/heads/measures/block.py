@@ -1,0 +1,67 @@
+"""What each token gives another in the whole attention block: all heads together, the residual and LayerNorm included.
+
+|g(F_ij)| with F_ij = sum over heads of a_ij f(x_j), and x_i added where j = i. Where the block normalises after the
+residual, g(F) = (F - mean(F)) / s * gamma, with the deviation s of the whole sum, so that the parts add up to what
+LayerNorm gives (without beta and the output's bias, which are nobody's); elsewhere g(F) = F.
+
+Source: Kobayashi et al. 2021, sections 2 and 3.
+"""
+
+import numpy as np
+
+from mha_core.heads.measures.base import Measure, shares
+from mha_core.heads.words import FloatArray
+from mha_core.layer_run import LayerRun
+from mha_core.models import Model
+from mha_core.stack import Block, PreNormBlock
+from mha_core.tokens import Tokens
+from mha_core.trace import every_layer_details, to_numpy
+
+
+def block_parts(run: LayerRun, block: Block, query: int) -> FloatArray:
+    """What each token gives one token of a layer, (key, d_model)."""
+    return _parts(run, _values(run), block, query)
+
+
+def block_norms(run: LayerRun, block: Block) -> FloatArray:
+    """The lengths of what every token gives every token in a layer, (query, key)."""
+    values = _values(run)
+    rows = [np.linalg.norm(_parts(run, values, block, query), axis=-1) for query in range(len(run.x))]
+    return np.stack(rows)
+
+
+def _values(run: LayerRun) -> FloatArray:
+    """f(x), (head, key, d_model)."""
+    found: FloatArray = np.repeat(run.v, len(run.weights) // len(run.v), axis=0) @ run.projections.W_o
+    return found
+
+
+def _parts(run: LayerRun, values: FloatArray, block: Block, query: int) -> FloatArray:
+    """One row at a time: all rows together would take n x n x d_model numbers."""
+    parts: FloatArray = np.einsum("hk,hkd->kd", run.weights[:, query], values)
+    own = run.x[query] if run.stream is None else run.stream[query]
+    parts[query] += own
+    norm = getattr(block, "attention_norm", None)
+    if norm is None or isinstance(block, PreNormBlock):
+        return parts
+    deviation = np.sqrt((own + run.output[query]).var() + norm.eps)
+    centred = parts - parts.mean(-1, keepdims=True)
+    found: FloatArray = centred / deviation * to_numpy(norm.weight.detach())
+    return found
+
+
+def with_residual(tokens: Tokens, model: Model) -> FloatArray:
+    """The same as shares of each row, (layer, 1, query, key)."""
+    runs = enumerate(every_layer_details(tokens, model))
+    return np.stack([shares(block_norms(run, model.encoder.layer(layer))) for layer, run in runs])[:, None]
+
+
+BLOCK = Measure(
+    "residual",
+    "Value-weighted, with residual and LayerNorm",
+    "With residual and LayerNorm: the same for all heads of a layer together, beside what a token keeps of itself "
+    "(Kobayashi et al. 2021).",
+    "how much of each word comes through a layer, all heads together, its own residual and LayerNorm included",
+    with_residual,
+    per="layer",
+)
