@@ -15,29 +15,54 @@ SENTENCE = (
 
 def open_page(visit, query=""):
     tab = visit(f"/specialization{query}")
-    tab.page.wait_for_selector(".jobs", timeout=PATIENCE)
+    tab.page.wait_for_selector(".evidence .chips", timeout=PATIENCE)
+    tab.page.get_by_text("Every job on the built-in sentences").wait_for(timeout=PATIENCE)
     return tab.settled()
 
 
-def test_an_example_opens_in_explore_with_its_word_pinned(visit):
+def focused(tab) -> str:
+    return tab.page.evaluate("document.activeElement.shadowRoot?.activeElement?.textContent ?? ''")
+
+
+def test_a_job_pressed_colours_the_heads_and_an_example_opens_in_explore_and_shows_what_it_says(visit):
     tab = open_page(visit)
-    row = tab.page.locator("details.job", has_text="pronoun → antecedent by gender or number")
-    row.locator("summary").click()
-    link = row.locator(".examples a").first
-    word = link.locator("u").inner_text()
-    link.click()
+    chip = tab.page.get_by_role("button", name="S subject → its verb", exact=True)
+    chip.click()
+    conclusion = tab.page.locator(".st-key-conclusion")
+    conclusion.get_by_role("heading", name="subject → ").wait_for(timeout=PATIENCE)
+    tab.settled()
+    assert "by=real%3Ansubj" in tab.page.url
+    assert chip.get_attribute("aria-pressed") == "true"
+    assert focused(tab) == chip.text_content(), "the focus stays on the button that was pressed"
+    tab.page.keyboard.press("ArrowRight")
+    assert focused(tab) != chip.text_content()
+    heads = tab.page.locator(".heads button")
+    assert heads.evaluate_all("all => all.every(b => b.classList.contains('hued'))")
+    example = tab.page.locator(".examples li.works").first
+    word = example.locator("u").inner_text()
+    weight = re.search(r"looks at .+? ([\d.]+ %)", example.locator("small").inner_text())[1]
+    example.locator("a").click()
     tab.drawn()
-    assert tab.said().startswith(f"Head 2-4: “{word}” → ")
+    assert f"{word} → " in tab.said().replace("“", "").replace("”", "")
+    assert weight in tab.said()
 
 
-def test_a_head_pressed_on_the_map_opens_its_card_and_is_in_the_link(visit):
+def test_a_head_pressed_opens_its_card_without_leaving_the_place_and_is_in_the_link(visit):
     tab = open_page(visit)
-    tab.page.get_by_role("button", name="Head 2-9:").click()
+    tab.page.locator(".heads button[data-id='2-9']").click()
     tab.page.get_by_role("heading", name="Head 2-9: next token").wait_for(timeout=PATIENCE)
     tab.settled()
     assert "head=2-9" in tab.page.url
     tab.page.keyboard.press("ArrowLeft")
     assert tab.page.evaluate("document.activeElement.shadowRoot.activeElement.dataset.id") == "2-8"
+    near = tab.page.locator(".links .go").first
+    near.scroll_into_view_if_needed()
+    place = "document.querySelector('[data-testid=stMain]').scrollTop"
+    before, name = tab.page.evaluate(place), near.inner_text()
+    near.click()
+    tab.page.get_by_role("heading", name=f"Head {name}:").wait_for(timeout=PATIENCE)
+    tab.settled()
+    assert abs(tab.page.evaluate(place) - before) < 400
 
 
 def test_a_corpus_shows_its_progress_stops_goes_on_and_ends(visit):
