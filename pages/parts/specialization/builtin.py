@@ -55,7 +55,7 @@ def section(
     title = "Every job on the built-in sentences, with its best head"
     evidence.draw(tables.of_jobs(sheets, twins, by, title), key="builtin-jobs")
     if twins:
-        say(_learned(sheets, twins, found.model.trained))
+        say(_learned(sheets, twins, request.trained))
     if found.absent:
         say(absent_said(found))
     _take_away(found)
