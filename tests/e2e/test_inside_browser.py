@@ -106,33 +106,6 @@ def test_a_term_opens_its_sentence_where_it_stands(visit):
     tab.page.locator(".definition").wait_for(state="detached")
 
 
-def test_the_lesson_asks_first_and_shows_then(visit):
-    tab = visit("/learn?step=2")
-    assert not tab.page.locator("table.follow").count()
-    tab.page.get_by_role("radio", name="street", exact=True).click()
-    tab.page.get_by_text(re.compile("Most goes to animal")).wait_for()
-    tab.page.locator("table.follow").wait_for()
-    tab.settled()
-    assert "done=where" in tab.page.url
-    tab = visit("/learn?step=6")
-    tab.page.get_by_role("button", name="Choose 4-2").click()
-    tab.page.get_by_text("1-3 puts most there").wait_for()
-
-
-def test_a_presenter_turns_the_steps_with_the_arrow_keys(visit):
-    tab = visit("/learn?step=1&present=1")
-    tab.page.get_by_role("heading", name=re.compile("^1 ·")).wait_for()
-    tab.settled().page.wait_for_timeout(500)  # the board that hears the keys comes after the text
-    tab.page.keyboard.press("ArrowRight")
-    tab.page.get_by_role("heading", name=re.compile("^2 ·")).wait_for()
-    tab.page.keyboard.press("ArrowLeft")
-    tab.page.get_by_role("heading", name=re.compile("^1 ·")).wait_for()
-    assert not tab.page.get_by_label("Your sentence").is_visible()
-    tab.page.get_by_role("button", name="Leave presenter mode").click()
-    tab.page.get_by_role("button", name="Present", exact=True).wait_for()
-    tab.settled().page.get_by_label("Your sentence").wait_for()
-
-
 def test_a_class_link_hides_what_it_names(visit):
     tab = visit("/inside?hide=menu,sentence&text=Birds+sing.&head=2-3")
     assert not tab.page.get_by_label("Your sentence").is_visible()
@@ -141,7 +114,7 @@ def test_a_class_link_hides_what_it_names(visit):
 
 
 @pytest.mark.parametrize(
-    "path", ["/inside", "/inside?part=By+hand", "/inside?part=Variants", "/learn?step=4"]
+    "path", ["/inside", "/inside?part=By+hand", "/inside?part=Variants", "/learn?step=split"]
 )
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_overflows_on_a_phone(visit, path, scheme):

@@ -1,0 +1,120 @@
+"""The lesson in a real browser: the need in the reader's hands, guesses, keys, what survives, and what fits a screen."""
+
+import re
+
+import pytest
+
+from pages.parts.learn.exercises import steps
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+LAPTOP = {"width": 1280, "height": 800}
+PROJECTOR = {"width": 1024, "height": 768}
+PHONE = {"width": 390, "height": 800}
+MAIN = "(() => { const m = document.querySelector('[data-testid=stMain]'); return [m.scrollHeight, m.scrollWidth]; })()"
+FOCUS = (
+    "(() => { let e = document.activeElement; while (e.shadowRoot && e.shadowRoot.activeElement)"
+    " e = e.shadowRoot.activeElement; return e.getAttribute('aria-label') || e.innerText; })()"
+)
+
+
+def give(tab, word: str, head: int, key: str) -> None:
+    tab.page.get_by_role("slider", name=f"{word}, head {head}", exact=True).focus()
+    tab.page.keyboard.press(key)
+
+
+def test_one_head_loses_what_two_bring_and_keys_do_it(visit):
+    tab = visit("/learn", viewport=LAPTOP)
+    verdict = tab.page.locator(".outcome .verdict")
+    give(tab, "animal", 1, "End")
+    assert verdict.inner_text().startswith("Lost: tired.")
+    tab.page.keyboard.press("ArrowRight")
+    assert tab.page.evaluate(FOCUS) == "didn, head 1", "arrow keys move over the words and do not turn the page"
+    for _ in range(5):
+        give(tab, "animal", 1, "ArrowDown")
+        give(tab, "tired", 1, "ArrowUp")
+    assert verdict.inner_text().startswith("Diluted: animal and tired")
+    tab.page.get_by_role("button", name="Add a second head").click()
+    give(tab, "tired", 1, "Delete")
+    give(tab, "animal", 1, "End")
+    give(tab, "tired", 2, "End")
+    assert "nothing that is needed is lost" in verdict.inner_text()
+    assert tab.settled().page.evaluate(MAIN)[0] <= 800
+    tab.open("/learn")
+    assert "nothing that is needed is lost" in tab.page.locator(".outcome .verdict").inner_text()
+
+
+def test_the_lesson_asks_first_and_shows_then_and_a_picture_is_one_tab_stop(visit):
+    tab = visit("/learn?step=2", viewport=LAPTOP)
+    assert not tab.page.locator("table.follow").count()
+    tab.page.get_by_role("radio", name="street", exact=True).click()
+    tab.page.get_by_text(re.compile("Most goes to animal")).wait_for()
+    tab.page.locator("table.follow").wait_for()
+    tab.settled().page.get_by_role("button", name="Follow tired", exact=True).click()
+    tab.settled()
+    assert "pin=13" in tab.page.url
+    tab.open("/learn?step=6")
+    tab.page.get_by_role("radio", name="Choose 1-1", exact=True).focus()
+    for key, there in (("ArrowRight", "Choose 1-2"), ("ArrowDown", "Choose 2-2"), ("ArrowUp", "Choose 1-2")):
+        tab.page.keyboard.press(key)
+        assert tab.page.evaluate(FOCUS) == there
+    tab.page.keyboard.press("Tab")
+    assert not tab.page.evaluate(FOCUS).startswith("Choose"), "seventy-two heads are one stop"
+    tab.page.get_by_role("radio", name="Choose 1-3", exact=True).click()
+    tab.page.get_by_text("Yes: 1-3 puts").wait_for()
+    tab.settled()
+    assert "step=heads" in tab.page.url or "step=6" in tab.page.url
+
+
+def test_answers_and_marks_survive_a_reload_and_stay_in_this_browser(visit):
+    tab = visit("/learn?step=split", viewport=LAPTOP)
+    box = tab.page.get_by_role("textbox", name=re.compile("How wide is one head"))
+    box.fill("1024/16=64")
+    box.press("Enter")
+    tab.page.get_by_text("Right. 1024 / 16 = 64.").wait_for()
+    tab.settled().page.reload()
+    tab.settled().page.get_by_text("Right. 1024 / 16 = 64.").wait_for()
+    assert tab.page.locator(".steps button.done").count() == 1
+    assert "done" not in tab.page.url
+    tab.open("/learn?show=Quiz")
+    tab.page.get_by_role("button", name="Forget my answers").click()
+    tab.settled()
+    assert "dk1024" not in tab.page.evaluate("localStorage.getItem('headscope-lesson')")
+
+
+def test_heads_are_chosen_in_the_picture(visit):
+    tab = visit("/learn?step=rows", viewport=LAPTOP)
+    tab.page.get_by_role("button", name="Head 4-8", exact=True).press("Enter")
+    tab.settled()
+    assert "head=4-8" in tab.page.url
+    tab.page.get_by_role("radio", name="tired", exact=True).click()
+    tab.settled()
+    assert "pin=13" in tab.page.url
+    tab.page.go_back()
+    tab.settled()
+    assert "pin=10" in tab.page.url
+    assert tab.page.get_by_role("radio", name="it", exact=True).get_attribute("aria-checked") == "true"
+
+
+def test_a_presenter_turns_the_steps_and_sees_sentence_and_picture_at_once(visit):
+    tab = visit("/learn?step=1&present=1", viewport=PROJECTOR)
+    tab.page.get_by_role("heading", name=re.compile("^2 ·")).wait_for()
+    tab.settled().page.wait_for_timeout(500)  # the board that hears the keys comes after the text
+    assert tab.page.get_by_role("radiogroup", name="Token to follow").is_visible(), "the sentence is there"
+    tab.page.keyboard.press("ArrowRight")
+    tab.page.get_by_role("heading", name=re.compile("^3 ·")).wait_for()
+    tab.page.keyboard.press("ArrowLeft")
+    tab.page.get_by_role("heading", name=re.compile("^2 ·")).wait_for()
+    for step in ("budget", "split", "heads", "matter", "tells"):
+        tab.open(f"/learn?step={step}&present=1")
+        assert tab.page.evaluate(MAIN) == [768, 1024], step
+
+
+def test_every_step_fits_a_laptop_and_no_step_is_wider_than_a_phone(visit):
+    tab = visit("/learn", viewport=LAPTOP)
+    for step in steps():
+        tab.open(f"/learn?step={step.key}")
+        assert tab.page.evaluate(MAIN) == [800, 1280], step.key
+    tab = visit("/learn", viewport=PHONE)
+    for step in ("budget", "handing", "heads", "code"):
+        tab.open(f"/learn?step={step}")
+        assert tab.page.evaluate(MAIN)[1] == 390, step
