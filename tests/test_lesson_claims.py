@@ -46,13 +46,16 @@ def test_the_claim_falls_by_the_numbers_of_the_findings(at_hand):
     trained, untrained = (one.jobs["coreference"] for one in at_hand)
     test = claims.built_in()
     right = round(float(trained.right[:, 3, 1].sum()))
-    assert trained.n == 72
-    assert test.got.startswith(f"{percent(right / 72)} (95 %:")
+    assert trained.n >= 72
+    assert test.got.startswith(f"{percent(right / trained.n)} (95 %:")
     assert test.says == "No better than a coin."
     assert percent(float(untrained.score[3, 1])) in claims.untrained().got
     rows = claims.instead(at_hand[0])
-    assert rows[0][:3] == ["determiner → its noun", "4-2", "97.6 %"]
-    assert rows[-1][1:3] == ["2-4", percent(float(at_hand[0].jobs["agreement"].score[1, 3]))]
+    nouns = at_hand[0].jobs["determiner"]
+    assert [nouns.job.title, "4-2", percent(float(nouns.score[3, 1]))] in [row[:3] for row in rows]
+    agrees = at_hand[0].jobs["agreement"].score
+    assert rows[-1][1:3] == ["2-4", percent(float(agrees[1, 3]))]
+    assert agrees[1, 3] > agrees[3, 1] > 0.5, "as the text beside it says"
     assert {row[-1] for row in rows[:-2]} == {"yes"}
 
 
@@ -125,7 +128,7 @@ def test_the_tests_come_one_by_one_and_every_kind_opens_the_real_head(at_hand):
     (table,) = [e.proto.body for e in at.get("html") if 'class="hs-scroll hs-kinds"' in e.proto.body]
     rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td>.*?</tr>", table)
     assert ("determiner → its noun", "4-2") in rows
-    assert len(rows) == 10
+    assert len(rows) == 12
     link = re.findall(r'href="([^"]+)"[^>]*>works', table)[2].replace("&amp;", "&")
     query = {key: value[0] for key, value in parse_qs(urlsplit(link).query).items()}
     assert (query["head"], query["unit"]) == ("4-2", "words")

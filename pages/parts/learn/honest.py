@@ -24,8 +24,9 @@ from pages.parts.picture.tiles import Board, column, paragraph
 from pages.parts.serve import cache
 
 JOBS_SHOWN = (
-    "previous", "next", "determiner", "object", "possessive", "agreement", "coreference", "copy", "rare", "separator",
-)  # fmt: skip
+    *("previous", "next", "determiner", "adjective", "preposition", "object", "possessive"),
+    *("agreement", "coreference", "copy", "rare", "separator"),
+)
 TESTS_SEEN = "lesson-tests"
 LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
 
@@ -47,14 +48,14 @@ def kinds(scene: Scene) -> None:
         f'<div class="hs-scroll hs-kinds"><table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
     say(
-        f"Counted now on {heads.n_sentences:,} sentences written for this page. Not asked, for nothing here measures "
-        "it: an adjective and its noun, words of like meaning. “Antecedent” is told by the meaning alone."
+        f"Counted now on {heads.n_sentences:,} sentences written for this page; “antecedent” is told by the meaning alone. "
+        "Not asked, for nothing here measures it: heads that tie words of like meaning."
     )
 
 
 def _kind(table: JobTable) -> str:
     best = table.order()[0]
-    word = {"specialist": "yes", "unsure": "not sure", "none": "no"}[table.verdict(*best)]
+    word = claims.BEATS[table.verdict(*best)]
     good, bad = table.examples(*best, 1), table.examples(*best, 1, right=False)
     links = [
         f'<a href="{html.escape(example_link(look, best, table.job.group == "syntactic"))}" target="_self">{name}</a>'
@@ -217,7 +218,7 @@ def listing(scene: Scene) -> None:
         file = LAYERS.get(name or "", "layer.py")
         text = (LESSON / file).read_text(encoding="utf-8")
         st.download_button("Download", text, file, "text/x-python", key=f"save-{file}", type="tertiary")
-    st.code(text, language="python", height=440)
+    st.code(text, language="python", height=420)
 
 
 DRAWN: dict[str, Callable[[Scene], None]] = {
