@@ -1,4 +1,4 @@
-"""The lesson in a real browser: the need in the reader's hands, guesses, keys, what survives, and what fits a screen."""
+"""The lesson in a real browser: the need in the reader's hands, guesses, keys, what survives, what fits a screen."""
 
 import re
 
@@ -28,7 +28,9 @@ def test_one_head_loses_what_two_bring_and_keys_do_it(visit):
     give(tab, "animal", 1, "End")
     assert verdict.inner_text().startswith("Lost: tired.")
     tab.page.keyboard.press("ArrowRight")
-    assert tab.page.evaluate(FOCUS) == "didn, head 1", "arrow keys move over the words and do not turn the page"
+    assert tab.page.evaluate(FOCUS) == "didn, head 1", (
+        "arrow keys move over the words and do not turn the page"
+    )
     for _ in range(5):
         give(tab, "animal", 1, "ArrowDown")
         give(tab, "tired", 1, "ArrowUp")

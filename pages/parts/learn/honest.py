@@ -48,8 +48,8 @@ def kinds(scene: Scene) -> None:
         f'<div class="hs-scroll hs-kinds"><table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
     say(
-        f"Counted now on {heads.n_sentences:,} sentences written for this page; “antecedent” is told by the meaning alone. "
-        "Not asked, for nothing here measures it: heads that tie words of like meaning."
+        f"Counted now on {heads.n_sentences:,} sentences written for this page; “antecedent” is told by the meaning "
+        "alone. Not asked, for nothing here measures it: heads that tie words of like meaning."
     )
 
 
