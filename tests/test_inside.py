@@ -35,8 +35,9 @@ def open_inside(**query: str) -> AppTest:
     return at
 
 
-SCREENS = tuple(
-    "sentence x qkv heads rotation distance scores scaled weights z row w_o output parts gone torch".split()
+SCREENS = (
+    *("sentence", "x", "qkv", "heads", "rotation", "distance", "scores", "scaled"),
+    *("weights", "z", "row", "w_o", "output", "parts", "gone", "torch"),
 )
 IN_PARTS = {
     "One head or many": ("rows", "costs", "ranks", "hulls"),

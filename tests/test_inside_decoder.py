@@ -208,7 +208,8 @@ def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
     expected = {
         "X": truth.x, "W_q": used.W_q[3], "W_k": used.W_k[1], "W_v": used.W_v[1], "b_k": used.b_k[1][None],
         "Q": truth.q_unrotated[3], "K": truth.k_unrotated[1], "V": truth.v[1],
-        "raw": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.q[3] @ truth.k[1].T, np.nan), "z": truth.context[3],
+        "raw": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.q[3] @ truth.k[1].T, np.nan),
+        "z": truth.context[3],
         "Q-before": truth.q_unrotated[3], "Q-after": truth.q[3],
         "K-before": truth.k_unrotated[1], "K-after": truth.k[1],
         "weights": np.where(np.tril(np.ones((truth.n, truth.n))) > 0, truth.weights[3], np.nan),

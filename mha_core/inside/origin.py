@@ -38,13 +38,15 @@ class Origin:
 def table_of(run: LayerRun, head: int, name: str) -> Array:
     """The matrix that a number is taken from. Raises InputError for one that is no sum of products."""
     kv = run.projections.kv_head(head)
-    if name == "Q":
-        return run.q[head] if run.q_unrotated is None else run.q_unrotated[head]
-    if name == "K":
-        return run.k[kv] if run.k_unrotated is None else run.k_unrotated[kv]
-    tables = {"V": run.v[kv], "z": run.context[head], "output": run.output}
     if name == "raw":
         return run.raw(head)
+    tables: dict[str, Array] = {
+        "Q": (run.q if run.q_unrotated is None else run.q_unrotated)[head],
+        "K": (run.k if run.k_unrotated is None else run.k_unrotated)[kv],
+        "V": run.v[kv],
+        "z": run.context[head],
+        "output": run.output,
+    }
     if name not in tables:
         raise InputError(f"“{name}” is none of {', '.join(SUMS)}.")
     return tables[name]

@@ -49,7 +49,7 @@ export function ruler(board, block) {
 }
 
 export function plane(board, block) {
-  const [width, height, pad] = [520, 360, 34];
+  const [width, height, pad] = [520, 300, 30];
   const all = [...block.points, ...block.marks, ...block.hull];
   const [lowX, highX] = [Math.min(...all.map((p) => p[0])), Math.max(...all.map((p) => p[0]))];
   const [lowY, highY] = [Math.min(...all.map((p) => p[1])), Math.max(...all.map((p) => p[1]))];

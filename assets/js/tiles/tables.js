@@ -65,7 +65,7 @@ export function bars(board, block) {
 }
 
 export function gridTable(board, block) {
-  const scroll = make("div", { class: block.tall ? "wide tall" : "wide" });
+  const scroll = make("div", { class: ["wide", block.tall && "tall", block.close && "close"].filter(Boolean).join(" ") });
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "group");
   scroll.setAttribute("aria-label", block.label);
@@ -77,11 +77,11 @@ export function gridTable(board, block) {
   block.rows.forEach((line, i) => {
     const row = body.insertRow();
     if (i === block.chosen) row.className = "chosen";
-    line.forEach((text) => lowered(cell(row, "", ""), text));
+    line.forEach((text, j) => (j === block.tokens ? cell(row, "word", text) : lowered(cell(row, "", ""), text)));
   });
   scroll.append(made);
-  if (block.tall) return scroll;
-  const hint = make("p", { class: "quiet", text: "More columns to the right: scroll the table sideways.", hidden: true });
+  const hint = make("p", { class: "quiet hint", text: "More columns to the right: scroll sideways.", hidden: true });
   new ResizeObserver(() => (hint.hidden = scroll.scrollWidth <= scroll.clientWidth + 1)).observe(scroll);
-  return make("div", { class: "place" }, hint, scroll);
+  scroll.prepend(hint);
+  return scroll;
 }

@@ -46,7 +46,8 @@ HIDDEN_SAID = " With {} hidden, rows sum to less than 100 %, unless renormalised
 
 
 def explore(*, present: bool, examples: bool, as_read: bool = False) -> Request:
-    """One sentence, the options, and with `examples` the sentences that are worth a look. `as_read`: see `shell.page`."""
+    """One sentence, the options, and with `examples` the sentences that are worth a look. `as_read`: see "
+    "`shell.page`."""
     text = _sentence("Your sentence", "text", state.another_sentence)
     readers = _tokenizers("model")
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -126,7 +127,8 @@ def _options(
 
 
 def _reading(names: Sequence[str], as_read: bool) -> tuple[str, str]:
-    """Units and special tokens: the reader's choice, or as the link has them where a page shows what the model reads."""
+    """Units and special tokens: the reader's choice, or as the link has them where a page shows what the model "
+    "reads."""
     if as_read:
         say(AS_READ_HELP)
         return st.session_state["unit"], st.session_state["specials"]

@@ -37,7 +37,9 @@ def cache_view(request: Request, record: Record) -> None:
     found = _growth(request, used, record.tokens)
     n, layer = _controls(found, used)
     board = Board()
-    board.add(*_read(board, found, record, n, layer), *_counted(used, found, n), *_notes(found, used))
+    said, *pictures = _read(board, found, record, n, layer)
+    words = column(said, *_counted(used, found, n), *_notes(found, used), size="half")
+    board.add(row(words, column(*pictures, size="half")))
     board.show("cache-growth", query=n - 1)
 
 
@@ -74,7 +76,7 @@ def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> li
         wide[n:] = np.nan
         return wide
 
-    size = {"high": max(4.0, min(20.0, 420 / found.n)), "wide": min(4.0, 440 / (heads * width))}
+    size = {"high": max(2.0, min(14.0, 160 / found.n)), "wide": min(4.0, 380 / (heads * width))}
     note = f"layer {layer + 1}, {heads} key heads side by side"
     options: dict[str, Any] = {
         "rows": labels,
@@ -94,10 +96,8 @@ def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> li
             ),
             new=labels[n - 1],
         ),
-        row(
-            column(board.matrix("K", rows_of(found.k), id="cache-K", **options), size="half"),
-            column(board.matrix("V", rows_of(found.v), id="cache-V", **options), size="half"),
-        ),
+        board.matrix("K", rows_of(found.k), id="cache-K", **options),
+        board.matrix("V", rows_of(found.v), id="cache-V", **options),
     ]  # fmt: skip
 
 
@@ -130,7 +130,8 @@ def _counted(used: Model, found: Growth, n: int) -> list[Block]:
     )
     return [
         paragraph(
-            "K and V, in every layer and key head, d_k numbers for every token, 4 bytes each (the table above counts "
+            "K and V, in every layer and key head, d_k numbers for every token, 4 bytes each (the table of models "
+            "counts "
             "the 2 of 16 bits):"
         ),
         {

@@ -40,7 +40,8 @@ def equal(scene: Scene, stage: Stage) -> None:
             )
     say(
         stage.words,
-        "Beside it stands the whole way from X to the output in torch, as the page shows it, and then torch's own layer with "
+        "Beside it stands the whole way from X to the output in torch, as the page shows it, and then torch's own "
+        "layer with "
         "the same changes.",
     )
     own = found.weights is not None

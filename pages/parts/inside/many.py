@@ -64,10 +64,11 @@ def _rows(scene: Scene) -> None:
     rows = np.concatenate([one[i, :n][None], now.weights[:, i, :n]])
     best = rows.argmax(axis=1)
     board = Board()
-    board.add(
+    words = column(
         paragraph(
             f"Take the layer's own matrices and do not split them: one head, {h * scene.sizes.d_k} numbers wide. "
-            "{token} then has a single row of weights that must add up to 100 %, so more for one token is less for "
+            "{token} then has a single row of attention weights that must add up to 100 %, so more for one token is "
+            "less for "
             f"the others. Split into {h} heads, {{token}} has {h} rows, each with 100 % of its own.",
             token=scene.token,
         ),
@@ -78,13 +79,14 @@ def _rows(scene: Scene) -> None:
             token=scene.token,
             first=scene.labels[best[0]],
         ),
-        rows_block(board, scene, one),
         paragraph(
             "These matrices were trained as separate heads; a model trained with one head would have found other "
             "numbers. What does not depend on training is that one row adds up to 100 %, once.",
             "quiet",
         ),
+        size="third",
     )
+    board.add(row(words, column(rows_block(board, scene, one), size="rest")))
     board.show("many-rows")
 
 
@@ -92,7 +94,7 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
     """The weights of the followed token: as one wide head, then head by head."""
     now, i, layer, n = scene.plain, scene.query, scene.head[0] + 1, len(scene.there)
     return board.matrix(
-        "weights",
+        "attention weights",
         np.concatenate([one[i, :n][None], now.weights[:, i, :n]]),
         id="one-or-many",
         note="rows: heads; columns: what the token looks at",
@@ -100,7 +102,7 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
         cols=scene.there,
         ramp="weight",
         high=18,
-        wide=min(44.0, 800 / n),
+        wide=min(40.0, 640 / n),
     )
 
 
@@ -125,7 +127,8 @@ def _costs(scene: Scene) -> None:
         ),
         cost_block(n, sizes),
         paragraph(
-            f"Only the attention weights are more: {h} tables of {n} × {n} to keep instead of one, and their softmax. What "
+            f"Only the attention weights are more: {h} tables of {n} × {n} to keep instead of one, and their softmax. "
+            "What "
             "that comes to in time is measured in the last line.",
             "quiet",
         ),
@@ -181,8 +184,10 @@ def _ranks(scene: Scene) -> None:
     board.add(
         paragraph(
             f"A score compares two tokens through W_q W_kᵀ, a matrix of {used.d_model} × {used.d_model}. In head "
-            f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is one form of "
-            f"rank **{wide.rank}**. So one narrow head compares tokens from few sides, and many heads are as many different "
+            f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is one "
+            "form of "
+            f"rank **{wide.rank}**. So one narrow head compares tokens from few sides, and many heads are as many "
+            "different "
             f"comparisons, each with a softmax of its own.{rotation}"
         ),
         {
@@ -232,7 +237,9 @@ def _hulls(scene: Scene) -> None:
         paragraph(
             "A head can only average: its result is a weighted mean of the values, so it lies inside their "
             "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
-            "hull of any single head."
+            "hull of any single head. Each picture is the flat view that keeps most (PCA); “outside” is proven in all "
+            "dimensions, "
+            "by a plane that separates the point from the hull."
         ),
         row(
             column(
@@ -248,11 +255,6 @@ def _hulls(scene: Scene) -> None:
                 _plane(board, scene, mapped[h], total, "sum of all heads"),
                 size="half",
             ),
-        ),
-        paragraph(
-            "Each picture is the flat view that keeps most (PCA); “outside” is proven in all dimensions, by a plane "
-            "that separates the point from the hull.",
-            "quiet",
         ),
     )
     board.show("many-hulls")

@@ -19,7 +19,8 @@ def side_by_side(scene: Scene, stage: Stage) -> None:
     h, d_v, d = sizes.W_o.shape
     say(
         stage.words,
-        f"Each of the {h} heads made {d_v} numbers per token. [[concatenation|Set side by side]] they are **{h} × {d_v} → "
+        f"Each of the {h} heads made {d_v} numbers per token. [[concatenation|Set side by side]] they are **{h} × "
+        f"{d_v} → "
         f"{h * d_v}** again, and every head still keeps to its own columns; the frame is head {scene.h + 1}.",
     )
     say(
@@ -43,7 +44,7 @@ def side_by_side(scene: Scene, stage: Stage) -> None:
 def output(scene: Scene, stage: Stage) -> None:
     """W_o mixes: every number of the output draws on all heads."""
     now, sizes = scene.now, scene.sizes
-    h, d_v, d = sizes.W_o.shape
+    _, d_v, d = sizes.W_o.shape
     plus = "" if sizes.b_o is None else " + b_o"
     say(
         stage.words,
@@ -74,7 +75,8 @@ def output(scene: Scene, stage: Stage) -> None:
     if scene.with_matrices:
         note = f"the {d_v} rows of head {scene.h + 1}: its z times these is its part"
         stage.picture.add(
-            table(stage.picture, scene, "W_o", sizes.W_o[scene.h], "W_o", note=note, rows=None, high=max(1.0, 130 / d_v), wide=wide)
+            table(stage.picture, scene, "W_o", sizes.W_o[scene.h], "W_o", note=note, rows=None,
+                  high=max(1.0, 130 / d_v), wide=wide)
         )  # fmt: skip
 
 
@@ -90,13 +92,15 @@ def parts(scene: Scene, stage: Stage) -> None:
     with_bias = "" if sizes.b_o is None else " and b_o"
     say(
         stage.words,
-        "Because W_o only adds, the output is a sum of one part per head. For {token}: how long each part is, its share of "
+        "Because W_o only adds, the output is a sum of one part per head. For {token}: how long each part is, its "
+        "share of "
         "the output, and its [[cosine]] with it. A negative share pulls the other way.",
         token=scene.token,
     )
     say(
         stage.words,
-        f"A check: the {h} parts{with_bias} were computed head by head and added up; the output is one product Z W_o of "
+        f"A check: the {h} parts{with_bias} were computed head by head and added up; the output is one product Z W_o "
+        "of "
         f"all heads. Largest difference **{format_error(found.difference)}**.",
     )
     stage.latex = r"\mathrm{output} = \sum_{i=1}^{h} z_i\,W_o^{(i)}" + ("" if sizes.b_o is None else " + b_o")
@@ -116,7 +120,8 @@ def gone(scene: Scene, stage: Stage) -> None:
     """The mix with heads gone."""
     say(
         stage.words,
-        "Take heads away: their rows of W_o become zero, and what is left of the output is drawn. This is the layer alone; "
+        "Take heads away: their rows of W_o become zero, and what is left of the output is drawn. This is the layer "
+        "alone; "
         "what the layers above make of it is shown by Experiment.",
     )
     stage.below = lambda: heads_gone(scene)

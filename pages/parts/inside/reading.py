@@ -38,7 +38,8 @@ def sentence(scene: Scene, stage: Stage) -> None:
     if weights.any():
         say(
             stage.words,
-            f"In the end head {name} lets {{token}} look most at {{best}}: **{percent(weights[best])}** of its attention. "
+            f"In the end head {name} lets {{token}} look most at {{best}}: **{percent(weights[best])}** of its "
+            "attention. "
             "How does it arrive at that?",
             "verdict",
             token=scene.token,
@@ -71,12 +72,14 @@ def x(scene: Scene, stage: Stage) -> None:
     if scene.small:
         say(
             stage.words,
-            "X has one row per token: four numbers that stand for it. Here they are chosen so that the sums stay small.",
+            "X has one row per token: four numbers that stand for it. Here they are chosen so that the sums stay "
+            "small.",
         )
     else:
         say(
             stage.words,
-            f"X has one row per [[token]]: {d} numbers, {start}. All tokens enter [[layer]] {scene.head[0] + 1} at once; "
+            f"X has one row per [[token]]: {d} numbers, {start}. All tokens enter [[layer]] {scene.head[0] + 1} at "
+            "once; "
             "up to here they know nothing of this layer's attention.",
         )
     if scene.plain.is_pre_norm:
@@ -99,8 +102,10 @@ def qkv(scene: Scene, stage: Stage) -> None:
     d_k = sizes.d_k
     say(
         stage.words,
-        f"Head {scene.h + 1} reads every row three times: as a [[query]] (what am I looking for?), a [[key]] (what do I "
-        "offer to be matched on?) and a [[value]] (what do I hand over?). Each reading is the row times a matrix that was "
+        f"Head {scene.h + 1} reads every row three times: as a [[query]] (what am I looking for?), a [[key]] (what do "
+        "I "
+        "offer to be matched on?) and a [[value]] (what do I hand over?). Each reading is the row times a matrix that "
+        "was "
         + ("chosen here." if scene.small else "learned.")
         + f" Of {sizes.d_model} numbers {d_k} are left.",
     )
@@ -211,9 +216,12 @@ def heads(scene: Scene, stage: Stage) -> None:
     say(
         stage.words,
         f"All {h} heads take part at once. One product gives {now.n} rows of {h * d_k} numbers. Cut into {h} pieces of "
-        f"{d_k}, they are the queries of {h} heads: **{d} → {h} × {d_k}**. Nothing is computed in the cut. At W_o the way "
+        f"{d_k}, they are the queries of {h} heads: **{d} → {h} × {d_k}**. Nothing is computed in the cut. At W_o the "
+        "way "
         f"leads back: **{h} × {sizes.d_v} → {d}**.",
     )
+    stage.words.add(*(block for block in shared_keys(sizes, scene.h) if block["type"] == "paragraph"))
+    stage.picture.add(*(block for block in shared_keys(sizes, scene.h) if block["type"] != "paragraph"))
     stage.lines = head_lines(now)
     wide = np.concatenate(list(q), axis=-1)
     options = {
@@ -223,11 +231,11 @@ def heads(scene: Scene, stage: Stage) -> None:
     }
     stage.picture.add(
         table(
-            stage.picture, scene, "all queries", wide, "Q-all", note=f"{h} heads beside each other; the frame is this head",
+            stage.picture, scene, "all queries", wide, "Q-all",
+            note=f"{h} heads beside each other; the frame is this head",
             wide=min(2.0, 680 / (h * d_k)), high=high_of(now.n, 150), hue="q", **options,
         ),
         stage.picture.sheets("q", q, chosen=scene.h, slim=True),
-        *shared_keys(sizes, scene.h),
     )  # fmt: skip
     if scene.small:
         stage.picture.add(

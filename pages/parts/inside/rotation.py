@@ -46,7 +46,11 @@ def distance(scene: Scene, stage: Stage) -> None:
     why, table = _distance(scene, rotary)
     stage.words.add(said, why)
     stage.picture.add(*pictures, table)
-    stage.latex = r"\begin{pmatrix}x'\\y'\end{pmatrix} = \begin{pmatrix}\cos\theta & -\sin\theta\\ \sin\theta & \cos\theta\end{pmatrix}\begin{pmatrix}x\\y\end{pmatrix}"
+    stage.latex = (
+        r"\begin{pmatrix}x'\\y'\end{pmatrix} = "
+        r"\begin{pmatrix}\cos\theta & -\sin\theta\\ \sin\theta & \cos\theta\end{pmatrix}"
+        r"\begin{pmatrix}x\\y\end{pmatrix}"
+    )
     stage.controls = lambda: _choose_pair(pair, rotary.n_turned)
 
 
@@ -66,7 +70,7 @@ def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]
         return []
 
     def picture(name: str, values: np.ndarray, ident: str) -> Block:
-        size: dict[str, Any] = {"high": max(1.0, min(11.0, 150 / now.n)), "wide": min(5.0, 300 / rotary.d_k)}
+        size: dict[str, Any] = {"high": max(1.0, min(11.0, 150 / now.n)), "wide": min(5.0, 330 / rotary.d_k)}
         return board.matrix(name, values, id=ident, rows=scene.labels, follow=True, cuts=[half], **size)
 
     last, some = rotary.n_turned - 1, rotary.n_turned < half
@@ -84,12 +88,12 @@ def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]
             column(
                 picture("Q", now.q_unrotated[h], "Q-before"),
                 picture("Q rotated", now.q[h], "Q-after"),
-                size="half",
+                size="narrow",
             ),
             column(
                 picture("K", now.k_unrotated[scene.kv], "K-before"),
                 picture("K rotated", now.k[scene.kv], "K-after"),
-                size="half",
+                size="narrow",
             ),
         ),
     ]
@@ -115,7 +119,7 @@ def _by_hand(board: Board, scene: Scene, rotary: Rotary, pair: int) -> list[Bloc
             token=scene.token,
         ),
         row(
-            _arrow(found),
+            column(_arrow(found), size="slim"),
             row(
                 board.matrix("turn", np.array([[cos, -sin], [sin, cos]]), id="turn", note="cos −sin, sin cos", **tiles),
                 op("×"),

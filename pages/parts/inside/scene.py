@@ -39,8 +39,9 @@ def style() -> None:
 class Scene:
     """What every step needs: the layer as the model ran it and as the reader changed it, one head, one token.
 
-    `small`: so few numbers that each is written out; `together`: there, one matrix makes Q, K and V. `with_matrices`: draw W_q, W_k, W_v, W_o as well. `cell`: the
-    number that the reader asked about, by its table and its place there.
+    `small`: so few numbers that each is written out; `together`: there, one matrix makes Q, K and V.
+    `with_matrices`: draw W_q, W_k, W_v, W_o as well. `cell`: the number that the reader asked about, by its table and
+    its place there.
     """
 
     labels: tuple[str, ...]

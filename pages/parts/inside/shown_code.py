@@ -121,7 +121,8 @@ def output_lines(run: LayerRun) -> list[Line]:
 def program(run: LayerRun) -> list[Line]:
     """All of it, from x to the output."""
     steps = (
-        projection_lines, head_lines, rotation_lines, product_lines, score_lines, weight_lines, mixing_lines, output_lines,
+        projection_lines, head_lines, rotation_lines, product_lines, score_lines, weight_lines, mixing_lines,
+        output_lines,
     )  # fmt: skip
     return [line for step in steps for line in step(run)]
 

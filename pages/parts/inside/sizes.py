@@ -55,7 +55,6 @@ def of_model(used: Model) -> Configuration:
 
 
 def _table(used: Model) -> None:
-    say("Your own numbers", "label")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         n = int(st.number_input("Tokens", 1, 1_000_000, 2048, key="n", bind="query-params", width=140))
         d = int(
@@ -71,15 +70,21 @@ def _table(used: Model) -> None:
     board = Board()
     board.add(
         paragraph(
-            "[[d_k]] is the width d_model divided by the heads. Parameters are counted from a layer of that size, operations and "
+            "[[d_k]] is the width d_model divided by the heads. Parameters are counted from a layer of that size, "
+            "operations and "
             f"memory for {n:,} tokens: the [[weight|weights]] of all heads in 32 bits if all are kept, the "
             "[[KV-cache|KV cache]] in 16 bits, 2 · layers · key heads · d_k · tokens numbers. Where heads share keys "
-            "(“on”), its size without sharing stands in brackets; BERT-like models keep none."
+            "(“on”), its size without sharing stands in brackets; BERT-like models keep none. The last line is yours. "
+            "Attention weights grow with the square of the tokens, the KV cache only with their number; a fused "
+            "kernel never "
+            "writes the attention weights down. LLaMA has no biases.",
+            "wide-words",
         ),
         {
             "type": "grid",
             "id": "sizes",
             "label": "Configurations",
+            "close": True,
             "head": [
                 "model", "width / heads", "d_k", "layers", "parameters of attention, a layer", "all layers",
                 "operations, a layer", "attention weights, a layer", "KV cache, all layers",
@@ -87,12 +92,6 @@ def _table(used: Model) -> None:
             "rows": [_line(one, n) for one in every],
             "chosen": len(every) - 1 if mine else None,
         },
-        paragraph(
-            "Attention weights grow with the square of the tokens, the KV cache only with their number. LLaMA has no biases: "
-            "the layer of LLaMA-7B is exactly 4 · d_model². A fused kernel never writes the attention "
-            "weights down; then they take no memory.",
-            "quiet",
-        ),
     )  # fmt: skip
     board.show("sizes")
 

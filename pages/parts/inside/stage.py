@@ -37,7 +37,8 @@ def high_of(n: int, room: float = ROOM) -> float:
 
 
 def table(board: Board, scene: Scene, name: str, values: np.ndarray, ident: str, **options: Any) -> Block:
-    """A table of the walk: a number on each tile in the example, a picture for a real layer. Each number can be chosen."""
+    """A table of the walk: a number on each tile in the example, a picture for a real layer. Each number can be "
+    "chosen."""
     options = {"rows": scene.labels, "cells": True, **options}
     options.setdefault("hue", HUES.get(ident, ""))
     if not scene.small:

@@ -23,7 +23,8 @@ def scores(scene: Scene, stage: Stage) -> None:
     now, n = scene.now, scene.now.n
     say(
         stage.words,
-        "Every query meets every key: number by number multiplied, then added up. A large sum says that the two fit. Row = "
+        "Every query meets every key: number by number multiplied, then added up. A large sum says that the two fit. "
+        "Row = "
         "the token that looks, column = the token it looks at."
         + (
             f" {scene.title} reads from left to right: what is hatched comes later and is not there."
@@ -68,9 +69,11 @@ def scaled(scene: Scene, stage: Stage) -> None:
     with_, without = (spread(now.raw(scene.h), d, there) for d in (np.sqrt(d_k), 1.0))
     say(
         stage.words,
-        f"Why divide by √{d_k} ([[scaling]])? The variance of a sum of {d_k} products grows with {d_k}. Undivided, these "
+        f"Why divide by √{d_k} ([[scaling]])? The variance of a sum of {d_k} products grows with {d_k}. Undivided, "
+        "these "
         f"scores have a variance of **{without.variance:.1f}**, and the largest weight of a row is on average "
-        f"**{percent(without.largest)}**; divided, **{with_.variance:.1f}** and **{percent(with_.largest)}**. Where one "
+        f"**{percent(without.largest)}**; divided, **{with_.variance:.1f}** and **{percent(with_.largest)}**. Where "
+        "one "
         "weight takes all, softmax hardly answers to small changes, and training stalls.",
     )
     say(
@@ -106,7 +109,8 @@ def weights(scene: Scene, stage: Stage) -> None:
     best = int(here.argmax())
     say(
         stage.words,
-        "[[softmax|Softmax]] turns a row of scores into attention weights: e to the power of each, divided by the sum of "
+        "[[softmax|Softmax]] turns a row of scores into attention weights: e to the power of each, divided by the sum "
+        "of "
         "the row. A small lead in the score becomes a large one in the [[weight]].",
     )
     if here.any():
@@ -187,7 +191,8 @@ def z(scene: Scene, stage: Stage) -> None:
     now, h = scene.now, scene.h
     say(
         stage.words,
-        "Each row of Z, the [[context]], is a mean of the values: every v times the weight it got, added up. It is what this "
+        "Each row of Z, the [[context]], is a mean of the values: every v times the weight it got, added up. It is "
+        "what this "
         "head brings to a token.",
     )
     stage.latex = r"z_i = \sum_j a_{ij}\, v_j"
@@ -199,7 +204,8 @@ def z(scene: Scene, stage: Stage) -> None:
             column(table(stage.picture, scene, "V", now.v[scene.kv], "V", **options), size="narrow"),
             column(
                 *changed_table(
-                    stage.picture, scene, "Z", now.context[h], scene.plain.context[h], "z", note="= attention weights × V",
+                    stage.picture, scene, "Z", now.context[h], scene.plain.context[h], "z",
+                    note="= attention weights × V",
                     **options,
                 ),
                 size="narrow",
@@ -214,13 +220,15 @@ def one_query(scene: Scene, stage: Stage) -> None:
     found = follow(now, h, i)
     say(
         stage.words,
-        "The whole row of {token}: its q beside each token's k, their product number by number, the sum, the score, the "
+        "The whole row of {token}: its q beside each token's k, their product number by number, the sum, the score, "
+        "the "
         "weight, and the value that the weight lets through. The last column adds up to z.",
         token=scene.token,
     )
     say(
         stage.words,
-        "The matrix form does this for all tokens at once. The same token computed alone, vector by vector, differs from its "
+        "The matrix form does this for all tokens at once. The same token computed alone, vector by vector, differs "
+        "from its "
         f"row by **{format_error(found.difference)}**"
         + (", the rounding of 32-bit numbers." if found.difference else "."),
     )

@@ -154,9 +154,7 @@ def _words(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
     board.add(
         paragraph(_about(variant, scene)),
         groups_block(variant.owner, variant.n_kv_heads, h),
-        paragraph(
-            "Each dot is a query head, each block a key and value head; lines show who uses which.", "quiet"
-        ),
+        paragraph("A dot is a query head, a block a key and value head.", "quiet"),
         paragraph(
             f"{{token}} looks most at {{best}}: **{percent(run.weights[h, i, best])}**."
             + ("" if variant.own else f" Its output moves by {percent(moved / length)} of its length."),
