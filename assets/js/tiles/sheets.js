@@ -33,7 +33,7 @@ export function sheets(board, block) {
 }
 
 function pickButton(board, block, i, parts) {
-  const name = block.labels[i];
+  const name = block.labels ? block.labels[i] : `head ${i + 1}`;
   const made = make("button", { class: "pick", type: "button", role: "radio", "data-focus": `pick-${i}`, "aria-label": `${block.pick} ${name}` }, ...parts);
   made.setAttribute("aria-checked", String(i === block.chosen));
   made.tabIndex = i === (block.chosen ?? 0) ? 0 : -1;
