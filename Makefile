@@ -88,7 +88,7 @@ faults: .venv/.dev ## 500 damaged folders and corpora from a seed: refused, righ
 bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures the app
 	@$(BIN)/python $(BENCH)
 
-train-classroom: .venv/.run ## train the classroom's models as they are shipped, into out/classroom: some 20 minutes
+train-classroom: .venv/.run ## train the classroom's models as they are shipped, into out/classroom: half an hour or more
 	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_core learn train classroom --ship --out out/classroom
 
 picture: .venv/.dev ## make the README's picture from the running app

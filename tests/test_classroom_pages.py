@@ -6,6 +6,8 @@ import pytest
 from mha_core import load_model, trace
 from mha_core.heads.notices import unread
 from mha_core.learning.classroom.pairs import FAMOUS
+from mha_core.learning.classroom.shipped import report
+from mha_core.wording import head_name
 from pages.parts.explore.beside import moved_most
 from pages.parts.explore.moments import said as moment_said
 from pages.parts.frame import presets
@@ -16,6 +18,7 @@ from pages.parts.training.picture_board import said as came_out
 CARD = {
     "step": 400, "head": "2-1", "pass": 0.25, "pairs": 400, "interval": [0.2, 0.3], "animate": 0.5, "inanimate": 0.0,
     "answers": {"exact": 0.5, "better": 0.75}, "without_head": {"exact": 0.25, "better": 0.5},
+    "pointing": ["2-1", "2-3"], "without_pointing": {"exact": 0.125, "better": 0.75},
 }  # fmt: skip
 
 
@@ -53,6 +56,10 @@ def test_the_head_beside_is_the_one_with_most_on_the_noun_that_is_meant(model):
     assert float(found[4].split()[0]) == pytest.approx(100 * b.weights[layer, head, it, street], abs=0.06)
 
 
+def test_the_model_opens_with_its_own_head():
+    assert head_name(presets.OPENING["classroom"]) == report()["models"]["seed-1"]["head"]
+
+
 def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_models():
     assert "After 400 steps its best head, 2-1, passes 25.0 % of 400 pairs" in moment_said(CARD)
     assert moment_said(None) == ""
@@ -62,9 +69,12 @@ def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_model
 
 
 def test_what_came_out_says_what_is_left_without_the_head():
-    first, second = came_out(CARD)
+    first, second, third = came_out(CARD)
     assert "Head **2-1** passes 25.0 % of 400 pairs (95 %: 20.0 % to 30.0 %)" in first
     assert "Without 2-1: 25.0 % and 50.0 %" in second
+    assert "2-1 and 2-3 point at the right noun" in third
+    assert "named in 12.5 %, and the right one of the two is preferred in 75.0 %" in third
+    assert len(came_out(CARD | {"pointing": ["2-1"]})) == 2
 
 
 def test_the_live_board_draws_the_row_of_it_of_every_head():

@@ -167,6 +167,7 @@ def card(**more):
     found = {
         "head": "2-1", "pass": 0.95, "right": 0.9, "pairs": 400, "interval": [0.9, 0.97], "animate": 1.0,
         "inanimate": 0.9, "answers": {"exact": 0.98, "better": 0.99}, "tasks": shares,
+        "pointing": ["2-1"], "without_pointing": {"exact": 0.1, "better": 0.9},
         "without_head": {"exact": 0.5, "better": 0.97, "tasks": shares | {"because": 0.4}},
     }  # fmt: skip
     return found | more

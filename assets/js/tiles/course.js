@@ -2,6 +2,7 @@
 import { make, vector } from "../dom.js";
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, GAP] = [440, 190, 46, 104, 12, 28, 16];
+const LAST = 100; // room for the last step's name
 const DASHES = ["", "7 4", "2 4", "12 3 2 3", "1 6"];
 const COLOURS = ["var(--accent)", "var(--link)", "var(--text)"];
 
@@ -18,7 +19,7 @@ export function course(board, block) {
     svg.append(vector("path", { d: `M${LEFT - 4},${y(tick.value)}h4`, stroke: "var(--line)" }));
   }
   if (block.now !== undefined) svg.append(vector("path", { d: `M${x(block.now)},${TOP}V${HEIGHT - BOTTOM}`, stroke: "var(--quiet)", "stroke-dasharray": "3 3" }));
-  for (const step of block.log ? [10, 100, 1000].filter((one) => one < last) : []) {
+  for (const step of block.log ? [10, 100, 1000].filter((one) => x(one) < WIDTH - RIGHT - LAST) : []) {
     svg.append(vector("text", { x: x(step), y: HEIGHT - 8, "text-anchor": "middle", class: "quiet", text: step.toLocaleString("en") }));
   }
   svg.append(vector("text", { x: LEFT, y: HEIGHT - 8, class: "quiet", text: "0" }));

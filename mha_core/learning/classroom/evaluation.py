@@ -61,7 +61,8 @@ class Answers:
 @dataclass(frozen=True)
 class Evaluation:
     """The head that passes most of the pairs it is chosen on, and what it does with others: shares of pairs.
-    `pointing`: every head with more than half of its attention on the right noun, on average."""
+    `pointing`: every head with more than HALF of its attention on the right noun and at most WRONG on the other, on
+    average."""
 
     n: int
     head: Head
@@ -87,7 +88,8 @@ def evaluate(stack: Stack, n: int = N_PAIRS) -> Evaluation:
     found = masses(stack, held)
     passed = found.passed[head]
     animate = np.array([pair.kind == "animate" for pair in held])
-    pointing = tuple((int(i), int(j)) for i, j in np.argwhere(found.right.mean((-2, -1)) > HALF))
+    points = (found.right.mean((-2, -1)) > HALF) & (found.wrong.mean((-2, -1)) <= WRONG)
+    pointing = tuple((int(i), int(j)) for i, j in np.argwhere(points))
     low, high = wilson(float(passed.sum()), float(n))
     return Evaluation(
         n,

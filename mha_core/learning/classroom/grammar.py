@@ -15,8 +15,9 @@ from mha_core.learning.classroom.lexicon import APART, Lexicon, Verb, held_out, 
 
 Task = Literal["because", "names", "gender", "agreement", "repeated", "plain"]
 BECAUSE = 0.7  # of all texts
+ANIMALS, THINGS = 0.3, 0.2  # of those with a reason: an animal does it; a thing; in the others a person
 # What stands after "because": one word in place of "the street", to be found out; "the street"; else a pronoun.
-PHRASE, NOUN = 0.43, 0.12
+PHRASE, NOUN = 0.55, 0.1
 OTHER = 0.6  # of the nouns have "this", "our", ... before them in place of "the"
 GIFTS = ("garment", "vessel", "text", "object")
 PORTABLE = ("container", "object", "food", "text", "garment", "vessel", "plant")
@@ -92,10 +93,11 @@ class Grammar:
         return self._reason(a, b, right, predicate, verb, person, plural)
 
     def _frame(self) -> tuple[str, str, Verb, bool]:
-        """The kinds of the two nouns, the verb, and whether a person does it: half have an animal."""
-        if self.rng.random() < 0.5:
+        """The kinds of the two nouns, the verb, and whether a person does it."""
+        chance = self.rng.random()
+        if chance < ANIMALS:
             subject, thing = self.rng.choice(self._animal)
-        elif self.rng.random() < 0.4:
+        elif chance < ANIMALS + THINGS:
             subject, thing = self.rng.choice(self._thing)
         else:
             subject, thing = self._beside()

@@ -1,6 +1,6 @@
 """The shipped classroom model at moments of its training, from untrained to trained.
 
-Checkpoints lie together in one file: each weight as one of 255 steps of the largest of its matrix, compressed. The
+Checkpoints lie together in one file: each weight as one of 181 steps of the largest of its matrix, compressed. The
 first and the last are not stored: they are the untrained model of the same seed, and the model that is shipped.
 """
 
@@ -19,8 +19,8 @@ from mha_core.stack import Stack
 
 State = dict[str, Tensor]
 SEED = 1
-MOMENTS = (0, 50, 100, 200, 300, 400, 500, 600, 800, 1200, 2000, 3200)  # steps
-LEVELS = 127
+MOMENTS = (0, 100, 250, 400, 600, 800, 1000, 1400, 2000, 3000, 4200, 5600)  # steps
+LEVELS = 90
 
 
 def packed(moments: Mapping[int, State]) -> bytes:
@@ -38,9 +38,14 @@ def packed(moments: Mapping[int, State]) -> bytes:
 def checkpoints() -> Mapping[int, State]:
     """The shipped checkpoints between the first and the last, by step. Raises ModelError if they are damaged."""
     try:
-        raw = load(lzma.decompress((classroom_folder(CLASSROOM).parent / "checkpoints.xz").read_bytes()))
+        return unpacked((classroom_folder(CLASSROOM).parent / "checkpoints.xz").read_bytes())
     except (OSError, lzma.LZMAError):
         raise ModelError("The checkpoints of the classroom model are missing or damaged.") from None
+
+
+def unpacked(file: bytes) -> dict[int, State]:
+    """The reverse of `packed`, up to half a step. Raises LZMAError for what is no such file."""
+    raw = load(lzma.decompress(file))
     found: dict[int, State] = {step: {} for step in MOMENTS[1:-1]}
     for key, tensor in raw.items():
         step, _, name = key.partition("/")

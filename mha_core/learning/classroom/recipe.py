@@ -12,9 +12,9 @@ class Recipe:
     rate rises for `warm_up` steps, and falls all the while in a straight line from `rate` to nothing."""
 
     window: int = 3
-    steps: int = 3200
-    batch: int = 96
-    rate: float = 1.5e-3
+    steps: int = 5600
+    batch: int = 64
+    rate: float = 3e-3
     warm_up: int = 200
     betas: tuple[float, float] = (0.9, 0.98)
     n_layers: int = 2

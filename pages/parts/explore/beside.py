@@ -14,6 +14,7 @@ from pages.parts.frame import presets
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, models, title_of
+from pages.parts.picture.classroom import WHAT_IT_PROVES
 from pages.parts.serve import cache
 
 MODELS = (CLASSROOM, TWIN, EMBEDDED)
@@ -24,7 +25,7 @@ WHAT_IT_IS = (
 )
 THE_TWIN = (
     "The twin learnt the same task on the same texts, but its first layer sees the whole sentence. It answers as well, "
-    "and no head of it points at the noun: a right answer does not say where a model looks."
+    "and no head of it points at the noun."
 )
 WHY_MINILM = (
     "MiniLM was never asked who `it` is: it was trained to give texts of one meaning similar vectors, on other data, "
@@ -50,7 +51,7 @@ def classroom(request: Request) -> None:
         rows,
     )
     if TWIN in models():
-        say(THE_TWIN)
+        say(f"{THE_TWIN} {WHAT_IT_PROVES}")
     say(WHY_MINILM)
     links = ", ".join(
         f'<a href="{link_to("Compare", _link(request, other, model))}" target="_self">{title_of(model)}</a>'

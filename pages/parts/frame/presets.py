@@ -11,7 +11,7 @@ from mha_core.embedded import CLASSROOM, DECODER, EMBEDDED
 from mha_core.wording import Head, head_name
 
 # The head a model opens with, where nothing says another: `it` looks at `animal` in both of these.
-OPENING: Mapping[str, Head] = MappingProxyType({EMBEDDED: (3, 1), DECODER: (13, 8), CLASSROOM: (1, 0)})
+OPENING: Mapping[str, Head] = MappingProxyType({EMBEDDED: (3, 1), DECODER: (13, 8), CLASSROOM: (1, 1)})
 FIRST: Head = (3, 1)  # of any other model
 
 

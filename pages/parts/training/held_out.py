@@ -56,8 +56,9 @@ def table_of(head: Head, shown: Sequence[PairLine]) -> str:
     top = "".join(f'<th scope="col">{name}</th>' for name in columns)
     caption = f"What head {head_name(head)} gives the noun that “it” means, and the other noun"
     return (
-        f'<div class="hs-scroll" tabindex="0" role="region" aria-label="{caption}"><table><caption>{caption}</caption>'
-        f"<thead><tr>{top}</tr></thead><tbody>{''.join(map(_row, shown))}</tbody></table></div>"
+        f'<div class="hs-scroll" style="max-height:34rem" tabindex="0" role="region" aria-label="{caption}"><table>'
+        f"<caption>{caption}</caption><thead><tr>{top}</tr></thead>"
+        f"<tbody>{''.join(map(_row, shown))}</tbody></table></div>"
     )
 
 

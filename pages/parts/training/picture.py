@@ -18,7 +18,7 @@ from pages.parts.frame.request import models
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.training import TRAINER, LiveTraining
 from pages.parts.training import held_out, twins
-from pages.parts.training.picture_board import PAIR, live_board, verdict_board
+from pages.parts.training.picture_board import PAIR, live_board, said, verdict_board
 from pages.parts.training.view import TICK, how_far, is_working, reader
 
 WINDOWS = {"three words": False, "the whole sentence": True}
@@ -105,6 +105,8 @@ def _shipped() -> None:
         f"Of {seeds['seeds']} seeds, none left out, one head passes {percent(seeds['pass'])} of the pairs"
         f"{with_interval}; the worst seed {percent(seeds['least'])}."
     )
+    for text in said(models_found["seed-1"])[1:]:
+        say(text)
     if "twin" in models_found:
         twins.beside(models_found["seed-1"], models_found["twin"])
     tired, wide = PAIR.texts

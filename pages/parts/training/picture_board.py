@@ -13,10 +13,11 @@ from mha_core.wording import head_name, percent
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.classroom import ASKED
 from pages.parts.picture.course import course
+from pages.parts.picture.text import listed
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 
 PAIR = FAMOUS["street"]
-SIDE = 92  # of a head's picture
+SIDE = 76  # of a head's picture
 
 
 def live_board(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> Board:
@@ -121,7 +122,7 @@ def by_task(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> Block:
 
 def said(card: Mapping[str, Any]) -> tuple[str, ...]:
     """What a model does, and what is left without its head."""
-    answers, without = card["answers"], card["without_head"]
+    answers, without, pointing = card["answers"], card["without_head"], card["pointing"]
     low, high = card["interval"]
     return (
         f"Head **{card['head']}** passes {percent(card['pass'])} of {card['pairs']} pairs (95 %: {percent(low)} to "
@@ -130,4 +131,15 @@ def said(card: Mapping[str, Any]) -> tuple[str, ...]:
         f"Where `it` is hidden the model names the very noun in {percent(answers['exact'])} and prefers the right one "
         f"of the two in {percent(answers['better'])}. Without {card['head']}: {percent(without['exact'])} and "
         f"{percent(without['better'])}. What a head shows is not all that the answer rests on.",
+        *([_all_of_them(card)] if len(pointing) > 1 else []),
+    )
+
+
+def _all_of_them(card: Mapping[str, Any]) -> str:
+    """What is left without every head that points."""
+    left = card["without_pointing"]
+    return (
+        f"It is not alone: {listed(card['pointing'])} point at the right noun, each with more than half of its "
+        f"attention on average. Without all of them the very noun is named in {percent(left['exact'])}, and the right "
+        f"one of the two is preferred in {percent(left['better'])}."
     )
