@@ -155,7 +155,9 @@ def test_a_hub_model_without_a_network_is_one_quick_sentence(monkeypatch):
 def test_the_owner_can_close_the_hub(monkeypatch):
     monkeypatch.setenv("HEADSCOPE_ALLOW_HUB", "0")
     at = open_page(model="bert-base-uncased")
-    assert at.selectbox(key="model").options == ["minilm", "smollm2 · SmolLM2 135M, 4-bit", "classroom"]
+    assert at.selectbox(key="model").options == [
+        "minilm", "smollm2 · SmolLM2 135M, 4-bit", "classroom", "classroom-twin · Classroom, twin",
+    ]  # fmt: skip
     assert "There is no model" in said(at, "notice")[0]
 
 

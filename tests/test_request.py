@@ -76,7 +76,7 @@ def test_no_model_is_opened_that_is_not_offered(key, value):
 def test_the_owner_may_take_the_hub_away(monkeypatch):
     assert {"minilm", "bert-base-uncased"} <= set(models())
     monkeypatch.setenv("HEADSCOPE_ALLOW_HUB", "0")
-    assert models() == ("minilm", "smollm2", "classroom")
+    assert models() == ("minilm", "smollm2", "classroom", "classroom-twin")
     assert refusal("model", "bert-base-uncased")
 
 

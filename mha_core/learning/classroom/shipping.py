@@ -24,9 +24,9 @@ from mha_core.model_files import sha256
 from mha_core.stack import Stack
 
 SEEDS, SHIPPED = (1, 2, 3, 4, 5), (SEED, 2, 3)
-# The seeds that are tried for a twin: a training without the window in which no head passes 5 % of the pairs. One is
-# broken off where, after every so many steps, a head does.
-TWIN_SEEDS, FAILS, LOOKED_AT = (1, 2, 3, 4, 5, 6), 0.05, 1400
+# The seeds that are tried for a twin: a training without the window in which no head passes 5 % of the pairs. With
+# seeds 2 and 6 one does, so 4 comes first. A training is broken off where, after every so many steps, a head does.
+TWIN_SEEDS, FAILS, LOOKED_AT = (4, 1, 2, 3, 5, 6), 0.05, 1400
 COMMAND = "make train-classroom"
 Told = Callable[[str], None]
 

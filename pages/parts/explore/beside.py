@@ -25,7 +25,7 @@ WHAT_IT_IS = (
 )
 THE_TWIN = (
     "The twin learnt the same task on the same texts, but its first layer sees the whole sentence. It answers as well, "
-    "and no head of it points at the noun."
+    "and no head of it tells the noun that is meant from the other."
 )
 WHY_MINILM = (
     "MiniLM was never asked who `it` is: it was trained to give texts of one meaning similar vectors, on other data, "

@@ -20,7 +20,10 @@ def beside(first: Card, twin: Card) -> None:
     heading("The picture and its twin", 3)
     board = Board()
     board.add(
-        paragraph("The twin learnt the same without the window: its layer 1 may look at the whole sentence."),
+        paragraph(
+            "The twin learnt the same without the window: its layer 1 may look at the whole "
+            "sentence, takes up both nouns alike, and leaves the choice to layer 2."
+        ),
         {
             "type": "grid",
             "id": "twins",
