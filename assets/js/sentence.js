@@ -271,6 +271,7 @@ export class Sentence {
     const from = new Set(shown.from);
     const quiet = shown.from.length > 0;
     this.units.forEach((unit, i) => {
+      if (unit.hasAttribute("contenteditable")) return; // a field of text is no button
       const state = [
         classOf(this.record, i),
         from.has(i) ? "from" : "",

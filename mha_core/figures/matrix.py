@@ -33,11 +33,8 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
             body.append(_cells(sheet, panel, x, start, side))
         body += _names_beside(sheet, left, start, side)
         if row == 0:
-            body.append(
-                sheet.colour_bar(
-                    sheet.width - sheet.colour_bar_room + 0.7 * size, start, min(side, 12 * size)
-                )
-            )
+            beside = left + across * (side + gap) - 0.3 * size
+            body.append(sheet.colour_bar(beside, start, min(side, 12 * size)))
         y = start + side + 0.6 * size
     return body, y
 
