@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as FastTokenizer
 
 from mha_core.errors import InputError, ModelError
 from mha_core.model_files import fast_tokenizer, reading
-from mha_core.tokens import Role, Row, Tokenizer, Tokens, clean_text, model_name
+from mha_core.tokens import Role, Row, Tokenizer, Tokens, check_words, clean_text, model_name
 from mha_core.word_spans import joined_spans
 
 CONTINUES = "…"
@@ -85,6 +85,7 @@ class BytePairs(Tokenizer):
     def encode_words(self, words: Sequence[str]) -> Tokens:
         """A sentence given as its words (a treebank's), with one space between them. Raises InputError for
         no words, or a word without characters."""
+        check_words(words)
         if not words:
             raise InputError("The sentence has no words.")
         words = [clean_text(word) for word in words]

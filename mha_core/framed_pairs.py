@@ -37,7 +37,7 @@ class FramedPairs(BytePairs):
             identity = fast.token_to_id(name)
             if identity is not None:
                 self._roles[identity] = role
-        self.mask_id, self.pad_id = fast.token_to_id(MASK), fast.token_to_id("<pad>")
+        self.mask_id, self.pad_id = fast.token_to_id(MASK), int(fast.token_to_id("<pad>") or 0)
 
     def encode(self, text: str, pair: str | None = None) -> Tokens:
         """A text, or two; separators typed between two texts are read as the border of a pair, and special tokens typed

@@ -58,8 +58,10 @@ def build(
     dtype: torch.dtype,
     progress: Progress | None,
     local: bool,
+    packed: bool = True,
 ) -> Model:
-    """A model from its files, new. Arguments as in `models.load_model`, which keeps what was loaded."""
+    """A model from its files, new. Arguments as in `models.load_model`, which keeps what was loaded; `packed=False`
+    leaves its layers as they are, so that their weights can be changed."""
     step = step_of(name)
     if step is not None:
         parts = _at_step(step)
@@ -68,7 +70,7 @@ def build(
     else:
         parts = _from_folder(*_folder(name, progress, local), trained, seed)
     # One row at a time, a decoder's step, is slower in oneDNN's order.
-    settle = lay_by_columns if parts.config.is_causal else pack
+    settle = (lay_by_columns if parts.config.is_causal else pack) if packed else _freeze
     settle(parts.encoder.to(device=device, dtype=dtype))
     if parts.head is not None:
         settle(parts.head.to(device=device, dtype=dtype))
@@ -91,6 +93,10 @@ def build(
         tuple(parts.files.items()),
         parts.pinned,
     )
+
+
+def _freeze(module: nn.Module) -> nn.Module:
+    return module.eval().requires_grad_(False)
 
 
 def _from_folder(folder: Path, checked: dict[str, str], trained: bool, seed: int) -> _Parts:

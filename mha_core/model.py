@@ -1,12 +1,15 @@
 """A model ready to trace: frozen, shared by all readers."""
 
-from dataclasses import dataclass, field
+import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import cast
 
 import torch
 from torch import nn
 
 from mha_core.cached import DecoderState, start
+from mha_core.device import choose_device, choose_precision
 from mha_core.model_files import joint_digest
 from mha_core.record import ModelInfo
 from mha_core.stack import Stack, StackConfig
@@ -92,6 +95,26 @@ class Model:
             self.is_causal,
             self.files,
             self.pinned,
+        )
+
+    def to(self, device: str, dtype: str | None = None) -> "Model":
+        """The same model on another device, or computing in another type (a name such as "bfloat16"); this one stays
+        as it is. Raises InputError for a device that is not here."""
+        where = choose_device(device)
+        precision = self.dtype if dtype is None else choose_precision(dtype, where)
+        if where == self.device and precision == self.dtype:
+            return self
+        modules = copy.deepcopy(
+            (self.encoder, self.masked_head, self.next_head)
+        )  # together: what is tied stays so
+        moved = [None if each is None else each.to(device=where, dtype=precision) for each in modules]
+        return replace(
+            self,
+            encoder=cast(Stack, moved[0]),
+            masked_head=moved[1],
+            next_head=moved[2],
+            device=where,
+            dtype=precision,
         )
 
     @property

@@ -5,21 +5,25 @@ folder. Every model can also be had untrained: the same shape, random weights, a
 kept up to a number of bytes; those unused for longest go first, the embedded ones stay.
 """
 
+import os
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mha_core.device import choose_device, choose_precision
 from mha_core.embedded import CLASSROOM_FOLDERS, DECODER, EMBEDDED
-from mha_core.errors import ModelError
+from mha_core.errors import InputError, ModelError
 from mha_core.hub import Progress
 from mha_core.loading import build, is_folder
 from mha_core.model import Model
+from mha_core.model_files import SUMS
 from mha_core.modes import plain_numbers
 from mha_core.shelf import ShelfEntry, shelf
 
 __all__ = ["MOST_BYTES", "Model", "ShelfEntry", "is_folder", "load_model", "shelf"]
 
+STAMPED = (".json", ".safetensors", ".txt")
 MOST_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded ones
 SHIPPED = (EMBEDDED, DECODER, *CLASSROOM_FOLDERS)
 
@@ -31,7 +35,7 @@ _TABLE = threading.Lock()
 
 
 def load_model(
-    name: str = EMBEDDED,
+    name: str | os.PathLike[str] = EMBEDDED,
     *,
     trained: bool = True,
     seed: int = 0,
@@ -40,9 +44,12 @@ def load_model(
     progress: Progress | None = None,
     local: bool = True,
     sha256: str | None = None,
+    shared: bool = True,
 ) -> Model:
     """A model by its name on the shelf, its hub id or its folder; loaded once, then shared by all callers.
 
+    A folder whose files have changed since is loaded anew. `shared=False` loads one that nobody else has, its weights
+    in plain layers that can be changed.
     "classroom@400" is the classroom's model as it was after 400 steps.
     `trained=False` gives the untrained twin: the same shape, random weights from `seed`. `device` and `dtype`
     (a name such as "bfloat16") as in `choose_device` and `choose_precision`. `progress(file, done, total)` is
@@ -52,10 +59,15 @@ def load_model(
     Raises ModelError if the files are damaged or of another architecture, Unavailable if they are not here
     and cannot be fetched, InputError for an unknown name.
     """
+    name = _name(name)
     where = choose_device(device)
     precision = choose_precision(dtype, where)
     folder = local and name not in SHIPPED and is_folder(name)
-    key = (name, folder, trained, None if trained else seed, str(where), precision)
+    stamp = _stamp(name) if folder else None
+    key = (name, stamp, trained, None if trained else seed, str(where), precision)
+    if not shared:
+        own = _load(name, trained, seed, where, precision, progress, local, False)
+        return own if sha256 is None else _pinned(own, sha256)
     found = _used(key)
     if found is None:
         with _TABLE:
@@ -63,6 +75,24 @@ def load_model(
         with loading:
             found = _used(key) or _keep(key, _load(name, trained, seed, where, precision, progress, local))
     return found if sha256 is None else _pinned(found, sha256)
+
+
+def _name(name: object) -> str:
+    if isinstance(name, os.PathLike):
+        name = os.fspath(name)
+    if not isinstance(name, str):
+        raise InputError(f"A model is asked for by its name or folder; {type(name).__name__} was given.")
+    return name
+
+
+def _stamp(folder: str) -> tuple[object, ...]:
+    """What tells whether a folder's files have changed: their names, sizes, and when they were written."""
+    try:
+        files = sorted(Path(os.path.expanduser(folder)).resolve().iterdir())  # noqa: PTH111 - as in loading.py
+        states = [(path.name, path.stat()) for path in files if path.suffix in STAMPED or path.name == SUMS]
+    except OSError:  # a file that went meanwhile: loading says what is missing
+        return (folder,)
+    return tuple((name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for name, s in states)
 
 
 def _load(*arguments: Any) -> Model:
@@ -93,6 +123,10 @@ def _used(key: tuple[object, ...]) -> Model | None:
 def _keep(key: tuple[object, ...], model: Model) -> Model:
     """Keep the model, and let go of those unused for longest until the others fit in MOST_BYTES."""
     with _TABLE:
+        if key[1] is not None:  # a folder as it was before is nobody's model any more
+            same = (key[0], *key[2:])
+            for stale in [k for k in _LOADED if k[1] not in (None, key[1]) and (k[0], *k[2:]) == same]:
+                del _LOADED[stale]
         _LOADED[key] = model
         others = {k: m.n_bytes for k, m in _LOADED.items() if not (m.trained and m.name in SHIPPED)}
         for oldest in list(others):

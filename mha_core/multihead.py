@@ -20,6 +20,7 @@ from mha_core.attention import (
 )
 from mha_core.errors import InputError, SizeError
 from mha_core.rotary import Rotation
+from mha_core.torch_weights import from_torch, to_torch
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,26 @@ class MultiHeadAttention(nn.Module):
             return output, weights if wanted else None
         scores, contributions = attention_scores(kept[0], kept[1]), self.contributions(context)
         return output, AttentionDetails(*kept, scores, weights, context, contributions, output, *unrotated)
+
+    @classmethod
+    def from_torch(cls, theirs: nn.MultiheadAttention) -> "MultiHeadAttention":
+        """The same layer with the weights of torch's own, copied.
+
+        Ours takes (batch, n, d_model), as theirs with batch_first=True, and gives the weights of every head, as theirs
+        with average_attn_weights=False. Masks are the other way round: ours has True where a query may look, theirs
+        (`attn_mask`, and `key_padding_mask` where a key is padding) where it may not: pass `~attn_mask`, and
+        `~key_padding_mask[:, None, None, :]`. Masks of floats are added to the scores in both.
+
+        Raises SizeError for kdim or vdim of another width, a learned key (add_bias_kv) or one of zeros (add_zero_attn).
+        """
+        return from_torch(cls, theirs)
+
+    def to_torch(self) -> nn.MultiheadAttention:
+        """Torch's own layer (batch_first) with the same weights, copied; on masks see `from_torch`.
+
+        Raises SizeError for shared key heads, or heads whose widths do not sum to d_model, which torch's has not.
+        """
+        return to_torch(self)
 
     def contributions(self, context: Tensor) -> Tensor:
         """Each head's context (..., n_heads, n, d_v) through its slice of W_o: (..., n_heads, n, d_model)."""

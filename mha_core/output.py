@@ -9,7 +9,7 @@ from mha_core.listing import HeadFilter, RankedHead
 from mha_core.record import Array, Grid, Record
 from mha_core.wording import Head, head_name
 
-FORMATS = ("table", "json", "csv", "npz")
+FORMATS = ("table", "json", "jsonl", "csv", "npz")
 
 
 def render(record: Record, grid: Grid, choice: HeadFilter, form: str) -> str | bytes:
@@ -17,7 +17,7 @@ def render(record: Record, grid: Grid, choice: HeadFilter, form: str) -> str | b
     layers = slice(None) if choice.layer is None else slice(choice.layer - 1, choice.layer)
     heads = slice(None) if choice.head is None else slice(choice.head - 1, choice.head)
     weights = grid.weights[layers, heads]
-    if form == "json":
+    if form in ("json", "jsonl"):
         ranking = {"ranking": _ranking(grid, choice)} if choice.ranking else {}
         return export.weights_json(record, grid, layers, heads, **ranking)
     if form == "csv":

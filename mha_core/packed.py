@@ -15,13 +15,36 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mha_core.errors import ModelError
+
+PACKED = (
+    "This weight is a copy of one that is stored for a fast processor, and changing it would change nothing; "
+    "load_model(name, shared=False) gives a model whose weights can be changed, load_state_dict replaces them."
+)
+IN_PLACE = ("__iadd__", "__isub__", "__imul__", "__itruediv__")
+
+
+class WeightCopy(Tensor):
+    """What a packed layer says its weight is: a tensor to read and compute with, which refuses to be changed."""
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name = getattr(func, "__name__", "")
+        in_place = name.endswith("_") and not name.startswith("__")
+        if in_place or name in ("__setitem__", "__set__", *IN_PLACE) or func == Tensor.data.__get__:  # type: ignore[attr-defined]
+            raise ModelError(PACKED)
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
 
 class PackedLinear(nn.Linear):
     """A frozen `nn.Linear` that keeps its weight once, in oneDNN's order where that can be.
 
-    `weight` is then a copy in the plain order, made when it is asked for and equal to the last bit; changing it
-    in place changes nothing, and torch says so where gradients are off. Converted to another type or device, the
-    layer keeps the plain order.
+    `weight` is then a copy in the plain order, made when it is asked for and equal to the last bit; it refuses to be
+    changed, in place or through `.data`. Converted to another type or device, the layer keeps the plain order, and a
+    change is used.
     """
 
     def __init__(self, linear: nn.Linear) -> None:
@@ -36,18 +59,17 @@ class PackedLinear(nn.Linear):
         kept = self._parameters["weight"]
         if kept is None or not kept.is_mkldnn:
             return cast(Tensor, kept)
-        with torch.inference_mode(
-            not torch.is_grad_enabled()
-        ):  # what was made so refuses to be changed in place
-            return kept.detach().to_dense()
+        return self._dense().as_subclass(WeightCopy)
 
     def forward(self, x: Tensor) -> Tensor:
         """x Wᵀ + b: (..., in_features) to (..., out_features)."""
-        return self._run(x, "none", "") if self._fits(x) else F.linear(x, self.weight, self.bias)
+        return self._run(x, "none", "") if self._fits(x) else F.linear(x, self._dense(), self.bias)
 
     def gelu(self, x: Tensor) -> Tensor:
         """GELU(x Wᵀ + b), the exact GELU, in one pass."""
-        return self._run(x, "gelu", "none") if self._fits(x) else F.gelu(F.linear(x, self.weight, self.bias))
+        return (
+            self._run(x, "gelu", "none") if self._fits(x) else F.gelu(F.linear(x, self._dense(), self.bias))
+        )
 
     def _run(self, x: Tensor, activation: str, algorithm: str) -> Tensor:
         result: Tensor = torch.ops.mkldnn._linear_pointwise(
@@ -62,9 +84,18 @@ class PackedLinear(nn.Linear):
         # Not by assignment: `weight` is what callers read, this is what is held.
         self._parameters["weight"] = nn.Parameter(kept, requires_grad=False)
 
+    def _dense(self) -> Tensor:
+        kept = cast(Tensor, self._parameters["weight"])
+        if not kept.is_mkldnn:
+            return kept
+        with torch.inference_mode(
+            not torch.is_grad_enabled()
+        ):  # what was made so refuses to be changed in place, its views too
+            return kept.detach().to_dense()
+
     def _plain(self) -> Tensor:
         with torch.enable_grad():
-            return self.weight.detach()
+            return self._dense().detach()
 
     def _fits(self, x: Tensor) -> bool:
         kept = self._parameters["weight"]

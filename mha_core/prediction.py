@@ -14,7 +14,7 @@ from mha_core.models import Model
 from mha_core.modes import plain_numbers
 from mha_core.record import Array
 from mha_core.tokens import Tokens
-from mha_core.trace import gate_tensor, run, to_numpy
+from mha_core.trace import as_tokens, gate_tensor, run, to_numpy
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,13 @@ class NextToken:
 
 
 def predict_next(
-    tokens: Tokens, model: Model, position: int = -1, k: int = 10, *, gates: ArrayLike | None = None
+    tokens: Tokens | str, model: Model, position: int = -1, k: int = 10, *, gates: ArrayLike | None = None
 ) -> tuple[NextToken, ...]:
     """The k likeliest tokens after the one at `position` (from 0; negative from the end), best first.
 
     Raises InputError for a model that predicts no next token, or a position or number that cannot be.
     """
+    tokens = as_tokens(tokens, model)
     if not -len(tokens) <= position < len(tokens):
         raise InputError(f"There is no position {position}; the text has {len(tokens)} tokens.")
     return likeliest(next_logits(tokens, model, gates=gates, position=position), model, k)

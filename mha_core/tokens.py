@@ -244,5 +244,11 @@ def clean_text(text: str) -> str:
     )
 
 
+def check_words(words: object) -> None:
+    """Raise InputError for one text where a list of words is asked for."""
+    if isinstance(words, str | bytes):
+        raise InputError("A sentence is asked for as a list of words; one text was given.")
+
+
 def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)

@@ -4,7 +4,7 @@ Nothing of a run stays on the model, so any number of readers can trace through 
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from mha_core.errors import InputError, SizeError
+from mha_core.hooks import Hook, Hooked
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.models import Model
 from mha_core.modes import plain_numbers
@@ -31,26 +32,37 @@ COMPUTED = ("q", "k", "v", "scores", "weights", "context", "contributions", "out
 
 
 def trace(
-    text: str, model: Model | OutsideModel, *, pair: str | None = None, gates: ArrayLike | None = None
+    text: str,
+    model: Model | OutsideModel,
+    *,
+    pair: str | None = None,
+    gates: ArrayLike | None = None,
+    hook: Hook | None = None,
 ) -> Record:
     """The record of a text, or of a pair of texts, through a model, or through one of `from_transformers`.
 
     `gates` (n_layers, n_heads) multiplies each head's context before W_o; zero switches a head off.
+    `hook` reads or changes what is computed on the way (hooks.py).
     Raises InputError for an empty text or what is no text or no model, SizeError for gates of another shape.
     """
     if isinstance(model, OutsideModel):
-        return _outside(model, text, pair, gates)
+        return _outside(model, text, pair, gates if hook is None else hook)
     check_model(model)
-    return trace_tokens(model.tokenizer.encode(text, pair), model, gates=gates)
+    return trace_tokens(model.tokenizer.encode(text, pair), model, gates=gates, hook=hook)
 
 
-def _outside(model: OutsideModel, text: str, pair: str | None, gates: ArrayLike | None) -> Record:
-    if gates is not None:
-        raise InputError("Heads can be switched off in models that this engine computes, and in no other.")
+def _outside(model: OutsideModel, text: str, pair: str | None, change: object) -> Record:
+    if change is not None:
+        raise InputError("A run can be changed in models that this engine computes, and in no other.")
     found = model(text, pair=pair)
     if not isinstance(found, Record):
         raise InputError(f"{model.title} gives three records; call it with the text and target='...'.")
     return found
+
+
+def as_tokens(text: Tokens | str, model: Model) -> Tokens:
+    """A text as the model's tokens; tokens as they are."""
+    return text if isinstance(text, Tokens) else model.tokenizer.encode(text)
 
 
 def check_model(model: object) -> None:
@@ -60,27 +72,41 @@ def check_model(model: object) -> None:
         raise InputError(f"A loaded model is asked for and {kind} was given; load_model(name) loads one.")
 
 
-def trace_tokens(tokens: Tokens, model: Model, *, gates: ArrayLike | None = None) -> Record:
+def trace_tokens(
+    tokens: Tokens, model: Model, *, gates: ArrayLike | None = None, hook: Hook | None = None
+) -> Record:
     """The record of tokens that are already there (a treebank's words, for example)."""
     factors = gate_tensor(gates, model)
-    output = run([tokens], model, gates=factors)
+    hooked = None if hook is None else Hooked(hook)
+    output = run([tokens], model, gates=factors, change=hooked)
     weights = output.stacked()[:, 0]
     kept = None if factors is None else factors.float().cpu().numpy().copy()
-    return Record(model.info, tokens, to_numpy(weights), versions(), kept)
+    changed = (f"hook {getattr(hook, '__name__', '')}".strip(),) if hooked and hooked.changed else ()
+    return Record(model.info, tokens, to_numpy(weights), versions(), kept, changed)
 
 
 def trace_many(
-    tokens: Iterable[Tokens], model: Model, *, batch_size: int = 32, gates: ArrayLike | None = None
+    texts: Iterable[Tokens | str],
+    model: Model,
+    *,
+    batch_size: int = 32,
+    gates: ArrayLike | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
 ) -> Iterator[Array]:
-    """The weights (layer, head, query, key) of many texts, one array each, in the order given.
+    """The weights (layer, head, query, key) of many texts (strings or tokens), one array each, in the order given.
 
+    `progress(done, total)` is told after every batch; total is None where it is not known.
     Texts are sorted by length inside a window of at most eight batches and 256 MB of weights, run together,
     padded and masked; the padding is cut off again. Memory does not grow with their number.
     """
     if batch_size < 1:
         raise InputError(f"A batch of {batch_size} texts was asked for; it takes at least one.")
-    factors = gate_tensor(gates, model)
-    for window in _windows(tokens, model, batch_size * WINDOW):
+    check_model(model)
+    if isinstance(texts, str | bytes | Tokens):
+        raise InputError("Many texts are a list of them; one was given, which trace takes.")
+    factors, ready = gate_tensor(gates, model), 0
+    total = len(texts) if isinstance(texts, Sized) else None
+    for window in _windows((as_tokens(text, model) for text in texts), model, batch_size * WINDOW):
         order = sorted(range(len(window)), key=lambda i: len(window[i]))
         done: dict[int, Array] = {}
         for start in range(0, len(order), batch_size):
@@ -89,6 +115,9 @@ def trace_many(
             for place, i in enumerate(batch):
                 n = len(window[i])
                 done[i] = weights[:, place, :, :n, :n]
+            ready += len(batch)
+            if progress is not None:
+                progress(ready, total)
         for i in range(len(window)):
             yield done.pop(i)
 
@@ -112,7 +141,7 @@ def _windows(tokens: Iterable[Tokens], model: Model, most: int) -> Iterator[list
 
 
 def layer_details(
-    tokens: Tokens,
+    tokens: Tokens | str,
     model: Model,
     layer: int,
     *,
@@ -125,7 +154,7 @@ def layer_details(
     """
     if not 0 <= layer < model.n_layers:
         raise InputError(f"Layer {layer + 1} was asked for; {model.title} has {model.n_layers}.")
-    factors = gate_tensor(gates, model)
+    tokens, factors = as_tokens(tokens, model), gate_tensor(gates, model)
     for step in every_step([tokens], model, gates=factors, need_weights=True, details_of=(layer,)):
         if step.index == layer:
             return _as_run(step, model, projections or projections_of(model, layer))
@@ -210,15 +239,15 @@ def _cut_out(tensor: Tensor) -> Array:
     return freeze(array.copy()) if tensor.untyped_storage().nbytes() > 2 * array.nbytes else array
 
 
-def hidden_states(tokens: Tokens, model: Model) -> Array:
+def hidden_states(tokens: Tokens | str, model: Model) -> Array:
     """The states between layers, (n_layers + 1, n, d_model): the embedding first, the last layer's last."""
-    states = run([tokens], model, need_weights=False).hidden_states
+    states = run([as_tokens(tokens, model)], model, need_weights=False).hidden_states
     return to_numpy(torch.stack([state[0] for state in states]))
 
 
-def embedding(tokens: Tokens, model: Model, *, gates: ArrayLike | None = None) -> Array:
+def embedding(tokens: Tokens | str, model: Model, *, gates: ArrayLike | None = None) -> Array:
     """The text as one vector (d_model,): the mean of the last layer over all tokens (mean pooling)."""
-    output = run([tokens], model, gates=gate_tensor(gates, model), need_weights=False)
+    output = run([as_tokens(tokens, model)], model, gates=gate_tensor(gates, model), need_weights=False)
     return to_numpy(output.hidden[0].mean(dim=0))
 
 

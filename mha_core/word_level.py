@@ -11,7 +11,7 @@ from tokenizers import Tokenizer as FastTokenizer
 
 from mha_core.errors import InputError, ModelError
 from mha_core.model_files import MOST_TOKENIZER, check_file, reading
-from mha_core.tokens import Role, Row, Tokenizer, Tokens, clean_text, model_name
+from mha_core.tokens import Role, Row, Tokenizer, Tokens, check_words, clean_text, model_name
 
 ROLES: dict[str, Role] = {"[PAD]": "padding", "[UNK]": "unknown", "[MASK]": "mask"}
 # A word with the apostrophes and hyphens inside it, or one sign that is no space.
@@ -65,6 +65,7 @@ class WordLevel(Tokenizer):
 
     def encode_words(self, words: Sequence[str]) -> Tokens:
         """A sentence given as its words (a treebank's): the list is the list of words, whatever is in them."""
+        check_words(words)
         if not words:
             raise InputError("The sentence has no words.")
         words, rows, at = [clean_text(word) for word in words], list[Row](), 0

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer as FastTokenizer
 
 from mha_core.errors import InputError, ModelError
 from mha_core.model_files import MOST_TOKENIZER, check_file, fast_tokenizer, read_json, reading
-from mha_core.tokens import Role, Row, Tokenizer, Tokens, clean_text, model_name
+from mha_core.tokens import Role, Row, Tokenizer, Tokens, check_words, clean_text, model_name
 from mha_core.word_spans import belongs_to_the_left, joined_spans
 
 SMALLEST_LIMIT = 5  # the begin, a piece, the separator, a piece, the separator
@@ -95,6 +95,7 @@ class WordPiece(Tokenizer):
 
     def encode_words(self, words: Sequence[str]) -> Tokens:
         """A sentence given as its words (a treebank's): the list is the list of words, whatever is in them."""
+        check_words(words)
         if not words:
             raise InputError("The sentence has no words.")
         words = [clean_text(word) for word in words]

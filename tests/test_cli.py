@@ -224,7 +224,7 @@ def test_words_can_be_named_where_words_are_shown(run):
         (("trace", "x", "--precision", "int8"), "There is no precision 'int8'"),
         (("trace", "x", "--format", "xml"), "invalid choice: 'xml'"),
         (("trace", "x", "--layer", "four"), "invalid int value: 'four'"),
-        (("trace",), "required: TEXT"),
+        (("trace",), "Give a text, or - for standard input, or --file FILE."),
         ((), "required: COMMAND"),
         (("sing",), "invalid choice: 'sing'"),
     ],

@@ -67,7 +67,8 @@ def test_bytes_that_are_no_text_here_are_refused():
 
 @pytest.mark.slow
 def test_an_interrupt_is_one_word_and_130():
-    command = [sys.executable, "-c", "import mha_core.cli as c, time; c.trace = lambda *a, **k: time.sleep(60);"
+    command = [sys.executable, "-c", "import mha_core.cli as c, mha_core.trace_command as t, time;"
+               "t.trace = lambda *a, **k: time.sleep(60);"
                "print('ready', flush=True); raise SystemExit(c.main(['trace', 'Hi']))"]  # fmt: skip
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout.readline() == "ready\n"

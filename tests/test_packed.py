@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from mha_core import EncoderConfig, PackedLinear, pack
+from mha_core import EncoderConfig, ModelError, PackedLinear, pack
 from mha_core import packed as packed_module
 from mha_core.families import bert as encoder_module
 
@@ -140,7 +140,41 @@ def test_the_plain_weight_is_given_back_to_the_last_bit_and_cannot_be_changed_un
     assert torch.equal(packed.weight, plain.weight)
     assert torch.equal(packed.state_dict()["weight"], plain.weight)
     with torch.no_grad(), pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
-        packed.weight[3] = 2.0
+        packed.weight.view(13, 29)[3] = 2.0
+
+
+def add_one(layer):
+    layer.weight += 1
+
+
+@NEEDS_OPERATORS
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda layer: layer.weight.data.zero_(),
+        lambda layer: layer.weight.data.__setitem__(3, 2.0),
+        lambda layer: layer.weight.__setitem__(3, 2.0),
+        lambda layer: layer.weight.mul_(2),
+        lambda layer: nn.init.normal_(layer.weight),
+        lambda layer: setattr(layer.weight, "data", torch.zeros(29, 13)),
+        add_one,
+    ],
+)
+def test_a_packed_weight_refuses_every_change_that_would_change_nothing(change, grad):
+    plain, packed = pair()
+    x = torch.randn(5, 13)
+    with torch.set_grad_enabled(grad), pytest.raises(ModelError, match="changing it would change nothing"):
+        change(packed)
+    torch.testing.assert_close(packed(x), plain(x), atol=1e-5, rtol=1e-5)
+    assert type(packed.weight @ x.T) is torch.Tensor
+
+
+def test_a_weight_that_is_not_packed_is_changed_through_its_data(monkeypatch):
+    monkeypatch.setattr(packed_module, "packing_works", lambda: False)
+    _, packed = pair()
+    packed.weight.data.zero_()
+    assert (packed(torch.randn(5, 13)) == packed.bias).all()
 
 
 @NEEDS_OPERATORS

@@ -27,6 +27,7 @@ from mha_core.experiments.pruning import (
     pruning_texts,
 )
 from mha_core.experiments.selective import Selectivity, selective
+from mha_core.experiments.short import ablate, patch
 from mha_core.experiments.sweep import every_head, patch_heads, patch_states
 from mha_core.experiments.tasks import TASKS, Task
 
@@ -51,6 +52,7 @@ __all__ = [
     "State",
     "Task",
     "Word",
+    "ablate",
     "bind",
     "changes_of",
     "check",
@@ -66,6 +68,7 @@ __all__ = [
     "order_by_gradient",
     "order_greedy",
     "order_random",
+    "patch",
     "patch_heads",
     "patch_states",
     "prompts",

@@ -2,11 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+from mha_core.command_io import Write, add_format, form_of, one_text, written
 from mha_core.embedded import DECODER
 from mha_core.errors import InputError
 from mha_core.experiments.interventions import (
@@ -20,7 +20,15 @@ from mha_core.experiments.interventions import (
 from mha_core.experiments.once import measure, next_words
 from mha_core.experiments.outcomes import Outcome, Word, bind, default_outcome
 from mha_core.experiments.parts import Part
-from mha_core.experiments.report import Asked, effects_data, effects_text, once_data, once_text
+from mha_core.experiments.report import (
+    Asked,
+    effects_data,
+    effects_rows,
+    effects_text,
+    once_data,
+    once_rows,
+    once_text,
+)
 from mha_core.experiments.sweep import every_head, patch_heads, patch_states
 from mha_core.export import json_of
 from mha_core.models import Model
@@ -28,7 +36,6 @@ from mha_core.tokens import Tokens
 
 Commands = Any  # argparse keeps the type of its subparsers to itself
 Load = Callable[[argparse.Namespace], Model]
-Write = Callable[[str, Path | None], None]
 NO_HEADS = "Say which heads with --heads 19-7,18-4, or try one after the other with --every."
 NO_PATCH = "Say which heads to take over with --heads 19-7,18-4, or --every heads, or --every layers."
 
@@ -38,7 +45,7 @@ def add_experiment_parsers(commands: Commands, load: Load, write: Write, note: s
     ablate = commands.add_parser(
         "ablate", help="take heads away: what changes in what the model says", epilog=note
     )
-    ablate.add_argument("text", metavar="TEXT", help="the sentence")
+    ablate.add_argument("text", metavar="TEXT", help="the sentence; - reads standard input")
     ablate.add_argument("--heads", metavar="HEADS", help="the heads to change, from 1: 19-7,18-4")
     ablate.add_argument(
         "--every", action="store_true", help="one head after the other (with --heads: beside those)"
@@ -76,8 +83,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", metavar="WORD", help="less the logit of this word")
     parser.add_argument("--top", type=int, default=5, help="how many words and heads to list (%(default)s)")
     parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
-    parser.add_argument("--format", choices=("table", "json"), default="table")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
+    add_format(parser)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (%(default)s)")
     parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
 
@@ -122,7 +128,7 @@ def _begin(load: Load, options: argparse.Namespace) -> tuple[Model, Tokens, Outc
     if options.top < 1:
         raise InputError(f"--top is {options.top}; it is the number of words and heads to list, from 1.")
     model = load(options)
-    tokens = model.tokenizer.encode(options.text)
+    tokens = model.tokenizer.encode(one_text(options.text))
     outcome = default_outcome(tokens, model, options.target, options.against)
     bind(outcome, tokens, model)
     return model, tokens, outcome
@@ -141,7 +147,7 @@ def _once(
     ]
     names = bind(asked.outcome, asked.tokens, model).names
     data = once_data(asked, names, *runs)
-    write(json_of(data, indent=1) if options.format == "json" else once_text(data), options.out)
+    _answer(write, options, data, once_rows(data), once_text)
     return 0
 
 
@@ -152,4 +158,19 @@ def _every(write: Write, options: argparse.Namespace, asked: Asked, parts: Itera
             sys.stderr.write(f"\r{100 * part.fraction:3.0f} %" + ("\n" if part.fraction >= 1 else ""))
             sys.stderr.flush()
     data = effects_data(asked, part.result, options.top)
-    write(json_of(data, indent=1) if options.format == "json" else effects_text(data), options.out)
+    _answer(write, options, data, effects_rows(data), effects_text)
+
+
+def _answer(
+    write: Write,
+    options: argparse.Namespace,
+    data: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    table: Callable[[Mapping[str, Any]], str],
+) -> None:
+    """JSON is everything; CSV and lines of JSON are the rows alone."""
+    form = form_of(options)
+    if form == "json":
+        write(json_of(data, indent=1), options.out)
+        return
+    write(written(form, rows, list(rows[0]), data, lambda: table(data)), options.out)

@@ -58,6 +58,31 @@ def effects_data(asked: Asked, effects: Effects, top: int) -> dict[str, Any]:
     return found
 
 
+def once_rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row for every number and every next word, before and after."""
+    rows = list[dict[str, Any]]()
+    for when in ("before", "after"):
+        for name, number in data[when].items():
+            if name != "next":
+                rows.append({"run": when, "what": name, "value": number})
+        rows += [
+            {"run": when, "what": f"probability of {word['token']!r}", "value": word["probability"]}
+            for word in data[when]["next"]
+        ]
+    return rows
+
+
+def effects_rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row for every head (layer and head from 1) or place (state and token from 0): the change of the outcome."""
+    first, second = data["axes"]
+    base = 1 if first == "layer" else 0
+    return [
+        {first: i + base, second: j + base, "effect": effect}
+        for i, row in enumerate(data["effects"])
+        for j, effect in enumerate(row)
+    ]
+
+
 def once_text(data: Mapping[str, Any]) -> str:
     """The outcome before and after, and the words beside each other."""
     lines = [f"{data['model']['title']}: {_what(data)}"]

@@ -7,10 +7,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from mha_core.command_io import add_format, form_of, written
+from mha_core.console import write_file
 from mha_core.device import use_one_thread
 from mha_core.embedded import CLASSROOM_FOLDERS
 from mha_core.errors import InputError
-from mha_core.export import json_of
 from mha_core.learning.classroom import report
 from mha_core.learning.classroom.evaluation import evaluate
 from mha_core.learning.classroom.pairs import N_PAIRS
@@ -37,7 +38,7 @@ def add_classroom_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentPa
     )
     evaluation.add_argument("--untrained", action="store_true", help="the same shape with random weights")
     evaluation.add_argument("--pairs", type=int, default=N_PAIRS, help="how many pairs (%(default)s)")
-    evaluation.add_argument("--format", choices=("table", "json"), default="table")
+    add_format(evaluation)
     evaluation.set_defaults(run=run_evaluate)
 
 
@@ -64,7 +65,12 @@ def run_evaluate(options: argparse.Namespace) -> int:
     if model.config.model_type != "classroom":
         raise InputError(f"{model.title} is no classroom model; its words and its tasks are others.")
     found = evaluate(model.encoder, options.pairs)
-    sys.stdout.write(json_of(report.card(found)) if options.format == "json" else report.table(found))
+    card = report.card(found)
+    result = written(form_of(options), [card], list(card), card, lambda: report.table(found))
+    if options.out is None:
+        sys.stdout.write(result)
+    else:
+        write_file(options.out, result)
     return 0
 
 

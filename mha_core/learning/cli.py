@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mha_core.command_io import add_format, form_of
+from mha_core.console import write_file
 from mha_core.device import use_one_thread
 from mha_core.export import json_of
 from mha_core.learning import report
@@ -24,6 +26,7 @@ LAYERS = {"jobs": 1, "induction": 2}
 WRITERS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "table": report.table,
     "json": json_of,
+    "jsonl": lambda found: "".join(json_of(row) for row in found["curve"]),
     "csv": report.curve_csv,
 }
 
@@ -40,15 +43,19 @@ def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
         parser.add_argument(
             "--steps", type=int, default=STEPS[task], help="at most so many; fewer if all is learnt"
         )
-        parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
+        add_format(parser)
         parser.set_defaults(run=run, task=task)
     add_classroom_parsers(verbs)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train and write what was found; csv is the curve alone."""
+    """Train and write what was found; csv and jsonl are the curve alone."""
     setup = Setup(options.task, options.layers, options.heads, options.seed, options.steps)
     use_one_thread()
     found = report.trained(setup)
-    sys.stdout.write(WRITERS[options.format](found))
+    result = WRITERS[form_of(options)](found)
+    if options.out is None:
+        sys.stdout.write(result)
+    else:
+        write_file(options.out, result)
     return 0

@@ -69,7 +69,7 @@ def make(
     return Verdicts(
         model.name,
         model.digest,
-        model.info.trained,
+        bool(model.info.trained),
         None if model.info.trained else seed,
         command,
         datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -1,0 +1,106 @@
+"""What every command shares: where its texts come from, in which format it answers, and progress on a terminal.
+
+In: arguments. Out: texts, a format, and what is written: tables for people; JSON, a JSON object a line, or CSV with
+headings for programs.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mha_core.errors import InputError
+from mha_core.export import csv_of, json_of
+
+FORMATS = ("table", "json", "jsonl", "csv")
+STDIN = "-"
+MOST_TEXTS = 10_000_000  # bytes of a file of sentences
+HELP = "table (default), json, jsonl (an object a line) or csv; without it the ending of --out decides"
+Write = Callable[[str | bytes, Path | None], None]
+
+
+def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
+    """`--format` and `--out`, the same everywhere."""
+    more = (
+        f", or {', '.join(one for one in formats if one not in FORMATS)}"
+        if set(formats) - set(FORMATS)
+        else ""
+    )
+    parser.add_argument("--format", choices=formats, help=HELP + more)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
+    parser.set_defaults(formats=formats)
+
+
+def form_of(options: argparse.Namespace, default: str = "table") -> str:
+    """The format that was asked for, by name or by the ending of the file."""
+    if options.format is not None:
+        return str(options.format)
+    ending = "" if options.out is None else options.out.suffix.lower().removeprefix(".")
+    return ending if ending in options.formats else default
+
+
+def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
+    """One text, or many: `-` for standard input and `--file`, a text a line."""
+    parser.add_argument("text", metavar="TEXT", nargs="?", help=f"{what}; - reads standard input, one a line")
+    parser.add_argument(
+        "--file", type=Path, metavar="FILE", help="a file of texts, one a line, instead of TEXT"
+    )
+
+
+def texts_of(options: argparse.Namespace) -> list[str]:
+    """The texts that were given. Raises InputError for none, for both, and for a file that is no text."""
+    if (options.text is None) == (options.file is None):
+        raise InputError("Give a text, or - for standard input, or --file FILE.")
+    if options.file is None and options.text != STDIN:
+        return [options.text]
+    where = "standard input" if options.file is None else f"'{options.file}'"
+    found = [line for line in _read(options.file, where).splitlines() if line.strip()]
+    if not found:
+        raise InputError(f"There is no text in {where}.")
+    return found
+
+
+def one_text(text: str) -> str:
+    """The text itself, or all of standard input for `-`."""
+    return text if text != STDIN else _read(None, "standard input").strip("\r\n")
+
+
+def _read(path: Path | None, where: str) -> str:
+    try:
+        if path is None:
+            if sys.stdin is None:
+                raise InputError("Standard input is closed.")
+            return sys.stdin.read()
+        if path.stat().st_size > MOST_TEXTS:
+            raise InputError(f"{where} has more than {MOST_TEXTS:,} bytes.")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as problem:
+        raise InputError(f"{where} cannot be read: {problem.strerror or problem}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{where} is no text in UTF-8.") from None
+
+
+def told(texts: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The texts with their numbers from 1, and a line of progress where somebody sits in front of a terminal."""
+    for number, text in enumerate(texts, 1):
+        if len(texts) > 1 and sys.stderr.isatty():
+            last = number == len(texts)
+            sys.stderr.write(f"\r{number:,} of {len(texts):,} texts" + ("\n" if last else ""))
+            sys.stderr.flush()
+        yield number, text
+
+
+def written(
+    form: str,
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[str],
+    data: object,
+    table: Callable[[], str],
+) -> str:
+    """An answer in one of FORMATS: `data` is what JSON says of all rows together."""
+    if form == "json":
+        return json_of(data)
+    if form == "jsonl":
+        return "".join(json_of(row) for row in rows)
+    return csv_of(rows, columns) if form == "csv" else table()
