@@ -177,13 +177,8 @@ def test_the_role_found_on_other_sentences_comes_first_with_its_evidence():
     role = Role("S", "determiner and its noun", "syntactic", 0.976, 0.357, 42, "Right in 97.6 % of 42 cases.")
     first = notices(record, (0, 0), role)[0]
     assert first.kind == "role"
-    said = (
-        "“determiner and its noun”, by what it does on the built-in sentences. Right in 97.6 % of 42 cases."
-    )
-    assert (
-        first.text
-        == f"Head 1-1 is called {said} Whether it finds the right word here, the sentence itself does not say."
-    )
+    said = "Head 1-1 is called “determiner and its noun”. Right in 97.6 % of 42 cases."
+    assert first.text == f"{said} Whether it finds the right word here, the sentence itself does not say."
     assert all(notice.kind != "role" for notice in notices(record, (0, 0), NO_ROLE))
     assert notices(record, (0, 0)) == notices(record, (0, 0), NO_ROLE)
 

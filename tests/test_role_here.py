@@ -27,14 +27,16 @@ def test_a_resting_head_that_does_not_rest_here_is_said_to_do_something_else():
     resting = role("separator", "looks at [CLS]")
     here = record(looking(6, dict.fromkeys(range(6), 0), 0.8))
     assert role_said(here, (0, 0), resting) == (
-        "Head 1-1 is called “looks at [CLS]”, by what it does on a treebank. Right in 90.0 %. "
+        "Head 1-1 is called “looks at [CLS]”. Right in 90.0 %. "
         "In this sentence it does so too: words send 80.0 % of their attention to [CLS]."
     )
     away = record(looking(6, dict.fromkeys(range(6), 0), 0.3))
     assert role_said(away, (0, 0), resting) == (
-        "Here head 1-1 does something else than usual: words send 30.0 % of their attention to [CLS]. "
-        "On a treebank it is called “looks at [CLS]”. Right in 90.0 %."
+        "Here head 1-1 does less of what it is called by: words send 30.0 % of their attention to [CLS]. "
+        "Over many sentences it is called “looks at [CLS]”. Right in 90.0 %."
     )
+    other = role_said(record(looking(6, dict.fromkeys(range(6), 1), 0.9)), (0, 0), resting)
+    assert other.startswith("Here head 1-1 does something else than what it is called by: words send 2.0 %")
 
 
 def test_the_row_of_cls_itself_does_not_count():

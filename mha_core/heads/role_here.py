@@ -24,10 +24,12 @@ UNTOLD = "Whether it finds the right word here, the sentence itself does not say
 
 @dataclass(frozen=True)
 class Here:
-    """What a head does here: `says` with its numbers, and whether it is called by that (None: cannot be told)."""
+    """What a head does here: `says` with its numbers, whether it is called by that (None: cannot be told), and whether
+    it does `half` as much at least."""
 
     says: str
     does: bool | None
+    half: bool = True
 
 
 def role_said(record: Record, head: Head, role: Role) -> str:
@@ -35,9 +37,9 @@ def role_said(record: Record, head: Head, role: Role) -> str:
     here = in_this_sentence(record, head, role)
     name, called = f"ead {head_name(head)}", f"“{role.label}”"
     if here.does is False:
-        said = f"Here h{name} does something else than usual: {here.says}. "
-        return f"{said}On {role.where} it is called {called}. {role.evidence}"
-    said = f"H{name} is called {called}, by what it does on {role.where}. {role.evidence} "
+        less = "less of what it is called by" if here.half else "something else than what it is called by"
+        return f"Here h{name} does {less}: {here.says}. Over many sentences it is called {called}. {role.evidence}"
+    said = f"H{name} is called {called}. {role.evidence} "
     return said + (f"In this sentence it does so too: {here.says}." if here.does else here.says)
 
 
@@ -61,7 +63,7 @@ def _place(record: Record, head: Head, role: Role) -> Here | None:
     if not len(rows):
         return Here("No token of this sentence has another at that distance.", None)
     share = float((record.weights[head][rows].argmax(-1) == rows + step).mean())
-    return Here(f"{percent(share)} of the tokens look most there", share >= HALF)
+    return Here(f"{percent(share)} of the tokens look most there", share >= HALF, share >= HALF / 2)
 
 
 def _rest(record: Record, head: Head, role: Role) -> Here | None:
@@ -81,7 +83,7 @@ def _rest(record: Record, head: Head, role: Role) -> Here | None:
     if not rows.any():
         return None
     share = float(record.weights[head][rows][:, place].sum(-1).mean())
-    return Here(f"words send {percent(share)} of their attention to {name}", share >= HALF)
+    return Here(f"words send {percent(share)} of their attention to {name}", share >= HALF, share >= HALF / 2)
 
 
 def _broad(record: Record, head: Head, role: Role) -> Here | None:
@@ -92,7 +94,7 @@ def _broad(record: Record, head: Head, role: Role) -> Here | None:
         return None
     even = entropy(record.weights[head], can)[rows] / np.log(can.sum(-1))[rows]
     share = float(even.mean())
-    return Here(f"its rows have {percent(share)} of the possible entropy", share >= BROAD)
+    return Here(f"its rows have {percent(share)} of the possible entropy", share >= BROAD, share >= BROAD / 2)
 
 
 def _copy(record: Record, head: Head, role: Role) -> Here | None:
@@ -109,7 +111,11 @@ def _copy(record: Record, head: Head, role: Role) -> Here | None:
     right = [bool(same[q][:q][small[q, :q].argmax()]) for q in queries]
     share = float(np.mean(right))
     words = "word looks" if len(queries) == 1 else "words look"
-    return Here(f"{sum(right)} of {len(queries)} repeated {words} most at the earlier copy", share >= HALF)
+    return Here(
+        f"{sum(right)} of {len(queries)} repeated {words} most at the earlier copy",
+        share >= HALF,
+        share >= HALF / 2,
+    )
 
 
 def _own(record: Record) -> np.ndarray:
