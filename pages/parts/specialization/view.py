@@ -71,11 +71,13 @@ def sections(request: Request) -> None:
         markup(f'<p class="summary">{html.escape(_summary(real))}</p>')
     head = chosen_head(shown[0].heads.shape, sheet, known.called)
     query = kept(request)
-    layout = _controls(known, shown, sheet)
     jobs_to_press(shown, by)
     left, right = st.columns([11, 9], gap="large")
     with left:
-        picture(shown, by, head, known.called, found, layout)
+        heads = st.container()
+        layout = _controls(known, shown, sheet)
+        with heads:
+            picture(shown, by, head, known.called, found, layout)
         if sheet is not None:
             with st.container(key="conclusion"):
                 heading(sheet.name, 3)
@@ -170,22 +172,18 @@ def _real(known: Known, real: Verdicts, by: str) -> None:
     heading("All jobs on real text")
     markup(TERMS)
     twins = [twin for twin in known.twins if twin.table is None]
-    some = [sheet for sheet in known.real if sheet.word != "none" or sheet.kind.key == "coreference"]
+    some = [sheet for sheet in known.real if sheet.word in DOES or sheet.kind.key != "syntactic"]
     rest = [sheet for sheet in known.real if sheet not in some]
     evidence.draw(
-        tables.of_jobs(some, twins, by, "The best head of every job that a head comes near"), key="real-jobs"
+        tables.of_jobs(some, twins, by, "Every job that a head does, and what else was asked"),
+        key="real-jobs",
     )
     if rest:
-        box = st.expander(
-            f"{len(rest)} more jobs, in which no head beats the best simple rule",
-            key="real-rest",
-            on_change="rerun",
-        )
+        title = f"{len(rest)} more relations, in which no head is sure to beat the rules of place"
+        box = st.expander(title, key="real-rest", on_change="rerun")
         if box.open:
             with box:
-                evidence.draw(
-                    tables.of_jobs(rest, twins, by, "The best head of every other job"), key="real-others"
-                )
+                evidence.draw(tables.of_jobs(rest, twins, by, "The best head of each"), key="real-others")
     digests = "; ".join(
         f"{info.title}: {info.file} ({info.version}), SHA-256 {info.digest[:16]}…, {info.licence}"
         for key, info in real.corpora.items()
