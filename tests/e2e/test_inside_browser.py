@@ -27,27 +27,27 @@ def table(tab, name: str) -> np.ndarray:
     return np.array([[float(cell.replace("−", "-")) for cell in row] for row in rows])
 
 
-def part_of(tab, head: int) -> tuple[np.ndarray, np.ndarray]:
-    """What one head adds to `it`, from X and the head's matrices on the screen alone; and its weights."""
-    x = table(tab, "X")
+def part_of(visit, head: int) -> tuple[np.ndarray, np.ndarray]:
+    """What one head adds to `it`, from X and the head's matrices on the screens alone; and its weights."""
+    start = f"/inside?head=4-{head + 1}&pin={IT}&matrices=true&at="
+    x = table(visit(start + "x"), "X")
+    tab = visit(start + "qkv")
     q, k, v = (x @ table(tab, f"W_{name}") + table(tab, f"b_{name}") for name in "qkv")
-    if head == 1:
-        for name, computed in (("Q", q), ("K", k), ("V", v)):
-            np.testing.assert_allclose(table(tab, name), computed, atol=2e-3)
+    for name, computed in (("Q", q), ("K", k), ("V", v)):
+        np.testing.assert_allclose(table(tab, name), computed, atol=2e-3)
     scores = q[IT] @ k.T / np.sqrt(q.shape[1])
     weights = np.exp(scores) / np.exp(scores).sum()
-    return weights @ v @ table(tab, "W_o"), weights
+    return weights @ v @ table(visit(start + "output"), "W_o"), weights
 
 
-def test_the_output_can_be_computed_from_the_numbers_on_the_screen(visit):
-    for head in (1, 10):  # 4-2 and 4-11
-        tab = visit(f"/inside?head=4-{head + 1}&pin={IT}")
-        part, weights = part_of(tab, head)
-        shown = table(tab, "parts")
-        np.testing.assert_allclose(shown[head], part, atol=3e-3)
-        np.testing.assert_allclose(table(tab, "weights")[IT], weights, atol=1e-3)
-        if head == 1:
-            assert weights[ANIMAL] == pytest.approx(0.677, abs=1e-3)
+def test_the_output_can_be_computed_from_the_numbers_on_the_screens(visit):
+    part, weights = part_of(visit, 1)
+    shown = table(visit(f"/inside?head=4-2&pin={IT}&at=parts"), "parts")
+    np.testing.assert_allclose(shown[1], part, atol=3e-3)
+    np.testing.assert_allclose(
+        table(visit(f"/inside?head=4-2&pin={IT}&at=weights"), "weights")[IT], weights, atol=1e-3
+    )
+    assert weights[ANIMAL] == pytest.approx(0.677, abs=1e-3)
     *parts, bias, output = shown
     assert len(parts) == 12
     np.testing.assert_allclose(sum(parts) + bias, output, atol=1e-2)
@@ -55,8 +55,8 @@ def test_the_output_can_be_computed_from_the_numbers_on_the_screen(visit):
     np.testing.assert_allclose(output, truth.output[IT], atol=1e-5)
 
 
-def test_a_click_on_a_token_follows_it_through_all_steps(visit):
-    tab = visit("/inside?head=4-2")
+def test_a_click_on_a_token_follows_it_and_back_returns_to_the_one_before(visit):
+    tab = visit("/inside?head=4-2&at=weights")
     row = tab.page.get_by_role("radiogroup", name="Token to follow")
     assert row.get_by_role("radio", name="it", exact=True).get_attribute("aria-checked") == "true"
     row.get_by_role("radio", name="tired", exact=True).click()
@@ -67,39 +67,101 @@ def test_a_click_on_a_token_follows_it_through_all_steps(visit):
     tab.page.get_by_text(re.compile("^too looks most at")).wait_for()
     focused = "document.activeElement.shadowRoot ?? document"
     assert tab.page.evaluate(f"({focused}).activeElement.textContent") == "too"
+    tab.settled().page.go_back()
+    tab.page.get_by_text(re.compile("^tired looks most at")).wait_for()
 
 
-def test_a_typed_score_moves_the_weight_and_can_be_taken_back(visit):
-    tab = visit(f"/inside?head=4-2&pin={IT}")
-    box = tab.page.get_by_label("scores, row 1, column 3", exact=True).first
+def test_a_typed_score_moves_the_weight_nonsense_is_answered_and_undo_takes_it_back(visit):
+    tab = visit(f"/inside?head=4-2&pin={IT}&at=weights")
+    box = tab.page.get_by_label("score of it for animal", exact=True)
     assert box.input_value() == "3.834"
+    for typed, said in (
+        ("abc", "“abc” is not a number; 3.834 is still used."),
+        ("1e999", "1e999 is too large"),
+        ("", "The box is empty; 3.834 is still used."),
+    ):
+        box.fill(typed)
+        box.press("Tab")
+        tab.page.get_by_text(said).wait_for()
+        assert box.get_attribute("aria-invalid") == "true"
     box.fill("−9,5")
     box.press("Enter")
     tab.page.get_by_text("You changed this layer: one changed score").wait_for()
     tab.settled()
+    assert box.get_attribute("aria-invalid") is None
     truth = trace(TIRED, load_model()).weights[3, 1, IT]
     expected = truth / (1 - truth[ANIMAL])
     shown = table(tab, "weights")[IT]
     np.testing.assert_allclose(np.delete(shown, ANIMAL), np.delete(expected, ANIMAL), atol=1e-3)
     assert shown[ANIMAL] < 1e-4
-    tab.page.get_by_role("button", name="Undo changed scores").click()
-    tab.page.get_by_text("Nothing is changed yet").wait_for()
+    assert "edits=4-2" in tab.page.url
+    tab.page.get_by_role("button", name="Undo").click()
+    tab.page.get_by_text("You changed this layer").wait_for(state="detached")
+    assert "edits" not in tab.settled().page.url
 
 
 def test_the_worked_example_follows_what_is_typed(visit):
-    tab = visit("/inside?part=By+hand")
-    x = tab.page.get_by_label("X, row 1, column 1", exact=True)
+    tab = visit("/inside?part=By+hand&at=x")
+    x = tab.page.get_by_label("X, first, column 1", exact=True)
     x.fill("2")
     x.press("Enter")
-    output = tab.page.locator(".tiles[data-matrix=output]")
+    tab.page.get_by_role("button", name="Put all numbers back").wait_for()
+    tab.settled().page.get_by_role("button", name=re.compile("^output")).first.click()
+    tiles = tab.page.locator(".tiles[data-matrix=output] div:not(.label)")
+    tiles.first.wait_for()
     tab.settled()
-    tiles = [float(t.replace("−", "-")) for t in output.locator("div:not(.label)").all_inner_texts()]
+    shown = [float(text.replace("−", "-")) for text in tiles.all_inner_texts()]
     first = np.exp(9 / 2**0.5) / (np.exp(9 / 2**0.5) + 1)
-    np.testing.assert_allclose(tiles[:4], [3 * first, 4 * (1 - first), 4 * (1 - first), 3 * first], atol=1e-3)
+    second = np.exp(5 / 2**0.5) / (np.exp(5 / 2**0.5) + np.exp(6 / 2**0.5))
+    expected = [3 * first, 4 * (1 - first), 2 * second + 2 * (1 - second), second + 2 * (1 - second)]
+    np.testing.assert_allclose(shown[:4], expected, atol=1e-3)
+    tab.page.get_by_role("button", name="The same step in the real layer").click()
+    tab.page.locator("button.numbers[data-matrix=output]").wait_for()
+
+
+FOCUSED = """() => { let at = document.activeElement;
+  while (at && at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
+  return at ? (at.getAttribute("aria-label") || at.textContent || "").trim() : ""; }"""
+
+
+def tabbed_to(tab, name: str) -> None:
+    """Press Tab until what has the focus is called so."""
+    for _ in range(60):
+        if tab.page.evaluate(FOCUSED).startswith(name):
+            return
+        tab.page.keyboard.press("Tab")
+    pytest.fail(f"Tab does not reach {name}: the focus is at {tab.page.evaluate(FOCUSED)!r}")
+
+
+def test_the_machine_is_walked_by_keyboard_alone(visit):
+    tab = visit(f"/inside?head=4-2&pin={IT}", viewport={"width": 1280, "height": 800})
+    tabbed_to(tab, "Next:")
+    screens = int(re.search(r"of (\d+)", tab.page.locator(".place-of").inner_text())[1])
+    for place in range(2, screens + 1):
+        tab.page.keyboard.press("ArrowRight")
+        tab.page.get_by_role("heading", name=re.compile(f"^{place} · ")).wait_for()
+        tab.settled()
+        assert "at=" in tab.page.url
+        room = tab.page.evaluate(
+            "(m => m.scrollHeight - m.clientHeight)(document.querySelector('[data-testid=stMain]'))"
+        )
+        assert room <= 0, f"screen {place} is {room} px too high for this window"
+    tab.page.get_by_text("Is this what torch computes?").first.wait_for(state="attached")
+    tab.page.go_back()
+    tab.page.get_by_role("heading", name=re.compile(f"^{screens - 1} · ")).wait_for()
+    tab = visit(f"/inside?head=4-2&pin={IT}&at=scores")
+    tabbed_to(tab, "Q K ᵀ")
+    tab.page.keyboard.press("ArrowRight")
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("Enter")
+    tab.page.get_by_text("q of was · k of didn").first.wait_for()
+    tab.settled()
+    assert "cell=raw%3A12%3A4" in tab.page.url or "cell=raw:12:4" in tab.page.url
+    assert tab.page.evaluate(FOCUSED).startswith("Q K ᵀ"), "the focus stays in the picture"
 
 
 def test_a_term_opens_its_sentence_where_it_stands(visit):
-    tab = visit("/inside")
+    tab = visit("/inside?at=qkv")
     tab.page.get_by_role("button", name="query", exact=True).first.click()
     assert "What a token looks for" in tab.page.locator(".definition").inner_text()
     tab.page.keyboard.press("Escape")
@@ -114,7 +176,14 @@ def test_a_class_link_hides_what_it_names(visit):
 
 
 @pytest.mark.parametrize(
-    "path", ["/inside", "/inside?part=By+hand", "/inside?part=Variants", "/learn?step=split"]
+    "path",
+    [
+        "/inside?at=scores",
+        "/inside?at=weights",
+        "/inside?part=By+hand&at=qkv",
+        "/inside?part=Variants",
+        "/learn?step=split",
+    ],
 )
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_overflows_on_a_phone(visit, path, scheme):

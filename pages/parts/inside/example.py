@@ -49,7 +49,8 @@ def example_view(request: Request) -> None:
             st.button(
                 "Put all numbers back", key="inside-back", on_click=state.change, args=({"typed": None},)
             )
-        st.button("The same step in the real layer", key="inside-real", on_click=_to_real)
+        if st.button("The same step in the real layer", key="inside-real", on_click=_to_real):
+            st.rerun()  # the whole page: another part of it
     key = f"example-{h}-{query}"
     scene = Scene(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
@@ -89,7 +90,6 @@ def _head_chosen() -> None:
 
 def _to_real() -> None:
     """The example becomes the real layer: the same screen with the reader's sentence."""
-    st.session_state.pop("part", None)
     st.session_state["part"] = "Step by step"
     state.change({"cell": None})
 
