@@ -22,17 +22,30 @@ def test_every_number_of_the_walk_is_the_layer_s_own_for_the_typed_sentence(visi
     labels = [piece.text for piece in tokens.pieces]
     h, it = HEAD[1], FOLLOWED
     assert labels[it] == "it"
-    tab = visit(f"/inside?text={TYPED.replace(' ', '+')}&head=3-5&pin={it}")
-    tab.page.locator("button[data-matrix=parts]").wait_for()
     used = truth.projections
-    expected = {
-        "X": truth.x, "W_q": used.W_q[h], "b_k": used.b_k[h][None], "Q": truth.q[h], "K": truth.k[h], "V": truth.v[h],
-        "scores": truth.scores[h], "weights": truth.weights[h], "output": truth.output, "W_o": used.W_o[h],
-        "Z": truth.context.transpose(1, 0, 2).reshape(len(labels), -1), "z": np.stack([truth.context[h, it]] * 2),
-        "parts": np.concatenate([truth.contributions[:, it], used.b_o[None], truth.output[it][None]]),
+    screens = {
+        "x": {"X": truth.x},
+        "qkv": {
+            "W_q": used.W_q[h], "b_k": used.b_k[h][None], "Q": truth.q[h], "K": truth.k[h], "V": truth.v[h],
+        },
+        "scores": {"raw": truth.q[h] @ truth.k[h].T},
+        "scaled": {"scores": truth.scores[h]},
+        "weights": {"weights": truth.weights[h]},
+        "z": {"z": truth.context[h]},
+        "row": {"z-alone": np.stack([truth.context[h, it]] * 2)},
+        "w_o": {"Z": truth.context.transpose(1, 0, 2).reshape(len(labels), -1)},
+        "output": {"output": truth.output, "W_o": used.W_o[h]},
+        "parts": {"parts": np.concatenate([truth.contributions[:, it], used.b_o[None], truth.output[it][None]])},
     }  # fmt: skip
-    every_matrix_is_shown_and_coloured(tab, expected)
-    of_one_token(tab, truth, h, it)
+    tab = visit(f"/inside?text={TYPED.replace(' ', '+')}&head=3-5&pin={it}&matrices=true&at=x")
+    for screen, expected in screens.items():
+        go_to(tab, screen, next(iter(expected)))
+        every_matrix_is_shown_and_coloured(tab, expected)
+        if screen == "row":
+            the_followed_row(tab, truth, h, it)
+        elif screen == "parts":
+            what_each_head_adds(tab, truth, it)
+    go_to(tab, "weights", "weights")
     figure = tab.page.locator("figure", has=tab.page.locator("button[data-matrix=weights]")).last
     file = download(tab.page, lambda: figure.get_by_role("button", name="CSV", exact=True).click(), tmp_path)
     saved = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
@@ -40,7 +53,19 @@ def test_every_number_of_the_walk_is_the_layer_s_own_for_the_typed_sentence(visi
     np.testing.assert_allclose(
         [[float(cell) for cell in line[1:]] for line in saved[1:]], truth.weights[h], atol=1e-6
     )
+    drawn = download(
+        tab.page, lambda: figure.get_by_role("button", name="attention weights as SVG").click(), tmp_path
+    )
+    picture = drawn.read_text(encoding="utf-8")
+    assert picture.startswith("<?xml")
+    assert all(f">{word}</text>" in picture for word in TYPED[:-1].split())
     changed_by_a_causal_mask(tab, truth, h, it)
+
+
+def go_to(tab, screen: str, matrix: str) -> None:
+    tab.page.get_by_label("Screen", exact=True).select_option(screen)
+    tab.page.locator(f"button[data-matrix='{matrix}']").first.wait_for()
+    tab.settled()
 
 
 def every_matrix_is_shown_and_coloured(tab, expected: dict[str, np.ndarray]) -> None:
@@ -50,21 +75,24 @@ def every_matrix_is_shown_and_coloured(tab, expected: dict[str, np.ndarray]) -> 
         if name in ("X", "Q", "scores", "weights", "output"):
             assert [line[0] for line in lines[1:]] == ["[CLS]", *TYPED[:-1].split(), ".", "[SEP]"]
         assert colours_of(tab, name).shape[:2] == values.shape
-    for name in ("scores", "Q", "V"):
-        share = pixels.changes(colours_of(tab, name), pixels.THEMES["light"])
-        values = expected[name]
-        top = np.sort(np.abs(values).ravel())[min(values.size - 1, int(0.995 * values.size))]
-        np.testing.assert_allclose(share * top, np.clip(values, -top, top), atol=0.03 * top, err_msg=name)
-    share = pixels.weights(colours_of(tab, "weights"), pixels.THEMES["light"]) * expected["weights"].max()
-    np.testing.assert_allclose(share, expected["weights"], atol=0.02)
-    assert numbers_of(tab, "weights")[0][0][1:] == ["[CLS]", *TYPED[:-1].split(), ".", "[SEP]"]
+        if name in ("scores", "Q", "V"):
+            share = pixels.changes(colours_of(tab, name), pixels.THEMES["light"])
+            top = np.sort(np.abs(values).ravel())[min(values.size - 1, int(0.995 * values.size))]
+            np.testing.assert_allclose(share * top, np.clip(values, -top, top), atol=0.03 * top, err_msg=name)
+        if name == "weights":
+            share = pixels.weights(colours_of(tab, name), pixels.THEMES["light"]) * values.max()
+            np.testing.assert_allclose(share, values, atol=0.02)
+            assert lines[0][1:] == ["[CLS]", *TYPED[:-1].split(), ".", "[SEP]"]
 
 
-def of_one_token(tab, truth, h: int, it: int) -> None:
+def the_followed_row(tab, truth, h: int, it: int) -> None:
     follow = cells(tab.page, "table.follow")
     for line, i in zip(follow[2:], range(len(truth.x)), strict=False):
         assert number(line[4]) == pytest.approx(truth.scores[h, it, i], abs=6e-4)
         assert number(line[5]) == pytest.approx(100 * truth.weights[h, it, i], abs=0.051)
+
+
+def what_each_head_adds(tab, truth, it: int) -> None:
     table = cells(tab.page, "table[data-matrix=heads]")
     lengths = np.linalg.norm(truth.contributions[:, it], axis=-1)
     assert [line[0] for line in table[1:13]] == [f"3-{i + 1}" for i in range(12)]
@@ -76,6 +104,7 @@ def of_one_token(tab, truth, h: int, it: int) -> None:
 
 
 def changed_by_a_causal_mask(tab, truth, h: int, it: int) -> None:
+    go_to(tab, "scaled", "scores")
     tab.page.get_by_text("Look only back (causal mask)").click()
     tab.page.get_by_text("You changed this layer: a causal mask").wait_for()
     tab.settled()
@@ -83,9 +112,10 @@ def changed_by_a_causal_mask(tab, truth, h: int, it: int) -> None:
     back = np.tril(np.ones((n, n), bool))
     after = np.where(back, np.exp(truth.scores[h]), 0)
     after /= after.sum(axis=-1, keepdims=True)
-    np.testing.assert_allclose(numbers_of(tab, "weights")[1], after, atol=2e-5)
     np.testing.assert_array_equal(np.isnan(numbers_of(tab, "scores")[1]), ~back)
-    lines = cells(tab.page, "table[data-matrix=before-after]")
-    assert lines[0] == ["", "weight before", "weight now"]
-    for line, before, now in zip(lines[1:], truth.weights[h, it], after[it], strict=True):
-        assert [number(cell) for cell in line[1:]] == pytest.approx([100 * before, 100 * now], abs=0.051)
+    go_to(tab, "weights", "weights")
+    np.testing.assert_allclose(numbers_of(tab, "weights")[1], after, atol=2e-5)
+    lines = cells(tab.page, "table[data-matrix=softmax]")
+    assert lines[0] == ["key", "score", "e^(score − largest)", "weight", "before"]
+    for line, before, now in zip(lines[1:-1], truth.weights[h, it], after[it], strict=True):
+        assert [number(line[4]), number(line[3])] == pytest.approx([100 * before, 100 * now], abs=0.051)
