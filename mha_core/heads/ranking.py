@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mha_core.errors import InputError
 from mha_core.heads.studies import study_builtin
+from mha_core.heads.survey import Options
 from mha_core.models import Model
 from mha_core.wording import head_name
 
@@ -23,13 +24,14 @@ class HeadForJob:
     verdict: str
 
 
-def rank_job(job: str, model: Model) -> tuple[HeadForJob, ...]:
+def rank_job(job: str, model: Model, options: Options | None = None) -> tuple[HeadForJob, ...]:
     """All heads by their score on the built-in sentences, the best first: a relation ("determiner", "subject-verb"), a
-    place ("previous", "next"), a choice ("coreference"), "rare", "copy", "induction" and the others of `JOBS`.
+    place ("previous", "next"), a choice ("coreference"), "rare", "copy", "induction" and the others of `JOBS`. `options`:
+    a limit of sentences, progress, and a way to stop.
 
     Raises InputError for a job that is none, or that this model's heads cannot have.
     """
-    tables = study_builtin(model, similarity=False).tables.jobs
+    tables = study_builtin(model, options=options, similarity=False).tables.jobs
     if job not in tables:
         raise InputError(f"'{str(job)[:40]}' is no job of {model.title}'s heads; choose {', '.join(tables)}.")
     table = tables[job]

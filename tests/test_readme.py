@@ -1,0 +1,44 @@
+"""The README's lines of Python run as they stand, and say what they say they do."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mha_core.cli import build_parser
+from mha_core.heads import ranking
+from mha_core.heads.studies import study_builtin
+from mha_core.heads.survey import Options
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.slow
+def test_the_lines_of_python_in_the_readme_run(capsys, monkeypatch):
+    few = Options(limit=120)
+    monkeypatch.setattr(
+        ranking,
+        "study_builtin",
+        lambda model, options, similarity: study_builtin(model, None, few, similarity),
+    )
+    place = {}
+    for block in BLOCKS[:3]:
+        exec(block, place)  # noqa: S102 - our own README
+    assert place["record"].rank("it", "cat")[0].name == "6-12"
+    assert ("state", 6) in place["states"]
+    assert capsys.readouterr().out == "2 2\n"
+    assert place["own"].grid(words=True).labels == ("[CLS]", "tiredness")
+    assert "Katze,cat" in place["export"].weights_csv(place["between"].grid(), [(0, 1)])
+
+
+def test_a_file_of_sentences_can_be_asked_as_the_readme_says():
+    lines = [
+        line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()
+    ]
+    asked = [line for line in lines if "python -m mha_core" in line]
+    assert len(asked) > 8
+    for line in asked:
+        command = line.partition("python -m mha_core ")[2].partition(" | ")[0]
+        build_parser().parse_args(shlex.split(command, comments=True))
