@@ -68,7 +68,7 @@ def picture(request: Request, record: Record) -> None:
         about=export.about(record, grid, request),
         more=partial(more, request, record, grid),
         on_measure=partial(shell.follow_measure, "explore"),
-        on_retype=partial(before.retype, "explore", request, record, grid),
+        on_retype=partial(before.retype, "explore", request),
     )
     before.keep(request, grid, "explore")
     shell.keep(chosen)

@@ -31,4 +31,4 @@ with shell.page(
     else:
         record = shell.or_show_error(cache.record, request)
         if record is not None:
-            OF_THE_SENTENCE.get(part, walk_view)(request, record)
+            OF_THE_SENTENCE.get(part, walk_view)(request)

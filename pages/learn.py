@@ -30,4 +30,4 @@ with shell.page(
     else:
         record = shell.or_show_error(cache.record, request)
         if record is not None:
-            lesson_view(request, record)
+            lesson_view(request)

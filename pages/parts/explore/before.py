@@ -10,13 +10,14 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import Grid, Record
+from mha_core import Grid
 from mha_core.tokens import Tokens
 from pages.parts.explore import export
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.request import Request
 from pages.parts.picture.attention_view import drawn_record, retyped
+from pages.parts.serve import cache
 
 MARKS = ".,;:!?\"'()"
 
@@ -113,22 +114,28 @@ def words_between(before: Request, after: Request) -> tuple[str, str]:
     return first, second
 
 
-def retype(key: str, request: Request, record: Record, grid: Grid) -> None:
-    """Callback of the picture of that key: put the word that was typed in it into the text."""
+def retype(key: str, request: Request) -> None:
+    """Callback of the picture of that key: put the word that was typed in it into the text.
+
+    It asks for the record again, for a callback lives as long as its reader.
+    """
     said = retyped(key)
     if isinstance(said, Mapping):
+        record = cache.record(request)
+        grid = cache.grid(request, record)
         changed = with_word(record.tokens, grid, said.get("unit"), said.get("word"))
         if changed is not None:
             state.retype(changed[0], changed[1] or "")
 
 
-def retype_side(key: str, records: Sequence[Record], grids: Sequence[Grid]) -> None:
+def retype_side(key: str, sides: Sequence[Request]) -> None:
     """The same for two sentences: the word stands in A (`side` 0) or B (1). Where B is A in another model, in both."""
     said = retyped(key)
     if not isinstance(said, Mapping) or said.get("side") not in (0, 1):
         return
     side = said["side"]
-    changed = with_word(records[side].tokens, grids[side], said.get("unit"), said.get("word"))
+    record = cache.record(sides[side])
+    changed = with_word(record.tokens, cache.grid(sides[side], record), said.get("unit"), said.get("word"))
     if changed is None:
         return
     if side and st.session_state["against"] == "sentence":

@@ -69,7 +69,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         abouts=[export.about(*each) for each in zip(records, (a, b), sides, strict=True)],
         more=partial(more, sides, records[0], a),
         on_measure=partial(shell.follow_measure, "compare"),
-        on_retype=partial(before.retype_side, "compare", records, (a, b)),
+        on_retype=partial(before.retype_side, "compare", tuple(sides)),
     )
     before.keep(sides[0], a, "compare")
     shell.keep(chosen)

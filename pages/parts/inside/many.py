@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mha_core import Projections, Record
+from mha_core import Projections
 from mha_core.inside import (
     Bilinear,
     Outside,
@@ -33,8 +33,9 @@ from pages.parts.serve import cache
 
 
 @st.fragment
-def many_view(request: Request, record: Record) -> None:
+def many_view(request: Request) -> None:
     """Rows, costs, ranks and hulls of one head against many."""
+    record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return

@@ -5,7 +5,7 @@ In: what the reader asked for. Out: a table of configurations, and the cache gro
 
 import streamlit as st
 
-from mha_core import HeadScopeError, Model, Record
+from mha_core import HeadScopeError, Model
 from mha_core.inside import (
     CONFIGURATIONS,
     Configuration,
@@ -25,8 +25,9 @@ from pages.parts.serve import cache
 
 
 @st.fragment
-def sizes_view(request: Request, record: Record) -> None:
+def sizes_view(request: Request) -> None:
     """Known models, the chosen one and the reader's own numbers, counted the same way; then the cache."""
+    record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     screens = (
         Screen("models", "What it costs, from BERT to GPT-3", lambda: _table(cache.model(request))),
         Screen("cache", "The cache, token by token", lambda: cache_view(request, record)),

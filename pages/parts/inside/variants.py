@@ -6,7 +6,7 @@ In: what the reader asked for. Out: MHA, GQA, MQA, causal and cross-attention.
 import numpy as np
 import streamlit as st
 
-from mha_core import LayerRun, Record
+from mha_core import LayerRun
 from mha_core.inside import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
 from mha_core.record import piece_units
 from mha_core.wording import percent
@@ -44,8 +44,9 @@ NAMES = {
 
 
 @st.fragment
-def variants_view(request: Request, record: Record) -> None:
+def variants_view(request: Request) -> None:
     """Five ways to attend, one a screen, each beside the layer as it is."""
+    record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return

@@ -17,11 +17,13 @@ from pages.parts.inside import changes, linked
 from pages.parts.inside.scene import Scene, make_plain, pick, run_of
 from pages.parts.inside.walk import show
 from pages.parts.picture.tiles import Board, paragraph
+from pages.parts.serve import cache
 
 
 @st.fragment
-def walk_view(request: Request, record: Record) -> None:
+def walk_view(request: Request) -> None:
     """One screen. A fragment: a click redraws it and nothing else of the page."""
+    record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return

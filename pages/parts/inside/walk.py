@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from mha_core.wording import Head
 from pages.parts.frame import state
 from pages.parts.inside import check, mixing, reading, rotation, steps
 from pages.parts.inside.changes import MATRICES, set_number
@@ -76,7 +77,7 @@ def show(
             st.container(key="inside-small" if scene.small else "inside-large"),
         ):
             if stage.picture.blocks:
-                told = {"cell": partial(_ask, name), "edit": partial(_edit, f"inside-picture-{name}", scene)}
+                told = {"cell": partial(_ask, name), "edit": partial(_edit, f"inside-picture-{name}", scene.head)}
                 stage.picture.show(
                     f"inside-picture-{name}", told | pictures.get("told", {}), **_data(scene, pictures)
                 )
@@ -88,7 +89,7 @@ def show(
             if stage.origin.blocks:
                 stage.origin.show(
                     f"inside-origin-{name}",
-                    {"edit": partial(_edit, f"inside-origin-{name}", scene)},
+                    {"edit": partial(_edit, f"inside-origin-{name}", scene.head)},
                     beside=True,
                 )
 
@@ -121,7 +122,7 @@ def _ask(name: str) -> None:
         state.change({"cell": f"{value[0]}:{value[1] + 1}:{value[2] + 1}"})
 
 
-def _edit(key: str, scene: Scene) -> None:
+def _edit(key: str, head: Head) -> None:
     """The reader typed another number, or put one back."""
     value = st.session_state[key].edit
     if not (isinstance(value, list) and len(value) == 4 and value[0] in ("score", *MATRICES)):
@@ -132,4 +133,4 @@ def _edit(key: str, scene: Scene) -> None:
         and isinstance(column, int)
         and (number is None or isinstance(number, int | float))
     ):
-        set_number(scene.head, kind, row, column, number)
+        set_number(head, kind, row, column, number)

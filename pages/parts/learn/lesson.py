@@ -37,8 +37,9 @@ IN_THE_PICTURE = ("asking", "follow", "norms")  # their words are the token row
 
 
 @st.fragment
-def lesson_view(request: Request, record: Record) -> None:
+def lesson_view(request: Request) -> None:
     """One step: its prose, its prediction, its picture, its exercises, and the way on."""
+    record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     scene = make_plain(request, _picked(request, record))
     if scene is None:
         return
