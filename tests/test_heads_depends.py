@@ -157,3 +157,22 @@ def test_the_command_prints_falls_and_refuses_in_one_sentence(capsys):
     assert capsys.readouterr().err.count("\n") == 1
     assert main([*asked, "--relation", "nothing", "--limit", "40"]) == 2
     assert "There is no case of this question" in capsys.readouterr().err
+
+
+def test_the_shipped_numbers_are_of_the_embedded_model(model):
+    """2-9 costs 3-9 nine points of its determiners; 3-1 costs 4-2 most, and on GAP's validation part no head enough."""
+    by_head = {}
+    for one in shipped(model.digest):
+        by_head.setdefault((one.found.head, one.found.question), one)
+        assert len(one.source.sha256) == 64
+        assert one.command.startswith("python -m mha_core heads depends ")
+    first, *_ = by_head[(2, 8), Relation("det")].found.strongest("zero")
+    assert (first.head, first.beyond_luck) == ((1, 8), True)
+    assert 0.07 < first.fall < 0.12
+    (pronoun,) = of_head(model.digest, (3, 1))
+    assert pronoun.found.n == 392
+    assert pronoun.found.score == pytest.approx(0.712, abs=0.001)
+    assert pronoun.found.strongest("zero", 1)[0].head == (2, 0)
+    assert not pronoun.found.beyond_luck.any()
+    (agreement,) = of_head(model.digest, (1, 3))
+    assert not agreement.found.beyond_luck.any()
