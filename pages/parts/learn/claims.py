@@ -127,7 +127,7 @@ def instead(found: Findings) -> list[list[str]]:
             table.job.title,
             head_name(head),
             percent(float(table.score[head])),
-            f"{percent(table.baseline)} ({table.baseline_name})",
+            percent(table.baseline),
             str(table.n),
             BEATS[table.verdict(*head)],
         ]

@@ -159,6 +159,7 @@ def truth(scene: Scene) -> None:
         },
         paragraph(claims.impossible()),
         paragraph(
+            "To beat: always guessing the word at the best fixed distance; for two candidates, a coin. "
             "Built-in sentences are few and of one kind; on other texts another head can be the best. “What 4-2 does” "
             "is true of what it was tested on. The atlas asks without being told what to look for.",
             "quiet",
