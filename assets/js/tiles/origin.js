@@ -31,7 +31,7 @@ export function sum(board, block) {
     canvas.onpointerleave = rest;
     strips.append(lowered(make("span", { title: name }), name), canvas);
   }
-  made.append(lowered(make("h4"), block.title), strips, productTiles(board, block, products, said, rest), readout, total(block, saving(block, { left, right, products })));
+  made.append(lowered(make("h3"), block.title), strips, productTiles(board, block, products, said, rest), readout, total(block, saving(block, { left, right, products })));
   rest();
   return made;
 }

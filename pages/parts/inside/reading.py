@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mha_core import Projections
+from mha_core import LayerRun, Projections
 from mha_core.wording import head_name, percent
 from pages.parts.inside.groups import shared_keys
 from pages.parts.inside.scene import Scene
@@ -165,17 +165,17 @@ def projection_formula(sizes: Projections) -> str:
     return r",\; ".join(parts)
 
 
+def _of(run: LayerRun, name: str) -> np.ndarray:
+    """Q, K or V of all heads, before any rotation."""
+    unrotated = {"Q": run.q_unrotated, "K": run.k_unrotated}.get(name)
+    read = {"Q": run.q, "K": run.k, "V": run.v}[name]
+    return read if unrotated is None else unrotated
+
+
 def _reading(board: Board, scene: Scene, name: str) -> list[Block]:
     now, plain = scene.now, scene.plain
     h = scene.h if name == "Q" else scene.kv
-    values, before = (
-        (
-            getattr(run, f"{name.lower()}_unrotated", None)
-            if run.rotary is not None and name != "V"
-            else getattr(run, name.lower())
-        )[h]
-        for run in (now, plain)
-    )
+    values, before = (_of(run, name)[h] for run in (now, plain))
     room = 100.0 if scene.with_matrices else ROOM
     wide = min(8.0, (230 if name != "Q" else 150) / values.shape[1])
     options: dict[str, Any] = {"wide": wide, "high": high_of(len(values), room)}

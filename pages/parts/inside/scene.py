@@ -173,11 +173,15 @@ def choose_head(n_layers: int, n_heads: int, opening: Head) -> Head:
             range(count),
             key=f"inside-{name}",
             width=110,
-            format_func=lambda at, name=name: f"{name} {at + 1}",
+            format_func=partial(_numbered, name),
             label_visibility="collapsed",
             on_change=_head_chosen,
         )
     return opening
+
+
+def _numbered(name: str, at: int) -> str:
+    return f"{name} {at + 1}"
 
 
 def _head_chosen() -> None:

@@ -93,7 +93,9 @@ def scaled(scene: Scene, stage: Stage) -> None:
     origins = None
     if scene.small:
         origins = [
-            f"{digits(a)} ÷ {digits(now.divisor)} = {digits(b)}" if np.isfinite(b) else "hidden by the mask"
+            f"{digits(float(a))} ÷ {digits(now.divisor)} = {digits(float(b))}"
+            if np.isfinite(b)
+            else "hidden by the mask"
             for a, b in zip(now.raw(scene.h).ravel(), seen.ravel(), strict=True)
         ]
     note = f"Q Kᵀ ÷ {now.divisor:.4g}"

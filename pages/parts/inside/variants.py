@@ -3,6 +3,8 @@
 In: what the reader asked for. Out: MHA, GQA, MQA, causal and cross-attention.
 """
 
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -177,7 +179,7 @@ def _one(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
 
     def picture(name: str, of: LayerRun, ident: str, cols: tuple[str, ...]) -> Block:
         weights = np.where(of.allowed, of.weights[h], np.nan) if of.is_causal else of.weights[h]
-        size = {"high": max(0.5, min(16.0, 280 / of.n)), "wide": min(15.0, 250 / len(cols))}
+        size: dict[str, Any] = {"high": max(0.5, min(16.0, 280 / of.n)), "wide": min(15.0, 250 / len(cols))}
         return board.matrix(
             name, weights, id=ident, rows=scene.labels, cols=cols, ramp="weight", follow=True, **size
         )
