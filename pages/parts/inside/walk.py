@@ -77,7 +77,10 @@ def show(
             st.container(key="inside-small" if scene.small else "inside-large"),
         ):
             if stage.picture.blocks:
-                told = {"cell": partial(_ask, name), "edit": partial(_edit, f"inside-picture-{name}", scene.head)}
+                told = {
+                    "cell": partial(_ask, name),
+                    "edit": partial(_edit, f"inside-picture-{name}", scene.head),
+                }
                 stage.picture.show(
                     f"inside-picture-{name}", told | pictures.get("told", {}), **_data(scene, pictures)
                 )
