@@ -90,6 +90,10 @@ def test_arrays_between_two_texts_become_a_cross_record():
     np.testing.assert_allclose(
         record.grid(True, "renormalised").weights.sum(-1), np.ones((2, 3, 2)), rtol=1e-6
     )
+    split = record_of(rows(2, 3, 3, 4), ["it", "tired", "##ness"], keys=list("abcd"))
+    np.testing.assert_allclose(
+        split.grid(words=True).weights[..., 1, :], split.weights[..., 1:, :].mean(2), rtol=1e-6
+    )
     best = record.rank("slept", "tiredness")[0]
     given = weights[..., 1, 1:3].sum(-1)
     assert (best.layer, best.head) == divmod(int(given.argmax()), 3)
