@@ -26,8 +26,8 @@ class HeadForJob:
 
 def rank_job(job: str, model: Model, options: Options | None = None) -> tuple[HeadForJob, ...]:
     """All heads by their score on the built-in sentences, the best first: a relation ("determiner", "subject-verb"), a
-    place ("previous", "next"), a choice ("coreference"), "rare", "copy", "induction" and the others of `JOBS`. `options`:
-    a limit of sentences, progress, and a way to stop.
+    place ("previous", "next"), a choice ("coreference"), "rare", "copy", "induction" and the others of `JOBS`.
+    `options`: a limit of sentences, progress, and a way to stop.
 
     Raises InputError for a job that is none, or that this model's heads cannot have.
     """
