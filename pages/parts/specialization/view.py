@@ -157,11 +157,12 @@ def _other_text(known: Known, sheet: Sheet | None) -> None:
 def _summary(real: Verdicts) -> str:
     texts = [info for key, info in real.corpora.items() if key != "builtin"]
     named = " and ".join(f"{info.title} ({info.n_texts:,} texts)" for info in texts)
-    does = sum(bool(np.isin(entry.words, DOES).any()) for entry in real.entries)
-    sure = sum(entry.verdict.word == "specialist" for entry in real.entries)
+    asked = [entry for entry in real.entries if entry.corpus != "builtin"]
+    does = sum(bool(np.isin(entry.words, DOES).any()) for entry in asked)
+    sure = sum(entry.verdict.word == "specialist" for entry in asked)
     weights = "" if real.trained else ", with random weights"
     return (
-        f"{title_of(real.model)}{weights} on real text: {named}. Of {len(real.entries)} jobs, {sure} have a head that "
+        f"{title_of(real.model)}{weights} on real text: {named}. Of {len(asked)} jobs, {sure} have a head that "
         f"beats every simple rule and its control by more than luck explains; in {does - sure} more a head does what a "
         "simple rule does as well."
     )
