@@ -76,7 +76,7 @@ def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> li
         wide[n:] = np.nan
         return wide
 
-    size = {"high": max(2.0, min(14.0, 160 / found.n)), "wide": min(4.0, 380 / (heads * width))}
+    size = {"high": max(2.0, min(14.0, 140 / found.n)), "wide": min(4.0, 380 / (heads * width))}
     note = f"layer {layer + 1}, {heads} key heads side by side"
     options: dict[str, Any] = {
         "rows": labels,

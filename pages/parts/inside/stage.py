@@ -65,7 +65,7 @@ def changed_table(
     if square:  # side by side, else one under the other
         options["wide"] = min(options.get("wide", 20.0), 176 / len(values))
     else:
-        options["high"] = 0.42 * options.get("high", high_of(len(values)))
+        options["high"] = 0.36 * options.get("high", high_of(len(values)))
     now = table(board, scene, name, values, ident, **options)
     moved = {**options, "cells": False, "note": "now − before", "unlabelled": square, "rows": scene.labels}
     return [now, table(board, scene, f"change of {name}", values - before, f"{ident}-change", **moved)]

@@ -67,7 +67,7 @@ def _bar(scene: Scene) -> None:
             paragraph(
                 f"You changed this layer: {said}. The output of {{token}} moved by **{moved:.3f}**: "
                 f"{percent(moved / length if length else 0.0)} of its length. All screens follow.",
-                "changed",
+                "changed wide-words",
                 token=visible(scene.token),
             )
         )
