@@ -3,7 +3,7 @@
 import io
 import re
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pytest
@@ -77,8 +77,8 @@ def test_what_is_seen_is_what_is_saved_and_the_caption_says_its_link(visit, chro
 
     caption = page.get_by_test_id("stCode").filter(has_text="Drawn with HeadScope").inner_text()
     link = re.search(r"http://\S+?(?=\.?\s*$)", caption.replace("\n", ""))[0]
-    assert DESIGN.as_link() in link
-    again = visit(link[link.index("/?") :]).drawn()
+    assert DESIGN.as_link() in unquote(link)
+    again = visit("/" + link[link.index("?") :]).drawn()
     assert (
         saved(again, "SVG").read_text(encoding="utf-8").partition("</desc>")[2] == svg.partition("</desc>")[2]
     )

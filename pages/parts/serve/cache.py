@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import BoundedSemaphore, Lock
 from typing import Any, TypeVar
 
@@ -175,12 +175,13 @@ def take_state(run: Run, used: Model) -> DecoderState:
         return begin(record.tokens, used)[1]
 
 
-def grid(request: Request, traced: Record) -> Grid:
+def grid(request: Request, traced: Record, quiet: bool = False) -> Grid:
     """What the picture draws: the record's weights, or what the reader chose to see of them.
 
+    `quiet`: nothing on the page says that it is waited for; while a picture is put there, that would move it.
     Raises HeadScopeError where the model or the text does not allow that.
     """
-    weights = traced.weights if request.raw else _measured(request, traced)
+    weights = traced.weights if request.raw else _measured(request, traced, quiet)
 
     def make() -> Grid:
         return grid_of(traced.tokens, weights, request.words, request.specials, model=traced.model)
@@ -190,11 +191,11 @@ def grid(request: Request, traced: Record) -> Grid:
     return of_run(request.run, model(request), ("grid", *drawn(request)), make)
 
 
-def _measured(request: Request, traced: Record) -> FloatArray:
+def _measured(request: Request, traced: Record, quiet: bool) -> FloatArray:
     used = model(request)
 
     def make() -> FloatArray:
-        with long_turn(), st.spinner(FOLLOWING):
+        with turn() if quiet else long_turn(), nullcontext() if quiet else st.spinner(FOLLOWING):
             return importance(traced.tokens, used, request.measure).weights
 
     return of_run(request.run, used, ("measure", request.measure), make)
