@@ -114,6 +114,15 @@ def test_what_a_head_does_comes_before_where_it_rests():
     assert called([Claim(replace(GOOD, n=3), "thin", "")]) is None
 
 
+def test_of_one_kind_the_job_that_is_done_in_most_cases_gives_the_name_and_a_specialist_comes_first():
+    rare = Claim(replace(GOOD, score=0.95, n=60, baseline=0.1), "rare", "")
+    often = Claim(replace(GOOD, score=0.8, n=2000, baseline=0.6), "often", "")
+    assert called([rare, often]).label == "often"
+    assert called([Claim(replace(GOOD, score=0.7, n=2000, baseline=0.9), "no", ""), rare]).label == "rare"
+    told = replace(often.found, rule=0.9, rule_name="a rule")
+    assert called([replace(often, found=told), rare]).label == "rare"
+
+
 def test_every_kind_of_the_catalogue_has_a_rule_a_rank_a_letter_and_a_heading():
     keys = [kind.key for kind in KINDS]
     assert set(keys) == set(RULES) == set(NAMED_BY) == {job.kind for job in JOBS}

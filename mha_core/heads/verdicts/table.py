@@ -60,13 +60,9 @@ class Verdicts:
         return {entry.key: entry for entry in self.entries}
 
     def by_head(self, head: Head) -> list[Entry]:
-        """The questions that a head is called by, those in which it is furthest above the best rule of place first."""
-
-        def above(entry: Entry) -> float:
-            blind = next(rule.score for rule in entry.rules if rule.by_place)
-            return blind - float(entry.heads[head])
-
-        return sorted((entry for entry in self.entries if entry.does(head)), key=above)
+        """The questions that a head could be called by, those that it answers rightly in most cases first."""
+        does = (entry for entry in self.entries if entry.does(head))
+        return sorted(does, key=lambda entry: -entry.n * float(entry.heads[head]))
 
 
 def packed(found: Verdicts) -> Row:
