@@ -113,7 +113,7 @@ def in_a_real_model() -> None:
 
 
 def downloads(choice: Choice, reports: Sequence[Report]) -> None:
-    box = st.expander("Take it away: numbers, code, link", key="training-take", on_change="rerun")
+    box = st.expander("Export: numbers, code, link", key="training-take", on_change="rerun")
     if not box.open:
         return
     training = TRAINER.ask("small", choice.settings)
