@@ -106,7 +106,7 @@ def test_a_training_gives_the_command_lines_numbers_and_its_link_repeats_them(vi
     ]
     assert "without=1-2" in tab.page.url
 
-    tab.page.get_by_text("Take it away: numbers, code, link").click()
+    tab.page.get_by_text("Export: numbers, code, link").click()
     link = tab.page.locator(".st-key-training-take code").first
     link.wait_for()
     tab.settled()

@@ -116,7 +116,7 @@ def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
     if choice.setups[0].heads > 1 or ends[0] >= LEARNT:
         return "Compare the pictures: which places does each head look at, and in which job does it look elsewhere?"
     return (
-        "One head has one row of weights a token: it looks at the places of all three jobs at once and gives each a "
+        "One head has one row of weights per token: it looks at the places of all three jobs at once and gives each a "
         "share, for in one layer a token cannot know the job before it looks. Several heads can each look at a place "
         "of their own, and at the job's name instead when the job is another."
     )
