@@ -145,7 +145,9 @@ def test_units_and_specials_hold_for_every_measure(measure, unit, specials, two_
 
 
 def test_the_relevance_is_drawn_where_the_model_guesses(two_models):
-    asked = Asked("The [MASK] saw it.", "", OTHER, measure="gradient", head=(0, 0))  # one map of the whole model
+    asked = Asked(
+        "The [MASK] saw it.", "", OTHER, measure="gradient", head=(0, 0)
+    )  # one map of the whole model
     shows(open_page(**asked.link()), asked, two_models)
 
 
