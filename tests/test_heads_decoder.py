@@ -3,6 +3,7 @@
 import ast
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,13 +21,13 @@ from mha_core.heads.jobs import JOBS, jobs_of
 from mha_core.heads.notices import evenness, notices
 from mha_core.heads.positions import PositionSums, entropy
 from mha_core.heads.relations import RelationCases, RelationCounts
-from mha_core.heads.repeated import IN_ORDER, N_TEXTS, copies, is_repeated, repeated_samples
+from mha_core.heads.repeated import IN_ORDER, N_TEXTS, RepeatedSums, copies, is_repeated, repeated_samples
 from mha_core.heads.samples import Sample, samples
 from mha_core.heads.seen import evenly, seen
 from mha_core.heads.survey import TextItem, every_item, survey
 from mha_core.heads.tables import profile_data
 from mha_core.wordpiece import WordPiece
-from pages.parts.specialization.builtin import absent_said
+from pages.parts.specialization.builtin import absent_said, unneeded_said
 from tests.decoder_folders import random_decoder, write_decoder
 
 ROOT = Path(__file__).parent.parent
@@ -85,9 +86,66 @@ def test_random_tokens_are_said_twice_and_in_the_twin_shuffled(decoder):
     assert [item.tokens.ids for item in repeated_samples(decoder)] == [item.tokens.ids for item in drawn]
 
 
-def test_an_encoder_is_not_asked_for_it(model):
-    assert list(repeated_samples(model)) == []
-    assert {job.name for job in jobs_of(False)} & {"duplicate", "induction", "first"} == set()
+def test_an_encoder_is_asked_for_it_with_whole_words_between_its_special_tokens(model):
+    drawn = list(repeated_samples(model))
+    assert [item.sentence.role for item in drawn] == [IN_ORDER, "shuffled"] * N_TEXTS
+    for item in drawn:
+        pieces = item.tokens.pieces
+        assert [pieces[0].text, pieces[-1].text, len(pieces)] == ["[CLS]", "[SEP]", 82]
+        assert all(piece.bare.isalpha() and not piece.continues for piece in pieces[1:-1])
+        found = copies(item)
+        assert found.rows.tolist() == list(range(41, 81))
+        ids = np.array(item.tokens.ids)
+        assert (ids[found.rows] == ids[found.first]).all()
+        assert (found.first <= 40).all()
+    assert {job.name for job in jobs_of(False)} >= {"duplicate", "induction"}
+    assert "first" not in {job.name for job in jobs_of(False)}
+
+
+def test_in_an_encoder_the_copy_is_one_of_all_tokens(model):
+    """Looking at the later of the two copies from the first is no case: only tokens said again are asked."""
+    log = EvidenceLog(1, 3)
+    for item in repeated_samples(model):
+        ids, n = list(item.tokens.ids), len(item.tokens)
+        first = {row: ids.index(ids[row]) for row in range(41, 81)}
+        heads = [first, {row: row + 40 for row in range(1, 41)}, {row: row - 40 for row in range(41, 81)}]
+        log.add(np.stack([looking(n, head, 0.95) for head in heads])[None], item)
+    found = log.result()["duplicate"]
+    assert found.n == N_TEXTS * 40
+    assert found.baseline >= 1 / 82
+    assert [found.verdict(0, head) for head in range(3)] == ["specialist", "none", "unsure"]
+    assert found.mean_mass[0, 0] == pytest.approx(0.95, abs=0.01)
+
+
+def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model):
+    sums, log = RepeatedSums(), EvidenceLog(6, 12)
+    survey(repeated_samples(model), model, [(sums, is_repeated), (log, every_item)])
+    table, jobs = sums.result(), log.result()
+    duplicate, induction = jobs["duplicate"], jobs["induction"]
+    assert duplicate.n == induction.n == N_TEXTS * 40
+    finds = [head for head, verdict in duplicate.verdicts.items() if verdict]
+    assert finds == [(1, 1), (2, 9)]
+    assert [round(float(duplicate.score[head]), 3) for head in finds] == [0.688, 0.834]
+    assert [round(float(table.duplicate[head]), 2) for head in finds] == [0.26, 0.5]
+    assert max(float(duplicate.control[head]) for head in finds) < 0.04
+    assert not any(induction.verdicts.values())
+    assert float(table.induction.max()) < 0.02
+
+
+def test_that_no_head_does_induction_is_said_with_its_numbers_and_the_reason(model):
+    log, does = EvidenceLog(6, 12), EvidenceLog(1, 1)
+    survey(repeated_samples(model), model, [(log, every_item)])
+    told = SimpleNamespace(model=model.info, jobs=log.result())
+    said = unneeded_said(told)
+    assert "Measured and absent: induction. Of 320 random tokens said again the best head, " in said
+    assert "no head puts more than 1.3 % of its mass there" in said
+    told.model = replace(model.info, is_causal=True)
+    assert unneeded_said(told) == ""
+    for item in repeated_samples(model):
+        ids = list(item.tokens.ids)
+        after = {row: ids.index(ids[row]) + 1 for row in range(41, 81)}
+        does.add(looking(len(ids), after, 0.95)[None, None], item)
+    assert unneeded_said(SimpleNamespace(model=model.info, jobs=does.result())) == ""
     assert {job.name for job in jobs_of(True)} & {"next", "separator", "determiner, back"} == set()
 
 
@@ -410,8 +468,6 @@ def test_the_embedded_decoder_does_what_others_measured_in_it():
         smollm2 = load_model("smollm2", device="cpu")
     except Unavailable as problem:
         pytest.skip(str(problem))
-    from mha_core.heads.repeated import RepeatedSums
-
     sums, log = RepeatedSums(), EvidenceLog(30, 9, is_causal=True)
     survey(repeated_samples(smollm2), smollm2, [(sums, is_repeated), (log, every_item)])
     table, jobs = sums.result(), log.result()

@@ -278,7 +278,8 @@ def by_training():
 
 @pytest.mark.slow
 def test_every_job_and_every_kind_has_cases_in_the_built_in_sentences(by_training):
-    assert list(by_training[True]) == [job.name for job in jobs_of(is_causal=False)]
+    asked = [job.name for job in jobs_of(is_causal=False) if not job.repeated]
+    assert list(by_training[True]) == asked
     assert {job.kind for job in JOBS} == {kind.key for kind in KINDS}
     assert {kind.group for kind in KINDS} == {group.key for group in GROUPS}
     assert not any(table.thin for table in by_training[True].values())

@@ -19,10 +19,12 @@ def found(request):
 
 
 def called_by(found, head):
-    """The kinds of jobs that a head is called by: on real text, and on the built-in sentences for the other kinds."""
+    """The kinds of jobs that a head is called by: on real text, on random tokens said twice, and on the built-in
+    sentences for the kinds that real text is not asked for."""
     real = found.study.tables.real
     there = set() if real is None else {entry.kind for entry in real.entries}
-    kinds = {table.job.kind for table in found.jobs.values() if table.verdict(*head) == "specialist"} - there
+    mine = [table.job for table in found.jobs.values() if table.verdict(*head) == "specialist"]
+    kinds = {job.kind for job in mine if job.kind not in there or job.repeated}
     return kinds | (set() if real is None else {entry.kind for entry in real.by_head(head)})
 
 

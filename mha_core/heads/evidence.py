@@ -47,7 +47,7 @@ class _Log:
         self.offsets += [] if found.offset is None else [found.offset]
         self.rests += [] if found.rests is None else [found.rests]
 
-    def keep_repeated(self, flat: FloatArray, item: Sample, after: int) -> None:
+    def keep_repeated(self, flat: FloatArray, item: Sample, after: int, is_causal: bool) -> None:
         """Every token that is said again is a case; in a twin it tells of the control and of fixed distances."""
         where = copies(item)
         if item.sentence.role != IN_ORDER:
@@ -57,7 +57,8 @@ class _Log:
         right, mass = found_in(flat, where.rows, where.first + after)
         for row, is_right, weight in zip(where.rows.tolist(), right, mass, strict=True):
             rows = np.full((2, len(is_right)), row, np.int16)
-            self.keep(item, Scored(is_right, weight, 1 / (row + 1), rows=rows))
+            chance = 1 / (row + 1 if is_causal else flat.shape[-1])
+            self.keep(item, Scored(is_right, weight, chance, rows=rows))
 
 
 class EvidenceLog:
@@ -78,7 +79,7 @@ class EvidenceLog:
         flat = weights.reshape(-1, *weights.shape[-2:])
         if item.said_twice:
             for name, after in AFTER.items():
-                self.logs[name].keep_repeated(flat, item, after)
+                self.logs[name].keep_repeated(flat, item, after, self.is_causal)
             return
         for job in self.asked:
             found = score_case(flat, item, job, self.is_causal)

@@ -156,7 +156,7 @@ def _choice(name: str, what: str, how: str) -> tuple[Job, Job]:
 
 
 def _repeated(name: str, kind: str, title: str, does: str) -> Job:
-    return Job(name, kind, title, does, model="decoder", cases=REPEATED, control=SHUFFLED)
+    return Job(name, kind, title, does, cases=REPEATED, control=SHUFFLED)
 
 
 JOBS: tuple[Job, ...] = (

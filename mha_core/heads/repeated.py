@@ -1,12 +1,16 @@
 """Random tokens said twice: does a head find the earlier copy of a token, or what came after it there?
 
-In: a decoder. Out: texts of N_TOKENS random tokens, each said twice, and for each a twin whose second copy is
+In: a model. Out: texts of N_TOKENS random tokens, each said twice, and for each a twin whose second copy is
 shuffled; and, of weights (head, query, key) over one of them, what every head does in each repeated token's row.
 There is nothing to understand in such a text: who finds the copy has matched the token, and who finds what came
 after it has done induction. A case is one token said again, for all are drawn independently.
 
 In these texts the copy always is as far back, so a head that goes by distance finds it too. Hence the twins: there
 the same distance leads nowhere (the control), and the best distance of all is one rule to beat (the baseline).
+
+A decoder is asked with any common tokens of its pairs of bytes, an encoder with whole words of its WordPiece; between
+what is put around every text. An encoder's row sees all of the text: there the copy must win over itself and over what
+comes later too. Encoders with other tokenizers are not asked.
 
 Source: Olsson et al. 2022 (prefix matching on repeated random tokens).
 """
@@ -22,6 +26,8 @@ from mha_core.heads.builtin import BuiltIn
 from mha_core.heads.samples import Sample
 from mha_core.heads.words import FloatArray, IntArray
 from mha_core.models import Model
+from mha_core.tokens import Tokens
+from mha_core.wordpiece import WordPiece
 
 N_TEXTS, N_TOKENS, SEED = 8, 40, 0
 # Neither bytes and special tokens at the beginning of a vocabulary nor its rarest entries at the end.
@@ -43,34 +49,51 @@ class Copies:
 
 
 def repeated_samples(model: Model) -> Iterator[Sample]:
-    """The texts and their twins; none for a model that is no decoder."""
-    if not isinstance(model.tokenizer, BytePairs) or not model.is_causal:
-        return
+    """The texts and their twins; none for a decoder of other tokens than pairs of bytes, or an encoder of others than
+    WordPiece's.
+    """
     tokenizer = model.tokenizer
+    if not isinstance(tokenizer, BytePairs if model.is_causal else WordPiece):
+        return
     random = torch.Generator().manual_seed(SEED)
     ordinary = _ordinary(tokenizer)
-    room = min(N_TOKENS, (model.max_tokens - len(tokenizer.begin)) // 2)
+    room = min(N_TOKENS, (model.max_tokens - len(tokenizer.special_names)) // 2)
     drawn = torch.randint(len(ordinary), (N_TEXTS, room), generator=random)
     for number, row in enumerate(drawn.tolist(), start=1):
         half = [ordinary[i] for i in row]
         other = [half[i] for i in torch.randperm(room, generator=random).tolist()]
         for role, second in ((IN_ORDER, half), (SHUFFLED, other)):
-            tokens = tokenizer.from_ids([*half, *second])
+            tokens = _tokens(tokenizer, [*half, *second])
             sentence = BuiltIn(f"{role}-{number}", role, None, tokens.text, {}, None)
             yield Sample(sentence, tokens, None, said_twice=room)
 
 
-def _ordinary(tokenizer: BytePairs) -> list[int]:
-    """The tokens to draw from: no special ones, and of a large vocabulary the common ones."""
+def _ordinary(tokenizer: BytePairs | WordPiece) -> list[int]:
+    """The tokens to draw from: of WordPiece whole words of letters; of bytes no special tokens, and of a large
+    vocabulary the common ones.
+    """
+    if isinstance(tokenizer, WordPiece):
+        return [identity for identity in range(tokenizer.vocab_size) if _is_word(tokenizer, identity)]
     low, high = COMMON if tokenizer.vocab_size >= COMMON[1] else (0, tokenizer.vocab_size)
     return [identity for identity in range(low, high) if not tokenizer.is_special(identity)]
 
 
+def _is_word(tokenizer: WordPiece, identity: int) -> bool:
+    name = tokenizer.piece_name(identity)
+    return len(name) > 2 and name.isascii() and name.isalpha()
+
+
+def _tokens(tokenizer: BytePairs | WordPiece, ids: list[int]) -> Tokens:
+    if isinstance(tokenizer, BytePairs):
+        return tokenizer.from_ids(ids)
+    return tokenizer.encode_words([tokenizer.piece_name(identity) for identity in ids])
+
+
 def copies(item: Sample) -> Copies:
     """Where every token that is said again stands, and where it stood before."""
-    n = item.said_twice
-    start = len(item.tokens) - 2 * n
-    ids = np.array(item.tokens.ids)[start:]
+    n, pieces = item.said_twice, item.tokens.pieces
+    start = len(pieces) - 2 * n - pieces[-1].special
+    ids = np.array(item.tokens.ids)[start : start + 2 * n]
     rows = np.arange(start + n, start + 2 * n)
     as_far = rows - n
     if item.sentence.role == IN_ORDER:

@@ -39,8 +39,8 @@ Source = Callable[[], Iterable[HasTokens]]
 
 @dataclass(frozen=True)
 class Study:
-    """All that is known of a model's heads: the tables, and the roles that follow from them. `repeated`: what a
-    decoder does with random tokens said twice.
+    """All that is known of a model's heads: the tables, and the roles that follow from them. `repeated`: what they
+    do with random tokens said twice.
     """
 
     done: Done

@@ -56,8 +56,9 @@ def section(
     evidence.draw(tables.of_jobs(sheets, twins, by, title), key="builtin-jobs")
     if twins:
         say(_learned(sheets, twins, request.trained))
-    if found.absent:
-        say(absent_said(found))
+    for said in (absent_said(found), unneeded_said(found)):
+        if said:
+            say(firm(said))
     _take_away(found)
 
 
@@ -145,6 +146,21 @@ def absent_said(found: Findings) -> str:
     said = "; ".join(f"{job.title}: {job.absent}" for job in found.absent)
     return (
         f"Not measured here, because a decoder cannot be asked it on these sentences: {said}." if said else ""
+    )
+
+
+def unneeded_said(found: Findings) -> str:
+    """Induction where it was asked of an encoder and no head does it: that it is absent, and why; else empty."""
+    table = found.jobs.get("induction")
+    if found.model.is_causal or table is None or any(verdict for verdict in table.verdicts.values()):
+        return ""
+    best = table.order()[0]
+    mass = table.mean_mass.max()
+    return (
+        f"Measured and absent: induction. Of {table.n:,} random tokens said again the best head, {head_name(best)}, "
+        f"looks most at what came after the earlier copy in {percent(float(table.score[best]))} "
+        f"({table.baseline_name}: {percent(table.baseline)}), and no head puts more than {percent(float(mass))} of its "
+        "mass there. A decoder looks there to tell what comes next; an encoder reads it in the text itself."
     )
 
 
