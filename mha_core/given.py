@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 from mha_core.bpe import joined_runs, placed
 from mha_core.cross import CrossRecord
 from mha_core.errors import InputError, SizeError
+from mha_core.families.bert import SPECIALS as BERT
 from mha_core.record import Array, ModelInfo, Record
 from mha_core.tokens import Piece, Tokens, Word
 
 CALLER = "the caller (arrays of one's own)"
 LARGEST_ERROR = 1e-2  # of the sum of a row
-WORDPIECE = "##"
+WORDPIECE = BERT.continuation
+SPECIAL = (BERT.begin, BERT.separator, BERT.padding, "<s>", "</s>", "<pad>")
 SPACES, END_OF_WORD = ("▁", "Ġ"), "</w>"
 Given = Sequence[str] | Tokens
 
@@ -42,7 +44,7 @@ def record_of(
     tokens: Given,
     *,
     keys: Given | None = None,
-    special: Sequence[str] = ("[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>"),
+    special: Sequence[str] = SPECIAL,
     causal: bool | None = None,
     title: str = "Weights of one's own",
     computed_by: str = CALLER,
@@ -52,8 +54,8 @@ def record_of(
 
     `weights`: an array, a tensor, or what transformers calls `attentions`, a sequence of layers of (1, head, query,
     key). `keys`: the tokens of the columns where they are another text's; the result is then a CrossRecord. Each string
-    is a piece, and a word, but one that begins with "##" goes on with the word before it; those in `special` are no
-    words. `causal`: whether a token sees only what stands before it; None: it does if no weight says otherwise.
+    is a piece, and a word, but one that begins with BERT's sign for it goes on with the word before it; those in
+    `special` are no words. `causal`: whether a token sees only what stands before it; None: it does if no weight says otherwise.
 
     Raises SizeError for another shape, InputError for rows that do not sum to one, or tokens that are no strings.
     """
@@ -146,7 +148,7 @@ def tokens_from_spans(
 
 def spelt_by(names: Sequence[str], special: Sequence[bool]) -> tuple[str, list[tuple[int, int]]]:
     """The text that pieces spell, where their tokenizer tells no spans, and the span of each: "▁" and "Ġ" stand for a
-    space, "</w>" for one after the piece, "##" for none."""
+    space, "</w>" for one after the piece, BERT's sign for none."""
     text, spans, ended = "", list[tuple[int, int]](), False
     for name, is_special in zip(names, special, strict=True):
         if is_special:

@@ -294,6 +294,22 @@ class Stack(nn.Module):
             x = step.hidden
         return x
 
+    def hidden_at(self, ids: Tensor, real: Tensor, places: Tensor) -> Tensor:
+        """The last states (place, d_model) of some tokens alone, by their places in the flattened ids (batch, n): for
+        them alone the last layer's feed-forward net is computed."""
+        last = self.config.n_layers - 1
+        *_, before = islice(self.steps(ids, real=real, need_weights=False), last)
+        x, block, n = before.hidden, self.layer(last), ids.shape[1]
+        attended, _ = block.attention(
+            block.attention_input(x),
+            mask=within(real[:, None, None, :], block.window, n, x.device),
+            is_causal=self.config.is_causal and n > 1,
+            rotation=self.rotation(0, n, x),
+            need_weights=False,
+        )
+        states, attended = (part.flatten(0, 1)[places] for part in (x, attended))
+        return self.finish(block.feed_forward(states, attended))
+
     def weights_of(self, x: Tensor, layer: int) -> Tensor:
         """The weights (batch, n_heads, n, n) of one layer, given its input; nothing after them is computed."""
         block, n = self.layer(layer), x.shape[1]

@@ -347,7 +347,7 @@ def test_the_picture_is_that_of_the_text_as_it_is(minilm):
 
 
 def test_inside_has_the_same_switch_on_its_heads(minilm):
-    at = open_page("pages/inside.py", text=TIRED, head="4-2")
+    at = open_page("pages/inside.py", text=TIRED, head="4-2", at="gone")
     at.session_state["inside-gone-3"] = [1, 4]
     at = run(at)
     boards = [

@@ -95,7 +95,7 @@ def test_the_command_is_called_by_its_name(installed, tmp_path):
     )
     code, out, _ = called(installed, tmp_path, "-c", line, "--version")
     assert (code, out) == (0, f"HeadScope {mha_core.__version__}\n")
-    code, _, err = called(installed, tmp_path, "-c", line, "trace")
+    code, _, err = called(installed, tmp_path, "-c", line, "trace", "text", "--layer")
     assert code == 2
     assert "see 'headscope trace --help'" in err
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -1,4 +1,5 @@
 // A matrix as a picture with its names, a frame where the page looks, and what stands under the pointer.
+import { OKABE_ITO } from "../colour.js";
 import { make } from "../dom.js";
 import { fixed, percent } from "../format.js";
 import { gradient } from "../theme.js";
@@ -40,7 +41,9 @@ function rowLabels(block, high) {
 
 export function caption(block, ...more) {
   const made = make("figcaption");
-  made.append(lowered(make("span", { class: block.hue ? `name hue-${block.hue}` : "name" }), block.name));
+  const name = make("span", { class: block.hue ? `name hue-${block.hue}` : "name" });
+  if (block.hue) name.style.setProperty("--hue", OKABE_ITO["qkvz".indexOf(block.hue)]);
+  made.append(lowered(name, block.name));
   if (block.note) made.append(lowered(make("span", { class: "note" }), block.note));
   made.append(make("span", { class: "shape", text: block.shape.join(" × ") }), ...more);
   return made;

@@ -37,7 +37,9 @@ def brought(request: Request, used: Model, record: Record, chosen: Selection) ->
     asked = dict(chosen.look).get("brings") == "1" and chosen.pins
     if not asked or not request.raw or measures.VALUE.lacks(used) is not None:
         return None
-    weights = cache.grid(replace(request, measure=measures.VALUE.key), record, quiet=True).weights[chosen.head]
+    weights = cache.grid(replace(request, measure=measures.VALUE.key), record, quiet=True).weights[
+        chosen.head
+    ]
     rows = weights[list(chosen.pins)].round(6).tolist()
     return {"head": list(chosen.head), "pins": list(chosen.pins), "rows": rows}
 

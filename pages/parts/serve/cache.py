@@ -223,7 +223,8 @@ def findings(name: str, trained: bool = True) -> Findings:
 
 def known_findings(name: str, trained: bool = True) -> Findings | None:
     """The same if it is known already, else None; nobody waits."""
-    found: Findings | None = STORE.peek(_findings_key(named_model(name, trained)))
+    used = at_hand(name, trained)
+    found: Findings | None = None if used is None else STORE.peek(_findings_key(used))
     return found
 
 

@@ -60,7 +60,8 @@ def style() -> None:
 def sections(request: Request) -> None:
     """Real text where there are figures of it, at once; the built-in sentences as soon as they were read."""
     real = cache.evidence(request.model, request.trained)
-    found = or_show_error(builtin.known if real else builtin.read, request)
+    is_here = or_show_error(cache.model, request) is not None
+    found = or_show_error(builtin.known if real else builtin.read, request) if is_here else None
     if found is None and real is None:
         return
     known = _known(real, found, request)
@@ -88,8 +89,9 @@ def sections(request: Request) -> None:
     every_job(known, head, sheet)
     if real is not None:
         _real(known, real, by)
-    builtin.section(known.real, known.builtin, found, request, by)
-    corpus(request)
+    if is_here:
+        builtin.section(known.real, known.builtin, found, request, by)
+        corpus(request)
     say(CAVEAT, "caveat")
 
 
