@@ -353,3 +353,13 @@ def test_the_box_is_there_where_a_part_reads_the_sentence(page, query, there, mo
     )
     open_page(page, **query)
     assert ("controls" in boxes, "controls-kept" in boxes) == (there, not there)
+
+
+@pytest.mark.parametrize("page", ["pages/specialization.py", "pages/atlas.py"])
+def test_a_page_of_texts_of_its_own_offers_model_and_weights_alone_and_keeps_the_link_whole(page):
+    at = open_page(page, unit="words", specials="hidden")
+    assert said(at, "summary")[0] == "MiniLM, trained"
+    offered = {control.key for control in (*at.button_group, *at.text_input, *at.selectbox)}
+    assert offered >= {"model", "weights"}
+    assert not offered & {"unit", "specials", "pair"}
+    assert (link(at)["unit"], link(at)["specials"]) == ("words", "hidden")

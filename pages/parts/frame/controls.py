@@ -42,18 +42,23 @@ AS_READ_HELP = (
     "Untrained is the same model with random weights. This page shows the pieces that the model reads, all of them; "
     "whole words and hidden special tokens are a matter of the other pages."
 )
+OWN_UNITS_HELP = (
+    "Untrained is the same model with random weights. This page reads texts of its own, in the units that each "
+    "question needs; whole words, hidden special tokens and a second sentence are a matter of the pages that show a "
+    "sentence."
+)
 HIDDEN_SAID = " With {} hidden, rows sum to less than 100 %, unless renormalised."
 
 
-def explore(*, present: bool, examples: bool, as_read: bool = False) -> Request:
-    """One sentence, the options, and with `examples` the sentences that are worth a look. `as_read`: see "
-    "`shell.page`."""
+def explore(*, present: bool, examples: bool, as_read: bool = False, sentence: bool = True) -> Request:
+    """One sentence, the options, and with `examples` the sentences that are worth a look. `as_read`, `sentence`: see
+    `shell.page`."""
     text = _sentence("Your sentence", "text", state.another_sentence)
     readers = _tokenizers("model")
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         if examples:
             _examples(readers)
-        request = _options(text, present, readers, pictures=examples, as_read=as_read)
+        request = _options(text, present, readers, pictures=examples, as_read=as_read, sentence=sentence)
     words.known(readers)
     opened = presets.opening(request.text, request.pair or "")
     if examples and opened:
@@ -101,24 +106,31 @@ def _tokenizers(*keys: str) -> list[Tokenizer]:
 
 
 def _options(
-    text: str, present: bool, readers: Sequence[Tokenizer], pictures: bool, as_read: bool = False
+    text: str,
+    present: bool,
+    readers: Sequence[Tokenizer],
+    pictures: bool,
+    as_read: bool = False,
+    sentence: bool = True,
 ) -> Request:
     names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
     with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
         slot = st.container(width="content")
         with st.popover("Options", key="options-menu", type="tertiary"):
-            pair = _pair(readers)
+            pair = _pair(readers) if sentence else st.session_state["pair"]
             model = _model("Model", "model")
             weights = _switch("Weights", "weights", WEIGHTS)
             _digest(model, weights == WEIGHTS[0])
-            unit, specials = _reading(names, as_read)
+            fixed = (AS_READ_HELP if as_read else "") if sentence else OWN_UNITS_HELP
+            unit, specials = _reading(names, fixed)
             if pictures:
                 say(measures.HELP)
         with slot:
             units = "whole words" if unit == "words" and not as_read else "word pieces"
             shown = SPECIALS[0] if as_read else specials
             framed = f" · {SPECIALS_LABELS[shown].format(', '.join(names))}" if names else ""
-            say(f"{title_of(model)}, {weights} · {units}{framed}", "summary")
+            read = f" · {units}{framed}" if sentence else ""
+            say(f"{title_of(model)}, {weights}{read}", "summary")
     # What is drawn is switched above the matrix, which also says it.
     measure = _checked("measure", st.session_state["measure"], MEASURES[0]) if pictures else MEASURES[0]
     return Request(
@@ -126,11 +138,10 @@ def _options(
     )
 
 
-def _reading(names: Sequence[str], as_read: bool) -> tuple[str, str]:
-    """Units and special tokens: the reader's choice, or as the link has them where a page shows what the model "
-    "reads."""
-    if as_read:
-        say(AS_READ_HELP)
+def _reading(names: Sequence[str], fixed: str) -> tuple[str, str]:
+    """Units and special tokens: the reader's choice, or as the link has them where `fixed` says why they are none."""
+    if fixed:
+        say(fixed)
         return st.session_state["unit"], st.session_state["specials"]
     unit, specials = _switch("Units", "unit", UNITS), _specials(names)
     say(OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))

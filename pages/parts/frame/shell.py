@@ -72,8 +72,8 @@ def page(
     `title` is the page's name in PAGES, `question` its heading. `examples` puts the example sentences beneath the
     box and makes all above the picture small; `comparison` adds what it is compared with, as `Request.other`. A page
     without a sentence of its own (`sentence=False`) keeps the controls unseen, so that their values and the link stay
-    whole. `as_read`: the page shows the pieces that the model reads, all of them, so that units and special tokens are
-    no choice there.
+    whole, and offers model and weights alone, for nothing else changes anything there. `as_read`: the page shows the
+    pieces that the model reads, all of them, so that units and special tokens are no choice there.
     """
     st.set_page_config(
         page_title=f"{title} · HeadScope", page_icon=str(ASSETS / "favicon.svg"), layout="wide"
@@ -95,7 +95,7 @@ def page(
         if comparison:
             request = controls.compare(present=present)
         else:
-            request = controls.explore(present=present, examples=examples, as_read=as_read)
+            request = controls.explore(present=present, examples=examples, as_read=as_read, sentence=sentence)
     state.link(title)
     for sentence_said in said:
         say(sentence_said, "notice")
