@@ -55,7 +55,8 @@ def record_of(
     `weights`: an array, a tensor, or what transformers calls `attentions`, a sequence of layers of (1, head, query,
     key). `keys`: the tokens of the columns where they are another text's; the result is then a CrossRecord. Each string
     is a piece, and a word, but one that begins with BERT's sign for it goes on with the word before it; those in
-    `special` are no words. `causal`: whether a token sees only what stands before it; None: it does if no weight says otherwise.
+    `special` are no words. `causal`: whether a token sees only what stands before it; None: it does if no weight says
+    otherwise.
 
     Raises SizeError for another shape, InputError for rows that do not sum to one, or tokens that are no strings.
     """

@@ -322,6 +322,7 @@ def test_words_for_special_tokens_are_the_tokenizers_own():
     assert picture(at)["next"] is None
 
 
+@pytest.mark.usefixtures("model")  # which is here already
 def test_without_its_package_the_page_says_how_to_add_the_decoder_and_goes_on(monkeypatch):
     monkeypatch.setattr(embedded, "find_spec", lambda name: None)
     kept = {key: model for key, model in models._LOADED.items() if key[0] != "smollm2"}
