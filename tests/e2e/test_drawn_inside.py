@@ -274,7 +274,7 @@ def test_small_sheets_keep_to_their_own_head_and_one_scale(chromium, scheme):
             shown = pixels.changes(rgb, pixels.THEMES[scheme]) * np.abs(stack).max()
             np.testing.assert_allclose(shown, stack[head], atol=0.06)
         assert page.locator("figure.chosen").inner_text() == "head 2"
-        page.get_by_role("button", name="Choose head 3").click()
+        page.get_by_role("radio", name="Choose head 3").click()
         assert told(page) == [["picked", 2]]
 
 

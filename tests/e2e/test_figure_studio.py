@@ -71,7 +71,7 @@ def test_what_is_seen_is_what_is_saved_and_the_caption_says_its_link(visit, chro
     assert alike > 0.98, "it looks like the page"
     assert own.std() > 20
 
-    png = Image.open(saved(tab, "PNG, 300 dpi"))
+    png = Image.open(io.BytesIO(saved(tab, "PNG, 300 dpi").read_bytes()))
     assert png.width == pytest.approx(8.5 / 2.54 * 300, abs=1)
     assert png.info["dpi"] == pytest.approx((300, 300), abs=0.1)
 

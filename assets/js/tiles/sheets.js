@@ -11,7 +11,7 @@ export function sheets(board, block) {
   const top = block.top || (block.ramp === "weight" ? undefined : reach(all));
   for (let i = 0; i < h; i += 1) {
     const values = all.subarray(i * n * d, (i + 1) * n * d);
-    if (block.line && i % block.line === 0 && i) made.append(make("hr"));
+    if (block.line && i % block.line === 0 && i) made.append(make("hr", { role: block.pick ? "none" : null }));
     const name = block.labels ? block.labels[i] : `head ${i + 1}`;
     const { canvas } = painted(board, { name, shape: [n, d], ramp: block.ramp || "signed", top }, values);
     canvas.style.height = `${block.square ? 56 : Math.max(32, Math.min(88, n * 4))}px`;
@@ -23,7 +23,7 @@ export function sheets(board, block) {
     canvas.classList.add("crisp");
     const parts = [canvas, make("span", { text: name })];
     const shown = block.pick ? [pickButton(board, block, i, parts)] : parts;
-    made.append(make("figure", { class: i === block.chosen ? "chosen" : "" }, ...shown));
+    made.append(make("figure", { class: i === block.chosen ? "chosen" : "", role: block.pick ? "none" : null }, ...shown));
   }
   if (block.pick) {
     moving(made, block.line || 1);
