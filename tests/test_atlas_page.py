@@ -180,6 +180,8 @@ def test_the_page_says_how_sure_it_is_and_refuses_a_head_that_is_not_there(minil
     assert "With random weights it is" in text
     assert "of its 40 strongest moments" in text
     assert "Attention is not explanation" in text
+    assert "Asked ( Jobs ): determiner → the next noun or name. 80.8 % of 1,817 cases" in text
+    assert "Not asked, over ordinary text : " in text
     at.query_params["head"] = "9-99"
     at.run()
     assert "There is no head “9-99” here." in said(at)

@@ -7,6 +7,7 @@ import streamlit as st
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.said import label, sentence
 from mha_core.heads.atlas.table import HeadEntry
+from mha_core.heads.roles import real_roles
 from mha_core.wording import Head, head_name
 from pages.parts.atlas.component import draw
 from pages.parts.atlas.lines import moment_data
@@ -76,8 +77,11 @@ def _listed(
 
 
 def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
-    """What the head is called on sentences made for a task, beside what it does over the whole."""
-    role = cache.known_roles(request.model, request.trained).get(entry.head)
+    """What the head is called where it was asked for a job, beside what it does unasked."""
+    asked = cache.evidence(request.model, request.trained)
+    role = cache.known_roles(request.model, request.trained).get(entry.head) or (
+        real_roles(asked).get(entry.head) if asked else None
+    )
     if role is None:
         return
     here = label(entry.description)
@@ -86,9 +90,9 @@ def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
         {"model": "" if request.model == "minilm" else request.model, "head": head_name(entry.head)},
     )
     markup(
-        f'<p class="hs-note"><b>On sentences made for a task</b> (<a href="{html.escape(link)}" target="_self">Jobs'
-        f"</a>): {html.escape(role.label)}. {html.escape(role.evidence)} <b>Over ordinary text</b>: "
-        f"{html.escape(here)}. A task shows what a head can do there; this page what moves it most elsewhere.</p>"
+        f'<p class="hs-note"><b>Asked</b> (<a href="{html.escape(link)}" target="_self">Jobs'
+        f"</a>): {html.escape(role.label)}. {html.escape(role.evidence)} <b>Not asked, over ordinary text</b>: "
+        f"{html.escape(here)}. A question shows what a head can do; this page what moves it most.</p>"
     )
 
 
