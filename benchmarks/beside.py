@@ -1,6 +1,6 @@
 """Another reader's new sentence while somebody's long work goes on: calm and beside it, in one run.
 
-    python benchmarks/beside.py [atlas experiment training ...] [--visits 20]
+    python benchmarks/beside.py [atlas experiment training classroom ...] [--visits 20]
 
 A browser starts the work (the reader's own text of 5,000 words read by SmolLM2, the map of every head of SmolLM2, a
 live training). Meanwhile another reader makes fresh visits with new sentences on the embedded encoder, as in load.py.
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -71,10 +72,19 @@ def training(page: Page, url: str) -> None:
     page.wait_for_selector("text=Training …", timeout=120_000)
 
 
+def classroom(page: Page, url: str) -> None:
+    """The classroom's model learns."""
+    page.goto(f"{url}/training?train={quote('Where does it look?')}")
+    page.wait_for_selector(READY, timeout=120_000)
+    page.get_by_role("button", name="Start").first.click()
+    page.wait_for_selector("text=Training …", timeout=120_000)
+
+
 WORK: dict[str, Callable[[Page, str], None]] = {
     "atlas": atlas,
     "experiment": experiment,
     "training": training,
+    "classroom": classroom,
 }
 
 
