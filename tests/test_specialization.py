@@ -204,7 +204,8 @@ def test_a_job_shows_three_sentences_where_it_works_and_one_where_the_head_looks
         assert body.count('<li class="elsewhere">') <= 1
         three += works == 3
         links = re.findall(r'href="\./\?([^"]+)"', html.unescape(body))
-        assert len(links) == body.count("<li class=")
+        # Random tokens are no sentence that Explore could open.
+        assert len(links) == (0 if table.job.repeated else body.count("<li class="))
         assert all("weights=untrained" in link for link in links)
     assert three >= 17
 
