@@ -44,9 +44,7 @@ def sections(request: Request) -> None:
         return
     chosen = _chosen(found.atlas)
     say(_summary(found), "why")
-    _overview(found, chosen, request)
-    with st.container(key="atlas-card"):
-        head.card(found, chosen, request)
+    _heads(request)
     _files(found)
     box = st.expander(
         "Ask by example: which heads link two words?",
@@ -59,6 +57,19 @@ def sections(request: Request) -> None:
             ask(found, request)
     own_text(request, chosen.head)
     say(CAVEAT, "caveat")
+
+
+@st.fragment
+def _heads(request: Request) -> None:
+    """All heads and the chosen one. A fragment: a click redraws them and nothing else of the page."""
+    found = source(request)
+    if found is None:
+        return
+    chosen = _chosen(found.atlas)
+    _overview(found, chosen, request)
+    with st.container(key="atlas-card"):
+        head.card(found, chosen, request)
+    state.write()
 
 
 def _summary(found: Source) -> str:
