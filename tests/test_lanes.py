@@ -9,7 +9,7 @@ import pytest
 from mha_core import trace
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
-from pages.parts.serve.lanes import QUICK, SLOW, Lane, waiting
+from pages.parts.serve.lanes import QUICK, SLOW, Lane, Slices, waiting
 
 
 def test_the_line_is_served_in_order_one_at_a_time():
@@ -85,3 +85,27 @@ def test_what_follows_the_weights_goes_through_the_slow_lane(model, monkeypatch)
         cache.grid(replace(Request(text=text), measure="rollout"), trace(text, model))
     assert seen == [(1, 2)]
     assert SLOW.length == 0
+
+
+def test_work_that_nobody_is_shown_lets_others_go_first_after_each_slice():
+    lane, order, others = Lane(), [], threading.Event()
+
+    def reader():
+        with lane.turn():
+            order.append("reader")
+        others.set()
+
+    with Slices(lane, 0.05) as pace:
+        one = threading.Thread(target=reader)
+        one.start()
+        while lane.length < 2:
+            time.sleep(0.001)
+        assert pace() is False
+        order.append("the same slice")
+        time.sleep(0.06)
+        assert pace() is False
+        order.append("after")
+        assert lane.length == 1, "it holds the place again"
+    one.join()
+    assert order == ["the same slice", "reader", "after"]
+    assert lane.length == 0

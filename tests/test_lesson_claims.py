@@ -4,6 +4,7 @@ import json
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -13,8 +14,10 @@ from visit import open_page
 
 from mha_core import load_model, trace
 from mha_core.heads.findings import find
+from mha_core.heads.verdict import Evidence, judge
 from mha_core.wording import percent
 from pages.parts.learn import claims
+from pages.parts.learn.outcome import Share, Trial, fallen, learnt, pronouns_said
 from pages.parts.learn.ranks import forms_alike
 
 ROOT = Path(__file__).parent.parent
@@ -50,6 +53,10 @@ def test_the_claim_falls_by_the_numbers_of_the_findings(at_hand):
     assert test.got.startswith(f"{percent(right / trained.n)} (95 %:")
     assert test.says == "No better than a coin."
     assert percent(float(untrained.score[3, 1])) in claims.untrained().got
+    assert (
+        "On the sentences of meaning alone, training made no difference that shows" in claims.untrained().says
+    )
+    assert (trained.low[3, 1], untrained.low[3, 1]) < (untrained.high[3, 1], trained.high[3, 1])
     rows = claims.instead(at_hand[0])
     nouns = at_hand[0].jobs["determiner"]
     assert [nouns.job.title, "4-2", percent(float(nouns.score[3, 1]))] in [row[:3] for row in rows]
@@ -57,6 +64,82 @@ def test_the_claim_falls_by_the_numbers_of_the_findings(at_hand):
     assert rows[-1][1:3] == ["2-4", percent(float(agrees[1, 3]))]
     assert agrees[1, 3] > agrees[3, 1] > 0.5, "as the text beside it says"
     assert {row[-1] for row in rows[:-2]} == {"yes"}
+
+
+HIGH, LOW, COIN = Share(0.9, 0.8, 0.95), Share(0.45, 0.4, 0.48), Share(0.5, 0.42, 0.58)
+
+
+@pytest.mark.parametrize(
+    ("meaning", "names", "says", "held"),
+    [
+        ((COIN, COIN), (HIGH, COIN), "What 4-2 can do on GAP it learnt. On the sentences of meaning alone, "
+         "training made no difference that shows: the 95 % intervals overlap.", False),
+        ((HIGH, COIN), (HIGH, COIN), "What 4-2 can do on GAP it learnt. On the sentences of meaning alone, "
+         "training made a difference.", True),
+        ((LOW, Share(0.2, 0.1, 0.3)), (COIN, LOW), "On GAP, training made no difference that shows. On the sentences "
+         "of meaning alone, training made a difference, yet not enough to beat a coin.", False),
+    ],
+)  # fmt: skip
+def test_what_a_head_learnt_follows_from_the_intervals(meaning, names, says, held):
+    assert learnt("4-2", meaning, names) == (says, held)
+
+
+@pytest.mark.parametrize(
+    ("held", "says"),
+    [
+        ((False, False, False, False), "The claim has fallen: it failed tests 1, 2, 3 and 4 of 4."),
+        ((True, False, True, True), "The claim has fallen: it failed test 2 of 4."),
+        ((True, True, True, True), "The claim has passed all 4 tests. It holds as far as these go."),
+    ],
+)
+def test_what_is_left_of_the_claim_follows_from_its_tests(held, says):
+    assert fallen([Trial("", "", "", "", one) for one in held]) == says
+
+
+def test_pronouns_and_other_words_are_told_apart():
+    row = {"accuracy": 0.71, "ci_low": 0.66, "control": 0.51}
+    assert pronouns_said(row) == "Above a coin, and specific to pronouns (51.0 % from other words)"
+    assert pronouns_said(row | {"control": 0.7}).startswith(
+        "Above a coin, but from other words as well (70.0 %"
+    )
+    assert pronouns_said(row | {"ci_low": 0.5}).startswith("Not above a coin")
+
+
+def test_a_model_that_passes_is_told_so(monkeypatch):
+    """Another model, with a head that does what is claimed: none of the sentences is of MiniLM's."""
+    good = {
+        "accuracy": 0.9,
+        "ci_low": 0.85,
+        "ci_high": 0.95,
+        "control": 0.5,
+        "verdict": "specialist",
+        "because": "beats",
+    }
+    card = {"n": 9, "baselines": {"first": 0.6}, "head": good}
+    twin = card | {"head": good | {"accuracy": 0.5, "ci_low": 0.4, "ci_high": 0.6}}
+    monkeypatch.setattr(claims, "gap", lambda: {"trained": card, "untrained": twin})
+    monkeypatch.setattr(
+        claims.cache, "findings", lambda name, trained=True: table_of(0.9 if trained else 0.5)
+    )
+    monkeypatch.setattr(
+        claims, "looks", lambda text, *_: {"animal": "tired" in text, "street": "wide" in text}
+    )
+    tests = [test() for _, test in claims.TESTS]
+    assert [test.held for test in tests] == [True] * 4
+    assert fallen(tests).startswith("The claim has passed")
+    monkeypatch.setattr(claims.cache, "findings", lambda name, trained=True: table_of(0.5))
+    assert [test().held for _, test in claims.TESTS] == [True, False, True, False]
+
+
+def table_of(score: float) -> SimpleNamespace:
+    """Findings in which 4-2 is right in this share of 130 sentences."""
+    at = {claims.HEAD: score}
+    verdict = judge(Evidence("coreference", score, 130, 0.5, "a coin", 144))
+    table = SimpleNamespace(
+        n=130, baseline=0.5, baseline_name="a coin", score=at, low={claims.HEAD: score - 0.08},
+        high={claims.HEAD: score + 0.08}, verdicts={claims.HEAD: verdict},
+    )  # fmt: skip
+    return SimpleNamespace(jobs={"coreference": table})
 
 
 def test_gap_is_what_the_readme_and_the_shipped_file_say():
@@ -123,7 +206,7 @@ def test_the_tests_come_one_by_one_and_every_kind_opens_the_real_head(at_hand):
     for number in range(1, len(claims.TESTS) + 1):
         at.button(key="claim-next").click().run()
         assert (f"{number} · " in prose(at), f"{number + 1} · " in prose(at)) == (True, False)
-    assert "The claim has fallen." in prose(at)
+    assert "The claim has fallen: it failed tests 1, 2, 3 and 4 of 4." in prose(at)
     at = open_page("pages/learn.py", step="kinds")
     (table,) = [e.proto.body for e in at.get("html") if 'class="hs-scroll hs-kinds"' in e.proto.body]
     rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td>.*?</tr>", table)

@@ -187,7 +187,7 @@ def found(monkeypatch):
     """Findings that only say of which model they are; nothing is found before the gate is open."""
     gate, made = threading.Event(), []
 
-    def find(used):
+    def find(used, _options):
         assert gate.wait(30)
         made.append(used)
         return SimpleNamespace(model=used, roles={(0, 0): used})
@@ -214,6 +214,29 @@ def test_nobody_waits_for_roles_and_each_model_gets_its_own(found):
     assert found.made == [Named(*name) for name in names], "each is found out once"
 
 
+def test_what_a_lesson_will_ask_for_is_found_out_before_and_its_model_loaded_behind_the_page(
+    found, monkeypatch
+):
+    loaded = []
+
+    def load(name, trained=True, **_):
+        loaded.append(threading.current_thread().name)
+        return Named(name, trained)
+
+    monkeypatch.setattr(cache, "load_model", load)
+    for _ in range(3):
+        cache.find_ahead("a", trained=False)
+    assert len(cache._begun) == 1
+    (begun,) = cache._begun.values()
+    found.gate.set()
+    begun.result(30)
+    assert found.made == [Named("a", False)]
+    assert all(name.startswith("findings") for name in loaded), "the page did not wait for the model"
+    assert cache.findings("a", False).model == Named("a", False)
+    assert found.made == [Named("a", False)], "once"
+    assert cache.SLOW.length == 0
+
+
 def test_a_large_models_heads_are_tried_only_when_they_are_asked_for(found, monkeypatch):
     def large(name, trained=True, **_):
         return Named(name, trained, n_parameters=cache.UNASKED_AT_MOST + 1)
@@ -227,7 +250,7 @@ def test_a_large_models_heads_are_tried_only_when_they_are_asked_for(found, monk
 
 
 def test_findings_that_failed_are_no_roles(found, monkeypatch):
-    def broken(used):
+    def broken(used, _options):
         raise ModelError("damaged")
 
     monkeypatch.setattr(cache, "find", broken)
@@ -237,7 +260,7 @@ def test_findings_that_failed_are_no_roles(found, monkeypatch):
     assert cache.roles_of("a") == {}
     (begun,) = cache._begun.values()
     assert isinstance(begun.exception(30), ModelError)
-    monkeypatch.setattr(cache, "find", lambda used: SimpleNamespace(roles={(0, 0): used}))
+    monkeypatch.setattr(cache, "find", lambda used, _options: SimpleNamespace(roles={(0, 0): used}))
     assert cache.roles_of("a") == {}
     (again,) = cache._begun.values()
     again.result(30)

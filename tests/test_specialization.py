@@ -367,7 +367,7 @@ def test_findings_open_no_folder_where_the_owner_allows_none(tmp_path, monkeypat
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
     asked = []
     monkeypatch.setattr(cache, "load_model", lambda name, **how: asked.append(how["local"]) or load_model())
-    monkeypatch.setattr(cache, "find", lambda model: model)
+    monkeypatch.setattr(cache, "find", lambda model, _options: model)
     monkeypatch.setattr(cache, "STORE", Store(1_000_000))
     cache.findings("someone/model")
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")

@@ -16,6 +16,7 @@ from mha_core.heads.jobs import JOBS, NO_ROLE_SAID, Job
 from mha_core.heads.roles import Role
 from mha_core.heads.similarity import clusters, plane
 from mha_core.heads.studies import Study, study_builtin
+from mha_core.heads.survey import Options
 from mha_core.models import Model
 from mha_core.record import ModelInfo
 from mha_core.wording import Head, head_name
@@ -82,9 +83,9 @@ def _title(table: JobTable) -> str:
     return f"{table.job.title} (right in)"
 
 
-def find(model: Model) -> Findings:
+def find(model: Model, options: Options | None = None) -> Findings:
     """Run the built-in sentences through the model and measure everything they can tell."""
-    study = study_builtin(model)
+    study = study_builtin(model, options=options)
     distance = study.similarity.distance if study.similarity else np.zeros((1, 1))
     points, stress = plane(distance)
     groups = clusters(distance, min(N_CLUSTERS, len(distance)))

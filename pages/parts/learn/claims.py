@@ -6,7 +6,6 @@ sentences; every number is computed or read from what is shipped. No Streamlit h
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache as once
 from typing import Any
 
@@ -19,6 +18,7 @@ from mha_core.wording import Head, head_name, percent
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.presets import TIRED, WIDE
 from pages.parts.frame.request import Request
+from pages.parts.learn.outcome import Share, Trial, learnt, pronouns_said
 from pages.parts.serve import cache
 
 HEAD: Head = (3, 1)
@@ -27,16 +27,6 @@ MEANING, AGREEMENT = "coreference", "agreement"
 IMPOSSIBLE = "She knew that Anna thanked Peter."
 CANDIDATES = ("animal", "street")
 BEATS = {"specialist": "yes", "rule": "a rule does it", "unsure": "not sure", "none": "no"}
-
-
-@dataclass(frozen=True)
-class Test:
-    """One test of the claim: what is asked, what came out, what it had to beat, and what follows."""
-
-    asks: str
-    got: str
-    beat: str
-    says: str
 
 
 @once
@@ -59,58 +49,65 @@ def row_of(record: Record, word: str, at: Sequence[str], head: Head) -> dict[str
     return {name: float(row[names.index(name.lower())]) for name in at}
 
 
-def one_word() -> Test:
+def one_word() -> Trial:
     """Tired and wide."""
     tired, wide = (looks(text, "it", CANDIDATES, HEAD) for text in (TIRED, WIDE))
     right = (tired["animal"] > tired["street"]) + (wide["street"] > wide["animal"])
     moved = "it moves" if wide["street"] > wide["animal"] else "it stays with `animal`"
-    return Test(
+    return Trial(
         "One word changed: tired, wide",
         f"tired: animal {percent(tired['animal'])}, street {percent(tired['street'])}; "
         f"wide: animal {percent(wide['animal'])}, street {percent(wide['street'])}",
-        "both right",
+        "To beat: both right.",
         f"{right} of 2 right: {moved}.",
+        right == 2,
     )
 
 
-def built_in() -> Test:
+def built_in() -> Trial:
     """Sentences in which only the meaning tells the two candidates apart."""
     table = cache.findings(EMBEDDED).jobs[MEANING]
     low, high = percent(float(table.low[HEAD])), percent(float(table.high[HEAD]))
-    return Test(
+    return Trial(
         f"{table.n} sentences where only the meaning decides",
         f"{percent(float(table.score[HEAD]))} (95 %: {low} to {high}; n = {table.n})",
-        f"{table.baseline_name} {percent(table.baseline)}",
+        f"To beat: {table.baseline_name} {percent(table.baseline)}.",
         f"{table.verdicts[HEAD].because.capitalize()}.",
+        bool(table.verdicts[HEAD]),
     )
 
 
-def published() -> Test:
+def published() -> Trial:
     """GAP: texts by others."""
     card = gap()["trained"]
     mine, rule = card["head"], max(card["baselines"], key=card["baselines"].get)
-    return Test(
+    because = str(mine["because"]).replace(f"“{rule}”", "just named")
+    return Trial(
         f"{card['n']} pronouns of GAP (Webster et al. 2018)",
         f"{percent(mine['accuracy'])} (95 %: {percent(mine['ci_low'])} to {percent(mine['ci_high'])}; n = {card['n']})",
-        f"“take the {rule} name” {percent(card['baselines'][rule])}",
-        "Above a coin, and specific to pronouns "
-        f"({percent(mine['control'])} from other words); {mine['because'].replace('“' + rule + '”', 'just named')}.",
+        f"To beat: “take the {rule} name” {percent(card['baselines'][rule])}.",
+        f"{pronouns_said(mine)}; {because}.",
+        mine["verdict"] == "specialist",
     )
 
 
-def untrained() -> Test:
+def untrained() -> Trial:
     """The same head before it learnt anything."""
-    table, card = cache.findings(EMBEDDED, False).jobs[MEANING], gap()["untrained"]
-    return Test(
+    table, twin = (cache.findings(EMBEDDED, trained).jobs[MEANING] for trained in (True, False))
+    published = [gap()[weights]["head"] for weights in ("trained", "untrained")]
+    meaning = [Share(*(float(part[HEAD]) for part in (t.score, t.low, t.high))) for t in (table, twin)]
+    names = [Share(card["accuracy"], card["ci_low"], card["ci_high"]) for card in published]
+    says, held = learnt(head_name(HEAD), (meaning[0], meaning[1]), (names[0], names[1]))
+    return Trial(
         "The same head with random weights",
-        f"{percent(float(table.score[HEAD]))} of the {table.n}, {percent(card['head']['accuracy'])} of GAP's "
-        f"{card['n']}",
-        "a coin 50.0 %",
-        "What 4-2 has on GAP it learnt. On the sentences of meaning alone it learnt nothing that a coin lacks.",
+        f"{percent(meaning[1].score)} of the {twin.n}, {percent(names[1].score)} of GAP's {gap()['untrained']['n']}",
+        f"Trained: {percent(meaning[0].score)} and {percent(names[0].score)}.",
+        says,
+        held,
     )
 
 
-TESTS: tuple[tuple[str, Callable[[], Test]], ...] = (
+TESTS: tuple[tuple[str, Callable[[], Trial]], ...] = (
     ("change one word", one_word),
     ("sentences of meaning", built_in),
     ("texts by others", published),
@@ -138,9 +135,10 @@ def instead(found: Findings) -> list[list[str]]:
 def impossible() -> str:
     """Where agreement and reference part: the pronoun cannot mean the name that agrees."""
     at = looks(IMPOSSIBLE, "She", ("Anna", "Peter"), AGREES)
+    follows = "it looks for agreement" if at["Anna"] > at["Peter"] else "here it does not look for agreement"
     return (
         f"“{IMPOSSIBLE}” Whoever she is, she is not Anna. Head {head_name(AGREES)} gives Anna "
-        f"**{percent(at['Anna'])}** and Peter {percent(at['Peter'])}: it looks for agreement."
+        f"**{percent(at['Anna'])}** and Peter {percent(at['Peter'])}: {follows}."
     )
 
 

@@ -20,6 +20,7 @@ from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import Scene
 from pages.parts.learn import claims
+from pages.parts.learn.outcome import fallen
 from pages.parts.picture.tiles import Board, column, paragraph
 from pages.parts.serve import cache
 
@@ -112,7 +113,8 @@ def tests(scene: Scene) -> None:
             board.add(
                 column(
                     paragraph(
-                        f"**{number} · {test.asks}.** 4-2: **{test.got}**. To beat: {test.beat}.", "result"
+                        f"**{number} · {test.asks}.** {head_name(claims.HEAD)}: **{test.got}**. {test.beat}",
+                        "result",
                     ),
                     paragraph(test.says, "result-said"),
                     size="close",
@@ -121,7 +123,7 @@ def tests(scene: Scene) -> None:
     else:
         board.add(paragraph("The claim stands: 4-2 finds what a pronoun stands for.", "big"))
     if seen == len(claims.TESTS):
-        board.add(paragraph("The claim has fallen.", "verdict"))
+        board.add(paragraph(fallen(done), "verdict"))
     board.show("lesson-claim-tests")
     with st.container(horizontal=True, gap="small", key="claim-buttons"):
         if seen < len(claims.TESTS):

@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from mha_core import Record
+from mha_core.embedded import EMBEDDED
 from mha_core.record import piece_units
 from mha_core.wording import head_name
 from pages.parts.frame import shell, state
@@ -39,6 +40,7 @@ IN_THE_PICTURE = ("asking", "follow", "norms")  # their words are the token row
 @st.fragment
 def lesson_view(request: Request) -> None:
     """One step: its prose, its prediction, its picture, its exercises, and the way on."""
+    cache.find_ahead(EMBEDDED, trained=False)  # what the tests of the claim will ask for
     record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     scene = make_plain(request, _picked(request, record))
     if scene is None:

@@ -32,6 +32,7 @@ from mha_core.heads.atlas.shipped import Shipped, read_shipped
 from mha_core.heads.findings import Findings, find
 from mha_core.heads.measures import importance
 from mha_core.heads.roles import Role
+from mha_core.heads.survey import Options
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
@@ -39,7 +40,7 @@ from mha_core.run import Run
 from mha_core.wording import Head
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 from pages.parts.picture.payload import Keep, Payload
-from pages.parts.serve.lanes import QUICK, SLOW, waiting
+from pages.parts.serve.lanes import QUICK, SLOW, Slices, waiting
 from pages.parts.serve.store import Store
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
@@ -258,8 +259,20 @@ def known_roles(name: str, trained: bool = True) -> Mapping[Head, Role]:
     return {} if found is None else found.roles
 
 
+def find_ahead(name: str, trained: bool = True) -> None:
+    """Let the model be loaded and its roles be found out behind the pages, before anybody asks; nobody waits."""
+    key = ("ahead", name, trained)
+    with _starting:
+        if _begun.get(key, _DONE).done():
+            _begun[key] = _background.submit(lambda: _find(_loaded(name, trained)))
+
+
 def _find(used: Model) -> Findings:
-    return STORE.get(_findings_key(used), lambda: find(used))
+    def make() -> Findings:
+        with Slices(SLOW) as pace:
+            return find(used, Options(stop=pace))
+
+    return STORE.get(_findings_key(used), make)
 
 
 def _findings_key(used: Model) -> Hashable:

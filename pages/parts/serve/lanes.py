@@ -5,14 +5,16 @@ weights, sweeps over heads, corpora, the atlas) a single one, in the order in wh
 told how many are before, and leaves the line when the page is closed or asks for something else.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import BoundedSemaphore, Condition
 
 # Two sentences at a time keep two cores busy; more would only hold more memory at once.
 QUICK = BoundedSemaphore(2)
 TOLD_EVERY = 0.2  # seconds
+SLICE = 0.5  # seconds
 
 
 class Lane:
@@ -52,6 +54,31 @@ class Lane:
 
 
 SLOW = Lane()
+
+
+class Slices:
+    """A lane held for a slice at a time, by work that nobody is shown: it is asked after every piece of the work, and
+    goes to the end of the line when its slice is over."""
+
+    def __init__(self, lane: Lane, seconds: float = SLICE) -> None:
+        self._lane, self._seconds = lane, seconds
+        self._turn = ExitStack()
+        self._since = 0.0
+
+    def __enter__(self) -> "Slices":
+        self._turn.enter_context(self._lane.turn())
+        self._since = time.monotonic()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._turn.close()
+
+    def __call__(self) -> bool:
+        """Let others go first if it is time. False: the work is never to stop."""
+        if time.monotonic() - self._since > self._seconds:
+            self._turn.close()
+            self.__enter__()
+        return False
 
 
 def waiting(before: int) -> str:
