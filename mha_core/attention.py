@@ -7,9 +7,7 @@ query head j reads key head j // (h_q / h_kv).
 Source: Vaswani et al. 2017, section 3.2.1; Ainslie et al. 2023 for grouped queries.
 """
 
-import itertools
 import math
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -17,11 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mha_core.errors import DtypeError, InputError, SizeError
-from mha_core.packed import times_transposed
-
-# A tile of scores (QKᵀ, softmax, times V) that stays in a core's second-level cache: 1 MiB of fp32.
-TILE_CELLS = 1 << 18
-TILE_ROWS = 256
+from mha_core.in_place import attend_in_place
 
 
 def scaled_dot_product_attention(
@@ -62,7 +56,7 @@ def scaled_dot_product_attention(
         if not need_weights:
             return _fused(q, k, v, mask, is_causal, scale, dropout), None
         if dropout == 0.0 and _may_write_in_place(q, k, v, mask):
-            return _in_place(q, k, v, mask, is_causal, scale, out)
+            return attend_in_place(q, k, v, mask, is_causal, scale, out)
         if out is not None:
             raise InputError("`out` is for calls without gradients and dropout, on the CPU, in fp32 or fp64.")
         return _textbook(q, k, v, mask, is_causal, scale, dropout)
@@ -148,81 +142,6 @@ def _fused(
     return context if dead is None else context.masked_fill(dead, 0.0)
 
 
-def _in_place(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, is_causal: bool, scale: float, out: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """The same without gradients: scores are written into the returned weights, tile by tile, softmax in place.
-
-    The context is laid out as (..., n_q, h_q, d_v) in memory, so that joining the heads is a view.
-    """
-    n_q, n_k, h_q = q.shape[-2], k.shape[-2], q.shape[-3]
-    shape = (*q.shape[:-1], n_k)
-    weights = q.new_empty(shape) if out is None else out
-    if weights.shape != shape or weights.dtype != q.dtype or not weights.is_contiguous():
-        raise SizeError(f"`out` must be a contiguous tensor of shape {tuple(shape)} and type {q.dtype}.")
-    if weights.numel() <= TILE_CELLS:
-        torch.matmul(*_fold(q * scale, k.transpose(-1, -2)), out=weights.view(_folded_shape(q, k, n_k)))
-        _softmax_into(weights, weights, mask, is_causal, 0)
-        return _grouped_matmul(weights, v), weights
-    context = q.new_empty(*q.shape[:-3], n_q, h_q, v.shape[-1]).transpose(-3, -2)
-    whole_mask = None if mask is None else mask.expand(shape)
-    for at, heads, kv, rows in _tiles(shape, k.shape[-3]):
-        tile, keys, values = weights[at][heads, rows], k[at][kv], v[at][kv]
-        queries = q[at][heads, rows] * scale
-        alone = tile.shape[0] == 1 and keys.numel() == keys.shape[-2] * keys.shape[-1]
-        if alone:
-            scores = times_transposed(queries[0], keys.view(keys.shape[-2:]))[None]
-        else:
-            scores = torch.matmul(queries, keys.transpose(-1, -2), out=tile)
-        tile_mask = None if whole_mask is None else whole_mask[at][heads, rows]
-        _softmax_into(tile, scores, tile_mask, is_causal, rows.start)
-        if alone:
-            context[at][heads, rows] = times_transposed(tile[0], values.view(values.shape[-2:]).t())
-        else:
-            context[at][heads, rows] = torch.matmul(tile, values)
-    return context, weights
-
-
-def _tiles(
-    shape: tuple[int, ...], n_kv_heads: int
-) -> Iterator[tuple[tuple[int, ...], slice, slice | int, slice]]:
-    """Batch member, query heads, the key heads they read, and rows: at most TILE_CELLS cells, or one row block.
-
-    Several heads go together while they are small: whole key heads, or a part of one group that shares one.
-    """
-    *batch, heads, n_q, n_k = shape
-    group = heads // n_kv_heads
-    whole = n_q * n_k <= TILE_CELLS
-    rows = n_q if whole else TILE_ROWS
-    together = TILE_CELLS // max(1, n_q * n_k) if n_q * n_k < TILE_CELLS // 4 else 1
-    span = heads if group == 1 else group
-    for member in itertools.product(*map(range, batch)):
-        for first in range(0, heads, span):
-            for head in range(first, first + span, together):
-                last = min(head + together, first + span)
-                kv = slice(head, last) if group == 1 else head // group
-                for row in range(0, n_q, rows):
-                    yield member, slice(head, last), kv, slice(row, min(n_q, row + rows))
-
-
-def _softmax_into(out: Tensor, scores: Tensor, mask: Tensor | None, is_causal: bool, first_row: int) -> None:
-    """`masked_softmax` of the scores, which are used up, into `out`; row 0 is `first_row` of the whole matrix."""
-    if mask is not None and mask.dtype == torch.bool:
-        scores.masked_fill_(~mask, -math.inf)
-    elif mask is not None:
-        scores.add_(mask.to(scores.dtype))
-    if is_causal:
-        n_q, n_k = scores.shape[-2:]
-        future = torch.ones(n_q, n_k, dtype=torch.bool, device=scores.device).triu(1 + first_row)
-        scores.masked_fill_(future, -math.inf)
-    if mask is None or scores.shape[-1] == 0:
-        torch.softmax(scores, dim=-1, out=out)
-        return
-    dead = scores.amax(dim=-1, keepdim=True) == -math.inf
-    torch.softmax(scores.masked_fill_(dead, 0.0), dim=-1, out=out)
-    out.masked_fill_(dead, 0.0)
-
-
 def _hide(scores: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
     """The scores with minus infinity where a query may not look."""
     if mask is not None and mask.dtype == torch.bool:
@@ -255,10 +174,6 @@ def _fold(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
         return left, right
     *batch, heads, n, width = left.shape
     return left.reshape(*batch, heads // group, group * n, width), right
-
-
-def _folded_shape(q: Tensor, k: Tensor, n_k: int) -> tuple[int, ...]:
-    return (*q.shape[:-3], k.shape[-3], q.shape[-3] // k.shape[-3] * q.shape[-2], n_k)
 
 
 def _wide(x: Tensor) -> Tensor:

@@ -169,20 +169,6 @@ def linear_gelu(linear: nn.Linear, x: Tensor) -> Tensor:
     return linear.gelu(x) if isinstance(linear, PackedLinear) else F.gelu(linear(x))
 
 
-def times_transposed(left: Tensor, right: Tensor) -> Tensor:
-    """left rightᵀ of two matrices, (n, d) and (m, d) to (n, m), by oneDNN where that can be.
-
-    Without gradients, on the CPU.
-    """
-    if packing_works() and left.dtype == right.dtype == torch.float32:
-        # Strided operands are computed by a reference kernel a thousand times slower: copy them first.
-        result: Tensor = torch.ops.mkldnn._linear_pointwise(
-            left.contiguous(), right.contiguous(), None, "none", [], ""
-        )
-        return result
-    return left @ right.t()
-
-
 @cache
 def packing_works() -> bool:
     """Whether this torch has the operators and they give what a plain linear layer gives (to 1e-5)."""

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mha_core.errors import SizeError
+from mha_core.memory import new_room
 from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
 from mha_core.packed import linear_gelu
 from mha_core.rotary import Rotary, Rotation
@@ -402,7 +403,7 @@ class Stack(nn.Module):
         if not plain or trains or autocast or torch.compiler.is_compiling():
             return None
         batch, n, _ = x.shape
-        return x.new_empty(self.config.n_layers, batch, self.config.n_heads, n, n_keys)
+        return new_room((self.config.n_layers, batch, self.config.n_heads, n, n_keys), x)
 
     def _check(self, ids: Tensor, segments: Tensor, gates: Tensor | None, first: int) -> None:
         if ids.dim() != 2 or segments.shape != ids.shape:

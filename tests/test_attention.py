@@ -4,6 +4,7 @@ Sizes are small and all different, so that a swapped axis cannot pass.
 """
 
 import math
+import mmap
 import pickle
 
 import numpy as np
@@ -13,10 +14,11 @@ import torch
 import torch.nn.functional as F
 
 from mha_core import DtypeError, InputError, SizeError, causal_mask, masked_softmax
-from mha_core import attention as attention_module
-from mha_core import packed as packed_module
+from mha_core import in_place as in_place_module
+from mha_core import memory as memory_module
 from mha_core import scaled_dot_product_attention as sdpa
 from mha_core.attention import attention_scores
+from mha_core.memory import new_room
 
 B, H, N_Q, N_K, D_K, D_V = 2, 6, 5, 7, 3, 11
 PATHS = ("in place", "textbook", "fused", "fused with gradients")
@@ -36,10 +38,9 @@ def by_path(path, q, k, v, mask=None, is_causal=False, **options):
 
 
 @pytest.fixture
-def small_tiles(monkeypatch):
-    """Tiles of a few cells, so that small inputs take the tiled way."""
-    monkeypatch.setattr(attention_module, "TILE_CELLS", 23)
-    monkeypatch.setattr(attention_module, "TILE_ROWS", 2)
+def one_by_one(monkeypatch):
+    """Key heads of a few scores are done one after the other, as those of long texts are."""
+    monkeypatch.setattr(in_place_module, "ALONE_CELLS", 23)
 
 
 # Laws
@@ -217,11 +218,11 @@ def dead_row_masks():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("path", [*PATHS, "tiled"])
+@pytest.mark.parametrize("path", [*PATHS, "one by one"])
 @pytest.mark.parametrize("why", list(dead_row_masks()))
 def test_a_query_that_may_look_at_nothing_gives_zeros(why, path, dtype, request):
-    if path == "tiled":
-        request.getfixturevalue("small_tiles")
+    if path == "one by one":
+        request.getfixturevalue("one_by_one")
     mask, is_causal, dead = dead_row_masks()[why]
     if mask.dtype != torch.bool:
         mask = mask.to(dtype)
@@ -255,35 +256,66 @@ def test_a_softmax_over_dead_rows_alone_is_zero():
     assert (torch.autograd.grad(result.sum(), scores)[0] == 0).all()
 
 
-# Tiles
+# In place
 
 
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
 @pytest.mark.parametrize("h_kv", [6, 2, 1])
-@pytest.mark.parametrize(
-    ("cells", "rows"), [(23, 2), (40, 3), (150, 2)], ids=["parts of heads", "whole heads", "several heads"]
-)
-@pytest.mark.parametrize("packing", [True, False])
-def test_the_tiled_way_gives_what_the_formula_gives(batch, h_kv, cells, rows, packing, monkeypatch):
-    monkeypatch.setattr(attention_module, "TILE_CELLS", cells)
-    monkeypatch.setattr(attention_module, "TILE_ROWS", rows)
-    if not packing:
-        monkeypatch.setattr(packed_module, "packing_works", lambda: False)
-    q, k, v = qkv(batch=batch, h_kv=h_kv)
+@pytest.mark.parametrize("n_k", [7, 19], ids=["short rows", "longer rows"])
+@pytest.mark.parametrize("alone", [True, False])
+def test_what_is_written_in_place_is_what_the_formula_gives(batch, h_kv, n_k, alone, request):
+    if alone:
+        request.getfixturevalue("one_by_one")
+    q, k, v = qkv(batch=batch, h_kv=h_kv, n_k=n_k)
     for is_causal in (False, True):
         for mask_name in ("none", "bool of heads", "float with -inf"):
-            mask = masks()[mask_name]
+            mask = masks(n_k=n_k)[mask_name]
             context, weights = sdpa(q, k, v, mask, is_causal)
             expected_context, expected_weights = by_path("textbook", q, k, v, mask, is_causal)
             torch.testing.assert_close(context, expected_context.detach(), atol=1e-5, rtol=1e-5)
             torch.testing.assert_close(weights, expected_weights.detach(), atol=1e-6, rtol=1e-5)
 
 
+def test_what_stood_in_the_room_before_does_not_matter():
+    q, k, v = qkv()
+    room = torch.full((B, H, N_Q, N_K), math.nan)
+    context, weights = sdpa(q, k, v, out=room)
+    assert weights.data_ptr() == room.data_ptr()
+    assert weights.isfinite().all()
+    assert context.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_room_for_large_weights_is_as_any_other(dtype, monkeypatch):
+    small = new_room((3, 5), torch.empty(0, dtype=dtype))
+    monkeypatch.setattr(memory_module, "LARGE", 0)
+    for room in (small, new_room((3, 5), torch.empty(0, dtype=dtype))):
+        assert (room.shape, room.dtype, room.is_contiguous()) == ((3, 5), dtype, True)
+        room.copy_(torch.arange(15, dtype=dtype).view(3, 5))
+        assert room.sum() == 105
+        del room
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="pages of another size are asked for on Linux")
+@pytest.mark.parametrize("fails", ["mmap", "madvise"])
+def test_a_system_without_huge_pages_gives_ordinary_ones(fails, monkeypatch):
+    class Refusing(mmap.mmap):
+        def madvise(self, *_):
+            raise OSError(22, "Invalid argument")
+
+    def refuse(*_, **__):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(memory_module, "LARGE", 0)
+    monkeypatch.setattr(memory_module.mmap, "mmap", Refusing if fails == "madvise" else refuse)
+    assert new_room((3, 5), torch.empty(0)).fill_(2).sum() == 30
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("h_kv", [6, 2])
-def test_sizes_above_the_limit_of_one_tile_give_what_torch_gives(h_kv, dtype):
-    n_q, n_k = 611, 547
-    assert n_q * n_k > attention_module.TILE_CELLS
+def test_heads_that_are_done_one_after_the_other_give_what_torch_gives(h_kv, dtype):
+    n_q, n_k = 1211, 947
+    assert n_q * n_k > in_place_module.ALONE_CELLS
     q, k, v = qkv(batch=(1,), h_kv=h_kv, n_q=n_q, n_k=n_k, dtype=dtype)
     mask = torch.rand(n_q, n_k, generator=torch.Generator().manual_seed(3)) > 0.3
     mask[300] = False
