@@ -110,6 +110,10 @@ class Guard:
                 LOG.warning(
                     "This server weighs a message only once all of it is here; uvicorn would stop it earlier."
                 )
+            if not streamlit_private.limit_waiting(
+                receive, self.limits.request_seconds, self.limits.upload_seconds
+            ):
+                LOG.warning("This server waits as long as it takes for requests that were begun.")
             await self.app(scope, receive, send)
 
     async def http(self, scope: Scope, receive: Receive, send: Send) -> None:

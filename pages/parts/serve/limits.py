@@ -14,7 +14,8 @@ class Limits:
     """Sockets and messages of readers, and their uploads. A class may share one address, and a reader has a few tabs.
 
     Messages come at `runs_per_second` from one socket and `address_runs_per_second` from one address, after as many
-    at once as is said; `silent_seconds` is how long a socket may say nothing at first.
+    at once as is said; `silent_seconds` is how long a socket may say nothing at first, `request_seconds` how long a
+    request may take to be asked and `upload_seconds` how long its body may take after that.
     """
 
     sockets: int = 160
@@ -24,6 +25,8 @@ class Limits:
     address_runs_per_second: int = 40
     address_runs_at_once: int = 200
     silent_seconds: int = 10
+    request_seconds: int = 10
+    upload_seconds: int = 120
     files_per_session: int = 4
     upload_mb: int = 64
 

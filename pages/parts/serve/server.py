@@ -28,6 +28,7 @@ from mha_core.device import use_one_thread
 from mha_core.embedded import EMBEDDED
 from pages.parts.picture import attention_view
 from pages.parts.serve import cache, streamlit_private
+from pages.parts.serve.forged import ignore_forged_values
 from pages.parts.serve.guard import Guard
 from pages.parts.serve.limits import limits, origins
 from pages.parts.serve.logs import make_discreet
@@ -94,6 +95,7 @@ def warm_up() -> list[str]:
     problems = streamlit_private.missing_parts()
     if problems:
         raise SystemExit("\n".join(problems))
+    ignore_forged_values()
     try:
         self_test(mha_core.load_model())
     except mha_core.HeadScopeError as error:

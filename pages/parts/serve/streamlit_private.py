@@ -19,7 +19,10 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunCon
 from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
 from streamlit.runtime.state.query_params import QueryParams
 from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.state.session_state import WStates
 from streamlit.runtime.state.session_state_proxy import get_session_state
+
+from pages.parts.serve.patience import impatient
 
 KINDS = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
 OPERATIONS = {"deferred_file", "dataframe_chunk"}
@@ -36,6 +39,7 @@ def missing_parts() -> list[str]:
         ),
         "Runtime.is_active_session": hasattr(Runtime, "is_active_session"),
         "SafeSessionState.get_widget_states": hasattr(SafeSessionState, "get_widget_states"),
+        "WStates.get_serialized": hasattr(WStates, "get_serialized"),
         "the kinds of BackMsg": {field.name for field in BackMsg.DESCRIPTOR.fields} >= KINDS,
         "the operations of BackMsg": _operations() >= OPERATIONS,
     }
@@ -100,11 +104,28 @@ def limit_incoming(receive: Any, n_bytes: int) -> bool:
     Streamlit gives it one limit for both directions, and what it sends is larger. `receive` is what uvicorn hands over
     at the start (ASGI's lifespan), which knows the settings of the server.
     """
-    config: Any = getattr(getattr(receive, "__self__", None), "config", None)
-    if config is None or not hasattr(config, "ws_max_size"):
+    config = _config(receive)
+    if not hasattr(config, "ws_max_size"):
         return False
     config.ws_max_size = n_bytes
     return True
+
+
+def limit_waiting(receive: Any, head_seconds: float, body_seconds: float) -> bool:
+    """Have uvicorn close connections that do not finish a request in time, from now on; whether it does."""
+    config = _config(receive)
+    if not all(
+        hasattr(getattr(config, "http_protocol_class", None), name)
+        for name in ("connection_made", "data_received", "connection_lost", "on_response_complete")
+    ):
+        return False
+    config.http_protocol_class = impatient(config.http_protocol_class, head_seconds, body_seconds)
+    return True
+
+
+def _config(receive: Any) -> Any:
+    """uvicorn's settings, from what it hands over at the start; None where another server does."""
+    return getattr(getattr(receive, "__self__", None), "config", None)
 
 
 def texts_sent() -> dict[str, str]:
