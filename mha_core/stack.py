@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mha_core.errors import SizeError
+from mha_core.interrupt import checkpoint
 from mha_core.memory import new_room
 from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
 from mha_core.packed import linear_gelu
@@ -369,6 +370,7 @@ class Stack(nn.Module):
         first = 0 if stores is None else len(stores[0])
         is_causal, rotation = self.config.is_causal and n > 1, self.rotation(first, n, x)
         for index in range(start, self.config.n_layers):
+            checkpoint()
             block = self.layer(index)
             read = block.attention_input(x)
             attended, seen = block.attention(

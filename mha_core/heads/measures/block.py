@@ -11,6 +11,7 @@ import numpy as np
 
 from mha_core.heads.measures.base import Measure, shares
 from mha_core.heads.words import FloatArray
+from mha_core.interrupt import checkpoint
 from mha_core.layer_run import LayerRun
 from mha_core.models import Model
 from mha_core.stack import Block, PreNormBlock
@@ -26,7 +27,10 @@ def block_parts(run: LayerRun, block: Block, query: int) -> FloatArray:
 def block_norms(run: LayerRun, block: Block) -> FloatArray:
     """The lengths of what every token gives every token in a layer, (query, key)."""
     values = _values(run)
-    rows = [np.linalg.norm(_parts(run, values, block, query), axis=-1) for query in range(len(run.x))]
+    rows = []
+    for query in range(len(run.x)):
+        checkpoint()
+        rows.append(np.linalg.norm(_parts(run, values, block, query), axis=-1))
     return np.stack(rows)
 
 

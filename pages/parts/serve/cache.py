@@ -36,12 +36,14 @@ from mha_core.heads.survey import Options
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
+from mha_core.interrupt import breaking_off
 from mha_core.run import Run
 from mha_core.wording import Head
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 from pages.parts.picture.payload import Keep, Payload
 from pages.parts.serve.lanes import QUICK, SLOW, Slices, waiting
 from pages.parts.serve.store import Store
+from pages.parts.serve.streamlit_private import end_if_left
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
 T = TypeVar("T")
@@ -126,8 +128,14 @@ def _progress(place: DeltaGenerator) -> Callable[[str, int, int], None]:
 
 
 def of_run(run: Run, used: Model, part: Hashable, make: Callable[[], T]) -> T:
-    """Something computed of a run, made once for all readers; `part` says what it is."""
-    return STORE.get((run, used.digest, part), make)
+    """Something computed of a run, made once for all readers; `part` says what it is. It ends between two layers when
+    the reader who makes it has left, or has typed something else; another who waits for it makes it then."""
+
+    def unless_left() -> T:
+        with breaking_off(end_if_left):
+            return make()
+
+    return STORE.get((run, used.digest, part), unless_left)
 
 
 def of_model(used: Model, part: Hashable, make: Callable[[], T]) -> T:

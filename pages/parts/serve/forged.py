@@ -6,7 +6,7 @@ with an exception, again at every later run, because the value stays.
 
 from typing import Any
 
-from streamlit.runtime.state.session_state import Serialized, WStates
+from pages.parts.serve.streamlit_private import Serialized, WStates
 
 # What reading a value can raise, from a missing key to a JSON text of 5,000 brackets.
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

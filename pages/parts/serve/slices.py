@@ -11,6 +11,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.parts.serve.streamlit_private import end_if_left
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl
 
 
@@ -26,7 +27,7 @@ def slice_of(job: BackgroundTask[Any], watch: ReaderControl, was_working: bool) 
         st.rerun()
     yield working
     if working:
-        job.advance()
+        job.advance(between=end_if_left)
         if job.finished:
             st.rerun()
 

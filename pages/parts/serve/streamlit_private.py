@@ -19,10 +19,12 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunCon
 from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
 from streamlit.runtime.state.query_params import QueryParams
 from streamlit.runtime.state.safe_session_state import SafeSessionState
-from streamlit.runtime.state.session_state import WStates
+from streamlit.runtime.state.session_state import Serialized, WStates
 from streamlit.runtime.state.session_state_proxy import get_session_state
 
 from pages.parts.serve.patience import impatient
+
+__all__ = ["Serialized", "WStates"]  # for what reads them
 
 KINDS = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
 OPERATIONS = {"deferred_file", "dataframe_chunk"}
@@ -58,6 +60,14 @@ def _operations() -> set[str]:
 def went_back_or_forward() -> bool:
     """Whether the reader came to this view by the browser's Back or Forward."""
     return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
+
+
+def end_if_left() -> None:
+    """End this run of a page if its reader has left, or has asked for something else: every reading of the session's
+    state does that. Outside of a page nothing happens."""
+    ctx = get_script_run_ctx(suppress_warning=True)
+    if ctx is not None:
+        _ = "anything" in ctx.session_state
 
 
 def discard_params(keys: Iterable[str]) -> None:

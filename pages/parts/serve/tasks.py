@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from mha_core import HeadScopeError
+from mha_core.interrupt import in_one_go
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -40,14 +41,27 @@ class BackgroundTask(Generic[T]):
         self.finished = False
         self.problem: str | None = None
 
-    def advance(self, seconds: float = SLICE_SECONDS) -> None:
-        """At least one step, and more for about so long; none if another reader's page is at it."""
+    def advance(self, seconds: float = SLICE_SECONDS, between: Callable[[], object] = lambda: None) -> None:
+        """At least one step, and more for about so long; none if another reader's page is at it.
+
+        `between` is called between two steps: what it raises ends this slice, and the work is kept.
+        """
         if self.finished or not self._lock.acquire(blocking=False):
             return
-        start, broken = time.monotonic(), True
+        start = time.monotonic()
         try:
-            self.step = next(self._steps)
-            while time.monotonic() - start < seconds:
+            self._next()
+            while not self.finished and time.monotonic() - start < seconds:
+                between()
+                self._next()
+        finally:
+            self.seconds += time.monotonic() - start
+            self._lock.release()
+
+    def _next(self) -> None:
+        broken = True
+        try:
+            with in_one_go():
                 self.step = next(self._steps)
             broken = False
         except StopIteration:
@@ -55,12 +69,8 @@ class BackgroundTask(Generic[T]):
         except HeadScopeError as error:
             self.finished, self.problem, broken = True, str(error), False
         finally:
-            if (
-                broken
-            ):  # an iterator that raised is over: the next call would take that for the end of the work
+            if broken:  # an iterator that raised is over: the next call would take that for the end of the work
                 self.finished, self.problem = True, BROKEN
-            self.seconds += time.monotonic() - start
-            self._lock.release()
 
     def read(self, make: Callable[[Step[T]], R]) -> R | None:
         """`make` of the last step, while nobody moves the work on; None before the first."""
