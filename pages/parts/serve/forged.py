@@ -29,8 +29,8 @@ def ignore_forged_values() -> None:
     def serialized(states: WStates, widget: str) -> Any:
         return None if is_forged(states, widget) else packed(states, widget)
 
-    WStates.__getitem__, WStates.get_serialized = checked, serialized  # type: ignore[method-assign]
-    WStates.checked = True  # type: ignore[attr-defined]
+    for name, how in {"__getitem__": checked, "get_serialized": serialized, "checked": True}.items():
+        setattr(WStates, name, how)
 
 
 def is_forged(states: WStates, widget: str) -> bool:

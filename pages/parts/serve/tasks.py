@@ -69,7 +69,9 @@ class BackgroundTask(Generic[T]):
         except HeadScopeError as error:
             self.finished, self.problem, broken = True, str(error), False
         finally:
-            if broken:  # an iterator that raised is over: the next call would take that for the end of the work
+            if (
+                broken
+            ):  # an iterator that raised is over: the next call would take that for the end of the work
                 self.finished, self.problem = True, BROKEN
 
     def read(self, make: Callable[[Step[T]], R]) -> R | None:
