@@ -29,22 +29,22 @@ export class Sheet {
 
   key(event) {
     const cell = event.target.closest?.("[data-at]");
-    const step = arrowStep(event.key, this.columns);
-    if (!cell || !step) return;
+    if (!cell || !arrowStep(event.key, 1)) return;
     event.preventDefault();
-    const next = Number(cell.dataset.at) + step;
-    if (next < 0 || next >= this.cells.length) return;
+    const next = neighbour(this.rows, Number(cell.dataset.at), event.key);
+    if (next === null) return;
     this.cells[next].focus();
     this.actions.head(this.order[next], false);
   }
 
-  // order: heads in the order to show; grouped is true when rows are layers.
-  fill(record, order, roles, describe) {
+  // order: heads in the order to show; grouped is true when rows are layers. groups: [{title, mark, heads}], if the heads
+  // stand under headings.
+  fill(record, order, roles, describe, groups = null) {
     this.record = record;
     this.order = order;
     // A record of one head a layer (heads mixed) stands in a row, each with its name.
     this.columns = record.heads > 1 ? record.heads : Math.min(6, Math.max(4, record.layers));
-    this.grouped = record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
+    this.grouped = !groups && record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
     const sharing = this.grouped && groupColumns(record, this.columns) ? record.sharing : 0;
     const rows = [];
     this.cells = order.map((head, i) => {
@@ -53,19 +53,17 @@ export class Sheet {
         "button",
         { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": describe(head) + (role ? `, ${role.label}` : "") + sharedKeys(record, head) },
         this.grouped ? null : make("span", { class: "tag", text: kindOf(record).short(head) }),
-        role ? make("span", { class: "role", text: role.letter, title: role.label }) : null,
+        role?.letter && !groups ? roleMark(role) : null,
       );
       return cell;
     });
-    for (let start = 0; start < order.length; start += this.columns) {
-      rows.push(
-        make(
-          "div",
-          { role: "row", class: "layer" },
-          make("span", { class: "axis", "aria-hidden": "true", text: this.grouped ? String(start / this.columns + 1) : "" }),
-          ...this.inGroups(this.cells.slice(start, start + this.columns), sharing),
-        ),
-      );
+    this.rows = rowsOf(groups?.map((group) => group.heads.length) ?? [order.length], this.columns);
+    const first = new Map(groups?.map((group, i) => [groups.slice(0, i).reduce((sum, { heads }) => sum + heads.length, 0), group]));
+    for (const [number, row] of this.rows.entries()) {
+      const group = first.get(row[0]);
+      if (group) rows.push(groupHead(group));
+      const axis = make("span", { class: "axis", "aria-hidden": "true", text: this.grouped ? String(number + 1) : "" });
+      rows.push(make("div", { role: "row", class: "layer" }, axis, ...this.inGroups(row.map((i) => this.cells[i]), sharing)));
     }
     const top = make("div", { class: "layer top", "aria-hidden": "true" }, make("span", { class: "axis", text: "" }));
     top.append(...this.inGroups(Array.from({ length: this.columns }, (_, head) => make("span", { class: "axis", text: this.grouped ? String(head + 1) : "" })), sharing));
@@ -73,6 +71,8 @@ export class Sheet {
     for (const old of this.stage.querySelectorAll(".top")) old.remove();
     if (this.grouped) this.stage.prepend(...(sharing ? [this.keyHeads(sharing)] : []), top);
     this.grid.classList.toggle("stairs", Boolean(record.causal));
+    this.stage.classList.toggle("marked", !groups && Boolean(roles && Object.keys(roles).length));
+    this.stage.classList.toggle("sorted", !this.grouped);
     this.stage.style.setProperty("--columns", this.columns);
     this.stage.style.setProperty("--across", (sharing && groupColumns(record, this.columns)) || "repeat(var(--columns), minmax(0, 1fr))");
     this.images = null;
@@ -142,6 +142,37 @@ export class Sheet {
       }
     }
   }
+}
+
+// The rows of a sheet whose groups have so many heads each, as places in the order: every group begins a row.
+export function rowsOf(sizes, columns) {
+  let at = 0;
+  return sizes.flatMap((size) => {
+    const places = Array.from({ length: size }, () => at++);
+    return Array.from({ length: Math.ceil(size / columns) }, (_, row) => places.slice(row * columns, (row + 1) * columns));
+  });
+}
+
+// Where an arrow key leads, or null: left and right go on from row to row, up and down to the nearest place of that row.
+export function neighbour(rows, at, key) {
+  const across = arrowStep(key, 0);
+  if (across) return rows.flat()[at + across] ?? null;
+  const row = rows.findIndex((places) => places.includes(at));
+  const next = rows[row + arrowStep(key, 1)];
+  return next ? next[Math.min(rows[row].indexOf(at), next.length - 1)] : null;
+}
+
+// A head's role lies along the lower edge of its picture, outside of it: a bar of its colour with the letter set in.
+function roleMark({ letter, label, colour }) {
+  const mark = make("span", { class: "role", title: label }, make("b", { text: letter }));
+  mark.style.setProperty("--role", colour ?? "var(--soft)");
+  return mark;
+}
+
+function groupHead({ title, mark }) {
+  const name = make("span", { role: "rowheader", class: "group" }, mark?.letter ? make("b", { text: mark.letter }) : null, title);
+  name.style.setProperty("--role", mark?.colour ?? "var(--line)");
+  return make("div", { role: "row" }, name);
 }
 
 // For those who hear the sheet instead of seeing its gaps.

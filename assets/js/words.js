@@ -71,8 +71,8 @@ export function slug(text, limit = 40) {
   return out || "text";
 }
 
-// What the letters on the sheet mean: [letter, kind], each kind once, in the order of the alphabet.
+// What the letters on the sheet mean: [letter, kind, colour], each kind once, in the order of the alphabet.
 export function rolesInWords(roles) {
-  const kinds = new Map(Object.values(roles ?? {}).filter((role) => role.letter).map((role) => [role.letter, role.kind]));
-  return [...kinds].sort(([a], [b]) => (a < b ? -1 : 1));
+  const kinds = new Map(Object.values(roles ?? {}).filter((role) => role.letter).map((role) => [role.letter, role]));
+  return [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([letter, { kind, colour }]) => [letter, kind, colour]);
 }

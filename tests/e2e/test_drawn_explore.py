@@ -303,10 +303,41 @@ def test_every_small_picture_is_its_own_head(draw, record, scheme):
         name for name in layered if name not in ("1-4", "3-3", "5-3")
     ]
     check_small(picture, grid.weights)
-    for name, letter in (("1-4", "C"), ("5-3", "R")):
-        cell = picture.root.get_by_role("gridcell", name=f"Head {name}:")
-        assert cell.inner_text().split() == [name, letter]
-    assert picture.part("All heads").locator(".kinds").inner_text() == "C earlier copy · R rare words"
+    headings = picture.part("All heads").get_by_role("rowheader").all_inner_texts()
+    assert [heading.split("\n")[-1] for heading in headings] == [
+        "earlier copy · 2 heads",
+        "rare words · 1 head",
+        "no clear role · 69 heads",
+    ]
+    cells = [picture.root.get_by_role("gridcell", name=f"Head {name}:") for name in ("1-4", "3-3", "5-3")]
+    cells[0].focus()
+    for key, cell in (("ArrowDown", cells[2]), ("ArrowUp", cells[0]), ("ArrowRight", cells[1])):
+        picture.page.keyboard.press(key)
+        assert cell.evaluate("(cell) => cell.getRootNode().activeElement === cell"), key
+    assert picture.part("All heads").locator(".kind").all_inner_texts() == ["C earlier copy", "R rare words"]
+
+
+@pytest.mark.parametrize(
+    ("width", "order"), [(390, "layer"), (390, "weight"), (1280, "layer"), (1280, "role")]
+)
+def test_what_a_head_is_called_and_its_role_cover_nothing_of_its_picture(draw, record, width, order):
+    """Name, bar and letter lie in the gaps between the pictures, a letter beside every colour."""
+    roles = {(4, 2): Role("rare", "R", "rare words"), (0, 3): Role("copy", "C", "earlier copy")}
+    picture = draw(record.grid(), record.tokens, (3, 1), (IT,), roles=roles, width=width)
+    picture.part("Order of the heads").select_option(order)
+    picture.settle()
+    boxes = [cell.bounding_box() for cell in picture.root.get_by_role("gridcell").all()]
+    marks = picture.root.locator(".heads :is(.tag, .role)").all()
+    assert len(marks) == (72 if order != "layer" else 0) + (2 if order != "role" else 0)
+    for mark in marks:
+        top, bottom = (lambda box: (box["y"], box["y"] + box["height"]))(mark.bounding_box())
+        assert not [box for box in boxes if box["y"] < bottom - 0.5 and top + 0.5 < box["y"] + box["height"]]
+    if order != "role":
+        colours = {
+            mark.inner_text(): mark.evaluate("(mark) => getComputedStyle(mark, '::before').backgroundColor")
+            for mark in picture.root.locator(".heads .role").all()
+        }
+        assert colours == {"R": "rgb(184, 168, 0)", "C": "rgb(230, 159, 0)"}
 
 
 def test_a_text_of_66_tokens_has_its_strongest_links_in_the_small_pictures(draw, model):

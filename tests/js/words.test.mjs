@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { quantise } from "../../assets/js/numbers.js";
+import { roleGroups } from "../../assets/js/explore/heads.js";
+import { neighbour, rowsOf } from "../../assets/js/sheet.js";
 import { changeInWords, headInWords, headName, listed, rolesInWords, rowInWords, slug } from "../../assets/js/words.js";
 
 test("layers and heads are numbered from 1", () => assert.equal(headName([3, 1]), "4-2"));
@@ -39,7 +41,22 @@ test("a file name is made of whole words, without accents, and is never empty", 
 });
 
 test("the letters of the roles are explained once each, in order; heads without a role are left out", () => {
-  const roles = { "1-1": { letter: "S", kind: "syntax" }, "1-2": { letter: "", kind: "none" }, "2-1": { letter: "P", kind: "position" }, "3-1": { letter: "S", kind: "syntax" } };
-  assert.deepEqual(rolesInWords(roles), [["P", "position"], ["S", "syntax"]]);
+  const roles = { "1-1": { letter: "S", kind: "syntax", colour: "green" }, "1-2": { letter: "", kind: "none" }, "2-1": { letter: "P", kind: "position", colour: "blue" }, "3-1": { letter: "S", kind: "syntax", colour: "green" } };
+  assert.deepEqual(rolesInWords(roles), [["P", "position", "blue"], ["S", "syntax", "green"]]);
   assert.deepEqual(rolesInWords(undefined), []);
+});
+
+test("a sheet in groups: every group begins a row, arrows lead to the nearest place of the next row and to no other end", () => {
+  assert.deepEqual(rowsOf([5, 1], 3), [[0, 1, 2], [3, 4], [5]]);
+  const rows = rowsOf([5, 1], 3);
+  const led = [[2, "ArrowDown"], [4, "ArrowDown"], [5, "ArrowUp"], [2, "ArrowRight"], [0, "ArrowLeft"], [0, "ArrowUp"], [5, "ArrowDown"], [5, "ArrowRight"]].map(([at, key]) => neighbour(rows, at, key));
+  assert.deepEqual(led, [4, 5, 3, 3, null, null, null, null]);
+});
+
+test("heads by role stand under the kinds of the legend, the others last", () => {
+  const roles = { "1-2": { letter: "S", kind: "syntax", colour: "g" }, "2-1": { letter: "P", kind: "position", colour: "b" } };
+  const groups = roleGroups([[0, 0], [0, 1], [1, 0], [1, 1]], roles);
+  assert.deepEqual(groups.map(({ title, mark, heads }) => [title, mark.letter, mark.colour, heads.map(headName).join()]), [
+    ["position · 1 head", "P", "b", "2-1"], ["syntax · 1 head", "S", "g", "1-2"], ["no clear role · 2 heads", undefined, undefined, "1-1,2-2"],
+  ]);
 });

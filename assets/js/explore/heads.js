@@ -15,10 +15,25 @@ export function fillSheet(view) {
   view.sort.replaceChildren(...orders.map(([value, text]) => make("option", { value, text })));
   if (!orders.some(([value]) => value === view.state.sort)) view.state.sort = "layer";
   view.sort.value = view.state.sort;
-  view.sheet.fill(view.record, orderNow(view), roles, (head) => describe(view, head));
-  view.kinds.replaceChildren(...rolesInWords(roles).flatMap(([letter, kind], i) => [i ? " · " : "", make("b", { text: letter }), ` ${kind}`]));
+  const groups = view.state.sort === "role" ? roleGroups(allHeads(view.record), roles) : null;
+  view.sheet.fill(view.record, groups ? groups.flatMap((group) => group.heads) : orderNow(view), roles, (head) => describe(view, head), groups);
+  view.kinds.replaceChildren(...rolesInWords(roles).map(([letter, kind, colour]) => kindShown(letter, kind, colour)));
   view.kinds.hidden = !view.kinds.childNodes.length;
   view.sheetPins = view.state.pins.join();
+}
+
+function kindShown(letter, kind, colour) {
+  const shown = make("span", { class: "kind" }, make("b", { text: letter }), ` ${kind}`);
+  shown.style.setProperty("--role", colour ?? "var(--soft)");
+  return shown;
+}
+
+// The heads of one kind of role under one heading, in the order of the legend; those without a role come last.
+export function roleGroups(heads, roles) {
+  const of = (head) => roles?.[headName(head)];
+  const groups = rolesInWords(roles).map(([letter, kind, colour]) => ({ letter, kind, colour, heads: heads.filter((head) => of(head)?.letter === letter) }));
+  groups.push({ kind: "no clear role", heads: heads.filter((head) => !of(head)?.letter) });
+  return groups.filter((group) => group.heads.length).map(({ letter, kind, colour, heads: those }) => ({ title: `${kind} · ${those.length} ${those.length === 1 ? "head" : "heads"}`, mark: { letter, colour }, heads: those }));
 }
 
 function weightOrderName(view) {
@@ -33,11 +48,6 @@ function orderNow(view) {
   if (view.state.sort === "weight") {
     const entries = rankHeads(view.record, view.state.pins, view.state.to);
     if (entries) return entries.map((entry) => [entry.layer, entry.head]);
-  }
-  if (view.state.sort === "role") {
-    const roles = view.record.roles ?? {};
-    const label = (head) => roles[headName(head)]?.label ?? "\uffff";
-    return heads.sort((a, b) => (label(a) < label(b) ? -1 : label(a) > label(b) ? 1 : a[0] - b[0] || a[1] - b[1]));
   }
   return heads;
 }

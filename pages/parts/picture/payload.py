@@ -321,6 +321,7 @@ def _roles(roles: Mapping[Head, Role] | None) -> Payload:
             "letter": role.letter,
             "label": role.label,
             "kind": KIND_OF[role.key].word,
+            "colour": KIND_OF[role.key].colour,
         }
         for head, role in (roles or {}).items()
     }
