@@ -307,7 +307,7 @@ def test_nothing_but_specials_leaves_one_notice_and_no_picture(page):
         "With [CLS], [PAD] and [SEP] hidden nothing of this text is left to look at."
     ]
     assert not said(at, "problem")
-    assert not at.get("bidi_component")
+    assert not mounted(at, "view")
 
 
 @pytest.mark.parametrize("page", ["app.py", COMPARE])

@@ -31,6 +31,11 @@ def open_page(page: str = "app.py", **query: str) -> AppTest:
 def run(at: AppTest) -> AppTest:
     at.run()
     assert not at.exception, at.exception[0].message
+    for completed in mounted(at, "address"):
+        for key in completed["before"]:
+            at.query_params.pop(key, None)
+        for key, value in completed["after"].items():
+            at.query_params[key] = value
     return at
 
 

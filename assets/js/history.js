@@ -12,6 +12,16 @@ export function sameSentence(before, after) {
   return [...keys].every((key) => completed(key) || a.searchParams.get(key) === b.searchParams.get(key));
 }
 
+// The address that a reader came by says what is shown, as long as the reader has not gone on since: no step, or Back
+// would lead from the first sentence to itself.
+export function complete(history, here, before, after) {
+  const address = new URL(here);
+  const keys = Object.keys({ ...before, ...after });
+  if (keys.some((key) => address.searchParams.get(key) !== (before[key] ?? null))) return;
+  for (const key of keys) key in after ? address.searchParams.set(key, after[key]) : address.searchParams.delete(key);
+  history.replaceState(history.state, "", address.href);
+}
+
 export function oneStepASentence(history, here) {
   if (history.headscope) return;
   const push = history.pushState.bind(history);

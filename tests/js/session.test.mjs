@@ -1,7 +1,7 @@
 // What a session with one sentence needs: files that say what they are, links that bring a view back, nothing misnamed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { oneStepASentence, sameSentence } from "../../assets/js/history.js";
+import { complete, oneStepASentence, sameSentence } from "../../assets/js/history.js";
 import { LONG_COLUMNS, weightRows } from "../../assets/js/csv.js";
 import { chosenIn, factsOf, linkOf, placeCells, placeName } from "../../assets/js/files.js";
 import { arrowTip, lanePath, placeLabels } from "../../assets/js/geometry.js";
@@ -135,4 +135,13 @@ test("another head is no step of the history, another sentence is one", () => {
   history.pushState({}, "", "?text=a&head=1-1");
   history.pushState({}, "", "?text=b");
   assert.deepEqual(done, [["replace", "?text=a&head=1-1"], ["push", "?text=b"]]);
+});
+
+test("the address of a first visit is completed in place, and one that says something else by now is left alone", () => {
+  const done = [];
+  const history = { state: { key: 1 }, replaceState: (state, _, address) => done.push([state, address]) };
+  const [before, after] = [{ text: "a", head: "9-9" }, { text: "a", pin: "4" }];
+  for (const here of ["text=a&head=9-9&at=2", "text=a&head=5-7", "text=b&head=9-9"]) complete(history, `http://h/?${here}`, before, after);
+  complete(history, "http://h/", {}, after);
+  assert.deepEqual(done, [[{ key: 1 }, "http://h/?text=a&at=2&pin=4"], [{ key: 1 }, "http://h/?text=a&pin=4"]]);
 });

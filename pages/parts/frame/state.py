@@ -26,6 +26,7 @@ DRAWN = "drawn"  # what a picture shows now
 BEFORE = "before"  # and what it showed before the reader changed its text
 MOVES = "moves"  # the words that are chosen have yet to be found in the changed text
 PAGE = "page"
+FIRST = "first-visit"  # nothing was written into the link that a reader came by
 RECONNECTED = "The connection was made anew; what you typed is kept."
 ON_ITS_WAY = 2.0  # seconds in which a browser may still send the text from before it grew
 
@@ -43,6 +44,8 @@ def enter(title: str) -> list[str]:
     query, problems = params(), list[str]()
     link_decides = went_back_or_forward()
     typed = {} if PAGE in st.session_state or link_decides else texts_sent()
+    if PAGE not in st.session_state:
+        st.session_state[FIRST] = not typed and not link_decides
     before, st.session_state[PAGE] = st.session_state.get(PAGE, title), title
     if before != title:
         st.session_state.pop(DRAWN, None)
@@ -97,9 +100,22 @@ def change(changes: Mapping[str, str | None]) -> None:
     st.session_state[CHANGES] = {**st.session_state.get(CHANGES, {}), **changes}
 
 
+def write_whole() -> dict[str, dict[str, str]] | None:
+    """At the end of a page: `write`, except on a first visit. Back would lead from the first sentence to itself, for
+    every change from here is a step; so the parameters `before` and `after` are for the browser to change in place."""
+    if not st.session_state.pop(FIRST, False):
+        write()
+        return None
+    before, after = st.query_params.to_dict(), params()
+    st.session_state[CHANGES] = {}
+    return {"before": before, "after": after} if after != before else None
+
+
 def write() -> None:
     """Change the address, in one step of the history at most. Back and Forward lead to addresses: they change none."""
     before, after = st.query_params.to_dict(), params()
+    if st.session_state.get(FIRST):
+        return
     st.session_state[CHANGES] = {}
     if after == before or went_back_or_forward():
         return

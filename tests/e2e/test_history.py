@@ -1,0 +1,72 @@
+"""The browser's history: one step a sentence, so that Back leads to the sentence before."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.visit import TIRED, WIDE
+
+pytestmark = pytest.mark.browser
+CAT = "The cat sat on the mat because it was tired."
+BLANK = 1  # the empty tab in which the page was opened
+
+
+def steps(tab):
+    return tab.page.evaluate("history.length") - BLANK
+
+
+def asked(tab):
+    return {key: values[0] for key, values in parse_qs(urlsplit(tab.page.url).query).items()}
+
+
+def completed(tab):
+    tab.page.wait_for_url("**text=*")
+    return asked(tab)
+
+
+def test_a_new_sentence_is_one_step_and_everything_else_none(visit):
+    tab = visit().drawn()
+    assert completed(tab) == {"text": TIRED, "head": "4-2", "pin": "10"}
+    tab.head("5-7").click()
+    tab.settled().page.get_by_label("What is shown").select_option("value")
+    tab.settled().page.get_by_role("button", name="Lines", exact=True).click()
+    tab.settled()
+    assert asked(tab) == {"text": TIRED, "head": "5-7", "pin": "10", "measure": "value", "tab": "lines"}
+    assert steps(tab) == 1, "a head, a measure, a tab"
+    tab.type(CAT)
+    assert asked(tab)["text"] == CAT
+    assert steps(tab) == 2
+    tab.page.go_back()
+    tab.settled()
+    assert asked(tab)["text"] == TIRED
+    assert asked(tab)["head"] == "5-7"
+    assert "animal" in tab.page.locator("input[aria-label='Your sentence']").input_value()
+    tab.page.go_forward()
+    tab.settled()
+    assert (
+        asked(tab)["text"] == CAT
+    )
+    assert (
+        "sat" in tab.page.locator("input[aria-label='Your sentence']").input_value()
+    )
+    tab.page.get_by_role("link", name="Compare").click()
+    tab.drawn()
+    assert "text2" in asked(tab)
+    assert steps(tab) == 3, "another page"
+
+
+@pytest.mark.parametrize(
+    ("path", "whole"),
+    [
+        ("/?text=The+cat+sat.&head=9-9", {"text": "The cat sat."}),  # a head that there is not is taken away
+        ("/compare", {"text": TIRED, "text2": WIDE, "head": "4-2"}),
+        ("/inside", {"text": TIRED, "head": "4-2"}),
+        ("/learn", {"text": TIRED}),
+    ],
+)
+def test_a_link_is_completed_without_a_step_of_its_own(visit, path, whole):
+    tab = visit(path)
+    found = completed(tab)
+    assert steps(tab) == 1
+    assert whole.items() <= found.items()
+    assert found.get("head") != "9-9"
