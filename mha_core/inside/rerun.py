@@ -58,7 +58,7 @@ def run_layer(
     x = np.asarray(x, np.float32)
     y = x if keys_from is None else np.asarray(keys_from, np.float32)
     if x.ndim != 2 or x.shape[1] != weights.d_model or y.shape[1:] != x.shape[1:]:
-        raise SizeError(f"X has the shape {x.shape}; {weights.d_model} numbers a token are needed.")
+        raise SizeError(f"X has the shape {x.shape}; {weights.d_model} numbers per token are needed.")
     used = with_cells(weights, edits.cells) if edits.cells else weights
     q = times(x, used.W_q, used.b_q)
     k, v = times(y, used.W_k, used.b_k), times(y, used.W_v, used.b_v)

@@ -38,7 +38,7 @@ def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
     for task, text in VERBS.items():
         parser = verbs.add_parser(task, help=text, description=f"Train a small model: {text}.")
         parser.add_argument("--layers", type=int, default=LAYERS[task], help="layers (%(default)s)")
-        parser.add_argument("--heads", type=int, default=4, help="heads a layer (%(default)s)")
+        parser.add_argument("--heads", type=int, default=4, help="heads per layer (%(default)s)")
         parser.add_argument("--seed", type=int, default=0, help="the same seed, the same numbers")
         parser.add_argument(
             "--steps", type=int, default=STEPS[task], help="at most so many; fewer if all is learnt"

@@ -3,31 +3,31 @@ import { make, vector } from "../dom.js";
 import { lowered } from "./prose.js";
 
 export function curve(board, block) {
-  const [width, height, pad] = [560, 260, 44];
+  const [width, height, pad, over] = [560, 270, 44, block.side ? 26 : 10];
   const svg = vector("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": block.describe });
   const longest = Math.max(...block.lines.map((line) => line.count));
-  svg.append(vector("path", { d: `M${pad},8V${height - pad}H${width - 4}`, fill: "none", stroke: "var(--line)" }));
+  svg.append(vector("path", { d: `M${pad},${over - 2}V${height - pad}H${width - 4}`, fill: "none", stroke: "var(--quiet)" }));
   svg.append(vector("text", { x: width - 4, y: height - 8, "text-anchor": "end", class: "quiet", text: block.axis }));
   for (const share of [0, 0.5, 1]) {
-    const y = 10 + (height - pad - 10) * (1 - share);
-    svg.append(vector("path", { d: `M${pad - 4},${y}h4`, stroke: "var(--line)" }), vector("text", { x: pad - 8, y: y + 5, "text-anchor": "end", class: "quiet", text: String(share) }));
+    const y = over + (height - pad - over) * (1 - share);
+    svg.append(vector("path", { d: `M${pad - 4},${y}h4`, stroke: "var(--quiet)" }), vector("text", { x: pad - 8, y: y + 5, "text-anchor": "end", class: "quiet", text: String(share) }));
   }
   for (const place of [1, Math.round(longest / 2), longest]) {
     const x = pad + ((width - pad - 8) * (place - 1)) / Math.max(1, longest - 1);
-    svg.append(vector("path", { d: `M${x},${height - pad}v4`, stroke: "var(--line)" }), vector("text", { x, y: height - pad + 18, "text-anchor": "middle", class: "quiet", text: String(place) }));
+    svg.append(vector("path", { d: `M${x},${height - pad}v4`, stroke: "var(--quiet)" }), vector("text", { x, y: height - pad + 18, "text-anchor": "middle", class: "quiet", text: String(place) }));
   }
-  if (block.side) svg.append(vector("text", { x: pad + 6, y: 18, class: "quiet", text: block.side }));
+  if (block.side) svg.append(vector("text", { x: 0, y: 14, class: "quiet", text: block.side }));
   block.lines.forEach((line, i) => {
     const values = board.numbers.subarray(line.at, line.at + line.count);
     const top = values[0] || 1;
     const x = (j) => pad + ((width - pad - 8) * j) / Math.max(1, longest - 1);
-    const y = (v) => 10 + (height - pad - 10) * (1 - v / top);
+    const y = (v) => over + (height - pad - over) * (1 - v / top);
     const points = Array.from(values, (v, j) => `${x(j)},${y(v)}`).join(" ");
     const colour = i ? "var(--link)" : "var(--accent)";
     svg.append(vector("polyline", { points, fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": i ? "5 3" : "" }));
     const end = values.length - 1;
     const [atX, atY] = i ? [x(end) * 0.55, y(values[Math.floor(end * 0.45)]) - 8] : [x(end) + 8, y(values[end]) - 10];
-    svg.append(vector("text", { x: atX, y: Math.max(16, atY), style: `fill:${colour}`, text: line.label }));
+    svg.append(vector("text", { x: atX, y: Math.max(over + 14, atY), style: `fill:${colour}`, text: line.label }));
   });
   const made = make("figure");
   made.append(svg);
@@ -49,7 +49,7 @@ export function ruler(board, block) {
 }
 
 export function plane(board, block) {
-  const [width, height, pad] = [520, 300, 30];
+  const [width, height, pad] = [block.wide || 520, 300, 30];
   const all = [...block.points, ...block.marks, ...block.hull];
   const [lowX, highX] = [Math.min(...all.map((p) => p[0])), Math.max(...all.map((p) => p[0]))];
   const [lowY, highY] = [Math.min(...all.map((p) => p[1])), Math.max(...all.map((p) => p[1]))];
@@ -62,40 +62,52 @@ export function plane(board, block) {
     const corners = block.hull.map((p) => at(p).join(",")).join(" ");
     svg.append(vector("polygon", { points: corners, fill: link, "fill-opacity": 0.1, stroke: link, "stroke-width": 1.5 }));
   }
-  const taken = block.marks.map((point, i) => boxOf(at(point), block.markLabels[i], 11, 5));
+  const sizes = block.points.map((_, i) => 3 + 9 * Math.sqrt(block.weights ? block.weights[i] : 0));
+  const taken = [...block.points.map((point, i) => around(at(point), sizes[i])), ...block.marks.map((point) => around(at(point), 8))];
+  const named = block.marks.map((point, i) => freePlace(at(point), block.markLabels[i], taken, { width, reach: 11 }));
+  const places = labelPlaces(block, at, sizes, taken, width);
   block.points.forEach((point, i) => {
     const [x, y] = at(point);
-    svg.append(vector("circle", { cx: x, cy: y, r: 3 + 9 * Math.sqrt(block.weights ? block.weights[i] : 0), fill: link }));
-    if (!block.weights || block.weights[i] > 0.04 || block.points.length < 10) {
-      const place = freePlace([x, y], block.labels[i], taken);
-      if (place) svg.append(vector("text", { x: place.x, y: place.y, class: "quiet", text: block.labels[i] }));
-    }
-    if (!svg.lastChild.textContent) svg.lastChild.append(vector("title", { text: block.labels[i] }));
+    const dot = vector("circle", { cx: x, cy: y, r: sizes[i], fill: link });
+    dot.append(vector("title", { text: block.labels[i] }));
+    svg.append(dot);
+    if (places[i]) svg.append(vector("text", { x: places[i].x, y: places[i].y, class: "quiet", text: block.labels[i] }));
   });
   block.marks.forEach((point, i) => {
     const [x, y] = at(point);
     svg.append(vector("path", { d: `M${x - 7},${y}h14M${x},${y - 7}v14`, stroke: "var(--accent)", "stroke-width": 3 }));
-    svg.append(vector("text", { x: x + 11, y: y + 5, style: "fill:var(--accent);font-weight:600", text: block.markLabels[i] }));
+    const place = named[i] ?? { x: x + 11, y: y + 5 };
+    svg.append(vector("text", { x: place.x, y: place.y, style: "fill:var(--accent);font-weight:600", text: block.markLabels[i] }));
   });
   const made = make("figure");
   made.append(svg);
   return made;
 }
 
-const boxOf = ([x, y], label, dx, dy) => ({ x: x + dx, y: y + dy, wide: 7.5 * label.length, high: 14 });
-const apart = (a, b) => a.x > b.x + b.wide || b.x > a.x + a.wide || Math.abs(a.y - b.y) > a.high;
-
-// Where a label overlaps no other: to the right and above first, then around the point; null where there is no room.
-export function freePlace(point, label, taken) {
-  const left = -8 - 7.5 * label.length;
-  for (const [dx, dy] of [[8, -8], [8, 14], [left, -8], [left, 14], [8, 28], [8, -22]]) {
-    const box = boxOf(point, label, dx, dy);
-    if (taken.every((other) => apart(box, other))) {
-      taken.push(box);
-      return box;
-    }
+// Names of the points that weigh most, the heaviest first; a name that finds no room is left to the pointer.
+function labelPlaces(block, at, sizes, taken, width) {
+  const order = block.points.map((_, i) => i);
+  if (block.weights) order.sort((a, b) => block.weights[b] - block.weights[a]);
+  const places = [];
+  for (const i of order) {
+    const said = !block.weights || block.weights[i] > 0.04 || block.points.length < 10;
+    places[i] = said ? freePlace(at(block.points[i]), block.labels[i], taken, { width, reach: sizes[i] + 3 }) : null;
   }
-  return null;
+  return places;
+}
+
+const around = ([x, y], r) => ({ left: x - r, right: x + r, top: y - r, bottom: y + r });
+const textBox = (x, y, label) => ({ x, y, left: x, right: x + 7.5 * label.length, top: y - 11, bottom: y + 4 });
+const apart = (a, b) => a.left > b.right || b.left > a.right || a.top > b.bottom || b.top > a.bottom;
+
+// Where a name overlaps neither a point nor another name, around its point; null where there is no room.
+export function freePlace([x, y], label, taken, { width = Infinity, reach = 8 } = {}) {
+  const [right, left, middle] = [x + reach, x - reach - 7.5 * label.length, x - 3.75 * label.length];
+  const [above, below] = [y - reach - 4, y + reach + 11];
+  const tries = [[right, y + 4], [left, y + 4], [right, above], [right, below], [left, above], [left, below], [middle, above], [middle, below], [right, above - 12], [right, below + 12]];
+  const box = tries.map(([a, b]) => textBox(a, b, label)).find((one) => one.left >= 0 && one.right <= width && taken.every((other) => apart(one, other)));
+  if (box) taken.push(box);
+  return box ?? null;
 }
 
 export function groups(board, block) {

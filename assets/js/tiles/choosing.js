@@ -19,7 +19,10 @@ function choice(board, block, targets, target, i) {
   if (i === block.now) target.setAttribute("aria-current", "true");
   target.setAttribute("tabindex", i === (block.now ?? 0) ? "0" : "-1");
   const tell = () => board.component.setTriggerValue(block.tells, block.values[i]);
-  target.addEventListener("click", tell);
+  target.addEventListener("click", (event) => {
+    event.stopPropagation();
+    tell();
+  });
   target.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
     if (event.key === "Enter" || event.key === " ") tell();

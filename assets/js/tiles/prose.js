@@ -13,13 +13,16 @@ export function op(board, block) {
   return make("div", { class: "op", text: block.text });
 }
 
+const LONG = 20; // lines that still fit a screen in the usual type
+
 export function code(board, block) {
-  const made = make("pre", { class: "code" });
+  const made = make("pre", { class: block.lines.length > LONG ? "code long" : "code" });
   made.tabIndex = 0;
   made.setAttribute("role", "group");
   made.setAttribute("aria-label", "The same in torch");
   for (const [line, remark] of block.lines) {
-    made.append(line, remark ? make("span", { class: "remark", text: `  # ${remark}` }) : "", "\n");
+    const said = line.trimEnd();
+    made.append(said, make("span", { class: "pad", text: line.slice(said.length) }), remark ? make("span", { class: "remark", text: `  # ${remark}` }) : "", "\n");
   }
   return made;
 }
@@ -34,8 +37,13 @@ function spanOf(board, span) {
   if (typeof span === "string") return lowered(document.createDocumentFragment(), span);
   const [kind, text, more] = span;
   if (kind === "term") return term(board, text, more);
-  if (kind === "code") return make("code", { text });
+  if (kind === "code") return broken(text);
   return make(kind === "b" ? "b" : "span", { class: kind, text });
+}
+
+// A long name of code may go on in the next line after a point or a low line.
+function broken(text) {
+  return make("code", {}, ...text.split(/(?<=[._])/).flatMap((part, i) => (i ? [make("wbr"), part] : [part])));
 }
 
 function term(board, text, meaning) {

@@ -78,7 +78,7 @@ PAGES = (
         own=(
             *("part", "at", "cell", "matrices", "turned", "same", "output", "typed", "row", "by"),
             *("divide", "causal", "temperature", "unseen", "edits"),
-            *("across", "groups", "n", "d", "h", "layers"),
+            *("across", "groups", "n", "d", "h", "layers", "kv", "biases"),
         ),
     ),
     Page("Learn", "pages/learn.py", own=("show", "step", "done"), tab="Lesson"),

@@ -3,6 +3,7 @@
 In: what the reader asked for. Out: the sentence read step by step, by the model itself.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from mha_core.inside import Growth, growth, kv_cache_bytes
 from mha_core.record import piece_units
 from pages.parts.frame.prose import visible
 from pages.parts.frame.request import Request
+from pages.parts.inside.fields import Field, ask
 from pages.parts.inside.numbers import format_bytes
+from pages.parts.inside.picking import LABELS, choosing
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 from pages.parts.serve import cache
 
 EACH = 4  # bytes of a number here; the table of models counts in 16 bits
-READ = "cache-read"
+READ, LAYER = "cache-read", "cache-layer"
 
 
 def cache_view(request: Request, record: Record) -> None:
@@ -40,7 +43,7 @@ def cache_view(request: Request, record: Record) -> None:
     said, *pictures = _read(board, found, record, n, layer)
     words = column(said, *_counted(used, found, n), *_notes(found, used), size="half")
     board.add(row(words, column(*pictures, size="half")))
-    board.show("cache-growth", query=n - 1)
+    board.show("cache-growth", {"token": partial(_row_pressed, "cache-growth", found.n)}, query=n - 1)
 
 
 def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:
@@ -53,17 +56,33 @@ def _growth(request: Request, used: Model, tokens: Tokens) -> Growth:
 
 def _controls(found: Growth, used: Model) -> tuple[int, int]:
     """How many tokens have been read, and the layer whose cache is drawn (from 0)."""
-    kept = st.session_state.get(READ, 1)
-    st.session_state[READ] = min(max(kept if isinstance(kept, int) else 1, 1), found.n)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        n = st.number_input("Tokens read", 1, found.n, key=READ, width=140)
-        st.button("Read the next token", on_click=_next, args=(found.n,), disabled=n >= found.n)
-        layer = st.number_input("Layer drawn", 1, used.n_layers, 1, key="cache-layer", width=130)
-    return int(n), int(layer) - 1
+    fields = (
+        Field(READ, "Tokens read", 1, 1, found.n),
+        Field(LAYER, "Layer drawn", 1, 1, used.n_layers),
+    )
+    values = {field.key: _kept(field) for field in fields}
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        ask("inside-cache-fields", fields, values, _told)
+        n = values[READ]
+        st.button("Read the next token", on_click=_told, args=(READ, n + 1), disabled=n >= found.n)
+    return n, values[LAYER] - 1
 
 
-def _next(most: int) -> None:
-    st.session_state[READ] = min(st.session_state[READ] + 1, most)
+def _kept(field: Field) -> int:
+    """What the reader chose before, where it is still there."""
+    value = st.session_state.get(field.key, field.first)
+    return min(max(value if isinstance(value, int) else field.first, field.least), field.most)
+
+
+def _told(key: str, value: int | bool) -> None:
+    st.session_state[key] = value
+
+
+def _row_pressed(key: str, most: int) -> None:
+    """A token's name in a picture: the sentence is read up to it."""
+    value = st.session_state[key].token
+    if isinstance(value, int) and 0 <= value < most:
+        _told(READ, value + 1)
 
 
 def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> list[Block]:
@@ -85,6 +104,11 @@ def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> li
         "cuts": [width * i for i in range(1, heads)],
         **size,
     }
+
+    def pressed(item: Block) -> Block:
+        names = [f"Read up to {label}" for label in labels]
+        return choosing(item, LABELS, "token", list(range(found.n)), names, n - 1)
+
     return [
         paragraph(
             f"{{new}} is read, token {n}. Every layer computes one new row of q, k and v for it, and its q meets the "
@@ -96,8 +120,8 @@ def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> li
             ),
             new=labels[n - 1],
         ),
-        board.matrix("K", rows_of(found.k), id="cache-K", **options),
-        board.matrix("V", rows_of(found.v), id="cache-V", **options),
+        pressed(board.matrix("K", rows_of(found.k), id="cache-K", **options)),
+        pressed(board.matrix("V", rows_of(found.v), id="cache-V", **options)),
     ]  # fmt: skip
 
 
@@ -131,8 +155,7 @@ def _counted(used: Model, found: Growth, n: int) -> list[Block]:
     return [
         paragraph(
             "K and V, in every layer and key head, d_k numbers for every token, 4 bytes each (the table of models "
-            "counts "
-            "the 2 of 16 bits):"
+            "counts the 2 of 16 bits):"
         ),
         {
             "type": "grid",

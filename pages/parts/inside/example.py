@@ -55,7 +55,11 @@ def example_view(request: Request) -> None:
     scene = Scene(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
     )
-    told = {"typed": partial(_typed, "inside-picture-example")}
+    told = {
+        "typed": partial(_typed, "inside-picture-example"),
+        "token": partial(_row_pressed, "inside-picture-example"),
+        "head": partial(_head_pressed, "inside-picture-example"),
+    }
     show(scene, controls={"qkv": _one_matrix, "output": _output}, told=told, data={"cells": typed})
     state.write()
 
@@ -66,9 +70,22 @@ def _asked(key: str) -> int:
 
 
 def _followed() -> None:
-    value = st.session_state["inside-example-token"].follow
-    if value in (0, 1):
-        state.change({"row": "2" if value else None, "cell": None})
+    _follow(st.session_state["inside-example-token"].follow)
+
+
+def _row_pressed(key: str) -> None:
+    _follow(st.session_state[key].token)
+
+
+def _follow(row: object) -> None:
+    if row in (0, 1):
+        state.change({"row": "2" if row else None, "cell": None})
+
+
+def _head_pressed(key: str) -> None:
+    head = st.session_state[key].head
+    if head in ("1-1", "1-2"):
+        state.change({"by": "2" if head == "1-2" else None, "cell": None})
 
 
 def _choose_head(h: int) -> None:

@@ -3,29 +3,25 @@
 In: what the reader asked for. Out: their rows, parameters, operations, ranks, and the hull of the values.
 """
 
-from typing import Any
-
 import numpy as np
 import streamlit as st
 
 from mha_core import Projections
 from mha_core.inside import (
     Bilinear,
-    Outside,
     as_one_head,
     bilinear,
-    distance_to_hull,
     measured_operations,
     measured_seconds,
     operations,
     parameters,
-    plane,
-    sum_of_heads,
     unsplit,
 )
 from mha_core.wording import percent
 from pages.parts.frame import state
 from pages.parts.frame.request import Request
+from pages.parts.inside.hulls import hulls
+from pages.parts.inside.picking import LABELS, heads_of, tokens_of, told
 from pages.parts.inside.scene import Scene, make_plain, pick
 from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
@@ -40,10 +36,10 @@ def many_view(request: Request) -> None:
     if scene is None:
         return
     screens = (
-        Screen("rows", "One row must compromise, several need not", _rows),
+        Screen("rows", "One row must compromise", _rows),
         Screen("costs", "Many heads cost no more", _costs),
-        Screen("ranks", "One narrow head sees few sides, many see more", _ranks),
-        Screen("hulls", "Inside the values, and beyond them", _hulls),
+        Screen("ranks", "One narrow head compares few sides", _ranks),
+        Screen("hulls", "Inside the values, and beyond them", hulls),
     )
     at = here(screens)
     way("inside-way-many", screens, at)
@@ -88,13 +84,13 @@ def _rows(scene: Scene) -> None:
         size="third",
     )
     board.add(row(words, column(rows_block(board, scene, one), size="rest")))
-    board.show("many-rows")
+    board.show("many-rows", told("many-rows", scene))
 
 
 def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
     """The weights of the followed token: as one wide head, then head by head."""
     now, i, layer, n = scene.plain, scene.query, scene.head[0] + 1, len(scene.there)
-    return board.matrix(
+    drawn = board.matrix(
         "attention weights",
         np.concatenate([one[i, :n][None], now.weights[:, i, :n]]),
         id="one-or-many",
@@ -105,6 +101,8 @@ def rows_block(board: Board, scene: Scene, one: np.ndarray) -> Block:
         high=18,
         wide=min(40.0, 640 / n),
     )
+    drawn = heads_of(scene, drawn, f"{LABELS}:not(:first-child)")
+    return tokens_of(scene, drawn, ".top span", list(range(n)))
 
 
 def _costs(scene: Scene) -> None:
@@ -122,18 +120,18 @@ def _costs(scene: Scene) -> None:
         if sizes.n_kv_heads < h
         else ""
     )
-    board.add(
+    words = column(
         paragraph(
             f"{h} heads, each 1/{h} as wide: {sizes.d_k} numbers instead of {width}. " + said + shared
         ),
-        cost_block(n, sizes),
         paragraph(
             f"Only the attention weights are more: {h} tables of {n} × {n} to keep instead of one, and their softmax. "
-            "What "
-            "that comes to in time is measured in the last line.",
+            "What that comes to in time is measured in the last line.",
             "quiet",
         ),
+        size="third",
     )  # fmt: skip
+    board.add(row(words, column(cost_block(n, sizes), size="rest")))
     board.show("many-costs")
 
 
@@ -182,96 +180,32 @@ def _ranks(scene: Scene) -> None:
     wide = cache.of_model(model, ("ranks", layer), lambda: _unsplit_ranks(used))
     rotation = " Rotation in between turns it and leaves its rank." if scene.plain.rotary else ""
     board = Board()
-    board.add(
+    words = column(
         paragraph(
             f"A score compares two tokens through W_q W_kᵀ, a matrix of {used.d_model} × {used.d_model}. In head "
             f"{scene.h + 1} its [[rank]] is **{narrow.rank}**, for W_q has only {used.d_k} columns; unsplit it is one "
-            "form of "
-            f"rank **{wide.rank}**. So one narrow head compares tokens from few sides, and many heads are as many "
-            "different "
-            f"comparisons, each with a softmax of its own.{rotation}"
+            f"form of rank **{wide.rank}**."
         ),
-        {
-            "type": "curve",
-            "axis": "number of the singular value, the largest first",
-            "side": "size, largest = 1",
-            "describe": f"Singular values: {narrow.rank} above zero in one head, {wide.rank} unsplit",
-            "lines": [
-                {
-                    "label": f"head {scene.h + 1}: {narrow.rank}",
-                    "at": board.put(narrow.singular),
-                    "count": len(narrow.singular),
-                },
-                {
-                    "label": f"unsplit: {wide.rank}",
-                    "at": board.put(wide.singular),
-                    "count": len(wide.singular),
-                },
-            ],
-        },
+        paragraph(
+            "So one narrow head compares tokens from few sides, and many heads are as many different comparisons, "
+            f"each with a softmax of its own.{rotation}"
+        ),
+        size="third",
     )
+    curve = {
+        "type": "curve",
+        "axis": "number of the singular value, the largest first",
+        "side": "singular value of W_q W_kᵀ, the largest = 1",
+        "describe": f"Singular values: {narrow.rank} above zero in one head, {wide.rank} unsplit",
+        "lines": [
+            {"label": f"{name}: {one.rank}", "at": board.put(one.singular), "count": len(one.singular)}
+            for name, one in ((f"head {scene.h + 1}", narrow), ("unsplit", wide))
+        ],
+    }
+    board.add(row(words, column(curve, size="rest")))
     board.show("many-ranks")
 
 
 def _unsplit_ranks(used: Projections) -> Bilinear:
     wide = unsplit(used)
     return bilinear(wide.W_q[0], wide.W_k[0])
-
-
-def _all_outside(scene: Scene) -> list[Outside]:
-    """How far the sum of all heads is from each head's hull; costly, and the same for every head of the layer."""
-    mapped, total = sum_of_heads(scene.plain, scene.query)
-    return scene.kept(
-        ("outside", scene.query), lambda: [distance_to_hull(total, points) for points in mapped]
-    )
-
-
-def _hulls(scene: Scene) -> None:
-    now, h, i = scene.plain, scene.h, scene.query
-    values = now.v[scene.kv, : len(scene.there)]
-    mapped, total = sum_of_heads(now, i)
-    outside = _all_outside(scene)
-    proven = sum(found.gap > 0 for found in outside)
-    remade = float(np.abs(now.weights[h, i, : len(values)] @ values - now.context[h, i]).max())
-    board = Board()
-    board.add(
-        paragraph(
-            "A head can only average: its result is a weighted mean of the values, so it lies inside their "
-            "[[convex-hull|convex hull]]. The sum over several heads, each with weights of its own, can leave the "
-            "hull of any single head. Each picture is the flat view that keeps most (PCA); “outside” is proven in all "
-            "dimensions, "
-            "by a plane that separates the point from the hull."
-        ),
-        row(
-            column(
-                paragraph(f"**One head.** z = weights × values, to {remade:.0e}: inside."),
-                _plane(board, scene, values, now.context[h, i], "z"),
-                size="half",
-            ),
-            column(
-                paragraph(
-                    f"**All heads added**, as W_o adds them: outside the hulls of {proven} of {len(outside)} heads; "
-                    f"{outside[h].distance:.2f} away from this one's."
-                ),
-                _plane(board, scene, mapped[h], total, "sum of all heads"),
-                size="half",
-            ),
-        ),
-    )
-    board.show("many-hulls")
-
-
-def _plane(board: Board, scene: Scene, points: np.ndarray, mark: np.ndarray, name: str) -> Block:
-    del board
-    flat = plane(points, mark[None])
-    found: dict[str, Any] = {
-        "type": "plane",
-        "points": flat.points.round(5).tolist(),
-        "hull": flat.hull.round(5).tolist(),
-        "marks": flat.marks.round(5).tolist(),
-        "labels": list(scene.there),
-        "markLabels": [name],
-        "weights": scene.plain.weights[scene.h, scene.query, : len(points)].round(5).tolist(),
-        "describe": f"Values of {len(points)} tokens in a plane with their hull, and {name}; {percent(flat.kept)} kept",
-    }
-    return found

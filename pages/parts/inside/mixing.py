@@ -7,10 +7,13 @@ import numpy as np
 
 from mha_core.inside import shares
 from pages.parts.inside.gone import heads_gone
+from pages.parts.inside.picking import LABELS, heads_of
 from pages.parts.inside.scene import Scene, format_error
 from pages.parts.inside.shown_code import output_lines
 from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table
 from pages.parts.picture.tiles import Block, column, row
+
+HEAD_ROWS = "table.heads tbody tr:not(.sum) td:first-child"
 
 
 def side_by_side(scene: Scene, stage: Stage) -> None:
@@ -38,7 +41,9 @@ def side_by_side(scene: Scene, stage: Stage) -> None:
         )
     )  # fmt: skip
     if not scene.small:
-        stage.picture.add(stage.picture.sheets("z", now.context, chosen=scene.h, slim=True))
+        stage.picture.add(
+            heads_of(scene, stage.picture.sheets("z", now.context, chosen=scene.h, slim=True), "figure")
+        )
 
 
 def output(scene: Scene, stage: Stage) -> None:
@@ -104,16 +109,17 @@ def parts(scene: Scene, stage: Stage) -> None:
         f"all heads. Largest difference **{format_error(found.difference)}**.",
     )
     stage.latex = r"\mathrm{output} = \sum_{i=1}^{h} z_i\,W_o^{(i)}" + ("" if sizes.b_o is None else " + b_o")
+    drawn = stage.picture.matrix(
+        "parts", np.stack(list(lines.values())), id="parts", legend=False,
+        note="each head, b_o, output" if with_bias else "each head, output",
+        rows=list(lines), high=14 if h <= 20 else 6, wide=min(40.0, 300 / d),
+    )  # fmt: skip
     stage.picture.add(
         row(
-            column(head_table(scene), size="narrow"),
-            stage.picture.matrix(
-                "parts", np.stack(list(lines.values())), id="parts", legend=False,
-                note="each head, b_o, output" if with_bias else "each head, output",
-                rows=list(lines), high=14 if h <= 20 else 6, wide=min(40.0, 300 / d),
-            ),
+            column(heads_of(scene, head_table(scene), HEAD_ROWS), size="narrow"),
+            heads_of(scene, drawn, LABELS),
         )
-    )  # fmt: skip
+    )
 
 
 def gone(scene: Scene, stage: Stage) -> None:

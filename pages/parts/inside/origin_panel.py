@@ -179,7 +179,7 @@ def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
     at = f"number {j + 1}"
     return {
         "X": f"It feeds every number of the query, key and value of {{token}} in all {used.n_heads} heads: times row "
-        "{j + 1} of W_q, W_k and W_v.",
+        f"{j + 1} of W_q, W_k and W_v.",
         "Q": f"It feeds the whole row of {{token}} in Q Kᵀ: {at} of each of the products there.",
         "K": f"It feeds the whole column of {{token}} in Q Kᵀ: {at} of each of the products there.",
         "V": f"It feeds {at} of every z, times the weight that {{token}} gets.",

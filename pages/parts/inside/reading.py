@@ -10,6 +10,7 @@ import numpy as np
 from mha_core import LayerRun, Projections
 from mha_core.wording import head_name, percent
 from pages.parts.inside.groups import shared_keys
+from pages.parts.inside.picking import DOTS, WORDS, heads_of, tokens_of
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.shown_code import head_lines, projection_lines
 from pages.parts.inside.stage import ROOM, Stage, changed_table, high_of, say, table, written_row
@@ -32,7 +33,7 @@ def sentence(scene: Scene, stage: Stage) -> None:
         say(
             stage.words,
             f"The model cuts your sentence into **{scene.now.n}** [[token|tokens]]; some words become several. One of "
-            "them is followed: {token}. Choose another above, or in any picture's row.",
+            "them is followed: {token}. Choose another above, or its name in any picture.",
             token=scene.token,
         )
     if weights.any():
@@ -51,13 +52,12 @@ def sentence(scene: Scene, stage: Stage) -> None:
         [str(i + 1), label, percent(weights[i]) if i < len(weights) else "not there yet"]
         for i, label in enumerate(scene.labels)
     ]
-    stage.picture.add(
-        {
-            "type": "grid", "id": "tokens", "label": "Tokens", "tall": True,
-            "head": ["", "token", f"{name}: weight of {scene.token}"],
-            "rows": lines, "chosen": scene.query, "tokens": 1,
-        }
-    )  # fmt: skip
+    grid = {
+        "type": "grid", "id": "tokens", "label": "Tokens", "tall": True,
+        "head": ["", "token", f"{name}: weight of {scene.token}"],
+        "rows": lines, "chosen": scene.query, "tokens": 1,
+    }  # fmt: skip
+    stage.picture.add(tokens_of(scene, grid, WORDS))
 
 
 def x(scene: Scene, stage: Stage) -> None:
@@ -221,7 +221,13 @@ def heads(scene: Scene, stage: Stage) -> None:
         f"leads back: **{h} × {sizes.d_v} → {d}**.",
     )
     stage.words.add(*(block for block in shared_keys(sizes, scene.h) if block["type"] == "paragraph"))
-    stage.picture.add(*(block for block in shared_keys(sizes, scene.h) if block["type"] != "paragraph"))
+    stage.picture.add(
+        *(
+            heads_of(scene, block, DOTS)
+            for block in shared_keys(sizes, scene.h)
+            if block["type"] != "paragraph"
+        )
+    )
     stage.lines = head_lines(now)
     wide = np.concatenate(list(q), axis=-1)
     options = {
@@ -235,7 +241,7 @@ def heads(scene: Scene, stage: Stage) -> None:
             note=f"{h} heads beside each other; the frame is this head",
             wide=min(2.0, 680 / (h * d_k)), high=high_of(now.n, 150), hue="q", **options,
         ),
-        stage.picture.sheets("q", q, chosen=scene.h, slim=True),
+        heads_of(scene, stage.picture.sheets("q", q, chosen=scene.h, slim=True), "figure"),
     )  # fmt: skip
     if scene.small:
         stage.picture.add(

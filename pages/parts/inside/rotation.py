@@ -8,11 +8,11 @@ import math
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from mha_core.inside import Turn, product_at, turn
 from mha_core.rotary import Rotary
 from pages.parts.frame import state
+from pages.parts.inside.fields import Field, ask
 from pages.parts.inside.scene import Scene, format_error
 from pages.parts.inside.shown_code import rotation_lines
 from pages.parts.inside.stage import Stage
@@ -55,12 +55,11 @@ def distance(scene: Scene, stage: Stage) -> None:
 
 
 def _choose_pair(pair: int, most: int) -> None:
-    st.session_state["rotary-pair"] = pair
-    st.number_input("Pair", 1, most, key="rotary-pair", width=110, on_change=_pair_chosen)
+    ask("inside-pair", (Field("turned", "Pair", pair, 1, most),), {"turned": pair}, _pair_chosen)
 
 
-def _pair_chosen() -> None:
-    state.change({"turned": str(st.session_state["rotary-pair"])})
+def _pair_chosen(key: str, value: int | bool) -> None:
+    state.change({key: str(value)})
 
 
 def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]:
@@ -79,7 +78,7 @@ def _before_and_after(board: Board, scene: Scene, rotary: Rotary) -> list[Block]
             f"{scene.title} adds nothing to a token for its position. Instead every head turns its queries and keys: "
             f"the {rotary.d_k} numbers are {half} pairs, number i with number i + {half}, each an arrow in a plane, "
             "and the arrow of a token is turned by its position times an angle. The first pair turns fastest, "
-            f"{_degrees(rotary.frequency(0))} a token; the last one "
+            f"{_degrees(rotary.frequency(0))} per token; the last one "
             f"{_degrees(rotary.frequency(last))}, a full circle in {2 * math.pi / rotary.frequency(last):,.0f} "
             "tokens."
             + (f" Pairs {last + 2} to {half} are not turned: they know no position." if some else "")

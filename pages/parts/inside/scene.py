@@ -22,7 +22,7 @@ from pages.parts.frame.selection import Selection
 from pages.parts.picture.tiles import Board, token_row
 from pages.parts.serve import cache
 
-PAGE = Path(__file__).parents[3] / "assets" / "css" / "inside.css"
+CSS = Path(__file__).parents[3] / "assets" / "css"
 SHOWN_KEYS = 40
 FOLLOWED, JUST_NOW = "inside-followed", "now"
 T = TypeVar("T")
@@ -30,9 +30,9 @@ T = TypeVar("T")
 
 def style() -> None:
     """The little that this page adds to the frame's own style."""
-    st.html(PAGE)
+    st.html(CSS / "inside.css")
     if state.params().get("present") == "1":
-        st.html("<style>.st-key-part { display: none; }</style>")
+        st.html(CSS / "inside_present.css")
 
 
 @dataclass(frozen=True)

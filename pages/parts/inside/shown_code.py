@@ -128,7 +128,8 @@ def program(run: LayerRun) -> list[Line]:
 
 
 def comparison_lines(run: LayerRun) -> list[Line]:
-    """What the layer is compared with, torch's own layer, with the same changes; it follows `program`."""
+    """What the layer is compared with, torch's own layer, with the same changes; it follows `program`, which says what
+    is allowed."""
     used, edits = run.projections, run.edits
     d, h = used.d_model, used.n_heads
     lines: list[Line] = [
@@ -143,7 +144,6 @@ def comparison_lines(run: LayerRun) -> list[Line]:
     masked = mask_lines(run)
     if masked or edits.scores:
         lines.append((f"mask = torch.zeros({h}, {run.n}, {run.n_keys})", "added to the scores"))
-        lines += [(line, remark) for line, remark in masked]
         lines += [("mask = mask.masked_fill(~allowed, float('-inf'))", "")] if masked else []
         lines += [
             (
@@ -162,13 +162,13 @@ def _before(run: LayerRun, head: int, query: int, key: int) -> float:
 
 
 def function_lines(run: LayerRun) -> list[Line]:
-    """torch's attention function, for layers that torch's own layer cannot be."""
+    """torch's attention function, for layers that torch's own layer cannot be; it follows `program`."""
     grouped = ", enable_gqa=True" if run.projections.n_kv_heads < run.projections.n_heads else ""
-    masked = [*mask_lines(run)]
-    if not masked:
-        masked = [(f"allowed = torch.ones({run.n}, {run.n_keys}, dtype=torch.bool)", "")]
+    every = (
+        [] if mask_lines(run) else [(f"allowed = torch.ones({run.n}, {run.n_keys}, dtype=torch.bool)", "")]
+    )
     lines: list[Line] = [
-        *masked,
+        *every,
         ("mask = torch.zeros(allowed.shape).masked_fill(~allowed, float('-inf'))", ""),
     ]
     if run.edits.scores:

@@ -18,10 +18,20 @@ from pages.parts.frame import state
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.inside.cache_growth import cache_view
+from pages.parts.inside.fields import Field, ask
+from pages.parts.inside.linked import on
 from pages.parts.inside.numbers import format_bytes, format_count
 from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve import cache
+
+OWN = (
+    Field("n", "Tokens", 2048, 1, 1_000_000),
+    Field("d", "Width of the model", 512, 1, 65_536),
+    Field("h", "Heads", 8, 1, 1024),
+    Field("layers", "Layers", 6, 1, 1000),
+    Field("kv", "Key heads (0 = as heads)", 0, 0, 1024),
+)
 
 
 @st.fragment
@@ -55,16 +65,21 @@ def of_model(used: Model) -> Configuration:
     )
 
 
+def _told(key: str, value: int | bool) -> None:
+    """The link has what is not as at first."""
+    if key == "biases":
+        state.change({key: None if value else "false"})
+        return
+    first = {field.key: field.first for field in OWN}[key]
+    state.change({key: None if value == first else str(value)})
+
+
 def _table(used: Model) -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        n = int(st.number_input("Tokens", 1, 1_000_000, 2048, key="n", bind="query-params", width=140))
-        d = int(
-            st.number_input("Width of the model", 1, 65_536, 512, key="d", bind="query-params", width=170)
-        )
-        h = int(st.number_input("Heads", 1, 1024, 8, key="h", bind="query-params", width=110))
-        layers = int(st.number_input("Layers", 1, 1000, 6, key="layers", bind="query-params", width=110))
-        shared = int(st.number_input("Key heads (0 = as heads)", 0, 1024, 0, key="kv", width=190))
-    mine, problem = read_own(d, h, layers, shared)
+    values = {field.key: field.in_link() for field in OWN}
+    biases = on("biases", first=True)
+    ask("inside-own-sizes", OWN, values, _told, {"biases": ("With biases", biases)})
+    n = values["n"]
+    mine, problem = read_own(values["d"], values["h"], values["layers"], values["kv"], biases=biases)
     if problem:
         say(problem, "notice")
     every = [*CONFIGURATIONS, of_model(used), *([mine] if mine else [])]
@@ -72,13 +87,11 @@ def _table(used: Model) -> None:
     board.add(
         paragraph(
             "[[d_k]] is the width d_model divided by the heads. Parameters are counted from a layer of that size, "
-            "operations and "
-            f"memory for {n:,} tokens: the [[weight|weights]] of all heads in 32 bits if all are kept, the "
-            "[[KV-cache|KV cache]] in 16 bits, 2 · layers · key heads · d_k · tokens numbers. Where heads share keys "
-            "(“on”), its size without sharing stands in brackets; BERT-like models keep none. The last line is yours. "
-            "Attention weights grow with the square of the tokens, the KV cache only with their number; a fused "
-            "kernel never "
-            "writes the attention weights down. LLaMA has no biases.",
+            f"operations and memory for {n:,} tokens: the [[weight|weights]] of all heads in 32 bits if all are kept, "
+            "the [[KV-cache|KV cache]] in 16 bits, 2 · layers · key heads · d_k · tokens numbers. Where heads share "
+            "keys (“on”), its size without sharing stands in brackets; BERT-like models keep none. The last line is "
+            "yours. Attention weights grow with the square of the tokens, the KV cache only with their number; a "
+            "fused kernel never writes the attention weights down. LLaMA has no biases.",
             "wide-words",
         ),
         {
@@ -87,8 +100,8 @@ def _table(used: Model) -> None:
             "label": "Configurations",
             "close": True,
             "head": [
-                "model", "width / heads", "d_k", "layers", "parameters of attention, a layer", "all layers",
-                "operations, a layer", "attention weights, a layer", "KV cache, all layers",
+                "model", "width / heads", "d_k", "layers", "parameters of attention, per layer", "all layers",
+                "operations, per layer", "attention weights, per layer", "KV cache, all layers",
             ],
             "rows": [_line(one, n) for one in every],
             "chosen": len(every) - 1 if mine else None,
@@ -97,10 +110,12 @@ def _table(used: Model) -> None:
     board.show("sizes")
 
 
-def read_own(d: int, h: int, layers: int, shared: int) -> tuple[Configuration | None, str]:
+def read_own(
+    d: int, h: int, layers: int, shared: int, *, biases: bool = True
+) -> tuple[Configuration | None, str]:
     """The reader's own configuration, or the sentence that says why there is none."""
     try:
-        return Configuration("yours", d, h, layers, n_kv_heads=shared or None), ""
+        return Configuration("yours", d, h, layers, biases, n_kv_heads=shared or None), ""
     except HeadScopeError as error:
         return None, str(error)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mha_core.inside import SUMS, origin
+from pages.parts.inside.picking import LABELS, TILE_LABELS, tokens_of
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.shown_code import Line
 from pages.parts.picture.tiles import Block, Board, paragraph
@@ -37,22 +38,23 @@ def high_of(n: int, room: float = ROOM) -> float:
 
 
 def table(board: Board, scene: Scene, name: str, values: np.ndarray, ident: str, **options: Any) -> Block:
-    """A table of the walk: a number on each tile in the example, a picture for a real layer. Each number can be "
-    "chosen."""
+    """A table of the walk: a number on each tile in the example, a picture for a real layer. Each number can be
+    chosen, and each token at a row of its own."""
     options = {"rows": scene.labels, "cells": True, **options}
     options.setdefault("hue", HUES.get(ident, ""))
+    follows = len(options["rows"] or ()) == scene.now.n
     if not scene.small:
         options.setdefault("high", high_of(len(values)))
-        return board.matrix(
-            name, values, id=ident, follow=len(options["rows"] or ()) == scene.now.n, **options
-        )
+        made = board.matrix(name, values, id=ident, follow=follows, **options)
+        return tokens_of(scene, made, LABELS) if follows and not options.get("unlabelled") else made
     for drawn in ("high", "wide", "cuts", "slice", "labels"):
         options.pop(drawn, None)
     if ident in SUMS and "origins" not in options:
         options["origins"] = [
             written_sum(scene, ident, i, j) for i in range(values.shape[0]) for j in range(values.shape[1])
         ]
-    return board.matrix(name, values, "tiles", id=ident, **options)
+    made = board.matrix(name, values, "tiles", id=ident, **options)
+    return tokens_of(scene, made, TILE_LABELS) if follows else made
 
 
 def changed_table(

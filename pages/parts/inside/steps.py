@@ -10,6 +10,7 @@ import numpy as np
 from mha_core.inside import follow, spread
 from mha_core.wording import percent
 from pages.parts.frame.prose import visible
+from pages.parts.inside.picking import WORDS, tokens_of
 from pages.parts.inside.scene import SHOWN_KEYS, Scene, format_error
 from pages.parts.inside.shown_code import mixing_lines, product_lines, score_lines, weight_lines
 from pages.parts.inside.stage import Stage, changed_table, digits, high_of, say, table
@@ -138,7 +139,9 @@ def weights(scene: Scene, stage: Stage) -> None:
         stage.picture.add(picture)
         stage.origin.add(softmax_block(stage.origin, scene))
     else:
-        stage.picture.add(row(picture, column(softmax_block(stage.picture, scene), size="narrow")))
+        block = softmax_block(stage.picture, scene)
+        shares = tokens_of(scene, block, f"tbody tr[data-key] {WORDS}", block["shown"])
+        stage.picture.add(row(picture, column(shares, size="narrow")))
 
 
 def _softmax_sums(scene: Scene) -> list[str] | None:
@@ -235,7 +238,8 @@ def one_query(scene: Scene, stage: Stage) -> None:
         + (", the rounding of 32-bit numbers." if found.difference else "."),
     )
     stage.latex = r"z_i = \sum_j \mathrm{softmax}_j\!\left(\tfrac{q_i \cdot k_j}{\sqrt{d_k}}\right) v_j"
-    stage.picture.add({**follow_block(stage.picture, scene, ROWS), "tight": True})
+    block = {**follow_block(stage.picture, scene, ROWS), "tight": True}
+    stage.picture.add(tokens_of(scene, block, f"tbody tr[data-token] {WORDS}", block["shown"]))
     stage.origin.add(
         stage.origin.matrix(
             "z", np.stack([found.alone, found.context]), id="z-alone", rows=["alone", "row of Z"], high=16,

@@ -16,6 +16,7 @@ from pages.parts.frame import shell, state
 from pages.parts.frame.request import Request
 from pages.parts.inside.groups import groups_block
 from pages.parts.inside.numbers import format_bytes
+from pages.parts.inside.picking import DOTS, LABELS, heads_of, tokens_of, told
 from pages.parts.inside.scene import Scene, layer_of, make_plain, pick
 from pages.parts.inside.screens import Screen, aloud, here, way
 from pages.parts.picture.tiles import Block, Board, paragraph, row
@@ -156,7 +157,7 @@ def _words(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
     board = Board()
     board.add(
         paragraph(_about(variant, scene)),
-        groups_block(variant.owner, variant.n_kv_heads, h),
+        heads_of(scene, groups_block(variant.owner, variant.n_kv_heads, h), DOTS),
         paragraph("A dot is a query head, a block a key and value head.", "quiet"),
         paragraph(
             f"{{token}} looks most at {{best}}: **{percent(run.weights[h, i, best])}**."
@@ -168,7 +169,7 @@ def _words(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
     )
     if variant.name in ("GQA", "MQA"):
         board.add(paragraph(_how_made(scene), "quiet"))
-    board.show("inside-words-variants", beside=True)
+    board.show("inside-words-variants", told("inside-words-variants", scene), beside=True)
 
 
 def _one(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
@@ -180,9 +181,10 @@ def _one(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
     def picture(name: str, of: LayerRun, ident: str, cols: tuple[str, ...]) -> Block:
         weights = np.where(of.allowed, of.weights[h], np.nan) if of.is_causal else of.weights[h]
         size: dict[str, Any] = {"high": max(0.5, min(16.0, 280 / of.n)), "wide": min(15.0, 250 / len(cols))}
-        return board.matrix(
+        made = board.matrix(
             name, weights, id=ident, rows=scene.labels, cols=cols, ramp="weight", follow=True, **size
         )
+        return tokens_of(scene, made, LABELS)
 
     board.add(
         row(
@@ -194,4 +196,4 @@ def _one(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
             ),
         )
     )
-    board.show("inside-picture-variants", query=scene.query)
+    board.show("inside-picture-variants", told("inside-picture-variants", scene), query=scene.query)

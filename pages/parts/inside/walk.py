@@ -12,7 +12,7 @@ import streamlit as st
 
 from mha_core.wording import Head
 from pages.parts.frame import state
-from pages.parts.inside import check, mixing, reading, rotation, steps
+from pages.parts.inside import check, mixing, picking, reading, rotation, steps
 from pages.parts.inside.changes import MATRICES, set_number
 from pages.parts.inside.origin_panel import cell_of, fill, first_cell
 from pages.parts.inside.route import route
@@ -41,6 +41,7 @@ SCREENS = (
 ROTATED = ("rotation", "distance")
 OF_A_LAYER = ("gone",)
 BESIDE = ("scores", "scaled")  # their pictures leave room for a third column
+WHOLE = ("row",)  # its table needs all of the width
 
 
 def screens_of(scene: Scene) -> tuple[Screen, ...]:
@@ -68,8 +69,10 @@ def show(
     stage = Stage()
     screen.draw(scene, stage)
     fill(stage.origin, scene)
-    wide = scene.small or screen.key in BESIDE
     drawn = [draw for draw in ((controls or {}).get(screen.key), stage.controls) if draw]
+    wide = screen.key in BESIDE or (
+        scene.small and screen.key not in WHOLE and bool(stage.origin.blocks or drawn)
+    )
     with st.container(key="inside-stage-three" if wide else "inside-stage-two"):
         _words(scene, screen, stage, at, [] if wide else drawn)
         with (
@@ -78,6 +81,7 @@ def show(
         ):
             if stage.picture.blocks:
                 told = {
+                    **({} if scene.small else picking.told(f"inside-picture-{name}", scene)),
                     "cell": partial(_ask, name),
                     "edit": partial(_edit, f"inside-picture-{name}", scene.head),
                 }

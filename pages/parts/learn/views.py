@@ -15,6 +15,7 @@ from pages.parts.inside.groups import groups_block
 from pages.parts.inside.many import cost_block, one_head
 from pages.parts.inside.mixing import head_table
 from pages.parts.inside.numbers import format_bytes
+from pages.parts.inside.picking import heads_of, tokens_of
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.steps import follow_block
 from pages.parts.learn.ranks import rank
@@ -22,35 +23,6 @@ from pages.parts.learn.summary import summary
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
 WIDTH = 560  # of a picture beside its text, without its names, in pixels at 1280
-
-
-def choosing(
-    item: Block, select: str, tells: str, values: list[str | int], names: list[str], now: int | None
-) -> Block:
-    """A picture whose words or heads can be chosen; `select` finds them in it, in order."""
-    return {
-        "type": "choosing",
-        "item": item,
-        "select": select,
-        "tells": tells,
-        "values": values,
-        "labels": names,
-        "now": now,
-    }
-
-
-def heads_of(scene: Scene, item: Block, select: str) -> Block:
-    """A picture in which the heads of the layer can be chosen."""
-    heads = [head_name((scene.head[0], i)) for i in range(scene.sizes.n_heads)]
-    return choosing(item, select, "head", list(heads), [f"Head {name}" for name in heads], scene.h)
-
-
-def tokens_of(scene: Scene, item: Block, select: str, shown: list[int] | None = None) -> Block:
-    """A picture in which the tokens can be chosen."""
-    places = list(range(len(scene.labels))) if shown is None else shown
-    names = [f"Follow {scene.labels[i]}" for i in places]
-    now = places.index(scene.query) if scene.query in places else None
-    return choosing(item, select, "token", list(places), names, now)
 
 
 def budget(board: Board, scene: Scene) -> list[Block]:
