@@ -432,6 +432,37 @@ def test_the_screen_and_the_number_of_a_link_are_shown():
         assert one(at, "sum")[0]["names"] == ["q of it", "k of animal"], wrong
 
 
+def test_a_number_of_x_says_which_row_of_the_matrices_it_meets():
+    said = prose(open_inside(head="4-2", pin="10", at="x", cell="X:11:7"))
+    assert "X of it, number 7: " in said
+    assert "in all 12 heads: times row 7 of W_q, W_k and W_v." in said
+    assert "{" not in said
+
+
+EVERY_SCREEN = {"Step by step": SCREENS, "By hand": SCREENS, **IN_PARTS}
+
+
+@pytest.mark.parametrize("part", ["Step by step", "By hand", "One head or many", "Variants"])
+def test_tokens_and_heads_can_be_chosen_in_every_picture_that_names_them(part):
+    at = walk(*EVERY_SCREEN[part], part=part, head="4-2", pin="10")
+    mounted = [block for data, _ in boards(at) for block in data["blocks"]]
+    choices = [block for block in flat(mounted) if block["type"] == "choosing"]
+    labels = ("first", "second") if part == "By hand" else trace(TIRED, load_model()).grid().labels
+    for choice in choices:
+        names = choice["labels"]
+        if choice["tells"] == "token":
+            assert names == [f"Follow {labels[i]}" for i in choice["values"]]
+        else:
+            assert names == [f"Head {value}" for value in choice["values"]]
+    inside = [block for choice in choices for block in flat([choice["item"]])]
+    for block in flat(mounted):
+        named = block.get("rows") and not block.get("unlabelled") and block.get("high", 20) >= 13
+        if block["type"] == "matrix" and named and block["id"] not in ("z-alone",):
+            assert block in inside, f"the names of {block['id']} cannot be pressed"
+        if block["type"] in ("sheets", "heads", "follow", "plane", "groups"):
+            assert block in inside, block["type"]
+
+
 def test_units_and_special_tokens_are_no_choice_where_the_pieces_are_shown():
     at = open_inside(unit="words", specials="hidden")
     said = [element.proto.body for element in at.get("html")]
@@ -498,6 +529,16 @@ def test_the_configurations_and_the_readers_own():
     assert rows["GPT-3 175B"][1:5] == ["12,288 / 96", "128", "96", "604,028,928"]
     assert rows["LLaMA-2-7B"][8] == "2.0 GiB" == rows["yours"][8]
     assert rows["LLaMA-2-7B"][4] == f"{4 * 4096**2:,}"
+    assert rows["yours"][4] == f"{4 * 4096**2 + 4 * 4096:,}"
+    at = open_inside(part="Sizes and costs", d="4096", h="32", kv="8", biases="false", n="abc", layers="9999")
+    boxes = one(at, "fields")[0]
+    assert [item["value"] for item in boxes["items"]] == [2048, 4096, 32, 6, 8], (
+        "what is no number is as at first"
+    )
+    (table,) = [block for block, _ in found(at) if block.get("id") == "sizes"]
+    rows = {line[0]: line for line in table["rows"]}
+    assert rows["yours"][1] == "4,096 / 32 on 8"
+    assert rows["yours"][4] == f"{2 * 4096**2 + 2 * 4096 * 1024:,}", "no biases are added"
     mine, problem = read_own(1000, 16, 1, 0)
     assert mine is None
     assert "992 or 1008 would do" in problem
@@ -514,12 +555,15 @@ def test_typed_numbers_of_the_example_are_taken_and_nonsense_is_left_out():
 
 
 def test_amounts_are_said_as_people_say_them():
-    assert [format_bytes(n) for n in (512, 2048, 3 * 1024**3, 5 * 1024**4)] == [
+    assert [format_bytes(n) for n in (512, 2048, 1.25 * 1024**3, 1280 * 1024, 3 * 1024**3, 5 * 1024**4)] == [
         "512 bytes",
         "2.0 KiB",
+        "1.25 GiB",
+        "1.25 MiB",
         "3.0 GiB",
         "5.0 TiB",
     ]
+    assert format_bytes(12.5 * 1024**3) == "12.5 GiB"
     assert [format_count(n) for n in (999, 2.36e6, 5.8e10, 2.7e12)] == [
         "999",
         "2.4 million",

@@ -23,7 +23,7 @@ from mha_core.heads.depends.shipped import Shipped, Source
 from mha_core.heads.depends.table import Depends
 from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import Job
-from mha_core.heads.rows import BEST
+from mha_core.heads.rows import BEST, _highest
 from mha_core.heads.samples import sample
 from mha_core.heads.verdict import DOES
 from mha_core.wording import head_name
@@ -524,10 +524,25 @@ MASS = {"measure": "mass", "n": 30, "value": 0.2, "baseline": 0.2}
         (MASS, {}, "no more than by looking everywhere"),
         (MASS, {"value": 0.21}, ""),
         (MASS, {"baseline": None}, ""),
+        (MASS, {"value": 0.0004, "baseline": None}, "no head looks there"),
+        (MASS, {"unit": "nats", "value": 1.9, "baseline": 2.1}, ""),
     ],
 )
 def test_a_row_claims_no_more_than_its_numbers_allow(row, more, said):
     assert corpus_work.verdict(row | more) == said
+
+
+def test_a_tie_has_no_winner_and_nothing_is_highest_where_no_head_looks():
+    shares = np.zeros((2, 3))
+    row = _highest("mass on a comma", "comma", shares, 40, None)
+    assert row["tied"] == 5
+    assert corpus_work.shown(row)["Highest in"] == ""
+    assert corpus_work.shown(row)[""] == "no head looks there"
+    shares[1, 1] = shares[0, 2] = 0.25
+    row = _highest("mass on a comma", "comma", shares, 40, None)
+    assert corpus_work.shown(row)["Highest in"] == "1-3 and 1 more"
+    shares[1, 1] = 0.3
+    assert corpus_work.shown(_highest("mass", "comma", shares, 40, None))["Highest in"] == "2-2"
 
 
 def test_the_best_heads_of_pronouns_come_first_with_their_own_numbers(model):

@@ -96,7 +96,9 @@ def copy_rows(table: CopyTable) -> list[Row]:
 
 
 def _highest(label: str, key: str, values: FloatArray, n: int, baseline: float | None) -> Row:
-    layer, head = divmod(int(np.nan_to_num(values, nan=-1.0).argmax()), values.shape[1])
+    """The head with the highest value; `tied` is how many others have the same."""
+    seen = np.nan_to_num(values, nan=-1.0)
+    layer, head = divmod(int(seen.argmax()), values.shape[1])
     return {
         "measure": label,
         "layer": layer + 1,
@@ -105,6 +107,7 @@ def _highest(label: str, key: str, values: FloatArray, n: int, baseline: float |
         "value": float(values[layer, head]),
         "baseline": baseline,
         "unit": "nats" if key == "entropy" else "share",
+        "tied": int((seen == seen.max()).sum()) - 1,
     }
 
 

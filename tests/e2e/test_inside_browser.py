@@ -160,6 +160,79 @@ def test_the_machine_is_walked_by_keyboard_alone(visit):
     assert tab.page.evaluate(FOCUSED).startswith("Q K ᵀ"), "the focus stays in the picture"
 
 
+def test_tokens_and_heads_are_chosen_in_the_pictures_by_mouse_and_keys(visit):
+    tab = visit(f"/inside?head=4-2&pin={IT}&at=z")
+    tab.page.get_by_role("button", name="Follow tired").first.click()
+    tab.page.get_by_text("z of tired, number").wait_for()
+    assert "pin=13" in tab.settled().page.url
+    followed = tab.page.get_by_role("button", name="Follow tired").first
+    assert followed.get_attribute("aria-current") == "true"
+    followed.press("ArrowUp")
+    assert tab.page.evaluate(FOCUSED) == "Follow too"
+    assert "at=z" in tab.page.url, "the arrow keys stay in the picture"
+    tab.page.keyboard.press("Enter")
+    tab.page.get_by_text("z of too, number").wait_for()
+    tab = visit(f"/inside?head=4-2&pin={IT}&at=parts")
+    tab.page.get_by_role("button", name="Head 4-8").first.click()
+    tab.page.wait_for_url(re.compile("head=4-8"))
+    assert tab.settled().page.get_by_role("combobox", name="Head").first.input_value() == "head 8"
+
+
+def test_what_is_no_whole_number_is_answered_beneath_its_box(visit):
+    tab = visit("/inside?part=Sizes+and+costs")
+    box = tab.page.get_by_label("Heads", exact=True)
+    yours = tab.page.locator("table[data-matrix=sizes] tr.chosen")
+    for typed, said in (
+        ("abc", "Heads: “abc” is not a number; 8 is still used."),
+        ("", "Heads: The box is empty"),
+        ("1e999", "Heads: 1e999 is too large"),
+        ("0", "Heads: a whole number from 1 to 1,024"),
+    ):
+        box.fill(typed)
+        box.press("Tab")
+        tab.page.get_by_text(said).wait_for()
+        assert box.get_attribute("aria-invalid") == "true"
+        assert "512 / 8" in yours.inner_text()
+    box.fill("16")
+    box.press("Enter")
+    tab.page.get_by_text("512 / 16").wait_for()
+    assert "h=16" in tab.settled().page.url
+    assert tab.page.get_by_label("Heads", exact=True).get_attribute("aria-invalid") is None
+    tab.page.get_by_label("With biases").click()
+    tab.page.get_by_text(f"{4 * 512**2:,}").wait_for()
+    assert "biases=false" in tab.settled().page.url
+
+
+PRESENTED = {"viewport": {"width": 1024, "height": 768}}
+LAPTOP = {"viewport": {"width": 1280, "height": 800}}
+OVER = """() => { const m = document.querySelector('[data-testid=stMain]');
+  const wide = [...document.querySelectorAll('[data-testid=stBidiComponent]')].filter((e) => {
+    const r = e.getBoundingClientRect(); return r.right > innerWidth + 1; }).length;
+  return [m.scrollHeight - m.clientHeight, wide]; }"""
+
+
+@pytest.mark.parametrize(
+    ("size", "query"),
+    [
+        (LAPTOP, "&temperature=2&causal=true"),
+        (PRESENTED, "&present=1"),
+        (PRESENTED, "&present=1&temperature=2"),
+    ],
+)
+def test_words_and_picture_are_seen_together_on_a_laptop_when_changed_and_on_a_projector(visit, size, query):
+    tab = visit(f"/inside?head=4-2&pin={IT}&at=sentence{query}", **size)
+    names = tab.page.get_by_label("Screen", exact=True).locator("option")
+    names.first.wait_for(state="attached")
+    over = {}
+    for key in names.evaluate_all("all => all.map(e => e.value)"):
+        tab.page.get_by_label("Screen", exact=True).select_option(key)
+        tab.page.wait_for_url(re.compile(f"at={key}"))
+        tab.settled()
+        over[key] = tab.page.evaluate(OVER)
+    assert len(over) == 14
+    assert {key: found for key, found in over.items() if found[0] > 0 or found[1]} == {}
+
+
 def test_a_term_opens_its_sentence_where_it_stands(visit):
     tab = visit("/inside?at=qkv")
     tab.page.get_by_role("button", name="query", exact=True).first.click()

@@ -45,8 +45,24 @@ def verdict(row: Row) -> str:
         return "beats its offset" if row["beats_offset"] else "no better than its offset"
     if "direction" in row:
         return "above every simple rule" if row["resolves"] else row["because"]
+    if _nowhere(row):
+        return "no head looks there"
     base = row["baseline"]
-    return "" if base is None or row["value"] > base else "no more than by looking everywhere"
+    # For an entropy, looking everywhere is the most there can be, and no rule to beat.
+    return (
+        ""
+        if base is None or _is_entropy(row) or row["value"] > base
+        else "no more than by looking everywhere"
+    )
+
+
+def _is_entropy(row: Row) -> bool:
+    return bool(row.get("unit") == "nats")
+
+
+def _nowhere(row: Row) -> bool:
+    """Whether even the highest share is shown as nothing."""
+    return not _is_entropy(row) and percent(row["value"]) == percent(0.0)
 
 
 def shown(row: Row) -> dict[str, str]:
@@ -94,15 +110,19 @@ def _choice(row: Row) -> dict[str, str]:
 
 
 def _measure(row: Row) -> dict[str, str]:
-    number = (lambda v: f"{v:.2f}") if row["unit"] == "nats" else percent
+    number = (lambda v: f"{v:.2f}") if _is_entropy(row) else percent
     return {
         "Measure": row["measure"],
-        "Highest in": _head(row),
+        "Highest in": "" if _nowhere(row) else _head(row) + _with_others(row.get("tied", 0)),
         "Value": number(row["value"]),
         "If it looked everywhere": "" if row["baseline"] is None else number(row["baseline"]),
         "n": f"{row['n']:,}",
         "": verdict(row),
     }
+
+
+def _with_others(tied: int) -> str:
+    return f" and {tied} more" if tied else ""
 
 
 def as_csv(rows: list[Row]) -> str:
