@@ -1,6 +1,7 @@
 """The server as it stands on the network: what it answers, what it refuses, and what nobody can do to it."""
 
 import asyncio
+import hashlib
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from mha_core import ModelError
+from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server, streamlit_private
 from pages.parts.serve.guard import HEADERS, Guard, LimitedSocket, classify_frame
 from pages.parts.serve.limits import Limits
@@ -52,6 +54,19 @@ def put_file(app, session: str, name: str, size: int) -> int:
     except urllib.error.HTTPError as refusal:
         with refusal:
             return refusal.code
+
+
+def test_what_never_changes_is_a_file_with_its_digest_which_browsers_keep(app_server):
+    address = library_address()
+    status, headers, text = app_server.get(address.removeprefix("."))
+    assert (status, text) == (200, library().decode())
+    assert headers["content-type"].startswith("text/javascript")
+    assert headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert hashlib.blake2b(text.encode(), digest_size=6).hexdigest() in address
+    for font in font_addresses().values():
+        with urllib.request.urlopen(app_server.url + font.removeprefix(".")) as answer:  # noqa: S310
+            assert answer.read()[:4] == b"wOF2"
+    assert app_server.get(address.replace("library", "librarx").removeprefix("."))[0] == 404
 
 
 def test_it_is_healthy_and_ready(app_server):

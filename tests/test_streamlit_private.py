@@ -1,5 +1,7 @@
 """What the app leans on in Streamlit beyond its API: all there today, and missed by name where it is gone."""
 
+import asyncio
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -55,3 +57,29 @@ def test_back_and_forward_are_known_from_the_run(monkeypatch, back):
 
 def test_outside_a_run_nobody_came_back():
     assert went_back_or_forward() is False
+
+
+def test_what_a_run_says_wakes_the_loop_once_and_arrives_whole_and_in_order():
+    heard, wakes, troubles = [], [], []
+
+    async def of_one_run():
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _loop, context: troubles.append(context["exception"]))
+        parcels = streamlit_private.Parcels()
+        parcels._waking = lambda _session, callback: (wakes.append(1), loop.call_soon_threadsafe(callback))
+        session = SimpleNamespace(_event_loop=loop)
+
+        def say():
+            for number in range(200):
+                parcels.hand_over(session, lambda n=number: heard.append(n) if n != 7 else 1 / 0)
+
+        for _ in range(2):
+            run = Thread(target=say)
+            run.start()
+            run.join()  # the loop stands still: all of it is one parcel
+            await asyncio.sleep(10 * streamlit_private.PARCEL)
+
+    asyncio.run(of_one_run())
+    assert heard == 2 * [n for n in range(200) if n != 7]
+    assert len(wakes) == 2
+    assert [type(trouble) for trouble in troubles] == 2 * [ZeroDivisionError]

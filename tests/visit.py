@@ -78,6 +78,7 @@ def mounted(at: AppTest, component: str) -> list[dict[str, Any]]:
 
 def _data(proto: Any) -> dict[str, Any]:
     data = json.loads(proto.json or proto.mixed.json)
+    data = data.pop("rest", {}) | data
     for name, value in data.items():
         if isinstance(value, dict) and len(value) == 1:
             (reference,) = value.values()

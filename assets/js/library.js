@@ -1,13 +1,16 @@
-// What the library does when its mount brings style and font: it is there once a tab, for all pictures.
-import { column } from "./column.js";
+// What begins when the library's file has arrived, with its style and the addresses of its typeface: once a tab.
 import { oneStepASentence } from "./history.js";
 import { Headscope } from "./view.js";
 
-export default function library({ data }) {
-  if (globalThis.headscope?.css === data.css) return;
-  const headscope = new Headscope(data.css);
+export default function library({ css, faces }) {
+  if (globalThis.headscope?.css === css) return;
+  const headscope = new Headscope(css);
   globalThis.headscope = headscope;
   oneStepASentence(history, () => location.href);
-  headscope.useFonts(data.faces.map(([name, range]) => ({ bytes: Uint8Array.from(column(data[name])).buffer, range })));
+  const fetched = faces.map(async ([address, range]) => {
+    const answer = await fetch(new URL(address, document.baseURI));
+    return { bytes: await answer.arrayBuffer(), range };
+  });
+  Promise.all(fetched).then((fonts) => headscope.useFonts(fonts));
   for (const go of globalThis.headscopeWaiting?.splice(0) ?? []) go();
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 # Control and direction marks would rearrange the page; they are shown as signs.
-_SIGNS = (
+_SIGNS = str.maketrans(
     {chr(i): chr(0x2400 + i) for i in range(32) if chr(i) not in "\n\t"}
     | {"\x7f": "␡"}
     | {
@@ -48,7 +48,7 @@ def lowered(escaped: str) -> str:
 
 def visible(text: str) -> str:
     """The text with its control and direction marks shown as signs."""
-    return "".join(_SIGNS.get(character, character) for character in text)
+    return text.translate(_SIGNS)
 
 
 def markup(body: str, *, inline: bool = False) -> None:

@@ -7,6 +7,7 @@ was not taken.
 import os
 import re
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from mha_core import shelf
 from mha_core.heads import measures
@@ -69,9 +70,16 @@ class Request:
 
 def models() -> tuple[str, ...]:
     """Names a reader may choose: the embedded models, and those of the hub where the owner allows it."""
-    return tuple(entry.name for entry in shelf() if entry.embedded or allowed("HUB", default="1"))
+    return _names(allowed("HUB", default="1"))
 
 
+@cache
+def _names(hub: bool) -> tuple[str, ...]:
+    """Asked dozens of times a run; what lies on the disk does not change while the program runs."""
+    return tuple(entry.name for entry in shelf() if entry.embedded or hub)
+
+
+@lru_cache(256)
 def title_of(model: str) -> str:
     return next((entry.title for entry in shelf() if entry.name == model), model)
 

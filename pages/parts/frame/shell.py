@@ -9,7 +9,6 @@ said in one sentence.
 """
 
 import html
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -29,8 +28,9 @@ from pages.parts.frame.selection import Selection, from_params
 from pages.parts.frame.state import keep
 from pages.parts.picture.attention_view import asked_measure, chosen, component
 from pages.parts.picture.bundle import ASSETS, bundle
-from pages.parts.picture.fonts import FONTS, font_bytes
+from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
+from pages.parts.picture.shared import font_addresses
 
 __all__ = [
     "follow",
@@ -178,11 +178,11 @@ def why(found: Sequence[Notice]) -> None:
 
 @cache
 def _style() -> str:
-    """The style sheet with its typeface inside, so that nothing needs a file server or another host."""
+    """The style sheet; its typeface comes from this server."""
     faces = [
         f"@font-face{{font-family:HeadScope;font-weight:400 650;font-display:swap;unicode-range:{scope};"
-        f"src:url(data:font/woff2;base64,{b64encode(font_bytes(file)).decode()}) format('woff2')}}"
-        for file, scope in FONTS.items()
+        f"src:url({font_addresses()[name]}) format('woff2')}}"
+        for name, scope in FONTS.items()
     ]
     colours = f".stApp {{ {css_variables()} }}"
     return f"<style>{''.join(faces)}{colours}{(CSS / 'page.css').read_text()}</style>"

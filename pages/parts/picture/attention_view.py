@@ -13,15 +13,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
 from mha_core.record import Grid
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.bundle import bundle
 from pages.parts.picture.code import STUB, standalone_html, style
-from pages.parts.picture.fonts import FONTS, font_bytes
 from pages.parts.picture.payload import (
     Keep,
     Offers,
@@ -36,6 +35,7 @@ from pages.parts.picture.payload import (
     made_now,
     record_payload,
 )
+from pages.parts.picture.shared import files, library_address
 from pages.parts.picture.sync import drawn, reconcile, reported
 from pages.parts.picture.text import sentence_in_words
 from pages.parts.serve.streamlit_private import warm_arrow
@@ -49,7 +49,7 @@ __all__ = [
     "drawn_record",
     "explore_payload",
     "explore_view",
-    "mount_library",
+    "packed",
     "retyped",
     "sentence_in_words",
     "standalone_html",
@@ -57,8 +57,8 @@ __all__ = [
 ]
 
 Change = Callable[[], None]
-KEEP = STUB % "keep(component.data)"
-MOUNT = STUB % "mount(component)"
+KEEP = "keep(data)"
+MOUNT = "mount({ ...component, data })"
 
 
 def explore_view(
@@ -159,19 +159,20 @@ def drawn_record(key: str) -> str:
     return drawn(st.session_state, key)[0]
 
 
-def mount_library() -> None:
-    """Bring the picture's code and the font to this tab; a page without a picture may call it for the font."""
-    data: Payload = {
-        "css": style() + style("next") + style("experiment"),
-        "faces": [[name, FONTS[name]] for name in FONTS],
+def packed(payload: Payload) -> Payload:
+    """A payload as a mount takes it: its numbers as Arrow columns, all else under `rest`.
+
+    Streamlit asks of every value beside the numbers whether it is a table, and takes an array to Arrow by pandas.
+    """
+    columns = {
+        name: pa.table({"0": value}) for name, value in payload.items() if isinstance(value, np.ndarray)
     }
-    data |= {name: np.frombuffer(font_bytes(name), dtype=np.uint8) for name in FONTS}
-    component("library", bundle("library"))(data=data, key="headscope-library")
+    return {"rest": {name: value for name, value in payload.items() if name not in columns}, **columns}
 
 
 def warm() -> None:
     """What the first picture would wait for: the browser's code from disk, and the libraries that pack numbers."""
-    bundle("library")
+    files()
     style()
     warm_arrow()
 
@@ -190,11 +191,10 @@ def _mount(
     data = view(sent.answered) | {"n": sent.number, "selection": sent.selection.as_json()}
     with st.container(gap=None):
         with st.container(gap=None, key=f"{key}-data"):
-            mount_library()
             for number, record in enumerate(records):
-                component("record", KEEP)(data=record, key=f"{key}-record-{number}")
+                component("record", KEEP)(data=packed(record), key=f"{key}-record-{number}")
         component("view", MOUNT)(
-            data=data,
+            data=packed(data),
             key=key,
             on_selection_change=on_change or _nothing,
             on_ask_change=on_ask() if on_ask else _nothing,
@@ -209,6 +209,7 @@ def _nothing() -> None:
 
 
 @cache
-def component(name: str, source: str) -> Callable[..., Any]:
-    """A mount of that name, made once."""
+def component(name: str, does: str) -> Callable[..., Any]:
+    """A mount of that name, made once, which tells the library to do something with its `packed` data."""
+    source = STUB.replace("@@ADDRESS@@", library_address()).replace("@@DOES@@", does)
     return st.components.v2.component(f"headscope_{name}", js=source)

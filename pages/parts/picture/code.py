@@ -17,11 +17,20 @@ from pages.parts.picture.bundle import ASSETS, bundle
 from pages.parts.picture.fonts import FONTS, font_bytes
 
 Payload = dict[str, Any]
-# What the small mounts do once the library is there.
+# What the small mounts do once the library is there, which a tab fetches once; where that fails, it tries again.
 STUB = """
-const ready = (go) => (globalThis.headscope ? go() : (globalThis.headscopeWaiting ??= []).push(go));
+const address = "@@ADDRESS@@";
+const bring = (tries) => import(new URL(tries ? `${address}?again=${tries}` : address, document.baseURI).href).catch(
+  () => setTimeout(() => bring(tries + 1), Math.min(500 * 2 ** tries, 10000)));
+const ready = (go) => {
+  if (globalThis.headscope) return go();
+  (globalThis.headscopeWaiting ??= []).push(go);
+  globalThis.headscopeComing ??= bring(0);
+};
 export default function (component) {
-  ready(() => globalThis.headscope.%s);
+  const { rest, ...columns } = component.data;
+  const data = { ...rest, ...columns };
+  ready(() => globalThis.headscope.@@DOES@@);
   return () => globalThis.headscope?.unmount(component.parentElement);
 }
 """

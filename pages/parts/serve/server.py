@@ -20,13 +20,13 @@ import numpy as np
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 import mha_core
 from mha_core.device import use_one_thread
 from mha_core.embedded import EMBEDDED
-from pages.parts.picture import attention_view
+from pages.parts.picture import attention_view, shared
 from pages.parts.serve import cache, streamlit_private
 from pages.parts.serve.forged import ignore_forged_values
 from pages.parts.serve.guard import Guard
@@ -36,6 +36,7 @@ from pages.parts.serve.logs import make_discreet
 PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
 FILES_OPEN = 65_536
+KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"  # names have the digest of what they name
 SELF_TEST_SENTENCE = "The animal didn't cross the street because it was too tired."
 SELF_TEST_HEAD = (3, 1)  # head 4-2
 SELF_TEST_WEIGHT = 0.677  # from `it` to `animal`
@@ -57,7 +58,14 @@ def settings() -> dict[str, Any]:
     async def ready(_request: Request) -> PlainTextResponse:
         return PlainTextResponse("; ".join(problems) or "ready", 503 if problems else 200)
 
-    return {"middleware": [guarded], "routes": [Route("/ready", ready)], "lifespan": lifespan}
+    async def shared_file(request: Request) -> Response:
+        file = shared.files().get(request.path_params["name"])
+        if file is None:
+            return PlainTextResponse("not found", 404)
+        return Response(file.content, media_type=file.kind, headers={"Cache-Control": KEPT_FOR_A_YEAR})
+
+    routes = [Route("/ready", ready), Route(f"/{shared.FOLDER}/{{name}}", shared_file)]
+    return {"middleware": [guarded], "routes": routes, "lifespan": lifespan}
 
 
 def others_say() -> str:
@@ -96,6 +104,7 @@ def warm_up() -> list[str]:
     if problems:
         raise SystemExit("\n".join(problems))
     ignore_forged_values()
+    streamlit_private.hand_over_in_parcels()
     try:
         self_test(mha_core.load_model())
     except mha_core.HeadScopeError as error:

@@ -4,7 +4,10 @@ A Streamlit that lacks one of them is refused at the start: without them the gua
 to stop.
 """
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from google.protobuf.message import DecodeError
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import Runtime
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
@@ -28,6 +32,7 @@ __all__ = ["Serialized", "WStates"]  # for what reads them
 
 KINDS = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
 OPERATIONS = {"deferred_file", "dataframe_chunk"}
+PARCEL = 0.006  # seconds in which what a page's run says is gathered
 
 
 def missing_parts() -> list[str]:
@@ -39,6 +44,8 @@ def missing_parts() -> list[str]:
         "MemoryUploadedFileManager.remove_session_files": hasattr(
             MemoryUploadedFileManager, "remove_session_files"
         ),
+        "AppSession._call_soon_on_event_loop": hasattr(AppSession, "_call_soon_on_event_loop"),
+        "AppSession._event_loop": "_event_loop" in AppSession.__init__.__code__.co_names,
         "Runtime.is_active_session": hasattr(Runtime, "is_active_session"),
         "SafeSessionState.get_widget_states": hasattr(SafeSessionState, "get_widget_states"),
         "WStates.get_serialized": hasattr(WStates, "get_serialized"),
@@ -156,3 +163,46 @@ def texts_sent() -> dict[str, str]:
 def warm_arrow() -> None:
     """Import what packs numbers for the browser, so that the first picture does not wait for it."""
     convert_anything_to_arrow_bytes(np.zeros(1, dtype=np.uint16))
+
+
+class Parcels:
+    """What runs of pages say, handed to the event loop a few milliseconds' worth at a time, in the order it was said.
+
+    Streamlit wakes the loop for each of some fifty messages of a run, and both threads then wait for one another.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._waking = AppSession._call_soon_on_event_loop
+
+    def hand_over(self, session: AppSession, callback: Callable[[], None]) -> None:
+        """In place of `AppSession._call_soon_on_event_loop`."""
+        with self._lock:
+            waiting: deque[Callable[[], None]] = session.__dict__.setdefault("_parcel", deque())
+            waiting.append(callback)
+            if len(waiting) > 1:
+                return
+        loop = session._event_loop
+
+        def wait() -> None:
+            loop.call_later(PARCEL, self._unpack, loop, waiting)
+
+        self._waking(session, wait)
+
+    def _unpack(self, loop: Any, waiting: "deque[Callable[[], None]]") -> None:
+        with self._lock:
+            parcel = list(waiting)
+            waiting.clear()
+        for callback in parcel:  # each by itself: one that raises stops no other
+            loop.call_soon(callback)
+
+
+@cache
+def hand_over_in_parcels() -> None:
+    """From now on; before the first visitor."""
+    parcels = Parcels()
+
+    def hand_over(session: AppSession, callback: Callable[[], None]) -> None:
+        parcels.hand_over(session, callback)
+
+    AppSession._call_soon_on_event_loop = hand_over  # type: ignore[method-assign, assignment]

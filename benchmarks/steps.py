@@ -1,0 +1,302 @@
+"""What one step of a reader costs the server: a new sentence, a click on a head, another measure.
+
+    python benchmarks/steps.py [--sentences 40] [--app OTHER/app.py ...]
+
+A reader with one tab asks over the web socket that a browser uses: sentences of 13 tokens on Explore with the embedded
+model, then heads, then measures. Printed are medians: CPU of the script's thread without the forward pass, CPU of the
+event loop, runs of the page, messages and bytes. CPU time, for it says the same on a busy machine, but for its caches.
+With `--app` other checkouts are asked in turn, in one run, sentence by sentence.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+NOUNS = (
+    "dog",
+    "cat",
+    "bird",
+    "tree",
+    "river",
+    "house",
+    "child",
+    "king",
+    "apple",
+    "letter",
+    "train",
+    "garden",
+)
+SENTENCE = "The {} saw the {} because it was too old."
+INTERNAL = "$$STREAMLIT_INTERNAL_KEY"
+QUIET = 0.25  # seconds without a message after which a step is over
+
+
+# ---- in the server's process
+
+
+def serve(app: str, port: str) -> None:
+    """The app, with a meter: a line on standard input is answered with the counters so far."""
+    sys.path.insert(0, str(Path(app).parent))
+    from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+    from streamlit.web import cli
+
+    from pages.parts.serve import cache
+
+    spent = {"script": 0.0, "forward": 0.0, "runs": 0}
+    main = time.pthread_getcpuclockid(threading.main_thread().ident)
+
+    def metered(work: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            before = time.thread_time()
+            try:
+                return work(*args, **kwargs)
+            finally:
+                spent[name] += time.thread_time() - before
+                spent["runs"] += name == "script"
+
+        return timed
+
+    def answer() -> None:
+        for _ in sys.stdin:
+            print("METER" + json.dumps({**spent, "loop": time.clock_gettime(main)}), flush=True)
+
+    ScriptRunner._run_script = metered(ScriptRunner._run_script, "script")
+    cache.trace_tokens = metered(cache.trace_tokens, "forward")
+    threading.Thread(target=answer, daemon=True).start()
+    cli.main([
+        *("run", app, "--server.port", port, "--server.address", "127.0.0.1", "--server.headless", "true")
+    ])  # fmt: skip
+
+
+class Server:
+    """The app of a checkout in a process of its own, and its meter."""
+
+    def __init__(self, app: Path) -> None:
+        from tests.conftest import unused_port
+
+        self.port = unused_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        command = [sys.executable, __file__, "serve", str(app), str(self.port)]
+        self.process = subprocess.Popen(
+            command,
+            cwd=app.parent,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and self.process.poll() is None:
+            with suppress(OSError), urllib.request.urlopen(f"{self.url}/ready", timeout=2) as said:  # noqa: S310
+                if said.read() == b"ready":
+                    return
+            time.sleep(0.2)
+        raise SystemExit("the app did not start")
+
+    def meter(self) -> dict[str, float]:
+        """CPU seconds of script, forward pass and event loop, and runs, since the start."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        while not (line := self.process.stdout.readline()).startswith("METER"):
+            if not line:
+                raise SystemExit("the app has ended")
+        return json.loads(line.removeprefix("METER"))
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+# ---- the reader
+
+
+@dataclass
+class Reader:
+    """A tab without a browser: it knows the elements it was sent, and which messages it has."""
+
+    socket: Any
+    path: str = ""
+    query: str = ""
+    ids: dict[str, str] = field(default_factory=dict)
+    states: dict[str, Any] = field(default_factory=dict)
+    sent: list[tuple[str, int]] = field(default_factory=list)
+    hashes: set[str] = field(default_factory=set)
+    page_hash: str = ""
+    number: int = 0
+
+    def ask(self, trigger: tuple[str, dict[str, Any]] | None = None) -> None:
+        """Let the page run with what the controls say; `trigger` is an event of a component."""
+        from streamlit.proto.BackMsg_pb2 import BackMsg
+
+        message = BackMsg()
+        run = message.rerun_script
+        run.query_string, run.page_script_hash = self.query, self.page_hash
+        run.cached_message_hashes.extend(self.hashes)
+        for name, value in self.states.items():
+            state = run.widget_states.widgets.add(id=name)
+            if isinstance(value, str):
+                state.string_value = value
+            else:
+                state.json_value = json.dumps(value)
+        if trigger:
+            state = run.widget_states.widgets.add(id=INTERNAL + f"{trigger[0]}__events")
+            state.json_trigger_value = json.dumps(trigger[1])
+        self.socket.send(message.SerializeToString())
+
+    def hear(self) -> None:
+        """Read until nothing more comes."""
+        from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+        self.sent, finished = [], False
+        while True:
+            try:
+                frame = self.socket.recv(timeout=QUIET if finished else 60)
+            except TimeoutError:
+                return
+            message = ForwardMsg.FromString(frame)
+            kind = str(message.WhichOneof("type"))
+            if kind == "delta":
+                kind = str(message.delta.WhichOneof("type"))
+                if kind == "new_element":
+                    kind = str(message.delta.new_element.WhichOneof("type"))
+            self.sent.append((kind, len(frame)))
+            self._learn(message, kind)
+            finished = kind == "script_finished" or (finished and kind != "new_session")
+
+    def _learn(self, message: Any, kind: str) -> None:
+        if message.metadata.cacheable:
+            self.hashes.add(message.hash)
+        if kind == "new_session":
+            self.page_hash = message.new_session.page_script_hash
+        elif kind == "page_info_changed":
+            self.query = message.page_info_changed.query_string
+        elif kind in ("text_input", "bidi_component"):
+            element = getattr(message.delta.new_element, kind)
+            self.ids[element.label if kind == "text_input" else element.component_name] = element.id
+            if kind == "text_input":
+                self.states.setdefault(element.id, element.value or element.default)
+            elif element.component_name.endswith("view"):
+                data = json.loads(element.mixed.json if element.HasField("mixed") else element.json)
+                self.number = data.get("rest", data)["n"]
+
+
+@contextmanager
+def reader(server: Server) -> Iterator[Reader]:
+    """A reader who has opened the first page."""
+    from websockets.sync.client import connect
+
+    address = server.url.replace("http", "ws") + "/_stcore/stream"
+    with connect(address, subprotocols=["streamlit"], origin=server.url, max_size=None) as socket:
+        one = Reader(socket, query=urlencode({"text": "The first visit pays for what is made once."}))
+        for _ in range(60):  # until the heads' roles are known, a part of the page runs every second
+            one.ask()
+            one.hear()
+            if "auto_rerun" not in {kind for kind, _ in one.sent}:
+                break
+            time.sleep(1)
+        yield one
+
+
+def step(
+    server: Server, one: Reader, change: Callable[[], tuple[str, dict[str, Any]] | None]
+) -> dict[str, float]:
+    """What the server spends on one step."""
+    before = server.meter()
+    one.ask(change())
+    one.hear()
+    after = server.meter()
+    cost = {name: 1e3 * (after[name] - before[name]) for name in ("script", "forward", "loop")}
+    return {
+        "script": cost["script"] - cost["forward"],
+        "loop": cost["loop"],
+        "both": cost["script"] - cost["forward"] + cost["loop"],
+        "forward": cost["forward"],
+        "runs": after["runs"] - before["runs"],
+        "messages": len(one.sent),
+        "bytes": sum(size for _, size in one.sent),
+    }
+
+
+def sentence(one: Reader, text: str) -> None:
+    one.states[one.ids["Your sentence"]] = text
+
+
+def head(one: Reader, number: int) -> None:
+    """As the picture says it: a state, which stays."""
+    chosen = {"head": [number // 12 % 6, number % 12], "pins": [], "to": None, "n": one.number}
+    one.states[one.ids["headscope_view"]] = {"selection": chosen}
+
+
+def measure(one: Reader, name: str) -> tuple[str, dict[str, Any]]:
+    return one.ids["headscope_view"], {"event": "measure", "value": name}
+
+
+def row(app: str, name: str, costs: list[dict[str, float]]) -> str:
+    """Medians, as a line of the table."""
+    middle = {key: statistics.median(cost[key] for cost in costs) for key in costs[0]}
+    times = " | ".join(f"{middle[key]:.1f} ms" for key in ("script", "loop", "both", "forward"))
+    return f"| {app} | {name} | {times} | {middle['runs']:.0f} | {middle['messages']:.0f} | {middle['bytes']:,.0f} |"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sentences", type=int, default=40)
+    parser.add_argument("--app", type=Path, nargs="*", default=[ROOT / "app.py"], help="checkouts to compare")
+    parser.add_argument("--kinds", action="store_true", help="say which messages came with the last sentence")
+    options = parser.parse_args()
+    texts = [SENTENCE.format(a, b) for a, b in permutations(NOUNS, 2)][: options.sentences + 3]
+    print("| app | step | script, without forward | event loop | both | forward | runs | messages | bytes |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    servers = [Server(app.resolve()) for app in options.app]
+    try:
+        for name, changes in (
+            ("a new sentence", [lambda one, text=text: sentence(one, text) for text in texts]),
+            ("a click on a head", [lambda one, i=i: head(one, 7 * i) for i in range(1, 13)]),
+            (
+                "another measure",
+                [lambda one, m=m: measure(one, m) for m in ("value", "raw", "block", "raw", "value", "raw")],
+            ),
+        ):
+            costs: list[list[dict[str, float]]] = [[] for _ in servers]
+            if name == "a new sentence":
+                opened = [reader(server) for server in servers]
+                readers = [one.__enter__() for one in opened]
+            for change in changes:
+                for server, one, found in zip(servers, readers, costs, strict=True):
+                    found.append(step(server, one, lambda one=one, change=change: change(one)))
+            for app, found in zip(options.app, costs, strict=True):
+                print(row(app.resolve().parent.name, name, found[3:]))
+            if options.kinds:
+                for one in readers:
+                    print(one.sent)
+    finally:
+        for server in servers:
+            server.stop()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        serve(*sys.argv[2:4])
+    else:
+        main()
