@@ -43,12 +43,8 @@ def test_a_new_sentence_is_one_step_and_everything_else_none(visit):
     assert "animal" in tab.page.locator("input[aria-label='Your sentence']").input_value()
     tab.page.go_forward()
     tab.settled()
-    assert (
-        asked(tab)["text"] == CAT
-    )
-    assert (
-        "sat" in tab.page.locator("input[aria-label='Your sentence']").input_value()
-    )
+    assert asked(tab)["text"] == CAT
+    assert "sat" in tab.page.locator("input[aria-label='Your sentence']").input_value()
     tab.page.get_by_role("link", name="Compare").click()
     tab.drawn()
     assert "text2" in asked(tab)

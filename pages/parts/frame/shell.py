@@ -26,7 +26,7 @@ from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
 from pages.parts.frame.state import keep
-from pages.parts.picture.attention_view import asked_measure, chosen, component
+from pages.parts.picture.attention_view import asked_measure, chosen, script
 from pages.parts.picture.bundle import ASSETS, bundle
 from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
@@ -106,7 +106,7 @@ def page(
         completed = state.write_whole()
         if completed:
             with st.container(key="address"):
-                component("address", bundle("address"))(data=completed, key="headscope-address")
+                script("address", bundle("address"))(data=completed, key="headscope-address")
 
 
 def part_of(label: str, parts: Sequence[str], key: str) -> str:

@@ -211,5 +211,10 @@ def _nothing() -> None:
 @cache
 def component(name: str, does: str) -> Callable[..., Any]:
     """A mount of that name, made once, which tells the library to do something with its `packed` data."""
-    source = STUB.replace("@@ADDRESS@@", library_address()).replace("@@DOES@@", does)
+    return script(name, STUB.replace("@@ADDRESS@@", library_address()).replace("@@DOES@@", does))
+
+
+@cache
+def script(name: str, source: str) -> Callable[..., Any]:
+    """A mount of that name with code of its own, made once."""
     return st.components.v2.component(f"headscope_{name}", js=source)
