@@ -11,6 +11,8 @@ import argparse
 import sys
 from pathlib import Path
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -22,7 +24,9 @@ from mha_core.heads.verdict import DOES  # noqa: E402
 from mha_core.heads.verdicts.choices import Choice, ChoiceLog  # noqa: E402
 from mha_core.heads.verdicts.looks import LooksLog, trees  # noqa: E402
 from mha_core.heads.verdicts.making import measured  # noqa: E402
+from mha_core.heads.verdicts.meaning import RelatedLog, meanings  # noqa: E402
 from mha_core.heads.verdicts.nulls import called, shuffled_choices, shuffled_trees  # noqa: E402
+from mha_core.heads.verdicts.related import related_measured  # noqa: E402
 from mha_core.heads.verdicts.treebank import questions  # noqa: E402
 from mha_core.models import load_model  # noqa: E402
 
@@ -55,11 +59,11 @@ def shuffled(treebank: Path, gap: Path, shuffles: int, limit: int | None) -> boo
     """The trained model against shuffled gold."""
     model = load_model()
     shape = (model.n_layers, model.n_heads)
-    looks, choices = LooksLog(), ChoiceLog()
+    looks, related, choices = LooksLog(), RelatedLog(meanings()), ChoiceLog()
     survey(
         trees(read_conllu(Lines(treebank)), model.tokenizer),
         model,
-        [(looks, every_item)],
+        [(looks, every_item), (related, every_item)],
         Options(limit=limit),
     )
     texts = (Choice(choice_case(one, model.tokenizer), one) for one in read_gap(Lines(gap)))
@@ -68,6 +72,7 @@ def shuffled(treebank: Path, gap: Path, shuffles: int, limit: int | None) -> boo
     bad = 0
     for seed in range(shuffles):
         there = [*shuffled_trees(asked, looks.found, seed), *shuffled_choices(choices, "pronouns", seed)]
+        there += related_measured(related.found, "treebank", np.random.default_rng(seed))
         found = called(there, shape)
         bad += bool(found)
         print(f"shuffle {seed}: {found[:5]}", flush=True)

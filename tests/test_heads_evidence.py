@@ -3,6 +3,7 @@ specialist.
 """
 
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from mha_core.heads.builtin import BuiltIn, read_builtin
 from mha_core.heads.coreference import ChoiceCase
 from mha_core.heads.evidence import EvidenceLog
 from mha_core.heads.jobs import GROUPS, JOBS, KINDS, jobs_of
-from mha_core.heads.samples import Sample, sample
+from mha_core.heads.samples import Sample, related_samples, sample
 from mha_core.heads.survey import every_item, survey
 from mha_core.heads.verdict import MIN_CASES, Evidence, judge
 
@@ -271,7 +272,8 @@ def by_training():
     for trained in (True, False):
         model = load_model(trained=trained)
         log = EvidenceLog(model.n_layers, model.n_heads)
-        survey((sample(s, model.tokenizer) for s in read_builtin()), model, [(log, every_item)])
+        ordinary = (sample(s, model.tokenizer) for s in read_builtin())
+        survey(chain(ordinary, related_samples(model)), model, [(log, every_item)])
         found[trained] = log.result()
     return found
 
@@ -286,7 +288,15 @@ def test_every_job_and_every_kind_has_cases_in_the_built_in_sentences(by_trainin
 
 
 @pytest.mark.parametrize(
-    ("job", "head"), [("previous", (0, 2)), ("next", (1, 8)), ("determiner", (3, 1)), ("agreement", (1, 3))]
+    ("job", "head"),
+    [
+        ("previous", (0, 2)),
+        ("next", (1, 8)),
+        ("determiner", (3, 1)),
+        ("agreement", (1, 3)),
+        ("semantic", (1, 0)),
+        ("semantic, back", (3, 3)),
+    ],
 )
 def test_the_known_specialists_of_the_embedded_model_are_found(by_training, job, head):
     table = by_training[True][job]

@@ -727,10 +727,10 @@ def test_the_page_does_not_wait_for_the_built_in_sentences_where_real_text_has_s
     assert drawn(at, "chips")
 
 
-def measured_without(fall, error, n=400) -> Shipped:
-    """Head 4-2 asked of a few texts, with these falls without the heads of three layers of two."""
-    shape = (1, 3, 2)
-    found = Depends((3, 1), Choice(), n, n, 0.712, ("zero",), *(np.reshape(v, shape) for v in (fall, error)))
+def measured_without(fall, error, n=400, ways=("zero",)) -> Shipped:
+    """Head 4-2 asked of a few texts, with these falls without the heads of three layers of two, by each way."""
+    shape = (len(ways), 3, 2)
+    found = Depends((3, 1), Choice(), n, n, 0.712, ways, *(np.reshape(v, shape) for v in (fall, error)))
     return Shipped(
         "the pronoun looks more at the right name", found, Source("GAP", "gap.tsv", ""), "", "", ""
     )
@@ -744,7 +744,18 @@ def test_a_card_names_the_earlier_heads_that_a_head_needs_and_no_others():
     assert "Each of 6 earlier heads" in needs
     none = upstream.said(measured_without([0.001, 0.012, 0.002, 0, 0.01, -0.03], [0.007] * 6))
     assert "none costs it more than luck explains; the most, without 1-2 it loses 1.2 points" in none
+    assert "mean output" not in needs + none
     assert upstream.lines(None, (3, 1)) == []
+
+
+def test_a_card_says_what_is_lost_with_a_mean_in_the_place_of_a_head_too():
+    def said(zero, mean):
+        return upstream.said(measured_without([*zero, *mean], [0.007] * 12, ways=("zero", "mean")))
+
+    lost, little = [0, 0, 0, 0, 0.058, 0], [0, 0.012, 0, 0, 0, 0]
+    assert said(lost, [0, 0.03, 0, 0, 0.049, 0]).endswith(": 3-1 4.9, 1-2 3.0 points.")
+    assert said(lost, little).endswith("no head costs more than luck explains.")
+    assert said(little, little).endswith("luck explains either; the most, 1-2, 1.2 points.")
 
 
 # Slices of work

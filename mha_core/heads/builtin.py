@@ -2,7 +2,8 @@
 
 In: a JSON list of {"id", "role", "text", "spans": {name: [start, end]}}; of sentences with relations, {"id", "role":
 "syntax", "text", "gold": {job: "dependent>head"}}, the words as they stand in the text ("the#2" is its second "the");
-and of choices (as in pairs JSON, with a "kind"). "pair_id" is the same for twins: sentences that differ in a word or
+and of choices (as in pairs JSON, with a "kind"; a "word" looks in place of a pronoun where it is related to one of two
+nouns). "pair_id" is the same for twins: sentences that differ in a word or
 two, and so count as one. Out: texts, relation cases and choice cases.
 """
 
@@ -24,7 +25,7 @@ from mha_core.resources import asset
 from mha_core.tokens import Tokenizer, Tokens
 
 Item = TextItem | RelationCases | ChoiceCase
-CHOICES = "coreference"
+CHOICES, SEMANTIC = "coreference", "semantic"
 # Kinds of choices that the form of the pronoun decides (he or she, it or they): agreement, not reference.
 AGREEMENT = ("gender", "number")
 # A rare word that is one token of the embedded encoder, and its twin: an everyday word that this encoder splits.
@@ -64,6 +65,11 @@ def builtin_path() -> Path:
     return asset("sentences.json")
 
 
+def related_path() -> Path:
+    """Where the sentences about related words lie: they are asked this one question and serve no other measure."""
+    return asset("related.json")
+
+
 def read_builtin(path: Path | None = None) -> tuple[BuiltIn, ...]:
     """All built-in sentences. Raises InputError if the file is not what this module describes."""
     path = path or builtin_path()
@@ -76,8 +82,9 @@ def read_builtin(path: Path | None = None) -> tuple[BuiltIn, ...]:
 
 def _builtin(row: dict[str, object]) -> BuiltIn:
     choice = None
-    if row["role"] == CHOICES:
-        (choice,) = read_pairs([json.dumps([row])], Reading())
+    if row["role"] in (CHOICES, SEMANTIC):
+        looks = {"pronoun": row["word"]} if row["role"] == SEMANTIC else {}
+        (choice,) = read_pairs([json.dumps([row | looks])], Reading())
     spans, gold = row.get("spans") or {}, row.get("gold") or {}
     if not isinstance(spans, dict) or not isinstance(gold, dict):
         raise TypeError("spans")

@@ -16,7 +16,7 @@ import numpy as np
 from mha_core.heads.builtin import SPLIT
 from mha_core.heads.intervals import wilson
 from mha_core.heads.job_table import JobTable
-from mha_core.heads.jobs import STEPS, Job, jobs_of
+from mha_core.heads.jobs import CHOICES, STEPS, Job, jobs_of
 from mha_core.heads.positions import DISTANCES
 from mha_core.heads.repeated import AFTER, IN_ORDER, copies, found_in
 from mha_core.heads.samples import Sample
@@ -126,7 +126,7 @@ class EvidenceLog:
 
 def _baseline(job: Job, log: _Log, score: FloatArray) -> tuple[float, str]:
     """The best lazy rule there is for the job, and its name."""
-    if job.group == "coreference":
+    if job.kind in CHOICES:
         first = float(np.mean([c.choice is not None and c.choice.answer == 0 for c in log.cases]))
         rules = [(0.5, "a coin"), (first, "the first candidate"), (1 - first, "the nearest candidate")]
         return max(rules, key=lambda rule: rule[0])

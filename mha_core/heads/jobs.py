@@ -37,6 +37,11 @@ class JobKind:
 GROUPS = (
     JobGroup("positional", "Positional", "It looks at a place, whatever stands there."),
     JobGroup("syntactic", "Syntactic", "It ties a word to the word it belongs to. Read by whole words."),
+    JobGroup(
+        "semantic",
+        "Semantic",
+        "It ties a word to the one most related to it in meaning. Read by whole words.",
+    ),
     JobGroup("coreference", "Coreference", "It ties a pronoun to what it stands for, out of two candidates."),
     JobGroup(
         "rare/copy",
@@ -59,6 +64,7 @@ GROUPS = (
 KINDS = (
     JobKind("positional", "positional", "P", "#0072b2", "positional", "position", "of its mass there"),
     JobKind("syntactic", "syntactic", "S", "#009e73", "syntactic", "syntax", "on it"),
+    JobKind("semantic", "semantic", "M", "#7a4fbf", "related words", "meaning", "of what the two get"),
     JobKind("coreference", "coreference", "C", "#d55e00", "coreference", "antecedent", "of what the two get"),
     JobKind("agreement", "coreference", "A", "#cc79a7", "agreement", "agreement", "of what the two get"),
     JobKind("copy", "rare/copy", "=", "#e69f00", "earlier copy", "earlier copy", "on it"),
@@ -68,6 +74,8 @@ KINDS = (
     JobKind("sink", "sink", "F", "#67727e", "first token", "first token", "of its mass there"),
     JobKind("broad", "broad", "B", "#56b4e9", "broad", "broad", "of the possible entropy"),
 )
+# Kinds that are asked of a word with two candidates, of which one is right.
+CHOICES = frozenset(("semantic", "coreference", "agreement"))
 KIND_OF = {kind.key: kind for kind in KINDS}
 NO_ROLE_SAID = "no clear role"
 SENTENCES, REPEATED = "built-in sentences", "random tokens said again"
@@ -155,6 +163,19 @@ def _choice(name: str, what: str, how: str) -> tuple[Job, Job]:
     )
 
 
+def _meaning() -> tuple[Job, Job]:
+    """Asked of sentences with two candidates, of which one is related to the word that looks and one to another word
+    in whose sentences the two change roles."""
+    there = "of two nouns, the word looks more at the one related to it in meaning"
+    back = "of two nouns, the one related to the word in meaning looks more at it"
+    title, turned = "word → the noun related in meaning", "noun → the word related in meaning"
+    before = "the two nouns come before the word, and a decoder's word cannot see what comes after it"
+    return (
+        Job("semantic", "semantic", title, there),
+        Job("semantic" + BACK, "semantic", turned, back, "column", "encoder", before),
+    )
+
+
 def _repeated(name: str, kind: str, title: str, does: str) -> Job:
     return Job(name, kind, title, does, cases=REPEATED, control=SHUFFLED)
 
@@ -176,6 +197,7 @@ JOBS: tuple[Job, ...] = (
     *_relation("possessive", "possessor", "what it owns"),
     *_relation("adjective", "adjective", "its noun"),
     *_relation("preposition", "preposition", "its noun"),
+    *_meaning(),
     *_choice("coreference", "antecedent", "told by the meaning alone"),
     *_choice("agreement", "antecedent by gender or number", "told by he or she, it or they"),
     Job("rare", "rare", "rarest word", "a token looks most at the rarest word", control=IN_PIECES),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mha_core.corpus import Span
-from mha_core.heads.builtin import BuiltIn, Item, builtin_item
+from mha_core.heads.builtin import BuiltIn, Item, builtin_item, read_builtin, related_path
 from mha_core.heads.coreference import ChoiceCase
 from mha_core.heads.survey import TextItem
 from mha_core.models import Model
@@ -13,7 +13,8 @@ from mha_core.tokens import Tokenizer, Tokens
 
 @dataclass(frozen=True)
 class Sample:
-    """A built-in sentence, tokenised; `choice` is there for coreference, `item` for measures of any corpus.
+    """A built-in sentence, tokenised; `choice` is there where a word has two candidates, `item` for measures of any
+    corpus.
 
     `said_twice`: it is no sentence but random tokens, and so many of them are said again (repeated.py).
     """
@@ -51,6 +52,15 @@ def samples(sentences: Iterable[BuiltIn], model: Model) -> Iterator[Sample]:
         if model.is_causal and pair is not None and len(versions[pair]) == 1:
             found = Sample(one, found.tokens, None, TextItem(found.tokens))
         yield found
+
+
+def related_samples(model: Model) -> Iterator[Sample]:
+    """The sentences about related words, for an `EvidenceLog` alone. Every noun is the related one in one pair and the
+    other one in another, so that a head that prefers frequent nouns, or this very one, is right in half of them.
+    """
+    for one in read_builtin(related_path()):
+        found = sample(one, model.tokenizer)
+        yield Sample(one, found.tokens, found.choice)
 
 
 def pieces_of(tokens: Tokens, span: Span) -> list[int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.heads.builtin import AGREEMENT
+from mha_core.heads.builtin import AGREEMENT, SEMANTIC
 from mha_core.heads.coreference import looks_back, mention_scores, other_rows
 from mha_core.heads.jobs import STEPS, Job, gold_of, sentence_role
 from mha_core.heads.positions import entropy, special_names
@@ -151,8 +151,7 @@ def _look_back(flat: FloatArray, item: Sample, looker: int, target: int) -> Scor
 
 
 def _score_choice(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> Scored | None:
-    form = item.sentence.kind in AGREEMENT
-    if item.choice is None or form != (job.kind == "agreement"):
+    if item.choice is None or job.kind != _kind_of_choice(item):
         return None
     case, direction = item.choice, 0 if job.direction == "row" else 1
     if is_causal and not looks_back(case):
@@ -164,6 +163,13 @@ def _score_choice(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> 
     share = scores[:, pronoun, case.answer] / np.maximum(scores[:, pronoun].sum(-1), 1e-12)
     control = right[:, rows].mean(-1) if rows else None
     return Scored(right[:, pronoun], share, 0.5, control=control)
+
+
+def _kind_of_choice(item: Sample) -> str:
+    """The kind of job that a choice between two candidates belongs to."""
+    if item.sentence.role == SEMANTIC:
+        return SEMANTIC
+    return "agreement" if item.sentence.kind in AGREEMENT else "coreference"
 
 
 def _score_broad(flat: FloatArray, item: Sample, job: Job, is_causal: bool) -> Scored | None:
@@ -185,6 +191,7 @@ _SCORERS: dict[str, Callable[[FloatArray, Sample, Job, bool], Scored | None]] = 
     "sink": _score_rows,
     "copy": _score_copy,
     "syntactic": _score_relation,
+    "semantic": _score_choice,
     "coreference": _score_choice,
     "agreement": _score_choice,
     "broad": _score_broad,

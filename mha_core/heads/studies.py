@@ -8,7 +8,7 @@ relations).
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from mha_core.heads.positions import HasTokens
 from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.repeated import RepeatedSums, RepeatedTable, is_repeated, repeated_samples
 from mha_core.heads.roles import Role, Tables, assign_roles
-from mha_core.heads.samples import Sample, samples
+from mha_core.heads.samples import Sample, related_samples, samples
 from mha_core.heads.similarity import SimilarityTable
 from mha_core.heads.survey import Done, Measure, Options, every_item, survey
 from mha_core.heads.verdicts.shipped import read_evidence
@@ -124,9 +124,10 @@ def study_builtin(
 def _with_repeated(
     log: EvidenceLog, model: Model, sums: RepeatedSums, stopped: bool
 ) -> Mapping[str, JobTable]:
-    """The jobs, those of random tokens said twice with them unless the reader has stopped before."""
+    """The jobs, with those of random tokens said twice and of related words, unless the reader has stopped before."""
     if not stopped:
-        survey(repeated_samples(model), model, [(log, every_item), (sums, is_repeated)])
+        more = chain(repeated_samples(model), related_samples(model))
+        survey(more, model, [(log, every_item), (sums, is_repeated)])
     return log.result()
 
 

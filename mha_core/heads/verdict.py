@@ -58,6 +58,7 @@ class Rule:
 RULES: dict[str, Rule] = {
     "positional": Rule(score=PEAKS, instead=HALF),
     "syntactic": Rule(score=HALF),
+    "semantic": Rule(score=HALF),
     "coreference": Rule(),
     "agreement": Rule(),
     "copy": Rule(score=HALF, mass=COPY_MASS, coin=0.0),
@@ -71,7 +72,8 @@ RULES: dict[str, Rule] = {
 DOES: tuple[Word, ...] = ("specialist", "rule")
 # What a head does comes before where it rests (Clark, section 3.2, reads separators as rest), a place before all.
 NAMED_BY = (
-    "positional", "induction", "copy", "agreement", "coreference", "syntactic", "rare", "separator", "sink", "broad",
+    "positional", "induction", "copy", "agreement", "coreference", "syntactic", "semantic", "rare", "separator", "sink",
+    "broad",
 )  # fmt: skip
 
 

@@ -245,6 +245,8 @@ def surviving_name(
     if asked.kind == "agreement":
         alike = any(one.n and not specific(score, one.score) for one in substitutes)
         return "matches gender or number" if alike else asked.label
+    if asked.kind == "semantic" and verdict.word == "rule":
+        return f"word → {next(rule for rule in rules if not rule.by_place).short}"
     if not asked.relation:
         return asked.label
     any_other = any(one.n and (one.over is None or one.over.low <= 0) for one in substitutes)

@@ -19,7 +19,9 @@ from mha_core.heads.verdicts.choices import Choice, ChoiceLog, measure_choices
 from mha_core.heads.verdicts.entries import conclude
 from mha_core.heads.verdicts.habits import HabitLog
 from mha_core.heads.verdicts.looks import LooksLog, trees
+from mha_core.heads.verdicts.meaning import RelatedLog, meanings
 from mha_core.heads.verdicts.measured import Measured
+from mha_core.heads.verdicts.related import related_measured
 from mha_core.heads.verdicts.table import CorpusInfo, Verdicts
 from mha_core.heads.verdicts.treebank import measure, questions
 from mha_core.models import Model, load_model
@@ -113,11 +115,13 @@ def _treebank(
 ) -> tuple[list[Measured], CorpusInfo]:
     causal = model.info.is_causal
     looks, habits = LooksLog(causal), HabitLog(causal)
+    related = RelatedLog(meanings(), causal)
     items = trees(read_conllu(Lines(path), reading), model.tokenizer, reading)
-    done = survey(items, model, [(looks, every_item), (habits, every_item)], options)
+    done = survey(items, model, [(log, every_item) for log in (looks, habits, related)], options)
     info = corpus_info("treebank", path, done.n_texts)
     asked = questions(looks.found, info.key, causal)
-    return [*(measure(one, looks.found) for one in asked), *habits.measured(info.key)], info
+    syntax = [measure(one, looks.found) for one in asked]
+    return [*syntax, *related_measured(related.found, info.key), *habits.measured(info.key)], info
 
 
 def _choices(read: Callable[..., Iterable[PronounCase]]) -> Callable[..., tuple[list[Measured], CorpusInfo]]:

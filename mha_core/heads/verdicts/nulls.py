@@ -2,7 +2,8 @@
 
 In: what was measured, or its questions and a seed. Out: the same questions with shuffled gold, and who is called by
 one. Shuffled: every dependent has the distance of another case of its relation that fits into its sentence, so the
-rules of place stay as good as they were; of two names either is right as often as before.
+rules of place stay as good as they were; of two names either is right as often as before; related words are
+drawn in related.py.
 """
 
 from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mha_core.heads.findings import Findings
-from mha_core.heads.jobs import GROUPS, KIND_OF, KINDS, NO_ROLE_SAID
+from mha_core.heads.jobs import CHOICES, GROUPS, KIND_OF, KINDS, NO_ROLE_SAID
 from mha_core.heads.verdict import DOES
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
@@ -21,7 +21,7 @@ from pages.parts.picture.head_map import Mark, head_map
 from pages.parts.specialization.sheets import Sheet, with_key
 
 BY_ROLE = "role"
-ALWAYS = frozenset(("coreference", "agreement"))  # kinds that are offered whatever the verdict
+ALWAYS = CHOICES  # kinds that are offered whatever the verdict
 PLACE = "place:"
 GREY = "#8a8a8a"
 CHIPS = 26  # of more jobs only those that a head does are offered; the table has them all

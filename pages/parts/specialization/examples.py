@@ -12,17 +12,16 @@ import numpy as np
 
 from mha_core import Grid
 from mha_core.heads.job_table import ExampleRow, JobTable
-from mha_core.heads.jobs import Job
+from mha_core.heads.jobs import CHOICES, Job
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import prose, visible
 
 N_GOOD = 3
 # Kinds that are asked of whole words; of the others every token is asked.
-BY_WORDS = frozenset(("syntactic", "coreference", "agreement", "copy", "induction"))
+BY_WORDS = CHOICES | {"syntactic", "copy", "induction"}
 # Kinds in which special tokens may be looked at, too.
 ANYWHERE = frozenset(("positional", "separator", "sink", "broad"))
-CHOICES = frozenset(("coreference", "agreement"))
 GridOf = Callable[[str, str], Grid]
 
 

@@ -38,6 +38,7 @@ from pages.parts.specialization.sheets import (
     counterpart,
     firm,
     real_sheets,
+    related_by,
     with_key,
 )
 
@@ -83,6 +84,8 @@ def sections(request: Request) -> None:
             with st.container(key="conclusion"):
                 heading(sheet.name, 3)
                 say(firm(conclusion(sheet)), "why")
+                if sheet.kind.key == "semantic":
+                    say(related_by(sheet, request.model))
                 where_it_stands(known, head, sheet, request)
     with right, st.container(key="card"):
         card(known, head, sheet, request, query)
