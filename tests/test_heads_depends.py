@@ -166,6 +166,8 @@ def test_the_shipped_numbers_are_of_the_embedded_model(model):
         by_head.setdefault((one.found.head, one.found.question), one)
         assert len(one.source.sha256) == 64
         assert one.command.startswith("python -m mha_core heads depends ")
+    assert {one.found.ways for one in shipped(model.digest)} == {("zero", "mean")}
+    assert by_head[(2, 8), Relation("det")].found.strongest("mean", 1)[0].head == (1, 8)
     first, *_ = by_head[(2, 8), Relation("det")].found.strongest("zero")
     assert (first.head, first.beyond_luck) == ((1, 8), True)
     assert 0.07 < first.fall < 0.12
