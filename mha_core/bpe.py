@@ -26,6 +26,8 @@ RUNS = pre_tokenizers.Sequence(
         pre_tokenizers.BertPreTokenizer(),
     ]
 )
+# Of a large vocabulary neither bytes and special tokens at the beginning nor the rarest entries at the end.
+COMMON = (1_000, 40_000)
 
 
 def _byte_signs() -> dict[str, int]:
@@ -101,6 +103,11 @@ class BytePairs(Tokenizer):
                 "Two words of the sentence are one token of this model; it cannot tell them apart."
             )
         return self._frame(text, None, [_filling(rows, spans)])
+
+    def ordinary(self) -> tuple[int, ...]:
+        """All tokens but the special ones; of a large vocabulary the common ones."""
+        low, high = COMMON if self.vocab_size >= COMMON[1] else (0, self.vocab_size)
+        return tuple(identity for identity in range(low, high) if not self.is_special(identity))
 
     def from_ids(self, ids: Sequence[int]) -> Tokens:
         """The tokens with these numbers, whatever text they spell: what a model has said, token by token."""

@@ -180,6 +180,16 @@ class Tokenizer(ABC):
     def encode_words(self, words: Sequence[str]) -> Tokens:
         """A sentence given as its words (a treebank's): the list is the list of words, whatever is in them."""
 
+    def ordinary(self) -> tuple[int, ...]:
+        """The tokens to draw from where random ones are wanted: common ones, and no special ones. None where this
+        tokenizer makes no text of any tokens in any order."""
+        return ()
+
+    def from_ids(self, ids: Sequence[int]) -> Tokens:
+        """Ordinary tokens one after the other as a text, with the special tokens around it."""
+        del ids
+        raise InputError("This model's tokenizer makes no text of any tokens in any order.")
+
     def _frame(self, text: str, pair: str | None, parts: list[tuple[Row, ...]]) -> Tokens:
         """The special tokens put around, cut to the model's limit: the longer part loses its end first."""
         keep = [len(part) for part in parts]

@@ -117,6 +117,18 @@ class WordPiece(Tokenizer):
             pieces.append((piece, identity, base + begin, base + stop, index, self._mark(piece)))
         return self._frame(text, None, [tuple(pieces)])
 
+    def ordinary(self) -> tuple[int, ...]:
+        """Whole words of letters, for in any order they are read as they stand."""
+        return tuple(i for i in range(self.vocab_size) if self._is_word(self.piece_name(i)))
+
+    def from_ids(self, ids: Sequence[int]) -> Tokens:
+        """Whole words one after the other as a text, with the special tokens around it."""
+        return self.encode_words([self.piece_name(i) for i in ids])
+
+    @staticmethod
+    def _is_word(name: str) -> bool:
+        return len(name) > 2 and name.isascii() and name.isalpha()
+
     def _part(self, text: str) -> tuple[Row, ...]:
         encoding = self._fast.encode(text, add_special_tokens=False)
         rows = list(_rows(encoding))

@@ -6,7 +6,8 @@ import torch
 from bert_folders import embedded_folder, write
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from mha_core import ModelError, hidden_states, load_model, predict_masked, trace, trace_many
+from mha_core import ModelError, hidden_states, load_model, predict_masked, trace, trace_many, trace_tokens
+from mha_core.heads.repeated import N_TEXTS, copies, repeated_samples
 
 transformers = pytest.importorskip("transformers")
 SIZES = ((15, 3, 5, 19, 37), (22, 2, 11, 17, 29), (21, 4, 3, 8, 31))
@@ -165,6 +166,21 @@ def test_words_and_labels_are_the_readers_own_in_every_family(kind, tmp_path):
     assert typed.ids == model.tokenizer.encode("The animal", "It").ids
     masked = model.tokenizer.encode(f"The {model.tokenizer.mask_name} sit")
     assert [word.text for word in masked.words] == ["The", model.tokenizer.mask_name, "sit"]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_family_is_asked_for_the_earlier_copy_in_its_own_tokens_and_frame(kind, tmp_path):
+    _, _, model = loaded(tmp_path, kind)
+    drawn = list(repeated_samples(model))
+    assert len(drawn) == 2 * N_TEXTS
+    for item in drawn:
+        ids, pieces = np.array(item.tokens.ids), item.tokens.pieces
+        assert [at for at, piece in enumerate(pieces) if piece.special] == [0, len(pieces) - 1]
+        assert not any(model.tokenizer.is_special(identity) for identity in ids[1:-1])
+        found = copies(item)
+        assert len(found.rows) == item.said_twice == (model.max_tokens - 2) // 2
+        assert (ids[found.rows] == ids[found.first]).all()
+        assert trace_tokens(item.tokens, model).weights.shape[-1] == len(ids)
 
 
 @pytest.mark.parametrize("kind", ["roberta", "electra"])

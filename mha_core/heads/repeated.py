@@ -8,9 +8,9 @@ after it has done induction. A case is one token said again, for all are drawn i
 In these texts the copy always is as far back, so a head that goes by distance finds it too. Hence the twins: there
 the same distance leads nowhere (the control), and the best distance of all is one rule to beat (the baseline).
 
-A decoder is asked with any common tokens of its pairs of bytes, an encoder with whole words of its WordPiece; between
-what is put around every text. An encoder's row sees all of the text: there the copy must win over itself and over what
-comes later too. Encoders with other tokenizers are not asked.
+The tokenizer says which tokens can be drawn: pairs of bytes and SentencePiece's pieces spell something in any order, of
+WordPiece's only whole words do. What is put around every text stands around these too. An encoder's row sees all of the
+text: there the copy must win over itself and over what comes later too.
 
 Source: Olsson et al. 2022 (prefix matching on repeated random tokens).
 """
@@ -21,17 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from mha_core.bpe import BytePairs
 from mha_core.heads.builtin import BuiltIn
 from mha_core.heads.samples import Sample
 from mha_core.heads.words import FloatArray, IntArray
 from mha_core.models import Model
-from mha_core.tokens import Tokens
-from mha_core.wordpiece import WordPiece
 
 N_TEXTS, N_TOKENS, SEED = 8, 40, 0
-# Neither bytes and special tokens at the beginning of a vocabulary nor its rarest entries at the end.
-COMMON = (1_000, 40_000)
 IN_ORDER, SHUFFLED = "repeated", "shuffled"
 # Where the answer stands, from the earlier copy on.
 AFTER = {"duplicate": 0, "induction": 1}
@@ -49,44 +44,20 @@ class Copies:
 
 
 def repeated_samples(model: Model) -> Iterator[Sample]:
-    """The texts and their twins; none for a decoder of other tokens than pairs of bytes, or an encoder of others than
-    WordPiece's.
-    """
-    tokenizer = model.tokenizer
-    if not isinstance(tokenizer, BytePairs if model.is_causal else WordPiece):
+    """The texts and their twins; none for a model whose tokenizer has no ordinary tokens to draw from."""
+    tokenizer, random = model.tokenizer, torch.Generator().manual_seed(SEED)
+    ordinary = tokenizer.ordinary()
+    if not ordinary:
         return
-    random = torch.Generator().manual_seed(SEED)
-    ordinary = _ordinary(tokenizer)
     room = min(N_TOKENS, (model.max_tokens - len(tokenizer.special_names)) // 2)
     drawn = torch.randint(len(ordinary), (N_TEXTS, room), generator=random)
     for number, row in enumerate(drawn.tolist(), start=1):
         half = [ordinary[i] for i in row]
         other = [half[i] for i in torch.randperm(room, generator=random).tolist()]
         for role, second in ((IN_ORDER, half), (SHUFFLED, other)):
-            tokens = _tokens(tokenizer, [*half, *second])
+            tokens = tokenizer.from_ids([*half, *second])
             sentence = BuiltIn(f"{role}-{number}", role, None, tokens.text, {}, None)
             yield Sample(sentence, tokens, None, said_twice=room)
-
-
-def _ordinary(tokenizer: BytePairs | WordPiece) -> list[int]:
-    """The tokens to draw from: of WordPiece whole words of letters; of bytes no special tokens, and of a large
-    vocabulary the common ones.
-    """
-    if isinstance(tokenizer, WordPiece):
-        return [identity for identity in range(tokenizer.vocab_size) if _is_word(tokenizer, identity)]
-    low, high = COMMON if tokenizer.vocab_size >= COMMON[1] else (0, tokenizer.vocab_size)
-    return [identity for identity in range(low, high) if not tokenizer.is_special(identity)]
-
-
-def _is_word(tokenizer: WordPiece, identity: int) -> bool:
-    name = tokenizer.piece_name(identity)
-    return len(name) > 2 and name.isascii() and name.isalpha()
-
-
-def _tokens(tokenizer: BytePairs | WordPiece, ids: list[int]) -> Tokens:
-    if isinstance(tokenizer, BytePairs):
-        return tokenizer.from_ids(ids)
-    return tokenizer.encode_words([tokenizer.piece_name(identity) for identity in ids])
 
 
 def copies(item: Sample) -> Copies:
