@@ -527,7 +527,11 @@ def test_the_configurations_and_the_readers_own():
     table = next(b for b, _ in found(at) if b.get("id") == "sizes")
     rows = {line[0]: line for line in table["rows"]}
     assert rows["GPT-3 175B"][1:5] == ["12,288 / 96", "128", "96", "604,028,928"]
-    assert rows["LLaMA-2-7B"][8] == "2.0 GiB" == rows["yours"][8]
+    assert rows["LLaMA-2-7B"][9] == "2.0 GiB" == rows["yours"][9]
+    assert (rows["GPT-2"][6], rows["GPT-2"][9]) == ("1,024", "36.0 MiB"), (
+        "no cache of tokens that it cannot read"
+    )
+    assert rows["BERT-base"][6:] == ["512", "3.2 billion", "12.0 MiB", "none"]
     assert rows["LLaMA-2-7B"][4] == f"{4 * 4096**2:,}"
     assert rows["yours"][4] == f"{4 * 4096**2 + 4 * 4096:,}"
     at = open_inside(part="Sizes and costs", d="4096", h="32", kv="8", biases="false", n="abc", layers="9999")

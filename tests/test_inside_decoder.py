@@ -319,8 +319,8 @@ def test_the_table_of_models_has_the_chosen_one_with_its_own_key_heads(page, gro
     (table,) = [b for b, _ in found(at) if b.get("id") == "sizes"]
     rows = {line[0]: line for line in table["rows"]}
     assert rows["LLaMA-2-70B"][1] == "8,192 / 64 on 8"
-    assert rows["LLaMA-2-70B"][8] == "1.25 GiB (10.0 GiB)"
-    assert rows["BERT-base"][8] == "none"
+    assert rows["LLaMA-2-70B"][9] == "1.25 GiB (10.0 GiB)"
+    assert rows["BERT-base"][9] == "none"
     mine = rows[grouped.title]
     assert mine[1:4] == ["24 / 6 on 3", "10", "3"]
     layer = grouped.encoder.layer(0).attention

@@ -30,7 +30,8 @@ def explain_division(d_model: int, n_heads: int) -> None:
 @dataclass(frozen=True)
 class Configuration:
     """The sizes of a model's attention; `bias` says whether its projections have one, `width` how wide a head is
-    (else d_model / n_heads), `is_causal` whether it writes, and so has a cache."""
+    (else d_model / n_heads), `is_causal` whether it writes, and so has a cache, `max_tokens` how many it
+    was made to read at once (None: as many as are asked for)."""
 
     name: str
     d_model: int
@@ -40,6 +41,11 @@ class Configuration:
     n_kv_heads: int | None = None
     width: int | None = None
     is_causal: bool = True
+    max_tokens: int | None = None
+
+    def reads(self, n: int) -> int:
+        """How many of n tokens it can read."""
+        return n if self.max_tokens is None else min(n, self.max_tokens)
 
     def __post_init__(self) -> None:
         for what, size in (("d_model", self.d_model), ("heads", self.n_heads), ("layers", self.n_layers)):
@@ -62,15 +68,16 @@ class Configuration:
         return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
 
 
+# Devlin et al. 2019; Radford et al. 2019; Brown et al. 2020; Touvron et al. 2023a, b; Dubey et al. 2024.
 CONFIGURATIONS = (
-    Configuration("BERT-base", 768, 12, 12, is_causal=False),
-    Configuration("BERT-large", 1024, 16, 24, is_causal=False),
-    Configuration("GPT-2", 768, 12, 12),
-    Configuration("GPT-3 175B", 12288, 96, 96),
-    Configuration("LLaMA-7B", 4096, 32, 32, bias=False),
-    Configuration("LLaMA-2-7B", 4096, 32, 32, bias=False),
-    Configuration("LLaMA-2-70B", 8192, 64, 80, bias=False, n_kv_heads=8),
-    Configuration("Llama 3 8B", 4096, 32, 32, bias=False, n_kv_heads=8),
+    Configuration("BERT-base", 768, 12, 12, is_causal=False, max_tokens=512),
+    Configuration("BERT-large", 1024, 16, 24, is_causal=False, max_tokens=512),
+    Configuration("GPT-2", 768, 12, 12, max_tokens=1024),
+    Configuration("GPT-3 175B", 12288, 96, 96, max_tokens=2048),
+    Configuration("LLaMA-7B", 4096, 32, 32, bias=False, max_tokens=2048),
+    Configuration("LLaMA-2-7B", 4096, 32, 32, bias=False, max_tokens=4096),
+    Configuration("LLaMA-2-70B", 8192, 64, 80, bias=False, n_kv_heads=8, max_tokens=4096),
+    Configuration("Llama 3 8B", 4096, 32, 32, bias=False, n_kv_heads=8, max_tokens=8192),
 )
 
 

@@ -9,7 +9,6 @@ import { barline, cell } from "./tables.js";
 import { css, toOklab } from "../colour.js";
 import { saveCsv } from "../csv.js";
 
-const MOST_TILES = 64;
 const LARGEST = 8;
 
 export function sum(board, block) {
@@ -17,7 +16,7 @@ export function sum(board, block) {
   const [left, right, products] = [take(block.left), take(block.right), take(block.products)];
   const made = make("section", { class: "origin", "aria-label": block.title });
   const readout = make("p", { class: "readout" });
-  const rest = () => (readout.textContent = block.count > MOST_TILES ? `The ${LARGEST} largest of ${block.count} products:` : "Point at a product, or tap it.");
+  const rest = () => (readout.textContent = block.count > block.most ? `The ${LARGEST} largest of ${block.count} products:` : "Point at a product, or tap it.");
   const said = (t) => {
     readout.textContent = `${block.terms ? block.terms[t] : t + 1}: ${trim(fixed(left[t]))} × ${trim(fixed(right[t]))} = ${trim(fixed(products[t]))}`;
   };
@@ -39,7 +38,7 @@ export function sum(board, block) {
 // All products as small tiles, or the largest where there are too many to read.
 function productTiles(board, block, products, said, rest) {
   const all = Array.from(products.keys());
-  const shown = block.count <= MOST_TILES ? all : all.sort((a, b) => Math.abs(products[b]) - Math.abs(products[a])).slice(0, LARGEST);
+  const shown = block.count <= block.most ? all : all.sort((a, b) => Math.abs(products[b]) - Math.abs(products[a])).slice(0, LARGEST);
   const made = make("div", { class: "products", "data-matrix": "products" });
   const top = largest([...products.map(Math.abs), 1e-9]);
   for (const t of shown) {

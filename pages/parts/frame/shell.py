@@ -51,7 +51,7 @@ CSS = ASSETS / "css"
 TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
 CAVEAT = (
     "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
-    "Other weights can give the same output (Jain & Wallace 2019); whether that makes them useless is argued "
+    "Other weights can give the same output (Jain & Wallace 2019); whether that makes them useless is debated "
     "(Wiegreffe & Pinter 2019)."
 )
 

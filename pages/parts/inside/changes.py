@@ -148,7 +148,7 @@ def said_changes(edits: Edits, labels: Sequence[str]) -> list[str]:
             f"{cell.matrix} row {cell.row + 1}, column {cell.column + 1} = {cell.value:g}"
             for cell in edits.cells[:2]
         ),
-        f"{len(edits.cells) - 2} more weights" if len(edits.cells) > 2 else "",
+        f"{len(edits.cells) - 2} more numbers of matrices" if len(edits.cells) > 2 else "",
     ]
     return [part for part in kept if part]
 

@@ -3,6 +3,7 @@
 In: a scene. Out: a choice of heads, the output with and without them, and by how much it turned.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import streamlit as st
 
 from mha_core.inside import without
 from mha_core.wording import head_name, percent
+from pages.parts.inside.picking import LABELS, tokens_of, told
 from pages.parts.inside.scene import Scene, format_error
 from pages.parts.inside.stage import high_of
-from pages.parts.picture.tiles import Board, paragraph
+from pages.parts.picture.tiles import Block, Board, paragraph
 
 
 def heads_gone(scene: Scene) -> None:
@@ -25,33 +27,40 @@ def heads_gone(scene: Scene) -> None:
         format_func=lambda head: head_name((layer, head)),
         key=f"inside-gone-{layer}",
     )
-    if not gone:
-        return
-    left = without(scene.now, gone)
+    board = Board()
+    if gone:
+        board.add(*_without(board, scene, gone))
+    else:
+        board.add(_drawn(board, scene, "output", scene.now.output, "output-whole", "no head taken away"))
+    board.show("inside-board-gone", told("inside-board-gone", scene))
+
+
+def _drawn(board: Board, scene: Scene, name: str, values: np.ndarray, ident: str, note: str) -> Block:
+    size: dict[str, Any] = {"high": high_of(len(values), 220), "wide": min(2.0, 680 / values.shape[1])}
+    made = board.matrix(name, values, id=ident, note=note, rows=scene.labels, follow=True, **size)
+    return tokens_of(scene, made, LABELS)
+
+
+def _without(board: Board, scene: Scene, gone: Sequence[int]) -> list[Block]:
+    """What is left, by how much it turned, and the same by taking parts off the sum."""
+    left, layer = without(scene.now, gone), scene.head[0]
     before, after = scene.now.output[scene.query], left.output[scene.query]
     lengths = float(np.linalg.norm(before)), float(np.linalg.norm(after))
     cosine = float(before @ after) / (lengths[0] * lengths[1] or 1.0)
     names = ", ".join(head_name((layer, head)) for head in left.heads)
-    options: dict[str, Any] = {"rows": scene.labels, "follow": True, "high": high_of(scene.now.n, 220)}
-    board = Board()
-    board.add(
+    return [
         paragraph(
             f"Without {names} the output of {{token}} has cosine **{cosine:.3f}** with what it was and "
             f"**{percent(lengths[1] / (lengths[0] or 1.0))}** of its length.",
             "verdict",
             token=scene.token,
         ),
-        board.matrix(
-            "output without them",
-            left.output,
-            id="output-without",
-            note=f"the rows of W_o of {names} are zero",
-            wide=min(2.0, 680 / left.output.shape[1]),
-            **options,
+        _drawn(
+            board, scene, "output without them", left.output, "output-without",
+            f"the rows of W_o of {names} are zero",
         ),
         paragraph(
             "The same comes out if their parts are taken off the sum: largest difference "
             f"**{format_error(left.difference)}**."
         ),
-    )
-    board.show("inside-board-gone")
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ from pages.parts.inside.scene import Scene
 from pages.parts.inside.stage import digits
 from pages.parts.picture.tiles import Block, Board, paragraph
 
+MOST_TERMS = 32  # products of a sum over tokens that are all written out; a sum over a head's numbers has room for more
 Cell = tuple[str, int, int]
 NAMES = {"raw": "q · k", "z": "z", "output": "output", "Q": "Q", "K": "K", "V": "V", "X": "X"}
 
@@ -87,6 +88,7 @@ def _sum(board: Board, scene: Scene, name: str, i: int, j: int) -> Block:
         "title": f"{title} = {digits(found.value)}",
         "names": [left, right],
         "count": len(found.left),
+        "most": MOST_TERMS if name == "z" else 2 * MOST_TERMS,
         "left": board.put(found.left),
         "right": board.put(found.right),
         "products": board.put(found.products),

@@ -72,7 +72,7 @@ def score_lines(run: LayerRun) -> list[Line]:
     edits = run.edits
     lines: list[Line] = []
     if edits.scaled:
-        lines.append((f"scores = scores / {run.projections.d_k} ** 0.5", "divided by the root of d_k"))
+        lines.append((f"scores = scores / {run.projections.d_k} ** 0.5", "by the root of d_k"))
     if edits.temperature != 1:
         lines.append((f"scores = scores / {edits.temperature:g}", "temperature"))
     lines += [

@@ -62,6 +62,7 @@ def of_model(used: Model) -> Configuration:
         used.n_kv_heads,
         used.d_k,
         used.is_causal,
+        used.max_tokens,
     )
 
 
@@ -87,11 +88,12 @@ def _table(used: Model) -> None:
     board.add(
         paragraph(
             "[[d_k]] is the width d_model divided by the heads. Parameters are counted from a layer of that size, "
-            f"operations and memory for {n:,} tokens: the [[weight|weights]] of all heads in 32 bits if all are kept, "
-            "the [[KV-cache|KV cache]] in 16 bits, 2 · layers · key heads · d_k · tokens numbers. Where heads share "
-            "keys (“on”), its size without sharing stands in brackets; BERT-like models keep none. The last line is "
-            "yours. Attention weights grow with the square of the tokens, the KV cache only with their number; a "
-            "fused kernel never writes the attention weights down. LLaMA has no biases.",
+            f"operations and memory for {n:,} tokens, or as many as the model reads: the [[weight|attention "
+            "weights]] of all heads in 32 bits if all are kept, the [[KV-cache|KV cache]] in 16 bits, 2 · layers · "
+            "key heads · d_k · tokens numbers. Where heads share keys (“on”), its size without sharing stands in "
+            "brackets; BERT-like models keep none. The last line is yours. Attention weights grow with the square of "
+            "the tokens, the KV cache only with their number; a fused kernel never writes the attention weights "
+            "down. LLaMA has no biases.",
             "wide-words",
         ),
         {
@@ -100,7 +102,7 @@ def _table(used: Model) -> None:
             "label": "Configurations",
             "close": True,
             "head": [
-                "model", "width / heads", "d_k", "layers", "parameters of attention, per layer", "all layers",
+                "model", "width / heads", "d_k", "layers", "parameters of attention, per layer", "all layers", "tokens",
                 "operations, per layer", "attention weights, per layer", "KV cache, all layers",
             ],
             "rows": [_line(one, n) for one in every],
@@ -120,7 +122,8 @@ def read_own(
         return None, str(error)
 
 
-def _line(one: Configuration, n: int) -> list[str]:
+def _line(one: Configuration, asked: int) -> list[str]:
+    n = one.reads(asked)
     counted = parameters(one.d_model, one.n_heads, one.n_kv_heads, one.d_k, one.bias)["all"]
     done = operations(n, one.d_model, one.n_heads, one.n_kv_heads, one.d_k)["all"]
     shared = f" on {one.kv_heads}" if one.kv_heads < one.n_heads else ""
@@ -131,6 +134,7 @@ def _line(one: Configuration, n: int) -> list[str]:
         str(one.n_layers),
         f"{counted:,}",
         format_count(counted * one.n_layers),
+        f"{n:,}",
         format_count(done),
         format_bytes(weights_bytes(n, one.n_heads)),
         _cache(one, n),

@@ -66,7 +66,7 @@ def _bar(scene: Scene) -> None:
         board.add(
             paragraph(
                 f"You changed this layer: {said}. The output of {{token}} moved by **{moved:.3f}**: "
-                f"{percent(moved / length if length else 0.0)} of its length. All screens follow.",
+                f"{percent(moved / length if length else 0.0)} of its length.",
                 "changed wide-words",
                 token=visible(scene.token),
             )
