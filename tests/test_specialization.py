@@ -79,7 +79,8 @@ def open_page(**query: str) -> AppTest:
 
 
 def bodies(at: AppTest) -> str:
-    return "\n".join(element.proto.body for element in at.get("html"))
+    text = "\n".join(element.proto.body for element in at.get("html"))
+    return re.sub(r'<span class="hs-whole">(.*?)</span>', r"\1", text)
 
 
 def drawn(at: AppTest, kind: str) -> list[dict]:

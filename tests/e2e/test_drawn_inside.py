@@ -399,3 +399,12 @@ def test_a_matrix_of_five_hundred_words_is_drawn(page):
     share = pixels.weights(pixels.of_canvas(page.locator("canvas")), pixels.THEMES["light"])
     assert share[499, 3] == pytest.approx(1, abs=0.01)
     assert share.sum() == pytest.approx(1, abs=0.5)
+
+
+def test_no_line_ends_between_a_number_and_its_percent_sign(page):
+    spans = ["it puts ", ["strong", "67.7 %"], " on animal and −0.4 % on ", ["token", "5 %"], "; x_i % 2"]
+    drawn(page, [0.0], {"type": "paragraph", "spans": spans, "style": ""})
+    assert page.locator("p").inner_text() == "it puts 67.7 % on animal and −0.4 % on 5 %; xi % 2"
+    kept = page.locator(".whole")
+    assert kept.all_inner_texts() == ["67.7 %", "−0.4 %"]
+    assert set(kept.evaluate_all("all => all.map(e => getComputedStyle(e).whiteSpace)")) == {"nowrap"}

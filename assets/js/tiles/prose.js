@@ -4,7 +4,16 @@ import { make } from "../dom.js";
 // W_q is written with a lowered q; only our own words go through here, never a reader's token.
 export function lowered(parent, text) {
   for (const [i, part] of String(text).split(/(?<=\b[A-Za-zd])_([a-z]+)\b/).entries()) {
-    parent.append(i % 2 ? make("sub", { text: part }) : document.createTextNode(part));
+    if (i % 2) parent.append(make("sub", { text: part }));
+    else whole(parent, part);
+  }
+  return parent;
+}
+
+// No line ends between a number and its percent sign.
+function whole(parent, text) {
+  for (const [i, part] of text.split(/([+−]?\d[\d.,]* %)/).entries()) {
+    if (part) parent.append(i % 2 ? make("span", { class: "whole", text: part }) : document.createTextNode(part));
   }
   return parent;
 }
@@ -38,7 +47,8 @@ function spanOf(board, span) {
   const [kind, text, more] = span;
   if (kind === "term") return term(board, text, more);
   if (kind === "code") return broken(text);
-  return make(kind === "b" ? "b" : "span", { class: kind, text });
+  if (kind === "token") return make("span", { class: kind, text });
+  return whole(make(kind === "b" ? "b" : "span", { class: kind }), text);
 }
 
 // A long name of code may go on in the next line after a point or a low line.

@@ -21,7 +21,7 @@ _ROLES = {"problem": "alert", "notice": "status"}
 def say(text: str, kind: str = "note") -> None:
     """One paragraph. Kinds: lead, note, notice, problem (announced to readers), caveat, label, summary."""
     role = f' role="{_ROLES[kind]}"' if kind in _ROLES else ""
-    markup(f'<p class="hs-{kind}"{role}>{prose(text)}</p>', inline=kind in ("label", "summary"))
+    markup(f'<p class="hs-{kind}"{role}>{whole(prose(text))}</p>', inline=kind in ("label", "summary"))
 
 
 def heading(text: str, level: int = 2) -> None:
@@ -39,6 +39,11 @@ def nothing_left(names: Sequence[str]) -> str:
 def prose(text: str) -> str:
     """Escaped HTML of a sentence in which `a word` between backticks is set off as a word of the text."""
     return re.sub(r"`([^`]+)`", r'<bdi class="hs-word">\1</bdi>', html.escape(visible(text)))
+
+
+def whole(escaped: str) -> str:
+    """Escaped HTML in which no line ends between a number and its percent sign."""
+    return re.sub(r"[+−]?\d[\d.,]* %", r'<span class="hs-whole">\g<0></span>', escaped)
 
 
 def lowered(escaped: str) -> str:
