@@ -32,6 +32,7 @@ from pages.parts.learn.honest import DRAWN
 from pages.parts.learn.memory import take_in
 from pages.parts.learn.progress import Lesson, known_answers, read_place, step_called
 from pages.parts.learn.relations import relations_in
+from pages.parts.learn.sums import value_of
 from pages.parts.learn.teacher import class_link
 from pages.parts.learn.views import VIEWS
 
@@ -63,7 +64,8 @@ def said_of(at: AppTest) -> str:
         ("dk1024", "It is 64.", True),
         ("dk1024", "16384", False),
         ("dk1024", "16,384", False),
-        ("dk1024", "sixty-four", False),
+        ("dk1024", "sixty-four", True),
+        ("dk1024", "sixty-five", False),
         ("dk1024", "1024/16=64", True),
         ("dk1024", "1024 / 16 = 64", True),
         ("dk1024", "1024÷16", True),
@@ -122,6 +124,60 @@ def test_an_answer_is_judged_by_its_meaning(key, typed, right):
     assert verdict.say or key == "combinequiz"
 
 
+ODD = {
+    "dk1024": ["sixty four", "64 (1024:16)", "2^6", "2**6", "２^６", "1024 divided by 16 is 64", "1024 over 16",
+               "1024:16=64", "d_k=1024/16=64", "not 32 but 64", "1,024 / 16"],
+    "dkquiz": ["768/12 is 64", "64-dimensional", "768 / 12 → 64"],
+    "softmax": ["16.9/17.9, 1/17.9", "16.9/17.9=0.944 1/17.9=0.056", "16.9/17.9 = 0.944 and 1/17.9 = 0.056",
+                "w1=0.944 w2=0.056", "w1 = 0.944, w2 = 0.056", "94.4:5.6", "[.944 .056]", "0.944 | 0.056"],
+    "mixed": ["7.5+0.5", "10*0.75+2*0.25", "0.75·10 + 0.25·2 = 8", "eight", "8,00"],
+    "mixing": ["0.5*4 + 0.3*(-2) + 0.2*10", "2 - 0.6 + 2", "2 − .6 + 2 = 3.4", "17/5"],
+    "shape": ["same", "Same!", "it doesn't change", "it does not change", "equal to the input", "2×100×512",
+              "torch.Size([2, 100, 512])", "batch 2, 100 tokens, 512"],
+    "count": ["1'048'576", "1’048’576", "1 048 576", "1_048_576", "4*512^2", "4·512²", "2^20", "4 × 512 × 512",
+              "8*3*512*64+512*512", "8·3·512·64 + 512² = 1048576", "1.05 million", "1,05 Mio", "1.05M", "~1.05e6"],
+    "square": ["2²", "quadruples", "it quadruples", "4n^2", "4n²", "from n² to 4n²", "×4", "a factor of four", "400 %"],
+    "kv": ["one-third", "⅓", "0.33", "to 33 %", "12 -> 4, so 3", "4/12 = 1/3", "threefold", "12:4"],
+}  # fmt: skip
+WRONG = {
+    "dk1024": ["not 64", "1024*16", "64 or 32", "two to the six"],
+    "shape": ["not the same", "it is not the same", "a different shape", "2 times 100"],
+    "square": ["doubles", "it doubles", "2n", "2*4", "four or eight"],
+    "kv": ["two thirds", "1/4", "3 or 4"],
+    "count": ["about a million", "1M", "512*512", "10M", "2^10^10", "9^9^9"],
+    "mixed": ["-8", "1/0", "(-8)^0.5", "10 + 2"],
+    "softmax": ["94.4", "0.056 and 0.944", "1/17.9, 16.9/17.9"],
+}  # fmt: skip
+
+
+def test_answers_are_read_as_people_write_them():
+    misread = [
+        (k, typed)
+        for k, all_ in ODD.items()
+        for typed in all_
+        if check(exercises()[k], typed).right is not True
+    ]
+    misread += [
+        (k, typed)
+        for k, all_ in WRONG.items()
+        for typed in all_
+        if check(exercises()[k], typed).right is not False
+    ]
+    assert misread == []
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("8*3*512*64 + 512^2", 1048576), ("0,5*4 + 0.3*(-2)", 1.4), ("12:4", 3), ("2 x 3", 6), ("-(2+3)", -5),
+        ("1/0", None), ("9^9^9^9", None), ("0^-1", None), ("(" * 60, None), ("-" * 110 + "1", 1), ("-" * 500, None),
+        ("2 3", None), ("print(1)", None), ("__import__", None), ("", None), ("10^15*9", None), ("2(3)", None),
+    ],
+)  # fmt: skip
+def test_a_sum_is_worked_out_and_nothing_else_is(written, value):
+    assert value_of(written) == (value if value is None else pytest.approx(value))
+
+
 def test_a_known_mistake_gets_its_own_answer():
     exercise = exercises()["dk1024"]
     assert "1024 × 16" in check(exercise, "16384").say
@@ -129,7 +185,7 @@ def test_a_known_mistake_gets_its_own_answer():
     assert check(exercise, "7").say == exercise.hint
     assert "3 numbers are asked for, 2 given" in check(exercises()["shape"], "(7, 512)").say
     assert check(exercise, "7 8").say.startswith("One number is asked for, 2 given.")
-    assert "no number" in check(exercise, "sixty-four").say
+    assert "no number" in check(exercise, "a good many").say
 
 
 def test_a_free_answer_is_never_graded():
@@ -156,6 +212,19 @@ def test_a_free_answer_is_never_graded():
         "layer 4 head 8",
         "Layer 4, head 8",
         " 4 - 8.",
+        "head 4-8",
+        "H4-8",
+        "It is 4-8",
+        "head 8 of layer 4",
+        "layer four head eight",
+        "4‑8",
+        "4x8",
+        "4_8",
+        "4 and 8",
+        "[4][8]",
+        "4th layer, 8th head",
+        "4-08",
+        "4-8 (2.84)",
     ],
 )
 def test_a_head_is_read_as_people_write_it(typed):
@@ -650,7 +719,7 @@ def test_the_other_parts_open(shown):
     at = open_learn(show=shown)
     text = said_of(at) + prose(at)
     expected = {
-        "Quiz": "Two kinds of relation that heads",
+        "Quiz": "two kinds of relation that heads",
         "Glossary": "The output matrix",
         "References": "Wiegreffe",
         "For teachers": "A link for your class",

@@ -24,7 +24,7 @@ export function follow(board, block) {
   const strongest = columns.weights.indexOf(largest(columns.weights));
   for (const i of shown) keyLine(board, block, body.insertRow(), i, { ...columns, strongest });
   if (shown.length < n) restLine(body.insertRow(), shown, columns);
-  sumLine(board, block, body.insertRow(), columns);
+  if (block.upto !== "raw") sumLine(board, block, body.insertRow(), columns);
   return made;
 }
 

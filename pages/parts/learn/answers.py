@@ -1,19 +1,32 @@
-"""What a reader typed, read as people write: 94.4 5.6, 0.944,0.056, 1024/16=64, the same, 4–8. No Streamlit.
+"""What a reader typed, read as people write: 94.4 5.6, 0.944,0.056, 1024/16=64, sixty-four, 2^20, 4–8. No Streamlit.
 
 In: a line of text. Out: lists of numbers it may mean (`readings`, `sizes`), or a head (`head_of`).
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from mha_core.wording import Head
+from pages.parts.learn.sums import value_of
 
 _NUMBER = r"[-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:e[-+]?\d+)?"
-_COUNTED = "one two three four five six seven eight nine ten eleven twelve"
-_WORDS = {word: i for i, word in enumerate(_COUNTED.split(" "), 1)} | {
-    "half": 0.5, "twice": 2, "double": 2, "doubled": 2, "quadruple": 4, "quadrupled": 4, "zero": 0,
-}  # fmt: skip
-_SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "×": "*", "·": "*", "÷": "/", "⁄": "/", "％": "%"})
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_WORDS: dict[str, float] = (
+    {word: i for i, word in enumerate(_ONES.split(), 1)}
+    | {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
+    | {"half": 0.5, "twice": 2, "double": 2, "doubled": 2, "doubles": 2, "doubling": 2, "triple": 3, "triples": 3,
+       "quadruple": 4, "quadrupled": 4, "quadruples": 4, "quadrupling": 4, "zero": 0}
+)  # fmt: skip
+_SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "‑": "-", "‐": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*",
+                        "÷": "/", "⁄": "/", "％": "%", "²": "^2", "³": "^3", "’": "'"})  # fmt: skip
+# What stands for a sign of arithmetic where it is between two numbers.
+_SPOKEN = {r"divided by|over": "/", r"times|multiplied by": "*", "plus": "+", "minus": "-"}
+_CONCLUDED = r"=|≈|->|→|\b(?:is|so|equals|gives|makes|thus|hence)\b"
 
 
 def readings(typed: str, *, shares: bool = False) -> list[list[float]]:
@@ -22,43 +35,65 @@ def readings(typed: str, *, shares: bool = False) -> list[list[float]]:
     A sum that is written out counts as its result, alone or after an equals sign. With `shares` numbers that add up
     to a hundred are percentages.
     """
+    text = plain(typed)
     found: list[list[float]] = []
-    for side in _sides(plain(typed)):
-        thousands = re.sub(r"(?<=\d)[,. ](?=\d{3}(?!\d))", "", side)
-        for text in (side, thousands, re.sub(r",", " ", side)):
-            found.append(numbers(text))
-            found += [[value] for value in [_worked_out(text)] if value is not None]
+    for side in _sides(text):
+        thousands = re.sub(r"(?<=\d)[,. '_](?=\d{3}(?!\d))", "", side)
+        for one in (side, thousands, side.replace(",", " ")):
+            found += [numbers(one), *([result] for result in [value_of(one)] if result is not None)]
+    found += _listed(text)
     if shares:
         found += [[x / 100 for x in one] for one in found if len(one) > 1 and abs(sum(one) - 100) <= 1.5]
     return [reading for i, reading in enumerate(found) if reading and reading not in found[:i]]
 
 
 def plain(typed: str) -> str:
-    """The signs of the keyboard for those of the typesetter, and digits for small numbers in words."""
-    text = typed.translate(_SIGNS).lower()
+    """The signs of the keyboard for those of the typesetter, and digits for numbers in words; what is said not to be
+    the answer is left out."""
+    text = unicodedata.normalize("NFKC", typed.translate(_SIGNS)).translate(_SIGNS).lower()
     text = re.sub(r"\b([a-z]+)(?:fold)\b", r"\1", text)
-    return re.sub(
-        r"(?<![-\w])[a-z]+(?![-\w])",
-        lambda word: f"{_WORDS[word[0]]:g}" if word[0] in _WORDS else word[0],
-        text,
+    text = re.sub(rf"\b({_TENS.replace(' ', '|')})[- ]([a-z]+)\b", _two_words, text)
+    text = re.sub(r"(?<![-\w])[a-z]+(?![-\w])", lambda word: _digits(word[0]), text)
+    text = re.sub(r"\ba million\b", "1 million", text)
+    text = re.sub(
+        rf"({_NUMBER})\s*(?:millions?|mio|m)\b", lambda m: f"{1e6 * float(m[1].replace(',', '.')):.0f}", text
     )
+    for words, sign in _SPOKEN.items():
+        text = re.sub(rf"(?<=\d)\s*\b(?:{words})\b\s*(?=\d)", sign, text)
+    return re.sub(r"\bnot\s+[-\d.,]+", " ", text)
+
+
+def _digits(word: str) -> str:
+    return f"{_WORDS[word]:g}" if word in _WORDS else word
+
+
+def _two_words(found: re.Match[str]) -> str:
+    """Sixty-four; what is no such number stays."""
+    ones = _WORDS.get(found[2], 0)
+    return f"{_WORDS[found[1]] + ones:g}" if 1 <= ones <= 9 else found[0]
 
 
 def _sides(text: str) -> Iterator[str]:
-    """What stands between equals signs, the last first; a name such as d_k is no number."""
-    for side in reversed(re.split(r"=|≈|->|→", text)):
-        yield re.sub(r"\b[a-z]+_?[a-z]*\d*\b(?![.,]?\d)", lambda m: " " if "_" in m[0] else m[0], side)
+    """What stands between equals signs, the last first, also without what is in brackets; a name such as d_k is no
+    number."""
+    for side in reversed(re.split(_CONCLUDED, text)):
+        named = re.sub(r"\b[a-z]+_?[a-z]*\d*\b(?![.,]?\d)", lambda m: " " if "_" in m[0] else m[0], side)
+        yield named
+        if (bare := re.sub(r"\([^()]*\)", " ", named)) != named:
+            yield bare
 
 
-def _worked_out(text: str) -> float | None:
-    """The result of a product or quotient such as 1024 / 16, if that is all there is."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([*/x:])\s*(\d+(?:\.\d+)?)\s*", text)
-    if match is None:
-        return None
-    a, b = float(match[1]), float(match[3])
-    if match[2] in "*x":
-        return a * b
-    return a / b if b else None
+def _listed(text: str) -> Iterator[list[float]]:
+    """Several results, each perhaps after its name or its sum: w1 = 0.944, 16.9/17.9 = 0.944 1/17.9 = 0.056."""
+    yield numbers(re.sub(r"[^\s=]+\s*=\s*", " ", text))
+    parts = [
+        re.split("=|≈", part)[-1]
+        for part in re.split(r"[;|\n]|,\s|\band\b", text.strip("()[] "))
+        if part.strip()
+    ]
+    results = [value_of(part) for part in parts]
+    if len(parts) > 1 and None not in results:
+        yield [result for result in results if result is not None]
 
 
 def numbers(text: str) -> list[float]:
@@ -73,9 +108,17 @@ def sizes(typed: str) -> list[float]:
 
 
 def head_of(typed: str) -> Head | None:
-    """(layer, head) from 0 of 4-2, 4–2, 4.2, 4 2, (4, 2), L4H2 or layer 4, head 2; None of anything else."""
+    """(layer, head) from 0 of 4-2, 4–2, 4.2, 4 2, (4, 2), L4H2, head 4-2, head 2 of layer 4; None of anything else."""
+    text = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", plain(typed))
+    text = re.sub(r"(?<=\S)\s*\([^()]*\)\s*$", "", text)
+    text = re.sub(r"^\W*(?:it is |it's )?(?:the )?", "", text)
+    number = r"0*([1-9][0-9]{0,2})"
+    if match := re.fullmatch(rf"(?:head|h)\s*{number}\s*,?\s*(?:of|in)\s*(?:the )?layer\s*{number}\W*", text):
+        return int(match[2]) - 1, int(match[1]) - 1
+    between = r"(?:\s*[-.,:;/_|x]\s*|\s+and\s+|\W*\]\[|\s+|\W*(?=h)|\s+(?=layer))"
     match = re.fullmatch(
-        r"\W*(?:l|layer)?\s*([1-9][0-9]{0,2})(?:\s*[-.,:;/]\s*|\s+|\s*,?\s*(?=h))(?:h|head)?\s*([1-9][0-9]{0,2})\W*",
-        typed.translate(_SIGNS).casefold(),
+        rf"(?:l|layer|head(?=\s*\d+\s*\W\s*\d)|h(?=\d+\W\d))?\s*{number}\s*(?:layer)?{between}(?:head\s*|h\s*)?{number}"
+        r"(?:\s*head)?\W*",
+        text,
     )
     return (int(match[1]) - 1, int(match[2]) - 1) if match else None

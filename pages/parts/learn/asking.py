@@ -156,15 +156,17 @@ def _control(exercise: Exercise) -> None:
         st.session_state.setdefault(name, None)
         st.radio(label, options, key=name, label_visibility="collapsed")
     elif exercise.kind == "free":
-        st.text_area(
-            label,
-            key=name,
-            label_visibility="collapsed",
-            placeholder="In your own words",
-            max_chars=2000,
-            height=68,
-        )
-        st.button("Compare with ours", key=f"compare-{exercise.key}", type="tertiary")
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
+            st.text_area(
+                label,
+                key=name,
+                label_visibility="collapsed",
+                placeholder="In your own words",
+                max_chars=2000,
+                height=68,
+                width="stretch",
+            )
+            st.button("Compare", key=f"compare-{exercise.key}", type="tertiary", width=92)
     else:
         st.text_input(
             label, key=name, label_visibility="collapsed", placeholder="Your answer", max_chars=100, width=280

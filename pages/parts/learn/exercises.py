@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pages.parts.frame.glossary import LESSON
-from pages.parts.learn.answers import readings, sizes
+from pages.parts.learn.answers import plain, readings, sizes
 
 KINDS = ("number", "numbers", "shape", "choice", "free", "token", "head", "part")
 
@@ -111,7 +111,7 @@ def check(exercise: Exercise, typed: str) -> Verdict:
         return Verdict(None, exercise.model)
     if exercise.kind == "choice":
         return _check_choice(exercise, typed)
-    if any(re.search(rf"\b{words}\b", typed, re.IGNORECASE) for words in exercise.said):
+    if _is_said(exercise, typed):
         return Verdict(True, exercise.right)
     given = _readings(exercise, typed)
     if not given:
@@ -119,6 +119,16 @@ def check(exercise: Exercise, typed: str) -> Verdict:
     if any(_same(exercise, one, exercise.answer) for one in given):
         return Verdict(True, exercise.right)
     return Verdict(False, _why_not(exercise, given))
+
+
+def _is_said(exercise: Exercise, typed: str) -> bool:
+    """Whether a right answer in words stands there and is not denied (not the same); it may be a denial itself."""
+    text = plain(typed)
+    denied = re.search(r"\b(?:not|never|different)\b|n't\b", text)
+    return any(
+        re.search(rf"(?<!\w){words}(?!\w)", text) and (not denied or "n[o']" in words)
+        for words in exercise.said
+    )
 
 
 def _why_not(exercise: Exercise, given: list[list[float]]) -> str:

@@ -30,6 +30,7 @@ JOBS_SHOWN = (
 )
 TESTS_SEEN = "lesson-tests"
 LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
+SECOND = "    def split("  # where the printed layer is cut in two, so that all of it is on one screen
 
 
 def found() -> Findings:
@@ -206,11 +207,17 @@ def classroom(scene: Scene) -> None:
     markup(f"<p>{items}</p>")
 
 
+def listing_begins() -> None:
+    """The first part of the printed layer, under the text: what it consists of."""
+    _, text, rest = printed()
+    _print(text.removesuffix(rest))
+
+
 def listing(scene: Scene) -> None:
-    """The layer as a file to read, to copy and to run."""
+    """Which layer is printed, and the rest of it: what it computes. Both parts are the file, to copy and to run."""
     del scene
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        name = st.segmented_control(
+        st.segmented_control(
             "Which layer",
             tuple(LAYERS),
             default="Multi-head",
@@ -218,10 +225,20 @@ def listing(scene: Scene) -> None:
             key="listing",
             label_visibility="collapsed",
         )
-        file = LAYERS.get(name or "", "layer.py")
-        text = (LESSON / file).read_text(encoding="utf-8")
+        file, text, rest = printed()
         st.download_button("Download", text, file, "text/x-python", key=f"save-{file}", type="tertiary")
-    st.code(text, language="python", height=420)
+    _print(rest)
+
+
+def printed() -> tuple[str, str, str]:
+    """The file of the chosen layer: its name, its text, and the part of it from SECOND on."""
+    file = LAYERS.get(st.session_state.get("listing") or "", "layer.py")
+    text = (LESSON / file).read_text(encoding="utf-8")
+    return file, text, text[text.index(SECOND) :]
+
+
+def _print(text: str) -> None:
+    st.code(text.rstrip(), language="python", wrap_lines=True)
 
 
 DRAWN: dict[str, Callable[[Scene], None]] = {
@@ -232,3 +249,4 @@ DRAWN: dict[str, Callable[[Scene], None]] = {
     "classroom": classroom,
     "code": listing,
 }
+UNDER_THE_TEXT: dict[str, Callable[[], None]] = {"code": listing_begins}

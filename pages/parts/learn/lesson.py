@@ -22,7 +22,7 @@ from pages.parts.inside.scene import Picked, Scene, make_plain, sentence_key
 from pages.parts.learn import asking
 from pages.parts.learn.asking import Asked, ask, head_names
 from pages.parts.learn.exercises import Step, Verdict, asked_in, exercises, steps
-from pages.parts.learn.honest import DRAWN
+from pages.parts.learn.honest import DRAWN, UNDER_THE_TEXT
 from pages.parts.learn.memory import remember
 from pages.parts.learn.progress import BUDGET, Lesson, go, here, solve
 from pages.parts.learn.views import VIEWS
@@ -53,7 +53,8 @@ def lesson_view(request: Request) -> None:
     place = here()
     _bar(record, scene, place)
     with st.container(key="lesson-step"):
-        left, right = st.columns([5, 7], gap="large")
+        wide = [6, 7] if step.view in UNDER_THE_TEXT else [5, 7]
+        left, right = st.columns(wide, gap="large")
         with left:
             _text(step, place.step, asked, verdicts)
         with right:
@@ -143,6 +144,8 @@ def _text(step: Step, number: int, asked: Asked, verdicts: dict[str, Verdict]) -
             asking.ask_token(key, asked, verdicts.get(key))
         elif exercises()[key].kind != "head":
             ask(key, asked, verdicts.get(key))
+    if step.view in UNDER_THE_TEXT:
+        UNDER_THE_TEXT[step.view]()
 
 
 def _picture(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
