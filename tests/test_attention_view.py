@@ -415,8 +415,12 @@ def test_roles_carry_a_letter_a_label_and_their_kind_in_words():
         (0, 0): FakeRole("=", "earlier copy of the token", "copy"),
     }
     record = record_payload(grid, tokens_of("a b"), "M", roles)
-    assert record["roles"]["2-3"] == {"letter": "P", "label": "previous token", "kind": "position"}
+    found = record["roles"]["2-3"]
+    assert {key: found[key] for key in ("letter", "label", "kind")} == {
+        "letter": "P", "label": "previous token", "kind": "position",
+    }  # fmt: skip
     assert record["roles"]["1-1"]["kind"] == "earlier copy"
+    assert record["roles"]["1-1"]["colour"] != found["colour"]
 
 
 def standalone(text: str, **options: object) -> str:
