@@ -37,6 +37,18 @@ def is_hub_id(name: str) -> bool:
     return bool(HUB_ID.fullmatch(name)) and ".." not in name and len(name) <= 96
 
 
+def is_here(name: str) -> bool:
+    """Whether a hub model has been fetched before; nobody is asked."""
+    if not is_hub_id(name):
+        return False
+    from huggingface_hub import try_to_load_from_cache
+
+    weights = ("model.safetensors", "model.safetensors.index.json")
+    return isinstance(try_to_load_from_cache(name, "config.json"), str) and any(
+        isinstance(try_to_load_from_cache(name, file), str) for file in weights
+    )
+
+
 def from_hub(name: str, progress: Progress | None) -> Path:
     """A hub model's files: from huggingface_hub's cache if they are there, else fetched into it, all of them within
     HEADSCOPE_HUB_SECONDS. A file that arrives damaged is fetched once more."""

@@ -7,12 +7,13 @@ from mha_core.embedded import CLASSROOM, CLASSROOM_FOLDERS, DECODER, EMBEDDED, T
 
 @dataclass(frozen=True)
 class ShelfEntry:
-    """A model that a reader can choose: its name for `load_model`, and words about it."""
+    """A model that a reader can choose: its name for `load_model`, words about it, and what has to be fetched."""
 
     name: str
     title: str
     description: str
     embedded: bool
+    megabytes: int = 0  # of its weights on the hub
 
 
 SHELF = (
@@ -38,19 +39,32 @@ SHELF = (
         embedded=True,
     ),
     ShelfEntry(
-        "bert-base-uncased", "BERT base", "12 layers x 12 heads, English; predicts [MASK].", embedded=False
+        "bert-base-uncased",
+        "BERT base",
+        "12 layers x 12 heads, English; predicts [MASK].",
+        embedded=False,
+        megabytes=440,
     ),
     ShelfEntry(
-        "bert-large-uncased", "BERT large", "24 layers x 16 heads, English; predicts [MASK].", embedded=False
+        "bert-large-uncased",
+        "BERT large",
+        "24 layers x 16 heads, English; predicts [MASK].",
+        embedded=False,
+        megabytes=1340,
     ),
     ShelfEntry(
-        "bert-base-cased", "BERT base, cased", "12 layers x 12 heads, English with capitals.", embedded=False
+        "bert-base-cased",
+        "BERT base, cased",
+        "12 layers x 12 heads, English with capitals.",
+        embedded=False,
+        megabytes=436,
     ),
     ShelfEntry(
         "bert-base-multilingual-cased",
         "BERT multilingual",
         "12 layers x 12 heads, 104 languages.",
         embedded=False,
+        megabytes=714,
     ),
 )
 

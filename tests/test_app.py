@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from visit import TIRED, WIDE, bodies, drawn, link, open_page, picture, run, said
 
-from pages.parts.frame import presets
+from mha_core import load_model
+from pages.parts.frame import fetching, presets
+from pages.parts.serve import cache, server
 
 SCRIPTS = (
     "<script>window.top.hacked=1</script>",
@@ -146,10 +148,47 @@ def test_a_hub_model_without_a_network_is_one_quick_sentence(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     start = time.monotonic()
     at = open_page(model="bert-large-uncased")
+    at.button(key="fetch-it-model").click().run()
     assert time.monotonic() - start < 15
     (sentence,) = said(at, "problem")
     assert "cannot be reached" in sentence
     assert at.text_input(key="text").value == TIRED
+
+
+def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
+    asked = []
+
+    def load(name, trained=True, **_options):
+        asked.append(name)
+        return load_model("minilm", trained=trained)
+
+    monkeypatch.setattr(cache, "load_model", load)
+    at = open_page(model="bert-base-uncased")
+    (sentence,) = said(at, "notice")
+    assert "BERT base is not on this machine: about 440 MB from the model hub." in sentence
+    assert set(asked) == {"minilm"}
+    at.button(key="fetch-it-model").click().run()
+    assert "bert-base-uncased" in asked
+    assert not said(at, "notice")
+
+
+def test_a_hub_model_that_is_declined_is_left_alone(monkeypatch):
+    asked = []
+    monkeypatch.setattr(fetching, "is_here", asked.append)
+    at = open_page("pages/compare.py", against="model", model2="bert-base-cased")
+    assert "436 MB" in said(at, "notice")[0]
+    at.button(key="fetch-not-model2").click().run()
+    assert "436 MB" not in " ".join(said(at, "notice"))
+    assert at.selectbox(key="model2").value == "minilm"
+    assert set(asked) == {"bert-base-cased"}
+
+
+@pytest.mark.parametrize(("address", "alone"), [
+    ("localhost", True), ("127.0.0.1", True), ("::1", True), ("::", False), ("192.168.1.7", False), (None, False),
+    ("class.example", False),
+])  # fmt: skip
+def test_a_server_that_others_reach_is_known_by_its_address(address, alone):
+    assert server.is_alone(address) is alone
 
 
 def test_the_owner_can_close_the_hub(monkeypatch):

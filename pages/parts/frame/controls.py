@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from mha_core.heads import measures
 from mha_core.record import Specials
 from mha_core.tokens import Tokenizer
-from pages.parts.frame import presets, state, words
+from pages.parts.frame import fetching, presets, state, words
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import (
     AGAINST,
@@ -59,6 +59,7 @@ def explore(*, present: bool, examples: bool, as_read: bool = False, sentence: b
         if examples:
             _examples(readers)
         request = _options(text, present, readers, pictures=examples, as_read=as_read, sentence=sentence)
+    fetching.ask("model")
     words.known(readers)
     opened = presets.opening(request.text, request.pair or "")
     if examples and opened:
@@ -77,6 +78,7 @@ def compare(*, present: bool) -> Request:
             against = _switch("Compare with", "against", AGAINST, label_shown=False)
         _pairs()
         request = _options(text, present, readers, pictures=True)
+    fetching.ask("model", *(["model2"] if against == "model" else []))
     with other:
         if against == "sentence":
             second = _sentence("Sentence B", "text2", None)
@@ -101,7 +103,7 @@ def _tokenizers(*keys: str) -> list[Tokenizer]:
     """Those of the models that are chosen, as far as they can be had: what they call their special tokens, and
     whether they take pairs, decides what is offered."""
     trained = st.session_state["weights"] == WEIGHTS[0]
-    models_there = [cache.at_hand(st.session_state[key], trained) for key in keys]
+    models_there = [cache.at_hand(fetching.settled(st.session_state[key]), trained) for key in keys]
     return [model.tokenizer for model in models_there if model is not None]
 
 
@@ -202,7 +204,7 @@ def _quiet(name: str, said: str, click: Callable[..., None], *args: object) -> N
 def _model(label: str, key: str) -> str:
     any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
     chosen = st.selectbox(label, models(), key=key, format_func=_offered, accept_new_options=any_model)
-    return _checked(key, chosen, models()[0])
+    return fetching.settled(_checked(key, chosen, models()[0]))
 
 
 def _offered(name: str) -> str:

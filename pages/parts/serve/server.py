@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,10 @@ def settings() -> dict[str, Any]:
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
+        # Who serves others says which models they may have fetched; at home the reader is the owner.
+        os.environ.setdefault(
+            "HEADSCOPE_ALLOW_HUB", "1" if is_alone(st.get_option("server.address")) else "0"
+        )
         problems[:] = await anyio.to_thread.run_sync(warm_up)
         sys.stdout.write(others_say())
         sys.stdout.flush()
@@ -66,6 +71,14 @@ def settings() -> dict[str, Any]:
 
     routes = [Route("/ready", ready), Route(f"/{shared.FOLDER}/{{name}}", shared_file)]
     return {"middleware": [guarded], "routes": routes, "lifespan": lifespan}
+
+
+def is_alone(address: str | None) -> bool:
+    """Whether nobody but this machine can reach a server that listens at this address."""
+    try:
+        return address == "localhost" or ip_address(address or "").is_loopback
+    except ValueError:
+        return False
 
 
 def others_say() -> str:

@@ -1,0 +1,58 @@
+"""A model of the hub is fetched only once a reader has agreed: it is large, and the line may be slow or paid for.
+
+In: the model that a reader chose, or that a link names. Out: that one if it is here or agreed to, else the embedded
+one, with a sentence and two buttons.
+"""
+
+import streamlit as st
+
+from mha_core.embedded import EMBEDDED
+from mha_core.hub import is_here
+from mha_core.models import is_folder
+from mha_core.shelf import SHELF
+from pages.parts.frame.prose import say
+from pages.parts.frame.request import allowed, model_allowed, title_of
+
+AGREED = "agreed"
+SHIPPED = frozenset(entry.name for entry in SHELF if entry.embedded)
+MEGABYTES = {entry.name: entry.megabytes for entry in SHELF if entry.megabytes}
+
+
+def settled(name: str) -> str:
+    """The model to show for the one that was chosen."""
+    return EMBEDDED if _is_missing(name) else name
+
+
+def ask(*keys: str) -> None:
+    """For every model that was chosen and is not here: what it would take, and whether to fetch it."""
+    for key in keys:
+        name = st.session_state[key]
+        if _is_missing(name):
+            with st.container(key=f"fetch-{key}", horizontal=True, vertical_alignment="center", gap="small"):
+                say(_sentence(name), "notice")
+                st.button("Fetch it", key=f"fetch-it-{key}", on_click=_agree, args=(name,))
+                st.button(
+                    "Do without", key=f"fetch-not-{key}", type="tertiary", on_click=_decline, args=(key,)
+                )
+
+
+def _sentence(name: str) -> str:
+    size = f"about {MEGABYTES[name]:,} MB" if name in MEGABYTES else "a download of unknown size"
+    return (
+        f"{title_of(name)} is not on this machine: {size} from the model hub. "
+        f"Until it is, you see {title_of(EMBEDDED)}."
+    )
+
+
+def _is_missing(name: str) -> bool:
+    if name in SHIPPED or name in st.session_state.get(AGREED, ()) or not model_allowed(name):
+        return False
+    return not (allowed("FOLDERS") and is_folder(name)) and not is_here(name)
+
+
+def _agree(name: str) -> None:
+    st.session_state[AGREED] = (*st.session_state.get(AGREED, ()), name)
+
+
+def _decline(key: str) -> None:
+    st.session_state[key] = EMBEDDED
