@@ -13,8 +13,9 @@ from mha_core.heads.samples import related_samples
 from mha_core.heads.verdicts.entries import conclude
 from mha_core.heads.verdicts.looks import Tree
 from mha_core.heads.verdicts.meaning import Kept, Meanings, RelatedLog, meanings
+from mha_core.heads.verdicts.measured import APART, SEMANTIC
 from mha_core.heads.verdicts.nulls import called
-from mha_core.heads.verdicts.related import APART, SEMANTIC, related_measured
+from mha_core.heads.verdicts.related import related_measured
 
 ROWS = json.loads(related_path().read_text(encoding="utf-8"))
 WORDS = ("the", "doctor", "saw", "a", "tree", "and", "the", "hospital", "doctors")

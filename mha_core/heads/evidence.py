@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mha_core.heads.builtin import SPLIT
+from mha_core.heads.builtin import SEMANTIC, SPLIT
 from mha_core.heads.intervals import wilson
 from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import CHOICES, STEPS, Job, jobs_of
@@ -22,6 +22,7 @@ from mha_core.heads.repeated import AFTER, IN_ORDER, copies, found_in
 from mha_core.heads.samples import Sample
 from mha_core.heads.scoring import Scored, score_case
 from mha_core.heads.verdict import tries
+from mha_core.heads.verdicts.halves import effective
 from mha_core.heads.words import FloatArray, IntArray
 
 
@@ -81,7 +82,10 @@ class EvidenceLog:
             for name, after in AFTER.items():
                 self.logs[name].keep_repeated(flat, item, after, self.is_causal)
             return
+        related = item.sentence.role == SEMANTIC
         for job in self.asked:
+            if related != (job.kind == SEMANTIC):
+                continue
             found = score_case(flat, item, job, self.is_causal)
             if found is not None and job.kind == "rare" and item.sentence.kind == SPLIT:
                 self.logs[job.name].control.append(found.right)
@@ -96,7 +100,8 @@ class EvidenceLog:
         log, n = self.logs[job.name], len(self.logs[job.name].cases)
         right = np.array(log.right, dtype=np.float32).reshape(n, *self.shape)
         score = right.mean(0, dtype=np.float64)
-        low, high = wilson(score * n, n)
+        worth = _independent(job, log, right)
+        low, high = wilson(score * worth, worth)
         baseline, name = _baseline(job, log, score)
         mass = np.array(log.mass, dtype=np.float32).reshape(n, *self.shape)
         rows = np.array(log.rows, dtype=np.int16).reshape(n, 2, *self.shape)
@@ -116,12 +121,23 @@ class EvidenceLog:
             name,
             control,
             rests,
+            worth,
         )
 
     def _tried(self) -> int:
         """The attempts: every head at each job that has cases, and at each distance that has no job of its own."""
         there = sum(bool(log.cases) for log in self.logs.values())
         return tries(self.shape[0] * self.shape[1], there + len(DISTANCES) - len(STEPS))
+
+
+def _independent(job: Job, log: _Log, right: FloatArray) -> FloatArray:
+    """How many independent cases there are, as good as, (layer, head): twins are one cluster. Tokens of random texts
+    were drawn one by one.
+    """
+    if job.repeated:
+        return np.full(right.shape[1:], float(len(right)))
+    clusters = np.unique([case.family for case in log.cases], return_inverse=True)[1]
+    return effective(right, clusters)
 
 
 def _baseline(job: Job, log: _Log, score: FloatArray) -> tuple[float, str]:

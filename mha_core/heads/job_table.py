@@ -32,7 +32,8 @@ class ExampleRow:
 class JobTable:
     """One job, all heads: `right` and `mass` on the target (case, layer, head) from 0 to 1, `rows` (case, 2,
     layer, head) the row of each case that shows it best and the one that shows it worst; `rests` (3, layer, head)
-    the mass on each of RESTS where a head may rest; the rest (layer, head). `tried`: the attempts of its kind.
+    the mass on each of RESTS where a head may rest; the rest (layer, head). `tried`: the attempts of its kind; `independent`: so many cases are they worth, since twins
+    say the same twice.
     """
 
     job: Job
@@ -48,6 +49,7 @@ class JobTable:
     baseline_name: str
     control: FloatArray | None
     rests: FloatArray | None = None
+    independent: FloatArray | None = None
 
     @property
     def n(self) -> int:
@@ -80,6 +82,7 @@ class JobTable:
             self.tried,
             float(mass[head]),
             None if self.control is None else float(self.control[head]),
+            effective=None if self.independent is None else float(self.independent[head]),
         )
 
     @cached_property

@@ -10,6 +10,7 @@ import numpy as np
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 
 BACK = ":back"
+SEMANTIC, APART = "semantic", "semantic-apart"
 # Of random pairs of content words of a treebank one in a hundred has a cosine of 0.27: who has this is related.
 RELATED = 0.25
 # What tells which words are related, since no head may; and for whose heads it is a circle all the same.

@@ -13,10 +13,9 @@ import numpy as np
 
 from mha_core.heads.verdicts.halves import half_of
 from mha_core.heads.verdicts.meaning import Kept
-from mha_core.heads.verdicts.measured import RELATED_BY, Measured, Question, RuleHits
+from mha_core.heads.verdicts.measured import APART, RELATED_BY, SEMANTIC, Measured, Question, RuleHits
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 
-SEMANTIC, APART = "semantic", "semantic-apart"
 OTHER_WORDS = "other content words look most at the same word in"
 SAME_KIND = "the nearest content word of its own part of speech"
 TRIES = 20  # draws of a distance until one fits

@@ -20,7 +20,7 @@ from pages.parts.picture import evidence
 from pages.parts.serve import cache
 from pages.parts.specialization import examples, tables, upstream
 from pages.parts.specialization.colouring import Called
-from pages.parts.specialization.sheets import REAL, SAID, Sheet, counterpart, firm
+from pages.parts.specialization.sheets import REAL, Sheet, counterpart, firm, word_said
 
 MOST = 4
 
@@ -106,7 +106,7 @@ def verdict(known: Known, sheet: Sheet, head: Head) -> str:
     """One verdict a job: where real text has asked it, the built-in sentences only add their number."""
     if sheet.table is not None and counterpart(sheet, known.real) is not None:
         return f"see {REAL}"
-    return SAID[str(sheet.words[head])] if sheet.does(head) or str(sheet.words[head]) == "unsure" else "no"
+    return word_said(sheet, str(sheet.words[head]))
 
 
 def _telling(sheets: Sequence[Sheet], head: Head, shown: Sheet | None) -> list[Sheet]:

@@ -14,7 +14,7 @@ from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import KIND_OF, JobKind, gold_of
 from mha_core.heads.verdict import DOES
 from mha_core.heads.verdicts.entries import Entry
-from mha_core.heads.verdicts.measured import BACK, RELATED, RELATED_BY
+from mha_core.heads.verdicts.measured import APART, BACK, RELATED, RELATED_BY
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
 from mha_core.wording import Head, head_name, percent
@@ -157,6 +157,11 @@ def of_table(table: JobTable) -> Sheet:
     )
 
 
+def word_said(sheet: Sheet, word: str) -> str:
+    """A verdict in words. That the built-in sentences show no head alone is nothing that can be said of all text."""
+    return "not on these sentences" if word == "none" and sheet.table is not None else SAID[word]
+
+
 def with_key(sheets: Sequence[Sheet], key: str) -> Sheet | None:
     """The sheet of that key."""
     return next((sheet for sheet in sheets if sheet.key == key), None)
@@ -192,7 +197,7 @@ def conclusion(sheet: Sheet) -> str:
     control = "" if sheet.control is None else f"; control: {sheet.control_name} {percent(sheet.control)}"
     return (
         f"Best is head {best}: {scored}. The strongest simple rule, {sheet.rule_name}, reaches {percent(sheet.rule)}"
-        f"{control}. Verdict: {SAID[sheet.word]} ({sheet.because})."
+        f"{control}. Verdict: {word_said(sheet, sheet.word)} ({sheet.because})."
     )
 
 
@@ -209,6 +214,8 @@ def related_by(sheet: Sheet, model: str) -> str:
         if model.split("@")[0] == "minilm"
         else "These embeddings are another model's, so the heads are not asked for what they were given"
     )
+    if sheet.key.endswith(APART):
+        circle += ". Apart: neither word depends on the other in the tree, nor stands beside it"
     return (
         f"Related is told by no head but by the {RELATED_BY} ({RELATED} at least, which one pair of words in a hundred "
         f"has). {circle}. Forms of one word are no candidates."

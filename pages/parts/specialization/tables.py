@@ -9,7 +9,7 @@ from typing import Any
 
 from mha_core.heads.jobs import GROUPS
 from mha_core.wording import Head, head_name, percent
-from pages.parts.specialization.sheets import SAID, Sheet, with_key
+from pages.parts.specialization.sheets import SAID, Sheet, with_key, word_said
 
 Row = dict[str, Any]
 RULE = ("Strongest simple rule", "what one gets without looking at the model")
@@ -51,7 +51,7 @@ def _of_job(sheet: Sheet, twin: Sheet | None, twins: bool, usual: tuple[str, str
         _control(sheet.control, _unless(usual[0], sheet.control_name)),
         {"text": f"{sheet.n:,}", "note": _unless(usual[1], sheet.where)},
         *([_twin(twin)] if twins else []),
-        {"text": SAID[sheet.word], "note": sheet.because},
+        {"text": word_said(sheet, sheet.word), "note": sheet.because},
     ]
     name = sheet.name if sheet.word in ("specialist", "rule") else sheet.title
     return {"key": sheet.key, "name": name, "note": "", "marked": sheet.word == "specialist", "cells": cells}
