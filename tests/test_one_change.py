@@ -180,11 +180,11 @@ def test_a_press_in_the_picture_is_in_the_link_before_the_page_is_drawn(monkeypa
 # What was there before
 
 
-def test_an_example_opens_afresh_without_the_old_second_sentence_words_and_target():
+def test_an_example_opens_afresh_in_the_chosen_head_without_the_old_second_sentence_words_and_target():
     at = open_page(**Asked().link())
     at.button(key="example-wide").click()
     run(at)
-    assert link(at) == {"text": WIDE, "head": "4-2", "pin": "10"}
+    assert link(at) == {"text": WIDE, "head": "2-3", "pin": "10"}
     assert at.text_input(key="pair").value == ""
     at.button(key="example-two sentences").click()
     run(at)

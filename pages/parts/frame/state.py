@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from mha_core.heads import measures
-from mha_core.wording import head_name
+from mha_core.wording import Head, head_name
 from pages.parts.frame import presets
 from pages.parts.frame.pages import FIELDS, KEYS, Field, first_of, page_called
 from pages.parts.frame.request import refusal
@@ -138,9 +138,7 @@ def keep(selection: Selection) -> None:
     chosen = {**dict.fromkeys(PARAMS), **selection.as_params()}
     per = measures.BY_KEY[st.session_state["measure"]].per if "measure" in st.session_state else "head"
     if per != "head":
-        asked = parse_head(params().get("head", "")) or presets.opening_head(
-            st.session_state["text"], st.session_state["pair"], st.session_state["model"]
-        )
+        asked = parse_head(params().get("head", "")) or _opening_head()
         chosen["head"] = head_name(asked if per == "model" else (selection.head[0], asked[1]))
     change(chosen)
 
@@ -162,10 +160,18 @@ def link_params() -> dict[str, str]:
 
 
 def open_text(text: str, pair: str = "") -> None:
-    """Put a sentence into the box, as if the reader had typed it; its view opens afresh."""
+    """Put a sentence into the box, as if the reader had typed it; its view opens afresh, in a head that the reader
+    chose, but not in the one that the sentence before opened in."""
+    head, opened = params().get("head"), head_name(_opening_head())
     st.session_state["text"], st.session_state["pair"] = text, pair
     forget_before()
-    change(dict.fromkeys(PARAMS))
+    change({**dict.fromkeys(PARAMS), "head": None if head == opened else head})
+
+
+def _opening_head() -> Head:
+    return presets.opening_head(
+        st.session_state["text"], st.session_state["pair"], st.session_state["model"]
+    )
 
 
 def grow(text: str, pair: str = "") -> None:
