@@ -243,8 +243,9 @@ def test_every_number_of_the_variants_is_that_of_numpy(name, text):
     run = layer_details(model.tokenizer.encode(text), model, layer)
     across = layer_details(model.tokenizer.encode("The street was too wide."), model, layer).x
     i, w = run.n - 2, run.projections
-    at = walk(part="Variants", text=text, model=name, head=f"{layer + 1}-{h + 1}", pin=str(i))
     plain, made = by_numpy(run, h), ways(run, across, h)
+    keys = [key.lower() for key, _, _ in made]
+    at = walk(*keys, part="Variants", text=text, model=name, head=f"{layer + 1}-{h + 1}", pin=str(i))
     sentences = re.findall(
         r"looks most at .*?: ([\d.]+ %)\.(?: Its output moves by ([\d.]+) % of its length)?", prose(at)
     )
