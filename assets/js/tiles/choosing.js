@@ -6,6 +6,10 @@ export function choosing(draw) {
   return (board, block) => {
     const made = draw(board, block.item);
     const targets = [...made.querySelectorAll(block.select)].slice(0, block.values.length);
+    // What can be chosen in a picture must be heard of: the picture is a group then, and no image.
+    for (const image of [made, ...made.querySelectorAll("[role=img]")]) {
+      if (image.getAttribute("role") === "img" && targets.some((target) => image.contains(target))) image.setAttribute("role", "group");
+    }
     targets.forEach((target, i) => choice(board, block, targets, target, i));
     return made;
   };

@@ -74,13 +74,13 @@ def as_page(title: str, links: Mapping[Row, str], around: str) -> str:
 PRINT = (
     "body{font:12pt/1.4 Georgia,serif;max-width:46rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}"
     "td,th{border-top:1px solid #999;padding:.4rem .8rem .4rem 0;text-align:left;vertical-align:top}"
-    "a{overflow-wrap:anywhere;font-size:9pt}tr{break-inside:avoid}@page{margin:1.5cm}"
+    "a{overflow-wrap:anywhere;font-size:9pt}sub{font-size:75%;line-height:0}tr{break-inside:avoid}@page{margin:1.5cm}"
 )
 
 
 def _words(text: str) -> str:
-    """Escaped, with what stands between backticks, stars and double stars set off."""
-    safe = html.escape(text)
+    """Escaped, with what stands between backticks, stars and double stars set off, and d_k with its k below."""
+    safe = re.sub(r"\b([A-Za-z])_([a-z]+)\b", r"\1<sub>\2</sub>", html.escape(text))
     for mark, tag in ((r"`([^`]+)`", "code"), (r"\*\*([^*]+)\*\*", "strong"), (r"\*([^*]+)\*", "em")):
         safe = re.sub(mark, rf"<{tag}>\1</{tag}>", safe)
     return safe
