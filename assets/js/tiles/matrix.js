@@ -25,6 +25,7 @@ export function matrix(board, block) {
   const rest = () => readout.replaceChildren(...(block.legend === false ? [] : legend(board, block, top)));
   rest();
   hover(block, canvas, values, readout, rest);
+  if (block.press) press(board, block, canvas);
   if (block.cells) pick(board, block, over, canvas, values, readout);
   const numbers = block.numbers === false ? [] : numbersButton(board, block, values, top);
   made.append(caption(block, ...numbers.slice(0, 1)), picture, readout, ...numbers.slice(1));
@@ -115,6 +116,21 @@ function placeOf(block, canvas, event) {
 function hover(block, canvas, values, readout, rest) {
   canvas.onpointermove = (event) => (readout.textContent = saidAt(block, values, ...placeOf(block, canvas, event)));
   canvas.onpointerleave = rest;
+}
+
+// A press tells the row's and the column's value, each by its name; a value may stand for several columns side by side.
+// The keys' way to the same tokens and heads stands elsewhere on the page.
+function press(board, block, canvas) {
+  canvas.classList.add("pressed");
+  canvas.onclick = (event) => {
+    const [n, m] = block.shape;
+    const [row, col] = placeOf(block, canvas, event);
+    const told = [[block.press.rows, row / n], [block.press.cols, col / m]];
+    for (const [axis, share] of told) {
+      const value = axis && axis.values[Math.floor(share * axis.values.length)];
+      if (value !== undefined && value !== null) board.component.setTriggerValue(axis.tells, value);
+    }
+  };
 }
 
 function pick(board, block, over, canvas, values, readout) {

@@ -53,7 +53,7 @@ def lesson_view(request: Request) -> None:
     place = here()
     _bar(record, scene, place)
     with st.container(key="lesson-step"):
-        wide = [6, 7] if step.view in UNDER_THE_TEXT else [5, 7]
+        wide = [11, 14] if step.view in UNDER_THE_TEXT else [5, 7]
         left, right = st.columns(wide, gap="large")
         with left:
             _text(step, place.step, asked, verdicts)

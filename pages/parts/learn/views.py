@@ -67,15 +67,30 @@ def needed(scene: Scene, places: list[int]) -> list[int]:
 NEEDS = {"too tired": ("animal", "tired"), "too wide": ("street", "wide")}
 
 
+def pressed(**axes: list[str] | list[int] | list[str | None]) -> Block:
+    """What a press on a matrix chooses by its row and its column: heads by name, tokens by place."""
+    tells = {
+        axis: {"tells": "token" if isinstance(values[-1], int) else "head", "values": values}
+        for axis, values in axes.items()
+    }
+    return {"press": tells}
+
+
+def names_of(scene: Scene) -> list[str]:
+    """The heads of the layer."""
+    return [head_name((scene.head[0], i)) for i in range(scene.sizes.n_heads)]
+
+
 def rows(board: Board, scene: Scene) -> list[Block]:
     """One row as one head, many rows as many."""
-    now, i, n, h = scene.plain, scene.query, len(scene.there), scene.sizes.n_heads
+    now, i, n = scene.plain, scene.query, len(scene.there)
     one = one_head(scene)
     shown = np.concatenate([one[i, :n][None], now.weights[:, i, :n]])
-    names = ["one head", *(head_name((scene.head[0], j)) for j in range(h))]
+    names = ["one head", *names_of(scene)]
+    press = pressed(rows=[None, *names[1:]], cols=list(range(n)))
     drawn = board.matrix(
         "weights", shown, id="one-or-many", note="rows: heads; columns: what the token looks at",
-        rows=names, cols=scene.there, ramp="weight", high=20, wide=min(44.0, WIDTH / n), numbers=False,
+        rows=names, cols=scene.there, ramp="weight", high=20, wide=min(44.0, WIDTH / n), numbers=False, **press,
     )  # fmt: skip
     return [heads_of(scene, drawn, ".labels span:not(:first-child)")]
 
@@ -151,16 +166,18 @@ def mix(board: Board, scene: Scene) -> list[Block]:
     """Before and after W_o."""
     now, sizes = scene.plain, scene.sizes
     d_v = sizes.d_v
+    tokens = list(range(now.n))
     high = max(2.0, min(9.0, 130 / now.n))
     wide = min(2.4, 620 / sizes.d_model)
     return [
         board.matrix(
             "Z", now.concatenated, id="Z", rows=scene.labels, follow=True, high=high, wide=wide,
             note="side by side; the frame is this head", slice=[scene.h * d_v, (scene.h + 1) * d_v],
+            **pressed(rows=tokens, cols=names_of(scene)),
         ),
         board.matrix(
             "output", now.output, id="output", rows=scene.labels, follow=True, high=high, wide=wide,
-            note="= Z W_o: every number mixes all heads",
+            note="= Z W_o: every number mixes all heads", **pressed(rows=tokens),
         ),
     ]  # fmt: skip
 
