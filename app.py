@@ -36,10 +36,14 @@ def explore() -> None:
         lead="Each head decides which other words a word draws on. Point at a word to see; double-click to change it.",
         examples=True,
     ) as asked:
-        request = moments.asked(asked)
-        record = shell.or_show_error(cache.record, request)
-        if record is not None:
-            picture(request, record)
+        shell.alone(drawn, "Explore", moments.asked(asked))
+
+
+def drawn(request: Request) -> None:
+    """The picture of the request and what follows from it; or why there is none."""
+    record = shell.or_show_error(cache.record, request)
+    if record is not None:
+        picture(request, record)
 
 
 def picture(request: Request, record: Record) -> None:

@@ -2,7 +2,6 @@
 
 from pages.parts.explore import comparison, moments
 from pages.parts.frame import shell
-from pages.parts.serve import cache
 
 with shell.page(
     "Compare",
@@ -11,8 +10,4 @@ with shell.page(
     "notice.",
     comparison=True,
 ) as asked:
-    request = moments.asked(asked)
-    sides = [side for side in (request, request.other) if side]
-    records = [record for side in sides if (record := shell.or_show_error(cache.record, side))]
-    if len(records) == len(sides):
-        comparison.picture(sides, records)
+    shell.alone(comparison.drawn_request, "Compare", moments.asked(asked))

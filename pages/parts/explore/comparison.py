@@ -39,6 +39,14 @@ PROVES_NOTHING = (
 )
 
 
+def drawn_request(request: Request) -> None:
+    """Both pictures of a request and what changed between them; or why there are none."""
+    sides = [side for side in (request, request.other) if side]
+    records = [record for side in sides if (record := shell.or_show_error(cache.record, side))]
+    if len(records) == len(sides):
+        picture(sides, records)
+
+
 def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     """Both pictures and what changed between them; raw weights on both sides where one has nothing else."""
     grids = drawn(sides, records)

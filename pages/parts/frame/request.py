@@ -6,7 +6,7 @@ was not taken.
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mha_core import shelf
@@ -51,6 +51,10 @@ class Request:
     def run(self) -> Run:
         """What has to be computed for it: everything else is how the result is shown."""
         return Run(self.model, self.text, self.pair, self.trained)
+
+    def measured(self, measure: str) -> "Request":
+        """The same, and what it is compared with, drawn by another measure."""
+        return replace(self, measure=measure, other=self.other and self.other.measured(measure))
 
     @property
     def raw(self) -> bool:

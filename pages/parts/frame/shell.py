@@ -31,8 +31,10 @@ from pages.parts.picture.bundle import ASSETS, bundle
 from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
 from pages.parts.picture.shared import font_addresses
+from pages.parts.serve.streamlit_private import beyond_the_fragment
 
 __all__ = [
+    "alone",
     "follow",
     "follow_measure",
     "keep",
@@ -48,6 +50,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CSS = ASSETS / "css"
+WHOLE, LINKS = "whole-page", "menu-links"
 TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
 CAVEAT = (
     "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
@@ -78,12 +81,8 @@ def page(
     st.set_page_config(
         page_title=f"{title} · HeadScope", page_icon=str(ASSETS / "favicon.svg"), layout="wide"
     )
-    st.html(_style())
     present = state.params().get("present") == "1"
-    if examples:
-        st.html(CSS / "explore.css")
-    if present:
-        st.html(CSS / "present.css")
+    st.html(_style(examples, present))
     hide_parts(state.params().get("hide", ""))
     said = state.enter(title)
     _top(title, present)
@@ -100,6 +99,7 @@ def page(
     for sentence_said in said:
         say(sentence_said, "notice")
     markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
+    st.session_state[WHOLE] = True
     try:
         yield request
     finally:
@@ -107,6 +107,31 @@ def page(
         if completed:
             with st.container(key="address"):
                 script("address", bundle("address"))(data=completed, key="headscope-address")
+
+
+def alone(draw: Callable[[Request], None], title: str, request: Request) -> None:
+    """Draw what a choice in a picture changes: after such a choice this part of the page runs, and nothing else.
+
+    `title` is the page's. `draw` lives as long as its reader does: it holds no record.
+    """
+    _alone(draw, title, request, state.asked())
+
+
+@st.fragment
+def _alone(draw: Callable[[Request], None], title: str, request: Request, asked: state.Asked) -> None:
+    if st.session_state.pop(WHOLE, False):
+        draw(request)
+        return
+    if (
+        state.asked() != asked
+    ):  # another text, from a word that was changed in the picture or said by the model
+        st.rerun()
+    state.link(title)
+    try:
+        draw(request.measured(st.session_state["measure"]))
+    finally:
+        _carry()
+        state.write()
 
 
 def part_of(label: str, parts: Sequence[str], key: str) -> str:
@@ -177,33 +202,49 @@ def why(found: Sequence[Notice]) -> None:
 
 
 @cache
-def _style() -> str:
-    """The style sheet; its typeface comes from this server."""
+def _style(above: bool, present: bool) -> str:
+    """The style sheet; its typeface comes from this server. `above`: all above the picture is small."""
     faces = [
         f"@font-face{{font-family:HeadScope;font-weight:400 650;font-display:swap;unicode-range:{scope};"
         f"src:url({font_addresses()[name]}) format('woff2')}}"
         for name, scope in FONTS.items()
     ]
     colours = f".stApp {{ {css_variables()} }}"
-    return f"<style>{''.join(faces)}{colours}{(CSS / 'page.css').read_text()}</style>"
+    sheets = ["page.css", *(["explore.css"] if above else []), *(["present.css"] if present else [])]
+    return f"<style>{''.join(faces)}{colours}{''.join((CSS / name).read_text() for name in sheets)}</style>"
 
 
 def _top(title: str, present: bool) -> None:
     with st.container(key="top", horizontal=True, vertical_alignment="center", gap="small"):
         markup(TOP, inline=True)
-        carried = state.link_params()
-        here = page_called(title)
+        here, carried = page_called(title), state.link_params()
+        links = []
         for page in PAGES:
             if page == beside(page)[0]:
-                with st.container(
-                    key="here" if page.entry == here.entry else f"go-{page.entry}", width="content"
-                ):
-                    st.page_link(page.path, label=page.entry, query_params=carried)
+                place = st.container(key="here", width="content") if page.entry == here.entry else st
+                links.append(
+                    (
+                        page.path,
+                        page.entry,
+                        place.page_link(page.path, label=page.entry, query_params=carried),
+                    )
+                )
         words = "Leave presenter mode" if present else "Present"
         if present or here.presented:
             st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))
     if len(beside(here)) > 1 and not present:
         with st.container(key="tabs", horizontal=True, gap="small"):
             for page in beside(here):
-                with st.container(key="this-tab" if page == here else f"tab-{page.title}", width="content"):
-                    st.page_link(page.path, label=page.tab, query_params=carried)
+                place = st.container(key="this-tab", width="content") if page == here else st
+                links.append(
+                    (page.path, page.tab, place.page_link(page.path, label=page.tab, query_params=carried))
+                )
+    st.session_state[LINKS] = links
+
+
+def _carry() -> None:
+    """Let the links to the other pages take along what was chosen since they were drawn."""
+    carried = state.link_params()
+    with beyond_the_fragment():
+        for path, label, place in st.session_state[LINKS]:
+            place.page_link(path, label=label, query_params=carried)

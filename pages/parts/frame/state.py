@@ -28,6 +28,7 @@ MOVES = "moves"  # the words that are chosen have yet to be found in the changed
 PAGE = "page"
 FIRST = "first-visit"  # nothing was written into the link that a reader came by
 RECONNECTED = "The connection was made anew; what you typed is kept."
+Asked = tuple[str, ...]
 ON_ITS_WAY = 2.0  # seconds in which a browser may still send the text from before it grew
 
 
@@ -88,6 +89,11 @@ def params() -> dict[str, str]:
     for key, value in st.session_state.get(CHANGES, {}).items():
         found.pop(key, None) if value is None else found.update({key: value})
     return found
+
+
+def asked() -> Asked:
+    """The values of the link that a picture is of; what is drawn of it may change without the rest of the page."""
+    return tuple(st.session_state.get(key) or "" for key in KEYS if key != "measure")
 
 
 def own(key: str, first: str) -> str:

@@ -6,6 +6,7 @@ to stop.
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -19,7 +20,7 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext, ThreadState
 from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
 from streamlit.runtime.state.query_params import QueryParams
 from streamlit.runtime.state.safe_session_state import SafeSessionState
@@ -45,6 +46,7 @@ def missing_parts() -> list[str]:
             MemoryUploadedFileManager, "remove_session_files"
         ),
         "AppSession._call_soon_on_event_loop": hasattr(AppSession, "_call_soon_on_event_loop"),
+        "ThreadState.scoped": hasattr(ThreadState, "scoped"),
         "AppSession._event_loop": "_event_loop" in AppSession.__init__.__code__.co_names,
         "Runtime.is_active_session": hasattr(Runtime, "is_active_session"),
         "SafeSessionState.get_widget_states": hasattr(SafeSessionState, "get_widget_states"),
@@ -75,6 +77,14 @@ def end_if_left() -> None:
     ctx = get_script_run_ctx(suppress_warning=True)
     if ctx is not None:
         _ = "anything" in ctx.session_state
+
+
+def beyond_the_fragment() -> AbstractContextManager[None]:
+    """Within it a fragment that runs alone may draw an element anew that stands elsewhere on the page.
+
+    Streamlit would draw a wrapper around every such element.
+    """
+    return ThreadState.scoped(fragment_id=None)
 
 
 def discard_params(keys: Iterable[str]) -> None:
