@@ -9,6 +9,7 @@ from visit import TIRED, WIDE, bodies, drawn, link, open_page, picture, run, sai
 
 from mha_core import load_model
 from pages.parts.frame import fetching, presets
+from pages.parts.frame.controls import MENU
 from pages.parts.serve import cache, server
 
 SCRIPTS = (
@@ -189,6 +190,27 @@ def test_a_hub_model_that_is_declined_is_left_alone(monkeypatch):
 ])  # fmt: skip
 def test_a_server_that_others_reach_is_known_by_its_address(address, alone):
     assert server.is_alone(address) is alone
+
+
+def test_the_options_are_built_when_opened_and_what_was_chosen_there_stays():
+    at = open_page()
+    assert {box.key for box in at.selectbox} == {"model"}
+    at.text_input(key="pair").set_value("She had read it.")
+    at.selectbox(key="model").set_value("classroom")
+    at.segmented_control(key="unit").set_value("words")
+    run(at)
+    asked = link(at)
+    at.session_state[MENU] = False
+    for _ in range(2):
+        run(at)
+        assert not at.selectbox
+        assert [box.key for box in at.text_input] == ["text"]
+        assert link(at) == asked
+    at.text_input(key="text").set_value("A cat saw a dog.")
+    at.session_state[MENU] = True
+    run(at)
+    assert (at.selectbox(key="model").value, at.segmented_control(key="unit").value) == ("classroom", "words")
+    assert at.text_input(key="pair").value == link(at)["pair"] == "She had read it."
 
 
 def test_the_owner_can_close_the_hub(monkeypatch):

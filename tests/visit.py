@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.frame.controls import MENU
+
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
@@ -21,6 +23,7 @@ STEP = 1 / 65535
 def open_page(page: str = "app.py", **query: str) -> AppTest:
     """A page as the link with these parameters opens it."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.session_state[MENU] = True  # what is in it is built when it is opened
     if page != "app.py":
         at.switch_page(page)
     for key, value in query.items():

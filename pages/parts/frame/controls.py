@@ -29,6 +29,7 @@ from pages.parts.frame.request import (
 )
 from pages.parts.serve import cache
 
+MENU = "options-menu"
 SPECIALS_LABELS = {
     "shown": "{} shown",
     "hidden": "{} hidden, not renormalised",
@@ -118,15 +119,22 @@ def _options(
     names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
     with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
         slot = st.container(width="content")
-        with st.popover("Options", key="options-menu", type="tertiary"):
-            pair = _pair(readers) if sentence else st.session_state["pair"]
-            model = _model("Model", "model")
-            weights = _switch("Weights", "weights", WEIGHTS)
-            _digest(model, weights == WEIGHTS[0])
-            fixed = (AS_READ_HELP if as_read else "") if sentence else OWN_UNITS_HELP
-            unit, specials = _reading(names, fixed)
-            if pictures:
-                say(measures.HELP)
+        menu = st.popover("Options", key=MENU, type="tertiary", on_change="rerun")
+        pair, model, weights, unit, specials = (
+            st.session_state[key] for key in ("pair", "model", "weights", "unit", "specials")
+        )
+        fixed = (AS_READ_HELP if as_read else "") if sentence else OWN_UNITS_HELP
+        if not menu.open:
+            specials = specials if fixed else _there(names, specials)
+        else:
+            with menu:
+                pair = _pair(readers) if sentence else pair
+                model = _model("Model", "model")
+                weights = _switch("Weights", "weights", WEIGHTS)
+                _digest(model, weights == WEIGHTS[0])
+                unit, specials = _reading(names, fixed)
+                if pictures:
+                    say(measures.HELP)
         with slot:
             units = "whole words" if unit == "words" and not as_read else "word pieces"
             shown = SPECIALS[0] if as_read else specials
@@ -171,9 +179,15 @@ def _pair(readers: Sequence[Tokenizer]) -> str | None:
 def _specials(names: Sequence[str]) -> str:
     """Whether special tokens are shown; nothing to choose where there are none."""
     if not names:
-        st.session_state["specials"] = SPECIALS[0]
-        return SPECIALS[0]
+        return _there(names, SPECIALS[0])
     return _switch(" and ".join(names), "specials", SPECIALS)
+
+
+def _there(names: Sequence[str], specials: str) -> str:
+    """What is asked of special tokens; where there are none, they are not hidden."""
+    if not names:
+        st.session_state["specials"] = specials = SPECIALS[0]
+    return specials
 
 
 def _examples(readers: Sequence[Tokenizer]) -> None:

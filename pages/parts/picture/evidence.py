@@ -13,8 +13,8 @@ from mha_core.heads.words import FloatArray
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.bundle import bundle
 from pages.parts.picture.code import style
+from pages.parts.picture.shared import brought
 
 Mark = tuple[str, float]
 NAME_AT_MOST = 60
@@ -22,7 +22,7 @@ NAME_AT_MOST = 60
 
 @cache
 def _component() -> Any:
-    return st.components.v2.component("headscope_jobs", css=style("jobs"), js=bundle("jobs"))
+    return st.components.v2.component("headscope_jobs", css=style("jobs"), js=brought("jobs"))
 
 
 def draw(data: dict[str, Any], key: str) -> None:

@@ -14,6 +14,18 @@ from pages.parts.picture.code import style
 from pages.parts.picture.fonts import FONTS, font_bytes
 
 FOLDER = "shared"
+COMPONENTS = ("jobs",)  # those whose data change with a click: their code would travel with it each time
+BRING = """
+let coming;
+const bring = (tries) => import(new URL(`@@ADDRESS@@${tries ? `?again=${tries}` : ""}`, document.baseURI).href).catch(
+  () => new Promise((go) => setTimeout(go, Math.min(500 * 2 ** tries, 10000))).then(() => bring(tries + 1)));
+export default function (component) {
+  coming ??= bring(0);
+  let left = false, leave;
+  coming.then((module) => { if (!left) leave = module.default(component); });
+  return () => { left = true; leave?.(); };
+}
+"""
 
 
 class SharedFile(NamedTuple):
@@ -46,10 +58,19 @@ def library_address() -> str:
 
 
 @cache
+def brought(entry: str) -> str:
+    """The script of a mount that fetches the component of that entry and hands it what it is given."""
+    return BRING.replace("@@ADDRESS@@", _address(f"{entry}.js", bundle(entry).encode()))
+
+
+@cache
 def files() -> dict[str, SharedFile]:
     """Every file by its name in the folder."""
     fonts = {font_addresses()[name]: SharedFile(font_bytes(name), "font/woff2") for name in FONTS}
     found = {library_address(): SharedFile(library(), "text/javascript"), **fonts}
+    for entry in COMPONENTS:
+        script = bundle(entry).encode()
+        found[_address(f"{entry}.js", script)] = SharedFile(script, "text/javascript")
     return {address.rpartition("/")[2]: file for address, file in found.items()}
 
 
