@@ -44,6 +44,8 @@ NOUNS = (
 )
 SENTENCE = "The {} saw the {} because it was too old."
 INTERNAL = "$$STREAMLIT_INTERNAL_KEY"
+VIEW = "headscope_view"
+Asked = tuple[Any, ...]  # the component that asks, and its event
 QUIET = 0.25  # seconds without a message after which a step is over
 
 
@@ -140,14 +142,17 @@ class Reader:
     sent: list[tuple[str, int]] = field(default_factory=list)
     hashes: set[str] = field(default_factory=set)
     page_hash: str = ""
+    parts: dict[str, str] = field(default_factory=dict)
     number: int = 0
 
-    def ask(self, trigger: tuple[str, dict[str, Any]] | None = None) -> None:
-        """Let the page run with what the controls say; `trigger` is an event of a component."""
+    def ask(self, part: str = "", trigger: dict[str, Any] | None = None) -> None:
+        """Let the page run, or the part of it in which a component stands, with what the controls say; `trigger` is an
+        event of that component."""
         from streamlit.proto.BackMsg_pb2 import BackMsg
 
         message = BackMsg()
         run = message.rerun_script
+        run.fragment_id = self.parts.get(part, "")
         run.query_string, run.page_script_hash = self.query, self.page_hash
         run.cached_message_hashes.extend(self.hashes)
         for name, value in self.states.items():
@@ -157,8 +162,8 @@ class Reader:
             else:
                 state.json_value = json.dumps(value)
         if trigger:
-            state = run.widget_states.widgets.add(id=INTERNAL + f"{trigger[0]}__events")
-            state.json_trigger_value = json.dumps(trigger[1])
+            state = run.widget_states.widgets.add(id=f"{INTERNAL}_{self.ids[part]}__events")
+            state.json_trigger_value = json.dumps(trigger)
         self.socket.send(message.SerializeToString())
 
     def hear(self) -> None:
@@ -190,7 +195,8 @@ class Reader:
             self.query = message.page_info_changed.query_string
         elif kind in ("text_input", "bidi_component"):
             element = getattr(message.delta.new_element, kind)
-            self.ids[element.label if kind == "text_input" else element.component_name] = element.id
+            name = element.label if kind == "text_input" else element.component_name
+            self.ids[name], self.parts[name] = element.id, message.delta.fragment_id
             if kind == "text_input":
                 self.states.setdefault(element.id, element.value or element.default)
             elif element.component_name.endswith("view"):
@@ -215,12 +221,10 @@ def reader(server: Server) -> Iterator[Reader]:
         yield one
 
 
-def step(
-    server: Server, one: Reader, change: Callable[[], tuple[str, dict[str, Any]] | None]
-) -> dict[str, float]:
+def step(server: Server, one: Reader, change: Callable[[], Asked]) -> dict[str, float]:
     """What the server spends on one step."""
     before = server.meter()
-    one.ask(change())
+    one.ask(*(change() or ()))
     one.hear()
     after = server.meter()
     cost = {name: 1e3 * (after[name] - before[name]) for name in ("script", "forward", "loop")}
@@ -235,18 +239,22 @@ def step(
     }
 
 
-def sentence(one: Reader, text: str) -> None:
+def sentence(one: Reader, text: str) -> Asked:
+    """Typed into the box, which stands in no part of its own."""
     one.states[one.ids["Your sentence"]] = text
+    return ("Your sentence",)
 
 
-def head(one: Reader, number: int) -> None:
+def head(one: Reader, number: int) -> Asked:
     """As the picture says it: a state, which stays."""
     chosen = {"head": [number // 12 % 6, number % 12], "pins": [], "to": None, "n": one.number}
-    one.states[one.ids["headscope_view"]] = {"selection": chosen}
+    one.states[one.ids[VIEW]] = {"selection": chosen}
+    return (VIEW,)
 
 
-def measure(one: Reader, name: str) -> tuple[str, dict[str, Any]]:
-    return one.ids["headscope_view"], {"event": "measure", "value": name}
+def measure(_one: Reader, name: str) -> Asked:
+    """As the picture says it: an event."""
+    return VIEW, {"event": "measure", "value": name}
 
 
 def row(app: str, name: str, costs: list[dict[str, float]]) -> str:
