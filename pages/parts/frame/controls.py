@@ -125,6 +125,7 @@ def _options(
         )
         fixed = (AS_READ_HELP if as_read else "") if sentence else OWN_UNITS_HELP
         if not menu.open:
+            model = fetching.settled(_checked("model", model, models()[0]))
             specials = specials if fixed else _there(names, specials)
         else:
             with menu:

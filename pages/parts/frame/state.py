@@ -175,9 +175,7 @@ def open_text(text: str, pair: str = "") -> None:
 
 
 def _opening_head() -> Head:
-    return presets.opening_head(
-        st.session_state["text"], st.session_state["pair"], st.session_state["model"]
-    )
+    return presets.opening_head(st.session_state["text"], st.session_state["pair"], st.session_state["model"])
 
 
 def grow(text: str, pair: str = "") -> None:
