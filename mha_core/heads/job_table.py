@@ -32,8 +32,8 @@ class ExampleRow:
 class JobTable:
     """One job, all heads: `right` and `mass` on the target (case, layer, head) from 0 to 1, `rows` (case, 2,
     layer, head) the row of each case that shows it best and the one that shows it worst; `rests` (3, layer, head)
-    the mass on each of RESTS where a head may rest; the rest (layer, head). `tried`: the attempts of its kind; `independent`: so many cases are they worth, since twins
-    say the same twice.
+    the mass on each of RESTS where a head may rest; the rest (layer, head). `tried`: the attempts of its kind;
+    `independent`: so many cases are they worth, since twins say the same twice.
     """
 
     job: Job
