@@ -81,8 +81,9 @@ def _summary(found: Findings, sheets: tuple[Sheet, ...]) -> str:
     pairs = found.jobs.get("semantic")
     related = "" if pairs is None else f", {pairs.n} more about related words"
     return (
-        f"{found.model.title}{weights} read {found.n_sentences:,} sentences written for this page{related}{random}. They "
-        "hold everything still but the one thing that is asked: that makes them short and hard, and not like ordinary text. "
+        f"{found.model.title}{weights} read {found.n_sentences:,} sentences written for this page{related}{random}. "
+        "They hold everything still but the one thing that is asked: that makes them short and hard, and not like "
+        "ordinary text. "
         f"In {sure} of {len(sheets)} jobs a head beats the best simple rule by more than luck explains."
     )
 
