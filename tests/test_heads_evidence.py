@@ -11,7 +11,7 @@ from heads_by_hand import looking, tokens_of
 
 from mha_core import load_model
 from mha_core.corpus import PronounCase
-from mha_core.heads.builtin import BuiltIn, read_builtin
+from mha_core.heads.builtin import SEMANTIC, BuiltIn, read_builtin
 from mha_core.heads.coreference import ChoiceCase
 from mha_core.heads.evidence import EvidenceLog
 from mha_core.heads.jobs import GROUPS, JOBS, KINDS, jobs_of
@@ -177,6 +177,24 @@ def test_a_head_that_prefers_the_right_one_from_everywhere_is_no_specialist():
     favourite = tables(*right_ones(60, others_too=True))["coreference"]
     assert (honest.score[0, 0], favourite.score[0, 0]) == (1.0, 1.0)
     assert (honest.verdict(0, 0), favourite.verdict(0, 0)) == ("specialist", "unsure")
+
+
+def test_twins_that_a_head_gets_right_or_wrong_together_are_worth_one_case():
+    alike = [looking(8, {5: (3, 1)[(i + i // 2) % 2]})[None] for i in range(80)]
+    twins, strangers = (
+        tables([chosen(i % 2, f"p{i // size}") for i in range(80)], alike)["coreference"] for size in (2, 1)
+    )
+    assert (twins.score[0, 0], strangers.score[0, 0]) == (0.5, 0.5)
+    assert (twins.independent[0, 0], strangers.independent[0, 0]) == (pytest.approx(40), pytest.approx(80))
+    assert twins.high[0, 0] - twins.low[0, 0] > 1.3 * (strangers.high[0, 0] - strangers.low[0, 0])
+
+
+def test_related_words_are_a_choice_of_their_own_and_their_sentences_are_asked_nothing_else():
+    items = [chosen(i % 2, f"s{i}", kind=SEMANTIC) for i in range(4)]
+    items = [replace(one, sentence=replace(one.sentence, role=SEMANTIC)) for one in items]
+    found = tables(items, looking(8, {5: 1})[None])
+    assert set(found) == {SEMANTIC, "semantic, back"}
+    assert (found[SEMANTIC].n, found[SEMANTIC].score[0, 0], found[SEMANTIC].baseline) == (4, 0.5, 0.5)
 
 
 def test_few_cases_make_no_specialist():
