@@ -255,6 +255,8 @@ def test_a_class_link_hides_what_it_names(visit):
         "/inside?at=weights",
         "/inside?part=By+hand&at=qkv",
         "/inside?part=Variants",
+        "/inside?part=One+head+or+many&at=hulls",
+        "/inside?part=Sizes+and+costs",
         "/learn?step=split",
     ],
 )

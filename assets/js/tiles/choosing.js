@@ -11,6 +11,8 @@ export function choosing(draw) {
       if (image.getAttribute("role") === "img" && targets.some((target) => image.contains(target))) image.setAttribute("role", "group");
     }
     targets.forEach((target, i) => choice(board, block, targets, target, i));
+    // What can be pressed is no part of a picture for who listens, but one of a group.
+    for (const target of targets) target.closest("svg[role=img]")?.setAttribute("role", "group");
     return made;
   };
 }
