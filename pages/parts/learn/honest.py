@@ -26,7 +26,7 @@ from pages.parts.serve import cache
 
 JOBS_SHOWN = (
     *("previous", "next", "determiner", "adjective", "preposition", "object", "possessive"),
-    *("agreement", "coreference", "copy", "rare", "separator"),
+    *("agreement", "coreference", "semantic", "copy", "rare", "separator"),
 )
 TESTS_SEEN = "lesson-tests"
 LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
@@ -50,8 +50,8 @@ def kinds(scene: Scene) -> None:
         f'<div class="hs-scroll hs-kinds"><table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
     say(
-        f"Counted now on {heads.n_sentences:,} sentences written for this page; “antecedent” is told by the meaning "
-        "alone. Not asked, for nothing here measures it: heads that tie words of like meaning."
+        "Counted now on sentences written for this page; n: those in which the job can be asked for. “Antecedent” is "
+        "told by the meaning alone."
     )
 
 
