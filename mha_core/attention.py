@@ -16,6 +16,7 @@ from torch import Tensor
 
 from mha_core.errors import DtypeError, InputError, SizeError
 from mha_core.in_place import attend_in_place
+from mha_core.modes import is_transformed
 
 
 def scaled_dot_product_attention(
@@ -187,18 +188,7 @@ def _may_write_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) ->
         x is not None and x.requires_grad for x in (q, k, v, mask)
     )
     plain = q.device.type == "cpu" and q.dtype in (torch.float32, torch.float64) and type(q) is Tensor
-    return plain and not differentiable and not _is_transformed(q, k, v, mask)
-
-
-def _is_transformed(*tensors: Tensor | None) -> bool:
-    """Whether torch traces or vectorises this call: then nothing may be written in place.
-
-    The test for torch.vmap is private to torch; where it is gone, vmap fails as it does for other in-place code.
-    """
-    if torch.compiler.is_compiling():
-        return True
-    wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)
-    return wrapped is not None and any(x is not None and wrapped(x) for x in tensors)
+    return plain and not differentiable and not is_transformed(q, k, v, mask)
 
 
 def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:

@@ -19,6 +19,7 @@ from mha_core.console import guarded, write_file
 from mha_core.decoder_command import add_decoder_parser
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_heads_parser
+from mha_core.layouts import said
 from mha_core.learning.cli import add_learn_parser
 from mha_core.models import Model, load_model, shelf
 from mha_core.next_command import add_next_parser
@@ -136,4 +137,4 @@ def _models_table() -> str:
         f"{entry.name:32} {entry.title:18} {'embedded' if entry.embedded else 'from the hub':14} {entry.description}"
         for entry in shelf()
     ]
-    return "\n".join([*lines, ALSO]) + "\n"
+    return "\n".join([*lines, ALSO, said(), ""])

@@ -14,8 +14,9 @@ from torch import Tensor
 from mha_core.errors import SizeError
 from mha_core.memory import new_room
 
-# Scores of one key head, from which one is done after the other: 4 MiB of fp32, twice a core's second-level cache.
-ALONE_CELLS = 1 << 20
+# Scores of one text from which each is computed alone, for its queries, keys and values need no copy then; and those of
+# one key head from which each head is: 1 MiB of fp32, half of a core's second-level cache.
+ALONE_TEXT, ALONE_HEAD = 1 << 16, 1 << 18
 # Rows of fewer cells go through torch's softmax one by one, in two to three times the time of four calls for all.
 SHORT_ROW = 16
 
@@ -29,43 +30,52 @@ def attend_in_place(
     if weights.shape != shape or weights.dtype != q.dtype or not weights.is_contiguous():
         raise SizeError(f"`out` must be a contiguous tensor of shape {tuple(shape)} and type {q.dtype}.")
     hide = None if mask is None else mask.expand(shape)
-    rows = shape[-3] // k.shape[-3] * shape[-2]
-    queries, keys, values = (
-        x.reshape(math.prod(k.shape[:-2]), n, x.shape[-1])
-        for x, n in ((q, rows), (k, shape[-1]), (v, shape[-1]))
-    )
-    scores, turned = weights.view(*queries.shape[:2], shape[-1]), keys.transpose(1, 2)
-    context = q.new_empty(*queries.shape[:2], v.shape[-1])
-    for heads, at in _pieces(shape, k.shape[-3]):
-        piece = scores[heads]
-        torch.baddbmm(piece, queries[heads], turned[heads], beta=0, alpha=scale, out=piece)
-        _softmax_here(weights[at], None if hide is None else hide[at], is_causal)
-        torch.bmm(piece, values[heads], out=context[heads])
-    return context.view(*shape[:-1], v.shape[-1]), weights
+    future = torch.ones(shape[-2:], dtype=torch.bool).triu(1) if is_causal else None
+    context = q.new_empty(*q.shape[:-1], v.shape[-1])
+    for at in _texts(shape):
+        allowed = None if hide is None else hide[at]
+        _attend(q[at], k[at], v[at], allowed, future, scale, weights[at], context[at])
+    return context, weights
 
 
-def _pieces(shape: tuple[int, ...], n_kv_heads: int) -> Iterator[tuple[slice, tuple[int | slice, ...]]]:
-    """What is computed at once: which key heads, counted through the batch, and where their weights stand in it."""
-    *batch, heads, n_q, n_k = shape
-    group = heads // n_kv_heads
-    if group * n_q * n_k < ALONE_CELLS:
-        yield slice(None), ()
-        return
-    number = 0
-    for member in itertools.product(*map(range, batch)):
-        for first in range(0, heads, group):
-            yield slice(number, number + 1), (*member, slice(first, first + group))
-            number += 1
+def _texts(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Which texts of a batch are computed at once: all of them, or one after the other."""
+    if math.prod(shape[-3:]) < ALONE_TEXT:
+        yield ()
+    else:
+        yield from itertools.product(*map(range, shape[:-3]))
 
 
-def _softmax_here(scores: Tensor, mask: Tensor | None, is_causal: bool) -> None:
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, future: Tensor | None, scale: float,
+    weights: Tensor, context: Tensor,
+) -> None:  # fmt: skip
+    """The three calls, for all heads or for each key head, into weights (..., h_q, n_q, n_k) and context."""
+    n_kv, n_k = k.shape[-3:-1]
+    heads, rows = math.prod(k.shape[:-2]), q.shape[-3] // n_kv * q.shape[-2]
+    queries, scores, mixed = (x.reshape(heads, rows, x.shape[-1]) for x in (q, weights, context))
+    keys, values = (x.reshape(heads, n_k, x.shape[-1]) for x in (k, v))
+    together = q.dim() > 3 or rows * n_k < ALONE_HEAD
+    for i in (slice(None),) if together else [slice(head, head + 1) for head in range(heads)]:
+        piece = scores[i]
+        torch.baddbmm(piece, queries[i], keys[i].transpose(1, 2), beta=0, alpha=scale, out=piece)
+        here = (..., i if together else _group(i.start, q.shape[-3] // n_kv), slice(None), slice(None))
+        _softmax_here(weights[here], None if mask is None else mask[here], future)
+        torch.bmm(piece, values[i], out=mixed[i])
+
+
+def _group(kv_head: int, size: int) -> slice:
+    """The query heads that read a key head."""
+    return slice(kv_head * size, (kv_head + 1) * size)
+
+
+def _softmax_here(scores: Tensor, mask: Tensor | None, future: Tensor | None) -> None:
     """`masked_softmax` of the scores (..., head, n_q, n_k), in their own place."""
     if mask is not None and mask.dtype == torch.bool:
         scores.masked_fill_(~mask, -math.inf)
     elif mask is not None:
         scores.add_(mask.to(scores.dtype))
-    if is_causal:
-        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+    if future is not None:
         scores.masked_fill_(future, -math.inf)
     if mask is None or scores.shape[-1] == 0:
         _softmax(scores)

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -23,10 +24,11 @@ from mha_core.errors import InputError, ModelError
 from mha_core.families import FAMILIES
 from mha_core.gguf_checkpoint import load_gguf
 from mha_core.hub import Progress, from_hub, is_hub_id
+from mha_core.layouts import layout_for
 from mha_core.learning.classroom.moments import at_step, step_of
 from mha_core.model import Model
 from mha_core.model_files import digests, has_sums
-from mha_core.packed import lay_by_columns, pack
+from mha_core.packed import pack
 from mha_core.shelf import SHELF
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import Tokenizer, model_name
@@ -69,8 +71,8 @@ def build(
         parts = _from_gguf(decoder_file(), trained, seed)
     else:
         parts = _from_folder(*_folder(name, progress, local), trained, seed)
-    # One row at a time, a decoder's step, is slower in oneDNN's order.
-    settle = (lay_by_columns if parts.config.is_causal else pack) if packed else _freeze
+    layout = layout_for(steps=parts.config.is_causal) if packed else "rows"
+    settle = partial(pack, layout=layout) if packed else _freeze
     settle(parts.encoder.to(device=device, dtype=dtype))
     if parts.head is not None:
         settle(parts.head.to(device=device, dtype=dtype))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import torch
+from torch import Tensor
 
 
 @contextmanager
@@ -24,3 +25,14 @@ def plain_numbers(*, loading: bool = False) -> Iterator[None]:
             modes.callback(torch.set_default_dtype, before)
             torch.set_default_dtype(torch.float32)
         yield
+
+
+def is_transformed(*tensors: Tensor | None) -> bool:
+    """Whether torch traces or vectorises this call: then nothing may be written in place.
+
+    The test for torch.vmap is private to torch; where it is gone, vmap fails as it does for other in-place code.
+    """
+    if torch.compiler.is_compiling():
+        return True
+    wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)
+    return wrapped is not None and any(x is not None and wrapped(x) for x in tensors)

@@ -6,7 +6,7 @@ the queries, and the weights (batch, n_heads, n_q, n_k). Source: Vaswani et al. 
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, overload
+from typing import ClassVar, Literal, Protocol, overload
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ from mha_core.attention import (
     without_autocast,
 )
 from mha_core.errors import InputError, SizeError
+from mha_core.packed import together
 from mha_core.rotary import Rotation
 from mha_core.torch_weights import from_torch, to_torch
 
@@ -77,6 +78,8 @@ class MultiHeadAttention(nn.Module):
     `bias` governs all four projections; without it the default layer has 4 · d_model² parameters.
     Raises SizeError for sizes that do not fit, InputError for a dropout outside [0, 1].
     """
+
+    READ_TOGETHER: ClassVar = (("W_q", "W_k", "W_v"),)
 
     def __init__(
         self,
@@ -182,9 +185,14 @@ class MultiHeadAttention(nn.Module):
         `change` replaces weights (the context is then mixed by the new ones) and contexts.
         """
         key, value = self._sources(query, key, value)
-        q = self._split(self.W_q(query), self.n_heads)
-        k = self._split(self.W_k(key), self.n_kv_heads)
-        v = self._split(self.W_v(value), self.n_kv_heads)
+        if query is key and key is value:
+            q, k, v = together(query, self.W_q, self.W_k, self.W_v)
+        else:
+            q, k, v = self.W_q(query), self.W_k(key), self.W_v(value)
+        q, k, v = (
+            self._split(x, heads)
+            for x, heads in ((q, self.n_heads), (k, self.n_kv_heads), (v, self.n_kv_heads))
+        )
         unrotated = (q, k) if details and rotation is not None else (None, None)
         if rotation is not None:
             q, k = rotation(q), rotation(k)

@@ -1,14 +1,12 @@
-"""Linear layers reordered once for oneDNN: the same numbers in about half of the time on a CPU.
+"""Linear layers whose matrix lies in memory as this processor multiplies by it fastest: the same numbers, sooner.
 
 `pack(module)` takes a module to be used without training and returns it with every `nn.Linear` in it replaced
-by a `PackedLinear` and all parameters frozen. The reordering uses the operators that torch's own compiler
-emits; their names are private to torch, so a self-check decides whether they are used at all, and every call
-that they do not fit (gradients, other devices and types, autocast) takes the plain way.
+by a `PackedLinear` and all parameters frozen. How a matrix lies (layouts.py) is chosen once; every call that this does
+not fit (gradients, other devices and types, autocast) takes the plain way.
 """
 
 from collections.abc import Callable
 from copy import deepcopy
-from functools import cache
 from typing import Any, Self, cast
 
 import torch
@@ -16,6 +14,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mha_core.errors import ModelError
+from mha_core.layouts import (
+    Layout,
+    from_panels,
+    layout_for,
+    packing_works,
+    panel_width,
+    times_packed,
+    times_panels,
+    to_panels,
+)
+from mha_core.modes import is_transformed
 
 PACKED = (
     "This weight is a copy of one that is stored for a fast processor, and changing it would change nothing; "
@@ -40,16 +49,17 @@ class WeightCopy(Tensor):
 
 
 class PackedLinear(nn.Linear):
-    """A frozen `nn.Linear` that keeps its weight once, in oneDNN's order where that can be.
+    """A frozen `nn.Linear` that keeps its weight once, in panels or in oneDNN's order where that can be.
 
     `weight` is then a copy in the plain order, made when it is asked for and equal to the last bit; it refuses to be
     changed, in place or through `.data`. Converted to another type or device, the layer keeps the plain order, and a
     change is used.
     """
 
-    def __init__(self, linear: nn.Linear) -> None:
+    def __init__(self, linear: nn.Linear, layout: Layout | None = None) -> None:
         nn.Module.__init__(self)
         self.in_features, self.out_features = linear.in_features, linear.out_features
+        self.layout: Layout = layout_for() if layout is None else layout
         self.bias = None if linear.bias is None else nn.Parameter(linear.bias.detach(), requires_grad=False)
         self._keep(linear.weight.detach())
 
@@ -57,41 +67,47 @@ class PackedLinear(nn.Linear):
     def weight(self) -> Tensor:  # type: ignore[override]
         """The matrix (out_features, in_features)."""
         kept = self._parameters["weight"]
-        if kept is None or not kept.is_mkldnn:
+        if kept is None or _is_plain(kept):
             return cast(Tensor, kept)
         return self._dense().as_subclass(WeightCopy)
 
     def forward(self, x: Tensor) -> Tensor:
         """x Wᵀ + b: (..., in_features) to (..., out_features)."""
-        return self._run(x, "none", "") if self._fits(x) else F.linear(x, self._dense(), self.bias)
+        return self._run(x) if self._fits(x) else F.linear(x, self._dense(), self.bias)
 
     def gelu(self, x: Tensor) -> Tensor:
-        """GELU(x Wᵀ + b), the exact GELU, in one pass."""
-        return (
-            self._run(x, "gelu", "none") if self._fits(x) else F.gelu(F.linear(x, self._dense(), self.bias))
-        )
+        """GELU(x Wᵀ + b), the exact GELU; in one pass in oneDNN's order."""
+        return self._run(x, gelu=True) if self._fits(x) else F.gelu(F.linear(x, self._dense(), self.bias))
 
-    def _run(self, x: Tensor, activation: str, algorithm: str) -> Tensor:
-        result: Tensor = torch.ops.mkldnn._linear_pointwise(
-            x, self._parameters["weight"], self.bias, activation, [], algorithm
-        )
-        return result
+    def _run(self, x: Tensor, gelu: bool = False) -> Tensor:
+        kept = cast(Tensor, self._parameters["weight"])
+        if kept.is_mkldnn:
+            return times_packed(x, kept, self.bias, gelu)
+        result = times_panels(x, kept, self.bias)
+        return F.gelu(result) if gelu else result
 
     def _keep(self, weight: Tensor) -> None:
         """Keep this plain matrix, reordered where that can be."""
-        usable = packing_works() and weight.device.type == "cpu" and weight.dtype == torch.float32
-        kept = torch.ops.mkldnn._reorder_linear_weight(weight) if usable else weight
+        kept = weight
+        if weight.device.type == "cpu" and weight.dtype == torch.float32 and weight.numel():
+            if self.layout == "onednn" and packing_works():
+                kept = torch.ops.mkldnn._reorder_linear_weight(weight)
+            elif self.layout == "panels":
+                kept = to_panels(weight)
+        self._hold(kept)
+
+    def _hold(self, kept: Tensor) -> None:
         # Not by assignment: `weight` is what callers read, this is what is held.
         self._parameters["weight"] = nn.Parameter(kept, requires_grad=False)
 
     def _dense(self) -> Tensor:
         kept = cast(Tensor, self._parameters["weight"])
-        if not kept.is_mkldnn:
+        if _is_plain(kept):
             return kept
         with torch.inference_mode(
             not torch.is_grad_enabled()
         ):  # what was made so refuses to be changed in place, its views too
-            return kept.detach().to_dense()
+            return kept.detach().to_dense() if kept.is_mkldnn else from_panels(kept.detach())
 
     def _plain(self) -> Tensor:
         with torch.enable_grad():
@@ -101,18 +117,18 @@ class PackedLinear(nn.Linear):
         kept = self._parameters["weight"]
         return (
             kept is not None
-            and kept.is_mkldnn
+            and not _is_plain(kept)
             and x.dtype == torch.float32
             and x.device.type == "cpu"
             and x.numel() > 0
-            and not torch.compiler.is_compiling()
             and not torch.is_autocast_enabled("cpu")
             and not (torch.is_grad_enabled() and x.requires_grad)
+            and not is_transformed(x)
         )
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """In the plain order, for no conversion takes the other."""
-        self._parameters["weight"] = nn.Parameter(self._plain(), requires_grad=False)
+        self._hold(self._plain())
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         return self
 
@@ -121,9 +137,14 @@ class PackedLinear(nn.Linear):
         destination[prefix + "weight"] = self._plain()
 
     def _load_from_state_dict(self, *arguments: Any) -> None:
-        self._parameters["weight"] = nn.Parameter(self._plain(), requires_grad=False)
+        kept = cast(Tensor, self._parameters["weight"])
+        self._hold(self._plain())
         super()._load_from_state_dict(*arguments)
-        self._keep(self._plain())
+        loaded = self._plain()
+        if kept.dim() == 3 and loaded.dtype == kept.dtype:
+            self._hold(kept.copy_(to_panels(loaded, kept.shape[2])))  # where its neighbours' panels lie
+        else:
+            self._keep(loaded)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_parameters": {**self._parameters, "weight": self._plain()}}
@@ -137,48 +158,80 @@ class PackedLinear(nn.Linear):
         plain.in_features, plain.out_features = self.in_features, self.out_features
         plain.weight = nn.Parameter(self._plain().clone(), requires_grad=False)
         plain.bias = deepcopy(self.bias, memo)
-        return type(self)(plain)
+        return type(self)(plain, self.layout)
 
 
-def pack(module: nn.Module) -> nn.Module:
-    """Freeze a module for inference and pack its linear layers, in place; returns the module."""
-    module.eval().requires_grad_(False)
-    for name, child in module.named_children():
-        if type(child) is nn.Linear:
-            setattr(module, name, PackedLinear(child))
-        else:
-            pack(child)
-    return module
+def _is_plain(kept: Tensor) -> bool:
+    return kept.dim() == 2 and not kept.is_mkldnn
 
 
-def lay_by_columns(module: nn.Module) -> nn.Module:
-    """Freeze a module for inference and store each matrix of its linear layers column by column, in place.
+def pack(module: nn.Module, layout: Layout | None = None) -> nn.Module:
+    """Freeze a module for inference and pack its linear layers, in place; returns the module.
 
-    F.linear hands a matrix over transposed, which a CPU's library reads badly when there are few rows; stored so,
-    16 to 128 rows take 0.85 to 0.9 of the time, and one row, a decoder's step, no more than before.
+    `layout`: the one that is faster on this processor, unless it is given.
     """
     module.eval().requires_grad_(False)
-    for child in module.modules():
-        if type(child) is nn.Linear and child.weight.device.type == "cpu":
-            child.weight = nn.Parameter(child.weight.t().contiguous().t(), requires_grad=False)
+    layout = layout_for() if layout is None else layout
+    for name, child in module.named_children():
+        if type(child) is nn.Linear:
+            setattr(module, name, PackedLinear(child, layout))
+        else:
+            pack(child, layout)
+    _lay_together(module)
     return module
+
+
+def _lay_together(module: nn.Module) -> None:
+    """Make one block of the panels of matrices that read the same input; each layer keeps a view of its part."""
+    for names in getattr(module, "READ_TOGETHER", ()):
+        linears = [getattr(module, name) for name in names]
+        kept = [linear._parameters["weight"] for linear in linears if isinstance(linear, PackedLinear)]
+        if len(kept) < len(linears) or any(panels is None or panels.dim() != 3 for panels in kept):
+            continue
+        width = panel_width(*(linear.out_features for linear in linears))
+        if not width:
+            continue
+        block = torch.cat([to_panels(linear._plain(), width) for linear in linears])
+        parts = torch.split(block, [linear.out_features // width for linear in linears])
+        for linear, part in zip(linears, parts, strict=True):
+            linear._hold(part)
+        biases = [linear.bias for linear in linears]
+        if all(bias is not None for bias in biases):
+            parts = torch.split(torch.cat(biases), [linear.out_features for linear in linears])
+            for linear, bias in zip(linears, parts, strict=True):
+                linear.bias = nn.Parameter(bias, requires_grad=False)
+
+
+def together(x: Tensor, *linears: nn.Linear) -> tuple[Tensor, ...]:
+    """What each of the layers gives for x; one product where their panels lie in one block."""
+    first = linears[0]
+    if not isinstance(first, PackedLinear) or not first._fits(x):
+        return tuple(linear(x) for linear in linears)
+    block = _block([linear._parameters["weight"] for linear in linears])
+    bias = None if block is None else _block([linear.bias for linear in linears])
+    if block is None or (bias is None and any(linear.bias is not None for linear in linears)):
+        return tuple(linear(x) for linear in linears)
+    return torch.split(times_panels(x, block, bias), [linear.out_features for linear in linears], dim=-1)
+
+
+def _block(parts: list[Tensor | None]) -> Tensor | None:
+    """The tensor of which the parts are cut along the first axis, in their order; None if they lie elsewhere."""
+    first, end, length = parts[0], 0, 0
+    if first is None or first.is_mkldnn or first.dim() == 2:
+        return None
+    for part in parts:
+        if (
+            part is None
+            or part.is_mkldnn
+            or part.shape[1:] != first.shape[1:]
+            or (length and part.data_ptr() != end)
+            or part.untyped_storage().data_ptr() != first.untyped_storage().data_ptr()
+        ):
+            return None
+        end, length = part.data_ptr() + part.nbytes, length + len(part)
+    return torch.as_strided(first, (length, *first.shape[1:]), first.stride())
 
 
 def linear_gelu(linear: nn.Linear, x: Tensor) -> Tensor:
     """GELU after a linear layer, fused where the layer is packed."""
     return linear.gelu(x) if isinstance(linear, PackedLinear) else F.gelu(linear(x))
-
-
-@cache
-def packing_works() -> bool:
-    """Whether this torch has the operators and they give what a plain linear layer gives (to 1e-5)."""
-    generator = torch.Generator().manual_seed(0)
-    x, w, b = (torch.randn(size, generator=generator) for size in ((3, 5, 17), (19, 17), (19,)))
-    try:
-        packed = torch.ops.mkldnn._reorder_linear_weight(w)
-        plain = torch.ops.mkldnn._linear_pointwise(x, packed, b, "none", [], "")
-        gelu = torch.ops.mkldnn._linear_pointwise(x, packed, b, "gelu", [], "none")
-    except (AttributeError, RuntimeError, NotImplementedError):
-        return False
-    expected = F.linear(x, w, b)
-    return torch.allclose(plain, expected, atol=1e-5) and torch.allclose(gelu, F.gelu(expected), atol=1e-5)

@@ -8,6 +8,7 @@ beside its attention is its family's block.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import ClassVar, Protocol, cast
 
@@ -22,13 +23,18 @@ from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, Mult
 from mha_core.packed import linear_gelu
 from mha_core.rotary import Rotary, Rotation
 
-ACTIVATIONS: dict[str, Callable[[nn.Linear, Tensor], Tensor]] = {
-    "gelu": linear_gelu,
-    "gelu_new": lambda linear, x: F.gelu(linear(x), approximate="tanh"),
-    "gelu_pytorch_tanh": lambda linear, x: F.gelu(linear(x), approximate="tanh"),
-    "relu": lambda linear, x: F.relu(linear(x)),
-    "silu": lambda linear, x: F.silu(linear(x)),
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "gelu": F.gelu,
+    "gelu_new": partial(F.gelu, approximate="tanh"),
+    "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
+    "relu": F.relu,
+    "silu": F.silu,
 }
+# What comes after a linear layer, given it and its input.
+ACTIVATIONS: dict[str, Callable[[nn.Linear, Tensor], Tensor]] = {
+    name: partial(lambda function, linear, x: function(linear(x)), function)
+    for name, function in FUNCTIONS.items()
+} | {"gelu": linear_gelu}
 # What a size may be at most: twice and more what any model of these families has, and little enough to be built.
 SIZES = {
     "vocab_size": 1_000_000,

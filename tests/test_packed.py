@@ -8,19 +8,34 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from mha_core import EncoderConfig, ModelError, PackedLinear, pack
+import mha_core
+from mha_core import EncoderConfig, ModelError, PackedLinear, layouts, pack
 from mha_core import packed as packed_module
 from mha_core.families import bert as encoder_module
 
 NEEDS_OPERATORS = pytest.mark.skipif(
-    not packed_module.packing_works(), reason="this torch lacks oneDNN's operators, so nothing is packed"
+    not layouts.packing_works(), reason="this torch lacks oneDNN's operators"
 )
+
+
+@pytest.fixture(autouse=True, params=["panels", pytest.param("onednn", marks=NEEDS_OPERATORS)])
+def layout(request, monkeypatch):
+    """Every test is held for both ways in which a matrix can lie; 12 of 36 columns make a panel here."""
+    monkeypatch.setattr(layouts, "NARROWEST", 9)
+    monkeypatch.setattr(layouts, "WIDTH", 12)
+    monkeypatch.setenv(layouts.LAYOUT_VARIABLE, request.param)
+    return request.param
 
 
 def pair(bias=True):
     torch.manual_seed(0)
-    plain = nn.Linear(13, 29, bias=bias)
+    plain = nn.Linear(13, 36, bias=bias)
     return plain, PackedLinear(copy.deepcopy(plain))
+
+
+def is_reordered(linear):
+    kept = linear._parameters["weight"]
+    return kept.shape == (3, 13, 12) if linear.layout == "panels" else kept.is_mkldnn
 
 
 @pytest.fixture
@@ -29,15 +44,14 @@ def calls(monkeypatch):
     taken = []
     run = PackedLinear._run
 
-    def counted(self, *arguments):
+    def counted(self, *arguments, **named):
         taken.append(arguments)
-        return run(self, *arguments)
+        return run(self, *arguments, **named)
 
     monkeypatch.setattr(PackedLinear, "_run", counted)
     return taken
 
 
-@NEEDS_OPERATORS
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("shape", [(13,), (1, 13), (2, 5, 13), (2, 3, 5, 13)])
 def test_packed_gives_what_plain_gives(bias, shape, calls):
@@ -48,7 +62,6 @@ def test_packed_gives_what_plain_gives(bias, shape, calls):
     assert len(calls) == 2
 
 
-@NEEDS_OPERATORS
 def test_rows_that_do_not_lie_together_in_memory_are_read_right(calls):
     plain, packed = pair()
     x = torch.randn(13, 7, 5).permute(2, 1, 0)
@@ -58,8 +71,10 @@ def test_rows_that_do_not_lie_together_in_memory_are_read_right(calls):
 
 def test_without_the_operators_the_plain_way_gives_the_same(monkeypatch, calls):
     plain, _ = pair()
+    monkeypatch.setattr(layouts, "packing_works", lambda: False)
     monkeypatch.setattr(packed_module, "packing_works", lambda: False)
-    packed = PackedLinear(plain)
+    assert layouts.layout_for() != "onednn"
+    packed = PackedLinear(plain, "onednn")
     x = torch.randn(5, 13)
     torch.testing.assert_close(packed(x), plain(x))
     torch.testing.assert_close(packed.gelu(x), F.gelu(plain(x)))
@@ -77,9 +92,9 @@ def test_operators_that_give_wrong_numbers_are_not_used(plain, gelu, monkeypatch
             return F.gelu(result) + gelu if activation == "gelu" else result + plain
 
     monkeypatch.setattr(torch.ops, "mkldnn", Wrong())
-    assert not packed_module.packing_works.__wrapped__()
+    assert not layouts.packing_works.__wrapped__()
     monkeypatch.setattr(torch.ops, "mkldnn", object())
-    assert not packed_module.packing_works.__wrapped__()
+    assert not layouts.packing_works.__wrapped__()
 
 
 def test_what_is_packed_while_it_trains_drops_nothing_out():
@@ -87,13 +102,6 @@ def test_what_is_packed_while_it_trains_drops_nothing_out():
     x = torch.randn(5, 13)
     packed = pack(nn.Sequential(copy.deepcopy(plain), nn.Dropout(0.5)).train())
     torch.testing.assert_close(packed(x), plain(x).detach(), atol=1e-5, rtol=1e-5)
-
-
-def test_what_is_laid_by_columns_while_it_trains_drops_nothing_out():
-    plain, _ = pair()
-    x = torch.randn(5, 13)
-    laid = packed_module.lay_by_columns(nn.Sequential(copy.deepcopy(plain), nn.Dropout(0.5)).train())
-    torch.testing.assert_close(laid(x), plain(x).detach(), atol=1e-5, rtol=1e-5)
 
 
 def test_what_packing_does_not_fit_takes_the_plain_way(calls):
@@ -106,7 +114,7 @@ def test_what_packing_does_not_fit_takes_the_plain_way(calls):
     packed.double()
     torch.testing.assert_close(packed(x.double()), plain.double()(x.double()))
     packed.to("meta")
-    assert packed(x.to("meta")).shape == (5, 29)
+    assert packed(x.to("meta")).shape == (5, 36)
     assert not calls
 
 
@@ -129,25 +137,21 @@ def test_weights_loaded_since_are_the_ones_that_count():
     packed.load_state_dict(other.state_dict())
     torch.testing.assert_close(packed(x), other(x), atol=1e-5, rtol=1e-5)
     assert not torch.allclose(packed(x), plain(x))
-    assert packed._parameters["weight"].is_mkldnn == packed_module.packing_works(), (
-        "they are packed as the first were"
-    )
+    assert is_reordered(packed)
 
 
-@NEEDS_OPERATORS
 def test_the_plain_weight_is_given_back_to_the_last_bit_and_cannot_be_changed_unnoticed():
     plain, packed = pair()
     assert torch.equal(packed.weight, plain.weight)
     assert torch.equal(packed.state_dict()["weight"], plain.weight)
     with torch.no_grad(), pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
-        packed.weight.view(13, 29)[3] = 2.0
+        packed.weight.view(13, 36)[3] = 2.0
 
 
 def add_one(layer):
     layer.weight += 1
 
 
-@NEEDS_OPERATORS
 @pytest.mark.parametrize("grad", [False, True])
 @pytest.mark.parametrize(
     "change",
@@ -157,7 +161,7 @@ def add_one(layer):
         lambda layer: layer.weight.__setitem__(3, 2.0),
         lambda layer: layer.weight.mul_(2),
         lambda layer: nn.init.normal_(layer.weight),
-        lambda layer: setattr(layer.weight, "data", torch.zeros(29, 13)),
+        lambda layer: setattr(layer.weight, "data", torch.zeros(36, 13)),
         add_one,
     ],
 )
@@ -170,19 +174,17 @@ def test_a_packed_weight_refuses_every_change_that_would_change_nothing(change, 
     assert type(packed.weight @ x.T) is torch.Tensor
 
 
-def test_a_weight_that_is_not_packed_is_changed_through_its_data(monkeypatch):
-    monkeypatch.setattr(packed_module, "packing_works", lambda: False)
-    _, packed = pair()
+def test_a_weight_in_rows_is_changed_through_its_data():
+    packed = PackedLinear(pair()[0], "rows")
     packed.weight.data.zero_()
     assert (packed(torch.randn(5, 13)) == packed.bias).all()
 
 
-@NEEDS_OPERATORS
 def test_a_packed_weight_is_held_once():
     _, packed = pair()
     held = [x for x in [*vars(packed).values(), *packed._parameters.values()] if isinstance(x, torch.Tensor)]
-    assert sorted(tuple(x.shape) for x in held) == [(29,), (29, 13)]
-    assert sum(x.is_mkldnn for x in held) == 1
+    assert sorted(x.numel() for x in held) == [36, 36 * 13]
+    assert is_reordered(packed)
 
 
 @pytest.mark.parametrize("way", ["deepcopy", "pickle"])
@@ -192,13 +194,13 @@ def test_a_copy_is_packed_too_and_free_of_the_first(way, calls):
     other = copy.deepcopy(packed) if way == "deepcopy" else pickle.loads(pickle.dumps(packed))  # noqa: S301
     packed.load_state_dict({name: tensor * 0 for name, tensor in packed.state_dict().items()})
     torch.testing.assert_close(other(x), plain(x), atol=1e-5, rtol=1e-5)
-    assert bool(calls) == packed_module.packing_works()
+    assert calls
+    assert is_reordered(other)
     assert set(other.state_dict()) == {"weight", "bias"}
 
 
-def test_a_copy_of_a_plain_one_is_free_of_it(monkeypatch):
-    monkeypatch.setattr(packed_module, "packing_works", lambda: False)
-    _, packed = pair()
+def test_a_copy_of_a_plain_one_is_free_of_it():
+    packed = PackedLinear(pair()[0], "rows")
     other, before = copy.deepcopy(packed), packed.weight.clone()
     other.weight[3] = 2.0
     assert torch.equal(packed.weight, before)
@@ -220,11 +222,69 @@ def test_a_whole_encoder_packed_gives_the_same_and_is_frozen():
     torch.testing.assert_close(output.stacked(), expected.stacked(), atol=1e-5, rtol=1e-5)
 
 
-def test_matrices_laid_by_columns_are_held_once_and_give_the_same():
-    plain, _ = pair()
-    laid = packed_module.lay_by_columns(nn.Sequential(copy.deepcopy(plain)))
-    assert laid[0].weight.stride() == (1, 29)
-    assert laid[0].weight.untyped_storage().nbytes() == 4 * 13 * 29
-    assert not laid[0].weight.requires_grad
+def attention(layout=None, bias=True):
+    torch.manual_seed(1)
+    plain = mha_core.MultiHeadAttention(13, 6, 3, d_k=12, d_v=12, bias=bias).eval()
+    return plain, pack(copy.deepcopy(plain), layout)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_matrices_that_read_the_same_are_one_block_held_once_and_give_the_same(bias, layout, monkeypatch):
+    plain, packed = attention(bias=bias)
+    x = torch.randn(2, 5, 13)
+    products = []
+    monkeypatch.setattr(
+        packed_module, "times_panels", lambda *given: products.append(given) or layouts.times_panels(*given)
+    )
+    for mine, theirs in zip(packed(x), plain(x), strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)
+    if layout == "onednn":
+        assert not products
+        return
+    assert [tuple(panels.shape) for _, panels, _ in products] == [(12, 13, 12), (1, 72, 13)]
+    storages = {p.untyped_storage().data_ptr(): p.untyped_storage().nbytes() for p in packed.parameters()}
+    assert sum(storages.values()) == 4 * sum(p.numel() for p in plain.parameters())
+    assert torch.equal(packed.W_k.weight, plain.W_k.weight)
+
+
+def test_parts_of_one_block_asked_for_in_another_order_are_each_their_own():
+    plain, packed = attention()
     x = torch.randn(5, 13)
-    torch.testing.assert_close(laid(x), plain(x), atol=1e-5, rtol=1e-5)
+    k, v, q = packed_module.together(x, packed.W_k, packed.W_v, packed.W_q)
+    for mine, theirs in ((k, plain.W_k), (v, plain.W_v), (q, plain.W_q)):
+        torch.testing.assert_close(mine, theirs(x), atol=1e-5, rtol=1e-5)
+
+
+def test_weights_loaded_into_one_block_are_the_ones_that_count():
+    _, packed = attention()
+    other = mha_core.MultiHeadAttention(13, 6, 3, d_k=12, d_v=12).eval()
+    packed.load_state_dict(other.state_dict())
+    x = torch.randn(5, 13)
+    if packed.W_q.layout == "panels":
+        parts = [linear._parameters["weight"] for linear in (packed.W_q, packed.W_k, packed.W_v)]
+        assert packed_module._block(parts) is not None, "they are still read in one product"
+    torch.testing.assert_close(packed(x)[0], other(x)[0], atol=1e-5, rtol=1e-5)
+    packed.W_k.load_state_dict(pack(nn.Sequential(nn.Linear(13, 36)))[0].state_dict())
+    assert not torch.allclose(packed(x)[0], other(x)[0])
+    assert torch.equal(packed.W_q.weight, other.W_q.weight)
+    assert torch.equal(packed.W_v.weight, other.W_v.weight)
+
+
+@pytest.mark.parametrize("way", ["deepcopy", "pickle", "to another type and back", "gradients", "vmap"])
+def test_what_one_product_does_not_fit_gives_the_same(way):
+    plain, packed = attention()
+    x = torch.randn(2, 5, 13)
+    expected = plain(x)[0]
+    if way == "gradients":
+        x.requires_grad_()
+    if way == "deepcopy":
+        packed = copy.deepcopy(packed)
+    elif way == "pickle":
+        packed = pickle.loads(pickle.dumps(packed))  # noqa: S301
+    elif "type" in way:
+        packed = packed.double().float()
+    found = torch.vmap(lambda one: packed(one)[0])(x) if way == "vmap" else packed(x)[0]
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    if way == "gradients":
+        ours, theirs = (torch.autograd.grad(of(x)[0].pow(2).sum(), x)[0] for of in (packed, plain))
+        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)

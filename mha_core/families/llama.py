@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -17,9 +17,10 @@ from mha_core.errors import ModelError, SizeError
 from mha_core.families.family import Family, GgufForm, Tensors, next_head, refuse_unless
 from mha_core.families.parts import WordEmbeddings
 from mha_core.multihead import MultiHeadAttention
+from mha_core.packed import together
 from mha_core.rotary import Rotary, Stretch
 from mha_core.settings import flag, real, whole, word
-from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig
+from mha_core.stack import FUNCTIONS, PreNormBlock, Stack, StackConfig
 from mha_core.tokens import Tokenizer
 
 NAMES = (
@@ -66,6 +67,8 @@ class LlamaConfig(StackConfig):
 class LlamaBlock(PreNormBlock):
     """Attention and a gated feed-forward net, each on its normalised input and added to it (pre-LN)."""
 
+    READ_TOGETHER: ClassVar = (("gate", "up"),)
+
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(config.d_model, eps=config.norm_eps)
@@ -86,8 +89,8 @@ class LlamaBlock(PreNormBlock):
     def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
         """The rest of the layer, from its input and the output of its attention."""
         x = self.residual(x, attended)
-        normed = self.output_norm(x)
-        result: Tensor = x + self.down(ACTIVATIONS[self.activation](self.gate, normed) * self.up(normed))
+        gate, up = together(self.output_norm(x), self.gate, self.up)
+        result: Tensor = x + self.down(FUNCTIONS[self.activation](gate) * up)
         return result
 
 
