@@ -2,8 +2,9 @@
 
     python benchmarks/engine.py [--quick] [--device cuda] [--markdown]
 
-Every row is ours / theirs: below 1 is faster. Outputs are compared before anything is timed. Times travel badly
-between machines; ratios less so.
+Every row is ours / theirs, CPU time: below 1 is faster. Beside it stands how our matrices lie in memory, as chosen on
+this processor; HEADSCOPE_LAYOUT=rows, panels or onednn forces one. Outputs are compared before anything is timed. Times
+travel badly between machines, and ratios between processors of different makers.
 """
 
 import argparse
@@ -25,11 +26,13 @@ from torch import Tensor, nn  # noqa: E402
 
 import mha_core  # noqa: E402
 
-Row = tuple[str, str, float, str]
+Row = tuple[str, str, float, str, str]  # what, against what, the ratio, our time, our layout
 
 
 def medians(calls: Sequence[Callable[[], object]], seconds: float, device: str) -> list[float]:
-    """The median time of each call, taken in turn until `seconds` are over (at least seven rounds)."""
+    """The median time of each call, taken in turn until `seconds` are over (at least seven rounds): of the processor on
+    the CPU, so that what else runs counts less."""
+    clock = time.perf_counter if device == "cuda" else time.thread_time
     for call in calls:
         call()
         call()
@@ -38,10 +41,10 @@ def medians(calls: Sequence[Callable[[], object]], seconds: float, device: str) 
     while time.perf_counter() < end or len(times[0]) < 7:
         for call, kept in zip(calls, times, strict=True):
             synchronise(device)
-            start = time.perf_counter()
+            start = clock()
             call()
             synchronise(device)
-            kept.append(time.perf_counter() - start)
+            kept.append(clock() - start)
     return [statistics.median(kept) for kept in times]
 
 
@@ -96,12 +99,17 @@ def layer_rows(seconds: float, device: str) -> list[Row]:
                 device,
             )
         size = f"layer with all weights, ({batch}, {n}, 768, 12)"
-        rows.append((size, "nn.MultiheadAttention", times[0] / times[1], f"{times[0] * 1e3:.2f} ms"))
-        rows.append((size, "textbook layer", times[0] / times[2], ""))
-        rows.append(
-            (size + ", not packed", "nn.MultiheadAttention", times[3] / times[1], f"{times[3] * 1e3:.2f} ms")
-        )
+        lies, took = layout_of(packed), f"{times[0] * 1e3:.2f} ms"
+        rows.append((size, "nn.MultiheadAttention", times[0] / times[1], took, lies))
+        rows.append((size, "textbook layer", times[0] / times[2], "", lies))
+        took = f"{times[3] * 1e3:.2f} ms"
+        rows.append((size + ", not packed", "nn.MultiheadAttention", times[3] / times[1], took, "rows"))
     return rows
+
+
+def layout_of(module: nn.Module) -> str:
+    """How the matrices of a packed module lie."""
+    return next(m.layout for m in module.modules() if isinstance(m, mha_core.PackedLinear))
 
 
 def twin_of_ours(layer: mha_core.MultiHeadAttention) -> mha_core.MultiHeadAttention:
@@ -128,7 +136,7 @@ def core_rows(seconds: float, device: str) -> list[Row]:
             device,
         )
     label = "grouped-query core with weights, 12/4 heads, n = 512"
-    return [(label, "SDPA enable_gqa, no weights", times[0] / times[1], f"{times[0] * 1e3:.2f} ms")]
+    return [(label, "SDPA enable_gqa, no weights", times[0] / times[1], f"{times[0] * 1e3:.2f} ms", "")]
 
 
 def encoder_rows(seconds: float) -> list[Row]:
@@ -143,7 +151,7 @@ def encoder_rows(seconds: float) -> list[Row]:
     base = BertModel(BertConfig(attn_implementation="eager")).eval()
     for name, theirs in (("MiniLM encoder, 72 heads", minilm), ("BERT-base-sized encoder, 144 heads", base)):
         ours = from_transformers(theirs)
-        for n in (16, 128, 512):
+        for n in (11, 16, 64, 128, 512):
             ids = torch.randint(1000, 20000, (1, n))
             with torch.inference_mode():
                 expected = theirs(ids, output_attentions=True)
@@ -155,8 +163,9 @@ def encoder_rows(seconds: float) -> list[Row]:
                     seconds,
                     "cpu",
                 )
+            took = f"{times[0] * 1e3:.1f} ms"
             rows.append(
-                (f"{name}, n = {n}", "transformers eager", times[0] / times[1], f"{times[0] * 1e3:.1f} ms")
+                (f"{name}, n = {n}", "transformers eager", times[0] / times[1], took, layout_of(ours))
             )
     return rows
 
@@ -202,10 +211,11 @@ def decoder_rows(seconds: float) -> list[Row]:
             )
         rows.append(
             (
-                f"SmolLM2, 270 heads, n = {n}",
+                f"SmolLM2, 270 heads, scores of the last, n = {n}",
                 "transformers eager",
                 times[0] / times[1],
                 f"{times[0] * 1e3:.0f} ms",
+                layout_of(ours.encoder),
             )
         )
     tokens = ours.tokenizer.from_ids(ids[0, :64].tolist())
@@ -226,6 +236,7 @@ def decoder_rows(seconds: float) -> list[Row]:
             "transformers eager",
             times[0] / times[1],
             f"{times[0] * 1e3:.0f} ms",
+            layout_of(ours.encoder),
         )
     )
     return rows
@@ -309,8 +320,8 @@ def memory_rows() -> list[Row]:
     label = "peak memory of the call, (1, 2048, 768, 12)"
     note = f"{megabytes['ours']:.0f} MB"
     return [
-        (label, "nn.MultiheadAttention", megabytes["ours"] / megabytes["slow"], note),
-        (label, "textbook layer", megabytes["ours"] / megabytes["textbook"], note),
+        (label, "nn.MultiheadAttention", megabytes["ours"] / megabytes["slow"], note, ""),
+        (label, "textbook layer", megabytes["ours"] / megabytes["textbook"], note, ""),
     ]
 
 
@@ -350,6 +361,7 @@ def start_rows(repeats: int) -> list[Row]:
             "transformers AutoModel",
             mine / other,
             f"{mine:.2f} s",
+            "",
         )
     ]
 
@@ -378,8 +390,18 @@ def gpu_rows(seconds: float) -> list[Row]:
                 ("layer with all weights", "textbook, torch.compile", with_weights),
                 ("core without weights", "SDPA", without),
             ):
-                rows.append((f"{label}, {size}", peer, ours / theirs, f"{ours * 1e3:.2f} ms"))
+                rows.append((f"{label}, {size}", peer, ours / theirs, f"{ours * 1e3:.2f} ms", ""))
     return rows
+
+
+GROUPS: dict[str, Callable[[float], list[Row]]] = {
+    "layer": lambda seconds: layer_rows(seconds, "cpu"),
+    "memory": lambda seconds: memory_rows(),
+    "core": lambda seconds: core_rows(seconds, "cpu"),
+    "encoder": encoder_rows,
+    "decoder": decoder_rows,
+    "start": lambda seconds: start_rows(5 if seconds > 1 else 1),
+}
 
 
 def main() -> None:
@@ -389,24 +411,33 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="short rounds: a smoke test, not a measurement")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument(
+        "--rows",
+        nargs="+",
+        choices=tuple(GROUPS),
+        default=list(GROUPS),
+        help="only these groups (on the CPU)",
+    )
+    parser.add_argument("--seconds", type=float, default=8.0, help="of measuring a row")
     parser.add_argument("--markdown", action="store_true", help="print the table for the README")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    seconds = 0.5 if options.quick else 8.0
+    seconds = 0.5 if options.quick else options.seconds
     if options.device == "cuda":
         rows = gpu_rows(seconds)
     else:
-        rows = layer_rows(seconds, "cpu") + memory_rows() + core_rows(seconds, "cpu")
-        rows += encoder_rows(seconds) + decoder_rows(seconds) + start_rows(1 if options.quick else 5)
+        rows = [row for name in options.rows for row in GROUPS[name](seconds)]
     machine = torch.cuda.get_device_name() if options.device == "cuda" else cpu_name()
-    print(f"{machine}, 1 thread, torch {torch.__version__}, packed: {mha_core.packed.packing_works()}\n")
+    print(f"{machine}, 1 thread, torch {torch.__version__}\n")
     edge = "|" if options.markdown else ""
-    print(f"{edge} what {edge} against {edge} ratio {edge} ours {edge}")
+    print(f"{edge} what {edge} against {edge} ratio {edge} ours {edge} layout {edge}")
     if options.markdown:
-        print("|---|---|---|---|")
-    for label, peer, ratio, note in rows:
-        print(f"{edge} {label:52} {edge} {peer:28} {edge} {ratio:.2f} {edge} {note:>9} {edge}")
+        print("|---|---|---|---|---|")
+    for label, peer, ratio, note, lies in rows:
+        print(
+            f"{edge} {label:52} {edge} {peer:28} {edge} {ratio:.2f} {edge} {note:>9} {edge} {lies:6} {edge}"
+        )
 
 
 def cpu_name() -> str:

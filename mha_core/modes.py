@@ -34,5 +34,7 @@ def is_transformed(*tensors: Tensor | None) -> bool:
     """
     if torch.compiler.is_compiling():
         return True
-    wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)
-    return wrapped is not None and any(x is not None and wrapped(x) for x in tensors)
+    return _WRAPPED is not None and any(x is not None and _WRAPPED(x) for x in tensors)
+
+
+_WRAPPED = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)

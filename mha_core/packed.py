@@ -5,8 +5,10 @@ by a `PackedLinear` and all parameters frozen. How a matrix lies (layouts.py) is
 not fit (gradients, other devices and types, autocast) takes the plain way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
+from operator import is_
 from typing import Any, Self, cast
 
 import torch
@@ -61,6 +63,7 @@ class PackedLinear(nn.Linear):
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.layout: Layout = layout_for() if layout is None else layout
         self.bias = None if linear.bias is None else nn.Parameter(linear.bias.detach(), requires_grad=False)
+        self.block: Block | None = None  # of this layer and those that read the same input, kept by the first
         self._keep(linear.weight.detach())
 
     @property
@@ -142,12 +145,17 @@ class PackedLinear(nn.Linear):
         super()._load_from_state_dict(*arguments)
         loaded = self._plain()
         if kept.dim() == 3 and loaded.dtype == kept.dtype:
-            self._hold(kept.copy_(to_panels(loaded, kept.shape[2])))  # where its neighbours' panels lie
+            kept.copy_(to_panels(loaded, kept.shape[2]))  # where its neighbours' panels lie
+            self._parameters["weight"] = cast(nn.Parameter, kept)
         else:
             self._keep(loaded)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_parameters": {**self._parameters, "weight": self._plain()}}
+        return {
+            **self.__dict__,
+            "block": None,
+            "_parameters": {**self._parameters, "weight": self._plain()},
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
@@ -186,50 +194,49 @@ def _lay_together(module: nn.Module) -> None:
     for names in getattr(module, "READ_TOGETHER", ()):
         linears = [getattr(module, name) for name in names]
         kept = [linear._parameters["weight"] for linear in linears if isinstance(linear, PackedLinear)]
-        if len(kept) < len(linears) or any(panels is None or panels.dim() != 3 for panels in kept):
+        n_out, biases = [linear.out_features for linear in linears], [linear.bias for linear in linears]
+        width = panel_width(*n_out)
+        in_panels = len(kept) == len(linears) and all(
+            panels is not None and panels.dim() == 3 for panels in kept
+        )
+        has_bias = all(bias is not None for bias in biases)
+        if not (in_panels and width) or not (has_bias or all(bias is None for bias in biases)):
             continue
-        width = panel_width(*(linear.out_features for linear in linears))
-        if not width:
-            continue
-        block = torch.cat([to_panels(linear._plain(), width) for linear in linears])
-        parts = torch.split(block, [linear.out_features // width for linear in linears])
-        for linear, part in zip(linears, parts, strict=True):
+        panels = torch.cat([to_panels(linear._plain(), width) for linear in linears])
+        bias = torch.cat(biases) if has_bias else None
+        for linear, part in zip(linears, torch.split(panels, [n // width for n in n_out]), strict=True):
             linear._hold(part)
-        biases = [linear.bias for linear in linears]
-        if all(bias is not None for bias in biases):
-            parts = torch.split(torch.cat(biases), [linear.out_features for linear in linears])
-            for linear, bias in zip(linears, parts, strict=True):
-                linear.bias = nn.Parameter(bias, requires_grad=False)
+        for linear, part in zip(
+            linears, () if bias is None else torch.split(bias, n_out), strict=bias is not None
+        ):
+            linear.bias = nn.Parameter(part, requires_grad=False)
+        parts = tuple(linear._parameters.get(name) for linear in linears for name in ("weight", "bias"))
+        linears[0].block = Block(panels, bias, n_out, parts)
 
 
 def together(x: Tensor, *linears: nn.Linear) -> tuple[Tensor, ...]:
     """What each of the layers gives for x; one product where their panels lie in one block."""
     first = linears[0]
-    if not isinstance(first, PackedLinear) or not first._fits(x):
+    block = first.block if isinstance(first, PackedLinear) else None
+    if block is None or not block.is_of(linears) or not cast(PackedLinear, first)._fits(x):
         return tuple(linear(x) for linear in linears)
-    block = _block([linear._parameters["weight"] for linear in linears])
-    bias = None if block is None else _block([linear.bias for linear in linears])
-    if block is None or (bias is None and any(linear.bias is not None for linear in linears)):
-        return tuple(linear(x) for linear in linears)
-    return torch.split(times_panels(x, block, bias), [linear.out_features for linear in linears], dim=-1)
+    return torch.split(times_panels(x, block.panels, block.bias), block.n_out, dim=-1)
 
 
-def _block(parts: list[Tensor | None]) -> Tensor | None:
-    """The tensor of which the parts are cut along the first axis, in their order; None if they lie elsewhere."""
-    first, end, length = parts[0], 0, 0
-    if first is None or first.is_mkldnn or first.dim() == 2:
-        return None
-    for part in parts:
-        if (
-            part is None
-            or part.is_mkldnn
-            or part.shape[1:] != first.shape[1:]
-            or (length and part.data_ptr() != end)
-            or part.untyped_storage().data_ptr() != first.untyped_storage().data_ptr()
-        ):
-            return None
-        end, length = part.data_ptr() + part.nbytes, length + len(part)
-    return torch.as_strided(first, (length, *first.shape[1:]), first.stride())
+@dataclass(frozen=True)
+class Block:
+    """Panels of several layers in one tensor (panels, in_features, width), and their biases; `parts`, the weight and
+    bias of each, are views of them."""
+
+    panels: Tensor
+    bias: Tensor | None
+    n_out: list[int]
+    parts: tuple[Tensor | None, ...]
+
+    def is_of(self, linears: Sequence[nn.Linear]) -> bool:
+        """Whether these are the layers, in their order, and each still keeps its part."""
+        now = [linear._parameters.get(name) for linear in linears for name in ("weight", "bias")]
+        return len(now) == len(self.parts) and all(map(is_, now, self.parts))
 
 
 def linear_gelu(linear: nn.Linear, x: Tensor) -> Tensor:

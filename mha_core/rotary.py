@@ -6,7 +6,7 @@ original pairs neighbours; the products of queries and keys are the same). Sourc
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import torch
 from torch import Tensor
@@ -32,9 +32,15 @@ class Rotation:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Turn the pairs of (..., n, d_k)."""
-        first, second = x.chunk(2, dim=-1)
-        cos, sin = self.cos.to(x.dtype), self.sin.to(x.dtype)
-        return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+        cos, sin = self.whole
+        if cos.dtype != x.dtype:
+            cos, sin = cos.to(x.dtype), sin.to(x.dtype)
+        return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin)
+
+    @cached_property
+    def whole(self) -> tuple[Tensor, Tensor]:
+        """What each number is multiplied by, and what its partner is, (n, d_k) each."""
+        return torch.cat((self.cos, self.cos), dim=-1), torch.cat((-self.sin, self.sin), dim=-1)
 
 
 def rotation(

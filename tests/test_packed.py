@@ -261,8 +261,8 @@ def test_weights_loaded_into_one_block_are_the_ones_that_count():
     packed.load_state_dict(other.state_dict())
     x = torch.randn(5, 13)
     if packed.W_q.layout == "panels":
-        parts = [linear._parameters["weight"] for linear in (packed.W_q, packed.W_k, packed.W_v)]
-        assert packed_module._block(parts) is not None, "they are still read in one product"
+        linears = (packed.W_q, packed.W_k, packed.W_v)
+        assert packed.W_q.block.is_of(linears), "they are still read in one product"
     torch.testing.assert_close(packed(x)[0], other(x)[0], atol=1e-5, rtol=1e-5)
     packed.W_k.load_state_dict(pack(nn.Sequential(nn.Linear(13, 36)))[0].state_dict())
     assert not torch.allclose(packed(x)[0], other(x)[0])
