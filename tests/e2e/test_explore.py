@@ -49,6 +49,9 @@ def test_a_sentence_is_typed_a_head_chosen_a_word_pinned_and_the_address_follows
     tab.settled()
     assert "tab=lines" in tab.page.url
     assert tab.page.evaluate("history.length") == steps, "another head or tab is no step of the history"
+    to_compare = tab.page.get_by_role("link", name="Compare").get_attribute("href") or ""
+    assert "head=5-7" in to_compare, "the part of the page that ran takes the menu's links along"
+    assert "pin=2" in to_compare
     tab.page.get_by_label("What is shown").select_option("residual")
     tab.drawn()
     assert tab.said().startswith("Layer 5: “cat” looks at ")
