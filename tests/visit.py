@@ -76,10 +76,11 @@ def tables(at: AppTest) -> dict[str, list[list[str]]]:
 def mounted(at: AppTest, component: str) -> list[dict[str, Any]]:
     """The data of every mounted component of that name, columns of numbers as arrays."""
     protos = [e.proto for e in at.get("bidi_component") if e.proto.component_name == f"headscope_{component}"]
-    return [_data(proto) for proto in protos]
+    return [data_of(proto) for proto in protos]
 
 
-def _data(proto: Any) -> dict[str, Any]:
+def data_of(proto: Any) -> dict[str, Any]:
+    """What a mounted component was given, columns of numbers as arrays."""
     data = json.loads(proto.json or proto.mixed.json)
     data = data.pop("rest", {}) | data
     for name, value in data.items():

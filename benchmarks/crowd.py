@@ -1,0 +1,237 @@
+"""Readers of three kinds at once: what a normal one waits, calm, beside heavy ones and beside floods, numbers checked.
+
+    python benchmarks/crowd.py [calm heavy flood10 flood50 ...] [--normal 20] [--heavy 10] [--visits 4]
+
+A normal reader makes fresh visits with new sentences, with 1 to 3 s between them. A heavy one asks without a pause, all
+by links as the pages make them: the slowest measure of a text of 480 words, whole words renormalised, two long texts
+compared, every step inside a layer. A flood is that many sockets on which one client sends reruns without a pause. The
+weights that reached the normal readers are compared with the engine's own afterwards; the server's memory is its
+highest, read ten times a second.
+"""
+
+import argparse
+import random
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+import numpy as np  # noqa: E402
+from streamlit.proto.BackMsg_pb2 import BackMsg  # noqa: E402
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
+from visit import STEP, data_of  # noqa: E402
+from websockets.exceptions import WebSocketException  # noqa: E402
+from websockets.sync.client import ClientConnection, connect  # noqa: E402
+
+from mha_core import load_model, trace  # noqa: E402
+from mha_core.reader import read_reader  # noqa: E402
+from tests.conftest import AppServer, start_app  # noqa: E402
+
+NOUNS = (
+    "dog",
+    "cat",
+    "bird",
+    "tree",
+    "river",
+    "house",
+    "child",
+    "king",
+    "apple",
+    "letter",
+    "train",
+    "garden",
+)
+LONG = 480  # words
+HEAVY: tuple[tuple[str, dict[str, str]], ...] = (
+    ("", {"measure": "residual"}),
+    ("", {"unit": "words", "specials": "renormalised"}),
+    ("compare", {"measure": "value", "against": "weights"}),
+    ("inside", {}),
+)
+
+
+@dataclass
+class Seen:
+    """What the normal readers saw: seconds a visit, the weights that came with each text, and what went wrong."""
+
+    seconds: list[float] = field(default_factory=list)
+    drawn: list[tuple[str, Any]] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+
+
+def rerun(page: str, **query: str) -> bytes:
+    """What a browser sends to open a link."""
+    message = BackMsg()
+    message.rerun_script.query_string, message.rerun_script.page_name = urlencode(query), page
+    return message.SerializeToString()
+
+
+def socket_to(app: AppServer) -> ClientConnection:
+    """A new connection, as a browser opens it."""
+    address = app.url.replace("http", "ws") + "/_stcore/stream"
+    return connect(address, subprotocols=["streamlit"], origin=app.url, max_size=None, open_timeout=60)
+
+
+def visit(app: AppServer, page: str = "", **query: str) -> Any:
+    """Open a page by its link and read until its run is over; the record that it draws, or None."""
+    drawn = None
+    with socket_to(app) as stream:
+        stream.send(rerun(page, **query))
+        answer = ForwardMsg()
+        while answer.WhichOneof("type") != "script_finished":
+            answer.ParseFromString(stream.recv(timeout=120))
+            element = answer.delta.new_element
+            if element.bidi_component.component_name == "headscope_record" and drawn is None:
+                drawn = element.bidi_component
+    return drawn
+
+
+def normal(app: AppServer, number: int, visits: int, tag: str, seen: Seen) -> None:
+    """One who types a new sentence now and then."""
+    chooser = random.Random(f"{tag} {number}")  # noqa: S311 - a repeatable class, no secret
+    time.sleep(2 * chooser.random())
+    for turn in range(visits):
+        first, second = chooser.choice(NOUNS), chooser.choice(NOUNS)
+        text = (
+            f"The {first} of the {tag} reader {number} saw the {second} because it was {turn} days too old."
+        )
+        start = time.perf_counter()
+        try:
+            drawn = visit(app, text=text)
+        except (OSError, WebSocketException) as trouble:
+            seen.troubles.append(f"{type(trouble).__name__}: {trouble}")
+        else:
+            seen.seconds.append(time.perf_counter() - start)
+            seen.drawn.append((text, drawn))
+        time.sleep(1 + 2 * chooser.random())
+
+
+def heavy(app: AppServer, number: int, over: threading.Event) -> None:
+    """One who asks for what takes longest, again as soon as it is there; never the same text."""
+    words = [word for passage in read_reader() for word in passage.text.split()]
+    turn = number
+    while not over.is_set():
+        page, asked = HEAVY[turn % len(HEAVY)]
+        start = 137 * turn % (len(words) - LONG)
+        with suppress(OSError, WebSocketException):
+            visit(
+                app, page, text=f"{number} {turn} " + " ".join(words[start : start + LONG])[:3_500], **asked
+            )
+        turn += 1
+
+
+def flood(app: AppServer, number: int, over: threading.Event) -> None:
+    """One socket that sends as fast as it can and reads what comes."""
+    with suppress(OSError, WebSocketException), socket_to(app) as stream:
+        turn = 0
+        while not over.is_set():
+            stream.send(rerun("", text=f"Flood {number} {turn}"))
+            turn += 1
+            with suppress(TimeoutError):
+                while True:
+                    stream.recv(timeout=0.001)
+
+
+def beside(
+    app: AppServer, who: Callable[..., None], count: int, over: threading.Event
+) -> list[threading.Thread]:
+    """So many of them, already at it."""
+    others = [threading.Thread(target=who, args=(app, number, over), daemon=True) for number in range(count)]
+    for one in others:
+        one.start()
+    return others
+
+
+def scene(app: AppServer, name: str, options: argparse.Namespace, memory: list[int]) -> Seen:
+    """The normal readers of one scene, with whoever else belongs to it."""
+    seen, over = Seen(), threading.Event()
+    if name.startswith("flood"):
+        others = beside(app, flood, int(name.removeprefix("flood")), over)
+    else:
+        others = beside(app, heavy, options.heavy if name == "heavy" else 0, over)
+    time.sleep(2 if others else 0)
+    readers = [
+        threading.Thread(target=normal, args=(app, number, options.visits, name, seen))
+        for number in range(options.normal)
+    ]
+    for one in readers:
+        one.start()
+    while any(one.is_alive() for one in readers):
+        memory.append(resident(app.process.pid))
+        time.sleep(0.1)
+    over.set()
+    for one in others:
+        one.join(60)
+    return seen
+
+
+def wrong(seen: Seen) -> int:
+    """How many pictures are not the engine's for their own sentence."""
+    return sum(not is_right(text, drawn) for text, drawn in seen.drawn)
+
+
+def is_right(text: str, drawn: Any) -> bool:
+    """Whether the weights that were sent are those of this text, to the last step of their 16 bits."""
+    if drawn is None:
+        return False
+    data, weights = data_of(drawn), trace(text, load_model()).weights
+    sent = (
+        data["weights"].reshape(weights.shape) * STEP if len(data["weights"]) == weights.size else np.zeros(1)
+    )
+    return sent.shape == weights.shape and float(np.abs(sent - weights).max()) <= STEP
+
+
+def resident(process: int) -> int:
+    """The memory of a process in megabytes, 0 where the system does not tell."""
+    status = Path(f"/proc/{process}/status")
+    lines = status.read_text().splitlines() if status.is_file() else []
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0) // 1000
+
+
+def main() -> None:
+    """Start the app, play the scenes, print a Markdown table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("scenes", nargs="*", default=["calm", "heavy", "calm", "flood10", "flood50"])
+    parser.add_argument("--normal", type=int, default=20)
+    parser.add_argument("--heavy", type=int, default=10)
+    parser.add_argument("--visits", type=int, default=4)
+    options = parser.parse_args()
+    print(
+        "| scene | answered | median | 95 of 100 within | longest | wrong numbers | memory |\n"
+        + "|---" * 7
+        + "|"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        app = start_app(Path(folder) / "server.log")
+        try:
+            visit(app, text="The first visit pays for what is made once.")
+            for name in options.scenes:
+                memory: list[int] = []
+                seen = scene(app, name, options, memory)
+                times = sorted(seen.seconds) or [float("nan")]
+                print(
+                    f"| {name} | {len(seen.seconds)} of {options.normal * options.visits} "
+                    f"| {statistics.median(times):.2f} s | {times[int(len(times) * 0.95)]:.2f} s | {times[-1]:.2f} s "
+                    f"| {wrong(seen)} | {max(memory)} MB |",
+                    flush=True,
+                )
+                for trouble in sorted(set(seen.troubles))[:3]:
+                    print(trouble, file=sys.stderr)
+        finally:
+            app.stop()
+
+
+if __name__ == "__main__":
+    main()
