@@ -32,6 +32,7 @@ from pages.parts.serve import cache
 from pages.parts.serve.store import Store
 from pages.parts.serve.tasks import BROKEN, BackgroundTask, Step
 from pages.parts.specialization import (
+    beside,
     builtin,
     card,
     corpus_view,
@@ -287,6 +288,22 @@ def test_a_card_says_one_thing_of_a_job_and_real_text_says_it(model):
     both = card.Known((on_real,), alone.builtin, (), {}, None)
     assert card.verdict(both, both.builtin[0], (0, 0)) == "see real text"
     assert card.verdict(both, on_real, (0, 0)) == "no"
+    none = replace(alone.builtin[0], words=on_real.words)
+    assert card.verdict(replace(alone, builtin=(none,)), none, (0, 0)) == "not on these sentences"
+    beaten = replace(on_real, best=(1, 1), heads=np.array([[0.2, 0], [0, 0.7]]), score=0.7, rule=0.8)
+    said = beside.on_real_text(alone.builtin[0], (beaten,))
+    assert "head 1-1 reaches 20.0 % (verdict: no), the best is 2-2 with 70.0 %" in said
+    assert said.endswith("the strongest simple rule reaches 80.0 %.")
+    assert beside.on_real_text(on_real, (beaten,)) == beside.on_real_text(alone.builtin[0], ()) == ""
+
+
+def test_what_tells_related_words_is_said_and_for_whom_it_is_a_circle(model):
+    shown = sheets.of_table(table_of(model, [0.9, 0.5, 0.6, 0.48]))
+    assert "chosen by hand" in beside.related_by(shown, "minilm")
+    real = replace(shown, table=None, key="real:semantic")
+    assert "These heads read the same embeddings" in beside.related_by(real, "minilm")
+    assert "another model's" in beside.related_by(real, "smollm2")
+    assert "Apart: " in beside.related_by(replace(real, key="real:semantic-apart"), "minilm")
 
 
 def test_a_head_that_is_not_there_is_said_and_another_one_shown():

@@ -14,7 +14,7 @@ from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import KIND_OF, JobKind, gold_of
 from mha_core.heads.verdict import DOES
 from mha_core.heads.verdicts.entries import Entry
-from mha_core.heads.verdicts.measured import APART, BACK, RELATED, RELATED_BY
+from mha_core.heads.verdicts.measured import BACK
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
 from mha_core.wording import Head, head_name, percent
@@ -198,27 +198,6 @@ def conclusion(sheet: Sheet) -> str:
     return (
         f"Best is head {best}: {scored}. The strongest simple rule, {sheet.rule_name}, reaches {percent(sheet.rule)}"
         f"{control}. Verdict: {word_said(sheet, sheet.word)} ({sheet.because})."
-    )
-
-
-def related_by(sheet: Sheet, model: str) -> str:
-    """What tells that two words are related, since no head may."""
-    if sheet.table is not None:
-        return (
-            "The pairs of nouns were chosen by hand. Each noun is the related one in two sentences and the other one "
-            "in two, and first in half of them: frequency and place are right in half of the cases."
-        )
-    circle = (
-        "These heads read the same embeddings, so a head that matches like with like is right by it: for MiniLM this "
-        "says where such a head looks, not that it knows what words mean"
-        if model.split("@")[0] == "minilm"
-        else "These embeddings are another model's, so the heads are not asked for what they were given"
-    )
-    if sheet.key.endswith(APART):
-        circle += ". Apart: neither word depends on the other in the tree, nor stands beside it"
-    return (
-        f"Related is told by no head but by the {RELATED_BY} ({RELATED} at least, which one pair of words in a hundred "
-        f"has). {circle}. Forms of one word are no candidates."
     )
 
 

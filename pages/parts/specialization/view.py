@@ -18,6 +18,7 @@ from pages.parts.frame.shell import CAVEAT, CSS, or_show_error
 from pages.parts.picture import evidence
 from pages.parts.serve import cache
 from pages.parts.specialization import builtin, tables
+from pages.parts.specialization.beside import on_real_text, related_by
 from pages.parts.specialization.card import Known, card, every_job, where_it_stands
 from pages.parts.specialization.colouring import (
     PLACE,
@@ -38,7 +39,6 @@ from pages.parts.specialization.sheets import (
     counterpart,
     firm,
     real_sheets,
-    related_by,
     with_key,
 )
 
@@ -84,6 +84,8 @@ def sections(request: Request) -> None:
             with st.container(key="conclusion"):
                 heading(sheet.name, 3)
                 say(firm(conclusion(sheet)), "why")
+                if said := on_real_text(sheet, known.real):
+                    say(firm(said), "why")
                 if sheet.kind.key == "semantic":
                     say(related_by(sheet, request.model))
                 where_it_stands(known, head, sheet, request)
