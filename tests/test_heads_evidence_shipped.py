@@ -19,7 +19,9 @@ from mha_core.heads.verdicts.agreement import measure_agreement
 from mha_core.heads.verdicts.cli import add_verdicts_parser
 from mha_core.heads.verdicts.cli import run as run_verdicts
 from mha_core.heads.verdicts.making import measured
+from mha_core.heads.verdicts.measured import CIRCLE, RELATED_BY
 from mha_core.heads.verdicts.shipped import evidence_file, read_evidence
+from mha_core.heads.verdicts.table import text
 from mha_core.wording import head_name
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
@@ -96,6 +98,22 @@ def test_a_head_of_agreement_is_called_by_what_survives_the_substitutes(minilm):
     scores = {one.name: one.score for one in found.substitutes}
     assert scores["man or woman"] > 0.8
     assert scores["is or are"] > 0.8
+
+
+def test_two_heads_look_at_related_words_and_the_circle_is_said(minilm):
+    for key, rule in (("semantic", 0.340), ("semantic-apart", 0.226)):
+        found = minilm.entry(key)
+        assert {head_name(divmod(int(i), 12)) for i in np.flatnonzero(found.words == "specialist")} == {
+            "2-2",
+            "3-10",
+        }
+        assert found.baseline == pytest.approx(rule, abs=0.003)
+        assert found.held_out > 0.6 > 0.1 > found.control
+        assert found.over_control.low > 0.5
+        assert RELATED_BY in found.question
+        assert not np.isin(minilm.twin.entry(key).words, ("specialist", "rule", "unsure")).any()
+    said = list(text(minilm))
+    assert f"Related in meaning: {RELATED_BY}; {CIRCLE}." in said
 
 
 @pytest.mark.parametrize(
