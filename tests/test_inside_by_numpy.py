@@ -136,6 +136,22 @@ def test_every_chosen_number_has_its_own_products():
         products = numbers[block["products"] :][: block["count"]].sum() + (block["added"] or 0)
         assert products == pytest.approx(table[row, column], abs=1e-3), name
         assert block["value"] == pytest.approx(table[row, column], abs=1e-3), name
+    q = np.concatenate([head.q for head in truth.heads], axis=1)
+    parts = np.stack([part[10] for part in truth.parts])
+    for screen, name, table, width in (
+        ("heads", "Q-all", q, 32),
+        ("w_o", "Z", truth.concat, 32),
+        ("parts", "parts", parts, 0),
+    ):
+        row, column = (int(rng.integers(size)) for size in table.shape)
+        at = open_inside(head="4-2", pin="10", at=screen, cell=f"{name}:{row + 1}:{column + 1}")
+        block, numbers = one(at, "sum")
+        products = numbers[block["products"] :][: block["count"]].sum() + (block["added"] or 0)
+        assert products == pytest.approx(table[row, column], abs=1e-3), name
+        assert f" of head {(column // width if width else row) + 1} = " in block["title"], name
+    at = open_inside(head="4-2", pin="10", at="parts", cell="parts:14:5")
+    assert one(at, "sum")[0]["value"] == pytest.approx(truth.output[10, 4], abs=1e-3)
+    assert "b_o, number 5: " in prose(open_inside(head="4-2", pin="10", at="parts", cell="parts:13:5"))
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Where a number of a layer comes from: the row, the column, their products and the sum.
 
 In: a run, a head, and the place of a number. Out: the two vectors whose products add up to it, and what is added to
-the sum. `Q`, `K` and `V` are meant before any rotation, `raw` is q · k before it is divided, `z` belongs to one head.
+the sum. `Q`, `K` and `V` are meant before any rotation, `raw` is q · k before it is divided, `z` belongs to one head,
+`part` is what that head adds to the output.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from mha_core.errors import InputError
 from mha_core.layer_run import LayerRun
 from mha_core.record import Array
 
-SUMS = ("Q", "K", "V", "raw", "z", "output")
+SUMS = ("Q", "K", "V", "raw", "z", "part", "output")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,7 @@ def table_of(run: LayerRun, head: int, name: str) -> Array:
         "K": (run.k if run.k_unrotated is None else run.k_unrotated)[kv],
         "V": run.v[kv],
         "z": run.context[head],
+        "part": run.contributions[head],
         "output": run.output,
     }
     if name not in tables:
@@ -74,5 +76,7 @@ def _vectors(run: LayerRun, head: int, name: str, i: int, c: int) -> tuple[Array
         return run.q[head, i], run.k[kv, c], None
     if name == "z":
         return run.weights[head, i], run.v[kv][:, c], None
+    if name == "part":
+        return run.context[head, i], used.W_o[head][:, c], None
     bias = None if used.b_o is None else float(used.b_o[c])
     return run.concatenated[i], used.W_o.reshape(-1, used.d_model)[:, c], bias

@@ -37,7 +37,7 @@ def side_by_side(scene: Scene, stage: Stage) -> None:
         *changed_table(
             stage.picture, scene, "Z", now.concatenated, scene.plain.concatenated, "Z", note="[z₁ | z₂ | … ]",
             cuts=[d_v * i for i in range(1, h)], slice=[scene.h * d_v, (scene.h + 1) * d_v], wide=wide,
-            high=high_of(now.n, ROOM * 0.6), cells=False, hue="z",
+            high=high_of(now.n, ROOM * 0.6), hue="z",
         )
     )  # fmt: skip
     if not scene.small:
@@ -110,7 +110,7 @@ def parts(scene: Scene, stage: Stage) -> None:
     )
     stage.latex = r"\mathrm{output} = \sum_{i=1}^{h} z_i\,W_o^{(i)}" + ("" if sizes.b_o is None else " + b_o")
     drawn = stage.picture.matrix(
-        "parts", np.stack(list(lines.values())), id="parts", legend=False,
+        "parts", np.stack(list(lines.values())), id="parts", legend=False, cells=True,
         note="each head, b_o, output" if with_bias else "each head, output",
         rows=list(lines), high=14 if h <= 20 else 6, wide=min(40.0, 300 / d),
     )  # fmt: skip

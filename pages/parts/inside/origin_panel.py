@@ -3,6 +3,8 @@
 In: a scene with a chosen cell, and the step's own table. Out: blocks on the stage's origin board.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from mha_core.inside import SUMS, Origin, origin, table_of
@@ -14,15 +16,21 @@ from pages.parts.picture.tiles import Block, Board, paragraph
 
 MOST_TERMS = 32  # products of a sum over tokens that are all written out; a sum over a head's numbers has room for more
 Cell = tuple[str, int, int]
-NAMES = {"raw": "q · k", "z": "z", "output": "output", "Q": "Q", "K": "K", "V": "V", "X": "X"}
+# Tables of all heads side by side or one under the other, and the table of one head that each is made of.
+OF_ALL_HEADS = {"Z": "z", "Q-all": "Q", "parts": "part"}
 
 
 def shape_of(scene: Scene, name: str) -> tuple[int, ...] | None:
     """The shape of a table that numbers can be chosen in; None for no such table."""
+    sizes = scene.sizes
     if name in SUMS:
         return table_of(scene.now, scene.h, name).shape
     if name == "X":
         return scene.now.x.shape
+    if name in ("Z", "Q-all"):
+        return (scene.now.n, sizes.n_heads * (sizes.d_v if name == "Z" else sizes.d_k))
+    if name == "parts":
+        return (sizes.n_heads + (sizes.b_o is not None) + 1, sizes.d_model)
     if name in ("scores", "weights"):
         return (scene.now.n, scene.now.n_keys)
     if name in ("W_q", "W_k", "W_v", "W_o"):
@@ -46,8 +54,10 @@ def cell_of(text: str, scene: Scene, first: Cell | None) -> Cell | None:
 
 
 def first_cell(scene: Scene, name: str) -> Cell | None:
-    """What a screen opens with: the followed token's row, where it says most."""
+    """What a screen opens with: the followed token's row, where it says most; nothing where all heads are shown."""
     i = scene.query
+    if name in OF_ALL_HEADS:
+        return None
     if name in ("raw", "scores", "weights"):
         best = int(scene.now.weights[scene.h, i, : len(scene.there)].argmax())
         return (name, i, best)
@@ -56,13 +66,32 @@ def first_cell(scene: Scene, name: str) -> Cell | None:
     return (name, i, 0) if name == "X" else None
 
 
+def of_one_head(scene: Scene, cell: Cell) -> tuple[Scene, Cell]:
+    """The number in the table of the head that it belongs to, where the picture has those of all heads together."""
+    (name, i, j), used = cell, scene.sizes
+    if name == "parts" and i == used.n_heads + (used.b_o is not None):
+        return scene, ("output", scene.query, j)
+    if name == "parts" and i == used.n_heads:
+        return scene, ("b_o", scene.query, j)
+    if name == "parts":
+        return replace(scene, head=(scene.head[0], i)), ("part", scene.query, j)
+    if name in OF_ALL_HEADS:
+        width = used.d_v if name == "Z" else used.d_k
+        return replace(scene, head=(scene.head[0], j // width)), (OF_ALL_HEADS[name], i, j % width)
+    return scene, cell
+
+
 def fill(board: Board, scene: Scene) -> None:
     """The panel of the scene's cell."""
     if scene.cell is None:
         return
-    name, i, j = scene.cell
+    scene, (name, i, j) = of_one_head(scene, scene.cell)
     if name in SUMS:
-        board.add(_sum(board, scene, *scene.cell))
+        board.add(_sum(board, scene, name, i, j))
+    elif name == "b_o" and scene.sizes.b_o is not None:
+        board.add(
+            paragraph(f"b_o, number {j + 1}: **{digits(float(scene.sizes.b_o[j]))}**, learned in training.")
+        )
     elif name == "X":
         board.add(
             paragraph(
@@ -74,7 +103,7 @@ def fill(board: Board, scene: Scene) -> None:
         board.add(*_score(scene, i, j))
     elif name.startswith("W_"):
         board.add(*_weight(scene, name, i, j))
-    feeds = fed_by(scene, *scene.cell)
+    feeds = fed_by(scene, name, i, j)
     if feeds:
         board.add(paragraph(feeds, "quiet", token=scene.labels[i] if not name.startswith("W_") else ""))
 
@@ -85,7 +114,7 @@ def _sum(board: Board, scene: Scene, name: str, i: int, j: int) -> Block:
     return {
         "type": "sum",
         "id": "origin",
-        "title": f"{title} = {digits(found.value)}",
+        "title": f"{title}{_whose(scene)} = {digits(found.value)}",
         "names": [left, right],
         "count": len(found.left),
         "most": MOST_TERMS if name == "z" else 2 * MOST_TERMS,
@@ -98,6 +127,11 @@ def _sum(board: Board, scene: Scene, name: str, i: int, j: int) -> Block:
         "value": found.value,
         "terms": terms,
     }
+
+
+def _whose(scene: Scene) -> str:
+    """The head, where the picture shows all of them."""
+    return f" of head {scene.h + 1}" if scene.cell and scene.cell[0] in OF_ALL_HEADS else ""
 
 
 def _without_bias(found: Origin) -> float:
@@ -116,6 +150,8 @@ def _named(scene: Scene, name: str, i: int, j: int) -> tuple[str, str, str, list
     if name == "z":
         labels = [visible(label) for label in scene.labels]
         return "attention weights", f"V, column {j + 1}", f"z of {token}, number {j + 1}", labels
+    if name == "part":
+        return f"z of {token}", f"W_o of the head, column {j + 1}", f"part of {token}, number {j + 1}", None
     terms = [
         f"head {t // scene.sizes.d_v + 1}, number {t % scene.sizes.d_v + 1}"
         for t in range(scene.now.concatenated.shape[1])
@@ -189,6 +225,8 @@ def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
         "scores": "It feeds every weight of the row of {token}: softmax divides by the sum over all of them.",
         "weights": f"It feeds all {d_v} numbers of the z of {{token}}: times the value it belongs to.",
         "z": f"It feeds all {d} numbers of the output of {{token}}: times row {scene.h * d_v + j + 1} of W_o.",
+        "part": f"It is added to the parts of the other heads: {at} of the output of {{token}}.",
+        "b_o": f"It is added to {at} of the output of every token.",
         "output": "It is added to the layer's input for {token}, and goes on to the feed-forward network.",
         "W_q": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of Q: {n} numbers.",
         "W_k": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of K: {n} numbers.",

@@ -233,7 +233,6 @@ def heads(scene: Scene, stage: Stage) -> None:
     options = {
         "cuts": [d_k * i for i in range(1, h)],
         "slice": [scene.h * d_k, (scene.h + 1) * d_k],
-        "cells": False,
     }
     stage.picture.add(
         table(
