@@ -119,8 +119,8 @@ def test_a_press_in_a_matrix_chooses_its_head_and_its_token(visit):
 def test_a_presenter_turns_the_steps_and_sees_sentence_and_picture_at_once(visit):
     tab = visit("/learn?step=1&present=1", viewport=PROJECTOR)
     tab.page.get_by_role("heading", name=re.compile("^2 ·")).wait_for()
-    tab.settled().page.wait_for_timeout(500)  # the board that hears the keys comes after the text
-    assert tab.page.get_by_role("radiogroup", name="Token to follow").is_visible(), "the sentence is there"
+    tab.settled().page.get_by_role("radiogroup", name="Token to follow").wait_for()  # the sentence is there
+    tab.page.wait_for_timeout(500)  # the board that hears the keys comes after the text
     tab.page.keyboard.press("ArrowRight")
     tab.page.get_by_role("heading", name=re.compile("^3 ·")).wait_for()
     tab.page.keyboard.press("ArrowLeft")
