@@ -19,7 +19,7 @@ from mha_core.console import guarded, write_file
 from mha_core.decoder_command import add_decoder_parser
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_heads_parser
-from mha_core.layouts import said
+from mha_core.layouts import layout_for, said
 from mha_core.learning.cli import add_learn_parser
 from mha_core.models import Model, load_model, shelf
 from mha_core.next_command import add_next_parser
@@ -128,7 +128,11 @@ def _run_models(options: argparse.Namespace) -> int:
         {"name": one.name, "title": one.title, "embedded": one.embedded, "description": one.description}
         for one in shelf()
     ]
-    _write(written(form_of(options), rows, list(rows[0]), {"models": rows}, _models_table), options.out)
+    lies = {"encoders": layout_for(), "decoders": layout_for(steps=True)}
+    _write(
+        written(form_of(options), rows, list(rows[0]), {"models": rows, "layout": lies}, _models_table),
+        options.out,
+    )
     return 0
 
 

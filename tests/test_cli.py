@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bert_folders import write
 
-from mha_core import trace
+from mha_core import layouts, trace
 from mha_core.cli import main
 from mha_core.export import csv_of, safe_cell
 
@@ -253,6 +253,19 @@ def test_the_models_are_listed_with_the_embedded_one_first(run):
     assert code == 0
     assert out.startswith("minilm ")
     assert "bert-base-uncased" in out
+
+
+def test_the_models_come_with_how_their_matrices_lie_on_this_processor(run, monkeypatch):
+    monkeypatch.setattr(layouts, "chosen", lambda: "panels")
+    monkeypatch.delenv(layouts.LAYOUT_VARIABLE, raising=False)
+    assert run("models")[1].endswith("panels of columns; a decoder's matrices in panels of columns.\n")
+    monkeypatch.setenv(layouts.LAYOUT_VARIABLE, "rows")
+    found = json.loads(run("models", "--format", "json")[1])["layout"]
+    assert found == {"encoders": "rows", "decoders": "rows"}
+    monkeypatch.setenv(layouts.LAYOUT_VARIABLE, "columns")
+    code, _, err = run("models")
+    assert code != 0
+    assert "HEADSCOPE_LAYOUT is 'columns'" in err
 
 
 def test_a_folder_and_the_untrained_twin_are_models_too(run, tmp_path):
