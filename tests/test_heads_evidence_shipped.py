@@ -112,6 +112,9 @@ def test_two_heads_look_at_related_words_and_the_circle_is_said(minilm):
         assert found.over_control.low > 0.5
         assert RELATED_BY in found.question
         assert not np.isin(minilm.twin.entry(key).words, ("specialist", "rule", "unsure")).any()
+    other = read_evidence("smollm2").entry("semantic")
+    assert (head_name(other.head), other.verdict.word, other.n) == ("11-9", "specialist", 704)
+    assert (other.words == "specialist").sum() == 4
     said = list(text(minilm))
     assert f"Related in meaning: {RELATED_BY}; {CIRCLE}." in said
 
