@@ -83,6 +83,26 @@ def counterpart(pairs: Pairs, position: int) -> int | None:
     return next((b for a, b in pairs if a == position), None)
 
 
+def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
+    """The link between two words that changes most in a head, as positions in A, of words that both have; None where
+    nothing changes or only one of the two runs has the head. Special tokens are no words."""
+    if any(place >= size for grid in (a, b) for place, size in zip(head, grid.weights.shape, strict=False)):
+        return None
+    both = [
+        (i, j)
+        for i, j in align(a.labels, b.labels)
+        if i is not None and j is not None and not a.units[i].special and not b.units[j].special
+    ]
+    if not both:
+        return None
+    here, there = (np.array(side) for side in zip(*both, strict=True))
+    change = abs(a.weights[head][np.ix_(here, here)] - b.weights[head][np.ix_(there, there)])
+    if not change.any():
+        return None
+    query, key = divmod(int(change.argmax()), len(both))
+    return both[query][0], both[key][0]
+
+
 def candidates(a: Grid, b: Grid, query: tuple[int, int], keys: Sequence[tuple[int, int]]) -> list[Candidate]:
     """What the word at `query` (its position in A and in B) sends to each of `keys`, under both."""
     return [_candidate(a, b, query, key) for key in keys]

@@ -260,6 +260,21 @@ def test_compare_with_a_word_that_is_gone_asks_for_another():
     assert said(at, "look") == ["it stands in A only: B has no row to compare. Choose a word that both have."]
 
 
+def test_two_sentences_of_ones_own_open_on_the_word_whose_link_changes_most():
+    at = open_page(
+        "pages/compare.py",
+        text="The river runs through the old town.",
+        text2="The river runs through the new town.",
+    )
+    a, b = drawn(at, 0)[3, 1], drawn(at, 1)[3, 1]
+    change = np.abs(a - b)[1:-1, 1:-1]  # [CLS] and [SEP] left out
+    word = 1 + int(np.unravel_index(change.argmax(), change.shape)[0])
+    assert picture(at)["selection"] == {"head": [3, 1], "pins": [word], "to": None}
+    assert said(at, "look")[0].startswith("Chosen because the link from ")
+    at.query_params["pin"] = "2"
+    assert not said(run(at), "look")
+
+
 def test_a_minimal_pair_is_one_click():
     at = open_page("pages/compare.py")
     at.button(key="example-big / small").click().run()

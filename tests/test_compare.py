@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mha_core import Grid, InputError, SizeError, Unit
-from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes
+from mha_core.compare import HeadChange, align, candidates, counterpart, head_changes, most_changed
 
 
 def grid_of(labels: str, weights) -> Grid:
@@ -140,3 +140,15 @@ def test_tired_and_wide_in_head_4_2(model):
     assert change.masses_b[0] == pytest.approx(0.281, abs=1e-3)
     row_a, row_b = a.weights[3, 1, it], b.weights[3, 1, it]
     assert change.moved == pytest.approx(np.abs(row_a.astype(float) - row_b).sum() / 2, abs=1e-6)
+
+
+def test_the_link_that_changes_most_is_between_words_that_both_have():
+    a, b = np.zeros((1, 2, 4, 4)), np.zeros((1, 2, 5, 5))
+    a[0, 0, 2, 1] = 0.3  # z to y, which stand at 3 and 1 in B
+    a[0, 0, 1, 0], b[0, 0, 1, 2] = 1, 1  # to a special token, and to a word that only B has
+    b[0, 0, 3, 3] = 0.2
+    one, other = grid_of("[CLS] y z [SEP]", a), grid_of("[CLS] y new z [SEP]", b)
+    assert most_changed(one, other, (0, 0)) == (2, 1)
+    assert most_changed(other, one, (0, 0)) == (3, 1)
+    assert most_changed(one, one, (0, 0)) is None
+    assert most_changed(one, grid_of("[CLS] y z [SEP]", a[:, :1]), (0, 1)) is None

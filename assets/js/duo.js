@@ -108,7 +108,7 @@ export class Duo {
     });
     const marks = make("span", { class: "column sides", "aria-hidden": "true" }, make("span", { class: "side", text: "A" }), make("span", { class: "side", text: "B" }));
     this.words.dir = directionOf(a.names.join(" "));
-    this.words.replaceChildren(marks, ...this.columns);
+    this.words.replaceChildren(marks, ...this.columns, ...cutMarks(this.records));
     this.characters = pairs.reduce((sum, pair) => sum + 1 + Math.max(...pair.map((unit, side) => (unit === null ? 0 : this.records[side].specials[unit] ? 3 : this.records[side].names[unit].length))), 0);
   }
 
@@ -239,4 +239,11 @@ function spokenCells(cells, [a, b], differs) {
   if (differs) return [cells[0], aloud(" in A, "), cells[1], aloud(" in B")];
   cells[1].setAttribute("aria-hidden", "true");
   return cells;
+}
+
+// Where the model stopped reading, after the last word of the side that it is true of.
+function cutMarks(records) {
+  if (!records.some((record) => record.cut)) return [];
+  const cells = records.map((record) => make("span", { class: record.cut ? "cut" : "unit", text: record.cut ? ` ✂ cut here: ${record.cut}` : "" }));
+  return [make("span", { class: "column ends" }, ...cells)];
 }

@@ -91,3 +91,23 @@ def test_trained_is_compared_with_untrained_without_the_special_tokens(visit):
     for label, truth in (("A", a), ("B", b)):
         shown = pixels.table(pixels.of_canvas(matrix(tab.page, label)), line_colour(tab.page), a.shape[-1])
         np.testing.assert_allclose(pixels.weights(shown, pixels.THEMES["light"]), truth[1, 3], atol=0.03)
+
+
+def test_where_a_text_was_cut_is_marked_in_the_sentence_on_both_pages(visit, model):
+    text = "The quick brown fox jumps over the lazy dog . " * 60
+    left_out = trace(text, model).tokens.n_cut
+    assert left_out > 0
+    tab = visit(f"/compare?{urlencode({'text': FIRST, 'text2': text})}").drawn()
+    (mark,) = tab.page.locator(".cut").all()
+    assert mark.inner_text().split() == mark_text(left_out)
+    b = tab.page.locator("[data-at^='1 ']").last.bounding_box()
+    a = tab.page.locator("[data-at^='0 ']").last.bounding_box()
+    here = mark.bounding_box()
+    middle = here["y"] + here["height"] / 2
+    assert abs(middle - b["y"] - b["height"] / 2) < 12 < abs(middle - a["y"]), "beside the last token of B"
+    tab.page.goto(f"{tab.base}/?{urlencode({'text': text})}")
+    assert tab.drawn().page.locator(".cut").inner_text().split() == mark_text(left_out)
+
+
+def mark_text(left_out: int) -> list[str]:
+    return f"✂ cut here: {left_out} pieces left out".split()

@@ -13,7 +13,7 @@ from mha_core import Grid, HeadScopeError, Record
 from mha_core.compare import FLOOR, MARGIN, HeadChange, align, candidates, counterpart, head_changes
 from mha_core.first_change import FirstChange
 from mha_core.wording import head_name, percent
-from pages.parts.explore import before, beside, causal_finding, export, measured
+from pages.parts.explore import before, beside, causal_finding, export, measured, opening
 from pages.parts.explore.table import table
 from pages.parts.frame import presets, shell
 from pages.parts.frame.prose import heading, nothing_left, say, visible
@@ -68,7 +68,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         b,
         records[1].tokens,
         titles=titles(*records),
-        selection=shell.selection(sides[0], a.weights.shape, a.labels),
+        selection=shell.selection(sides[0], a.weights.shape, a.labels, partial(opening.changed, a, b)),
         present=sides[0].present,
         key="compare",
         on_change=partial(shell.follow, "compare"),
@@ -135,6 +135,8 @@ def below(
     with st.container(key="below"):
         pairs = align(a.labels, b.labels)
         query = _query(pairs, selection)
+        if why := opening.reason_of_change(request, a, b, selection):
+            say(why, "look")
         if parting:
             causal_finding.finding(parting, a, b)
         if parting and query and query[0] < parting.place:

@@ -8,18 +8,40 @@ from typing import Any
 import numpy as np
 
 from mha_core import Grid, Record
+from mha_core.compare import most_changed
 from mha_core.thumbnails import strongest_pair
 from mha_core.wording import Head, place_name
 from pages.parts.frame import presets
+from pages.parts.frame.prose import visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.text import listed
+from pages.parts.picture.text import indexed, listed
 
 
 def strongest(grid: Grid, head: Head) -> tuple[int, int] | None:
     """The strongest link between two words of a head, from and to; special tokens are no words."""
     special = np.array([unit.special for unit in grid.units], dtype=bool)
     return strongest_pair(grid.weights[head], special, grid.visible)
+
+
+def changed(a: Grid, b: Grid, head: Head) -> tuple[int, None] | None:
+    """The word of the link that changes most in a head between two runs, all of whose links are then shown."""
+    link = most_changed(a, b, head)
+    return None if link is None else (link[0], None)
+
+
+def reason_of_change(request: Request, a: Grid, b: Grid, chosen: Selection) -> str:
+    """Why a comparison of sentences of one's own opens with this word, for as long as it does; else empty."""
+    link = most_changed(a, b, chosen.head)
+    if presets.opening_word(request.text, request.pair or "", a.labels) is not None or link is None:
+        return ""
+    if chosen.pins != link[:1] or chosen.to is not None:
+        return ""
+    names = indexed(a.labels)
+    return (
+        f"Chosen because the link from `{visible(names[link[0]])}` to `{visible(names[link[1]])}` changes most of all "
+        f"links between two words in {place_name(chosen.head, request.per)}."
+    )
 
 
 def reason(request: Request, record: Record, grid: Grid, chosen: Selection) -> dict[str, Any] | None:

@@ -85,7 +85,7 @@ def from_params(
     request: Request,
     shape: Sequence[int],
     labels: Sequence[str],
-    strongest: Callable[[Head], tuple[int, int] | None] | None = None,
+    strongest: Callable[[Head], tuple[int, int | None] | None] | None = None,
 ) -> tuple[Selection, list[str]]:
     """The selection that a link asks for in a picture of this shape, or the opening one; and what was refused.
 

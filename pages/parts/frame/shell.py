@@ -161,7 +161,7 @@ def selection(
     request: Request,
     shape: Sequence[int],
     labels: Sequence[str],
-    strongest: Callable[[Head], tuple[int, int] | None] | None = None,
+    strongest: Callable[[Head], tuple[int, int | None] | None] | None = None,
 ) -> Selection:
     """The head and the words of the link, checked against this picture; what was refused is said.
 
