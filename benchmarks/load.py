@@ -1,18 +1,22 @@
 """A class on one small server: N readers at once, each with sentences of their own; how long until a page is made.
 
-    python benchmarks/load.py [--readers 30 60 100] [--sentences 4]
+    python benchmarks/load.py [--readers 30 60 100] [--sentences 4] [--at-once] [--equal] [--app OTHER/app.py]
 
 Every sentence comes as a fresh visit by a link (a new session, a new sentence, the whole page), 2 to 6 s after the one
-before; that is more than a class asks for, where most steps are clicks. Measured is the time from the visit to the
+before; that is more than a class asks for, where most steps are clicks. A reader's first visit fetches the files that a
+browser keeps. With `--at-once` all begin at the same moment and never pause; with `--equal` they ask for the same
+sentences, each of which the server computes once. Measured is the time from the visit to the
 end of its run on the server, over the web socket that a browser uses, on the machine that also runs the readers.
 """
 
 import argparse
+import os
 import random
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
@@ -25,6 +29,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 from websockets.exceptions import WebSocketException  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
+from pages.parts.picture.shared import FOLDER, files  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
 
 NOUNS = (
@@ -65,21 +70,35 @@ def visit(app: AppServer, text: str) -> None:
             answer.ParseFromString(socket.recv(timeout=60))
 
 
-def reader(app: AppServer, number: int, sentences: int, seen: Seen) -> None:
-    """One reader: some sentences, with time to think between them."""
-    chooser = random.Random(number)  # noqa: S311 - a repeatable class, no secret
-    time.sleep(4 * chooser.random())
-    for turn in range(sentences):
+@dataclass(frozen=True)
+class Class:
+    """How its readers ask: for how many sentences each, all at once or with time to think, for the same ones or not."""
+
+    sentences: int
+    at_once: bool = False
+    equal: bool = False
+    files: tuple[str, ...] = ()
+
+
+def reader(app: AppServer, number: int, asks: Class, seen: Seen, begin: threading.Barrier) -> None:
+    """One reader of a class."""
+    chooser = random.Random(0 if asks.equal else number)  # noqa: S311 - a repeatable class, no secret
+    begin.wait()
+    time.sleep(0 if asks.at_once else 4 * random.random())  # noqa: S311
+    for turn in range(asks.sentences):
         first, second = chooser.choice(NOUNS), chooser.choice(NOUNS)
-        text = f"The {first} of reader {number} saw the {second} because it was {turn} days too old."
+        who = "one" if asks.equal else number
+        text = f"The {first} of reader {who} saw the {second} because it was {turn} days too old."
         start = time.perf_counter()
         try:
+            for file in asks.files if turn == 0 else ():
+                urllib.request.urlopen(app.url + file, timeout=60).read()  # noqa: S310 - our own server
             visit(app, text)
         except (OSError, WebSocketException) as trouble:
             seen.troubles.append(f"{type(trouble).__name__}: {trouble}")
         else:
             seen.seconds.append(time.perf_counter() - start)
-        time.sleep(2 + 4 * chooser.random())
+        time.sleep(0 if asks.at_once else 2 + 4 * random.random())  # noqa: S311
 
 
 def main() -> None:
@@ -89,33 +108,53 @@ def main() -> None:
     )
     parser.add_argument("--readers", type=int, nargs="+", default=[30, 60, 100])
     parser.add_argument("--sentences", type=int, default=4)
+    parser.add_argument("--at-once", action="store_true", help="all begin at once and never pause")
+    parser.add_argument("--equal", action="store_true", help="all ask for the same sentences")
+    parser.add_argument("--app", type=Path, default=ROOT / "app.py", help="another checkout's")
     options = parser.parse_args()
+    own = options.app.resolve() == ROOT / "app.py"
+    kept = tuple(f"/{FOLDER}/{name}" for name in files()) if own else ()
+    asks = Class(options.sentences, options.at_once, options.equal, kept)
     print(
-        "| readers | visits answered | median | 95 of 100 within | memory of the server |\n|---|---|---|---|---|"
+        "| readers | visits answered | median | 95 of 100 within | the server's CPU a visit | its memory |"
+        "\n|---|---|---|---|---|---|"
     )
     with tempfile.TemporaryDirectory() as folder:
-        app = start_app(Path(folder) / "server.log")
+        script = options.app.resolve()
+        app = start_app(Path(folder) / "server.log", script=script, cwd=script.parent)
         try:
             visit(app, "The first visit pays for what is made once.")
             for count in options.readers:
-                seen = Seen()
+                seen, begin = Seen(), threading.Barrier(count)
                 readers = [
-                    threading.Thread(target=reader, args=(app, number, options.sentences, seen))
+                    threading.Thread(target=reader, args=(app, number, asks, seen, begin))
                     for number in range(count)
                 ]
+                before = cpu(app.process.pid)
                 for one in readers:
                     one.start()
                 for one in readers:
                     one.join()
+                spent = cpu(app.process.pid) - before
                 times = sorted(seen.seconds) or [float("nan")]
                 print(
                     f"| {count} | {len(seen.seconds)} of {count * options.sentences} | {times[len(times) // 2]:.2f} s "
-                    f"| {times[int(len(times) * 0.95)]:.2f} s | {memory(app.process.pid)} |"
+                    f"| {times[int(len(times) * 0.95)]:.2f} s "
+                    f"| {1e3 * spent / max(1, len(seen.seconds)):.0f} ms | {memory(app.process.pid)} |"
                 )
                 for trouble in sorted(set(seen.troubles))[:3]:
                     print(trouble, file=sys.stderr)
         finally:
             app.stop()
+
+
+def cpu(process: int) -> float:
+    """CPU seconds of a process so far, where the system tells them."""
+    stat = Path(f"/proc/{process}/stat")
+    if not stat.is_file():
+        return float("nan")
+    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(process: int) -> str:
