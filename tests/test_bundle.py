@@ -9,7 +9,10 @@ import pytest
 from pages.parts.picture import bundle as bundling
 from pages.parts.picture.bundle import SCRIPTS, bundle, modules_of
 
-ENTRIES = ("library", "standalone", "tiles", "head_map", "jobs", "atlas", "experiment", "memory", "figure")
+ENTRIES = (
+    *("library", "standalone", "tiles", "head_map", "jobs", "atlas", "experiment", "memory", "figure"),
+    "address",
+)
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")
 
 
