@@ -250,7 +250,7 @@ def test_matrices_that_read_the_same_are_one_block_held_once_and_give_the_same(b
 def test_parts_of_one_block_asked_for_in_another_order_are_each_their_own():
     plain, packed = attention()
     x = torch.randn(5, 13)
-    k, v, q = packed_module.together(x, packed.W_k, packed.W_v, packed.W_q)
+    q, v, k = packed_module.together(x, packed.W_q, packed.W_v, packed.W_k)
     for mine, theirs in ((k, plain.W_k), (v, plain.W_v), (q, plain.W_q)):
         torch.testing.assert_close(mine, theirs(x), atol=1e-5, rtol=1e-5)
 
