@@ -174,6 +174,10 @@ def test_the_heatmap_is_drawn_only_when_opened_and_has_every_token(visit, model)
     picture = download(tab, camera.click).read_text()
     assert picture.startswith("<svg")
     assert "Head 4-2" in picture
+    tab.head("5-3").click()
+    tab.settled()
+    assert "head=5-3" in tab.page.url
+    tab.page.wait_for_selector(".js-plotly-plot .gtitle:has-text('Head 5-3')", timeout=30_000)
 
 
 def test_everything_can_be_reached_with_the_keyboard_alone(visit):
