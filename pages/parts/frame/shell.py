@@ -103,6 +103,7 @@ def page(
     try:
         yield request
     finally:
+        st.session_state.pop(WHOLE, None)  # also where the run broke off before its picture
         completed = state.write_whole()
         if completed:
             with st.container(key="address"):
