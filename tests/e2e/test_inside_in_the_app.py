@@ -119,3 +119,18 @@ def changed_by_a_causal_mask(tab, truth, h: int, it: int) -> None:
     assert lines[0] == ["key", "score", "e^(score − largest)", "weight", "before"]
     for line, before, now in zip(lines[1:-1], truth.weights[h, it], after[it], strict=True):
         assert [number(line[4]), number(line[3])] == pytest.approx([100 * before, 100 * now], abs=0.051)
+
+
+def test_token_head_and_what_was_changed_stay_where_a_phone_scrolls(visit):
+    tab = visit("/inside?head=4-2&pin=10&temperature=2&at=weights", viewport={"width": 390, "height": 844})
+    page = tab.page
+    page.wait_for_selector(".st-key-inside-changed button")
+    tab.settled()
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 900)")
+    page.wait_for_timeout(200)
+    bar, changed = (page.locator(f".st-key-inside-{name}").bounding_box() for name in ("bar", "changed"))
+    assert 0 <= bar["y"] < 5
+    assert bar["y"] + bar["height"] - 5 <= changed["y"] < 120
+    assert changed["y"] + changed["height"] < 170
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_selector(".st-key-inside-changed", state="detached")
