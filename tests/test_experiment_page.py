@@ -354,10 +354,10 @@ def test_inside_has_the_same_switch_on_its_heads(minilm):
         board
         for board in mounted(at, "tiles")
         for block in board["blocks"]
-        if block.get("id") == "output-without"
+        if block.get("item", {}).get("id") == "output-without"
     ]
     (board,) = boards
-    block = board["blocks"][1]
+    block = board["blocks"][1]["item"]
     shown = board["numbers"][block["at"] : block["at"] + 16 * 384].reshape(16, 384)
     with_gates = _tensor(gates(minilm, (4, 2), (4, 5)))
     steps = minilm.encoder.steps(*batch_of([minilm.tokenizer.encode(TIRED)], minilm), gates=with_gates)

@@ -262,7 +262,7 @@ def plain(role, spans, words):
     moved = tuple(replace(word, first=word.first - 1, stop=word.stop - 1) for word in framed.words)
     tokens = replace(framed, pieces=pieces, words=moved)
     at = {name: (tokens.words[i].start, tokens.words[i].end) for name, i in spans.items()}
-    return Sample(BuiltIn("made", role, None, tokens.text, at, None), tokens, None)
+    return Sample(BuiltIn(tokens.text, role, None, tokens.text, at, None), tokens, None)
 
 
 def test_of_two_related_words_the_later_one_looks_and_each_case_has_one_direction():

@@ -237,14 +237,16 @@ def test_a_hundred_thousand_characters_get_one_sentence_and_stay(visit):
     assert tab.page.locator(".hs-problem").count() == 0
 
 
-def test_an_example_after_a_choice_opens_afresh_and_back_returns(visit):
+def test_an_example_keeps_the_head_that_was_chosen(visit):
     tab = visit().drawn()
     tab.head("1-1").click()
     tab.settled()
     tab.page.get_by_role("button", name="suitcase", exact=True).click()
     tab.drawn()
     assert "small" in tab.page.get_by_label("Your sentence", exact=True).input_value()
-    assert tab.said().startswith("Head 4-2: “it”")
+    assert tab.said().startswith("Head 1-1: “it”")
+    tab.head("4-2").click()
+    tab.settled()
     tab.page.get_by_role("button", name="tired", exact=True).click()
     tab.drawn()
     assert "“animal” (67.7 %)" in tab.said()

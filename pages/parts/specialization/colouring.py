@@ -24,7 +24,7 @@ BY_ROLE = "role"
 ALWAYS = CHOICES  # kinds that are offered whatever the verdict
 PLACE = "place:"
 GREY = "#8a8a8a"
-CHIPS = 26  # of more jobs only those that a head does are offered; the table has them all
+CHIPS = 30  # of more jobs only those that a head does are offered; the table has them all
 
 
 @dataclass(frozen=True)
