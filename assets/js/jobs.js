@@ -21,7 +21,7 @@ export default function jobs({ data, parentElement, setTriggerValue }) {
   const at = place(root);
   root.replaceChildren(DRAWN[data.kind](data, setTriggerValue));
   if (data.kind === "chips") intoSight(root.firstChild);
-  if (at !== null) root.querySelectorAll("button")[at]?.focus();
+  if (at !== null) root.querySelectorAll("button")[at]?.focus({ preventScroll: true });
   return () => views.delete(parentElement);
 }
 
