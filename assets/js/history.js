@@ -1,12 +1,14 @@
 // Back leads to the sentence before, not to the head before: an address that only chooses something else in the same
-// picture takes the last one's place. Streamlit would make a step of the history of each.
+// picture takes the last one's place. Streamlit would make a step of the history of each. On Inside and in the lesson a
+// token or a head is what the reader follows, and Back leads to the one before.
 
 const CHOICES = ["head", "pin", "to", "measure", "tab", "also", "least", "sort", "between", "brings", "scale", "figure"];
+const FOLLOWED = /\/(inside|learn)\/?$/;
 
 // Do two addresses differ in nothing but what is chosen? The first one may still lack what is in the box.
 export function sameSentence(before, after) {
   const [a, b] = [new URL(before), new URL(after, before)];
-  if (a.origin !== b.origin || a.pathname !== b.pathname) return false;
+  if (a.origin !== b.origin || a.pathname !== b.pathname || FOLLOWED.test(b.pathname)) return false;
   const keys = new Set([...a.searchParams.keys(), ...b.searchParams.keys()].filter((key) => !CHOICES.includes(key)));
   const completed = (key) => ["text", "text2"].includes(key) && !a.searchParams.has(key);
   return [...keys].every((key) => completed(key) || a.searchParams.get(key) === b.searchParams.get(key));
