@@ -213,7 +213,8 @@ def _onward(place: Lesson) -> None:
     with st.container(horizontal=True, gap="small", key="lesson-onward"):
         st.button("Back", key="lesson-back", disabled=place.step == 1, on_click=go, args=(place.step - 1,))
         if place.step == len(steps()):
-            st.button("Next: the quiz", key="lesson-quiz", type="primary", on_click=_to_the_quiz)
+            if st.button("Next: the quiz", key="lesson-quiz", type="primary", on_click=_to_the_quiz):
+                st.rerun()  # another part of the page, of which this one is a fragment
         else:
             following = f"Next: {steps()[place.step].title}"
             st.button(following, key="lesson-next", type="primary", on_click=go, args=(place.step + 1,))
