@@ -10,6 +10,7 @@ highest, read ten times a second.
 """
 
 import argparse
+import logging
 import random
 import statistics
 import sys
