@@ -10,7 +10,6 @@ highest, read ten times a second.
 """
 
 import argparse
-import logging
 import random
 import statistics
 import sys
