@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
-from benchmarks.load import visit  # noqa: E402
+from benchmarks.wire import wait_for  # noqa: E402
 from mha_core.reader import read_reader  # noqa: E402
 from tests.conftest import CHROMIUM_ARGS, AppServer, start_app  # noqa: E402
 
@@ -93,7 +93,7 @@ def waits(app: AppServer, n: int, tag: str) -> list[float]:
     found = []
     for i in range(n):
         start = time.perf_counter()
-        visit(app, f"The reader number {i} of the {tag} was asked because it was new.")
+        wait_for(app.url, text=f"The reader number {i} of the {tag} was asked because it was new.")
         found.append(time.perf_counter() - start)
     return found
 
@@ -137,7 +137,7 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             try:
-                visit(app, "The first visit pays for what is made once.")
+                wait_for(app.url, text="The first visit pays for what is made once.")
                 calm = waits(app, options.visits, "calm")
                 clicks = click_to_head(page, app.url) if name == "atlas" else []
                 began = time.perf_counter()

@@ -21,36 +21,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import numpy as np  # noqa: E402
-from streamlit.proto.BackMsg_pb2 import BackMsg  # noqa: E402
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 from visit import STEP, data_of  # noqa: E402
 from websockets.exceptions import WebSocketException  # noqa: E402
-from websockets.sync.client import ClientConnection, connect  # noqa: E402
 
+from benchmarks.wire import NOUNS, megabytes, rerun, socket_to, visit, wait_for  # noqa: E402
 from mha_core import load_model, trace  # noqa: E402
 from mha_core.reader import read_reader  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
 
-NOUNS = (
-    "dog",
-    "cat",
-    "bird",
-    "tree",
-    "river",
-    "house",
-    "child",
-    "king",
-    "apple",
-    "letter",
-    "train",
-    "garden",
-)
 LONG = 480  # words
 HEAVY: tuple[tuple[str, dict[str, str]], ...] = (
     ("", {"measure": "residual"}),
@@ -69,31 +52,10 @@ class Seen:
     troubles: list[str] = field(default_factory=list)
 
 
-def rerun(page: str, **query: str) -> bytes:
-    """What a browser sends to open a link."""
-    message = BackMsg()
-    message.rerun_script.query_string, message.rerun_script.page_name = urlencode(query), page
-    return message.SerializeToString()
-
-
-def socket_to(app: AppServer) -> ClientConnection:
-    """A new connection, as a browser opens it."""
-    address = app.url.replace("http", "ws") + "/_stcore/stream"
-    return connect(address, subprotocols=["streamlit"], origin=app.url, max_size=None, open_timeout=60)
-
-
-def visit(app: AppServer, page: str = "", **query: str) -> Any:
-    """Open a page by its link and read until its run is over; the record that it draws, or None."""
-    drawn = None
-    with socket_to(app) as stream:
-        stream.send(rerun(page, **query))
-        answer = ForwardMsg()
-        while answer.WhichOneof("type") != "script_finished":
-            answer.ParseFromString(stream.recv(timeout=120))
-            element = answer.delta.new_element
-            if element.bidi_component.component_name == "headscope_record" and drawn is None:
-                drawn = element.bidi_component
-    return drawn
+def record_of(app: AppServer, page: str = "", **query: str) -> Any:
+    """Open a page by its link and read until its run is over; the record that it draws first, or None."""
+    parts = [answer.delta.new_element.bidi_component for answer in visit(app.url, page, **query)]
+    return next((part for part in parts if part.component_name == "headscope_record"), None)
 
 
 def normal(app: AppServer, number: int, visits: int, tag: str, seen: Seen) -> None:
@@ -107,7 +69,7 @@ def normal(app: AppServer, number: int, visits: int, tag: str, seen: Seen) -> No
         )
         start = time.perf_counter()
         try:
-            drawn = visit(app, text=text)
+            drawn = record_of(app, text=text)
         except (OSError, WebSocketException) as trouble:
             seen.troubles.append(f"{type(trouble).__name__}: {trouble}")
         else:
@@ -132,7 +94,7 @@ def heavy(app: AppServer, number: int, over: threading.Event) -> None:
 
 def flood(app: AppServer, number: int, over: threading.Event) -> None:
     """One socket that sends as fast as it can and reads what comes."""
-    with suppress(OSError, WebSocketException), socket_to(app) as stream:
+    with suppress(OSError, WebSocketException), socket_to(app.url) as stream:
         turn = 0
         while not over.is_set():
             stream.send(rerun("", text=f"Flood {number} {turn}"))
@@ -167,7 +129,7 @@ def scene(app: AppServer, name: str, options: argparse.Namespace, memory: list[i
     for one in readers:
         one.start()
     while any(one.is_alive() for one in readers):
-        memory.append(resident(app.process.pid))
+        memory.append(megabytes(app.process.pid))
         time.sleep(0.1)
     over.set()
     for one in others:
@@ -191,13 +153,6 @@ def is_right(text: str, drawn: Any) -> bool:
     return sent.shape == weights.shape and float(np.abs(sent - weights).max()) <= STEP
 
 
-def resident(process: int) -> int:
-    """The memory of a process in megabytes, 0 where the system does not tell."""
-    status = Path(f"/proc/{process}/status")
-    lines = status.read_text().splitlines() if status.is_file() else []
-    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0) // 1000
-
-
 def main() -> None:
     """Start the app, play the scenes, print a Markdown table."""
     parser = argparse.ArgumentParser(
@@ -216,7 +171,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         app = start_app(Path(folder) / "server.log")
         try:
-            visit(app, text="The first visit pays for what is made once.")
+            wait_for(app.url, text="The first visit pays for what is made once.")
             for name in options.scenes:
                 memory: list[int] = []
                 seen = scene(app, name, options, memory)

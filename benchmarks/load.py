@@ -19,33 +19,15 @@ import time
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from streamlit.proto.BackMsg_pb2 import BackMsg  # noqa: E402
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 from websockets.exceptions import WebSocketException  # noqa: E402
-from websockets.sync.client import connect  # noqa: E402
 
+from benchmarks.wire import NOUNS, megabytes, wait_for  # noqa: E402
 from pages.parts.picture.shared import FOLDER, files  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
-
-NOUNS = (
-    "dog",
-    "cat",
-    "bird",
-    "tree",
-    "river",
-    "house",
-    "child",
-    "king",
-    "apple",
-    "letter",
-    "train",
-    "garden",
-)
 
 
 @dataclass
@@ -54,20 +36,6 @@ class Seen:
 
     seconds: list[float] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
-
-
-def visit(app: AppServer, text: str) -> None:
-    """Open the page by a link and read until its run is over."""
-    message = BackMsg()
-    message.rerun_script.query_string = urlencode({"text": text})
-    address = app.url.replace("http", "ws") + "/_stcore/stream"
-    with connect(
-        address, subprotocols=["streamlit"], origin=app.url, max_size=None, open_timeout=60
-    ) as socket:
-        socket.send(message.SerializeToString())
-        answer = ForwardMsg()
-        while answer.WhichOneof("type") != "script_finished":
-            answer.ParseFromString(socket.recv(timeout=60))
 
 
 @dataclass(frozen=True)
@@ -93,7 +61,7 @@ def reader(app: AppServer, number: int, asks: Class, seen: Seen, begin: threadin
         try:
             for file in asks.files if turn == 0 else ():
                 urllib.request.urlopen(app.url + file, timeout=60).read()  # noqa: S310 - our own server
-            visit(app, text)
+            wait_for(app.url, text=text)
         except (OSError, WebSocketException) as trouble:
             seen.troubles.append(f"{type(trouble).__name__}: {trouble}")
         else:
@@ -123,7 +91,7 @@ def main() -> None:
         script = options.app.resolve()
         app = start_app(Path(folder) / "server.log", script=script, cwd=script.parent)
         try:
-            visit(app, "The first visit pays for what is made once.")
+            wait_for(app.url, text="The first visit pays for what is made once.")
             for count in options.readers:
                 seen, begin = Seen(), threading.Barrier(count)
                 readers = [
@@ -136,11 +104,12 @@ def main() -> None:
                 for one in readers:
                     one.join()
                 spent = cpu(app.process.pid) - before
+                held = megabytes(app.process.pid)
                 times = sorted(seen.seconds) or [float("nan")]
                 print(
                     f"| {count} | {len(seen.seconds)} of {count * options.sentences} | {times[len(times) // 2]:.2f} s "
                     f"| {times[int(len(times) * 0.95)]:.2f} s "
-                    f"| {1e3 * spent / max(1, len(seen.seconds)):.0f} ms | {memory(app.process.pid)} |"
+                    f"| {1e3 * spent / max(1, len(seen.seconds)):.0f} ms | {f'{held} MB' if held else 'unknown'} |"
                 )
                 for trouble in sorted(set(seen.troubles))[:3]:
                     print(trouble, file=sys.stderr)
@@ -155,14 +124,6 @@ def cpu(process: int) -> float:
         return float("nan")
     user, system = stat.read_text().rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
-def memory(process: int) -> str:
-    """The resident memory of a process, where the system tells it."""
-    status = Path(f"/proc/{process}/status")
-    lines = status.read_text().splitlines() if status.is_file() else []
-    kilobytes = next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0)
-    return f"{kilobytes / 1000:.0f} MB" if kilobytes else "unknown"
 
 
 if __name__ == "__main__":

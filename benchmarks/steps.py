@@ -18,8 +18,9 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -28,24 +29,13 @@ from urllib.parse import urlencode
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-NOUNS = (
-    "dog",
-    "cat",
-    "bird",
-    "tree",
-    "river",
-    "house",
-    "child",
-    "king",
-    "apple",
-    "letter",
-    "train",
-    "garden",
-)
+from benchmarks.wire import NOUNS, socket_to  # noqa: E402
+
 SENTENCE = "The {} saw the {} because it was too old."
 INTERNAL = "$$STREAMLIT_INTERNAL_KEY"
 VIEW = "headscope_view"
 Asked = tuple[Any, ...]  # the component that asks, and its event
+MEASURES = ("value", "raw", "residual", "raw", "value", "raw")
 QUIET = 0.25  # seconds without a message after which a step is over
 
 
@@ -125,6 +115,16 @@ class Server:
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(20)
+
+
+@contextmanager
+def closing_server(app: Path) -> Iterator[Server]:
+    """The app of a checkout, for as long as it is asked."""
+    server = Server(app)
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 # ---- the reader
@@ -207,10 +207,7 @@ class Reader:
 @contextmanager
 def reader(server: Server) -> Iterator[Reader]:
     """A reader who has opened the first page."""
-    from websockets.sync.client import connect
-
-    address = server.url.replace("http", "ws") + "/_stcore/stream"
-    with connect(address, subprotocols=["streamlit"], origin=server.url, max_size=None) as socket:
+    with socket_to(server.url) as socket:
         one = Reader(socket, query=urlencode({"text": "The first visit pays for what is made once."}))
         for _ in range(60):  # until the heads' roles are known, a part of the page runs every second
             one.ask()
@@ -221,10 +218,10 @@ def reader(server: Server) -> Iterator[Reader]:
         yield one
 
 
-def step(server: Server, one: Reader, change: Callable[[], Asked]) -> dict[str, float]:
+def step(server: Server, one: Reader, change: Callable[[Reader], Asked]) -> dict[str, float]:
     """What the server spends on one step."""
     before = server.meter()
-    one.ask(*(change() or ()))
+    one.ask(*change(one))
     one.hear()
     after = server.meter()
     cost = {name: 1e3 * (after[name] - before[name]) for name in ("script", "forward", "loop")}
@@ -276,31 +273,24 @@ def main() -> None:
     texts = [SENTENCE.format(a, b) for a, b in permutations(NOUNS, 2)][: options.sentences + 3]
     print("| app | step | script, without forward | event loop | both | forward | runs | messages | bytes |")
     print("|---|---|---|---|---|---|---|---|---|")
-    servers = [Server(app.resolve()) for app in options.app]
-    try:
-        for name, changes in (
-            ("a new sentence", [lambda one, text=text: sentence(one, text) for text in texts]),
-            ("a click on a head", [lambda one, i=i: head(one, 7 * i) for i in range(1, 13)]),
-            (
-                "another measure",
-                [lambda one, m=m: measure(one, m) for m in ("value", "raw", "block", "raw", "value", "raw")],
-            ),
-        ):
+    steps: tuple[tuple[str, list[Callable[[Reader], Asked]]], ...] = (
+        ("a new sentence", [partial(sentence, text=text) for text in texts]),
+        ("a click on a head", [partial(head, number=7 * i) for i in range(1, 13)]),
+        ("another measure", [partial(measure, name=name) for name in MEASURES]),
+    )
+    with ExitStack() as opened:
+        servers = [opened.enter_context(closing_server(app.resolve())) for app in options.app]
+        readers = [opened.enter_context(reader(server)) for server in servers]
+        for name, changes in steps:
             costs: list[list[dict[str, float]]] = [[] for _ in servers]
-            if name == "a new sentence":
-                opened = [reader(server) for server in servers]
-                readers = [one.__enter__() for one in opened]
             for change in changes:
                 for server, one, found in zip(servers, readers, costs, strict=True):
-                    found.append(step(server, one, lambda one=one, change=change: change(one)))
+                    found.append(step(server, one, change))
             for app, found in zip(options.app, costs, strict=True):
                 print(row(app.resolve().parent.name, name, found[3:]))
             if options.kinds:
                 for one in readers:
                     print(one.sent)
-    finally:
-        for server in servers:
-            server.stop()
 
 
 if __name__ == "__main__":
