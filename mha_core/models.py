@@ -14,14 +14,15 @@ from typing import Any
 from mha_core.device import choose_device, choose_precision
 from mha_core.embedded import CLASSROOM_FOLDERS, DECODER, EMBEDDED
 from mha_core.errors import InputError, ModelError
-from mha_core.hub import Progress
+from mha_core.hub import Progress, is_here, is_hub_id
+from mha_core.learning.classroom.moments import step_of
 from mha_core.loading import build, is_folder
 from mha_core.model import Model
 from mha_core.model_files import SUMS
 from mha_core.modes import plain_numbers
 from mha_core.shelf import ShelfEntry, shelf
 
-__all__ = ["MOST_BYTES", "Model", "ShelfEntry", "is_folder", "load_model", "shelf"]
+__all__ = ["MOST_BYTES", "Model", "ShelfEntry", "is_folder", "load_model", "must_be_fetched", "shelf"]
 
 STAMPED = (".json", ".safetensors", ".txt")
 MOST_BYTES = 1_500_000_000  # of models that stay loaded beside the embedded ones
@@ -75,6 +76,14 @@ def load_model(
         with loading:
             found = _used(key) or _keep(key, _load(name, trained, seed, where, precision, progress, local))
     return found if sha256 is None else _pinned(found, sha256)
+
+
+def must_be_fetched(name: str, *, local: bool = True) -> bool:
+    """Whether `load_model` would fetch the model from the hub: it neither comes with the program, nor is it a folder
+    (unless `local=False` refuses those), nor was it fetched before. Nobody is asked."""
+    if name in SHIPPED or step_of(name) is not None or (local and is_folder(name)):
+        return False
+    return is_hub_id(name) and not is_here(name)
 
 
 def _name(name: object) -> str:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from visit import TIRED, WIDE, bodies, drawn, link, open_page, picture, run, said
 
-from mha_core import load_model
-from pages.parts.frame import fetching, presets
+from mha_core import Unavailable, load_model, models
+from pages.parts.frame import presets
 from pages.parts.frame.controls import MENU
 from pages.parts.serve import cache, server
 
@@ -173,9 +173,22 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
     assert not said(at, "notice")
 
 
+def test_a_moment_of_the_classrooms_training_is_here_and_nobody_asks():
+    at = open_page(model="classroom@400")
+    assert not said(at, "notice")
+    assert drawn(at).shape[:2] == (2, 4)
+
+
+def test_what_was_not_agreed_to_is_not_fetched_by_another_way():
+    with pytest.raises(
+        Unavailable, match=r"BERT large is not on this machine: about 1,340 MB from the model hub;"
+    ):
+        cache.named_model("bert-large-uncased")
+
+
 def test_a_hub_model_that_is_declined_is_left_alone(monkeypatch):
     asked = []
-    monkeypatch.setattr(fetching, "is_here", asked.append)
+    monkeypatch.setattr(models, "is_here", asked.append)
     at = open_page("pages/compare.py", against="model", model2="bert-base-cased")
     assert "436 MB" in said(at, "notice")[0]
     at.button(key="fetch-not-model2").click().run()

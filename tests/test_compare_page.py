@@ -5,10 +5,9 @@ import pytest
 from bert_folders import random_bert, write
 from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said, tables
 
-from mha_core import load_model, trace
+from mha_core import load_model, models, trace
 from mha_core.compare import HeadChange
 from pages.parts.explore import comparison
-from pages.parts.frame import fetching
 from pages.parts.frame.shell import CAVEAT
 from pages.parts.serve import cache
 
@@ -187,7 +186,7 @@ def test_models_of_two_sizes_have_masses_and_no_change_head_by_head(monkeypatch,
     monkeypatch.setattr(
         cache, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else small
     )
-    monkeypatch.setattr(fetching, "is_here", lambda _name: True)
+    monkeypatch.setattr(models, "is_here", lambda _name: True)
     at = open_page(COMPARE, against="model", model2="bert-base-uncased")
     assert said(at, "notice") == [
         "Heads cannot be compared one by one: A has 6 × 12 and B has 2 × 3, layers times heads."

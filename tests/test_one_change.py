@@ -9,9 +9,9 @@ from bert_folders import random_bert, write
 from streamlit.testing.v1 import AppTest
 from visit import STEP, TIRED, TWO, WIDE, bodies, drawn, link, mounted, open_page, picture, run, said
 
-from mha_core import grid_of, load_model, trace
+from mha_core import grid_of, load_model, models, trace
 from mha_core.heads.measures import importance
-from pages.parts.frame import fetching, shell, state
+from pages.parts.frame import shell, state
 from pages.parts.frame.state import LINK_CHARS
 from pages.parts.serve import cache
 
@@ -36,7 +36,7 @@ def two_models(monkeypatch, small):
         return load_model(name, trained=trained) if name == "minilm" else small[trained]
 
     monkeypatch.setattr(cache, "load_model", load)
-    monkeypatch.setattr(fetching, "is_here", lambda _name: True)
+    monkeypatch.setattr(models, "is_here", lambda _name: True)
     return load
 
 

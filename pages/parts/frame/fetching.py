@@ -7,14 +7,13 @@ one, with a sentence and two buttons.
 import streamlit as st
 
 from mha_core.embedded import EMBEDDED
-from mha_core.hub import is_here
-from mha_core.models import is_folder
+from mha_core.errors import Unavailable
+from mha_core.models import must_be_fetched
 from mha_core.shelf import SHELF
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import allowed, model_allowed, title_of
 
 AGREED = "agreed"
-SHIPPED = frozenset(entry.name for entry in SHELF if entry.embedded)
 MEGABYTES = {entry.name: entry.megabytes for entry in SHELF if entry.megabytes}
 
 
@@ -36,18 +35,25 @@ def ask(*keys: str) -> None:
                 )
 
 
+def refuse_unasked(name: str) -> None:
+    """Raises Unavailable for a model that would have to be fetched and that this reader has not agreed to."""
+    if _is_missing(name):
+        raise Unavailable(f"{_missing(name)}; Explore asks whether to fetch it.")
+
+
 def _sentence(name: str) -> str:
+    return f"{_missing(name)}. Until it is, you see {title_of(EMBEDDED)}."
+
+
+def _missing(name: str) -> str:
     size = f"about {MEGABYTES[name]:,} MB" if name in MEGABYTES else "a download of unknown size"
-    return (
-        f"{title_of(name)} is not on this machine: {size} from the model hub. "
-        f"Until it is, you see {title_of(EMBEDDED)}."
-    )
+    return f"{title_of(name)} is not on this machine: {size} from the model hub"
 
 
 def _is_missing(name: str) -> bool:
-    if name in SHIPPED or name in st.session_state.get(AGREED, ()) or not model_allowed(name):
+    if not must_be_fetched(name, local=allowed("FOLDERS")) or not model_allowed(name):
         return False
-    return not (allowed("FOLDERS") and is_folder(name)) and not is_here(name)
+    return name not in st.session_state.get(AGREED, ())
 
 
 def _agree(name: str) -> None:

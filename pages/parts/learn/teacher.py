@@ -9,13 +9,12 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from mha_core import HeadScopeError
-from pages.parts.frame import fetching
 from pages.parts.frame.embed import HIDE
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import with_params
 from pages.parts.frame.pages import PAGES, page_called
 from pages.parts.frame.prose import heading, say
-from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, models, title_of
+from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, models
 from pages.parts.frame.selection import parse_head
 from pages.parts.inside.route import STATIONS
 from pages.parts.learn.exercises import steps
@@ -99,8 +98,6 @@ def checked(text: str, token: str, head: str, query: Mapping[str, str]) -> tuple
     asked = parse_head(head)
     if asked is None:
         return "A head is written as layer and head, both from 1, such as 4-2.", ""
-    if fetching.settled(query["model"]) != query["model"]:
-        return f"{title_of(query['model'])} is not on this machine; Explore asks whether to fetch it.", ""
     request = Request(
         text,
         model=query["model"],

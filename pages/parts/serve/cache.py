@@ -39,6 +39,7 @@ from mha_core.heads.words import FloatArray
 from mha_core.interrupt import breaking_off
 from mha_core.run import Run
 from mha_core.wording import Head
+from pages.parts.frame.fetching import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 from pages.parts.picture.payload import Keep, Payload
 from pages.parts.serve.lanes import QUICK, SLOW, Slices, waiting
@@ -85,7 +86,8 @@ def model(request: Request) -> Model:
 
 
 def named_model(name: str, trained: bool = True) -> Model:
-    """A model by its name, if the owner of this server allows it."""
+    """A model by its name, if the owner of this server allows it and its reader agreed to fetch what is not here."""
+    refuse_unasked(name)
     if name == EMBEDDED:
         return _loaded(name, trained)
     if name == DECODER:
@@ -248,9 +250,7 @@ def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
         return found.roles
     if used.n_parameters > UNASKED_AT_MOST:
         return {}
-    with _starting:
-        if _begun.get(_findings_key(used), _DONE).done():
-            _begun[_findings_key(used)] = _background.submit(_find, used)
+    _begin(_findings_key(used), lambda: _find(used))
     return {}
 
 
@@ -269,10 +269,21 @@ def known_roles(name: str, trained: bool = True) -> Mapping[Head, Role]:
 
 def find_ahead(name: str, trained: bool = True) -> None:
     """Let the model be loaded and its roles be found out behind the pages, before anybody asks; nobody waits."""
-    key = ("ahead", name, trained)
+    _begin(("ahead", name, trained), lambda: _find(_loaded(name, trained)))
+
+
+def begin_findings(name: str, trained: bool = True) -> None:
+    """Let the roles of a model's heads be found out behind the pages, whatever its size."""
+    used = named_model(name, trained)
+    if STORE.peek(_findings_key(used)) is None:
+        _begin(_findings_key(used), lambda: _find(used))
+
+
+def _begin(key: Hashable, work: Callable[[], Findings]) -> None:
+    """Begin it behind the pages, unless that is under way."""
     with _starting:
         if _begun.get(key, _DONE).done():
-            _begun[key] = _background.submit(lambda: _find(_loaded(name, trained)))
+            _begun[key] = _background.submit(work)
 
 
 def _find(used: Model) -> Findings:
@@ -310,14 +321,6 @@ def evidence(name: str, trained: bool = True) -> Verdicts | None:
         return None
     found: Verdicts | None = STORE.get(("evidence", name), lambda: read_evidence(name, digest))
     return found if trained or found is None else found.twin
-
-
-def begin_findings(name: str, trained: bool = True) -> None:
-    """Let the roles of a model's heads be found out behind the pages, whatever its size."""
-    used = named_model(name, trained)
-    with _starting:
-        if STORE.peek(_findings_key(used)) is None and _begun.get(_findings_key(used), _DONE).done():
-            _begun[_findings_key(used)] = _background.submit(_find, used)
 
 
 def task(key: tuple[str, ...], start: Callable[[], Iterator[Step[T]]]) -> BackgroundTask[T]:

@@ -4,6 +4,7 @@ Streamlit hands whatever comes to whoever reads the control, and a page that mee
 with an exception, again at every later run, because the value stays.
 """
 
+from functools import cache
 from typing import Any
 
 from pages.parts.serve.streamlit_private import Serialized, WStates
@@ -12,10 +13,9 @@ from pages.parts.serve.streamlit_private import Serialized, WStates
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
+@cache
 def ignore_forged_values() -> None:
     """Have every session read only values of the kind its control sends; once a process."""
-    if getattr(WStates, "checked", False):
-        return
     read, packed = WStates.__getitem__, WStates.get_serialized
 
     def checked(states: WStates, widget: str) -> Any:
@@ -29,8 +29,8 @@ def ignore_forged_values() -> None:
     def serialized(states: WStates, widget: str) -> Any:
         return None if is_forged(states, widget) else packed(states, widget)
 
-    for name, how in {"__getitem__": checked, "get_serialized": serialized, "checked": True}.items():
-        setattr(WStates, name, how)
+    setattr(WStates, "__getitem__", checked)  # noqa: B010 - mypy lets no method be assigned
+    setattr(WStates, "get_serialized", serialized)  # noqa: B010
 
 
 def is_forged(states: WStates, widget: str) -> bool:
