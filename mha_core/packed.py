@@ -206,10 +206,9 @@ def _lay_together(module: nn.Module) -> None:
         bias = torch.cat(biases) if has_bias else None
         for linear, part in zip(linears, torch.split(panels, [n // width for n in n_out]), strict=True):
             linear._hold(part)
-        for linear, part in zip(
-            linears, () if bias is None else torch.split(bias, n_out), strict=bias is not None
-        ):
-            linear.bias = nn.Parameter(part, requires_grad=False)
+        if bias is not None:
+            for linear, part in zip(linears, torch.split(bias, n_out), strict=True):
+                linear.bias = nn.Parameter(part, requires_grad=False)
         parts = tuple(linear._parameters.get(name) for linear in linears for name in ("weight", "bias"))
         linears[0].block = Block(panels, bias, n_out, parts)
 

@@ -71,6 +71,14 @@ def test_a_click_on_a_token_follows_it_and_back_returns_to_the_one_before(visit)
     tab.page.get_by_text(re.compile("^tired looks most at")).wait_for()
 
 
+def is_refused(tab, box, typed, said):
+    """Type what the box cannot take, and see it said under the box."""
+    box.fill(typed)
+    box.press("Tab")
+    tab.page.get_by_text(said).wait_for()
+    assert box.get_attribute("aria-invalid") == "true"
+
+
 def test_a_typed_score_moves_the_weight_nonsense_is_answered_and_undo_takes_it_back(visit):
     tab = visit(f"/inside?head=4-2&pin={IT}&at=weights")
     box = tab.page.get_by_label("score of it for animal", exact=True)
@@ -80,10 +88,7 @@ def test_a_typed_score_moves_the_weight_nonsense_is_answered_and_undo_takes_it_b
         ("1e999", "1e999 is too large"),
         ("", "The box is empty; 3.834 is still used."),
     ):
-        box.fill(typed)
-        box.press("Tab")
-        tab.page.get_by_text(said).wait_for()
-        assert box.get_attribute("aria-invalid") == "true"
+        is_refused(tab, box, typed, said)
     box.fill("−9,5")
     box.press("Enter")
     tab.page.get_by_text("You changed this layer: one changed score").wait_for()
@@ -188,10 +193,7 @@ def test_what_is_no_whole_number_is_answered_beneath_its_box(visit):
         ("1e999", "Heads: 1e999 is too large"),
         ("0", "Heads: a whole number from 1 to 1,024"),
     ):
-        box.fill(typed)
-        box.press("Tab")
-        tab.page.get_by_text(said).wait_for()
-        assert box.get_attribute("aria-invalid") == "true"
+        is_refused(tab, box, typed, said)
         assert "512 / 8" in yours.inner_text()
     box.fill("16")
     box.press("Enter")

@@ -11,7 +11,7 @@ from mha_core.heads.atlas.said import label
 from mha_core.run import Run
 from mha_core.wording import head_name, percent
 from pages.parts.atlas.source import Source
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import markup, say, visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
@@ -71,9 +71,7 @@ def _table(found: Source, record: Record, query: int, key: int, request: Request
         verdict = (
             f"as elsewhere: {', '.join(same)}" if same else ("not what it is described by" if of else "")
         )
-        link = link_to(
-            "Atlas", {"model": "" if request.model == "minilm" else request.model, "head": head_name(head)}
-        )
+        link = link_to("Atlas", {"model": model_in_link(request.model), "head": head_name(head)})
         rows.append(
             f'<tr><th scope="row"><a href="{html.escape(link)}" target="_self">{head_name(head)}</a></th>'
             f"<td>{percent(float(weights[head]))}</td><td>{html.escape(label(entry.description))}</td>"

@@ -14,7 +14,7 @@ from pages.parts.atlas.lines import moment_data
 from pages.parts.atlas.lost import lost
 from pages.parts.atlas.relatives import relatives
 from pages.parts.atlas.source import Source
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import heading, markup, say, visible
 from pages.parts.frame.request import Request, title_of
 from pages.parts.serve import cache
@@ -87,7 +87,7 @@ def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
     here = label(entry.description)
     link = link_to(
         "Specialization",
-        {"model": "" if request.model == "minilm" else request.model, "head": head_name(entry.head)},
+        {"model": model_in_link(request.model), "head": head_name(entry.head)},
     )
     markup(
         f'<p class="hs-note"><b>Asked</b> (<a href="{html.escape(link)}" target="_self">Jobs'
@@ -125,4 +125,4 @@ def _like(found: Source, head: Head) -> None:
 
 
 def _link(model: str, head: Head) -> str:
-    return link_to("Atlas", {"model": "" if model == "minilm" else model, "head": head_name(head)})
+    return link_to("Atlas", {"model": model_in_link(model), "head": head_name(head)})

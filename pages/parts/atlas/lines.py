@@ -8,7 +8,7 @@ from typing import Any
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.table import Line
 from mha_core.wording import Head, head_name
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import visible
 
 BEFORE, BETWEEN, AFTER = 60, 70, 40  # characters at most
@@ -51,7 +51,7 @@ def moment_data(passage: Line, one: Moment, model: str, head: Head, note: str = 
 def moment_link(passage: Line, one: Moment, model: str, head: Head) -> str:
     """Where Explore shows the passage with the head and the word chosen."""
     chosen = {"head": head_name(head), "pin": str(one.query), "to": str(one.key)}
-    return link_to("Explore", {"text": passage.text, "model": "" if model == "minilm" else model, **chosen})
+    return link_to("Explore", {"text": passage.text, "model": model_in_link(model), **chosen})
 
 
 def _end(text: str, most: int) -> str:

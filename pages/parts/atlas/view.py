@@ -17,7 +17,7 @@ from pages.parts.atlas.own_text import own_text
 from pages.parts.atlas.points import BY, counts, points_data
 from pages.parts.atlas.source import Source, source
 from pages.parts.frame import state
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import parse_head
@@ -147,7 +147,7 @@ def _measure(title: str, key: str, first: str, names: dict[str, str]) -> str:
 
 def _descriptions(counted: list[tuple[str, int]], only: str, chosen: HeadEntry, request: Request) -> str:
     """Every description with how many heads have it; a press shows these heads alone."""
-    kept = {"model": "" if request.model == "minilm" else request.model, "head": head_name(chosen.head)}
+    kept = {"model": model_in_link(request.model), "head": head_name(chosen.head)}
     rows = "".join(
         f'<li{" class=this" if name == only else ""}><a href="'
         f'{html.escape(link_to("Atlas", {**kept, "does": "" if name == only else name}))}" target="_self">'

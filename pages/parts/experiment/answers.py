@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mha_core.embedded import EMBEDDED
 from mha_core.experiments import Effects
 from mha_core.wording import Head, head_name, percent
 from pages.parts.experiment.said import number, shown
@@ -133,6 +134,6 @@ def embedding(mean: np.ndarray, n: int, head: Head, text: str) -> Answer:
             Bar(f"without {head_name(each)}", 1 - float(mean[each]), f"{mean[each]:.3f}")
             for each in order[:8]
         ),
-        {"model": "minilm", "text": text, "off": head_name(head)},
+        {"model": EMBEDDED, "text": text, "off": head_name(head)},
         f"Mean cosine with the plain embedding over {n} built-in sentences; the bars are what is lost, 1 less cosine.",
     )

@@ -3,7 +3,7 @@
 import html
 
 from mha_core import Grid, Record
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import markup
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -20,7 +20,7 @@ def elsewhere(request: Request, record: Record, grid: Grid, chosen: Selection) -
     if query.special or key.special:
         return
     asked = {
-        "model": "" if request.model == "minilm" else request.model,
+        "model": model_in_link(request.model),
         "weights": "" if request.trained else "untrained",
         "ask": request.text,
         "looks": in_a_list(record.tokens, query.pieces[-1]),

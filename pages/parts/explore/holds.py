@@ -14,7 +14,7 @@ from mha_core.heads.link_kind import link_kind
 from mha_core.heads.verdicts.entries import Entry
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.wording import Head, head_name, percent
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import heading, markup, prose
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -97,7 +97,7 @@ def _marks(entry: Entry, head: Head) -> list[tuple[str, float]]:
 
 def _more(request: Request, entry: Entry, head: Head) -> str:
     params = {
-        "model": "" if request.model == "minilm" else request.model,
+        "model": model_in_link(request.model),
         "weights": "" if request.trained else "untrained",
         "head": head_name(head),
         "by": f"real:{entry.key}",

@@ -32,10 +32,12 @@ def changed(a: Grid, b: Grid, head: Head) -> tuple[int, None] | None:
 
 def reason_of_change(request: Request, a: Grid, b: Grid, chosen: Selection) -> str:
     """Why a comparison of sentences of one's own opens with this word, for as long as it does; else empty."""
-    link = most_changed(a, b, chosen.head)
-    if presets.opening_word(request.text, request.pair or "", a.labels) is not None or link is None:
+    if len(chosen.pins) != 1 or chosen.to is not None:
         return ""
-    if chosen.pins != link[:1] or chosen.to is not None:
+    if presets.opening_word(request.text, request.pair or "", a.labels) is not None:
+        return ""
+    link = most_changed(a, b, chosen.head)
+    if link is None or chosen.pins != link[:1]:
         return ""
     names = indexed(a.labels)
     return (

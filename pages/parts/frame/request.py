@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mha_core import shelf
+from mha_core.embedded import EMBEDDED
 from mha_core.heads import measures
 from mha_core.learning.classroom.moments import step_of
 from mha_core.models import is_folder
@@ -34,7 +35,7 @@ class Request:
 
     text: str
     pair: str | None = None
-    model: str = "minilm"
+    model: str = EMBEDDED
     trained: bool = True
     unit: str = "pieces"
     specials: Specials = "shown"
@@ -109,7 +110,7 @@ def refusal(key: str, value: str) -> str | None:
         return (
             None
             if there
-            else f"There is no model {quoted(value)} on this server; showing {title_of('minilm')}."
+            else f"There is no model {quoted(value)} on this server; showing {title_of(EMBEDDED)}."
         )
     options = {
         "weights": WEIGHTS,

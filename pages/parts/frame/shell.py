@@ -9,19 +9,20 @@ said in one sentence.
 """
 
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import HeadScopeError, Record
 from mha_core.heads.notices import Notice, unread
 from mha_core.wording import Head
 from pages.parts.frame import controls, state
 from pages.parts.frame.embed import hide_parts
-from pages.parts.frame.pages import PAGES, beside, page_called
+from pages.parts.frame.pages import PAGES, Page, beside, page_called
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
@@ -219,28 +220,23 @@ def _top(title: str, present: bool) -> None:
     with st.container(key="top", horizontal=True, vertical_alignment="center", gap="small"):
         markup(TOP, inline=True)
         here, carried = page_called(title), state.link_params()
-        links = []
-        for page in PAGES:
-            if page == beside(page)[0]:
-                place = st.container(key="here", width="content") if page.entry == here.entry else st
-                links.append(
-                    (
-                        page.path,
-                        page.entry,
-                        place.page_link(page.path, label=page.entry, query_params=carried),
-                    )
-                )
+        firsts = [page for page in PAGES if page == beside(page)[0]]
+        links = [_page_link(page, page.entry, "here", page.entry == here.entry, carried) for page in firsts]
         words = "Leave presenter mode" if present else "Present"
         if present or here.presented:
             st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))
     if len(beside(here)) > 1 and not present:
         with st.container(key="tabs", horizontal=True, gap="small"):
-            for page in beside(here):
-                place = st.container(key="this-tab", width="content") if page == here else st
-                links.append(
-                    (page.path, page.tab, place.page_link(page.path, label=page.tab, query_params=carried))
-                )
+            links += [_page_link(page, page.tab, "this-tab", page == here, carried) for page in beside(here)]
     st.session_state[LINKS] = links
+
+
+def _page_link(
+    page: Page, label: str, mark: str, current: bool, carried: Mapping[str, str]
+) -> tuple[str, str, DeltaGenerator]:
+    """A link to a page, in a container called `mark` where it is the one that is open; and how to draw it anew."""
+    place = st.container(key=mark, width="content") if current else st
+    return page.path, label, place.page_link(page.path, label=label, query_params=carried)
 
 
 def _carry() -> None:

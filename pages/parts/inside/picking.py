@@ -12,7 +12,7 @@ from mha_core.wording import head_name
 from pages.parts.frame import state
 from pages.parts.frame.prose import visible
 from pages.parts.frame.selection import parse_head
-from pages.parts.inside.scene import FOLLOWED, JUST_NOW, Scene
+from pages.parts.inside.scene import Scene, token_chosen
 from pages.parts.picture.tiles import Block
 
 LABELS = ".labels span"  # the rows of a matrix
@@ -54,16 +54,9 @@ def told(board: str, scene: Scene) -> dict[str, Callable[[], None]]:
     """What to do when a token or a head is chosen on a board of the reader's own sentence."""
     sentence, layer = scene.key.partition("-")[0], scene.head[0]
     return {
-        "token": partial(_token, board, sentence, len(scene.labels)),
+        "token": partial(token_chosen, board, "token", sentence, len(scene.labels)),
         "head": partial(_head, board, layer, scene.sizes.n_heads),
     }
-
-
-def _token(board: str, sentence: str, count: int) -> None:
-    value = st.session_state.get(board, {}).get("token")
-    if isinstance(value, int) and 0 <= value < count:
-        st.session_state[FOLLOWED] = (sentence, value, JUST_NOW)
-        state.change({"cell": None})
 
 
 def _head(board: str, layer: int, count: int) -> None:

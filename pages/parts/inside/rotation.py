@@ -39,9 +39,8 @@ def distance(scene: Scene, stage: Stage) -> None:
     rotary = scene.now.rotary
     if rotary is None:
         return
-    asked = state.params().get("turned", "")
-    pair = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
-    pair = pair if 1 <= pair <= rotary.n_turned else rotary.n_turned // 8 + 1
+    field = Field("turned", "Pair", rotary.n_turned // 8 + 1, 1, rotary.n_turned)
+    pair = field.in_link()
     said, *pictures = _by_hand(stage.picture, scene, rotary, pair - 1)
     why, table = _distance(scene, rotary)
     stage.words.add(said, why)
@@ -51,11 +50,7 @@ def distance(scene: Scene, stage: Stage) -> None:
         r"\begin{pmatrix}\cos\theta & -\sin\theta\\ \sin\theta & \cos\theta\end{pmatrix}"
         r"\begin{pmatrix}x\\y\end{pmatrix}"
     )
-    stage.controls = lambda: _choose_pair(pair, rotary.n_turned)
-
-
-def _choose_pair(pair: int, most: int) -> None:
-    ask("inside-pair", (Field("turned", "Pair", pair, 1, most),), {"turned": pair}, _pair_chosen)
+    stage.controls = lambda: ask("inside-pair", (field,), {"turned": pair}, _pair_chosen)
 
 
 def _pair_chosen(key: str, value: int | bool) -> None:

@@ -143,7 +143,7 @@ def pick(request: Request, record: Record) -> Picked:
     key = sentence_key(units)
     asked_for = shell.selection(request, grid.weights.shape, grid.labels)
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
-        query = choose_token(units, _asked_token(grid, asked_for, key), f"inside-token-{key}")
+        query = choose_token(units, _asked_token(grid, asked_for, key), key)
         head = choose_head(record.n_layers, record.n_heads, asked_for.head)
     place = next((i for i, unit in enumerate(grid.units) if query in unit.pieces), None)
     state.keep(Selection(head, asked_for.pins if place is None else (place,), asked_for.to))
@@ -190,21 +190,22 @@ def _head_chosen() -> None:
     state.change({"cell": None})
 
 
-def choose_token(units: Sequence[Unit], chosen: int, key: str) -> int:
+def choose_token(units: Sequence[Unit], chosen: int, sentence: str) -> int:
     """The token to follow; the picture marks it without asking the server."""
+    key = f"inside-token-{sentence}"
     chosen = chosen if 0 <= chosen < len(units) else 0
     board = Board()
     labels, special = [u.label for u in units], [u.special for u in units]
     board.add(token_row(labels, special, "Token to follow", line=True, trigger="follow"))
-    board.show(key, {"follow": partial(_followed, key, len(units))}, query=chosen)
+    board.show(key, {"follow": partial(token_chosen, key, "follow", sentence, len(units))}, query=chosen)
     return chosen
 
 
-def _followed(key: str, count: int) -> None:
-    """The reader pressed a token: it is followed until the link says otherwise."""
-    value = st.session_state.get(key, {}).get("follow")
+def token_chosen(board: str, trigger: str, sentence: str, count: int) -> None:
+    """The reader pressed a token on a board: it is followed until the link says otherwise."""
+    value = st.session_state.get(board, {}).get(trigger)
     if isinstance(value, int) and 0 <= value < count:
-        st.session_state[FOLLOWED] = (key.removeprefix("inside-token-"), value, JUST_NOW)
+        st.session_state[FOLLOWED] = (sentence, value, JUST_NOW)
         state.change({"cell": None})
 
 

@@ -60,7 +60,7 @@ def library_address() -> str:
 @cache
 def brought(entry: str) -> str:
     """The script of a mount that fetches the component of that entry and hands it what it is given."""
-    return BRING.replace("@@ADDRESS@@", _address(f"{entry}.js", bundle(entry).encode()))
+    return BRING.replace("@@ADDRESS@@", _component(entry)[0])
 
 
 @cache
@@ -69,9 +69,15 @@ def files() -> dict[str, SharedFile]:
     fonts = {font_addresses()[name]: SharedFile(font_bytes(name), "font/woff2") for name in FONTS}
     found = {library_address(): SharedFile(library(), "text/javascript"), **fonts}
     for entry in COMPONENTS:
-        script = bundle(entry).encode()
-        found[_address(f"{entry}.js", script)] = SharedFile(script, "text/javascript")
+        address, script = _component(entry)
+        found[address] = SharedFile(script, "text/javascript")
     return {address.rpartition("/")[2]: file for address, file in found.items()}
+
+
+def _component(entry: str) -> tuple[str, bytes]:
+    """Where the script of a component is, and the script."""
+    script = bundle(entry).encode()
+    return _address(f"{entry}.js", script), script
 
 
 def _address(name: str, content: bytes) -> str:

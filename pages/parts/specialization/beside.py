@@ -5,6 +5,7 @@ In: a sheet, and those of real text. Out: a sentence or two.
 
 from collections.abc import Sequence
 
+from mha_core.embedded import EMBEDDED
 from mha_core.heads.verdicts.measured import APART, RELATED, RELATED_BY
 from mha_core.wording import head_name, percent
 from pages.parts.specialization.sheets import Sheet, counterpart, word_said
@@ -20,7 +21,7 @@ def related_by(sheet: Sheet, model: str) -> str:
     circle = (
         "These heads read the same embeddings, so a head that matches like with like is right by it: for MiniLM this "
         "says where such a head looks, not that it knows what words mean"
-        if model.split("@")[0] == "minilm"
+        if model.split("@")[0] == EMBEDDED
         else "These embeddings are another model's, so the heads are not asked for what they were given"
     )
     if sheet.key.endswith(APART):

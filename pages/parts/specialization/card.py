@@ -13,7 +13,7 @@ from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import NO_ROLE_SAID
 from mha_core.heads.report import CardLine, report_card
 from mha_core.wording import Head, head_name, percent
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import heading, markup, prose, say
 from pages.parts.frame.request import Request
 from pages.parts.picture import evidence
@@ -133,9 +133,7 @@ def _elsewhere(known: Known, head: Head, request: Request) -> None:
     if there is None:
         return
     entry, role = there.atlas.entry(head), known.called.get(head)
-    link = link_to(
-        "Atlas", {"model": "" if request.model == "minilm" else request.model, "head": head_name(head)}
-    )
+    link = link_to("Atlas", {"model": model_in_link(request.model), "head": head_name(head)})
     narrow = role.label if role else NO_ROLE_SAID
     whole = described(entry.description)
     strongest = "Its strongest moments over ordinary text"

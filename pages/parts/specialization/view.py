@@ -12,6 +12,7 @@ from mha_core.heads.verdict import called as best_claim
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.wording import Head
 from pages.parts.frame import state
+from pages.parts.frame.links import model_in_link
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import CAVEAT, CSS, or_show_error
@@ -215,5 +216,5 @@ def called(real: Verdicts | None, found: Findings | None) -> dict[Head, Called]:
 
 def kept(request: Request) -> dict[str, str]:
     """What every link keeps: the model and its weights, where they are not the standard."""
-    query = {} if request.model == "minilm" else {"model": request.model}
+    query = {"model": model_in_link(request.model)}
     return query if request.trained else {**query, "weights": "untrained"}
