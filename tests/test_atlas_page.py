@@ -2,12 +2,11 @@
 
 import html
 import re
-from pathlib import Path
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from visit import unopened
 
 from mha_core import InputError
 from mha_core.heads.atlas.habits import HABITS
@@ -23,7 +22,6 @@ from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
 from pages.parts.serve.tasks import BackgroundTask
 
-ROOT = Path(__file__).parent.parent
 TEXT = "We saw the fox and the owl."
 STARTS, ENDS = (0, 3, 7, 11, 15, 19, 23, 26), (2, 6, 10, 14, 18, 22, 26, 27)
 PASSAGE = Line(TEXT, tuple(TEXT[a:b] for a, b in zip(STARTS, ENDS, strict=True)), STARTS, ENDS)
@@ -168,10 +166,7 @@ def said(at):
 
 @pytest.mark.slow
 def test_the_page_says_how_sure_it_is_and_refuses_a_head_that_is_not_there(minilm):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
-    at.switch_page("pages/atlas.py")
-    at.query_params["head"] = "3-9"
-    at.run()
+    at = unopened("pages/atlas.py", head="3-9").run()
     assert not at.exception
     entry = next(e for e in minilm.heads if e.head == (2, 8))
     text = said(at)

@@ -2,12 +2,11 @@
 
 import html
 import re
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from visit import unopened
 
 from mha_core import trace
 from mha_core.wording import percent
@@ -15,7 +14,6 @@ from pages.parts.explore import elsewhere
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 
-ROOT = Path(__file__).parent.parent
 TEXT = "The old kitten chased the kitten."
 
 
@@ -51,11 +49,7 @@ def test_the_atlas_opens_with_these_words_and_their_weights(model):
     record = trace(TEXT, model)
     weights = record.weights[:, :, 6, 3]
     layer, head = np.unravel_index(weights.argmax(), weights.shape)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
-    at.switch_page("pages/atlas.py")
-    for name, value in {"ask": TEXT, "looks": "6: kitten", "seen": "3: kitten"}.items():
-        at.query_params[name] = value
-    at.run()
+    at = unopened("pages/atlas.py", ask=TEXT, looks="6: kitten", seen="3: kitten").run()
     assert not at.exception
     assert (at.selectbox(key="looks").value, at.selectbox(key="seen").value) == ("6: kitten", "3: kitten")
     (table,) = [block.proto.body for block in at.get("html") if "Weight here" in block.proto.body]

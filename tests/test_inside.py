@@ -2,13 +2,13 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from boards import Walked, boards, flat, found, matrix, one, prose
 from streamlit.testing.v1 import AppTest
+from visit import unopened
 
 from mha_core import layer_details, load_model, trace
 from mha_core.checkpoints import untrained_encoder
@@ -19,18 +19,13 @@ from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
 from pages.parts.inside.sizes import read_own
 
-ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 NEAR = 2e-5
 
 
 def open_inside(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/inside.py")
-    for key, value in query.items():
-        at.query_params[key] = value
-    at.run()
+    at = unopened("pages/inside.py", **query).run()
     assert not at.exception, at.exception[0].message
     return at
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from boards import boards, flat, found, matrix, prose
 from streamlit.testing.v1 import AppTest
+from visit import unopened
 
 from mha_core import layer_details, load_model, trace
 from pages.parts.frame.glossary import LESSON, spans, terms
@@ -42,11 +43,7 @@ NEAR = 2e-5
 
 
 def open_learn(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/learn.py")
-    for key, value in query.items():
-        at.query_params[key] = value
-    at.run()
+    at = unopened("pages/learn.py", **query).run()
     assert not at.exception, at.exception[0].message
     return at
 
@@ -743,11 +740,7 @@ def test_the_link_for_a_class_sets_what_it_says():
 
 @pytest.mark.parametrize("page", ["app.py", "pages/compare.py", "pages/inside.py", "pages/learn.py"])
 def test_a_link_hides_only_what_may_be_hidden_on_every_page(page):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    if page != "app.py":
-        at.switch_page(page)
-    at.query_params["hide"] = "menu,body{},sentence"
-    at.run()
+    at = unopened(page, hide="menu,body{},sentence").run()
     assert not at.exception
     styles = [e.proto.body for e in at.get("html") if e.proto.body.startswith("<style>.st-key")]
     assert styles == ["<style>.st-key-top, .st-key-controls { display: none; }</style>"]

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -43,7 +42,6 @@ from pages.parts.specialization import (
     upstream,
 )
 
-ROOT = Path(__file__).parent.parent
 SENTENCE = (
     "1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n"
     "2\tdog\tdog\tNOUN\tNN\t_\t3\tnsubj\t_\t_\n"
@@ -70,11 +68,7 @@ def model():
 
 
 def open_page(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
-    at.switch_page("pages/specialization.py")
-    for key, value in query.items():
-        at.query_params[key] = value
-    at.run()
+    at = visit.unopened("pages/specialization.py", **query).run()
     assert not at.exception, at.exception[0].message
     return at
 

@@ -3,11 +3,11 @@
 import json
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from visit import unopened
 
 from mha_core.device import use_one_thread
 from mha_core.learning import report
@@ -16,7 +16,6 @@ from mha_core.learning.train import Setup
 from pages.parts.serve.training import BROKEN, TRAINER, LiveTraining, Trainer
 from pages.parts.training import export, parts, view
 
-ROOT = Path(__file__).parent.parent
 # A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.
 FAKE = """
 import json, select, sys
@@ -245,12 +244,15 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     wider = parts.jobs_choice(1, 2, seed=3, limit=200)  # a limit that the page offers
     training = TRAINER.ask("small", wider.settings)
     training.rows, training.now, training.state, training.fraction = rows, state, "finished", 1.0
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/training.py")
-    for key, value in {"left": "1", "right": "2", "seed": "3", "limit": "200", "guess": "about 40 %"}.items():
-        at.query_params[key] = value
-    at.query_params["without"] = "1-2,9-9"
-    at.run()
+    link = {
+        "left": "1",
+        "right": "2",
+        "seed": "3",
+        "limit": "200",
+        "guess": "about 40 %",
+        "without": "1-2,9-9",
+    }
+    at = unopened("pages/training.py", **link).run()
     assert not at.exception, at.exception[0].message
     shown = blocks(at)
     left, right = (run["report"] for run in state["runs"])
@@ -267,14 +269,9 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
 @pytest.mark.slow
 def test_both_parts_open_with_their_questions(monkeypatch):
     monkeypatch.setattr(TRAINER, "warm", lambda: None)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/training.py")
-    at.query_params["train"] = "Two heads that need each other"
-    at.run()
+    at = unopened("pages/training.py", train="Two heads that need each other").run()
     assert not at.exception, at.exception[0].message
     assert [button.label for button in at.button if button.key == "training-start"] == ["Start"]
     assert "Olsson" in blocks(at)
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.switch_page("pages/training.py")
-    at.run()
+    at = unopened("pages/training.py").run()
     assert "mirror" in blocks(at)

@@ -4,11 +4,13 @@ import html
 import io
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.frame.controls import MENU
@@ -19,15 +21,24 @@ WIDE = "The animal didn't cross the street because it was too wide."
 TWO = ("Maria gave the book to her sister.", "She had already read it twice.")
 STEP = 1 / 65535
 
+# Every new AppTest would look through all installed packages for components again, half a second each time.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
-def open_page(page: str = "app.py", **query: str) -> AppTest:
-    """A page as the link with these parameters opens it."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.session_state[MENU] = True  # what is in it is built when it is opened
+
+def unopened(page: str = "app.py", **query: str) -> AppTest:
+    """A page under a link with these parameters, before its first run."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
     if page != "app.py":
         at.switch_page(page)
     for key, value in query.items():
         at.query_params[key] = value
+    return at
+
+
+def open_page(page: str = "app.py", **query: str) -> AppTest:
+    """A page as the link with these parameters opens it."""
+    at = unopened(page, **query)
+    at.session_state[MENU] = True  # what is in it is built when it is opened
     return run(at)
 
 
