@@ -106,9 +106,15 @@ def test_bytes_are_counted_through_what_holds_them_and_not_for_weights_that_many
         rows: tuple[np.ndarray, ...]
         named: dict[str, np.ndarray]
 
-    one = np.zeros(1_000, np.uint8)
-    held = bytes_of(Held(np.zeros(10**6, np.uint8), one, (one, one), {"a": one}))
+    one, two, three, four = (np.zeros(1_000, np.uint8) for _ in range(4))
+    held = bytes_of(Held(np.zeros(10**6, np.uint8), one, (two, three), {"a": four}))
     assert 4_000 <= held < 10_000
+
+
+def test_what_is_held_in_many_places_counts_once_and_what_is_equal_as_often_as_it_is_there():
+    one = np.zeros(1_000, np.uint8)
+    assert bytes_of([one, {"a": one}, (one,) * 5]) < 2_000
+    assert bytes_of([one.copy() for _ in range(5)]) >= 5_000
 
 
 def test_a_value_that_goes_takes_its_bytes_along():

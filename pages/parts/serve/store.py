@@ -91,20 +91,30 @@ class Store:
 def bytes_of(value: Any) -> int:
     """Bytes of the arrays in a value, through dataclasses, mappings and lists; or what it says of itself.
 
-    The projections of a layer's run cost nothing here: all its runs share them, and they are kept by themselves.
+    What is held in several places counts once. The projections of a layer's run cost nothing here: all its runs share
+    them, and they are kept by themselves.
     """
+    return _bytes_of(value, {})
+
+
+def _bytes_of(value: Any, counted: dict[int, Any]) -> int:
+    if isinstance(value, int | float | str | bool | None) or id(value) in counted:
+        return 0
+    counted[id(value)] = value  # kept until all is counted, or another could have the same id
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(said := getattr(value, "held_bytes", None), int):
         return OBJECT_BYTES + said
     if is_dataclass(value) and not isinstance(value, type):
-        held = [f.name for f in fields(value) if f.name not in SHARED]
-        return OBJECT_BYTES + sum(bytes_of(getattr(value, name)) for name in held)
+        held = (getattr(value, f.name) for f in fields(value) if f.name not in SHARED)
+        return OBJECT_BYTES + sum(_bytes_of(each, counted) for each in held)
     if isinstance(value, Mapping):
-        return OBJECT_BYTES + sum(map(bytes_of, value.values()))
+        return OBJECT_BYTES + sum(_bytes_of(each, counted) for each in value.values())
     if isinstance(value, list | tuple):
-        return sum(map(bytes_of, value)) if any(map(_may_hold_arrays, value[:8])) else 8 * len(value)
-    return OBJECT_BYTES if not isinstance(value, int | float | str | bool | None) else 0
+        if any(map(_may_hold_arrays, value[:8])):
+            return sum(_bytes_of(each, counted) for each in value)
+        return 8 * len(value)
+    return OBJECT_BYTES
 
 
 def _may_hold_arrays(value: Any) -> bool:
