@@ -12,6 +12,7 @@ from mha_core.models import Model, ShelfEntry, load_model, shelf
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
 from mha_core.outside import OutsideModel, SequenceRecords, from_transformers
 from mha_core.packed import PackedLinear, pack
+from mha_core.picture.notebook import Shown, show
 from mha_core.prediction import NextToken, predict_masked, predict_next
 from mha_core.record import Grid, ModelInfo, Record, Unit, grid_of
 from mha_core.stack import Stack, StackConfig, StackOutput
@@ -55,6 +56,7 @@ __all__ = [
     "Record",
     "SequenceRecords",
     "ShelfEntry",
+    "Shown",
     "SizeError",
     "Stack",
     "StackConfig",
@@ -83,6 +85,7 @@ __all__ = [
     "record_of",
     "scaled_dot_product_attention",
     "shelf",
+    "show",
     "trace",
     "trace_many",
     "trace_tokens",

@@ -20,7 +20,7 @@ from mha_core.wording import Head, Per
 
 FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r]")
 WEIGHT_COLUMNS = ("layer", "head", "query", "key", "query_text", "key_text", "weight")
-LONG_COLUMNS = ("text", "pair", "link")
+LONG_COLUMNS = ("text", "pair", "source", "link")
 NORMALISED = {
     "shown": "rows sum to 1",
     "hidden": "special tokens left out, rows sum to less than 1",

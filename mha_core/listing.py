@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mha_core.errors import InputError
+from mha_core.thumbnails import strongest_pair
 from mha_core.wording import head_name
 
 if TYPE_CHECKING:
@@ -71,6 +73,22 @@ def strongest_heads(grid: "Grid", source: int, target: int | None = None) -> tup
         RankedHead(int(i // n_heads), int(i % n_heads), float(weights.flat[i]), int(targets.flat[i]))
         for i in order
     )
+
+
+def strongest_words(grid: "Grid", weights: NDArray[np.floating]) -> tuple[int, int] | None:
+    """The strongest link between two different words in one head's weights: its query and its key, or None.
+
+    Special tokens are left out, and in a decoder the first token.
+    """
+    rows = np.array([unit.special for unit in grid.units], dtype=bool)
+    if grid.key_units is None:
+        return strongest_pair(weights, rows, grid.visible)
+    columns = np.array([unit.special for unit in grid.key_units], dtype=bool)
+    between = np.where(rows[:, None] | columns[None, :], 0, weights)
+    if not between.size or between.max() <= 0:
+        return None
+    q, k = divmod(int(between.argmax()), len(columns))
+    return q, k
 
 
 def unit_named(grid: "Grid", name: str, *, among_keys: bool = False) -> int:

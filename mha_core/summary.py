@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mha_core.thumbnails import strongest_pair, thumbnails
+from mha_core.listing import strongest_words
+from mha_core.thumbnails import thumbnails
 from mha_core.wording import head_name, percent
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _links(grid: "Grid") -> str:
     """The heads with the strongest link between two words, each with that link."""
     found = list[tuple[float, str]]()
     for head in np.ndindex(*grid.weights.shape[:2]):
-        pair = _strongest(grid, grid.weights[head])
+        pair = strongest_words(grid, grid.weights[head])
         if pair is not None:
             q, k = pair
             weight = float(grid.weights[head][q, k])
@@ -74,18 +75,6 @@ def _links(grid: "Grid") -> str:
             found.append((weight, f"{head_name(head)} {link} {percent(weight)}"))
     found.sort(key=lambda one: -one[0])
     return "; ".join(text for _, text in found[:STRONGEST]) or "none between two words"
-
-
-def _strongest(grid: "Grid", weights: NDArray[np.floating]) -> tuple[int, int] | None:
-    rows = np.array([unit.special for unit in grid.units], dtype=bool)
-    if grid.key_units is None:
-        return strongest_pair(weights, rows, grid.visible)
-    columns = np.array([unit.special for unit in grid.key_units], dtype=bool)
-    between = np.where(rows[:, None] | columns[None, :], 0, weights)
-    if not between.size or between.max() <= 0:
-        return None
-    q, k = divmod(int(between.argmax()), len(columns))
-    return q, k
 
 
 def heads_svg(grid: "Grid") -> str:

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from mha_core.picture.bundle import bundle, style
 from mha_core.record import Grid, Unit
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_payload, standalone_html
-from pages.parts.picture.bundle import bundle
-from pages.parts.picture.code import style
 
 DRAW = """async ({ source, style, data }) => {
   const draw = (await import(`data:text/javascript;base64,${source}`)).default;

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 
+from mha_core.picture.bundle import SCRIPTS
+from mha_core.picture.payload import record_payload
+from mha_core.picture.text import grapheme_end, visible
 from mha_core.record import Grid, Unit
 from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails
 from mha_core.tokens import Tokens
@@ -22,10 +25,7 @@ from pages.parts.picture.attention_view import (
     sentence_in_words,
     standalone_html,
 )
-from pages.parts.picture.bundle import SCRIPTS
-from pages.parts.picture.payload import record_payload
 from pages.parts.picture.sync import reconcile
-from pages.parts.picture.text import grapheme_end, visible
 
 WITHIN = 8e-6
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")

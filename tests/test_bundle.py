@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from pages.parts.picture import bundle as bundling
-from pages.parts.picture.bundle import SCRIPTS, bundle, modules_of
+from mha_core.picture import bundle as bundling
+from mha_core.picture.bundle import SCRIPTS, bundle, modules_of
 
 ENTRIES = (
     *("library", "standalone", "tiles", "head_map", "jobs", "atlas", "experiment", "memory", "figure"),

@@ -13,11 +13,11 @@ from mha_core.first_change import first_change
 from mha_core.heads.notices import evenness, notices, to_first
 from mha_core.listing import HeadFilter, strongest_heads
 from mha_core.output import render
+from mha_core.picture.payload import record_payload
 from mha_core.thumbnails import strongest_link
 from pages.parts.explore.causal_finding import in_words
 from pages.parts.picture.attention_view import sentence_in_words
 from pages.parts.picture.figures import heatmap
-from pages.parts.picture.payload import record_payload
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 
 from mha_core import cli
 from mha_core.export import safe_cell
-from pages.parts.picture.bundle import SCRIPTS
+from mha_core.picture.bundle import SCRIPTS
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")
 BEFORE = ["", " ", "\t", "\r", "\n", "\x00", "\x1f", "\x85", "\u2003", "a"]

@@ -34,7 +34,8 @@ FORBIDDEN = {
         f"mha_core/learning/{place}": {"mha_core.models", "mha_core.trace"}
         for place in ("classroom/", "descent.py", "live.py", "scores.py", "tasks.py", "train.py", "worker.py")
     },
-    "mha_core/figures/": {"torch", "mha_core.heads", *MODELS},
+    "mha_core/figures/": {"torch", "mha_core.heads", "mha_core.picture", *MODELS},
+    "mha_core/picture/": {"torch", *MODELS},
     "mha_core/heads/notices.py": {"torch", *MODELS},
     "mha_core/heads/verdict.py": {"torch", *MODELS},
     "mha_core/heads/jobs.py": {"mha_core", "torch", "numpy"},
@@ -65,8 +66,6 @@ FORBIDDEN = {
                 "training/parts",
                 "training/export",
                 "atlas/figure",
-                "picture/payload",
-                "picture/text",
                 "picture/figures",
                 "explore/export",
                 "experiment/asked",

@@ -12,8 +12,8 @@ import pixels
 import pytest
 
 from mha_core import trace
+from mha_core.picture.bundle import SCRIPTS
 from pages.parts.picture import figures
-from pages.parts.picture.bundle import SCRIPTS
 from pages.parts.picture.palette import PALETTE, css_variables, page
 
 ROOT = Path(__file__).parent.parent

@@ -71,6 +71,9 @@ function crc(bytes) {
   return (sum ^ 0xffffffff) >>> 0;
 }
 
+// In the frame of a notebook no dialog opens.
+export const prints = () => !globalThis.headscope?.framed;
+
 // A page of PDF with real text and the page's typeface, made by the browser: its print dialog offers "Save as PDF".
 export async function printPdf(name, page) {
   const [width, height] = sizeOf(page);

@@ -18,9 +18,22 @@ function revived(payload) {
 const content = JSON.parse(document.getElementById("data").textContent);
 const headscope = new Headscope(content.css);
 headscope.live = false;
+headscope.framed = parent !== globalThis; // in a notebook
 globalThis.headscope = headscope;
 headscope.useFonts(content.fonts.map(([base64, range]) => ({ bytes: bytesOf(base64).buffer, range })));
 content.records.forEach((record) => headscope.keep(revived(record)));
 const component = { data: revived(content.view), key: "file", parentElement: document.getElementById("picture"), setStateValue() {} };
 headscope.mount(component);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => headscope.mount(component));
+
+// The page around it is told how high the picture is, and says whether it is dark.
+if (headscope.framed) {
+  const page = document.documentElement;
+  page.classList.add("framed");
+  addEventListener("message", ({ source, data }) => {
+    if (source !== parent || !["dark", "light"].includes(data?.headscope) || page.dataset.scheme === data.headscope) return;
+    page.dataset.scheme = data.headscope;
+    headscope.mount(component);
+  });
+  new ResizeObserver(() => parent.postMessage({ headscope: Math.ceil(component.parentElement.getBoundingClientRect().height) }, "*")).observe(component.parentElement);
+}

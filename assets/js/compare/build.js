@@ -6,6 +6,7 @@ import { Matrix } from "../matrix.js";
 import { measureRow } from "../measure.js";
 import { Menu } from "../menu.js";
 import { Ranking } from "../ranking.js";
+import { prints } from "../save.js";
 import { Sheet } from "../sheet.js";
 import { describe } from "./rows.js";
 import { csvFile, jsonFile, pdfFile, pngFile } from "./saving.js";
@@ -41,7 +42,7 @@ function heroOf(view) {
   view.menu = new Menu([
     ["Picture, SVG", "vectors; the key S keeps what you point at", () => view.saveSvg()],
     ["Picture, PNG", "twice the screen's resolution", () => pngFile(view)],
-    ["Picture, PDF", "real text, through the print dialog", () => pdfFile(view)],
+    ...(prints() ? [["Picture, PDF", "real text, through the print dialog", () => pdfFile(view)]] : []),
     ["Numbers, CSV", "A, B and A minus B of this head", () => csvFile(view)],
     ["Numbers, JSON", "the same, with what is chosen", () => jsonFile(view)],
   ]);

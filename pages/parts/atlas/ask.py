@@ -8,6 +8,7 @@ import streamlit as st
 from mha_core import Record
 from mha_core.heads.atlas.features import features, pair_features
 from mha_core.heads.atlas.said import label
+from mha_core.picture.text import in_a_list
 from mha_core.run import Run
 from mha_core.wording import head_name, percent
 from pages.parts.atlas.source import Source
@@ -15,7 +16,6 @@ from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import markup, say, visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
-from pages.parts.picture.text import in_a_list
 from pages.parts.serve import cache
 
 MOST = 10

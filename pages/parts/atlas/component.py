@@ -5,10 +5,9 @@ from typing import Any
 
 import streamlit as st
 
+from mha_core.picture.bundle import bundle, style
 from pages.parts.frame import state
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.bundle import bundle
-from pages.parts.picture.code import style
 
 
 @cache

@@ -10,6 +10,7 @@ from mha_core import Model, Record
 from mha_core.experiments import mean_steps
 from mha_core.heads.jobs import KIND_OF
 from mha_core.heads.roles import Role
+from mha_core.picture.payload import Payload, record_payload
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.asked import BY_VALUE, SETTINGS, Asked, asked, spelled
 from pages.parts.experiment.changed import Changed, Guess, changed_by
@@ -20,7 +21,6 @@ from pages.parts.frame.prose import say, visible
 from pages.parts.frame.request import MEASURES, SPECIALS, UNITS, Request
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.head_switches import head_switches
-from pages.parts.picture.payload import Payload, record_payload
 from pages.parts.serve import cache
 from pages.parts.serve.progress import work
 

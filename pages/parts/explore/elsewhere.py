@@ -3,11 +3,11 @@
 import html
 
 from mha_core import Grid, Record
+from mha_core.picture.text import in_a_list
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import markup
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.text import in_a_list
 
 LONGEST = 400  # characters that the Atlas takes as an example
 

@@ -9,54 +9,26 @@ from hashlib import blake2b
 from typing import Any
 
 from mha_core import Grid, Record
-from mha_core.export import NORMALISED, described, weights_csv, weights_json
+from mha_core.export import weights_csv, weights_json
 from mha_core.heads import measures
+from mha_core.picture import about as numbers
 from mha_core.wording import Head, head_name, place_name
 from pages.parts.frame.links import with_params
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import Selection
 
-DIGITS = 12  # of a model's digest, where it is read by people
-
 
 def about(record: Record, grid: Grid, request: Request) -> dict[str, Any]:
     """What the browser needs to say of these numbers in a file of its own: see `record_payload`."""
     measure = measures.BY_KEY[request.measure]
-    return {
-        "measure": measure.key,
-        "measureSaid": measure.label,
-        "per": measure.per,
-        "digest": record.model.digest[:DIGITS],
-        "normalised": normalised(grid, request),
-        "about": described(record, grid) | {"measure": measure.key, "per": measure.per},
-        "columns": columns(record, grid, request),
-        "query": _query(request),
-        "file": stem(request),
-    }
-
-
-def normalised(grid: Grid, request: Request) -> str:
-    """How the numbers of a row belong together."""
-    return NORMALISED[grid.specials] + ("" if request.raw else ", shares of the row")
-
-
-def columns(record: Record, grid: Grid, request: Request) -> dict[str, str]:
-    """The columns of a CSV that say what its numbers are; the link comes with what is chosen."""
-    said = {
-        "measure": request.measure,
-        "unit": "words" if grid.words else "pieces",
-        "specials": grid.specials,
-        "normalisation": normalised(grid, request),
-        "model": record.model.title,
-        "digest": record.model.digest[:DIGITS],
-        "text": request.text,
-    }
-    return said | ({"pair": request.pair} if request.pair else {})
+    return numbers.about(record, grid, measure=measure, query=_query(request), file=stem(request))
 
 
 def csv_of(record: Record, grid: Grid, request: Request, heads: Sequence[Head], link: str) -> str:
     """One row a weight: layer and head from 1, positions from 0; cells that a spreadsheet would run are quoted."""
-    return weights_csv(grid, heads, {**columns(record, grid, request), "link": link}, request.per)
+    return weights_csv(
+        grid, heads, {**numbers.columns(record, grid, request.measure), "link": link}, request.per
+    )
 
 
 def json_of(
@@ -70,7 +42,7 @@ def json_of(
     chosen = {
         "measure": request.measure,
         "per": request.per,
-        "normalisation": normalised(grid, request),
+        "normalisation": numbers.normalised(grid, request.measure),
         "head": head_name(selection.head)
         if request.per == "head"
         else place_name(selection.head, request.per),

@@ -16,12 +16,12 @@ import streamlit as st
 from mha_core import Grid, HeadScopeError, InputError, Model, Record
 from mha_core.continued import check_choice
 from mha_core.embedded import DECODER
+from mha_core.picture.text import visible
 from mha_core.record import piece_units, word_units
 from mha_core.tokens import Piece
 from pages.parts.frame import state
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.text import visible
 from pages.parts.serve import cache, speech
 
 Payload = dict[str, Any]

@@ -9,13 +9,13 @@ import numpy as np
 
 from mha_core import Grid, Record
 from mha_core.compare import most_changed
+from mha_core.picture.text import indexed, listed
 from mha_core.thumbnails import strongest_pair
 from mha_core.wording import Head, place_name
 from pages.parts.frame import presets
 from pages.parts.frame.prose import visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.text import indexed, listed
 
 
 def strongest(grid: Grid, head: Head) -> tuple[int, int] | None:

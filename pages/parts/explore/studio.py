@@ -16,16 +16,15 @@ from mha_core.figures import Design, caption, figure, from_link
 from mha_core.figures.arcs import fitted_size
 from mha_core.figures.design import GROUNDS, KINDS, MIXES, SCALES, SIZES, UNITS, WIDTHS
 from mha_core.heads import measures
+from mha_core.picture.bundle import bundle, style
+from mha_core.picture.payload import Role
+from mha_core.picture.text import spelled
 from mha_core.wording import Head, head_name, place_name
 from pages.parts.explore import export
 from pages.parts.frame import state
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.bundle import bundle
-from pages.parts.picture.code import style
-from pages.parts.picture.payload import Role
-from pages.parts.picture.text import spelled
 from pages.parts.serve import cache
 
 FIELD = "figure"

@@ -19,6 +19,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import HeadScopeError, Record
 from mha_core.heads.notices import Notice, unread
+from mha_core.picture.bundle import ASSETS, bundle
 from mha_core.wording import Head
 from pages.parts.frame import controls, state
 from pages.parts.frame.embed import hide_parts
@@ -28,7 +29,6 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
 from pages.parts.frame.state import keep
 from pages.parts.picture.attention_view import asked_measure, chosen, script
-from pages.parts.picture.bundle import ASSETS, bundle
 from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
 from pages.parts.picture.shared import font_addresses

@@ -4,7 +4,7 @@ In: a layer's projections and a head. Out: blocks.
 """
 
 from mha_core import Projections
-from pages.parts.picture.text import listed
+from mha_core.picture.text import listed
 from pages.parts.picture.tiles import Block, paragraph
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
+from mha_core.picture.bundle import bundle
 from pages.parts.learn.exercises import exercises
 from pages.parts.learn.progress import forget, here, known_answers, known_marks, take
-from pages.parts.picture.bundle import bundle
 
 KEY = "lesson-memory"
 FORGOT = "lesson-forgot"

@@ -16,12 +16,8 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
-from mha_core.record import Grid
-from mha_core.tokens import Tokens
-from mha_core.wording import Head
-from pages.parts.frame.selection import Selection
-from pages.parts.picture.code import STUB, standalone_html, style
-from pages.parts.picture.payload import (
+from mha_core.picture.bundle import style
+from mha_core.picture.payload import (
     Keep,
     Offers,
     Payload,
@@ -35,9 +31,15 @@ from pages.parts.picture.payload import (
     made_now,
     record_payload,
 )
+from mha_core.picture.standalone import standalone_html
+from mha_core.picture.text import sentence_in_words
+from mha_core.record import Grid
+from mha_core.tokens import Tokens
+from mha_core.wording import Head
+from pages.parts.frame.selection import Selection
+from pages.parts.picture.code import STUB
 from pages.parts.picture.shared import files, library_address
 from pages.parts.picture.sync import drawn, reconcile, reported
-from pages.parts.picture.text import sentence_in_words
 from pages.parts.serve.streamlit_private import warm_arrow
 
 __all__ = [

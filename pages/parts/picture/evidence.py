@@ -10,10 +10,10 @@ from typing import Any
 import streamlit as st
 
 from mha_core.heads.words import FloatArray
+from mha_core.picture.bundle import style
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.code import style
 from pages.parts.picture.shared import brought
 
 Mark = tuple[str, float]

@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from mha_core.picture.bundle import bundle, style
 from mha_core.wording import Head, head_name
 from pages.parts.frame import state
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.bundle import bundle
-from pages.parts.picture.code import style
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 import streamlit as st
 
 from mha_core.heads.words import FloatArray
+from mha_core.picture.payload import Payload, Role
 from mha_core.wording import Head, head_name
 from pages.parts.picture.attention_view import KEEP, MOUNT, component, packed
-from pages.parts.picture.payload import Payload, Role
 
 NOTHING: Payload = {
     "off": [],

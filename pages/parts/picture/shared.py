@@ -9,8 +9,7 @@ import json
 from functools import cache
 from typing import NamedTuple
 
-from pages.parts.picture.bundle import bundle
-from pages.parts.picture.code import style
+from mha_core.picture.bundle import bundle, style
 from pages.parts.picture.fonts import FONTS, font_bytes
 
 FOLDER = "shared"

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mha_core.picture.bundle import bundle, style
 from pages.parts.frame import state
 from pages.parts.frame.glossary import spans
 from pages.parts.frame.prose import visible
-from pages.parts.picture.bundle import bundle
-from pages.parts.picture.code import style
 
 Block = dict[str, Any]
 

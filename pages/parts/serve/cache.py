@@ -37,11 +37,11 @@ from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
 from mha_core.interrupt import breaking_off
+from mha_core.picture.payload import Keep, Payload
 from mha_core.run import Run
 from mha_core.wording import Head
 from pages.parts.frame.fetching import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
-from pages.parts.picture.payload import Keep, Payload
 from pages.parts.serve.lanes import QUICK, SLOW, Slices, waiting
 from pages.parts.serve.store import Store
 from pages.parts.serve.streamlit_private import end_if_left

@@ -9,11 +9,11 @@ from typing import Any
 from mha_core.heads.words import FloatArray
 from mha_core.learning.classroom.pairs import FAMOUS
 from mha_core.learning.classroom.tasks import TASKS
+from mha_core.picture.text import listed
 from mha_core.wording import head_name, percent
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.classroom import ASKED
 from pages.parts.picture.course import course
-from pages.parts.picture.text import listed
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 
 PAIR = FAMOUS["street"]

@@ -10,9 +10,9 @@ from typing import Literal
 import streamlit as st
 
 from mha_core.learning.tasks import TEXT
+from mha_core.picture.bundle import ASSETS
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.shell import or_show_error
-from pages.parts.picture.bundle import ASSETS
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.training import TRAINER, LiveTraining
 from pages.parts.training import after, boards

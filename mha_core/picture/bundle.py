@@ -8,10 +8,18 @@ import re
 from functools import cache
 from pathlib import Path
 
-ASSETS = Path(__file__).parents[3] / "assets"
+from mha_core.resources import asset
+
+ASSETS = asset()
 SCRIPTS = ASSETS / "js"
 IMPORT = re.compile(r'^import (?P<names>[^;]*?) from "(?P<path>[^"]+)"(?: with \{[^}]*\})?;\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (default )?((?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
+
+
+@cache
+def style(name: str = "view") -> str:
+    """A style sheet of assets/css/, the picture's unless another is named."""
+    return (ASSETS / "css" / f"{name}.css").read_text(encoding="utf-8")
 
 
 @cache

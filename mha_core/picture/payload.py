@@ -14,12 +14,12 @@ import numpy as np
 
 from mha_core.compare import align as align_labels
 from mha_core.heads.jobs import KIND_OF
+from mha_core.picture.selection import Selection
+from mha_core.picture.text import indexed, marks, spelled
 from mha_core.record import Grid
 from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails, toward
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name
-from pages.parts.frame.selection import Selection
-from pages.parts.picture.text import indexed, marks, spelled
 
 # All heads travel in full up to here (72 heads of 69 units, 144 of 48); longer texts get small pictures.
 FULL_BYTES = 680_000
@@ -70,13 +70,15 @@ def explore_payload(
     present: bool = False,
     about: Payload | None = None,
     exact: bool = False,
+    full_bytes: int = FULL_BYTES,
 ) -> Payload:
     """Everything the browser needs for one text: {records, view, selection}. Pure.
 
     The records are big and stay for a text; the view is small and changes with the selection. `exact` brings the
-    weights of all heads in full, for a file that nobody can ask again.
+    weights of all heads in full, for a file that nobody can ask again. `full_bytes`: up to this size every head comes,
+    in steps of 1/65535.
     """
-    record = record_payload(grid, tokens, model_title, roles, about=about)
+    record = record_payload(grid, tokens, model_title, roles, about=about, full_bytes=full_bytes)
     if exact and record["packing"] == "full":
         record["exact"] = grid.weights.ravel()
     view = explore_view_payload(grid, record, selection=selection, notices=notices, present=present)
@@ -103,6 +105,7 @@ def record_payload(
     roles: Mapping[Head, Role] | None = None,
     keep: Keep = made_now,
     about: Payload | None = None,
+    full_bytes: int = FULL_BYTES,
 ) -> Payload:
     """One text in the browser: names, spacing and the weights, in full or as small pictures.
 
@@ -110,7 +113,7 @@ def record_payload(
     numbers are, see `pages.parts.explore.export.about`.
     """
     named = spelled(grid, tokens)
-    record = keep(PACKED, lambda: _pack(grid)) | {
+    record = keep(PACKED, lambda: _pack(grid, full_bytes)) | {
         "layers": grid.weights.shape[0],
         "heads": grid.weights.shape[1],
         "model": model_title,
@@ -132,9 +135,9 @@ def record_payload(
     return record
 
 
-def _pack(grid: Grid) -> Payload:
+def _pack(grid: Grid, full_bytes: int) -> Payload:
     special = np.array([unit.special for unit in grid.units], dtype=bool)
-    if grid.weights.size * 2 <= FULL_BYTES:
+    if grid.weights.size * 2 <= full_bytes:
         return {"packing": "full", "weights": quantise(grid.weights).ravel()}
     small = thumbnails(grid.weights, SIDE)
     return {
@@ -156,9 +159,11 @@ def compare_payload(
     notices: Sequence[Any] = (),
     present: bool = False,
     offers: Offers = (),
+    abouts: Sequence[Payload | None] = (None, None),
+    full_bytes: int = FULL_BYTES,
 ) -> Payload:
     """Everything the browser needs for two runs: {records, view, selection}. Pure."""
-    records = compare_records(a, a_tokens, b, b_tokens, titles)
+    records = compare_records(a, a_tokens, b, b_tokens, titles, abouts=abouts, full_bytes=full_bytes)
     view = compare_view_payload(
         a, b, records, titles=titles, selection=selection, notices=notices, present=present, offers=offers
     )
@@ -173,11 +178,12 @@ def compare_records(
     titles: tuple[str, str],
     keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
     abouts: Sequence[Payload | None] = (None, None),
+    full_bytes: int = FULL_BYTES,
 ) -> list[Payload]:
     """A's record and B's; for long texts without weights, and a third with the small differences."""
     records = [
-        record_payload(a, a_tokens, titles[0], keep=keeps[0], about=abouts[0]),
-        record_payload(b, b_tokens, titles[1], keep=keeps[1], about=abouts[1]),
+        record_payload(a, a_tokens, titles[0], keep=keeps[0], about=abouts[0], full_bytes=full_bytes),
+        record_payload(b, b_tokens, titles[1], keep=keeps[1], about=abouts[1], full_bytes=full_bytes),
     ]
     if all(record["packing"] == "full" for record in records):
         return records

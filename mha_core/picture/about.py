@@ -1,0 +1,93 @@
+"""What the numbers of a picture are, as the browser says it and as every file saved from it does.
+
+In: a record and its grid. Out: plain values.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mha_core.cross import CrossRecord
+from mha_core.export import NORMALISED, described
+from mha_core.record import Grid, Record
+from mha_core.wording import Per
+
+DIGITS = 12  # of a model's digest, where it is read by people
+
+
+class Measured(Protocol):
+    """What is drawn: its key in links and files, its name for people, and what one picture belongs to."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def per(self) -> Per: ...
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights themselves."""
+
+    key: str = "raw"
+    label: str = "Raw attention"
+    per: Per = "head"
+
+
+RAW = Weights()
+
+
+def normalised(grid: Grid, measure: str = RAW.key) -> str:
+    """How the numbers of a row belong together."""
+    return NORMALISED[grid.specials] + ("" if measure == RAW.key else ", shares of the row")
+
+
+def columns(record: Record | CrossRecord, grid: Grid, measure: str = RAW.key) -> dict[str, str]:
+    """The columns of a CSV that say what its numbers are; a link comes with what is chosen."""
+    tokens = record.tokens
+    said = {
+        "measure": measure,
+        "unit": "words" if grid.words else "pieces",
+        "specials": grid.specials,
+        "normalisation": normalised(grid, measure),
+        "model": record.model.title,
+        "digest": record.model.digest[:DIGITS],
+        "text": tokens.text,
+    }
+    if not record.model.is_ours:
+        said["computed_by"] = record.model.computed_by
+    if isinstance(record, CrossRecord):
+        return said | {"source": record.keys.text}
+    return said | ({"pair": tokens.pair} if tokens.pair else {})
+
+
+def title_of(record: Record | CrossRecord) -> str:
+    """The model's name, and who computed the numbers if this engine did not."""
+    model = record.model
+    return model.title if model.is_ours else f"{model.title}, computed by {model.computed_by}"
+
+
+def about(
+    record: Record | CrossRecord,
+    grid: Grid,
+    *,
+    measure: Measured = RAW,
+    query: Mapping[str, str] | None = None,
+    file: str = "weights",
+) -> dict[str, Any]:
+    """What the browser needs to say of these numbers in a file of its own: see `record_payload`.
+
+    `query`: the link to this view but for what is chosen; `file`: letters for the names of files.
+    """
+    return {
+        "measure": measure.key,
+        "measureSaid": measure.label,
+        "per": measure.per,
+        "digest": record.model.digest[:DIGITS],
+        "normalised": normalised(grid, measure.key),
+        "about": described(record, grid) | {"measure": measure.key, "per": measure.per},
+        "columns": columns(record, grid, measure.key),
+        "query": dict(query or {}),
+        "file": file,
+    }

@@ -1,0 +1,141 @@
+"""`mha_core.show`: the picture of Explore, or of Compare, in a notebook, without a server and without a network.
+
+In: a record, or two. Out: an object that JupyterLab, VS Code and Colab draw, and that can be saved as a page.
+"""
+
+from pathlib import Path
+from uuid import uuid4
+
+from mha_core.cross import CrossRecord
+from mha_core.errors import InputError
+from mha_core.picture.about import about, title_of
+from mha_core.picture.opening import opening
+from mha_core.picture.payload import Payload, compare_payload, explore_payload
+from mha_core.picture.standalone import standalone_html
+from mha_core.record import Record, Specials
+from mha_core.wording import head_name
+
+HEIGHT = 900  # pixels, until the picture has said how high it is
+FULL_BYTES = 8_000_000  # up to here every head comes in full: 72 heads of 235 tokens
+TITLE = 120  # signs of a text in the page's title
+# The frame is told whether the page around it is dark, and says how high the picture is.
+FRAME = """<iframe id="@@ID@@" title="@@TITLE@@" sandbox="allow-scripts allow-downloads"
+style="width:100%;height:@@HEIGHT@@px;border:0;display:block;color-scheme:normal" srcdoc='@@PAGE@@'></iframe>
+<script>
+(() => {
+  const frame = document.getElementById("@@ID@@");
+  if (!frame) return;
+  const dark = () => {
+    const [r, g, b] = (getComputedStyle(frame.parentElement).color.match(/[\\d.]+/g) ?? [0, 0, 0]).map(Number);
+    return 0.299 * r + 0.587 * g + 0.114 * b > 128;
+  };
+  const say = () => frame.contentWindow?.postMessage({ headscope: dark() ? "dark" : "light" }, "*");
+  addEventListener("message", ({ source, data }) => {
+    if (source !== frame.contentWindow || typeof data?.headscope !== "number") return;
+    frame.style.height = `${Math.min(Math.max(data.headscope, 200), 5000)}px`;
+    say();
+  });
+  const watch = new MutationObserver(() => setTimeout(say, 50));
+  for (const node of [document.documentElement, document.body]) watch.observe(node, { attributes: true });
+  frame.addEventListener("load", say);
+})();
+</script>"""
+
+
+class Shown:
+    """A picture, drawn where it stands as the last line of a cell. `html` is the same as a page of its own."""
+
+    def __init__(self, page: str, title: str, said: str) -> None:
+        self.html = page
+        self.title = title
+        self.said = said
+
+    def _repr_html_(self) -> str:
+        parts = {
+            "ID": f"headscope-{uuid4().hex}",
+            "TITLE": self.title.replace("&", "&amp;").replace('"', "&quot;"),
+            "HEIGHT": str(HEIGHT),
+            "PAGE": self.html.replace("&", "&amp;").replace("'", "&#39;"),
+        }
+        frame = FRAME
+        for name, value in parts.items():
+            frame = frame.replace(f"@@{name}@@", value, 1) if name != "ID" else frame.replace("@@ID@@", value)
+        return frame
+
+    def save(self, file: str | Path) -> Path:
+        """Write the page into a file, which any browser opens without a network."""
+        path = Path(file)
+        path.write_text(self.html, encoding="utf-8")
+        return path
+
+    def __repr__(self) -> str:
+        size = f"{len(self.html.encode()):,} bytes of HTML"
+        return f"{self.said}; {size}, drawn by a notebook as the last line of a cell; .save('picture.html') writes it"
+
+
+def show(
+    record: Record,
+    other: Record | None = None,
+    *,
+    head: str | None = None,
+    word: str | None = None,
+    to: str | None = None,
+    words: bool = False,
+    specials: Specials = "shown",
+) -> Shown:
+    """The interactive picture of one record, or of two against each other, for a notebook.
+
+        show(record)
+        show(record, head="4-2", word="it", to="cat")
+        show(record, other)
+
+    It opens with that head and from that word to the other ("it#2" is the second of its kind); what is not said is
+    the strongest. `words` and `specials` are those of `Record.grid`. Two records are aligned word by word; the words
+    asked for are those of the first. Raises InputError for what is no record, and for a head or word that is not there.
+    """
+    for each in (record, *([] if other is None else [other])):
+        _check(each)
+    grid = record.grid(words, specials)
+    if not len(grid):
+        raise InputError("Nothing of this text is left to draw.")
+    chosen = opening(grid, head, word, to)
+    title = f"HeadScope: {record.tokens.text}"[:TITLE]
+    if other is None:
+        payload: Payload = explore_payload(
+            grid,
+            record.tokens,
+            model_title=title_of(record),
+            selection=chosen,
+            about=about(record, grid),
+            full_bytes=FULL_BYTES,
+        )
+        return Shown(
+            standalone_html(payload, title=title), title, f"Picture of head {head_name(chosen.head)}"
+        )
+    second = other.grid(words, specials)
+    payload = compare_payload(
+        grid,
+        record.tokens,
+        second,
+        other.tokens,
+        titles=_titles(record, other),
+        selection=chosen,
+        abouts=[about(record, grid), about(other, second)],
+        full_bytes=FULL_BYTES,
+    )
+    said = f"Picture of head {head_name(chosen.head)} in two runs"
+    return Shown(standalone_html(payload, title=title), title, said)
+
+
+def _titles(a: Record, b: Record) -> tuple[str, str]:
+    """Which model made each of the two, and whether something was done to it."""
+    said = [title_of(each) + (", changed" if each.interventions else "") for each in (a, b)]
+    return said[0], said[1]
+
+
+def _check(record: object) -> None:
+    if isinstance(record, Record):
+        return
+    if hasattr(record, "cross") and isinstance(record.cross, CrossRecord):
+        raise InputError("That is three records; show one of them: .encoder, .decoder or .cross.")
+    raise InputError(f"A record is asked for, as trace gives it; {type(record).__name__} was given.")
