@@ -94,19 +94,20 @@ def tokens_of(given: Given, special: Sequence[str] = ()) -> Tokens:
     for at, label in enumerate(given):
         if not isinstance(label, str) or not label:
             raise InputError(f"Token {at} is {label!r:.40}; tokens are strings that are not empty.")
-        is_special, goes_on = label in special, label.startswith(WORDPIECE) and len(label) > 2 and bool(words)
-        goes_on = goes_on and pieces[-1].word is not None
+        if label in special:  # the reader did not write it
+            pieces.append(Piece(label, at, len(text), len(text), 0, None, special=True))
+            continue
+        goes_on = label.startswith(WORDPIECE) and len(label) > 2 and bool(words) and pieces[-1].word is not None
         spelt = label.removeprefix(WORDPIECE) if goes_on else label
         start = len(text) if goes_on or not text else len(text) + 1
         text = text + " " * (start - len(text)) + spelt
         if goes_on:
             last = words[-1]
             words[-1] = Word(text[last.start :], last.start, len(text), 0, last.first, at + 1)
-        elif not is_special:
+        else:
             words.append(Word(spelt, start, len(text), 0, at, at + 1))
-        word = None if is_special else len(words) - 1
         mark = WORDPIECE if goes_on else ""
-        pieces.append(Piece(label, at, start, len(text), 0, word, is_special, None, mark))
+        pieces.append(Piece(label, at, start, len(text), 0, len(words) - 1, special=False, mark=mark))
     return Tokens(text, None, tuple(pieces), tuple(words))
 
 

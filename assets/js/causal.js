@@ -1,13 +1,14 @@
 // The causal mask: what a decoder's unit cannot see is not 0 %, it is not there. Said in words, hatched on a canvas
 // and in SVG, and left out of small pictures. Whether a text has a mask comes with its record (`causal`).
 import { css } from "./colour.js";
+import { apart } from "./cross.js";
 import { headName, listed, quoted } from "./words.js";
 
 const HATCH = 6;
 const UNSAID = 0.0005; // what is written as 0.0 %
 
 // Can the unit q not see the unit k? Units stand in the order of the text.
-export const unseen = (record, q, k) => Boolean(record.causal) && k > q;
+export const unseen = (record, q, k) => (Boolean(record.causal) && k > q) || apart(record, q, k);
 
 // absent(q, k) for a matrix and its files; null where every cell is there.
 export const mask = (record) => (record.causal ? (q, k) => k > q : null);

@@ -4,7 +4,7 @@ import { save } from "./save.js";
 
 // Layers and heads count from 1, positions (`query`, `key`) from 0; the columns of mha_core's CSV.
 export const WEIGHT_COLUMNS = ["layer", "head", "query", "key", "query_text", "key_text", "weight"];
-export const LONG_COLUMNS = ["text", "pair", "link", "text_b", "pair_b"];
+export const LONG_COLUMNS = ["text", "pair", "source", "link", "text_b", "pair_b"];
 
 const FORMULA = /^(?:[\s\u0000-\u001f\u0085]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])/u;
 
@@ -18,15 +18,16 @@ export function csvCell(value) {
 
 export const csv = (rows) => `${rows.map((row) => row.map(csvCell).join(",")).join("\r\n")}\r\n`;
 
-// Every weight of one head as mha_core's own CSV has it; `said`: columns that say what the numbers are, long ones once.
-export function weightRows({ labels, matrix, place, absent, said }) {
+// Every weight of one head as mha_core's own CSV has it; `said`: columns that say what the numbers are, long ones once. `keys`: units
+// before the first that looks.
+export function weightRows({ labels, matrix, place, absent, keys = 0, said }) {
   const n = labels.length;
   const rows = [[...WEIGHT_COLUMNS, ...Object.keys(said)]];
   for (let q = 0; q < n; q++) {
     for (let k = 0; k < n; k++) {
       if (absent(q, k)) continue;
       const about = Object.entries(said).map(([name, text]) => (rows.length > 1 && LONG_COLUMNS.includes(name) ? "" : text));
-      rows.push([...place, q, k, labels[q], labels[k], digits(matrix[q * n + k]), ...about]);
+      rows.push([...place, q - keys, k, labels[q], labels[k], digits(matrix[q * n + k]), ...about]);
     }
   }
   return rows;

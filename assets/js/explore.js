@@ -1,5 +1,6 @@
 // Explore: one text, every head. State lives here; hovering never leaves the browser, a click tells Python once.
 import { cellInWords } from "./causal.js";
+import { chosenAcross, sources } from "./cross.js";
 import { build } from "./explore/build.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
 import { lookFrom, lookOf } from "./explore/look.js";
@@ -41,8 +42,8 @@ export class Explore {
       this.state.pair = "all";
       this.state.sort = "layer";
       this.sentence.fill(record);
-      this.ranking.fill(record.named);
-      this.pairs.hidden = !record.segments.some((segment) => segment > 0);
+      this.ranking.fill(record.named, sources(record));
+      this.pairs.hidden = sources(record) > 0 || !record.segments.some((segment) => segment > 0);
       fillSheet(this);
     }
     this.notices = { texts: view.notices ?? [], of: view.noticesOf };
@@ -99,6 +100,8 @@ export class Explore {
   // target: the key of a cell, which asks for both at once, by click, tap and Enter alike.
   choose(unit, more, side = "query", target = null) {
     const { pins, to } = this.state;
+    const across = chosenAcross(this, unit, more, target);
+    if (across) return this.select(across);
     if (target !== null && !more) {
       const again = pins.length === 1 && pins[0] === unit && to === target;
       return this.select(again ? { pins: [], to: null } : { pins: [unit], to: target });

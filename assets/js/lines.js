@@ -58,8 +58,9 @@ export class Lines {
     const font = shown.large ? 24 : 16;
     const pitch = Math.round(font * 1.62);
     const gap = Math.max(110, Math.min(width * 0.42, 340));
-    this.size = { width, height: pitch + shown.names.length * pitch + 6, font, left: (width - gap) / 2, right: (width + gap) / 2 };
-    const y = (i) => pitch + (i + 0.5) * pitch;
+    const keys = shown.keys ?? 0; // of two texts the source stands on the right, the target on the left
+    this.size = { width, height: pitch + Math.max(keys, shown.names.length - keys) * pitch + 6, font, left: (width - gap) / 2, right: (width + gap) / 2 };
+    const y = (i) => pitch + ((i < keys ? i : i - keys) + 0.5) * pitch;
     const several = shown.heads.length > 1 && !shown.summed;
     this.placeStrokes(shown, paint, { y, pitch, several });
     this.tags = several ? this.numbers() : [];
@@ -83,8 +84,8 @@ export class Lines {
     this.texts = [];
     const put = (side, i, x, anchor, on) => this.texts.push({ side, i, x, y: y(i), anchor, on, text: shown.names[i] });
     shown.names.forEach((_, i) => {
-      put("query", i, this.size.left - 10, "end", shown.from.includes(i) || shown.hovered[0] === i);
-      put("key", i, this.size.right + 10, "start", shown.to === i || shown.hovered[1] === i);
+      if (!shown.keys || i >= shown.keys) put("query", i, this.size.left - 10, "end", shown.from.includes(i) || shown.hovered[0] === i);
+      if (!shown.keys || i < shown.keys) put("key", i, this.size.right + 10, "start", shown.to === i || shown.hovered[1] === i);
     });
   }
 

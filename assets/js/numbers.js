@@ -62,10 +62,11 @@ export function largest(values) {
 }
 
 // A thumbnail cell is the maximum of the cells under it: a mean would hide a single strong link.
-export function poolMax(matrix, n, side) {
-  const out = new Float64Array(side * side);
-  for (let q = 0; q < n; q++) {
-    const y = Math.floor((q * side) / n);
+// n columns to `side`, and as many rows, or m to `tall`.
+export function poolMax(matrix, n, side, m = n, tall = side) {
+  const out = new Float64Array(side * tall);
+  for (let q = 0; q < m; q++) {
+    const y = Math.floor((q * tall) / m);
     for (let k = 0; k < n; k++) {
       const at = y * side + Math.floor((k * side) / n);
       if (matrix[q * n + k] > out[at]) out[at] = matrix[q * n + k];

@@ -37,10 +37,11 @@ export class Ranking {
     rows[next].focus();
   }
 
-  fill(names) {
-    const options = (none) => [make("option", { value: "", text: none }), ...names.map((name, i) => make("option", { value: i, text: name }))];
-    this.from.replaceChildren(...options("a word"));
-    this.to.replaceChildren(...options("any word"));
+  // keys: so many of the first words are only looked at, and the others only look (0: all do both).
+  fill(names, keys = 0) {
+    const options = (none, start, stop) => [make("option", { value: "", text: none }), ...names.map((name, i) => make("option", { value: i, text: name })).slice(start, stop)];
+    this.from.replaceChildren(...options("a word", keys));
+    this.to.replaceChildren(...options("any word", 0, keys || names.length));
   }
 
   // entries: [{layer, head, weight, note, text}] in order, or null while unknown.

@@ -1,6 +1,7 @@
 // A record as it arrives in the browser. Short texts: all heads in full (uint16, order layer, head, query, key).
 // Long texts: a small picture of every head, and from the server the chosen head in full and the pinned row's links.
 import { column } from "./column.js";
+import { blockOf, sources, squared } from "./cross.js";
 import { STEPS, meanRow, quantise, ranked, strongest } from "./numbers.js";
 import { headName } from "./words.js";
 
@@ -10,7 +11,7 @@ export function openRecord(data) {
     ...data,
     n,
     named: data.indexed ?? data.names, // for lists: the same word twice has a number
-    full: data.packing === "full" ? column(data.weights) : null,
+    full: data.packing === "full" ? squared(data, column(data.weights)) : null,
     small: data.packing === "small" ? column(data.weights) : null,
     whole: data.exact ? column(data.exact) : null,
     opened: new Map(),
@@ -43,7 +44,7 @@ export function keepOpened(record, head, matrix, limit = 6) {
     map.set(at, value);
     while (map.size > limit) map.delete(map.keys().next().value);
   };
-  keep(record.kept, matrix);
+  keep(record.kept, squared(record, matrix));
   if (!record.full) keep(record.opened, quantise(matrix));
 }
 
@@ -64,8 +65,9 @@ const KINDS = {
 export const kindOf = (record) => KINDS[record.per ?? "head"];
 export const titleOf = (record, head) => kindOf(record).one(head);
 
-// The picture of a head for the contact sheet: {cells, side, top} where top is the step that means 1.
+// The picture of a head for the contact sheet: {cells, side, top} where top is the step that means 1; `high` rows if not as many.
 export function thumbOf(record, head) {
+  if (sources(record)) return { cells: blockOf(record, matrixOf(record, head)), side: sources(record), high: record.n - sources(record), top: STEPS };
   if (record.full) return { cells: matrixOf(record, head), side: record.n, top: STEPS };
   const size = record.side * record.side;
   const at = headIndex(record, head);

@@ -26,6 +26,11 @@ export const tipOf = (width) => Math.max(4, width * 0.85);
 // A word piece that goes on with the word before it, and one that the model does not know, show it.
 const classOf = (record, i) => ["unit", record.specials[i] ? "special" : "", record.unknown?.[i] ? "unknown" : "", record.joined?.[i] ? "joined" : ""].filter(Boolean).join(" ");
 
+// Of two texts it is said which looks.
+function lineOf(record, segment) {
+  return make("p", { dir: "auto" }, record.keys ? make("span", { class: "whose", text: segment ? "target" : "source" }) : null);
+}
+
 export class Sentence {
   constructor(actions) {
     this.actions = actions;
@@ -102,7 +107,7 @@ export class Sentence {
     const lines = [];
     record.names.forEach((name, i) => {
       const segment = record.segments[i];
-      lines[segment] ??= make("p", { dir: "auto" });
+      lines[segment] ??= lineOf(record, segment);
       const unit = make("span", {
         text: name,
         class: classOf(record, i),
@@ -125,6 +130,7 @@ export class Sentence {
     record.after.forEach((tail, segment) => tail && lines[segment]?.append(tail));
     if (record.cut) lines.filter(Boolean).at(-1)?.append(make("span", { class: "cut", text: ` ✂ cut here: ${record.cut}` }));
     this.words.replaceChildren(...lines.filter(Boolean));
+    this.root.classList.toggle("across", Boolean(record.keys));
     this.states = new Array(record.n).fill("");
     if (refocus !== null) this.goTo(refocus, true);
     this.characters = record.names.reduce((sum, name, i) => sum + (record.specials[i] ? 3.5 : name.length + record.before[i].length), 0);

@@ -127,18 +127,20 @@ export class Sheet {
   }
 
   paintOne(out, side, picture, paint) {
-    let { cells, side: n } = picture;
-    if (n > side) {
-      cells = paint.signed ? poolSigned(cells, n, side) : poolMax(cells, n, side);
-      n = side;
+    let { cells, side: n, high: m = n } = picture;
+    if (n > side || m > side) {
+      const tall = Math.min(m, side);
+      cells = paint.signed ? poolSigned(cells, n, side) : poolMax(cells, n, Math.min(n, side), m, tall);
+      [n, m] = [Math.min(n, side), tall];
     }
     const at = edges(n, side);
+    const down = m === n ? at : edges(m, side);
     const last = LEVELS - 1;
-    for (let q = 0; q < n; q++) {
+    for (let q = 0; q < m; q++) {
       for (let k = 0; k < (this.record?.causal ? q + 1 : n); k++) {
         const share = Math.max(-1, Math.min(1, cells[q * n + k] / picture.top));
         const colour = paint.pixels[Math.round((paint.signed ? (share + 1) / 2 : share) * last)];
-        for (let y = at[q]; y < at[q + 1]; y++) out.fill(colour, y * side + at[k], y * side + at[k + 1]);
+        for (let y = down[q]; y < down[q + 1]; y++) out.fill(colour, y * side + at[k], y * side + at[k + 1]);
       }
     }
   }

@@ -9,6 +9,7 @@ from uuid import uuid4
 from mha_core.cross import CrossRecord
 from mha_core.errors import InputError
 from mha_core.picture.about import about, title_of
+from mha_core.picture.crossed import cross_payload
 from mha_core.picture.opening import opening
 from mha_core.picture.payload import Payload, compare_payload, explore_payload
 from mha_core.picture.standalone import standalone_html
@@ -74,7 +75,7 @@ class Shown:
 
 
 def show(
-    record: Record,
+    record: Record | CrossRecord,
     other: Record | None = None,
     *,
     head: str | None = None,
@@ -88,18 +89,24 @@ def show(
         show(record)
         show(record, head="4-2", word="it", to="cat")
         show(record, other)
+        show(translated.cross)
 
     It opens with that head and from that word to the other ("it#2" is the second of its kind); what is not said is
     the strongest. `words` and `specials` are those of `Record.grid`. Two records are aligned word by word; the words
-    asked for are those of the first. Raises InputError for what is no record, and for a head or word that is not there.
+    asked for are those of the first. Cross-attention has the source above the target: `word` is one of the target, `to`
+    one of the source. Raises InputError for what is no record, and for a head or word that is not there.
     """
-    for each in (record, *([] if other is None else [other])):
-        _check(each)
+    _check(record, alone=other is None)
+    if other is not None:
+        _check(other, alone=False)
     grid = record.grid(words, specials)
     if not len(grid):
         raise InputError("Nothing of this text is left to draw.")
     chosen = opening(grid, head, word, to)
     title = f"HeadScope: {record.tokens.text}"[:TITLE]
+    if isinstance(record, CrossRecord):
+        page = standalone_html(cross_payload(record, grid, chosen), title=title)
+        return Shown(page, title, f"Picture of cross-attention, head {head_name(chosen.head)}")
     if other is None:
         payload: Payload = explore_payload(
             grid,
@@ -133,9 +140,11 @@ def _titles(a: Record, b: Record) -> tuple[str, str]:
     return said[0], said[1]
 
 
-def _check(record: object) -> None:
-    if isinstance(record, Record):
+def _check(record: object, *, alone: bool) -> None:
+    if isinstance(record, Record) or (alone and isinstance(record, CrossRecord)):
         return
+    if isinstance(record, CrossRecord):
+        raise InputError("Cross-attention is drawn by itself: its rows and columns are different texts.")
     if hasattr(record, "cross") and isinstance(record.cross, CrossRecord):
-        raise InputError("That is three records; show one of them: .encoder, .decoder or .cross.")
+        raise InputError("These are three records; show one of them: .encoder, .decoder or .cross.")
     raise InputError(f"A record is asked for, as trace gives it; {type(record).__name__} was given.")

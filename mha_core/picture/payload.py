@@ -92,7 +92,7 @@ def explore_view_payload(
     selection = selection.inside(grid.weights.shape)
     view: Payload = {"mode": "explore", "records": [record["id"]], "present": present}
     view |= {"notices": [_text(notice) for notice in notices], "noticesOf": head_name(selection.head)}
-    view |= _opened(grid, 0, selection.head)
+    view |= opened(grid, 0, selection.head)
     if record["packing"] == "small":
         view |= _links(grid, selection)
     return view
@@ -131,7 +131,7 @@ def record_payload(
         "specials": [int(unit.special) for unit in grid.units],
         "roles": _roles(roles),
     }
-    record["id"] = _digest(record)
+    record["id"] = digest_of(record)
     return record
 
 
@@ -216,7 +216,7 @@ def compare_view_payload(
         "opened": [],
     }
     for number, grid in enumerate((a, b)):
-        part = _opened(grid, number, selection.inside(grid.weights.shape).head)
+        part = opened(grid, number, selection.inside(grid.weights.shape).head)
         view |= part | {"opened": view["opened"] + part["opened"]}
     if len(records) > 2:
         view |= _moved(a, b, pairs, selection)
@@ -292,7 +292,8 @@ def _text(notice: Any) -> str:
     return str(getattr(notice, "text", notice))
 
 
-def _opened(grid: Grid, record: int, head: Head) -> Payload:
+def opened(grid: Grid, record: int, head: Head) -> Payload:
+    """One head in full, as the engine computed it, for the record of that number."""
     name = f"opened_{record}"
     return {
         "opened": [{"record": record, "head": list(head), "column": name}],
@@ -333,7 +334,8 @@ def _roles(roles: Mapping[Head, Role] | None) -> Payload:
     }
 
 
-def _digest(record: Payload) -> str:
+def digest_of(record: Payload) -> str:
+    """The name under which the browser keeps a record."""
     weights = record["weights"]
     rest = {name: value for name, value in record.items() if name != "weights"}
     digest = hashlib.blake2b(json.dumps(rest, sort_keys=True).encode(), digest_size=12)

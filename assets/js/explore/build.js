@@ -1,4 +1,5 @@
 // What Explore consists of: the sentence, all heads, one head, the ranking, and what each tells the view.
+import { inUnits, pointedAt } from "../cross.js";
 import { make } from "../dom.js";
 import { Lines } from "../lines.js";
 import { Matrix } from "../matrix.js";
@@ -13,7 +14,7 @@ import { csvFile, jsonFile, pdfFile, pngFile } from "./saving.js";
 
 export function build(view) {
   const actions = {
-    point: (unit) => view.hover({ unit, q: null, k: null }),
+    point: (unit) => view.hover(pointedAt(view.record, unit)),
     cell: (q, k, aloud) => view.hover({ unit: null, q, k }, aloud),
     choose: (unit, more, side, target) => view.choose(unit, more, side, target),
     plain: (plain) => view.leaveOut(plain),
@@ -26,7 +27,7 @@ export function build(view) {
   };
   view.sentence = new Sentence(actions);
   view.sheet = new Sheet(actions);
-  view.matrix = new Matrix(actions, "The chosen head as a matrix");
+  view.matrix = new Matrix(inUnits(view, actions), "The chosen head as a matrix");
   view.lines = new Lines(actions);
   view.ranking = new Ranking(actions);
   view.live = make("p", { class: "hidden-aloud", "aria-live": "polite" });

@@ -1,5 +1,6 @@
 // What stands around the pictures of Explore: sentences, hints, tabs, notices, the table.
 import { cannotSee, chose, maskNote, noneSees, sharingInWords, triangleNote, unseen } from "../causal.js";
+import { apart, hintAcross, sources } from "../cross.js";
 import { make } from "../dom.js";
 import { ghostInWords, unitBefore } from "../ghost.js";
 import { factsOf, placeName } from "../files.js";
@@ -56,7 +57,7 @@ export function drawWords(view) {
   if (opened(view)) view.hint.textContent = view.opening.said;
   else if (!pins.length) view.hint.textContent = "Point at a word to see where it looks. Click it to pin it.";
   else if (view.state.adding) view.hint.textContent = "Every click adds a word; shown is the mean of what the pinned words look at.";
-  else if (to === null) view.hint.textContent = `Click a second word to rank ${kindOf(view.record).many} by this link.`;
+  else if (to === null) view.hint.textContent = hintAcross(view.record) ?? `Click a second word to rank ${kindOf(view.record).many} by this link.`;
   else view.hint.textContent = blind;
   drawTrace(view);
   view.hint.hidden = !view.trace.hidden && !opened(view) && !view.state.adding; // one line for both
@@ -123,7 +124,8 @@ export function tableNow(view) {
   const { named: names, n } = view.record;
   const { pins } = view.state;
   const table = pins.length ? pinnedTable(names, pins, view.matrixNow, n, (q, k) => unseen(view.record, q, k)) : strongestTable(names, view.matrixNow, n, (q) => chose(view.record, q));
-  return { ...table, caption: view.said };
+  const first = pins.length ? (k) => !apart(view.record, view.record.n - 1, k) : (q) => q >= sources(view.record);
+  return { ...table, rows: table.rows.filter((_, i) => first(i)), caption: view.said };
 }
 
 function drawNumbers(view) {

@@ -1,6 +1,7 @@
 // What is on the screen in Explore as files: the picture, and the exact numbers of the chosen head.
 import { hatchPath, maskNote, unseen } from "../causal.js";
 import { css } from "../colour.js";
+import { blockOf, sources } from "../cross.js";
 import { saveCsv, weightRows } from "../csv.js";
 import { chosenIn, exact, factsOf, linkOf, placeCells, placeName, smallPrint } from "../files.js";
 import { percent } from "../format.js";
@@ -78,18 +79,19 @@ export async function csvFile(view) {
   const head = view.headNow;
   const matrix = await exact(record, head);
   const said = { ...record.columns, link: linkNow(view) };
-  return saveCsv(fileOf(view, "csv"), weightRows({ labels: record.labels, matrix, place: placeCells(record, head), absent: (q, k) => unseen(record, q, k), said }));
+  return saveCsv(fileOf(view, "csv"), weightRows({ labels: record.labels, matrix, place: placeCells(record, head), absent: (q, k) => unseen(record, q, k), keys: sources(record), said }));
 }
 
 export async function jsonFile(view) {
   const record = view.record;
   const head = view.headNow;
-  const matrix = await exact(record, head);
-  const rows = Array.from({ length: record.n }, (_, q) => Array.from(matrix.subarray(q * record.n, (q + 1) * record.n), digits));
+  const matrix = blockOf(record, await exact(record, head));
+  const [keys, wide] = [sources(record), sources(record) || record.n];
+  const rows = Array.from({ length: record.n - keys }, (_, q) => Array.from(matrix.subarray(q * wide, (q + 1) * wide), digits));
   const [layer, one] = placeCells(record, head);
-  const chosen = { head: placeName(record, head).replace("head ", ""), pinned: view.state.pins, to: view.state.to, said: view.said, link: linkNow(view) };
+  const chosen = { head: placeName(record, head).replace("head ", ""), pinned: view.state.pins.map((pin) => pin - keys), to: view.state.to, said: view.said, link: linkNow(view) };
   const numbers = { layers: layer === "" ? [] : [layer], heads: one === "" ? [] : [one], weights: [[rows]] };
-  return saveJson(fileOf(view, "json"), { ...record.about, causal: Boolean(record.causal), normalisation: record.normalised, units: record.labels, ...chosen, ...numbers });
+  return saveJson(fileOf(view, "json"), { ...record.about, causal: Boolean(record.causal), normalisation: record.normalised, units: record.labels.slice(keys), ...chosen, ...numbers });
 }
 
 // Token lines with the numbers of their heads.

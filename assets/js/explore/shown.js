@@ -1,5 +1,6 @@
 // What Explore shows follows from its state: the rows looked from, the links, the matrix and the lines to draw.
 import { cannotSee, chose, mask, noneSees, unseen } from "../causal.js";
+import { crossSpec, lookers, sources } from "../cross.js";
 import { ghostLinks } from "../ghost.js";
 import { largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, thumbOf } from "../record.js";
@@ -39,6 +40,7 @@ export function shownLinks(view) {
   const from = fromNow(view);
   const allowed = view.allowed;
   if (!view.matrixNow) return { links: [], from, to: null, pointed: null };
+  if (!from.length && sources(view.record) && view.hovered.k !== null) return { links: lookers(view.record, valuesShown(view), view.hovered.k), from, to: null, pointed: view.hovered.k, names };
   if (!from.length) {
     const links = strongestLinks(view.matrixNow, n, 5, (q, k) => allowed(q, k) && !specials[q] && !specials[k] && q !== k);
     return { links: links.filter((link) => link.weight >= Math.max(0.02, view.state.least)), from, to: null, pointed: view.hovered.k, names };
@@ -63,7 +65,7 @@ export function shownLinks(view) {
   const asked = view.state.to !== null && view.state.to === to ? to : null; // the other arcs step back
   const ghost = ghostNow(view, from);
   for (const [unit, share] of ghost?.shares ?? []) if (share >= GHOST_SAID && !exact.has(unit)) exact.set(unit, sum(unit));
-  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind, ghost, brought };
+  return { links, from, to, asked, pointed: view.hovered.unit ?? view.hovered.k, exact, blind: sources(view.record) ? null : blind, ghost, brought };
 }
 
 // What the chosen words are brought, by unit; null where the page has not said it of them.
@@ -95,7 +97,7 @@ export function matrixSpec(view) {
   const { named: names } = view.record;
   const inSentence = view.hovered.unit;
   const pinned = view.state.pins.length > 0;
-  return {
+  return crossSpec(view.record, {
     rows: names,
     columns: names,
     values: valuesShown(view),
@@ -111,7 +113,7 @@ export function matrixSpec(view) {
     absent: mask(view.record),
     absentWords: (q, k) => cannotSee(names, q, k),
     ...(matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),
-  };
+  });
 }
 
 export function linesSpec(view) {
@@ -132,5 +134,5 @@ export function linesSpec(view) {
       }
     }
   }
-  return { names, links: [...links.values()], heads, summed: view.state.summed && heads.length > 1, from, to: toNow(view), hovered: [view.hovered.q, view.hovered.k ?? view.hovered.unit], label: view.line.textContent, large: view.present };
+  return { names, keys: sources(view.record), links: [...links.values()], heads, summed: view.state.summed && heads.length > 1, from, to: toNow(view), hovered: [view.hovered.q, view.hovered.k ?? view.hovered.unit], label: view.line.textContent, large: view.present };
 }
