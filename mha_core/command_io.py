@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mha_core.console import write_file
 from mha_core.errors import InputError
 from mha_core.export import csv_of, json_of
 
@@ -17,17 +18,18 @@ FORMATS = ("table", "json", "jsonl", "csv")
 STDIN = "-"
 MOST_TEXTS = 10_000_000  # bytes of a file of sentences
 HELP = "table (default), json, jsonl (an object a line) or csv; without it the ending of --out decides"
+PIPED = HELP.replace("default", "default on a terminal; json in a pipe")
 Write = Callable[[str | bytes, Path | None], None]
 
 
-def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
+def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS, said: str = HELP) -> None:
     """`--format` and `--out`, the same everywhere."""
     more = (
         f", or {', '.join(one for one in formats if one not in FORMATS)}"
         if set(formats) - set(FORMATS)
         else ""
     )
-    parser.add_argument("--format", choices=formats, help=HELP + more)
+    parser.add_argument("--format", choices=formats, help=said + more)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
     parser.set_defaults(formats=formats)
 
@@ -84,23 +86,48 @@ def _read(path: Path | None, where: str) -> str:
 def told(texts: Sequence[str]) -> Iterator[tuple[int, str]]:
     """The texts with their numbers from 1, and a line of progress where somebody sits in front of a terminal."""
     for number, text in enumerate(texts, 1):
-        if len(texts) > 1 and sys.stderr.isatty():
+        if len(texts) > 1 and at_terminal():
             last = number == len(texts)
             sys.stderr.write(f"\r{number:,} of {len(texts):,} texts" + ("\n" if last else ""))
             sys.stderr.flush()
         yield number, text
 
 
+def at_terminal() -> bool:
+    """Whether somebody sits in front of what is said beside the result."""
+    return sys.stderr.isatty()
+
+
+def flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row without mappings inside: {"mass": {"-1": 0.5}} is {"mass -1": 0.5}."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name} {inner}": cell for inner, cell in flat(value).items()}
+        else:
+            found[name] = value
+    return found
+
+
+def put(content: str, out: Path | None) -> None:
+    """To the screen, or whole into a file. Raises InputError where that cannot be written."""
+    if out is None:
+        sys.stdout.write(content)
+    else:
+        write_file(out, content)
+
+
 def written(
     form: str,
     rows: Iterable[Mapping[str, Any]],
-    columns: Sequence[str],
+    columns: Sequence[str] | None,
     data: object,
     table: Callable[[], str],
 ) -> str:
-    """An answer in one of FORMATS: `data` is what JSON says of all rows together."""
+    """An answer in one of FORMATS: `data` is what JSON says of all rows together. Without `columns` a CSV has those of
+    the rows."""
     if form == "json":
         return json_of(data)
     if form == "jsonl":
         return "".join(json_of(row) for row in rows)
-    return csv_of(rows, columns) if form == "csv" else table()
+    return csv_of(map(flat, rows), columns) if form == "csv" else table()

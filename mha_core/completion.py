@@ -19,7 +19,7 @@ SCRIPT = """_headscope() {{
     done
     case "$place:$previous" in
 {choices}
-        *:--out|*:--file|*:--text) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+        *:--out|*:--file|*:--text|*:--corpus) COMPREPLY=($(compgen -f -- "$cur")); return ;;
     esac
     case "$place" in
 {words}

@@ -60,11 +60,13 @@ def _run(load: Load, write: Write, warn: Callable[[int, Model], None], options: 
     if len(texts) == 1:
         write(_answer(texts[0], load(options), warn, options, form), options.out)
         return 0
-    if form in ("json", "npz"):
-        raise InputError(f"{form.upper()} holds one text; {len(texts)} are written as jsonl, csv or table.")
+    if form == "npz":
+        raise InputError(f"NPZ holds one text; {len(texts)} are written as json, jsonl, csv or table.")
     if options.pair is not None:
         raise InputError("--pair is the second of two sentences; a file of sentences takes none.")
     answers = _answers(texts, load(options), warn, options, form)
+    if form == "json":
+        answers = iter(["[\n", ",".join(answers), "]\n"])
     if options.out is None:
         for answer in answers:
             write(answer, None)

@@ -42,6 +42,8 @@ def test_a_file_of_sentences_gives_json_lines(run, model, tmp_path):
     assert run("trace", "-", stdin=file.read_text()) == (0, out, "")
     assert run("trace", "--file", file, "--out", tmp_path / "x.jsonl") == (0, "", "")
     assert (tmp_path / "x.jsonl").read_text() == out
+    assert run("trace", "--file", file, "--out", tmp_path / "x.json") == (0, "", "")
+    assert json.loads((tmp_path / "x.json").read_text()) == rows
 
 
 def test_a_csv_of_many_sentences_has_its_headings_once(run):
@@ -128,7 +130,7 @@ def test_effects_of_every_head_come_as_rows(run, tmp_path):
         (("trace",), "Give a text, or - for standard input, or --file FILE."),
         (("trace", "a", "--file", "x.txt"), "Give a text, or -"),
         (("trace", "--file", "no-such-file.txt"), "'no-such-file.txt' cannot be read: No such file"),
-        (("trace", "-", "--format", "json"), "JSON holds one text; 2 are written as jsonl, csv or table"),
+        (("trace", "-", "--out", "x.npz"), "NPZ holds one text; 2 are written as json, jsonl, csv or table"),
         (("trace", "-", "--pair", "x"), "a file of sentences takes none"),
         (("trace", "-", "--from", "cat"), "Text 1: 'cat' is not in the sentence"),
     ],

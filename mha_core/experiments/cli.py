@@ -3,10 +3,22 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from mha_core.command_io import Write, add_format, form_of, one_text, written
+from mha_core.command_io import (
+    STDIN,
+    Write,
+    add_format,
+    add_texts,
+    at_terminal,
+    form_of,
+    one_text,
+    texts_of,
+    told,
+    written,
+)
 from mha_core.embedded import DECODER
 from mha_core.errors import InputError
 from mha_core.experiments.interventions import (
@@ -33,6 +45,7 @@ from mha_core.experiments.sweep import every_head, patch_heads, patch_states
 from mha_core.export import json_of
 from mha_core.models import Model
 from mha_core.tokens import Tokens
+from mha_core.wording import Head
 
 Commands = Any  # argparse keeps the type of its subparsers to itself
 Load = Callable[[argparse.Namespace], Model]
@@ -40,12 +53,21 @@ NO_HEADS = "Say which heads with --heads 19-7,18-4, or try one after the other w
 NO_PATCH = "Say which heads to take over with --heads 19-7,18-4, or --every heads, or --every layers."
 
 
+@dataclass(frozen=True)
+class Found:
+    """What one text gave: everything, its rows, and its table."""
+
+    data: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    text: str
+
+
 def add_experiment_parsers(commands: Commands, load: Load, write: Write, note: str) -> None:
     """Add `ablate` and `patch` to the command line, which loads models and writes results as it always does."""
     ablate = commands.add_parser(
         "ablate", help="take heads away: what changes in what the model says", epilog=note
     )
-    ablate.add_argument("text", metavar="TEXT", help="the sentence; - reads standard input")
+    add_texts(ablate, "the sentence")
     ablate.add_argument("--heads", metavar="HEADS", help="the heads to change, from 1: 19-7,18-4")
     ablate.add_argument(
         "--every", action="store_true", help="one head after the other (with --heads: beside those)"
@@ -59,8 +81,8 @@ def add_experiment_parsers(commands: Commands, load: Load, write: Write, note: s
     patch = commands.add_parser(
         "patch", help="run one text with the heads' output, or the states, of another", epilog=note
     )
-    patch.add_argument("source", metavar="SOURCE", help="the text to take from")
-    patch.add_argument("text", metavar="INTO", help="the text to run, of as many tokens")
+    patch.add_argument("source", metavar="SOURCE", help="the text to take from; - reads standard input")
+    patch.add_argument("text", metavar="INTO", help="the text to run, of as many tokens; or -")
     patch.add_argument("--heads", metavar="HEADS", help="the heads to take over together, from 1: 19-7,18-4")
     patch.add_argument(
         "--every",
@@ -91,10 +113,20 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _run_ablate(load: Load, write: Write, options: argparse.Namespace) -> int:
     if not options.heads and not options.every:
         raise InputError(NO_HEADS)
-    model, tokens, outcome = _begin(load, options)
+    _check_top(options)
+    texts = texts_of(options)
+    model = load(options)
     heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
     if not heads and not options.every:
         raise InputError(NO_HEADS)
+    found = [_ablated(text, model, heads, options) for _, text in told(texts)]
+    _answer(write, options, found, numbered=len(texts) > 1)
+    return 0
+
+
+def _ablated(text: str, model: Model, heads: tuple[Head, ...], options: argparse.Namespace) -> Found:
+    """One text, with the heads changed together or one after the other."""
+    tokens, outcome = _begin(text, model, options)
     chosen: tuple[Intervention, ...] = ()
     if heads:
         chosen = (MeanOutput(heads) if options.mean else Factor(heads, options.factor),)
@@ -103,40 +135,45 @@ def _run_ablate(load: Load, write: Write, options: argparse.Namespace) -> int:
     )
     if options.every:
         factor = None if options.mean else options.factor
-        _every(write, options, asked, every_head(tokens, model, outcome, factor=factor, base=chosen))
-        return 0
-    return _once(write, options, asked, model, chosen)
+        return _every(options, asked, every_head(tokens, model, outcome, factor=factor, base=chosen))
+    return _once(options, asked, model, chosen)
 
 
 def _run_patch(load: Load, write: Write, options: argparse.Namespace) -> int:
     if bool(options.heads) == bool(options.every):
         raise InputError(NO_PATCH)
-    model, tokens, outcome = _begin(load, options)
-    source = model.tokenizer.encode(options.source)
+    if options.source == options.text == STDIN:
+        raise InputError("Standard input can be read once: one of the two texts can be -.")
+    _check_top(options)
+    model = load(options)
+    tokens, outcome = _begin(one_text(options.text), model, options)
+    source = model.tokenizer.encode(one_text(options.source))
     same_length(source, tokens)
     asked = Asked(tokens, model.info, outcome, options.heads or "", "patch", source)
     if options.every:
         sweep = patch_heads if options.every == "heads" else patch_states
-        _every(write, options, asked, sweep(source, tokens, model, outcome))
-        return 0
-    heads = heads_from(options.heads, model.n_layers, model.n_heads)
-    return _once(write, options, asked, model, (PatchHeads(heads, options.source),))
+        found = _every(options, asked, sweep(source, tokens, model, outcome))
+    else:
+        heads = heads_from(options.heads, model.n_layers, model.n_heads)
+        found = _once(options, asked, model, (PatchHeads(heads, source.text),))
+    _answer(write, options, [found])
+    return 0
 
 
-def _begin(load: Load, options: argparse.Namespace) -> tuple[Model, Tokens, Outcome]:
-    """The model, the text, and what is measured: known to be sound before anything is tried."""
+def _check_top(options: argparse.Namespace) -> None:
     if options.top < 1:
         raise InputError(f"--top is {options.top}; it is the number of words and heads to list, from 1.")
-    model = load(options)
-    tokens = model.tokenizer.encode(one_text(options.text))
+
+
+def _begin(text: str, model: Model, options: argparse.Namespace) -> tuple[Tokens, Outcome]:
+    """The text and what is measured: known to be sound before anything is tried."""
+    tokens = model.tokenizer.encode(text)
     outcome = default_outcome(tokens, model, options.target, options.against)
     bind(outcome, tokens, model)
-    return model, tokens, outcome
+    return tokens, outcome
 
 
-def _once(
-    write: Write, options: argparse.Namespace, asked: Asked, model: Model, chosen: Sequence[Intervention]
-) -> int:
+def _once(options: argparse.Namespace, asked: Asked, model: Model, chosen: Sequence[Intervention]) -> Found:
     """One run with all that was chosen, beside the plain one."""
     runs = [
         (
@@ -147,30 +184,32 @@ def _once(
     ]
     names = bind(asked.outcome, asked.tokens, model).names
     data = once_data(asked, names, *runs)
-    _answer(write, options, data, once_rows(data), once_text)
-    return 0
+    return Found(data, once_rows(data), once_text(data))
 
 
-def _every(write: Write, options: argparse.Namespace, asked: Asked, parts: Iterator[Part[Any]]) -> None:
+def _every(options: argparse.Namespace, asked: Asked, parts: Iterator[Part[Any]]) -> Found:
     """One change after the other, with a line of progress where somebody sits in front of a screen."""
     for part in parts:
-        if sys.stderr.isatty():
+        if at_terminal():
             sys.stderr.write(f"\r{100 * part.fraction:3.0f} %" + ("\n" if part.fraction >= 1 else ""))
             sys.stderr.flush()
     data = effects_data(asked, part.result, options.top)
-    _answer(write, options, data, effects_rows(data), effects_text)
+    return Found(data, effects_rows(data), effects_text(data))
 
 
 def _answer(
-    write: Write,
-    options: argparse.Namespace,
-    data: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
-    table: Callable[[Mapping[str, Any]], str],
+    write: Write, options: argparse.Namespace, found: Sequence[Found], numbered: bool = False
 ) -> None:
-    """JSON is everything; CSV and lines of JSON are the rows alone."""
-    form = form_of(options)
+    """JSON is everything; CSV and lines of JSON are the rows alone, `numbered` by their text."""
+    form = form_of(options, "jsonl" if numbered else "table")
+    data = [one.data for one in found]
     if form == "json":
-        write(json_of(data, indent=1), options.out)
+        write(json_of(data if numbered else data[0], indent=1), options.out)
         return
-    write(written(form, rows, list(rows[0]), data, lambda: table(data)), options.out)
+    rows = [
+        {**({"sentence": number} if numbered else {}), **row}
+        for number, one in enumerate(found, 1)
+        for row in one.rows
+    ]
+    texts = [f"{one.data['text']}\n{one.text}\n" if numbered else one.text for one in found]
+    write(written(form, rows, list(rows[0]), data, lambda: "".join(texts)), options.out)

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from mha_core import export
-from mha_core.console import STOPPED, UNUSABLE, write_file
+from mha_core.command_io import at_terminal
+from mha_core.console import STOPPED, UNUSABLE
 from mha_core.corpus import Lines, Reading
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads import tables
+from mha_core.heads.answers import Answer, add_answer, give, rows_of_similarity
 from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as run_atlas
 from mha_core.heads.builtin import builtin_items, read_builtin
@@ -30,6 +32,7 @@ from mha_core.heads.items import choice_items
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.rows import Row, relation_rows
+from mha_core.heads.standard_input import read_from
 from mha_core.heads.studies import study_builtin, study_corpus, study_items
 from mha_core.heads.survey import Done, Options, Progress
 from mha_core.heads.verdicts.cli import add_verdicts_parser
@@ -54,10 +57,13 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
         needed = name == "relations"
         more = "" if needed else " (the built-in sentences without it)"
         parser.add_argument(
-            "file", metavar="FILE", type=Path, nargs=None if needed else "?", help="the corpus" + more
+            "file",
+            metavar="FILE",
+            type=Path,
+            nargs=None if needed else "?",
+            help=f"the corpus; - reads standard input{more}",
         )
-        formats = "X.json or X.csv" if name == "similarity" else "X.json"
-        parser.add_argument("--out", type=Path, help=f"write the numbers to {formats}")
+        add_answer(parser, piped=True)
         if name == "relations":
             parser.add_argument(
                 "--all",
@@ -96,24 +102,30 @@ def _positive(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question that was asked; errors are one sentence on stderr and exit code 2."""
-    if args.question == "distances":
-        return run_distances(args)
-    own = {"atlas": run_atlas, "verdicts": run_verdicts, "depends": run_depends}
-    if args.question in own:
-        with _interrupts() as stop:
-            return own[args.question](args, stop)
-    reading = Reading(on_error=args.on_error)
+    args.progress = getattr(args, "progress", False) or at_terminal()
     try:
         _check_out(args)
-        with _interrupts() as stop:
-            data, text, done = _ask(args, reading, stop)
-        if not done.n_texts or data.get("rows") == []:
-            raise InputError(f"There is nothing in {args.file or 'the built-in sentences'} to measure.")
-        data |= {"n_cut": done.n_cut, "left_out": reading.n_skipped, "unused": reading.n_unused}
-        _write(args, data, text)
+        with read_from(args, IN.get(args.question, "file"), ENDINGS[args.question]):
+            if args.question == "distances":
+                return run_distances(args)
+            with _interrupts() as stop:
+                return (OWN.get(args.question) or _measure)(args, stop)
     except HeadScopeError as flaw:
         _say(str(flaw))
         return UNUSABLE
+
+
+def _measure(args: argparse.Namespace, stop: Callable[[], bool]) -> int:
+    """One of QUESTIONS, with what was left out said beside the answer."""
+    reading = Reading(on_error=args.on_error)
+    answer, done = _ask(args, reading, stop)
+    if not done.n_texts or answer.data.get("rows") == []:
+        raise InputError(f"There is nothing in {args.file or 'the built-in sentences'} to measure.")
+    counts = {"n_cut": done.n_cut, "left_out": reading.n_skipped, "unused": reading.n_unused}
+    answer.data.update(counts)
+    give(args, answer, "table" if sys.stdout.isatty() else "json")
+    if args.out is not None:
+        sys.stdout.write(answer.text())
     _say_left_out(reading)
     if done.stopped:
         _say(f"Stopped after {done.n_texts:,} sentences; the numbers are those of what was read.")
@@ -130,8 +142,8 @@ def _say_left_out(reading: Reading) -> None:
         _say(f"Not used: {reading.n_unused:,} pronouns that have not exactly one right candidate.")
 
 
-def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -> tuple[Row, str, Done]:
-    """The data for a file, the text for a person, and how much was read."""
+def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -> tuple[Answer, Done]:
+    """The answer, and how much was read."""
     lines = Lines(args.file) if args.file else None
     kind = _kind(args)
     model = load_model(args.model, trained=not args.untrained, device=args.device, sha256=args.sha256)
@@ -149,15 +161,15 @@ def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -
             _say(
                 f"Left out: {later:,} cases in which what should be looked at comes later, where a decoder cannot look."
             )
-        data, text = _told(args, found, model.info, done)
-        return data, text + _said_of_cuts(done, found, model), done
+        return _told(args, found, model.info, done, _said_of_cuts(done, found, model)), done
     study = (
         study_builtin(model, options=options, similarity=False)
         if lines is None
         else study_corpus(lambda: _items(args, lines, kind, model, _quiet(reading)), model, options=options)
     )
-    text = tables.profile_text(study) + _said_of_cuts(study.done, None, model)
-    return tables.profile_data(study, model.info), text, study.done
+    said = _said_of_cuts(study.done, None, model)
+    data = tables.profile_data(study, model.info)
+    return Answer(data, data["heads"], lambda: tables.profile_text(study) + said), study.done
 
 
 def _said_of_cuts(done: Done, found: Any, model: Model) -> str:
@@ -174,7 +186,13 @@ ENDINGS = {
     "coreference": ("tsv", "json"),
     "profile": ("txt", "conllu"),
     "similarity": ("txt", "conllu"),
+    "atlas": ("txt",),
+    "verdicts": ("conllu", "tsv", "json"),
+    "depends": ("conllu", "tsv", "json"),
+    "distances": ("conllu",),
 }
+IN = {"atlas": "text", "verdicts": "corpus"}  # where the corpus is named, if not as the file
+OWN = {"atlas": run_atlas, "verdicts": run_verdicts, "depends": run_depends}
 
 
 def _kind(args: argparse.Namespace) -> CorpusKind | None:
@@ -188,14 +206,18 @@ def _kind(args: argparse.Namespace) -> CorpusKind | None:
     return kind_of(args.file, endings)
 
 
-def _told(args: argparse.Namespace, found: Any, model: ModelInfo, done: Done) -> tuple[Row, str]:
-    """The answer to a question, for a file and for a person."""
+def _told(args: argparse.Namespace, found: Any, model: ModelInfo, done: Done, said: str) -> Answer:
+    """The answer to a question; `said` is added below the table."""
     if args.question == "relations":
-        data = {"model": export.model_of(model), "n_sentences": done.n_texts}
-        return data | {"rows": relation_rows(found, args.all)}, tables.relation_text(found)
+        rows = relation_rows(found, args.all)
+        data: Row = {"model": export.model_of(model), "n_sentences": done.n_texts, "rows": rows}
+        return Answer(data, rows, lambda: tables.relation_text(found) + said)
     if args.question == "coreference":
-        return tables.coreference_data(found, model), tables.coreference_text(found)
-    return tables.similarity_data(found, model), tables.similarity_text(found)
+        data = tables.coreference_data(found, model)
+        return Answer(data, data["heads"], lambda: tables.coreference_text(found) + said)
+    data = tables.similarity_data(found, model)
+    square = tables.similarity_cells(data)
+    return Answer(data, rows_of_similarity(data), lambda: tables.similarity_text(found) + said, square)
 
 
 def _items(
@@ -232,24 +254,8 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
 
 def _check_out(args: argparse.Namespace) -> None:
     """Before the work and not after it: can the result be written?"""
-    if args.out is None:
-        return
-    known = (".json", ".csv") if args.question == "similarity" else (".json",)
-    if args.out.suffix.lower() not in known:
-        raise InputError(f"{args.out.name} does not end in {' or '.join(known)}.")
-    if not args.out.parent.is_dir():
+    if args.out is not None and not args.out.parent.is_dir():
         raise InputError(f"There is no folder {args.out.parent} to write {args.out.name} to.")
-
-
-def _write(args: argparse.Namespace, data: Row, text: str) -> None:
-    """To a file, with a table on the screen; without a file the table on a terminal, JSON in a pipe."""
-    if args.out is None:
-        sys.stdout.write(text if sys.stdout.isatty() else export.json_of(data, indent=1))
-        return
-    as_csv = args.out.suffix.lower() == ".csv"
-    content = tables.similarity_csv(data) if as_csv else export.json_of(data, indent=1)
-    write_file(args.out, content)
-    sys.stdout.write(text)
 
 
 def _report(progress: Progress) -> None:

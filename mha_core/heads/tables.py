@@ -155,12 +155,11 @@ def similarity_text(table: SimilarityTable) -> str:
     return _text(lines) + f"mean {table.mean:.3f} nats, {table.n_texts:,} texts\n"
 
 
-def similarity_csv(data: Mapping[str, Any]) -> str:
+def similarity_cells(data: Mapping[str, Any]) -> list[Row]:
     """The distances as a square with the heads' names in the first row and column."""
     names = data["heads"]
     rows = zip(names, data["distance"], strict=True)
-    cells = [{"head": name} | dict(zip(names, (f"{v:.6f}" for v in row), strict=True)) for name, row in rows]
-    return export.csv_of(cells)
+    return [{"head": name} | dict(zip(names, (f"{v:.6f}" for v in row), strict=True)) for name, row in rows]
 
 
 def number(value: float) -> float | None:

@@ -7,8 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from mha_core.command_io import add_format, form_of, written
-from mha_core.console import write_file
+from mha_core.command_io import add_format, form_of, put, written
 from mha_core.device import use_one_thread
 from mha_core.embedded import CLASSROOM_FOLDERS
 from mha_core.errors import InputError
@@ -66,11 +65,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
         raise InputError(f"{model.title} is no classroom model; its words and its tasks are others.")
     found = evaluate(model.encoder, options.pairs)
     card = report.card(found)
-    result = written(form_of(options), [card], list(card), card, lambda: report.table(found))
-    if options.out is None:
-        sys.stdout.write(result)
-    else:
-        write_file(options.out, result)
+    put(written(form_of(options), [card], None, card, lambda: report.table(found)), options.out)
     return 0
 
 

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mha_core.command_io import add_format, form_of
-from mha_core.console import write_file
+from mha_core.command_io import add_format, at_terminal, form_of, put
 from mha_core.device import use_one_thread
 from mha_core.export import json_of
 from mha_core.learning import report
 from mha_core.learning.classroom_cli import add_classroom_parsers
-from mha_core.learning.train import Setup
+from mha_core.learning.train import Setup, Snapshot
+from mha_core.wording import percent
 
 # Steps at most: enough for what is to be seen (one layer is given time to show that it never learns).
 STEPS = {"jobs": 8_000, "induction": 6_000}
@@ -52,10 +52,12 @@ def run(options: argparse.Namespace) -> int:
     """Train and write what was found; csv and jsonl are the curve alone."""
     setup = Setup(options.task, options.layers, options.heads, options.seed, options.steps)
     use_one_thread()
-    found = report.trained(setup)
-    result = WRITERS[form_of(options)](found)
-    if options.out is None:
-        sys.stdout.write(result)
-    else:
-        write_file(options.out, result)
+    found = report.trained(setup, _tell if at_terminal() else None)
+    put(WRITERS[form_of(options)](found), options.out)
     return 0
+
+
+def _tell(now: Snapshot) -> None:
+    line = f"{now.step:,} steps, accuracy {percent(now.accuracy)}"
+    sys.stderr.write(f"\r{line:<60}")
+    sys.stderr.flush()

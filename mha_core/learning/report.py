@@ -3,7 +3,7 @@
 In: a training that is over. Out: one mapping for JSON, a table for a person. Layers and heads count from 1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -30,10 +30,14 @@ def report(training: Training, curve: Sequence[Snapshot]) -> dict[str, Any]:
     }
 
 
-def trained(setup: Setup) -> dict[str, Any]:
-    """Train to the end and report."""
-    training = Training(setup)
-    return report(training, list(training.snapshots()))
+def trained(setup: Setup, tell: Callable[[Snapshot], None] | None = None) -> dict[str, Any]:
+    """Train to the end and report; `tell` hears of every snapshot as it is taken."""
+    training, curve = Training(setup), list[Snapshot]()
+    for now in training.snapshots():
+        curve.append(now)
+        if tell is not None:
+            tell(now)
+    return report(training, curve)
 
 
 def taken_away(setup: Setup, parameters: Mapping[str, FloatArray], heads: Sequence[Head]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from mha_core import export
+from mha_core.console import STOPPED
 from mha_core.corpus import Lines
-from mha_core.errors import HeadScopeError, InputError
+from mha_core.errors import InputError
+from mha_core.heads.answers import Answer, add_answer, cells_of_atlas, give
 from mha_core.heads.atlas.making import make
 from mha_core.heads.atlas.reading import read_passages
 from mha_core.heads.atlas.said import label, sentence
@@ -21,7 +22,6 @@ from mha_core.models import Model, load_model
 from mha_core.reader import read_reader
 from mha_core.wording import Head, head_name
 
-UNUSABLE, STOPPED = 2, 130
 LINES = 8  # moments of a head in the table
 Stop = Callable[[], bool]
 
@@ -32,10 +32,13 @@ def add_atlas_parser(questions: "argparse._SubParsersAction[argparse.ArgumentPar
     parser = questions.add_parser("atlas", help=text, description=f"Find out {text}.")
     parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
     parser.add_argument(
-        "--text", type=Path, metavar="FILE", help="plain text, one passage a line (the reader)"
+        "--text",
+        type=Path,
+        metavar="FILE",
+        help="plain text, one passage a line, - for standard input (the reader)",
     )
     parser.add_argument("--head", help="one head alone, counted from 1, such as 24-4")
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="table or json (table)")
+    add_answer(parser)
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
     parser.add_argument("--progress", action="store_true", help="say how far it is")
@@ -45,20 +48,14 @@ def add_atlas_parser(questions: "argparse._SubParsersAction[argparse.ArgumentPar
 
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
-    """Write the atlas; errors are one sentence on stderr and exit code 2."""
-    try:
-        model = load_model(args.model, trained=not args.untrained, device=args.device)
-        head = _head(args.head, model)
-        if args.ship:
-            return _ship(args, model)
-        found, stopped = _found(args, model, stop)
-    except HeadScopeError as flaw:
-        _say(str(flaw))
-        return UNUSABLE
-    if args.format == "json":
-        sys.stdout.write(export.json_of(atlas_data(found, head)))
-    else:
-        sys.stdout.write(_table(found, model, head))
+    """Write the atlas. Raises HeadScopeError."""
+    model = load_model(args.model, trained=not args.untrained, device=args.device)
+    head = _head(args.head, model)
+    if args.ship:
+        return _ship(args, model)
+    found, stopped = _found(args, model, stop)
+    data = atlas_data(found, head)
+    give(args, Answer(data, data["heads"], lambda: _table(found, model, head), cells_of_atlas(data)))
     if stopped:
         _say(f"Stopped after {found.n_passages:,} passages; the numbers are those of what was read.")
     return STOPPED if stopped else 0

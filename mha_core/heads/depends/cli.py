@@ -13,11 +13,12 @@ from itertools import islice
 from pathlib import Path
 
 from mha_core import export
-from mha_core.console import STOPPED, UNUSABLE
+from mha_core.console import STOPPED
 from mha_core.corpus import Lines, Reading
-from mha_core.errors import HeadScopeError, InputError
+from mha_core.errors import InputError
 from mha_core.experiments.interventions import heads_from
 from mha_core.experiments.parts import Part
+from mha_core.heads.answers import Answer, add_answer, give, rows_of_depends
 from mha_core.heads.builtin import AGREEMENT, builtin_items, builtin_path, read_builtin
 from mha_core.heads.corpus_run import items_of, kind_of
 from mha_core.heads.depends.questions import Choice, Question, Relation
@@ -25,6 +26,7 @@ from mha_core.heads.depends.shipped import Shipped, Source, digest_of, row_of, w
 from mha_core.heads.depends.table import WAYS, Depends, Way
 from mha_core.heads.depends.trying import depends
 from mha_core.heads.positions import HasTokens
+from mha_core.heads.rows import Row
 from mha_core.models import Model, load_model
 from mha_core.wording import head_name
 
@@ -65,7 +67,11 @@ def add_depends_parser(questions: "argparse._SubParsersAction[argparse.ArgumentP
     text = "which earlier heads a head depends on: take each away, and see how often it is still right"
     parser = questions.add_parser("depends", help=text, description=f"Find out {text}.")
     parser.add_argument(
-        "file", metavar="FILE", type=Path, nargs="?", help="GAP .tsv, pairs .json or a treebank .conllu"
+        "file",
+        metavar="FILE",
+        type=Path,
+        nargs="?",
+        help="GAP .tsv, pairs .json or a treebank .conllu; - reads standard input",
     )
     parser.add_argument("--head", help="the head, layer and head from 1, such as 4-2")
     parser.add_argument("--relation", metavar="NAME", help="of a treebank, such as det")
@@ -75,26 +81,23 @@ def add_depends_parser(questions: "argparse._SubParsersAction[argparse.ArgumentP
     parser.add_argument("--limit", type=int, help="no more texts than that")
     parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="table or json (table)")
+    add_answer(parser)
     parser.add_argument("--progress", action="store_true", help="say how far it is")
     parser.add_argument("--ship", nargs=2, type=Path, metavar=("UD", "GAP"), help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
-    """Write what was found; errors are one sentence on stderr and exit code 2."""
-    try:
-        model = load_model(args.model, trained=not args.untrained)
-        if args.ship:
-            return _ship(args, model, stop)
-        if not args.head:
-            raise InputError("Name the head with --head, layer and head from 1, such as 4-2.")
-        question = Relation(args.relation, args.reverse) if args.relation else Choice(args.reverse)
-        corpus = args.file.name if args.file else "the built-in sentences"
-        found, stopped = _measured(args, model, args.head, question, _items(args, model), stop)
-    except HeadScopeError as flaw:
-        sys.stderr.write(f"{flaw}\n")
-        return UNUSABLE
-    sys.stdout.write(_text(found, corpus) if args.format == "table" else _json(found, model, corpus))
+    """Write what was found. Raises HeadScopeError."""
+    model = load_model(args.model, trained=not args.untrained)
+    if args.ship:
+        return _ship(args, model, stop)
+    if not args.head:
+        raise InputError("Name the head with --head, layer and head from 1, such as 4-2.")
+    question = Relation(args.relation, args.reverse) if args.relation else Choice(args.reverse)
+    corpus = args.file.name if args.file else "the built-in sentences"
+    found, stopped = _measured(args, model, args.head, question, _items(args, model), stop)
+    data = _data(found, model, corpus)
+    give(args, Answer(data, rows_of_depends(found), lambda: _text(found, corpus)))
     return STOPPED if stopped else 0
 
 
@@ -159,12 +162,12 @@ def _text(found: Depends, corpus: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _json(found: Depends, model: Model, corpus: str) -> str:
+def _data(found: Depends, model: Model, corpus: str) -> Row:
     source = Source(corpus, "", "")
     row = row_of(Shipped("", found, source, model.digest, "", ""))
     for name in ("job", "file", "sha256", "command", "date"):
         row.pop(name)
-    return export.json_of(row | {"model": export.model_of(model.info)}, indent=1)
+    return row | {"model": export.model_of(model.info)}
 
 
 def _ship(args: argparse.Namespace, model: Model, stop: Stop) -> int:

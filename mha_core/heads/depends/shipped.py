@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-import mha_core
 from mha_core.heads.depends.questions import Choice, Question, Relation
 from mha_core.heads.depends.table import Depends, Way
+from mha_core.resources import asset
 from mha_core.wording import Head, head_name
 
-FILE = Path(mha_core.__file__).parent.parent / "assets" / "depends.json"
+FILE = asset("depends.json")
 
 
 @dataclass(frozen=True)

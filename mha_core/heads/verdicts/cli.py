@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from mha_core import export
-from mha_core.console import STOPPED, UNUSABLE
+from mha_core.console import STOPPED
 from mha_core.corpus import Reading
-from mha_core.errors import HeadScopeError, InputError
+from mha_core.errors import InputError
+from mha_core.heads.answers import Answer, add_answer, cells_of_verdicts, give
 from mha_core.heads.survey import Options
 from mha_core.heads.verdicts.making import make
 from mha_core.heads.verdicts.shipped import evidence_file, read_evidence, write_evidence
@@ -31,10 +31,10 @@ def add_verdicts_parser(questions: "argparse._SubParsersAction[argparse.Argument
     parser.add_argument("--seed", type=int, default=0, help="of the random weights (0)")
     parser.add_argument(
         "--corpus", type=Path, metavar="FILE", nargs="+", default=[],
-        help="a treebank (.conllu), GAP (.tsv), pairs (.json); without it the numbers that come with the program",
+        help="a treebank (.conllu), GAP (.tsv), pairs (.json), - for standard input; without it the shipped numbers",
     )  # fmt: skip
     parser.add_argument("--limit", type=int, help="no more texts of each file than that")
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="table or json (table)")
+    add_answer(parser)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
     parser.add_argument("--progress", action="store_true", help="say how far it is")
     parser.add_argument(
@@ -48,21 +48,17 @@ def add_verdicts_parser(questions: "argparse._SubParsersAction[argparse.Argument
 
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
-    """Write the verdicts; errors are one sentence on stderr and exit code 2."""
-    try:
-        found = _found(args, stop)
-    except HeadScopeError as flaw:
-        sys.stderr.write(f"{flaw}\n")
-        return UNUSABLE
+    """Write the verdicts. Raises HeadScopeError."""
+    found = _found(args, stop)
     if found is None:
         sys.stderr.write("Stopped; nothing is concluded from a part of a corpus.\n")
         return STOPPED
     if args.ship:
         write_evidence(found, evidence_file(args.model))
-    elif args.format == "json":
-        sys.stdout.write(export.json_of(packed(found), indent=1))
-    else:
-        sys.stdout.write("".join(f"{line}\n" for line in text(found)))
+        return 0
+    data = packed(found)
+    table = "\n".join([*text(found), ""])
+    give(args, Answer(data, data["entries"], lambda: table, cells_of_verdicts(found)))
     return 0
 
 
