@@ -97,7 +97,9 @@ def tokens_of(given: Given, special: Sequence[str] = ()) -> Tokens:
         if label in special:  # the reader did not write it
             pieces.append(Piece(label, at, len(text), len(text), 0, None, special=True))
             continue
-        goes_on = label.startswith(WORDPIECE) and len(label) > 2 and bool(words) and pieces[-1].word is not None
+        goes_on = (
+            label.startswith(WORDPIECE) and len(label) > 2 and bool(words) and pieces[-1].word is not None
+        )
         spelt = label.removeprefix(WORDPIECE) if goes_on else label
         start = len(text) if goes_on or not text else len(text) + 1
         text = text + " " * (start - len(text)) + spelt

@@ -68,7 +68,9 @@ def _record(record: CrossRecord, grid: Grid) -> Payload:
 def _side(grid: Grid, tokens: Tokens, *, keys: bool) -> dict[str, Any]:
     """One text's units as the browser lists them; a pair of texts stands in one line."""
     units = (grid.key_units or grid.units) if keys else grid.units
-    line = replace(grid, units=units, key_units=None, visible=None, weights=np.zeros((0, 0, 0, 0), np.float32))
+    line = replace(
+        grid, units=units, key_units=None, visible=None, weights=np.zeros((0, 0, 0, 0), np.float32)
+    )
     said = spelled(line, tokens)
     before = [
         space or (" " if i and unit.segment != units[i - 1].segment else "")
