@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from drawn import rgb, shares
 
-from mha_core import InputError, trace
+from mha_core import InputError, record_of, trace
 from mha_core.figures import Design, caption, figure, from_link, panels
 from mha_core.figures.matrix import SMALLEST
 
@@ -31,19 +31,20 @@ def texts(svg: str) -> list[str]:
     return [node.text for node in tree(svg).iter(f"{SVG}text")]
 
 
-def matrix_of(svg: str, n: int, which: int = 0) -> np.ndarray:
+def matrix_of(svg: str, n: int, which: int = 0, rows: int | None = None) -> np.ndarray:
     """The weights that the shades of a figure's panel say: (query, key)."""
     frames = [
         {name: float(node.get(name)) for name in ("x", "y", "width", "height")}
         for node in tree(svg).iter(f"{SVG}rect")
         if node.get("fill") == "none" and node.get("stroke-width") == "0.5"
     ]
-    frame, found = frames[which], np.zeros((n, n))
+    high = rows or n
+    frame, found = frames[which], np.zeros((high, n))
     for path in tree(svg).iter(f"{SVG}path"):
         for x, y, wide, _ in (map(float, run) for run in RUN.findall(path.get("d"))):
             first = (x - frame["x"]) / frame["width"] * n
-            row = round((y - frame["y"]) / frame["height"] * n)
-            if -0.1 < first < n and 0 <= row < n:
+            row = round((y - frame["y"]) / frame["height"] * high)
+            if -0.1 < first < n and 0 <= row < high:
                 stop = first + wide / frame["width"] * n
                 found[row, round(first) : round(stop)] = shares(rgb(path.get("fill")), (255, 255, 255))
     return found
@@ -180,3 +181,65 @@ def test_what_a_decoder_cannot_see_is_hatched():
     svg = figure(grid, Design(heads=((0, 0),)))
     dashed = [node for node in tree(svg).iter(f"{SVG}path") if node.get("stroke-dasharray")]
     assert len(re.findall("M", dashed[0].get("d"))) == len(grid) - 1
+
+
+# Cross-attention
+
+TARGET, SOURCE = ["<pad>", "Die", "Katze", "schlief"], ["The", "cat", "was", "fast", "asleep", "."]
+
+
+@pytest.fixture(scope="module")
+def cross():
+    weights = np.random.default_rng(5).dirichlet(np.full(6, 0.3), (2, 3, 4)).astype(np.float32)
+    return record_of(weights, TARGET, keys=SOURCE, title="small")
+
+
+def test_a_matrix_between_two_texts_has_a_row_a_target_word_and_a_column_a_source_word(cross):
+    svg = figure(cross.grid(), Design(heads=((1, 2), (0, 1)), width=17))
+    for which, head in enumerate([(1, 2), (0, 1)]):
+        assert np.abs(matrix_of(svg, 6, which, rows=4) - cross.weights[head]).max() < 0.006
+    frame = next(n for n in tree(svg).iter(f"{SVG}rect") if n.get("stroke-width") == "0.5")
+    assert float(frame.get("height")) == pytest.approx(float(frame.get("width")) * 4 / 6, abs=0.02)
+    assert [text for text in texts(svg) if text in TARGET] == TARGET
+    assert texts(svg).count("cat") == 2, "above every matrix"
+
+
+def standing(svg: str) -> dict[str, tuple[float, float]]:
+    """Where the middle of every word stands."""
+    return {node.text: (float(node.get("x")), float(node.get("y"))) for node in tree(svg).iter(f"{SVG}text")}
+
+
+@pytest.mark.parametrize("pins", [[3], [1, 3], []])
+def test_arcs_between_two_texts_lead_up_from_the_target_to_the_source(cross, pins):
+    weights = cross.weights[1, 2]
+    svg = figure(cross.grid(), Design("arcs", heads=((1, 2),), width=17, size=10), pins)
+    place = standing(svg)
+    assert len({place[name][1] for name in SOURCE}) == len({place[name][1] for name in TARGET}) == 1
+    assert place["cat"][1] < place["Katze"][1]
+    drawn = []
+    for path in tree(svg).iter(f"{SVG}path"):
+        ends = [float(part) for part in re.findall(r"-?[\d.]+", path.get("d"))]
+        if path.get("fill") == "none" and len(ends) == 8:
+            q = next(i for i, name in enumerate(TARGET) if abs(place[name][0] - ends[0]) < 0.02)
+            k = next(i for i, name in enumerate(SOURCE) if abs(place[name][0] - ends[6]) < 0.02)
+            assert place["cat"][1] < ends[7] < ends[1] < place["Katze"][1]
+            drawn.append((q, k, (float(path.get("stroke-width")) / 10 - 0.06) / 0.6))
+    if pins:
+        expected = {(q, k): weights[q, k] for q in pins for k in range(6) if weights[q, k] >= 0.01}
+    else:
+        expected = {(q, int(weights[q].argmax())): weights[q].max() for q in (1, 2, 3)}
+    assert {(q, k) for q, k, _ in drawn} == set(expected)
+    for q, k, share in drawn:
+        assert share == pytest.approx(expected[q, k], abs=0.002)
+
+
+def test_lines_and_bars_name_the_words_of_both_texts(cross):
+    grid = cross.grid()
+    lines = texts(figure(grid, Design("lines", heads=((1, 2),)), [2]))
+    assert [text for text in lines if text in (*TARGET, *SOURCE)] == [*TARGET, *SOURCE]
+    bars = texts(figure(grid, Design("bars", heads=((1, 2),)), [2]))
+    assert [text for text in bars if text in SOURCE] == SOURCE
+    assert bars[-6:] == [f"{100 * w:.1f} %" for w in cross.weights[1, 2, 2]]
+    said = caption(cross, grid, Design("arcs", heads=((1, 2),)))
+    assert "“The cat was fast asleep .” (source) and “Die Katze schlief”" in said
+    assert "computed by the caller" in said

@@ -1,4 +1,7 @@
-"""The sentence with arcs from the words that look to those that are looked at, one panel under the other."""
+"""The sentence with arcs from the words that look to those that are looked at, one panel under the other.
+
+Of two texts (cross-attention) the source stands above the target, and the arcs between the two lines.
+"""
 
 from collections.abc import Sequence
 
@@ -13,6 +16,7 @@ from mha_core.wording import percent
 SMALLEST = 4.0  # points; smaller type is not read
 SPACE, WIDEST = 0.3, 1.2  # between words at least and at most, of the size
 WORTH_SAYING = 0.02
+BETWEEN = 6.5  # of the size, from the source's line to the target's
 
 
 def fitted_size(names: Sequence[str], design: Design) -> float:
@@ -27,21 +31,19 @@ def _fitted(names: Sequence[str], size: float, wide: float) -> float:
 def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
     """The panels, one under the other, and what the strokes mean; how high all is, in points. Raises InputError for a
     line that nobody could read."""
-    size = _fitted(sheet.names, sheet.size, sheet.width)
+    size = min(_fitted(names, sheet.size, sheet.width) for names in (sheet.names, sheet.keys))
     if size < SMALLEST:
         raise InputError(
             "The text is too long for arcs over one line at this width; take a wider figure, or draw a matrix."
         )
-    line = sum(width(name, size) for name in sheet.names)
-    space = min(WIDEST * size, (sheet.width - line) / max(1, sheet.n - 1))
-    middles, x = [], 0.0
-    for name in sheet.names:
-        wide = width(name, size)
-        middles.append(x + wide / 2)
-        x += wide + space
+    middles = _middles(sheet, sheet.names, size)
     body, y = [], 0.0
     for panel in found:
         links = sheet.links(panel.weights)
+        if sheet.key_names is not None:
+            body += _between(sheet, panel, middles, links, y, size)
+            y += 1.5 * sheet.size + BETWEEN * size + 2.1 * size
+            continue
         reach = max((abs(middles[q] - middles[k]) for q, k, _ in links), default=0.0)
         rise = min(0.35 * reach, 0.22 * sheet.width) * 0.75 + 1.6 * size
         body.append(sheet.title(panel, 0.0, y + 0.8 * sheet.size))
@@ -59,6 +61,59 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
     return body, y + 1.8 * sheet.size
 
 
+def _middles(sheet: Sheet, names: Sequence[str], size: float) -> list[float]:
+    """Where the middle of every word of a line stands."""
+    line = sum(width(name, size) for name in names)
+    space = min(WIDEST * size, (sheet.width - line) / max(1, len(names) - 1))
+    middles, x = [], 0.0
+    for name in names:
+        wide = width(name, size)
+        middles.append(x + wide / 2)
+        x += wide + space
+    return middles
+
+
+def _between(
+    sheet: Sheet,
+    panel: Panel,
+    middles: list[float],
+    links: list[tuple[int, int, float]],
+    y: float,
+    size: float,
+) -> list[str]:
+    """The source's words, what each of them gets under it, and the target's with arcs up to those."""
+    above, small = _middles(sheet, sheet.keys, size), min(size, sheet.size) * 0.9
+    top = y + 1.5 * sheet.size + 0.6 * size
+    base = top + BETWEEN * size
+    found = [sheet.title(panel, 0.0, y + 0.8 * sheet.size)]
+    for q, k, weight in sorted(links, key=lambda link: link[2]):
+        thick, colour = sheet.stroke(weight)
+        thick = min(thick, size)
+        tip = max(1.6, thick * 0.8)
+        start, point = base - 0.75 * size, top + 1.9 * size
+        end, pull = point + 1.2 * tip, (base - top) * 0.3
+        d = (
+            f"M{number(middles[q])} {number(start)}C{number(middles[q])} {number(start - pull)} "
+            f"{number(above[k])} {number(end + pull)} {number(above[k])} {number(end)}"
+        )
+        found.append(
+            tag(
+                "g",
+                tag("path", d=d, fill="none", stroke=colour, stroke_width=thick),
+                tag("path", d=_tip(above[k], end, point, tip), fill=colour),
+            )
+        )
+    found += [
+        words(name, above[k], top, size, text_anchor="middle", fill=sheet.ink)
+        for k, name in enumerate(sheet.keys)
+    ]
+    found += [
+        words(name, middles[q], base, size, text_anchor="middle", **sheet.bold(q))
+        for q, name in enumerate(sheet.names)
+    ]
+    return found + _shares(sheet, above, links, top + 1.15 * size, small)
+
+
 def _arc(sheet: Sheet, middles: list[float], link: tuple[int, int, float], y: float, size: float) -> str:
     q, k, weight = link
     thick, colour = sheet.stroke(weight)
@@ -72,9 +127,14 @@ def _arc(sheet: Sheet, middles: list[float], link: tuple[int, int, float], y: fl
     high = y - min(0.35 * abs(a - b), 0.22 * sheet.width) - 0.6 * size
     end = y - 1.2 * tip
     d = f"M{number(a)} {number(y)}C{number(a)} {number(high)} {number(b)} {number(high)} {number(b)} {number(end)}"
-    point = f"M{number(b - 0.75 * tip)} {number(end)}H{number(b + 0.75 * tip)}L{number(b)} {number(y)}z"
+    point = _tip(b, end, y, tip)
     arc = tag("path", d=d, fill="none", stroke=colour, stroke_width=thick)
     return tag("g", arc, tag("path", d=point, fill=colour))
+
+
+def _tip(x: float, start: float, end: float, tip: float) -> str:
+    """The point of an arc, from height `start` to `end`."""
+    return f"M{number(x - 0.75 * tip)} {number(start)}H{number(x + 0.75 * tip)}L{number(x)} {number(end)}z"
 
 
 def _shares(

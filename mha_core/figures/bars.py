@@ -29,9 +29,10 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
     body, start = [], 3.0 * size
     looked = ", ".join(sheet.names[pin] for pin in sheet.pins)
     body.append(words(f"From: {looked}", 0.0, 0.8 * size, size, fill=sheet.accent, font_weight=650))
-    for i, name in enumerate(sheet.names):
+    for i, name in enumerate(sheet.keys):
         y = start + (i + 0.5) * LEADING * size
-        body.append(words(name, sheet.room - 0.5 * size, y, size, text_anchor="end", **sheet.bold(i)))
+        bold = sheet.bold(i) if sheet.key_names is None else {"fill": sheet.ink}
+        body.append(words(name, sheet.room - 0.5 * size, y, size, text_anchor="end", **bold))
     for column, (panel, row) in enumerate(zip(found, rows, strict=True)):
         x = sheet.room + column * wide
         body.append(sheet.title(panel, x, 2.1 * size))
@@ -42,4 +43,4 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
                 tag("rect", x=x, y=y - 0.4 * size, width=long, height=0.8 * size, fill=sheet.ramp[210])
             )
             body.append(words(percent(float(weight)), x + long + 0.3 * size, y, 0.9 * size, fill=sheet.ink))
-    return body, start + sheet.n * LEADING * size + 0.4 * size
+    return body, start + sheet.n_keys * LEADING * size + 0.4 * size

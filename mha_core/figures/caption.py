@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mha_core.cross import CrossRecord
 from mha_core.export import NORMALISED
 from mha_core.figures.design import Design
 from mha_core.record import Grid, Record
@@ -17,7 +18,7 @@ DIGITS = 12
 
 
 def caption(
-    record: Record,
+    record: Record | CrossRecord,
     grid: Grid,
     design: Design,
     pins: Sequence[int] = (),
@@ -38,7 +39,11 @@ def caption(
         looked = f", from {_listed([f'“{grid.units[pin].bare}”' for pin in pins])}"
     pair = record.tokens.pair
     text = record.tokens.text if pair is None else f"{record.tokens.text} {pair}"
-    model = f"{record.model.title} (SHA-256 {record.model.digest[:DIGITS]}…)"
+    if isinstance(record, CrossRecord):
+        text = f"{record.keys.text}” (source) and “{text}"
+    digest = f" (SHA-256 {record.model.digest[:DIGITS]}…)" if record.model.digest else ""
+    by = "" if record.model.is_ours else f", computed by {record.model.computed_by}"
+    model = f"{record.model.title}{digest}{by}"
     drawn = DRAWN[design.kind].replace("token", "word") if grid.words else DRAWN[design.kind]
     scale = "0 to 100 %" if design.scale == "full" else "0 to the largest weight shown"
     units = "words" if grid.words else "word pieces"

@@ -29,12 +29,12 @@ def figure(
 ) -> str:
     """The SVG of a figure; `pins` are the units that are looked from, `told` becomes its description.
 
-    `names`: one a unit, if they are not to be written as the grid spells them. Raises InputError where there is nothing
-    to draw, or bars are asked for without a word.
+    `names`: one a unit of the rows, if they are not to be written as the grid spells them. Raises InputError where
+    there is nothing to draw, or bars are asked for without a word.
     """
-    if not len(grid):
+    if not len(grid) or not grid.key_labels:
         raise InputError("Nothing of this text is left to draw.")
-    found = panels(grid, design, per)
+    found, columns = panels(grid, design, per), grid.key_units
     sheet = Sheet(
         names=tuple(names or (unit.bare for unit in grid.units)),
         special=tuple(unit.special for unit in grid.units),
@@ -47,6 +47,8 @@ def figure(
         ink=page()["ink"],
         quiet=page()["quiet"],
         accent=page()["accent"],
+        key_names=None if columns is None else tuple(unit.bare for unit in columns),
+        key_special=None if columns is None else tuple(unit.special for unit in columns),
     )
     body, height = DRAW[design.kind](sheet, found)
     ground = "#ffffff" if design.ground == "white" else None

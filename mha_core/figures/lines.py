@@ -22,7 +22,7 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
     across = max(1, min(len(found), int(sheet.width // least)))
     across = ceil(len(found) / ceil(len(found) / across))
     gap = GAP * sheet.size
-    wide, high = (sheet.width + gap) / across - gap, sheet.n * LEADING * sheet.size
+    wide, high = (sheet.width + gap) / across - gap, max(sheet.n, sheet.n_keys) * LEADING * sheet.size
     body = []
     for i, panel in enumerate(found):
         x, y = (i % across) * (wide + gap), (i // across) * (high + 2.2 * sheet.size)
@@ -35,7 +35,7 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
 def _panel(sheet: Sheet, panel: Panel, x: float, y: float, wide: float) -> list[str]:
     size = sheet.size
     left, right = x + sheet.room, x + wide - sheet.room
-    middles = [y + 1.7 * size + (i + 0.5) * LEADING * size for i in range(sheet.n)]
+    middles = [y + 1.7 * size + (i + 0.5) * LEADING * size for i in range(max(sheet.n, sheet.n_keys))]
     found = [sheet.title(panel, x, y + 0.8 * size)]
     for q, k, weight in sorted(sheet.links(panel.weights), key=lambda link: link[2]):
         thick, colour = sheet.stroke(weight)
@@ -43,5 +43,6 @@ def _panel(sheet: Sheet, panel: Panel, x: float, y: float, wide: float) -> list[
         found.append(tag("path", d=d, fill="none", stroke=colour, stroke_width=thick))
     for i, name in enumerate(sheet.names):
         found.append(words(name, left - 0.4 * size, middles[i], size, text_anchor="end", **sheet.bold(i)))
+    for i, name in enumerate(sheet.keys):
         found.append(words(name, right + 0.4 * size, middles[i], size, fill=sheet.ink))
     return found

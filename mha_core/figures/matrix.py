@@ -31,17 +31,18 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
             if row == 0:
                 body += _names_above(sheet, x, start, side)
             body.append(_cells(sheet, panel, x, start, side))
-        body += _names_beside(sheet, left, start, side)
+        high = side * sheet.n / sheet.n_keys
+        body += _names_beside(sheet, left, start, high)
         if row == 0:
             beside = left + across * (side + gap) - 0.3 * size
-            body.append(sheet.colour_bar(beside, start, min(side, 12 * size)))
-        y = start + side + 0.6 * size
+            body.append(sheet.colour_bar(beside, start, min(max(high, SMALLEST), 12 * size)))
+        y = start + high + 0.6 * size
     return body, y
 
 
 def _across(sheet: Sheet, count: int, room: float) -> tuple[int, float]:
     """How many panels stand in a row, and how wide each is: the fewest rows in which words can still be read."""
-    wanted = min(sheet.n * sheet.size * 0.75, room)
+    wanted = min(sheet.n_keys * sheet.size * 0.75, room)
     best = max(
         1, min(count, MOST_ACROSS, int((room + sheet.size) // (max(SMALLEST, wanted / 3) + sheet.size)))
     )
@@ -51,17 +52,17 @@ def _across(sheet: Sheet, count: int, room: float) -> tuple[int, float]:
         raise InputError(
             "The words leave no room for a matrix at this width; take smaller type or a wider figure."
         )
-    return across, min(side, 1.6 * sheet.n * sheet.size)
+    return across, min(side, 1.6 * sheet.n_keys * sheet.size)
 
 
-def _every(sheet: Sheet, side: float) -> range:
-    """The units whose names have room along a side."""
-    return range(0, sheet.n, max(1, ceil(1.1 * sheet.size * sheet.n / side)))
+def _every(sheet: Sheet, n: int, side: float) -> range:
+    """Those of n units whose names have room along a side."""
+    return range(0, n, max(1, ceil(1.1 * sheet.size * n / side)))
 
 
-def _names_beside(sheet: Sheet, left: float, y: float, side: float) -> list[str]:
-    cell, size, found = side / sheet.n, sheet.size, []
-    for q in _every(sheet, side):
+def _names_beside(sheet: Sheet, left: float, y: float, high: float) -> list[str]:
+    cell, size, found = high / sheet.n, sheet.size, []
+    for q in _every(sheet, sheet.n, high):
         middle = y + (q + 0.5) * cell
         found.append(
             words(sheet.names[q], left - 0.4 * size, middle, size, text_anchor="end", **sheet.bold(q))
@@ -70,22 +71,23 @@ def _names_beside(sheet: Sheet, left: float, y: float, side: float) -> list[str]
 
 
 def _names_above(sheet: Sheet, x: float, y: float, side: float) -> list[str]:
-    cell, found = side / sheet.n, []
-    for k in _every(sheet, side):
+    cell, found = side / sheet.n_keys, []
+    for k in _every(sheet, sheet.n_keys, side):
         turn = f"translate({number(x + (k + 0.5) * cell)} {number(y - 0.4 * sheet.size)}) rotate(-90)"
-        found.append(tag("g", words(sheet.names[k], 0.0, 0.0, sheet.size, fill=sheet.ink), transform=turn))
+        found.append(tag("g", words(sheet.keys[k], 0.0, 0.0, sheet.size, fill=sheet.ink), transform=turn))
     return found
 
 
 def _cells(sheet: Sheet, panel: Panel, x: float, y: float, side: float) -> str:
     """Cells of one shade as one path, so that a matrix of 512 by 512 stays a file that opens."""
-    cell, runs = side / sheet.n, defaultdict(list)
+    cell, runs = side / sheet.n_keys, defaultdict(list)
+    high, frame = cell * sheet.n, {"fill": "none", "stroke": sheet.quiet, "stroke_width": 0.5}
     for q, row in enumerate(panel.weights):
         shades = [sheet.shade(float(weight)) for weight in row]
         k = 0
-        while k < sheet.n:
+        while k < sheet.n_keys:
             stop = k + 1
-            while stop < sheet.n and shades[stop] == shades[k]:
+            while stop < sheet.n_keys and shades[stop] == shades[k]:
                 stop += 1
             if shades[k] != sheet.ramp[0]:
                 wide = number((stop - k) * cell)
@@ -96,9 +98,7 @@ def _cells(sheet: Sheet, panel: Panel, x: float, y: float, side: float) -> str:
     drawn = [tag("g", *(shapes or [""]), shape_rendering="crispEdges")]
     if sheet.visible is not None:
         drawn.append(_absent(sheet, x, y, cell))
-    drawn.append(
-        tag("rect", x=x, y=y, width=side, height=side, fill="none", stroke=sheet.quiet, stroke_width=0.5)
-    )
+    drawn.append(tag("rect", x=x, y=y, width=side, height=high, **frame))
     for q in sheet.pins:
         line = {"fill": "none", "stroke": sheet.accent, "stroke_width": 1.0}
         drawn.append(tag("rect", x=x, y=y + q * cell, width=side, height=cell, **line))

@@ -17,7 +17,10 @@ STRONGEST = 5  # links that are drawn where no word is chosen
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """In points: `width` of the figure, `size` of its type. `top` is the weight at which the scale ends."""
+    """In points: `width` of the figure, `size` of its type. `top` is the weight at which the scale ends.
+
+    `key_names` and `key_special` are those of the columns where they are another text's (cross-attention).
+    """
 
     names: tuple[str, ...]
     special: tuple[bool, ...]
@@ -30,6 +33,18 @@ class Sheet:
     ink: str
     quiet: str
     accent: str
+    key_names: tuple[str, ...] | None = None
+    key_special: tuple[bool, ...] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.names if self.key_names is None else self.key_names
+
+    @property
+    def n_keys(self) -> int:
+        """How many columns there are."""
+        return len(self.keys)
 
     @property
     def n(self) -> int:
@@ -39,7 +54,7 @@ class Sheet:
     @property
     def room(self) -> float:
         """What the longest name needs."""
-        return max(width(name, self.size) for name in self.names) + 0.5 * self.size
+        return max(width(name, self.size) for name in (*self.names, *self.keys)) + 0.5 * self.size
 
     def share(self, weight: float) -> float:
         """A weight as a share of the scale, 0 to 1."""
@@ -67,8 +82,10 @@ class Sheet:
             return [
                 (q, int(k), float(weights[q, k])) for q, keys in rows for k in keys if weights[q, k] >= LEAST
             ]
-        kept = np.where(np.logical_or.outer(self.special, self.special), 0.0, weights)
-        np.fill_diagonal(kept, 0.0)
+        columns = self.special if self.key_special is None else self.key_special
+        kept = np.where(np.logical_or.outer(self.special, columns), 0.0, weights)
+        if self.key_names is None:
+            np.fill_diagonal(kept, 0.0)
         if self.visible is not None:
             kept[self.visible.sum(axis=-1) == 1] = 0.0
         best = [(q, int(kept[q].argmax()), float(kept[q].max())) for q in range(self.n)]

@@ -1,0 +1,173 @@
+"""Cross-attention as it is drawn, and pictures in the frames of a notebook: read back from pixels, places and files."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from drawn import ATTRIBUTES, SHADE, Picture, centres, percent, shares, strokes
+
+from mha_core import record_of, show
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+TARGET, SOURCE = ["<pad>", "Die", "Katze", "schlief"], ["The", "cat", "was", "fast", "asleep", "."]
+N_KEYS, N_QUERIES = len(SOURCE), len(TARGET)
+HEAD, KATZE, CAT = (1, 2), 2, 1
+NOTEBOOK = """<!doctype html><html lang="en"><meta charset="utf-8"><body style="margin:0;background:@@PAPER@@">
+<div style="color:@@INK@@">@@FIRST@@</div><div style="color:@@INK@@">@@SECOND@@</div></body></html>"""
+
+
+@pytest.fixture(scope="module")
+def cross():
+    weights = np.random.default_rng(5).dirichlet(np.full(N_KEYS, 0.3), (2, 3, N_QUERIES)).astype(np.float32)
+    return record_of(weights, TARGET, keys=SOURCE, title="small")
+
+
+@pytest.fixture
+def tab(chromium):
+    """A tab of 1280 pixels without a network; an error on it fails the test."""
+    context = chromium.new_context(
+        viewport={"width": 1280, "height": 1000}, reduced_motion="reduce", offline=True, accept_downloads=True
+    )
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda problem: wrong.append(str(problem)))
+    page.on("console", lambda line: line.type == "error" and wrong.append(line.text))
+    yield page
+    context.close()
+    assert not wrong
+
+
+def opened(page, file, content):
+    file.write_text(content, encoding="utf-8")
+    page.goto(file.as_uri())
+    picture = Picture(page)
+    picture.root.wait_for()
+    page.evaluate("document.fonts.ready")
+    return picture.settle()
+
+
+def block(picture, rows, columns):
+    """What the shades of a matrix of so many rows and columns say."""
+    image = picture.image(picture.matrix)
+    _, top, tall = picture.frame(image)
+    wide = round(tall * columns / rows)
+    left = image.shape[1] - 2 - wide
+    cells = image[np.ix_(centres(top, tall, rows), centres(left, wide, columns))]
+    return shares(cells[..., :3], picture.paper)
+
+
+def arcs_between(picture):
+    """The arcs as {(target word, source word): weight by the shade}, each from the one's middle to the other's."""
+    words, found = picture.words(), {}
+    for stroke in strokes(picture.root.locator("svg.arcs path").evaluate_all(ATTRIBUTES)):
+        ends = [
+            min(range(start, stop), key=lambda i: abs(words[i]["x"] - x))
+            for start, stop, x in (
+                (N_KEYS, N_KEYS + N_QUERIES, stroke.x1),
+                (0, N_KEYS, stroke.x2),
+            )
+        ]
+        assert abs(words[ends[0]]["x"] - stroke.x1) < 1
+        assert abs(words[ends[1]]["x"] - stroke.x2) < 1
+        assert words[ends[1]]["y"] < stroke.y2 < stroke.y1 < words[ends[0]]["y"], "upwards, between the lines"
+        found[ends[0] - N_KEYS, ends[1]] = picture.strength(stroke)
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_cross_attention_is_drawn_as_it_is_in_all_pictures(tab, tmp_path, cross, scheme):
+    tab.emulate_media(color_scheme=scheme)
+    picture = opened(tab, tmp_path / "cross.html", show(cross, head="2-3", word="Katze").html)
+    weights = cross.weights[HEAD]
+    assert np.abs(block(picture, N_QUERIES, N_KEYS) - weights).max() < SHADE
+    for name, image in picture.small().items():
+        layer, head = (int(part) - 1 for part in name.split("-"))
+        side = len(image)
+        cells = image[np.ix_(centres(0, side, N_QUERIES), centres(0, side, N_KEYS))]
+        assert np.abs(cells - cross.weights[layer, head]).max() < SHADE, name
+    stand = picture.words()
+    assert max(word["y"] for word in stand[:N_KEYS]) < min(word["y"] for word in stand[N_KEYS:])
+    assert picture.names() == [*SOURCE, *TARGET]
+    drawn = arcs_between(picture)
+    assert set(drawn) == {(KATZE, k) for k in range(N_KEYS) if weights[KATZE, k] >= 0.01}
+    for (q, k), share in drawn.items():
+        assert share == pytest.approx(weights[q, k], abs=0.02)
+    assert picture.labels()[int(weights[KATZE].argmax())] == percent(weights[KATZE].max())
+    best = cross.rank("Katze")[0]
+    assert picture.ranking()[0][:3] == (best.name, percent(best.weight), SOURCE[best.target])
+    lines = picture.show("Lines").lines()
+    assert {(q - N_KEYS, k) for q, k, _ in lines} == set(drawn)
+    for q, k, stroke in lines:
+        assert picture.strength(stroke) == pytest.approx(weights[q - N_KEYS, k], abs=0.02)
+    rows = picture.show("Table").table()[1:]
+    assert rows == [[name, percent(weight)] for name, weight in zip(SOURCE, weights[KATZE], strict=True)]
+
+
+def test_a_click_chooses_who_looks_and_what_is_looked_at_and_files_are_the_records(tab, tmp_path, cross):
+    picture = opened(tab, tmp_path / "cross.html", show(cross, head="2-3", word="Katze").html)
+    weights = cross.weights[HEAD]
+    picture.word(CAT).click()
+    assert picture.settle().said().startswith(f"Head 2-3: “Katze” → “cat” {percent(weights[KATZE, CAT])}")
+    assert [row[0] for row in picture.ranking()] == [one.name for one in cross.rank("Katze", "cat")]
+    picture.word(N_KEYS + 1).click()
+    assert f"“Die” → “cat” {percent(weights[1, CAT])}" in picture.settle().said()
+    picture.root.get_by_role("button", name="Clear", exact=True).click()
+    picture.word(CAT).hover()
+    drawn = arcs_between(picture.settle())
+    assert set(drawn) == {(q, CAT) for q in range(N_QUERIES) if weights[q, CAT] >= 0.01}
+    picture.word(CAT).click()
+    looker = TARGET[int(weights[:, CAT].argmax())]
+    assert f"“{looker}” → “cat”" in picture.settle().said()
+    rows = list(csv.DictReader(io.StringIO(picture.save("CSV").read_text(encoding="utf-8-sig"))))
+    assert len(rows) == N_QUERIES * N_KEYS
+    for row in rows:
+        q, k = int(row["query"]), int(row["key"])
+        assert (row["query_text"], row["key_text"]) == (TARGET[q], SOURCE[k])
+        assert float(row["weight"]) == pytest.approx(weights[q, k], abs=1e-6)
+    assert (rows[0]["text"], rows[0]["source"]) == ("Die Katze schlief", "The cat was fast asleep .")
+    content = json.loads(picture.save("JSON").read_text(encoding="utf-8"))
+    np.testing.assert_allclose(content["weights"][0][0], weights, atol=1e-6)
+    assert (content["units"], content["key_units"]) == (TARGET, SOURCE)
+    svg = picture.save("SVG").read_text(encoding="utf-8")
+    assert all(f">{name}<" in svg for name in ("Katze", "asleep"))
+
+
+def test_two_pictures_of_a_notebook_follow_its_colours_and_say_how_high_they_are(tab, tmp_path, cross):
+    weights = np.random.default_rng(1).dirichlet(np.full(5, 0.3), (2, 3, 5)).astype(np.float32)
+    record = record_of(weights, ["It's", "a", "small", "sentence", "."])
+    frames = {"FIRST": show(record, head="1-2")._repr_html_(), "SECOND": show(cross)._repr_html_()}
+    frames |= {"PAPER": "#111", "INK": "#ddd"}
+    file = tmp_path / "notebook.html"
+    file.write_text(re.sub("@@([A-Z]+)@@", lambda found: frames[found[1]], NOTEBOOK), encoding="utf-8")
+    asked = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(file.as_uri())
+    boxes = tab.locator("iframe")
+    for number in range(2):
+        boxes.nth(number).scroll_into_view_if_needed()
+        inside = boxes.nth(number).element_handle().content_frame()
+        picture = Picture(inside)
+        picture.root.wait_for()
+        inside.wait_for_function("document.documentElement.dataset.scheme === 'dark'")
+        assert sum(picture.settle().paper) < 90
+        if number == 0:
+            assert np.abs(picture.weights(5) - weights[0, 1]).max() < SHADE
+        inside.wait_for_function("Math.abs(innerHeight - document.body.scrollHeight) < 3")
+        menu = picture.root.get_by_role("button", name="Save", exact=True)
+        menu.click()
+        assert not picture.root.get_by_role("menuitem", name=re.compile("PDF")).count(), (
+            "no dialog opens there"
+        )
+        menu.click()
+    tall = boxes.nth(0).bounding_box()["height"]
+    tab.evaluate("document.querySelectorAll('div').forEach(e => { e.style.color = '#111' })")
+    tab.evaluate("document.body.style.background = '#fff'")
+    tab.set_viewport_size({"width": 500, "height": 900})
+    boxes.nth(0).scroll_into_view_if_needed()
+    inside = boxes.nth(0).element_handle().content_frame()
+    inside.wait_for_function("document.documentElement.dataset.scheme === 'light'")
+    inside.wait_for_function("Math.abs(innerHeight - document.body.scrollHeight) < 3")
+    assert boxes.nth(0).bounding_box()["height"] > tall + 200, "its parts stand one below the other"
+    assert [url for url in asked if not url.startswith(("file:", "data:", "about:", "blob:"))] == []
