@@ -1,8 +1,6 @@
 """A decoder's heads: induction and copies on random tokens said twice, and only what a token can have seen counts."""
 
-import ast
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,8 +27,6 @@ from mha_core.heads.tables import profile_data
 from mha_core.wordpiece import WordPiece
 from pages.parts.specialization.builtin import absent_said, unneeded_said
 from tests.decoder_folders import random_decoder, write_decoder
-
-ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -433,26 +429,6 @@ def test_a_decoder_that_rests_on_its_first_token_is_told_and_the_next_token_neve
     kinds = {notice.kind for notice in notices(replace(record, weights=even), (1, 2))}
     assert "uniform" in kinds
     assert not {"first", "sink", "next"} & kinds
-
-
-def test_names_of_berts_special_tokens_stand_in_its_own_file_alone():
-    places = [*ROOT.glob("mha_core/**/*.py"), *ROOT.glob("pages/parts/specialization/*.py")]
-    for path in places:
-        if path.name == "bert.py":
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        docs = {
-            id(node.body[0].value)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            and node.body
-            and isinstance(node.body[0], ast.Expr)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
-                assert not any(name in node.value for name in ("[CLS]", "[SEP]", "##")), (
-                    f"{path}: {node.value!r}"
-                )
 
 
 def test_a_job_says_whose_it_is_and_a_decoder_hears_why_it_is_not_asked():

@@ -1,9 +1,9 @@
 """Data flows one way: text, tokens, model, record, analysis, figure, page. Who may import whom is a table."""
 
 import ast
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 SCREEN = {"streamlit", "plotly"}
@@ -95,31 +95,60 @@ ONLY = {
 }
 
 
-def files() -> list[Path]:
+@cache
+def files() -> tuple[Path, ...]:
     found = [ROOT / "app.py", *ROOT.glob("mha_core/**/*.py"), *ROOT.glob("pages/**/*.py")]
-    return sorted(path.relative_to(ROOT) for path in found)
+    return tuple(sorted(path.relative_to(ROOT) for path in found))
 
 
-def imports(path: Path) -> set[str]:
-    names = set[str]()
-    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+@dataclass(frozen=True)
+class Source:
+    """What a file imports, the attributes it takes, the lines that name `print`, and its strings but for docstrings."""
+
+    imports: frozenset[str]
+    attributes: frozenset[str]
+    prints: tuple[int, ...]
+    strings: frozenset[str]
+
+
+@cache
+def read(path: Path) -> Source:
+    nodes = list(ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
+    imported, docs = set[str](), set[int]()
+    for node in nodes:
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively; say the whole name"
-            names |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return names
+            imported |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            if node.body and isinstance(node.body[0], ast.Expr):
+                docs.add(id(node.body[0].value))
+    constants = [n for n in nodes if isinstance(n, ast.Constant) and id(n) not in docs]
+    return Source(
+        frozenset(imported),
+        frozenset(n.attr for n in nodes if isinstance(n, ast.Attribute)),
+        tuple(n.lineno for n in nodes if isinstance(n, ast.Name) and n.id == "print"),
+        frozenset(n.value for n in constants if isinstance(n.value, str)),
+    )
 
 
 def within(name: str, forbidden: set[str]) -> bool:
     return any(name == no or name.startswith(f"{no}.") for no in forbidden)
 
 
-@pytest.mark.parametrize("path", files(), ids=str)
-def test_a_file_imports_only_what_its_place_allows(path: Path):
-    places = [place for place in FORBIDDEN if path.as_posix().startswith(place)]
-    wrong = {name for name in imports(path) for place in places if within(name, FORBIDDEN[place])}
-    assert not wrong, f"{path} must not import {', '.join(sorted(wrong))}"
+def wrong(file: Path, names: set[str]) -> list[str]:
+    return [f"{file}: {name}" for name in sorted(names)]
+
+
+def test_a_file_imports_only_what_its_place_allows():
+    found = []
+    for path in files():
+        places = [place for place in FORBIDDEN if path.as_posix().startswith(place)]
+        found += wrong(
+            path, {n for n in read(path).imports for place in places if within(n, FORBIDDEN[place])}
+        )
+    assert found == []
 
 
 def test_every_place_in_the_table_is_there():
@@ -127,25 +156,33 @@ def test_every_place_in_the_table_is_there():
     assert [place for place in FORBIDDEN if not any(path.startswith(place) for path in paths)] == []
 
 
-@pytest.mark.parametrize("path", files(), ids=str)
-def test_streamlits_private_parts_are_named_in_one_file(path: Path):
-    if path.as_posix() != "pages/parts/serve/streamlit_private.py":
-        wrong = {name for name in imports(path) if within(name, set(PRIVATE))}
-        assert not wrong, f"{path} must ask serve/streamlit_private.py for {', '.join(sorted(wrong))}"
+def test_streamlits_private_parts_are_named_in_one_file():
+    found = []
+    for path in files():
+        if path.as_posix() != "pages/parts/serve/streamlit_private.py":
+            found += wrong(path, {name for name in read(path).imports if within(name, set(PRIVATE))})
+    assert found == [], "serve/streamlit_private.py is to be asked for these"
 
 
-@pytest.mark.parametrize("path", files(), ids=str)
-def test_streamlits_caches_are_not_used_and_the_frame_has_one_place(path: Path):
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & set(ONLY)
-    wrong = {name for name in used if path.as_posix() not in ONLY[name]}
-    assert not wrong, f"{path} must not use {', '.join(sorted(wrong))}"
+def test_streamlits_caches_are_not_used_and_the_frame_has_one_place():
+    found = []
+    for path in files():
+        used = read(path).attributes & set(ONLY)
+        found += wrong(path, {name for name in used if path.as_posix() not in ONLY[name]})
+    assert found == []
 
 
-@pytest.mark.parametrize("path", [p for p in files() if p.parts[0] == "mha_core"], ids=str)
-def test_the_engine_prints_nothing(path: Path):
-    if path.name == "cli.py":
-        return
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    calls = [n.lineno for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "print"]
-    assert not calls, f"{path} prints in line {calls[0]}"
+def test_the_engine_prints_nothing():
+    engine = [path for path in files() if path.parts[0] == "mha_core" and path.name != "cli.py"]
+    assert [f"{path}:{line}" for path in engine for line in read(path).prints] == []
+
+
+def test_names_of_berts_special_tokens_stand_in_its_own_file_alone():
+    found = []
+    for path in files():
+        place = path.as_posix()
+        if not place.startswith(("mha_core/", "pages/parts/specialization/")) or path.name == "bert.py":
+            continue
+        strings = read(path).strings
+        found += wrong(path, {s for s in strings if any(name in s for name in ("[CLS]", "[SEP]", "##"))})
+    assert found == []
