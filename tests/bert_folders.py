@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -39,12 +41,24 @@ def random_bert(kind="BertModel", seed=0, **sizes):
 
 
 def write(folder, theirs=None, tokenizer=("tokenizer.json",), **options):
-    """The model in a folder of its own, as its maker would publish it."""
-    theirs = random_bert() if theirs is None else theirs
-    theirs.save_pretrained(folder, **options)
+    """The model in a folder of its own, as its maker would publish it; without one the same small BERT each time."""
+    if theirs is None and not options:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in _small_bert().items():
+            (folder / name).write_bytes(content)
+    else:
+        theirs = theirs or random_bert()
+        theirs.save_pretrained(folder, **options)
     for name in tokenizer:
         shutil.copy(embedded_folder() / name, folder)
     return theirs
+
+
+@cache
+def _small_bert() -> dict[str, bytes]:
+    with TemporaryDirectory() as folder:
+        random_bert().save_pretrained(folder)
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
 def change_config(folder, **changes):

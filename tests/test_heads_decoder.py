@@ -210,6 +210,7 @@ def test_once_the_second_copy_is_shuffled_a_distance_gives_chance(decoder):
     assert head.control[0, 0] < 0.12
 
 
+@pytest.mark.slow
 def test_random_weights_have_no_specialist_but_in_looking_broadly(found):
     named = {
         (job, head)
@@ -220,6 +221,7 @@ def test_random_weights_have_no_specialist_but_in_looking_broadly(found):
     assert not {pair for pair in named if pair[0] in ("induction", "duplicate", "copy")}
 
 
+@pytest.mark.slow
 def test_the_study_of_a_decoder_counts_its_own_jobs_and_says_which_it_lacks(found, decoder):
     assert found.n_sentences == len(read_builtin())
     assert set(found.jobs) <= {job.name for job in jobs_of(True)}
@@ -237,6 +239,7 @@ def test_the_study_of_a_decoder_counts_its_own_jobs_and_says_which_it_lacks(foun
     assert not any("[CLS]" in title for title, _ in found.measures().values())
 
 
+@pytest.mark.slow
 def test_the_means_over_random_tokens_are_those_of_the_weights(found, decoder):
     items = [item for item in repeated_samples(decoder) if is_repeated(item)]
     weights = [trace_tokens(item.tokens, decoder).weights for item in items]

@@ -3,20 +3,18 @@ specialist.
 """
 
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
+import once
 import pytest
 from heads_by_hand import looking, tokens_of
 
-from mha_core import load_model
 from mha_core.corpus import PronounCase
-from mha_core.heads.builtin import SEMANTIC, BuiltIn, read_builtin
+from mha_core.heads.builtin import SEMANTIC, BuiltIn
 from mha_core.heads.coreference import ChoiceCase
 from mha_core.heads.evidence import EvidenceLog
 from mha_core.heads.jobs import GROUPS, JOBS, KINDS, jobs_of
-from mha_core.heads.samples import Sample, related_samples, sample
-from mha_core.heads.survey import every_item, survey
+from mha_core.heads.samples import Sample
 from mha_core.heads.verdict import MIN_CASES, Evidence, judge
 
 WORDS = ["a", "big", "dog", "ran", "."]  # pieces 1 to 5; [CLS] is 0, [SEP] is 6
@@ -284,25 +282,11 @@ def test_of_heads_that_are_right_equally_often_the_one_with_more_mass_ranks_firs
     assert found.order() == [(0, 2), (0, 3), (0, 1), (0, 0)]
 
 
-@pytest.fixture(scope="module")
-def by_training():
-    found = {}
-    for trained in (True, False):
-        model = load_model(trained=trained)
-        log = EvidenceLog(model.n_layers, model.n_heads)
-        ordinary = (sample(s, model.tokenizer) for s in read_builtin())
-        survey(chain(ordinary, related_samples(model)), model, [(log, every_item)])
-        found[trained] = log.result()
-    return found
-
-
-@pytest.mark.slow
-def test_every_job_and_every_kind_has_cases_in_the_built_in_sentences(by_training):
-    asked = [job.name for job in jobs_of(is_causal=False) if not job.repeated]
-    assert list(by_training[True]) == asked
+def test_every_job_and_every_kind_has_cases_in_the_built_in_sentences():
+    assert list(once.findings().jobs) == [job.name for job in jobs_of(is_causal=False)]
     assert {job.kind for job in JOBS} == {kind.key for kind in KINDS}
     assert {kind.group for kind in KINDS} == {group.key for group in GROUPS}
-    assert not any(table.thin for table in by_training[True].values())
+    assert not any(table.thin for table in once.findings().jobs.values())
 
 
 @pytest.mark.parametrize(
@@ -316,16 +300,17 @@ def test_every_job_and_every_kind_has_cases_in_the_built_in_sentences(by_trainin
         ("semantic, back", (3, 3)),
     ],
 )
-def test_the_known_specialists_of_the_embedded_model_are_found(by_training, job, head):
-    table = by_training[True][job]
+def test_the_known_specialists_of_the_embedded_model_are_found(job, head):
+    table = once.findings().jobs[job]
     assert table.order()[0] == head
     assert table.verdict(*head) == "specialist"
 
 
-def test_random_weights_have_no_specialist(by_training):
+@pytest.mark.slow
+def test_random_weights_have_no_specialist():
     verdicts = {
         (job, head)
-        for job, table in by_training[False].items()
+        for job, table in once.findings(trained=False).jobs.items()
         for head in table.order()
         if table.verdict(*head) == "specialist"
     }

@@ -3,12 +3,14 @@
 import tracemalloc
 
 import numpy as np
+import once
 import pytest
 import torch
 
 from mha_core import trace_tokens
 from mha_core.corpus import PronounCase, Reading, Sentence
 from mha_core.errors import InputError
+from mha_core.heads import studies
 from mha_core.heads import survey as survey_module
 from mha_core.heads.builtin import GOLD, BuiltIn, builtin_items, read_builtin
 from mha_core.heads.coreference import ChoiceCase
@@ -17,7 +19,6 @@ from mha_core.heads.positions import PositionSums
 from mha_core.heads.relations import RelationCases, RelationCounts, relation_cases
 from mha_core.heads.studies import (
     study_ablation,
-    study_builtin,
     study_corpus,
     study_relations,
     study_similarity,
@@ -193,11 +194,10 @@ def test_builtin_sentences_may_lie_elsewhere_and_must_be_what_they_are(tmp_path,
 
 
 @pytest.fixture(scope="module")
-def builtin(model):
-    return study_builtin(model)
+def builtin():
+    return once.findings().study
 
 
-@pytest.mark.slow
 def test_the_builtin_sentences_show_the_known_specialists(builtin):
     """1-3 looks back, 2-9 ahead, 2-4 finds antecedents by gender and number (reference notes in the README)."""
     assert builtin.roles[0][2].label == "previous token"
@@ -208,24 +208,19 @@ def test_the_builtin_sentences_show_the_known_specialists(builtin):
     assert 0.3 < builtin.tables.coreference.accuracy[0, 1, 3] < 0.65
 
 
-@pytest.mark.slow
 def test_no_role_is_given_under_its_baseline(builtin):
     given = [role for row in builtin.roles for role in row if role]
     assert given
     assert all(role.score > role.baseline and role.n >= 20 and role.evidence for role in given)
 
 
-@pytest.mark.slow
 def test_on_balanced_choices_simple_rules_are_at_chance(builtin):
     assert set(builtin.tables.coreference.baselines.values()) == {0.5}
 
 
 @pytest.mark.slow
 def test_an_untrained_model_has_no_specialists():
-    from mha_core import load_model
-
-    found = study_builtin(load_model(trained=False), similarity=False)
-    keys = {role.key for row in found.roles for role in row}
+    keys = {role.key for row in once.findings(trained=False).study.roles for role in row}
     assert keys == {"none"}
 
 
@@ -238,7 +233,8 @@ def test_a_corpus_takes_from_the_builtin_sentences_what_it_cannot_tell(model, bu
     assert found.tables.agreement.n == builtin.tables.agreement.n
 
 
-def test_a_treebank_keeps_its_own_relations(model, items):
+def test_a_treebank_keeps_its_own_relations(model, items, builtin, monkeypatch):
+    monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: builtin)
     found = study_corpus(lambda: items, model)
     assert found.tables.relations.n_sentences == 4
     assert set(found.tables.relations.names) == {"all", "det", "amod", "nsubj", "obj", "advmod", "punct"}

@@ -3,19 +3,18 @@
 import math
 from dataclasses import replace
 
+import once
 import pytest
 
-from mha_core import load_model
-from mha_core.heads.findings import find
 from mha_core.heads.jobs import GROUPS, JOBS, KINDS
 from mha_core.heads.verdict import NAMED_BY, RULES, Claim, Evidence, called, judge, tries
 
 GOOD = Evidence("syntactic", 0.9, 60, 0.5, "a rule", tried=576)
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["trained", "untrained"])
+@pytest.fixture(scope="module", params=["trained", pytest.param("untrained", marks=pytest.mark.slow)])
 def found(request):
-    return find(load_model("minilm", trained=request.param))
+    return once.findings(request.param == "trained")
 
 
 def called_by(found, head):

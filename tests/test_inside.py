@@ -61,12 +61,13 @@ def odd_model():
     )
 
 
-@pytest.fixture(params=["minilm", "odd"])
-def page(request, monkeypatch, odd_model):
+@pytest.fixture(scope="module", params=["minilm", "odd"])
+def page(request, odd_model):
     """The walk on layer 2, head 3, from the fifth token; and the model it shows."""
     model = load_model("minilm") if request.param == "minilm" else odd_model
-    monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: model)
-    return walk(head="2-3", pin="4"), model
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: model)
+        return walk(head="2-3", pin="4"), model
 
 
 def test_every_matrix_of_the_walk_is_the_records(page):

@@ -114,16 +114,15 @@ class Source:
 @cache
 def read(path: Path) -> Source:
     nodes = list(ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
-    imported, docs = set[str](), set[int]()
+    scopes = [n for n in nodes if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef) and n.body]
+    docs = {id(scope.body[0].value) for scope in scopes if isinstance(scope.body[0], ast.Expr)}
+    imported = set[str]()
     for node in nodes:
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively; say the whole name"
             imported |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            if node.body and isinstance(node.body[0], ast.Expr):
-                docs.add(id(node.body[0].value))
     constants = [n for n in nodes if isinstance(n, ast.Constant) and id(n) not in docs]
     return Source(
         frozenset(imported),

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import once
 import pytest
 from boards import found, prose
 from visit import open_page
 
 from mha_core import load_model, trace
-from mha_core.heads.findings import find
 from mha_core.heads.verdict import Evidence, judge
 from mha_core.wording import percent
 from pages.parts.learn import claims
@@ -27,7 +27,7 @@ WIDE = TIRED.replace("tired", "wide")
 
 @pytest.fixture(scope="module")
 def findings():
-    return find(load_model()), find(load_model(trained=False))
+    return once.findings(), once.findings(trained=False)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +32,17 @@ from mha_core.heads.survey import Options
 TEXT = "The animal didn't sit."
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bert")
+    write(folder, random_bert("BertForMaskedLM"))
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(written, monkeypatch):
     monkeypatch.setattr(models, "_LOADED", {})
-    write(tmp_path, random_bert("BertForMaskedLM"))
-    return tmp_path
+    return written
 
 
 # Torch's own layer
@@ -174,7 +181,8 @@ def test_heads_are_ranked_by_a_job_with_baseline_and_verdict(model):
 # Models of one's own
 
 
-def test_a_folder_whose_weights_changed_is_loaded_anew(folder):
+def test_a_folder_whose_weights_changed_is_loaded_anew(folder, tmp_path):
+    folder = shutil.copytree(folder, tmp_path / "changed")
     first = load_model(folder, device="cpu")
     assert load_model(folder, device="cpu") is first
     before = trace(TEXT, first).weights

@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import once
 import pyarrow as pa
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from mha_core.heads.findings import Findings, find
+from mha_core.heads.survey import Options
+from mha_core.models import Model
 from pages.parts.frame.controls import MENU
+from pages.parts.serve import cache as served
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -23,6 +28,14 @@ STEP = 1 / 65535
 
 # Every new AppTest would look through all installed packages for components again, half a second each time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+
+
+def found(used: Model, options: Options) -> Findings:
+    """What the heads of a model do, as the pages ask for it: of the embedded one found out once."""
+    return once.findings(used.trained) if used.name == "minilm" else find(used, options)
+
+
+served.find = found
 
 
 def unopened(page: str = "app.py", **query: str) -> AppTest:
