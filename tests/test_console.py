@@ -37,6 +37,7 @@ def one_sentence(done, code, said):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_full_device_is_a_sentence():
     with Path("/dev/full").open("w") as full:
         one_sentence(

@@ -3,11 +3,13 @@
 import json
 import time
 
+import once
 import pytest
 
 from mha_core import cli
 from mha_core.corpus import Lines, PronounCase, Reading, read_gap
 from mha_core.errors import InputError
+from mha_core.heads import studies
 from mha_core.heads.coreference import choice_case
 from mha_core.heads.corpus_run import KIND_OF, run
 from pages.parts.specialization.corpus_work import as_json
@@ -115,10 +117,7 @@ def test_dependents_beyond_the_models_limit_are_counted_and_said(long_sentence, 
 
 
 def test_a_profile_of_a_cut_text_says_so(long_sentence, capsys, monkeypatch):
-    from mha_core.heads import studies
-    from mha_core.heads.builtin import read_builtin
-
-    monkeypatch.setattr(studies, "read_builtin", lambda path: read_builtin(path)[::40])
+    monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: once.findings().study)
     assert cli.main(["heads", "profile", str(long_sentence)]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["n_cut"] == 1

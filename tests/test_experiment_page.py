@@ -203,6 +203,7 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     assert data["addresses"][name].startswith("./?text=The+animal")
 
 
+@pytest.mark.slow
 def test_a_word_that_the_model_does_not_have_is_refused_and_the_page_stays(smollm2):
     at = open_page(PAGE, **{"try": MATTER}, word="Mississippi river")
     (problem,) = said(at, "problem")
@@ -239,6 +240,7 @@ def test_what_carries_the_difference_is_said_as_runs_of_states():
     assert deciding.carriers(np.full((2, 2), np.nan)) == []
 
 
+@pytest.mark.slow
 def test_the_pair_of_names_is_weighed_by_what_the_other_sentence_says(smollm2):
     record = trace(JOHN, smollm2)
     outcome = deciding.outcome_of(smollm2.tokenizer.encode(MARY), record, smollm2)
@@ -364,6 +366,7 @@ def test_inside_has_the_same_switch_on_its_heads(minilm):
     assert shown == pytest.approx(list(steps)[3].attended[0].detach().numpy(), abs=2e-5)
 
 
+@pytest.mark.slow
 def test_a_text_too_long_to_travel_in_full_and_shorter_than_a_small_picture_is_drawn_as_it_is(smollm2):
     text = " ".join(trials.ORDINARY.split()[:40])
     (data,) = mounted(open_page(PAGE, text=text), "record")

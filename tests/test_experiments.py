@@ -137,6 +137,7 @@ def test_interventions_act_in_the_order_in_which_they_are_given(llama):
     assert measure(tokens, llama, WORD, (Factor(head), MeanOutput(head))) != pytest.approx(gone, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_the_mean_output_is_the_mean_of_what_a_head_mixes_in_the_built_in_sentences(model, monkeypatch):
     some = read_builtin()[::10]
     monkeypatch.setattr(means, "read_builtin", lambda: some)

@@ -9,9 +9,11 @@ from collections import Counter
 from itertools import product
 
 import numpy as np
+import once
 import pytest
 
 from mha_core import export, trace, trace_tokens
+from mha_core.heads import studies
 from mha_core.heads.cli import add_heads_parser
 from tests.test_corpus import DONT, GAP, GO, PAIR, line
 
@@ -139,7 +141,13 @@ def test_coreference_reads_pairs_and_counts_flips(heads, tmp_path):
     assert {row["accuracy"] for row in found["heads"]} == {0.5}
 
 
-def test_a_profile_has_every_measure_and_a_role(heads, tmp_path, model):
+@pytest.fixture
+def known(monkeypatch):
+    """The built-in sentences, which every profile of a corpus reads too, are read once for all tests."""
+    monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: once.findings().study)
+
+
+def test_a_profile_has_every_measure_and_a_role(heads, tmp_path, model, known):
     path = tmp_path / "texts.txt"
     texts = (("The dog saw the other dog.", 9), ("Rain falls on the roof.", 8))
     path.write_text("".join(f"{text}\n" for text, _ in texts) * 15)  # 30 texts are the least for a role
@@ -178,7 +186,7 @@ def test_the_page_and_the_command_line_give_the_same_rows(heads, treebank, model
     )
 
 
-def test_what_cannot_be_measured_is_null_in_json(heads, tmp_path):
+def test_what_cannot_be_measured_is_null_in_json(heads, tmp_path, known):
     path = tmp_path / "texts.txt"
     path.write_text("Rain falls.\n")
     found = json.loads(heads("profile", path)[1])
@@ -245,7 +253,7 @@ def test_a_file_with_nothing_usable_is_one_sentence_and_exit_code_2(
     assert said.count("\n") == 1
 
 
-def test_broken_lines_are_skipped_when_asked_and_named(heads, treebank):
+def test_broken_lines_are_skipped_when_asked_and_named(heads, treebank, known):
     treebank.write_text("broken\n\n" + TREEBANK)
     assert heads("relations", treebank)[0] == 2
     code, text, said = heads("relations", treebank, "--on-error", "skip")

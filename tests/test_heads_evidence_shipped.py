@@ -156,6 +156,7 @@ def test_the_untrained_twin_does_nothing_but_spread(name):
     assert called <= {"broad"}
 
 
+@pytest.mark.slow
 def test_agreement_is_the_same_when_it_is_asked_again(model, minilm):
     for again in measure_agreement(model, "builtin"):
         there = minilm.entry(again.asked.key)

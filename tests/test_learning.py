@@ -248,6 +248,7 @@ def test_one_head_stays_at_a_share_of_each_job_and_eight_learn_all():
     assert eight["curve"][-1]["accuracy"] > 0.8
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_what_the_training_gives(capsys):
     assert main(["learn", "jobs", "--heads", "2", "--seed", "4", "--steps", "50", "--format", "json"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -285,6 +286,7 @@ def test_arrays_come_back_from_the_other_process_as_they_were():
     assert came["rows"] == [{"step": 1}]
 
 
+@pytest.mark.slow
 def test_two_models_side_by_side_give_what_each_gives_alone():
     setups = [Setup("jobs", 1, heads, seed=1, steps=50) for heads in (1, 2)]
     updates = list(begin("small", {"runs": [vars(setup) for setup in setups]}))

@@ -67,6 +67,7 @@ def fresh(request):
     return _truths[request]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(asked=st.lists(REQUESTS, min_size=2, max_size=6))
 def test_whoever_asked_before_each_gets_what_a_fresh_run_gives(asked, folders):

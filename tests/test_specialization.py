@@ -315,7 +315,6 @@ def test_the_page_says_that_attention_is_not_explanation():
     assert "Attention is not explanation" in bodies(open_page())
 
 
-@pytest.mark.slow
 def test_untrained_weights_claim_nothing():
     cache.findings("minilm", trained=False)
     at = open_page(weights="untrained")

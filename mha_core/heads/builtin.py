@@ -31,6 +31,8 @@ AGREEMENT = ("gender", "number")
 # A rare word that is one token of the embedded encoder, and its twin: an everyday word that this encoder splits.
 UNSPLIT, SPLIT = "unsplit", "split"
 
+IN_WORD = re.compile(r"[\w'’-]")
+
 
 @dataclass(frozen=True)
 class BuiltIn:
@@ -111,7 +113,12 @@ def _ends(text: str, job: str, ends: str) -> dict[str, Span]:
 def _found(text: str, word: str) -> Span:
     """Where a word stands in a text: once, or with "#2" the second time."""
     form, _, number = word.partition("#")
-    places = [found.span() for found in re.finditer(rf"(?<![\w'’-]){re.escape(form)}(?![\w'’-])", text)]
+    places, start = [], text.find(form)
+    while start >= 0:
+        end = start + len(form)
+        if not IN_WORD.match(text[max(start - 1, 0) : start]) and not IN_WORD.match(text[end : end + 1]):
+            places.append((start, end))
+        start = text.find(form, start + 1)
     if not (len(places) == 1 and not number) and not 0 < int(number or 0) <= len(places):
         raise InputError(f"{word!r} is not to be found, or more than once, in “{text}”.")
     return places[int(number or 1) - 1]
