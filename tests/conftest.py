@@ -16,6 +16,7 @@ from pathlib import Path
 import once
 import pytest
 from hypothesis import settings
+from spent import pytest_runtest_call, pytest_terminal_summary  # noqa: F401 - hooks
 
 # How long one example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("headscope", deadline=None)

@@ -1,0 +1,55 @@
+"""What all tests share: a long test that is not marked is named, and what takes seconds is made once."""
+
+from types import SimpleNamespace
+
+import once
+import pytest
+import spent
+from spent import SECONDS, too_long
+
+
+def report(nodeid: str, seconds: float, *marks: str, when: str = "call") -> SimpleNamespace:
+    return SimpleNamespace(
+        nodeid=nodeid, when=when, keywords=dict.fromkeys(marks, 1), user_properties=[("cpu", seconds)]
+    )
+
+
+def test_what_takes_long_and_is_not_marked_is_named_the_longest_first():
+    named = too_long(
+        [
+            report("quick", SECONDS / 2),
+            report("long", SECONDS + 0.1),
+            report("longer", SECONDS + 1),
+            report("marked", 60.0, "slow"),
+            report("drawn", 60.0, "browser"),
+            report("later", 60.0, when="teardown"),
+        ]
+    )
+    assert [line.split()[-1] for line in named] == ["longer", "long"]
+
+
+def test_the_seconds_of_a_test_are_its_own_and_those_of_what_it_started_and_not_those_on_the_clock(
+    monkeypatch,
+):
+    clock = iter([(1.0, 0.5, 2.0, 0.25, 100.0), (1.5, 0.75, 3.0, 0.5, 900.0)])
+    item = SimpleNamespace(user_properties=[])
+    with monkeypatch.context() as patch:  # this test is timed by the same function
+        patch.setattr(spent.os, "times", lambda: next(clock))
+        call = spent.pytest_runtest_call(item)
+        next(call)
+        with pytest.raises(StopIteration):
+            call.send(None)
+    assert dict(item.user_properties) == {"cpu": 2.0}
+
+
+def test_what_takes_seconds_is_made_by_one_and_read_by_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(once, "folder", tmp_path)
+    made = []
+
+    def make() -> list[int]:
+        made.append(1)
+        return [1, 2]
+
+    assert [once.once("numbers", make) for _ in range(3)] == [[1, 2]] * 3
+    assert once.once("others", make) is not once.once("others", make), "nobody changes another's"
+    assert len(made) == 2
