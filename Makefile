@@ -63,7 +63,7 @@ test: .venv/.dev ## lint, types and every test; browser tests run where a Chromi
 	@$(MAKE) -k lint types pytest
 
 quick: .venv/.dev ## the tests that need no browser and little time
-	@$(PYTEST) -m "not browser and not slow" $(TESTS)
+	@$(PYTEST) --ignore tests/e2e -m "not browser and not slow" $(TESTS)
 
 pytest: .venv/.dev ## the tests alone; TESTS="tests/test_x.py -k word" chooses
 	@$(PYTEST) $(TESTS)

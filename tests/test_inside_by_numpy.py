@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from boards import found, matrix, one, prose
-from scipy.optimize import nnls
 from test_inside import open_inside, walk
 
 from mha_core import layer_details, load_model
@@ -248,6 +247,8 @@ def to_hull(points: np.ndarray, target: np.ndarray) -> float:
     """The distance to a convex hull: non-negative least squares, with shares that add up to one (Lawson & Hanson)."""
     heavy = 1e3 * np.abs(points).max()
     equations = np.concatenate([points.T, np.full((1, len(points)), heavy)])
+    from scipy.optimize import nnls  # half a second, here alone
+
     mix, _ = nnls(equations, np.append(target, heavy))
     return float(np.linalg.norm(mix / mix.sum() @ points - target))
 
