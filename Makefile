@@ -18,6 +18,7 @@ BENCH ?= benchmarks/engine.py
 TESTS ?=
 WORKERS ?= 2
 MUTANTS ?=
+EVERYWHERE ?=
 FAULTS ?= 500 0
 LOCK_FLAGS ?=
 # A browser is opened where somebody sits in front of a screen: not in CI, not over ssh.
@@ -48,7 +49,7 @@ PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --n
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest lint types format mutants faults bench train-classroom picture atlas evidence depends \
+.PHONY: help run test quick pytest lint types format mutants everywhere faults bench train-classroom picture atlas evidence depends \
 	decoder image \
 	lock audit sbom clean
 
@@ -81,6 +82,9 @@ format: .venv/.dev ## put the code into the house's format
 
 mutants: .venv/.dev ## put faults in on purpose, see which no test notices; MUTANTS="area -k word --jobs 2"
 	@$(BIN)/python tests/mutants.py $(MUTANTS)
+
+everywhere: .venv/.dev ## install on every Python found, check, run the quick tests there; EVERYWHERE="--way oldest --no-tests"
+	@$(BIN)/python tests/everywhere.py $(EVERYWHERE)
 
 faults: .venv/.dev ## 500 damaged folders and corpora from a seed: refused, right or reported; FAULTS="CASES SEED"
 	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults.py $(FAULTS)

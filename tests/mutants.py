@@ -5,10 +5,11 @@ there instead, and the tests that must then fail. All of it happens in a copy of
 """
 
 import argparse
+import compileall
+import multiprocessing
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +18,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import groupby
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from queue import Queue
 from typing import Any
 
@@ -29,13 +32,18 @@ PATIENCE = (
     180.0  # seconds for tests that are new; afterwards five times what they took without a fault, and this
 )
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis")
-# A test that skips notices nothing, and a compiled file of the same second hides the next fault.
-ENVIRONMENT = {
-    "REQUIRE_CHROMIUM": "1",
-    "REQUIRE_NODE": "1",
-    "OMP_NUM_THREADS": "1",
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
+# A test that skips notices nothing.
+ENVIRONMENT = {"REQUIRE_CHROMIUM": "1", "REQUIRE_NODE": "1", "OMP_NUM_THREADS": "1"}
+# Imported once, in a process of which every run of tests is a fork: nothing of ours, for there the faults are.
+WARM = multiprocessing.get_context("forkserver")
+WARM.set_forkserver_preload(
+    [
+        *("torch", "pandas", "plotly.graph_objects", "streamlit.testing.v1", "transformers", "scipy.stats"),
+        *("tokenizers", "safetensors.torch", "starlette.testclient", "playwright.sync_api", "hypothesis"),
+        *("pytest", "_pytest.assertion"),
+    ]
+)
+ALREADY = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
 NOTICED, SURVIVED, ENDLESS = "noticed", "SURVIVED", "noticed (did not end)"
 say_now = partial(print, flush=True)
 
@@ -100,25 +108,49 @@ def problem(fault: Fault, tree: Path) -> str | None:
     return f"there is no {missing[0]}" if missing else None
 
 
-def run_tests(tests: str, tree: Path, patience: float = PATIENCE) -> Ending:
-    """Run pytest in `tree` until the first failure."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *shlex.split(tests)]
+def pytest_in(tree: Path, arguments: list[str], out: Path, environment: dict[str, str]) -> None:
+    """Be `python -m pytest` in `tree`, in this process, with what it says in the file `out`."""
+    with out.open("wb") as said:
+        os.dup2(said.fileno(), 1)
+        os.dup2(said.fileno(), 2)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(tree)
+    sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in environment
+    sys.path[:] = [
+        str(tree),
+        *(place for place in sys.path if not Path(place or ".").is_relative_to(ROOT / "tests")),
+    ]
+    import pytest
+    import torch
+
+    torch.set_num_threads(1)  # a variable of the environment comes too late for it
+    code = pytest.main(arguments)
+    sys.stdout.flush()
+    sys.exit(int(code))
+
+
+def run_tests(tests: str, tree: Path, patience: float = PATIENCE, sound: bool = False) -> Ending:
+    """Run pytest in `tree` until the first failure; only in a sound tree are compiled files kept."""
     start = time.monotonic()
-    with tempfile.TemporaryFile("w+", errors="replace") as out:
-        process = subprocess.Popen(
-            command, cwd=tree, env={**os.environ, **ENVIRONMENT}, stdout=out, stderr=subprocess.STDOUT
-        )
-        try:
-            status: int | None = process.wait(patience)
-        except subprocess.TimeoutExpired:
-            status = None
+    with tempfile.TemporaryDirectory(prefix="mutant-", ignore_cleanup_errors=True) as folder:
+        out = Path(folder, "said")
+        arguments = ["-x", "-q", "-p", "no:cacheprovider", "-W", ALREADY, "--basetemp", f"{folder}/kept"]
+        arguments += shlex.split(tests)
+        kept = {} if sound else {"PYTHONDONTWRITEBYTECODE": "1"}
+        given = {**os.environ, **ENVIRONMENT, **kept}
+        process = WARM.Process(target=pytest_in, args=(tree, arguments, out, given))
+        process.start()
+        process.join(patience)
+        status = process.exitcode
+        if status is None:
             started = psutil.Process(process.pid).children(recursive=True)
             for one in [process, *started]:
                 one.kill()  # the app and the browser live in sessions of their own
-            process.wait()
+            process.join()
             psutil.wait_procs(started, timeout=10)
-        out.seek(0)
-        return Ending(status, time.monotonic() - start, out.read()[-3000:])
+        said = out.read_text(errors="replace") if out.is_file() else ""
+        return Ending(status, time.monotonic() - start, said[-3000:])
 
 
 def verdict(fault: Fault, tree: Path, before: Ending) -> str:
@@ -149,18 +181,45 @@ def in_copies(work: list[Callable[[Path], Any]], trees: "Queue[Path]") -> list[A
         return list(pool.map(one, work))
 
 
+def files_of(tests: str) -> str:
+    """What is given to pytest, without the -k at its end."""
+    return tests.partition(" -k ")[0]
+
+
+def without_a_fault(choices: list[str], tree: Path) -> dict[str, Ending]:
+    """How the tests of choices of the same files end in a sound tree: all in one run; if it fails, each alone."""
+    words = [tests.partition(" -k ")[2] for tests in choices]
+    if len(choices) > 1 and all(words):
+        chosen = " or ".join(f"({' '.join(shlex.split(each))})" for each in words)
+        together = run_tests(
+            f"{files_of(choices[0])} -k {shlex.quote(chosen)}", tree, len(words) * PATIENCE, sound=True
+        )
+        if together.status == 0:
+            return dict.fromkeys(choices, together)
+    return {tests: run_tests(tests, tree, sound=True) for tests in choices}
+
+
 def try_all(faults: list[Fault], trees: "Queue[Path]", say: Callable[[str], None] = say_now) -> list[str]:
-    """The verdict on each fault; its tests are run without it first, once for all faults that name the same."""
-    tests = sorted({fault.tests for fault in faults})
-    say(f"the tests without a fault: {len(tests)} choices")
-    before = dict(zip(tests, in_copies([partial(run_tests, t) for t in tests], trees), strict=True))
+    """The verdict on each fault; what looks at it is run without it first, once for all that name the same tests."""
+    for tree in list(
+        trees.queue
+    ):  # compiled files known by what they were made of, not by when: faults take no time
+        compileall.compile_dir(tree, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+    answers: dict[Fault, str] = {}
 
-    def judged(fault: Fault, tree: Path) -> str:
-        answer = problem(fault, tree) or verdict(fault, tree, before[fault.tests])
-        say(f"{answer.splitlines()[0]:10} {fault.area}: {fault.what} ({fault.file})")
-        return answer
+    def judged(some: list[Fault], tree: Path) -> None:
+        before = without_a_fault(list(dict.fromkeys(fault.tests for fault in some)), tree)
+        for fault in some:
+            answers[fault] = problem(fault, tree) or verdict(fault, tree, before[fault.tests])
+            say(f"{answers[fault].splitlines()[0]:10} {fault.area}: {fault.what} ({fault.file})")
 
-    return in_copies([partial(judged, fault) for fault in faults], trees)
+    def together(fault: Fault) -> tuple[str, str]:
+        return fault.area, files_of(fault.tests)
+
+    order = {area: place for place, area in enumerate(dict.fromkeys(fault.area for fault in faults))}
+    ordered = sorted(faults, key=lambda fault: (order[fault.area], files_of(fault.tests)))
+    in_copies([partial(judged, list(some)) for _, some in groupby(ordered, together)], trees)
+    return [answers[fault] for fault in faults]
 
 
 def report(faults: list[Fault], verdicts: list[str], say: Callable[[str], None] = say_now) -> bool:
