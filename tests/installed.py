@@ -111,9 +111,12 @@ def the_app_answers() -> None:
                 urllib.request.urlopen(f"http://localhost:{port}/ready") as answer,
             ):
                 assert answer.read() == b"ready"
-                return
+                break
             time.sleep(0.1)
-        raise AssertionError(f"it did not get ready: {log.read_text()[-500:]}")
+        else:
+            raise AssertionError(f"it did not get ready: {log.read_text()[-500:]}")
+        with urllib.request.urlopen(f"http://localhost:{port}/specialization") as page:
+            assert b"/static/js/" in page.read()
     finally:
         os.killpg(app.pid, signal.SIGTERM)
         app.wait(20)

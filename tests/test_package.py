@@ -1,9 +1,8 @@
-"""The package as pip installs it: a wheel with its data inside, its command, and the app out of it, far from here."""
+"""The package as pip installs it: a wheel with its data inside, and its command, far from here."""
 
 import os
 import subprocess
 import sys
-import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -14,7 +13,6 @@ import mha_core
 from mha_core import app_command, resources
 from mha_core.cli import build_parser
 from mha_core.errors import Unavailable
-from tests.conftest import start_app
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow
@@ -100,21 +98,6 @@ def test_the_command_is_called_by_its_name(installed, tmp_path):
     assert "see 'headscope trace --help'" in err
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert settings["scripts"] == {"headscope": "mha_core.cli:main"}
-
-
-def test_the_app_runs_out_of_the_wheel(installed, tmp_path):
-    web = installed / "mha_core" / "web"
-    server = start_app(tmp_path / "log", script=web / "app.py", cwd=web, PYTHONPATH=str(installed))
-    try:
-        for _ in range(300):
-            status, _, said = server.get("/ready")
-            if status == 200:
-                break
-            time.sleep(0.1)
-        assert said == "ready"
-        assert (status, server.get("/specialization")[0]) == (200, 200)
-    finally:
-        server.stop()
 
 
 def test_the_app_is_started_where_its_files_are():
