@@ -12,12 +12,13 @@ highest, read ten times a second.
 import argparse
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,13 @@ import numpy as np  # noqa: E402
 from visit import STEP, data_of  # noqa: E402
 from websockets.exceptions import WebSocketException  # noqa: E402
 
-from benchmarks.wire import NOUNS, megabytes, rerun, socket_to, visit, wait_for  # noqa: E402
+from benchmarks.wire import NOUNS, megabytes, visit, wait_for  # noqa: E402
 from mha_core import load_model, trace  # noqa: E402
 from mha_core.reader import read_reader  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
 
 LONG = 480  # words
+BEFORE = 5.0  # seconds which the others have before the normal readers come
 HEAVY: tuple[tuple[str, dict[str, str]], ...] = (
     ("", {"measure": "residual"}),
     ("", {"unit": "words", "specials": "renormalised"}),
@@ -86,22 +88,21 @@ def heavy(app: AppServer, number: int, over: threading.Event) -> None:
         page, asked = HEAVY[turn % len(HEAVY)]
         start = 137 * turn % (len(words) - LONG)
         with suppress(OSError, WebSocketException):
-            visit(
-                app, page, text=f"{number} {turn} " + " ".join(words[start : start + LONG])[:3_500], **asked
-            )
+            text = f"{number} {turn} " + " ".join(words[start : start + LONG])
+            wait_for(app.url, page=page, text=text[:3_500], **asked)
         turn += 1
 
 
-def flood(app: AppServer, number: int, over: threading.Event) -> None:
-    """One socket that sends as fast as it can and reads what comes."""
-    with suppress(OSError, WebSocketException), socket_to(app.url) as stream:
-        turn = 0
-        while not over.is_set():
-            stream.send(rerun("", text=f"Flood {number} {turn}"))
-            turn += 1
-            with suppress(TimeoutError):
-                while True:
-                    stream.recv(timeout=0.001)
+@contextmanager
+def flood(app: AppServer, sockets: int) -> Iterator[None]:
+    """So many sockets of one client that sends without a pause, in a process of its own."""
+    command = [sys.executable, str(ROOT / "benchmarks" / "flood.py"), app.url, str(sockets)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def beside(
@@ -117,11 +118,18 @@ def beside(
 def scene(app: AppServer, name: str, options: argparse.Namespace, memory: list[int]) -> Seen:
     """The normal readers of one scene, with whoever else belongs to it."""
     seen, over = Seen(), threading.Event()
-    if name.startswith("flood"):
-        others = beside(app, flood, int(name.removeprefix("flood")), over)
-    else:
+    with flood(app, int(name.removeprefix("flood"))) if name.startswith("flood") else nullcontext():
         others = beside(app, heavy, options.heavy if name == "heavy" else 0, over)
-    time.sleep(2 if others else 0)
+        time.sleep(BEFORE if name != "calm" else 0)
+        play(app, name, options, memory, seen)
+    over.set()
+    for one in others:
+        one.join(60)
+    return seen
+
+
+def play(app: AppServer, name: str, options: argparse.Namespace, memory: list[int], seen: Seen) -> None:
+    """What the normal readers do, to its end."""
     readers = [
         threading.Thread(target=normal, args=(app, number, options.visits, name, seen))
         for number in range(options.normal)
@@ -131,10 +139,6 @@ def scene(app: AppServer, name: str, options: argparse.Namespace, memory: list[i
     while any(one.is_alive() for one in readers):
         memory.append(megabytes(app.process.pid))
         time.sleep(0.1)
-    over.set()
-    for one in others:
-        one.join(60)
-    return seen
 
 
 def wrong(seen: Seen) -> int:

@@ -8,8 +8,8 @@ import os
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
-from threading import BoundedSemaphore, Lock
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Lock
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -46,10 +46,12 @@ from pages.parts.serve.lanes import QUICK, SLOW, Slices, waiting
 from pages.parts.serve.store import Store
 from pages.parts.serve.streamlit_private import end_if_left
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
+from pages.parts.serve.turns import aside, mine, slow_turn
 
 T = TypeVar("T")
 
 MAX_CHARS = 4_000
+LONG = 128  # tokens: what is more is drawn in the slow lane
 WATCHED_AT_MOST = 4
 UNASKED_AT_MOST = 120_000_000  # parameters of a model whose heads are tried without being asked
 STORE = Store(int(os.environ.get("HEADSCOPE_STORE_MB", "400")) * 1_000_000)
@@ -60,9 +62,9 @@ FOLLOWING = "Following the weights through the model …"
 STATE = "state"
 
 
-def turn() -> BoundedSemaphore:
-    """Whoever lets a model run on a sentence waits here for a turn (`with`)."""
-    return QUICK
+def turn() -> AbstractContextManager[object]:
+    """Whoever lets a model run on a sentence waits here for a turn (`with`); a page's run has one already."""
+    return QUICK if mine() is None else nullcontext()
 
 
 def said(place: DeltaGenerator, before: int) -> None:
@@ -75,7 +77,7 @@ def long_turn() -> Iterator[None]:
     """Whoever computes for longer waits here, and is told how many are before. Writing on the page is also where
     Streamlit ends the run of a reader who has left or asked for something else."""
     place = st.empty()
-    with SLOW.turn(lambda before: said(place, before)):
+    with slow_turn(lambda before: said(place, before)):
         place.empty()
         yield
 
@@ -91,12 +93,27 @@ def named_model(name: str, trained: bool = True) -> Model:
     if name == EMBEDDED:
         return _loaded(name, trained)
     if name == DECODER:
-        with st.spinner(UNPACKING if trained else UNTRAINED):
+        with st.spinner(UNPACKING if trained else UNTRAINED), arriving(name, trained):
             return _loaded(name, trained)
     place = st.empty()
-    used = _loaded(name, trained, _progress(place))
+    with arriving(name, trained):
+        used = _loaded(name, trained, _progress(place))
     place.empty()
     return used
+
+
+@contextmanager
+def arriving(name: str, trained: bool) -> Iterator[None]:
+    """While a model that was never here is fetched or unpacked, pages of other models run."""
+    if (name, trained) in _arrived:
+        yield
+        return
+    with aside():
+        yield
+    _arrived.add((name, trained))
+
+
+_arrived = set[tuple[str, bool]]()
 
 
 def at_hand(name: str, trained: bool = True) -> Model | None:
@@ -161,14 +178,17 @@ def record_of(run: Run, used: Model) -> Record:
 
     def make() -> Record:
         if used.next_head is None:
-            with QUICK:
+            with turn():
                 return trace_tokens(tokens, used)
-        with QUICK:
+        with turn():
             made, state = begin(tokens, used)
         keep_state(run, used, state)
         return made
 
-    return of_run(run, used, "record", make)
+    if len(tokens) <= LONG:
+        return of_run(run, used, "record", make)
+    with long_turn():
+        return of_run(run, used, "record", make)
 
 
 def keep_state(run: Run, used: Model, state: DecoderState) -> None:
@@ -182,7 +202,7 @@ def take_state(run: Run, used: Model) -> DecoderState:
     if kept is not None:
         return kept
     record = record_of(run, used)
-    with QUICK:
+    with turn():
         return begin(record.tokens, used)[1]
 
 
@@ -337,7 +357,7 @@ def begun(key: tuple[str, ...]) -> "BackgroundTask[Any] | None":
 def in_turns(parts: Iterator[T]) -> Iterator[T]:
     """The same, each made while it is this work's turn in the slow lane: others run theirs in between."""
     while True:
-        with SLOW.turn():
+        with slow_turn():
             try:
                 part = next(parts)
             except StopIteration:

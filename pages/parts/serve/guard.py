@@ -18,7 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.parts.serve import streamlit_private
 from pages.parts.serve.limits import Limits
-from pages.parts.serve.streamlit_private import message_kind
+from pages.parts.serve.pace import CALM_AGAIN, HURRIED, Crossing, Share, Taken, TokenBucket
+from pages.parts.serve.streamlit_private import ends_a_run, message_kind
 
 CONTENT_POLICY = (
     "default-src 'self'; "
@@ -58,28 +59,12 @@ itself as soon as there is room.</p></body></html>
 """
 
 
-class TokenBucket:
-    """`rate` tokens a second, `burst` at once; `take` waits until there is one."""
-
-    def __init__(self, rate: float, burst: float) -> None:
-        self.rate, self.burst = rate, burst
-        self.left, self.last = burst, time.monotonic()
-
-    async def take(self) -> None:
-        now = time.monotonic()
-        self.left = min(self.burst, self.left + (now - self.last) * self.rate)
-        self.last = now
-        self.left -= 1
-        if self.left < 0:
-            await asyncio.sleep(-self.left / self.rate)
-
-
 class Address:
     """What one address holds: how many sockets, and its share of messages."""
 
     def __init__(self, limits: Limits) -> None:
         self.sockets = 0
-        self.share = TokenBucket(limits.address_runs_per_second, limits.address_runs_at_once)
+        self.share = Share(limits.address_runs_per_second, limits.address_runs_at_once)
 
 
 class Guard:
@@ -99,6 +84,7 @@ class Guard:
         self.frame_bytes = frame_bytes
         self.open = 0
         self.addresses: dict[str, Address] = {}
+        self.crossing = Crossing()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -158,10 +144,11 @@ class Guard:
         here = self.addresses.setdefault(address_of(scope), Address(self.limits))
         self.open += 1
         here.sockets += 1
+        socket = LimitedSocket(self, receive, send, here.share)
         try:
-            socket = LimitedSocket(self, receive, send, here.share)
             await self.app(same_origin(scope), socket.receive, socket.send)
         finally:
+            self.crossing.gone(socket)
             self.open -= 1
             here.sockets -= 1
 
@@ -201,13 +188,14 @@ class LimitedSocket:
     """One socket: what comes in is weighed and read at its pace, what goes out is as Streamlit sent it."""
 
     def __init__(
-        self, guard: Guard, receive: Receive, send: Send, address_share: TokenBucket | None = None
+        self, guard: Guard, receive: Receive, send: Send, address_share: Share | None = None
     ) -> None:
         self.guard = guard
         self.network_receive, self.network_send = receive, send
-        self.shares = [TokenBucket(guard.limits.runs_per_second, guard.limits.runs_at_once)]
-        if address_share:
-            self.shares.append(address_share)
+        self.share = TokenBucket(guard.limits.runs_per_second, guard.limits.runs_at_once)
+        self.address_share = address_share
+        self.taken = Taken()
+        self.calm_from = 0.0
         self.closed = self.connected = self.has_spoken = False
         self.drained = asyncio.Event()
         self.drained.set()
@@ -222,14 +210,24 @@ class LimitedSocket:
                 await self.send({"type": "websocket.close", "code": code})
                 self.closed = True
                 return {"type": "websocket.disconnect", "code": code}
-            # Who sends too fast is read more slowly: the network holds the rest back and nothing is lost. Who
-            # does not read the answers is not heard, or they would pile up in this process.
-            for share in self.shares:
-                await share.take()
+            await self.in_time()
+            # Who does not read the answers is not heard, or they would pile up in this process.
             await self.drained.wait()
             if wanted:
                 self.has_spoken = True
                 return message
+
+    async def in_time(self) -> None:
+        """Wait until this message may be heard; who has waited long for that hurries, and passes with all who do."""
+        since = time.monotonic()
+        await self.share.take()
+        if self.address_share is not None:
+            await self.address_share.take(self.taken.now)
+        self.taken.more()
+        if time.monotonic() - since > HURRIED:
+            self.calm_from = time.monotonic() + CALM_AGAIN
+        if time.monotonic() < self.calm_from:
+            await self.guard.crossing.cross(self)
 
     async def next_message(self) -> Message:
         """The next one; a socket that says nothing in its first seconds takes a place for nothing, and is closed."""
@@ -251,6 +249,8 @@ class LimitedSocket:
             await self.network_send(message)
         finally:
             self.drained.set()
+        if ends_a_run(message.get("bytes")):
+            self.guard.crossing.over(self)
 
 
 def classify_frame(frame: bytes | None, frame_bytes: int) -> tuple[int, bool]:

@@ -21,7 +21,7 @@ class Limits:
     sockets: int = 160
     sockets_per_address: int = 120
     runs_per_second: int = 10
-    runs_at_once: int = 30
+    runs_at_once: int = 15
     address_runs_per_second: int = 40
     address_runs_at_once: int = 200
     silent_seconds: int = 10

@@ -1,11 +1,13 @@
 """How long a connection may take to say what it wants. uvicorn waits for ever for a request that was begun, and each
-such connection holds an open file.
+such connection holds an open file; and it takes apart all that has come in one go, while nobody else is served.
 
-In: the class that reads HTTP. Out: one that closes what does not come to its end.
+In: the class that reads HTTP. Out: one that closes what does not come to its end, and reads in pieces.
 """
 
 import asyncio
 from typing import Any
+
+PIECE = 16 * 1024  # bytes that are read at once; asyncio reads 256 kB, thousands of messages of a flood
 
 
 def impatient(protocol: type[Any], head_seconds: float, body_seconds: float) -> type[Any]:
@@ -17,6 +19,8 @@ def impatient(protocol: type[Any], head_seconds: float, body_seconds: float) -> 
         awaited = ""
 
         def connection_made(self, transport: asyncio.Transport) -> None:
+            if hasattr(transport, "max_size"):  # asyncio's own transports have it
+                transport.max_size = PIECE
             super().connection_made(transport)
             self.set_deadline()
 

@@ -37,6 +37,7 @@ from pages.parts.serve.logs import make_discreet
 PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
 FILES_OPEN = 65_536
+SWITCH = 0.001  # seconds after which a thread in Python lets another one go on; 0.005 by itself
 KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"  # names have the digest of what they name
 SELF_TEST_SENTENCE = "The animal didn't cross the street because it was too tired."
 SELF_TEST_HEAD = (3, 1)  # head 4-2
@@ -118,6 +119,8 @@ def warm_up() -> list[str]:
         raise SystemExit("\n".join(problems))
     ignore_forged_values()
     streamlit_private.hand_over_in_parcels()
+    streamlit_private.run_in_turns()
+    sys.setswitchinterval(SWITCH)
     try:
         self_test(mha_core.load_model())
     except mha_core.HeadScopeError as error:

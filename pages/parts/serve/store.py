@@ -13,6 +13,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from pages.parts.serve.turns import aside
+
 T = TypeVar("T")
 SHARED = ("projections",)
 OBJECT_BYTES = 200  # what anything counts that says nothing of its size
@@ -44,7 +46,8 @@ class Store:
                     self._making[key] = mine
                     break
             try:
-                return cast(T, others.result())
+                with aside():
+                    return cast(T, others.result())
             except CancelledError:
                 continue
         return self._make(key, make, mine)

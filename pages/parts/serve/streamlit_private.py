@@ -16,10 +16,16 @@ import streamlit
 from google.protobuf.message import DecodeError
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    ScriptRequest,
+    ScriptRequests,
+    ScriptRequestType,
+)
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext, ThreadState
 from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
 from streamlit.runtime.state.query_params import QueryParams
@@ -28,11 +34,13 @@ from streamlit.runtime.state.session_state import Serialized, WStates
 from streamlit.runtime.state.session_state_proxy import get_session_state
 
 from pages.parts.serve.patience import impatient
+from pages.parts.serve.turns import mine, running
 
 __all__ = ["Serialized", "WStates"]  # for what reads them
 
 KINDS = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
 OPERATIONS = {"deferred_file", "dataframe_chunk"}
+END_BYTES = 200  # what a message that says so has at most
 PARCEL = 0.006  # seconds in which what a page's run says is gathered
 
 
@@ -51,7 +59,13 @@ def missing_parts() -> list[str]:
         "Runtime.is_active_session": hasattr(Runtime, "is_active_session"),
         "SafeSessionState.get_widget_states": hasattr(SafeSessionState, "get_widget_states"),
         "WStates.get_serialized": hasattr(WStates, "get_serialized"),
+        "ScriptRunner._run_script_thread": hasattr(ScriptRunner, "_run_script_thread"),
+        "ScriptRunner._session_id": "_session_id" in ScriptRunner.__init__.__code__.co_names,
+        "ScriptRequests.on_scriptrunner_ready": hasattr(ScriptRequests, "on_scriptrunner_ready"),
+        "ScriptRequests._state": "_state" in ScriptRequests.__init__.__code__.co_names,
+        "ScriptRunContext.reset": hasattr(ScriptRunContext, "reset"),
         "the kinds of BackMsg": {field.name for field in BackMsg.DESCRIPTOR.fields} >= KINDS,
+        "ForwardMsg.script_finished": "script_finished" in ForwardMsg.DESCRIPTOR.fields_by_name,
         "the operations of BackMsg": _operations() >= OPERATIONS,
     }
     return [
@@ -105,6 +119,16 @@ def message_kind(frame: bytes) -> tuple[str, str]:
         message.backend_operation_request.WhichOneof("payload") if kind == "backend_operation_request" else ""
     )
     return kind, asked or ""
+
+
+def ends_a_run(frame: bytes | None) -> bool:
+    """Whether a message to the browser says that a run is over."""
+    if not frame or len(frame) > END_BYTES:
+        return False
+    try:
+        return bool(ForwardMsg.FromString(frame).WhichOneof("type") == "script_finished")
+    except DecodeError:
+        return False
 
 
 def uploads() -> dict[str, dict[str, Any]]:
@@ -216,3 +240,42 @@ def hand_over_in_parcels() -> None:
         parcels.hand_over(session, callback)
 
     AppSession._call_soon_on_event_loop = hand_over  # type: ignore[method-assign, assignment]
+
+
+@cache
+def run_in_turns() -> None:
+    """Have every run of a page wait for its turn, from now on; before the first visitor.
+
+    A session waits before it takes what its browser asked for: what comes meanwhile is merged into one run. A run that
+    a newer request breaks off goes to the end of the line, too.
+    """
+    run_thread, next_request, reset = (
+        ScriptRunner._run_script_thread,
+        ScriptRequests.on_scriptrunner_ready,
+        ScriptRunContext.reset,
+    )
+
+    def in_turns(runner: ScriptRunner) -> None:
+        with running(runner._session_id):
+            run_thread(runner)
+
+    def when_called(requests: ScriptRequests) -> ScriptRequest:
+        if (run := mine()) is not None:
+            run.leave()
+            if requests._state == ScriptRequestType.RERUN:
+                run.begin()
+        return next_request(requests)
+
+    def begin(context: ScriptRunContext, *values: Any, **named: Any) -> None:
+        if (run := mine()) is not None:
+            if not run.fresh:
+                run.begin()
+            run.fresh = False
+        reset(context, *values, **named)
+
+    for where, name, how in (
+        (ScriptRunner, "_run_script_thread", in_turns),
+        (ScriptRequests, "on_scriptrunner_ready", when_called),
+        (ScriptRunContext, "reset", begin),
+    ):
+        setattr(where, name, how)

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from mha_core import HeadScopeError
 from mha_core.interrupt import in_one_go
+from pages.parts.serve.turns import aside
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -76,8 +77,13 @@ class BackgroundTask(Generic[T]):
 
     def read(self, make: Callable[[Step[T]], R]) -> R | None:
         """`make` of the last step, while nobody moves the work on; None before the first."""
-        with self._lock:
+        if not self._lock.acquire(blocking=False):
+            with aside():
+                self._lock.acquire()
+        try:
             return None if self.step is None else make(self.step)
+        finally:
+            self._lock.release()
 
     @property
     def remaining(self) -> float | None:

@@ -1,0 +1,54 @@
+"""One client with many sockets that sends reruns on each without a pause: what `crowd.py` has in a process of its own.
+
+    python benchmarks/flood.py URL SOCKETS
+
+It stands for a machine elsewhere, so it leaves this one's processor to the server wherever it can.
+"""
+
+import asyncio
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from websockets.asyncio.client import ClientConnection, connect  # noqa: E402
+from websockets.exceptions import WebSocketException  # noqa: E402
+
+from benchmarks.wire import rerun  # noqa: E402
+
+
+async def one(url: str, number: int) -> None:
+    """One socket: it sends as fast as it is read, reads what comes, and comes again when it is closed."""
+    address, turn = url.replace("http", "ws") + "/_stcore/stream", 0
+    while True:
+        with suppress(OSError, WebSocketException):
+            async with connect(address, subprotocols=["streamlit"], origin=url, max_size=None) as stream:  # type: ignore[arg-type, list-item]
+                reading = asyncio.create_task(read(stream))
+                try:
+                    while True:
+                        await stream.send(rerun("", text=f"Flood {number} {turn}"))
+                        turn += 1
+                finally:
+                    reading.cancel()
+        await asyncio.sleep(1)
+
+
+async def read(stream: ClientConnection) -> None:
+    """Whatever comes."""
+    with suppress(WebSocketException):
+        async for _ in stream:
+            pass
+
+
+async def main(url: str, sockets: int) -> None:
+    """All of them, until somebody ends this process."""
+    await asyncio.gather(*(one(url, number) for number in range(sockets)))
+
+
+if __name__ == "__main__":
+    if hasattr(os, "nice"):
+        os.nice(19)
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))

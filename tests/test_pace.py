@@ -1,0 +1,125 @@
+"""How fast messages are taken: of an address by who took least, of all who hurry one at a time and with pauses."""
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from pages.parts.serve.guard import Guard, LimitedSocket
+from pages.parts.serve.limits import Limits
+from pages.parts.serve.pace import Crossing, Share, Taken
+
+
+def in_a_loop(work):
+    with ThreadPoolExecutor(1) as alone:
+        return alone.submit(asyncio.run, work).result()
+
+
+def test_an_address_share_goes_first_to_the_socket_that_took_least():
+    async def crowd():
+        share, order = Share(200, 1), []
+
+        async def ask(name, taken):
+            await share.take(taken)
+            order.append(name)
+
+        waiting = [ask("first", 0), *(ask(f"flood {i}", 100 + i) for i in range(20)), ask("reader", 1)]
+        await asyncio.gather(*waiting)
+        return order
+
+    assert in_a_loop(crowd())[:4] == ["first", "reader", "flood 0", "flood 1"]
+
+
+def test_a_socket_that_closes_takes_nothing_of_its_address():
+    async def crowd():
+        share = Share(20, 1)
+        await share.take()
+        gone = asyncio.create_task(share.take())
+        await asyncio.sleep(0)
+        gone.cancel()
+        start = time.monotonic()
+        await share.take(5)
+        return time.monotonic() - start
+
+    assert in_a_loop(crowd()) < 0.09
+
+
+def test_what_was_taken_counts_less_with_time(monkeypatch):
+    now = [50.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    taken = Taken()
+    taken.more()
+    taken.more()
+    assert taken.now == 2
+    now[0] += 15
+    assert taken.now == pytest.approx(2 / 2.718281828)
+
+
+def test_who_hurries_passes_one_at_a_time_longest_ago_first_with_pauses():
+    async def crowd():
+        way, order = Crossing(0.05), []
+
+        async def hurry(name, times):
+            for _ in range(times):
+                await way.cross(name)
+                order.append(name)
+                assert len(on_it) == 0
+                on_it.add(name)
+                await asyncio.sleep(0.01)
+                on_it.discard(name)
+                way.over(name)
+
+        on_it = set()
+        start = time.monotonic()
+        await asyncio.gather(hurry("a", 4), hurry("b", 2), hurry("c", 2))
+        return order, time.monotonic() - start
+
+    order, took = in_a_loop(crowd())
+    assert order[:6] == ["a", "b", "c", "a", "b", "c"]
+    assert took > 7 * 0.02, "after each run a pause of its length"
+
+
+def test_a_run_that_takes_long_or_a_reader_who_left_holds_the_others_up_no_longer():
+    async def crowd():
+        way = Crossing(0.05)
+        await way.cross("long")
+        start = time.monotonic()
+        await way.cross("next")
+        first = time.monotonic() - start
+        way.gone("next")
+        await way.cross("last")
+        left = asyncio.create_task(way.cross("never"))
+        await asyncio.sleep(0)
+        left.cancel()
+        await asyncio.sleep(0)
+        return first, time.monotonic() - start, way.length
+
+    first, both, length = in_a_loop(crowd())
+    assert 0.04 < first < 1
+    assert both < 2
+    assert length == 0
+
+
+def test_only_a_socket_that_had_to_wait_crosses_with_those_who_hurry(monkeypatch):
+    async def sockets():
+        guard = Guard(None, limits=Limits(runs_per_second=2, runs_at_once=3))
+        crossed = []
+
+        async def cross(who):
+            crossed.append(who)
+
+        monkeypatch.setattr(guard.crossing, "cross", cross)
+        flood, reader = LimitedSocket(guard, None, None), LimitedSocket(guard, None, None)
+        for _ in range(3):
+            await flood.in_time()
+            await reader.in_time()
+        assert crossed == [], "a few at once are no hurry"
+        await flood.in_time()
+        assert crossed == [flood]
+        flood.calm_from = 0.0
+        flood.share.left = 1.0
+        await flood.in_time()
+        return crossed == [flood]
+
+    assert in_a_loop(sockets())
