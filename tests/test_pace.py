@@ -8,7 +8,7 @@ import pytest
 
 from pages.parts.serve.guard import Guard, LimitedSocket
 from pages.parts.serve.limits import Limits
-from pages.parts.serve.pace import Crossing, Share, Taken
+from pages.parts.serve.pace import AtWork, Crossing, Share, Taken
 
 
 def in_a_loop(work):
@@ -99,6 +99,38 @@ def test_a_run_that_takes_long_or_a_reader_who_left_holds_the_others_up_no_longe
     assert 0.04 < first < 1
     assert both < 2
     assert length == 0
+
+
+def test_who_hurries_waits_while_others_are_at_work_though_not_for_ever():
+    async def crowd():
+        others = AtWork(0.2)
+        way = Crossing(0.2, others)
+        others.begins("reader")
+        assert others
+        start = time.monotonic()
+        asyncio.get_running_loop().call_later(0.06, others.ends, "reader")
+        way._since = start
+        await way.cross("flood")
+        first = time.monotonic() - start
+        way.over("flood")
+        others.begins("reader who never ends")
+        await asyncio.sleep(0.25)
+        assert not others, "what takes long is in the slow lane"
+        return first
+
+    assert 0.05 < in_a_loop(crowd()) < 0.2 * 2
+
+
+def test_one_who_hurries_passes_in_the_end_whatever_the_others_do():
+    async def crowd():
+        others = AtWork(60)
+        others.begins("reader")
+        way = Crossing(0.05, others)
+        way._since = start = time.monotonic()
+        await way.cross("flood")
+        return time.monotonic() - start
+
+    assert 0.09 < in_a_loop(crowd()) < 5
 
 
 def test_only_a_socket_that_had_to_wait_crosses_with_those_who_hurry(monkeypatch):

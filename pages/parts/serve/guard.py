@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.parts.serve import streamlit_private
 from pages.parts.serve.limits import Limits
-from pages.parts.serve.pace import CALM_AGAIN, HURRIED, Crossing, Share, Taken, TokenBucket
+from pages.parts.serve.pace import CALM_AGAIN, HURRIED, AtWork, Crossing, Share, Taken, TokenBucket
 from pages.parts.serve.streamlit_private import ends_a_run, message_kind
 
 CONTENT_POLICY = (
@@ -84,7 +84,8 @@ class Guard:
         self.frame_bytes = frame_bytes
         self.open = 0
         self.addresses: dict[str, Address] = {}
-        self.crossing = Crossing()
+        self.at_work = AtWork()
+        self.crossing = Crossing(others=self.at_work)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -148,6 +149,7 @@ class Guard:
         try:
             await self.app(same_origin(scope), socket.receive, socket.send)
         finally:
+            self.at_work.ends(socket)
             self.crossing.gone(socket)
             self.open -= 1
             here.sockets -= 1
@@ -218,16 +220,18 @@ class LimitedSocket:
                 return message
 
     async def in_time(self) -> None:
-        """Wait until this message may be heard; who has waited long for that hurries, and passes with all who do."""
+        """Wait until this message may be heard; who has sent too many hurries, and passes with all who do."""
+        hurries = await self.share.take()
         since = time.monotonic()
-        await self.share.take()
         if self.address_share is not None:
             await self.address_share.take(self.taken.now)
         self.taken.more()
-        if time.monotonic() - since > HURRIED:
+        if hurries or time.monotonic() - since > HURRIED:
             self.calm_from = time.monotonic() + CALM_AGAIN
         if time.monotonic() < self.calm_from:
             await self.guard.crossing.cross(self)
+        else:
+            self.guard.at_work.begins(self)
 
     async def next_message(self) -> Message:
         """The next one; a socket that says nothing in its first seconds takes a place for nothing, and is closed."""
@@ -250,6 +254,7 @@ class LimitedSocket:
         finally:
             self.drained.set()
         if ends_a_run(message.get("bytes")):
+            self.guard.at_work.ends(self)
             self.guard.crossing.over(self)
 
 

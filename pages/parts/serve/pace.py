@@ -10,14 +10,15 @@ import time
 from collections.abc import Hashable
 from math import exp
 
-HURRIED = 0.3  # seconds for which a message had to wait
+HURRIED = 0.3  # seconds for which a message had to wait for those of its address
 CALM_AGAIN = 5.0  # seconds
 RUN_AT_MOST = 1.0  # seconds for which the others who hurry wait for one run
+LOOKS_EVERY = 0.05  # seconds after which it is looked whether others are at work
 FORGOTTEN_IN = 15.0  # seconds in which what a socket has taken counts for a third
 
 
 class TokenBucket:
-    """`rate` tokens a second, `burst` at once; `take` waits until there is one."""
+    """`rate` tokens a second, `burst` at once; `take` waits until there is one, and says whether it had to."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self.rate, self.burst = rate, burst
@@ -29,11 +30,13 @@ class TokenBucket:
         self.left = min(self.burst, self.left + (now - self.last) * self.rate)
         self.last = now
 
-    async def take(self) -> None:
+    async def take(self) -> bool:
         self.refill()
         self.left -= 1
         if self.left < 0:
             await asyncio.sleep(-self.left / self.rate)
+            return True
+        return False
 
 
 class Taken:
@@ -88,12 +91,32 @@ class Share:
             self._timer = asyncio.get_running_loop().call_later(wait, self._serve)
 
 
-class Crossing:
-    """Where all who hurry pass one at a time: the next only when the run of the one before is over, and after as long
-    a pause, so that they leave most of the server to others. Who passed longest ago goes first."""
+class AtWork:
+    """The sockets whose page is being made now, each for some seconds at most: what takes longer is in the slow lane."""
 
     def __init__(self, longest: float = RUN_AT_MOST) -> None:
         self.longest = longest
+        self._since: dict[Hashable, float] = {}
+
+    def __bool__(self) -> bool:
+        now = time.monotonic()
+        return any(now - since < self.longest for since in self._since.values())
+
+    def begins(self, who: Hashable) -> None:
+        self._since[who] = time.monotonic()
+
+    def ends(self, who: Hashable) -> None:
+        self._since.pop(who, None)
+
+
+class Crossing:
+    """Where all who hurry pass one at a time: while nobody else's page is being made, when the run of the one before is
+    over, and after as long a pause. Who passed longest ago goes first; in two seconds one passes, whatever the others do.
+    """
+
+    def __init__(self, longest: float = RUN_AT_MOST, others: AtWork | None = None) -> None:
+        self.longest = longest
+        self.others = others or AtWork()
         self._waiting: dict[Hashable, asyncio.Future[None]] = {}
         self._passed: dict[Hashable, float] = {}
         self._on_it: Hashable = None
@@ -137,6 +160,9 @@ class Crossing:
     def _next(self) -> None:
         waiting = [who for who, one in self._waiting.items() if not one.done()]
         if self._timer is not None or not waiting:
+            return
+        if self.others and time.monotonic() - self._since < 2 * self.longest:
+            self._later(LOOKS_EVERY)
             return
         first = min(waiting, key=lambda who: self._passed.get(who, 0.0))
         self._on_it, self._since = first, time.monotonic()

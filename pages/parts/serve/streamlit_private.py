@@ -261,7 +261,7 @@ def run_in_turns() -> None:
 
     def when_called(requests: ScriptRequests) -> ScriptRequest:
         if (run := mine()) is not None:
-            run.leave()
+            run.end()
             if requests._state == ScriptRequestType.RERUN:
                 run.begin()
         return next_request(requests)
