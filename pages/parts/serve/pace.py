@@ -92,7 +92,7 @@ class Share:
 
 
 class AtWork:
-    """The sockets whose page is being made now, each for some seconds at most: what takes longer is in the slow lane."""
+    """The sockets whose page is being made now, each for a second at most: what takes longer is in the slow lane."""
 
     def __init__(self, longest: float = RUN_AT_MOST) -> None:
         self.longest = longest
@@ -111,8 +111,7 @@ class AtWork:
 
 class Crossing:
     """Where all who hurry pass one at a time: while nobody else's page is being made, when the run of the one before is
-    over, and after as long a pause. Who passed longest ago goes first; in two seconds one passes, whatever the others do.
-    """
+    over, and after as long a pause. Who passed longest ago goes first; every two seconds one passes in any case."""
 
     def __init__(self, longest: float = RUN_AT_MOST, others: AtWork | None = None) -> None:
         self.longest = longest
