@@ -48,11 +48,28 @@ def scaled_dot_product_attention(
     dropout outside [0, 1].
     """
     _check_qkv(q, k, v)
-    _check_mask(mask, (*q.shape[:-1], k.shape[-2]))
     check_dropout(dropout_p)
+    dropout = dropout_p if training else 0.0
+    return attend(q, k, v, mask, is_causal, scale, dropout, need_weights, out=out)
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    dropout: float = 0.0,
+    need_weights: bool = True,
+    *,
+    out: Tensor | None = None,
+) -> tuple[Tensor, Tensor | None]:
+    """The same for queries, keys and values that are known to fit each other, as a layer's own do."""
+    if mask is not None:
+        _check_mask(mask, (*q.shape[:-1], k.shape[-2]))
     if scale is None:
         scale = 1.0 / math.sqrt(q.shape[-1])
-    dropout = dropout_p if training else 0.0
     with without_autocast(q.device):
         if not need_weights:
             return _fused(q, k, v, mask, is_causal, scale, dropout), None
@@ -184,11 +201,10 @@ def _wide(x: Tensor) -> Tensor:
 
 def _may_write_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
     """No gradient is asked for, and it is plain fp32 or fp64 on the CPU, outside compile, export and vmap."""
-    differentiable = torch.is_grad_enabled() and any(
-        x is not None and x.requires_grad for x in (q, k, v, mask)
-    )
-    plain = q.device.type == "cpu" and q.dtype in (torch.float32, torch.float64) and type(q) is Tensor
-    return plain and not differentiable and not is_transformed(q, k, v, mask)
+    if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, mask)):
+        return False
+    plain = q.is_cpu and q.dtype in (torch.float32, torch.float64) and type(q) is Tensor
+    return plain and not is_transformed(q, k, v, mask)
 
 
 def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
@@ -212,9 +228,7 @@ def _check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
         )
 
 
-def _check_mask(mask: Tensor | None, target: tuple[int, ...]) -> None:
-    if mask is None:
-        return
+def _check_mask(mask: Tensor, target: tuple[int, ...]) -> None:
     if mask.dtype != torch.bool and not mask.dtype.is_floating_point:
         raise DtypeError(
             f"The mask is {mask.dtype}; it must be bool (True = may look) or floating (added to the scores)."

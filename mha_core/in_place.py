@@ -6,7 +6,8 @@ of a group are so many more rows of one matrix, so keys and values are never rep
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -32,18 +33,13 @@ def attend_in_place(
     hide = None if mask is None else mask.expand(shape)
     future = torch.ones(shape[-2:], dtype=torch.bool).triu(1) if is_causal else None
     context = q.new_empty(*q.shape[:-1], v.shape[-1])
-    for at in _texts(shape):
+    if math.prod(shape[-3:]) < ALONE_TEXT:
+        _attend(q, k, v, hide, future, scale, weights, context)
+        return context, weights
+    for at in itertools.product(*map(range, shape[:-3])):
         allowed = None if hide is None else hide[at]
         _attend(q[at], k[at], v[at], allowed, future, scale, weights[at], context[at])
     return context, weights
-
-
-def _texts(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Which texts of a batch are computed at once: all of them, or one after the other."""
-    if math.prod(shape[-3:]) < ALONE_TEXT:
-        yield ()
-    else:
-        yield from itertools.product(*map(range, shape[:-3]))
 
 
 def _attend(
@@ -51,25 +47,39 @@ def _attend(
     weights: Tensor, context: Tensor,
 ) -> None:  # fmt: skip
     """The three calls, for all heads or for each key head, into weights (..., h_q, n_q, n_k) and context."""
-    n_kv, n_k = k.shape[-3:-1]
-    heads, rows = math.prod(k.shape[:-2]), q.shape[-3] // n_kv * q.shape[-2]
-    queries, scores, mixed = (x.reshape(heads, rows, x.shape[-1]) for x in (q, weights, context))
-    keys, values = (x.reshape(heads, n_k, x.shape[-1]) for x in (k, v))
-    together = q.dim() > 3 or rows * n_k < ALONE_HEAD
-    for i in (slice(None),) if together else [slice(head, head + 1) for head in range(heads)]:
-        piece = scores[i]
-        torch.baddbmm(piece, queries[i], keys[i].transpose(1, 2), beta=0, alpha=scale, out=piece)
-        here = (..., i if together else _group(i.start, q.shape[-3] // n_kv), slice(None), slice(None))
-        _softmax_here(weights[here], None if mask is None else mask[here], future)
-        torch.bmm(piece, values[i], out=mixed[i])
+    *batch, n_kv, n_k, d_k = k.shape
+    group, heads = q.shape[-3] // n_kv, math.prod(batch) * n_kv
+    rows, d_v = group * q.shape[-2], v.shape[-1]
+    queries, keys = q.reshape(heads, rows, d_k), k.reshape(heads, n_k, d_k).transpose(1, 2)
+    values, scores, mixed = (
+        v.reshape(heads, n_k, d_v),
+        weights.view(heads, rows, n_k),
+        context.view(heads, rows, d_v),
+    )
+    if q.dim() > 3 or rows * n_k < ALONE_HEAD:
+        mix(scores, queries, keys, values, scale, mixed, partial(_hide_and_softmax, weights, mask, future))
+        return
+    for head in range(heads):
+        one, its = slice(head, head + 1), slice(head * group, (head + 1) * group)
+        softmax = partial(_hide_and_softmax, weights[its], None if mask is None else mask[its], future)
+        mix(scores[one], queries[one], keys[one], values[one], scale, mixed[one], softmax)
 
 
-def _group(kv_head: int, size: int) -> slice:
-    """The query heads that read a key head."""
-    return slice(kv_head * size, (kv_head + 1) * size)
+def mix(
+    scores: Tensor, queries: Tensor, keys: Tensor, values: Tensor, scale: float, mixed: Tensor,
+    softmax: Callable[[], None] | None = None,
+) -> None:  # fmt: skip
+    """The three calls: queries (heads, n_q, d_k) times keys (heads, d_k, n_k) into `scores`, the softmax of those in
+    their place, and the values (heads, n_k, d_v) into `mixed`. `softmax` is what to do where something is hidden."""
+    torch.baddbmm(scores, queries, keys, beta=0, alpha=scale, out=scores)
+    if softmax is None:
+        softmax_here(scores)
+    else:
+        softmax()
+    torch.bmm(scores, values, out=mixed)
 
 
-def _softmax_here(scores: Tensor, mask: Tensor | None, future: Tensor | None) -> None:
+def _hide_and_softmax(scores: Tensor, mask: Tensor | None, future: Tensor | None) -> None:
     """`masked_softmax` of the scores (..., head, n_q, n_k), in their own place."""
     if mask is not None and mask.dtype == torch.bool:
         scores.masked_fill_(~mask, -math.inf)
@@ -78,14 +88,15 @@ def _softmax_here(scores: Tensor, mask: Tensor | None, future: Tensor | None) ->
     if future is not None:
         scores.masked_fill_(future, -math.inf)
     if mask is None or scores.shape[-1] == 0:
-        _softmax(scores)
+        softmax_here(scores)
         return
     dead = scores.amax(dim=-1, keepdim=True) == -math.inf
-    _softmax(scores.masked_fill_(dead, 0.0))
+    softmax_here(scores.masked_fill_(dead, 0.0))
     scores.masked_fill_(dead, 0.0)
 
 
-def _softmax(scores: Tensor) -> None:
+def softmax_here(scores: Tensor) -> None:
+    """The softmax of the last axis, in its own place."""
     if not 0 < scores.shape[-1] < SHORT_ROW:
         torch.softmax(scores, dim=-1, out=scores)
         return

@@ -12,15 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.attention import (
+    attend,
     attention_scores,
     check_dropout,
     mixed_values,
-    scaled_dot_product_attention,
     without_autocast,
 )
 from mha_core.errors import InputError, SizeError
 from mha_core.packed import together
 from mha_core.rotary import Rotation
+from mha_core.self_attention import attend_to_itself
 from mha_core.torch_weights import from_torch, to_torch
 
 
@@ -184,14 +185,20 @@ class MultiHeadAttention(nn.Module):
         `rotation` turns queries and keys by their positions; `store` adds the keys and values of earlier tokens;
         `change` replaces weights (the context is then mixed by the new ones) and contexts.
         """
+        others = (key, value, mask, gates, rotation, store, change)
+        if need_weights and not (details or is_causal) and all(x is None for x in others):
+            found = attend_to_itself(query, (self.W_q, self.W_k, self.W_v), self.W_o, self.n_heads, out)
+            if found is not None:
+                return found
         key, value = self._sources(query, key, value)
         if query is key and key is value:
             q, k, v = together(query, self.W_q, self.W_k, self.W_v)
         else:
             q, k, v = self.W_q(query), self.W_k(key), self.W_v(value)
         q, k, v = (
-            self._split(x, heads)
-            for x, heads in ((q, self.n_heads), (k, self.n_kv_heads), (v, self.n_kv_heads))
+            self._split(q, self.n_heads),
+            self._split(k, self.n_kv_heads),
+            self._split(v, self.n_kv_heads),
         )
         unrotated = (q, k) if details and rotation is not None else (None, None)
         if rotation is not None:
@@ -200,9 +207,8 @@ class MultiHeadAttention(nn.Module):
             k, v = store.extend(k, v)
         rewrites = change is not None and change.rewrites_weights
         wanted = need_weights or details
-        context, weights = scaled_dot_product_attention(
-            q, k, v, mask, is_causal, None, self.dropout, self.training, wanted or rewrites, out=out
-        )
+        dropout = self.dropout if self.training else 0.0
+        context, weights = attend(q, k, v, mask, is_causal, None, dropout, wanted or rewrites, out=out)
         if change is not None and rewrites and weights is not None:
             changed = change.weights(weights)
             context, weights = mixed_values(changed, v), changed if out is None else out.copy_(changed)
@@ -251,17 +257,12 @@ class MultiHeadAttention(nn.Module):
     def _sources(self, query: Tensor, key: Tensor | None, value: Tensor | None) -> tuple[Tensor, Tensor]:
         if key is None and value is not None:
             raise InputError("A value was given without a key; give both, or neither for self-attention.")
-        key = query if key is None else key
+        self._check("query", query)
+        if key is None:
+            return query, query
         value = key if value is None else value
-        for name, x in (("query", query), ("key", key), ("value", value)):
-            if x.dim() not in (2, 3):
-                raise SizeError(
-                    f"The {name} has {x.dim()} axes; it is (batch, n, {self.d_model}) or (n, {self.d_model})."
-                )
-            if x.shape[-1] != self.d_model:
-                raise SizeError(
-                    f"The {name} is {x.shape[-1]} wide; this layer takes d_model = {self.d_model}."
-                )
+        self._check("key", key)
+        self._check("value", value)
         if not (query.shape[:-2] == key.shape[:-2] == value.shape[:-2]):
             raise SizeError(
                 f"Query {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)} must have "
@@ -270,6 +271,14 @@ class MultiHeadAttention(nn.Module):
         if key.shape[-2] != value.shape[-2]:
             raise SizeError(f"{key.shape[-2]} keys and {value.shape[-2]} values; every key needs one value.")
         return key, value
+
+    def _check(self, name: str, x: Tensor) -> None:
+        if x.dim() not in (2, 3):
+            raise SizeError(
+                f"The {name} has {x.dim()} axes; it is (batch, n, {self.d_model}) or (n, {self.d_model})."
+            )
+        if x.shape[-1] != self.d_model:
+            raise SizeError(f"The {name} is {x.shape[-1]} wide; this layer takes d_model = {self.d_model}.")
 
     def _gate(self, gates: Tensor, context: Tensor) -> Tensor:
         batch = context.shape[:-3]

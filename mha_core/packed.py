@@ -74,20 +74,25 @@ class PackedLinear(nn.Linear):
             return cast(Tensor, kept)
         return self._dense().as_subclass(WeightCopy)
 
+    @property
+    def has_hooks(self) -> bool:
+        """Whether somebody is to be told of what this layer gives."""
+        return bool(self._forward_hooks or self._forward_pre_hooks)
+
     def forward(self, x: Tensor) -> Tensor:
         """x Wᵀ + b: (..., in_features) to (..., out_features)."""
-        return self._run(x) if self._fits(x) else F.linear(x, self._dense(), self.bias)
+        return self._run(x) if self.fits(x) else F.linear(x, self._dense(), self.bias)
 
     def gelu(self, x: Tensor) -> Tensor:
         """GELU(x Wᵀ + b), the exact GELU; in one pass in oneDNN's order."""
-        return self._run(x, gelu=True) if self._fits(x) else F.gelu(F.linear(x, self._dense(), self.bias))
+        return self._run(x, gelu=True) if self.fits(x) else F.gelu(F.linear(x, self._dense(), self.bias))
 
     def _run(self, x: Tensor, gelu: bool = False) -> Tensor:
         kept = cast(Tensor, self._parameters["weight"])
         if kept.is_mkldnn:
             return times_packed(x, kept, self.bias, gelu)
         result = times_panels(x, kept, self.bias)
-        return F.gelu(result) if gelu else result
+        return torch.ops.aten.gelu_(result) if gelu else result
 
     def _keep(self, weight: Tensor) -> None:
         """Keep this plain matrix, reordered where that can be."""
@@ -116,16 +121,17 @@ class PackedLinear(nn.Linear):
         with torch.enable_grad():
             return self._dense().detach()
 
-    def _fits(self, x: Tensor) -> bool:
+    def fits(self, x: Tensor) -> bool:
+        """Whether x can be multiplied as the matrix lies."""
         kept = self._parameters["weight"]
         return (
             kept is not None
-            and not _is_plain(kept)
-            and x.dtype == torch.float32
-            and x.device.type == "cpu"
+            and (kept.dim() == 3 or kept.is_mkldnn)
+            and x.dtype is torch.float32
+            and x.is_cpu
             and x.numel() > 0
             and not torch.is_autocast_enabled("cpu")
-            and not (torch.is_grad_enabled() and x.requires_grad)
+            and not (x.requires_grad and torch.is_grad_enabled())
             and not is_transformed(x)
         )
 
@@ -217,7 +223,7 @@ def together(x: Tensor, *linears: nn.Linear) -> tuple[Tensor, ...]:
     """What each of the layers gives for x; one product where their panels lie in one block."""
     first = linears[0]
     block = first.block if isinstance(first, PackedLinear) else None
-    if block is None or not block.is_of(linears) or not cast(PackedLinear, first)._fits(x):
+    if block is None or not block.is_of(linears) or not cast(PackedLinear, first).fits(x):
         return tuple(linear(x) for linear in linears)
     return torch.split(times_panels(x, block.panels, block.bias), block.n_out, dim=-1)
 

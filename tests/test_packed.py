@@ -1,6 +1,7 @@
 """Packed linear layers: the same numbers as plain ones, and the plain way wherever packing does not fit."""
 
 import copy
+import math
 import pickle
 
 import pytest
@@ -9,9 +10,19 @@ import torch.nn.functional as F
 from torch import nn
 
 import mha_core
-from mha_core import EncoderConfig, ModelError, PackedLinear, layouts, pack
+from mha_core import (
+    EncoderConfig,
+    ModelError,
+    PackedLinear,
+    SizeError,
+    layouts,
+    multihead,
+    pack,
+    self_attention,
+)
 from mha_core import packed as packed_module
 from mha_core.families import bert as encoder_module
+from mha_core.self_attention import attend_to_itself
 
 NEEDS_OPERATORS = pytest.mark.skipif(
     not layouts.packing_works(), reason="this torch lacks oneDNN's operators"
@@ -268,6 +279,76 @@ def test_weights_loaded_into_one_block_are_the_ones_that_count():
     assert not torch.allclose(packed(x)[0], other(x)[0])
     assert torch.equal(packed.W_q.weight, other.W_q.weight)
     assert torch.equal(packed.W_v.weight, other.W_v.weight)
+
+
+def alone(monkeypatch):
+    """A layer that reads texts alone, and how often it took the short way to its weights."""
+    torch.manual_seed(0)
+    plain = mha_core.MultiHeadAttention(24, 6).eval()
+    packed, taken = pack(copy.deepcopy(plain)), []
+
+    def counted(*given):
+        taken.append(attend_to_itself(*given))
+        return taken[-1]
+
+    monkeypatch.setattr(multihead, "attend_to_itself", counted)
+    return plain, packed, taken
+
+
+@pytest.mark.parametrize("into", [False, True])
+@pytest.mark.parametrize(("size", "long", "piece"), [
+    ((1, 5, 24), 64, 1 << 18), ((3, 5, 24), 64, 1 << 18), ((3, 7, 24), 6, 1 << 18), ((2, 20, 24), 64, 801),
+])  # fmt: skip
+def test_texts_that_attend_to_themselves_take_the_short_way_to_the_same(
+    size, long, piece, into, layout, monkeypatch
+):
+    monkeypatch.setattr(self_attention, "LONG", long)
+    monkeypatch.setattr(self_attention, "PIECE", piece)
+    plain, packed, taken = alone(monkeypatch)
+    x = torch.randn(size)
+    room = torch.full((size[0], 6, size[1], size[1]), math.nan) if into else None
+    with torch.inference_mode():
+        (output, weights), (theirs, looked) = packed(x, out=room), of_torch(plain, x)
+    torch.testing.assert_close(output, theirs, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(weights, looked, atol=1e-5, rtol=1e-5)
+    assert [one is not None for one in taken] == [layout == "panels"]
+    assert not into or weights is room
+
+
+def of_torch(layer, x):
+    """Torch's own layer on the same weights."""
+    return layer.to_torch().eval()(x, x, x, need_weights=True, average_attn_weights=False)
+
+
+@pytest.mark.parametrize(
+    "what", ["a mask", "gates", "causal", "details", "another text", "a hook", "a new weight", "no batch"]
+)
+def test_what_the_short_way_does_not_fit_takes_the_general_one(what, monkeypatch):
+    plain, packed, taken = alone(monkeypatch)
+    x, told = torch.randn(2, 5, 24), []
+    named = {
+        "a mask": {"mask": torch.rand(2, 6, 5, 5) > 0.3}, "gates": {"gates": torch.rand(6)},
+        "causal": {"is_causal": True}, "details": {"details": True}, "another text": {"key": torch.randn(2, 9, 24)},
+    }.get(what, {})  # fmt: skip
+    if what == "a hook":
+        packed.W_o.register_forward_hook(lambda *given: told.append(given))
+    if what == "a new weight":
+        for layer in (plain, packed):
+            layer.W_k.weight = nn.Parameter(torch.full((24, 24), 0.01), requires_grad=False)
+    x = x[0] if what == "no batch" else x
+    with torch.inference_mode():
+        found, expected = packed(x, **named), plain(x, **named)
+    torch.testing.assert_close(found[0], expected[0], atol=1e-5, rtol=1e-5)
+    assert all(one is None for one in taken)
+    assert len(told) == (what == "a hook")
+
+
+def test_room_of_another_shape_is_refused_on_the_short_way_too(monkeypatch):
+    _, packed, _ = alone(monkeypatch)
+    with pytest.raises(SizeError, match="out"):
+        packed(torch.randn(1, 5, 24), out=torch.empty(1, 6, 5, 6))
+    with pytest.raises(SizeError, match="24"):
+        packed(torch.randn(1, 5, 25))
 
 
 @pytest.mark.parametrize("way", ["deepcopy", "pickle", "to another type and back", "gradients", "vmap"])

@@ -51,7 +51,9 @@ def corpus(request: Request) -> None:
     if kind is None or model is None:
         return
     key = (hashlib.sha256(data).hexdigest(), kind.ending, request.model, str(request.trained))
-    job: BackgroundTask[CorpusResult] = cache.task(key, lambda: cache.in_turns(corpus_work.start(data, kind, model)))
+    job: BackgroundTask[CorpusResult] = cache.task(
+        key, lambda: cache.in_turns(corpus_work.start(data, kind, model))
+    )
     watch = cache.reader_control(key)
     working = watch.running and not job.finished
     st.fragment(_progress, run_every=TICK if working else None)(job, watch, file.name, kind, working)
