@@ -1,15 +1,18 @@
 """Figures drawn without a browser: their numbers are the engine's, their sizes as asked for, their links whole."""
 
 import re
+import sys
 from xml.etree import ElementTree
 
 import causal_runs
 import numpy as np
 import pytest
 from drawn import rgb, shares
+from PIL import Image
 
-from mha_core import InputError, record_of, trace
-from mha_core.figures import Design, caption, figure, from_link, panels
+from mha_core import InputError, Unavailable, record_of, trace
+from mha_core.figures import Design, all_heads, caption, figure, files, from_link, panels, save
+from mha_core.figures.every_head import SIDE, pooled
 from mha_core.figures.matrix import SMALLEST
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -243,3 +246,99 @@ def test_lines_and_bars_name_the_words_of_both_texts(cross):
     said = caption(cross, grid, Design("arcs", heads=((1, 2),)))
     assert "“The cat was fast asleep .” (source) and “Die Katze schlief”" in said
     assert "computed by the caller" in said
+
+
+# All heads, and files
+
+
+def small_of(svg: str, rows: int, columns: int) -> list[np.ndarray]:
+    """The weights that the shades of every small picture say, in the order in which they are framed."""
+    frames = [
+        [float(node.get(name)) for name in ("x", "y", "width", "height")]
+        for node in tree(svg).iter(f"{SVG}rect")
+        if node.get("fill") == "none" and node.get("stroke-width") in ("0.5", "1.5")
+    ]
+    runs = [
+        (shares(rgb(path.get("fill")), (255, 255, 255)), *map(float, run))
+        for path in tree(svg).iter(f"{SVG}path")
+        for run in RUN.findall(path.get("d"))
+    ]
+    found = []
+    for left, top, wide, high in frames:
+        cells = np.zeros((rows, columns))
+        for share, x, y, long, _ in runs:
+            q, k = round((y - top) / high * rows), round((x - left) / wide * columns)
+            if 0 <= q < rows and 0 <= k < columns and abs((y - top) / high * rows - q) < 0.2:
+                cells[q, k : k + round(long / wide * columns)] = share
+        found.append(cells)
+    return found
+
+
+def test_all_heads_are_drawn_layers_downward_heads_across(cross):
+    svg = all_heads(cross.grid(), width_cm=12, marked=(1, 2))
+    found = small_of(svg, 4, 6)
+    assert len(found) == 6
+    for at, cells in enumerate(found):
+        assert np.abs(cells - cross.weights[divmod(at, 3)]).max() < 0.006
+    boxes = [node for node in tree(svg).iter(f"{SVG}rect") if node.get("stroke-width") in ("0.5", "1.5")]
+    assert [node.get("stroke-width") for node in boxes] == ["0.5"] * 5 + ["1.5"]
+    assert texts(svg)[:5] == ["1", "2", "3", "1", "2"]
+    wide = float(tree(svg).get("viewBox").split()[2])
+    assert all(float(node.get("x")) + float(node.get("width")) <= wide for node in boxes)
+    for wrong in ({"width_cm": 2}, {"size": 99}):
+        with pytest.raises(InputError):
+            all_heads(cross.grid(), **wrong)
+
+
+def test_a_long_text_keeps_the_largest_weight_under_a_cell():
+    weights = np.random.default_rng(0).random((70, 45))
+    small = pooled(weights, SIDE)
+    assert small.shape == (SIDE, SIDE)
+    assert small.max() == weights.max()
+    q, k = (int(i) for i in np.unravel_index(weights.argmax(), weights.shape))
+    assert small[q * SIDE // 70, k * SIDE // 45] == weights.max()
+
+
+def test_a_figure_is_saved_as_svg_without_anything_else_and_another_ending_is_refused(
+    cross, tmp_path, monkeypatch
+):
+    svg = figure(cross.grid(), Design(heads=((0, 0),)))
+    assert save(svg, tmp_path / "figure.svg").read_text(encoding="utf-8") == svg
+    with pytest.raises(InputError, match=r"as \.svg, \.pdf or \.png; the file is called 'figure\.gif'"):
+        save(svg, tmp_path / "figure.gif")
+    with pytest.raises(InputError, match="36 to 1200 dots an inch, not 5"):
+        save(svg, tmp_path / "figure.png", dots=5)
+    files._converter.cache_clear()
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(Unavailable, match=r"pip install 'headscope\[figures\]'"):
+        save(svg, tmp_path / "figure.pdf")
+    files._converter.cache_clear()
+
+
+@pytest.mark.parametrize("kind", ["matrix", "arcs", "all"])
+def test_a_figure_is_saved_as_pdf_with_its_text_and_as_png_of_its_size(cross, tmp_path, kind):
+    pytest.importorskip("vl_convert", reason="needs vl-convert-python, which makes PDF and PNG of a figure")
+    grid = cross.grid()
+    svg = (
+        all_heads(grid, width_cm=10)
+        if kind == "all"
+        else figure(grid, Design(kind, heads=((1, 2),), width=10))
+    )
+    pdf = save(svg, tmp_path / "figure.pdf").read_bytes()
+    (box,) = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    _, _, wide, high = map(float, tree(svg).get("viewBox").split())
+    assert [float(part) for part in box] == pytest.approx([wide, high], abs=0.02)
+    assert b"HeadScope-Regular" in pdf
+    assert (b"HeadScope-Semibold" in pdf) == (kind != "all"), "titles are semibold"
+    with Image.open(save(svg, tmp_path / "figure.png", dots=200)) as opened:
+        assert opened.info["dpi"] == pytest.approx((200, 200), abs=0.1)
+        image = opened.convert("RGB")
+    assert image.width == pytest.approx(10 / 2.54 * 200, abs=1.5)
+    if kind == "matrix":
+        frame = next(n for n in tree(svg).iter(f"{SVG}rect") if n.get("stroke-width") == "0.5")
+        left, top, side, tall = (float(frame.get(name)) for name in ("x", "y", "width", "height"))
+        dots = 200 / 72
+        rows = ((top + (np.arange(4) + 0.5) * tall / 4) * dots).astype(int)
+        columns = ((left + (np.arange(6) + 0.5) * side / 6) * dots).astype(int)
+        pixels = np.array(image)[np.ix_(rows, columns)]
+        assert np.abs(shares(pixels, (255, 255, 255)) - cross.weights[1, 2]).max() < 0.008

@@ -26,14 +26,21 @@ const component = { data: revived(content.view), key: "file", parentElement: doc
 headscope.mount(component);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => headscope.mount(component));
 
-// The page around it is told how high the picture is, and says whether it is dark.
+// The page around it is told how high the picture is, and says whether it is dark. A frame that is out of sight computes
+// no style: what it was told then is drawn once more when it is seen.
 if (headscope.framed) {
-  const page = document.documentElement;
+  const [page, place] = [document.documentElement, component.parentElement];
+  let told = false;
   page.classList.add("framed");
   addEventListener("message", ({ source, data }) => {
     if (source !== parent || !["dark", "light"].includes(data?.headscope) || page.dataset.scheme === data.headscope) return;
     page.dataset.scheme = data.headscope;
+    told = true;
     headscope.mount(component);
   });
-  new ResizeObserver(() => parent.postMessage({ headscope: Math.ceil(component.parentElement.getBoundingClientRect().height) }, "*")).observe(component.parentElement);
+  new IntersectionObserver(() => {
+    if (told) headscope.mount(component);
+    told = false;
+  }).observe(place);
+  new ResizeObserver(() => parent.postMessage({ headscope: Math.ceil(place.getBoundingClientRect().height) }, "*")).observe(place);
 }

@@ -50,8 +50,8 @@ class Design:
         for chosen, known in choices:
             if chosen not in known:
                 raise InputError(f"A figure can be {', '.join(known)}, not “{chosen}”.")
-        _within("wide", self.width, WIDTHS, "cm")
-        _within("in type", self.size, SIZES, "pt")
+        within("wide", self.width, WIDTHS, "cm")
+        within("in type", self.size, SIZES, "pt")
         if not self.heads:
             raise InputError("A figure needs one head at least; choose one.")
         if self.mix == "each" and len(self.heads) > PANELS_AT_MOST:
@@ -76,7 +76,8 @@ class Design:
         return "_".join(parts)
 
 
-def _within(said: str, value: float, limits: tuple[float, float], unit: str) -> None:
+def within(said: str, value: float, limits: tuple[float, float], unit: str) -> None:
+    """Raises InputError for a value outside of its limits."""
     least, most = limits
     if not least <= value <= most:
         raise InputError(f"A figure is {least:g} to {most:g} {unit} {said}, not {value:g}.")

@@ -27,13 +27,17 @@ def width(text: str, size: float) -> float:
     return sum(_advance(letter) for letter in text) * size / 1000 * SAFE
 
 
+def faces_for(texts: str) -> list[str]:
+    """The files of the typeface that these letters need."""
+    return [LATIN] + ([EXTENDED] if any("\u0100" <= letter <= "\u1e9e" for letter in texts) else [])
+
+
 def style(texts: str) -> str:
     """The faces that these letters need, as a style sheet with the files inside."""
-    needed = [LATIN] + ([EXTENDED] if any("\u0100" <= letter <= "\u021b" for letter in texts) else [])
     return "".join(
         f"@font-face{{font-family:HeadScope;font-weight:400 650;unicode-range:{FACES[name]};"
         f"src:url(data:font/woff2;base64,{_file(name)}) format('woff2')}}"
-        for name in needed
+        for name in faces_for(texts)
     )
 
 

@@ -30,7 +30,7 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
             body.append(sheet.title(panel, x, y - 0.7 * size))
             if row == 0:
                 body += _names_above(sheet, x, start, side)
-            body.append(_cells(sheet, panel, x, start, side))
+            body.append(cells(sheet, panel, x, start, side))
         high = side * sheet.n / sheet.n_keys
         body += _names_beside(sheet, left, start, high)
         if row == 0:
@@ -78,10 +78,12 @@ def _names_above(sheet: Sheet, x: float, y: float, side: float) -> list[str]:
     return found
 
 
-def _cells(sheet: Sheet, panel: Panel, x: float, y: float, side: float) -> str:
-    """Cells of one shade as one path, so that a matrix of 512 by 512 stays a file that opens."""
+def cells(sheet: Sheet, panel: Panel, x: float, y: float, side: float, high: float | None = None) -> str:
+    """Cells of one shade as one path, so that a matrix of 512 by 512 stays a file that opens. They are square, or as
+    high as `high` makes them."""
     cell, runs = side / sheet.n_keys, defaultdict(list)
-    high, frame = cell * sheet.n, {"fill": "none", "stroke": sheet.quiet, "stroke_width": 0.5}
+    high = cell * sheet.n if high is None else high
+    row_high, frame = high / sheet.n, {"fill": "none", "stroke": sheet.quiet, "stroke_width": 0.5}
     for q, row in enumerate(panel.weights):
         shades = [sheet.shade(float(weight)) for weight in row]
         k = 0
@@ -91,8 +93,8 @@ def _cells(sheet: Sheet, panel: Panel, x: float, y: float, side: float) -> str:
                 stop += 1
             if shades[k] != sheet.ramp[0]:
                 wide = number((stop - k) * cell)
-                at = f"M{number(x + k * cell)} {number(y + q * cell)}"
-                runs[shades[k]].append(f"{at}h{wide}v{number(cell)}h-{wide}z")
+                at = f"M{number(x + k * cell)} {number(y + q * row_high)}"
+                runs[shades[k]].append(f"{at}h{wide}v{number(row_high)}h-{wide}z")
             k = stop
     shapes = [tag("path", fill=shade, d="".join(run)) for shade, run in runs.items()]
     drawn = [tag("g", *(shapes or [""]), shape_rendering="crispEdges")]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mha_core.figures.colours import page as page_colours
-from mha_core.figures.lettering import FACES, FOLDER
+from mha_core.figures.lettering import FACES, FOLDER, faces_for
 from mha_core.picture.bundle import ASSETS, bundle, style
 
 Payload = dict[str, Any]
@@ -26,7 +26,9 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     content = {
         "records": [_portable(record) for record in payload["records"]],
         "view": _portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
-        "fonts": [[_base64((FOLDER / name).read_bytes()), FACES[name]] for name in FACES],
+        "fonts": [
+            [_base64((FOLDER / name).read_bytes()), FACES[name]] for name in faces_for(_written(payload))
+        ],
         "css": style(),
     }
     data = json.dumps(content, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
@@ -36,6 +38,14 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     parts = {"TITLE": html.escape(title), "DATA": data, "SOURCE": source}
     parts |= {"LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
     return re.sub("@@([A-Z]+)@@", lambda match: parts[match[1]], page)
+
+
+def _written(payload: Payload) -> str:
+    """The letters of all texts that are drawn."""
+    drawn = (
+        str(record.get(name, "")) for record in payload["records"] for name in ("title", "labels", "model")
+    )
+    return "".join((*drawn, *map(str, payload["view"].get("titles", ()))))
 
 
 def _theme(*, dark: bool) -> str:

@@ -99,6 +99,12 @@ def test_cross_attention_is_drawn_as_it_is_in_all_pictures(tab, tmp_path, cross,
     assert picture.ranking()[0][:3] == (best.name, percent(best.weight), SOURCE[best.target])
     lines = picture.show("Lines").lines()
     assert {(q - N_KEYS, k) for q, k, _ in lines} == set(drawn)
+    heights = (
+        picture.part("The chosen head")
+        .locator("svg[role=img] text[data-unit]")
+        .evaluate_all("all => all.map(e => [Number(e.dataset.unit), Number(e.getAttribute('y'))])")
+    )
+    assert dict(heights)[0] == dict(heights)[N_KEYS], "both texts begin at the same height"
     for q, k, stroke in lines:
         assert picture.strength(stroke) == pytest.approx(weights[q - N_KEYS, k], abs=0.02)
     rows = picture.show("Table").table()[1:]
