@@ -125,8 +125,8 @@ def kept_context(chromium) -> Any:
 def visit(chromium, kept_context, app_server, fresh_server) -> Iterator[Callable[..., Visit]]:
     """`visit(path)`: a new tab on the shared server, or on `server=` another one.
 
-    `viewport` and `color_scheme` are the tab's; any other option of Playwright's contexts makes a profile of its own.
-    It asks for `fresh_server` so that tabs are closed before their server is.
+    `viewport`, `color_scheme` and `reduced_motion` are the tab's; any other option of Playwright's contexts makes a
+    profile of its own. It asks for `fresh_server` so that tabs are closed before their server is.
     """
     contexts, visits = [], []
 
@@ -135,6 +135,7 @@ def visit(chromium, kept_context, app_server, fresh_server) -> Iterator[Callable
         server: Any = app_server,
         viewport: Any = SCREEN,
         color_scheme: Any = "light",
+        reduced_motion: Any = "no-preference",
         **options: Any,
     ) -> Visit:
         context = kept_context
@@ -143,7 +144,7 @@ def visit(chromium, kept_context, app_server, fresh_server) -> Iterator[Callable
         context.clear_cookies()
         page = context.new_page()
         page.set_viewport_size(viewport)
-        page.emulate_media(color_scheme=color_scheme)
+        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         page.add_init_script(LISTEN)
         tab = Visit(page, server.url)
         visits.append(tab)

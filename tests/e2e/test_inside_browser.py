@@ -27,26 +27,31 @@ def table(tab, name: str) -> np.ndarray:
     return np.array([[float(cell.replace("−", "-")) for cell in row] for row in rows])
 
 
-def part_of(visit, head: int) -> tuple[np.ndarray, np.ndarray]:
-    """What one head adds to `it`, from X and the head's matrices on the screens alone; and its weights."""
-    start = f"/inside?head=4-{head + 1}&pin={IT}&matrices=true&at="
-    x = table(visit(start + "x"), "X")
-    tab = visit(start + "qkv")
+def at(tab, screen: str):
+    """The tab on another screen of the walk."""
+    tab.page.get_by_label("Screen", exact=True).select_option(screen)
+    tab.page.wait_for_url(re.compile(f"at={screen}"))
+    return tab.settled()
+
+
+def part_of(tab) -> tuple[np.ndarray, np.ndarray]:
+    """What the head adds to `it`, from X and the head's matrices on the screens alone; and its weights."""
+    x = table(at(tab, "x"), "X")
+    at(tab, "qkv")
     q, k, v = (x @ table(tab, f"W_{name}") + table(tab, f"b_{name}") for name in "qkv")
     for name, computed in (("Q", q), ("K", k), ("V", v)):
         np.testing.assert_allclose(table(tab, name), computed, atol=2e-3)
     scores = q[IT] @ k.T / np.sqrt(q.shape[1])
     weights = np.exp(scores) / np.exp(scores).sum()
-    return weights @ v @ table(visit(start + "output"), "W_o"), weights
+    return weights @ v @ table(at(tab, "output"), "W_o"), weights
 
 
 def test_the_output_can_be_computed_from_the_numbers_on_the_screens(visit):
-    part, weights = part_of(visit, 1)
-    shown = table(visit(f"/inside?head=4-2&pin={IT}&at=parts"), "parts")
+    tab = visit(f"/inside?head=4-2&pin={IT}&matrices=true&at=sentence")
+    part, weights = part_of(tab)
+    shown = table(at(tab, "parts"), "parts")
     np.testing.assert_allclose(shown[1], part, atol=3e-3)
-    np.testing.assert_allclose(
-        table(visit(f"/inside?head=4-2&pin={IT}&at=weights"), "weights")[IT], weights, atol=1e-3
-    )
+    np.testing.assert_allclose(table(at(tab, "weights"), "weights")[IT], weights, atol=1e-3)
     assert weights[ANIMAL] == pytest.approx(0.677, abs=1e-3)
     *parts, bias, output = shown
     assert len(parts) == 12
@@ -227,10 +232,7 @@ def test_words_and_picture_are_seen_together_on_a_laptop_when_changed_and_on_a_p
     names.first.wait_for(state="attached")
     over = {}
     for key in names.evaluate_all("all => all.map(e => e.value)"):
-        tab.page.get_by_label("Screen", exact=True).select_option(key)
-        tab.page.wait_for_url(re.compile(f"at={key}"))
-        tab.settled()
-        over[key] = tab.page.evaluate(OVER)
+        over[key] = at(tab, key).page.evaluate(OVER)
     assert len(over) == 14
     assert {key: found for key, found in over.items() if found[0] > 0 or found[1]} == {}
 
