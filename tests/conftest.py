@@ -34,9 +34,9 @@ NO_CHROMIUM = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever starts the app is slow."""
+    """Whoever starts the app or loads the embedded decoder is slow."""
     for item in items:
-        if {"app_server", "fresh_server"} & set(getattr(item, "fixturenames", ())):
+        if {"app_server", "fresh_server", "smollm2"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
 
 

@@ -223,6 +223,7 @@ def plain_answers(plain, pair, without=()):
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [entry.name for entry in shelf() if entry.name.startswith("classroom")])
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
     n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
@@ -250,6 +251,7 @@ def test_what_evaluate_says_is_what_plain_torch_finds(name):
         assert [answers.exact, answers.better] == pytest.approx(np.mean(right, axis=0).tolist())
 
 
+@pytest.mark.slow
 def test_the_head_is_chosen_on_other_pairs_and_passes_most_of_them():
     found = evaluate(load_model("classroom", device="cpu").encoder, 24)
     plain = Plain(home() / "seed-1")
@@ -260,6 +262,7 @@ def test_the_head_is_chosen_on_other_pairs_and_passes_most_of_them():
     assert shares[found.head] == max(shares.values())
 
 
+@pytest.mark.slow
 def test_the_report_card_says_what_the_shipped_models_do(capsys):
     card = report()
     for folder, one in card["models"].items():
@@ -313,6 +316,7 @@ def test_the_checkpoints_lead_from_the_untrained_model_to_the_trained_one():
         at_step(7)
 
 
+@pytest.mark.slow
 def test_the_command_line_trains_a_model_that_the_shelf_reads(tmp_path, capsys):
     out = tmp_path / "mine"
     assert main(["learn", "train", "classroom", "--seed", "5", "--steps", "1", "--out", str(out)]) == 0
@@ -342,6 +346,7 @@ def test_damaged_weights_are_refused(tmp_path, monkeypatch):
         embedded.classroom_folder("classroom")
 
 
+@pytest.mark.slow
 def test_the_training_tells_where_it_looks_and_gives_the_same_lines_again(monkeypatch):
     monkeypatch.setattr(live, "CLASSROOM", replace(CLASSROOM, steps=3, batch=8))
     monkeypatch.setattr(live, "WATCHED", 4)
