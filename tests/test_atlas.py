@@ -409,6 +409,7 @@ def test_habits_by_hand(model):
     assert found["rests"] == 1
 
 
+@pytest.mark.slow
 def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
     def negations(tokens, query, rng):
         there = [i for i, piece in enumerate(tokens.pieces) if piece.text in ("not", "only") and i != query]

@@ -100,6 +100,7 @@ def long_sentence(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_dependents_beyond_the_models_limit_are_counted_and_said(long_sentence, capsys, tmp_path, model):
     code = cli.main(["heads", "relations", str(long_sentence), "--out", str(tmp_path / "x.json")])
     printed = capsys.readouterr()
@@ -116,6 +117,7 @@ def test_dependents_beyond_the_models_limit_are_counted_and_said(long_sentence, 
     assert (on_page["n_cut"], on_page["n_dependents_cut"]) == (1, 490)
 
 
+@pytest.mark.slow
 def test_a_profile_of_a_cut_text_says_so(long_sentence, capsys, monkeypatch):
     monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: once.findings().study)
     assert cli.main(["heads", "profile", str(long_sentence)]) == 0

@@ -197,6 +197,7 @@ def test_another_version_is_named(refusal, version):
     assert f"version {version};" in refusal(made.gguf(version=version))
 
 
+@pytest.mark.slow
 def test_a_file_cut_anywhere_is_refused(refusal):
     whole = made.golden_file().rstrip(b"\0")
     for length in range(0, len(whole) - 32, 7):

@@ -51,9 +51,9 @@ def long_way(items, model, question, change):
     ("question", "kind"),
     [
         (Choice(), "predicate"),
-        (Choice(reverse=True), "predicate"),
+        pytest.param(Choice(reverse=True), "predicate", marks=pytest.mark.slow),
         (Relation("det"), "syntax"),
-        (Relation("obj", reverse=True), "syntax"),
+        pytest.param(Relation("obj", reverse=True), "syntax", marks=pytest.mark.slow),
     ],
 )
 def test_every_fall_is_that_of_whole_runs_without_the_head(model, question, kind):

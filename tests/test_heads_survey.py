@@ -361,7 +361,7 @@ def test_examples_of_copies_show_the_same_word_earlier(model, builtin):
         assert shown.right == (peak in shown.target)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_the_sums_are_the_same_with_any_number_of_threads_and_these_are_given_back(model, threads):
     before = torch.get_num_threads()
     items = [TextItem(model.tokenizer.encode("word " * (2 + i % 7))) for i in range(40)]

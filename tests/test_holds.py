@@ -55,6 +55,7 @@ def test_a_special_token_is_a_rest_and_a_question_that_was_not_asked_is_none():
     assert link_kind(units("The dog ran"), 1, 2, ("next",)) == "next"
 
 
+@pytest.mark.slow
 def test_explore_says_where_the_head_stands_on_real_text_and_draws_it_beside_its_twin():
     at = visit.open_page(text=visit.TIRED, head="4-2")
     entry = read_evidence("minilm").entry("antecedent")

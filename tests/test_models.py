@@ -458,6 +458,7 @@ def test_progress_is_told_in_bytes_and_draws_nothing(cache, folder, monkeypatch,
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_models_unused_for_longest_are_let_go_and_the_embedded_ones_stay(tmp_path, monkeypatch):
     for name in "abc":
         write(tmp_path / name)

@@ -95,6 +95,7 @@ def test_two_requests_share_a_run_exactly_if_text_pair_model_and_weights_are_the
     assert (cache.record(a) is cache.record(b)) == same
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(pair=st.tuples(REQUESTS, REQUESTS), measures=st.tuples(*[st.sampled_from(MEASURES[1:4])] * 2))
 def test_two_requests_share_a_measure_exactly_if_it_too_is_the_same(pair, measures, folders):

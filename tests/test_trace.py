@@ -61,6 +61,7 @@ def test_rows_sum_to_one_in_every_head(model):
         np.testing.assert_allclose(trace(text, model).weights.sum(-1), 1, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_many_texts_give_what_each_gives_alone_in_the_order_given(model):
     tokens = [model.tokenizer.encode(text) for text in TEXTS]
     for size in (1, 2, 32):

@@ -157,6 +157,7 @@ def short():
     return choice, rows, update.state
 
 
+@pytest.mark.slow
 def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     choice, rows, state = short
     reports = [run["report"] for run in state["runs"]]
