@@ -127,6 +127,7 @@ test("another head is no step of the history, another sentence is one", () => {
   assert.equal(sameSentence(at("text=a&head=4-2&pin=1"), at("text=a&head=5-7&pin=2&to=3&tab=lines")), true);
   assert.equal(sameSentence(at(""), at("text=a&head=4-2")), true, "the first address is completed");
   assert.equal(sameSentence(at("text=a&head=4-2"), at("text=b&head=4-2")), false);
+  assert.equal(sameSentence(at("text=a&model=m"), at("text=b&model=m")), false, "of the same model");
   assert.equal(sameSentence(at("text=a"), at("text=a&measure=value&figure=x")), true, "nor is another measure");
   assert.equal(sameSentence(at("text=a"), "http://h/compare?text=a"), false);
   assert.equal(sameSentence("http://h/inside?text=a&pin=1", "http://h/inside?text=a&pin=2"), false, "a token is followed");
