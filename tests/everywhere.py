@@ -38,7 +38,7 @@ SET_BY_US = {
     "PIP_REQUIRE_VIRTUALENV",
 }
 ASKED = "import ensurepip, sys, venv; print(*sys.version_info[:3])"
-TESTS = ("-q", "-m", "not browser and not slow and not network", "-p", "no:cacheprovider")
+TESTS = ("-q", "-n", "2", "-m", "not browser and not slow and not network", "-p", "no:cacheprovider")
 
 
 @dataclass
