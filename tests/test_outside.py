@@ -172,8 +172,8 @@ def test_an_encoder_decoder_gives_three_records_and_the_cross_one_between_two_li
     assert found.cross.grid(words=True).key_labels[3] == "didn't"
     assert found.cross.grid().units[0].special
     words, pieces = (each[..., 0] for each in (found.cross.grid(words=True).weights, found.cross.weights))
-    np.testing.assert_array_equal(words[..., 4], pieces[..., 4])  # "in", one piece
-    np.testing.assert_allclose(words[..., 5], (pieces[..., 5] + pieces[..., 6]) / 2, rtol=1e-6)  # "tired", "##ness"
+    np.testing.assert_array_equal(words[..., 4], pieces[..., 4])  # "in"; then "tired", "##ness"
+    np.testing.assert_allclose(words[..., 5], (pieces[..., 5] + pieces[..., 6]) / 2, rtol=1e-6)
 
 
 def test_a_cross_record_is_written_read_shown_and_pickled(tokenizer):
