@@ -115,7 +115,7 @@ class Crossing:
 
     def __init__(self, longest: float = RUN_AT_MOST, others: AtWork | None = None) -> None:
         self.longest = longest
-        self.others = others or AtWork()
+        self.others = AtWork() if others is None else others
         self._waiting: dict[Hashable, asyncio.Future[None]] = {}
         self._passed: dict[Hashable, float] = {}
         self._on_it: Hashable = None
