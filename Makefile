@@ -50,7 +50,7 @@ PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --n
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: help run test quick pytest lint types format mutants everywhere faults bench train-classroom picture atlas evidence depends \
-	decoder image \
+	decoder image docs \
 	lock audit sbom clean
 
 help: ## list the targets
@@ -114,12 +114,16 @@ evidence: .venv/.dev .venv/.decoder ## measure the verdicts on real text again: 
 decoder: .venv/.run ## fetch the embedded decoder's file (93 MB), which `make run` does once
 	@$(INSTALL) --retries 1 -r requirements-decoder.txt
 
+docs: .venv/.docs ## build the handbook into out/handbook: plain files, which any browser opens
+	@OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/.venv/docs $(BIN)/python -m sphinx -q -W --keep-going -b html docs out/handbook
+	@echo out/handbook/index.html
+
 image: ## build the container image; docker, podman or buildah
 	$(ENGINE) build $(if $(BASE),--build-context $(firstword $(subst @, ,$(BASE)))=docker-image://docker.io/library/$(BASE)) -t $(IMAGE) .
 
 lock: .venv/.dev ## write the exact set of packages from pyproject.toml, with hashes; LOCK_FLAGS=--upgrade renews it
 	@rm -rf .venv/lock && mkdir -p .venv/lock
-	@for f in requirements requirements-dev requirements-cuda requirements-audit; do \
+	@for f in requirements requirements-dev requirements-docs requirements-cuda requirements-audit; do \
 		sed -n 's/^\([A-Za-z0-9._-]*==[^ ]*\).*/\1/p' $$f.txt > .venv/lock/$$f.txt; done
 	@$(PIP_COMPILE) --extra app --extra dev -o .venv/lock/requirements-dev.txt pyproject.toml
 	@$(PIP_COMPILE) --extra app -c .venv/lock/requirements-dev.txt -o .venv/lock/requirements.txt pyproject.toml
@@ -130,13 +134,15 @@ lock: .venv/.dev ## write the exact set of packages from pyproject.toml, with ha
 		$(PIP_COMPILE) -c .venv/lock/requirements.txt -o .venv/lock/cuda.txt .venv/lock/cuda.in && \
 		grep -vxF -f .venv/lock/requirements.txt .venv/lock/cuda.txt | grep -v '^\(torch\|setuptools\|#\)' \
 			> .venv/lock/requirements-cuda.txt; }
+	@printf 'furo\nmyst-parser\nsphinx\n' > .venv/lock/docs.in && \
+		$(PIP_COMPILE) -c .venv/lock/requirements-dev.txt -o .venv/lock/requirements-docs.txt .venv/lock/docs.in
 	@echo pip-audit > .venv/lock/audit.in && $(PIP_COMPILE) -o .venv/lock/requirements-audit.txt .venv/lock/audit.in
-	@for f in requirements requirements-dev requirements-cuda requirements-audit; do \
+	@for f in requirements requirements-dev requirements-docs requirements-cuda requirements-audit; do \
 		{ echo "# Made by \`make lock\` from pyproject.toml."; \
 		  $(BIN)/python .ci/hashes.py .venv/lock/$$f.txt $$f.txt $(TORCH_INDEX); } > $$f.new && mv $$f.new $$f.txt || exit 1; done
 
 audit: .venv/.audit ## ask the public lists which pinned package has a known hole
-	@for f in requirements.txt requirements-dev.txt requirements-cuda.txt; do \
+	@for f in requirements.txt requirements-dev.txt requirements-docs.txt requirements-cuda.txt; do \
 		.venv/audit/bin/pip-audit --strict --require-hashes --disable-pip -r $$f || exit 1; done
 
 sbom: .venv/.dev ## write sbom.json (CycloneDX: packages, hashes, licences, models) and renew LICENSES.md
@@ -172,6 +178,12 @@ $(BIN)/python:
 # Asked for once: without it the app runs too.
 .venv/.decoder: requirements-decoder.txt | .venv/.run
 	@$(MAKE) decoder || echo "The embedded decoder cannot be fetched now; all else runs without it, and \`make decoder\` adds it later."
+	@touch $@
+
+# Beside the environment and not in it: what builds the handbook is nothing that the code may come to rest on.
+.venv/.docs: requirements-docs.txt .venv/.dev
+	@rm -rf .venv/docs
+	$(INSTALL) --target .venv/docs -r requirements-docs.txt
 	@touch $@
 
 .venv/.dev: requirements-dev.txt .venv/.run | .venv/.decoder

@@ -23,6 +23,7 @@ TOP = {
         "requirements-decoder.txt",
         "requirements-cuda.txt",
         "requirements-audit.txt",
+        "requirements-docs.txt",
     ),
     *("Dockerfile", ".dockerignore", "Makefile", "pyproject.toml", ".streamlit", ".ci", ".gitignore"),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "LICENSES.md", "SECURITY.md", "docs"),
@@ -33,7 +34,13 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|Users|root|work|opt/(?!venv)\w+)/[\w.-]+")
 REGISTRY = re.compile(r"https?://[\w.-]*(?:pypi|pythonhosted|npmjs|artifactory|download\.pytorch)[\w./-]*")
 PIN = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.!]+)((?: +--hash=sha256:[0-9a-f]{64})+)\Z")
-LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-cuda.txt", "requirements-audit.txt")
+LOCKS = (
+    "requirements.txt",
+    "requirements-dev.txt",
+    "requirements-docs.txt",
+    "requirements-cuda.txt",
+    "requirements-audit.txt",
+)
 
 
 def tracked() -> list[str]:
