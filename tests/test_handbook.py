@@ -156,3 +156,39 @@ def test_a_notebook_that_fails_ends_the_build_and_one_without_its_model_says_so(
     ]
     page = made["page_of"]({"file": "x.ipynb", "missing": True, "cells": cells})
     assert page.startswith(f"# Title\n\n{made['MISSING']}\n")
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    """The ten tasks as they were measured."""
+    return runpy.run_path(str(ROOT / "benchmarks" / "tasks.py"))
+
+
+def test_the_page_of_tasks_shows_the_lines_that_the_script_runs(tasks):
+    page = (DOCS / "tasks.md").read_text()
+    assert len(tasks["TASKS"]) == 10
+    for title, codes in tasks["TASKS"]:
+        (row,) = re.findall(rf"^\| {re.escape(title)} \| (.*) \|$", page, re.M)
+        for cell, code in zip(row.split(" | "), codes.values(), strict=True):
+            if "\n" in code:
+                assert cell.startswith(f"{tasks['lines_of'](code)} lines, "), (title, cell)
+                assert f"```python\n{code.strip()}\n```" in page, title
+            else:
+                assert cell == "—"
+    assert "TransformerLens 4" in page
+    assert "BertViz 1.4.1" in page
+
+
+@pytest.mark.slow
+def test_headscopes_lines_of_the_ten_tasks_run(tasks, tmp_path):
+    names = tasks["place"](tmp_path)
+    exec(tasks["SETUP"]["HeadScope"], names)  # noqa: S102 - our own lines
+    found = {}
+    for title, codes in tasks["TASKS"]:
+        place = dict(names)
+        exec(codes["HeadScope"], place)  # noqa: S102 - our own lines
+        found[title] = place
+    assert found["The head that links two words"]["best"] == "4-2"
+    assert found["All weights of a sentence"]["weights"].shape == (6, 12, 14, 14)
+    best = found["The head for a relation of a treebank, against the best fixed offset"]["best"]
+    assert best.accuracy >= best.offset_accuracy
