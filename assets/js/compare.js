@@ -200,6 +200,7 @@ export class Compare {
   drawNow(t) {
     this.shownValues = this.now?.map((values, i) => (t < 1 ? mix(this.before[i], values, t) : values)) ?? null;
     drawHero(this);
+    this.ranking.reveal();
     drawMatrices(this);
   }
 

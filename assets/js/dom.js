@@ -21,6 +21,26 @@ function fill(node, attributes, children) {
   return node;
 }
 
+// What is said already is not said again: even the same text makes a browser lay it out anew.
+export function write(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+// As many children as are wanted, the ones that stand there kept: to fill them anew costs a browser less than new ones.
+export function repeated(parent, count, one) {
+  while (parent.childElementCount > count) parent.lastElementChild.remove();
+  while (parent.childElementCount < count) parent.append(one());
+  return [...parent.children];
+}
+
+// The options of a select: [[value, text]].
+export function fillOptions(select, options) {
+  repeated(select, options.length, () => make("option")).forEach((option, i) => {
+    option.value = options[i][0];
+    write(option, options[i][1]);
+  });
+}
+
 // Words between “ ” stand out in a line of words, a number keeps its percent sign, everything else stays plain.
 export function spoken(node, sentence) {
   node.replaceChildren(

@@ -44,7 +44,7 @@ export class Explore {
       this.sentence.fill(record);
       this.ranking.fill(record.named, sources(record));
       this.pairs.hidden = sources(record) > 0 || !record.segments.some((segment) => segment > 0);
-      fillSheet(this);
+      this.sheetFor = null;
     }
     this.notices = { texts: view.notices ?? [], of: view.noticesOf };
     this.next.fill(view.next);
@@ -55,6 +55,7 @@ export class Explore {
     this.brings = view.brings ?? null;
     this.present = Boolean(view.present);
     if (this.present && !this.wasPresent) this.state.panel = "matrix";
+    if (this.present !== this.wasPresent) this.sheet.stale = true;
     this.wasPresent = this.present;
   }
 
@@ -81,7 +82,7 @@ export class Explore {
     this.least.value = Math.round(this.state.least * 100);
     this.leastSaid.textContent = `${this.least.value} %`;
     this.pairs.value = this.state.pair;
-    if (this.paint) fillSheet(this);
+    this.sheetFor = null;
   }
 
   // ---- what the reader does
@@ -162,8 +163,7 @@ export class Explore {
 
   resort(order) {
     this.state.sort = order;
-    fillSheet(this);
-    this.sheet.mark(this.state.head, this.state.also);
+    this.arrange();
     this.sheet.draw(this.paint);
     this.tell();
   }
@@ -203,18 +203,21 @@ export class Explore {
     }
     this.root.classList.toggle("waiting", !matrix);
     this.root.classList.toggle("present", Boolean(this.present));
-    if (this.state.sort === "weight" || this.sheetPins !== this.state.pins.join()) {
-      const focused = this.sheet.cells.includes(this.root.getRootNode().activeElement);
-      fillSheet(this);
-      this.sheet.mark(this.state.head, this.state.also);
-      if (focused) this.sheet.cells.find((cell) => cell.tabIndex === 0)?.focus();
-      if (this.state.sort === "weight") this.sheet.draw(this.paint);
-    } else this.sheet.mark(this.state.head, this.state.also);
+    if (this.state.sort === "weight" || this.sheetFor !== this.state.pins.join()) this.arrange();
+    else this.sheet.mark(this.state.head, this.state.also);
     drawWords(this);
     drawRanking(this);
     drawTabs(this);
     drawNotices(this);
     this.animate(moving);
+  }
+
+  // The pictures of all heads in their order, each with what is said of it for the pinned words.
+  arrange() {
+    const focused = this.sheet.cells.includes(this.root.getRootNode().activeElement);
+    fillSheet(this);
+    this.sheet.mark(this.state.head, this.state.also);
+    if (focused) this.sheet.cells.find((cell) => cell.tabIndex === 0)?.focus();
   }
 
   animate(moving) {
@@ -250,19 +253,26 @@ export class Explore {
     this.sentence.draw(shownLinks(this), this.paint);
   }
 
+  // What reads where things stand comes after all that was written, so that the browser lays the page out once.
   drawPanel() {
+    this.ranking.reveal();
+    if (this.sheet.stale) this.sheet.draw(this.paint);
     if (this.state.panel === "matrix") this.matrix.draw(matrixSpec(this), this.paint);
     else if (this.state.panel === "lines") this.lines.draw(linesSpec(this), this.paint);
   }
 
-  // After a change of size, theme or data: everything again.
-  drawAll() {
-    if (!this.record || !this.paint) return;
+  // anew: see Headscope.draw.
+  place(anew) {
+    if (!this.record) return;
     this.root.classList.toggle("present", Boolean(this.present));
-    this.sentence.measure(this.present);
+    if (anew || this.sentence.present !== this.present) this.sentence.measure(this.present);
     if (this.state.pins.length) this.sentence.reveal(this.state.pins[0]);
+  }
+
+  drawAll(anew = true) {
+    if (!this.record || !this.paint) return;
+    if (anew) this.sheet.stale = true;
     this.update(false);
-    this.sheet.draw(this.paint);
   }
 
   saveSvg() {

@@ -68,7 +68,7 @@ export class Matrix {
     const font = Math.max(13, Math.min(spec.labelSize ?? 13, cell / 1.13));
     const context = this.canvas.getContext("2d");
     context.font = `400 ${font}px ${paint.font}`;
-    const longest = (names) => Math.min(width * 0.24, Math.max(...names.slice(0, 200).map((name) => context.measureText(name).width)));
+    const longest = (names) => Math.min(width * 0.24, this.widest(context, names));
     const left = Math.ceil(longest(spec.measured ?? spec.rows) + 12);
     const above = Math.ceil(longest(spec.measured ?? spec.columns) * TALL + 14);
     const room = spec.tall ? ((spec.tall - above - 2) * nk) / nq : Infinity; // where the screen ends below
@@ -87,6 +87,15 @@ export class Matrix {
     if (spec.absent) hatch(context, spec.absent, spec.shape ?? [nq, nk], this.frame, paint.line);
     this.highlight(context, spec, paint);
     this.axes(context, spec, paint, font);
+  }
+
+  // The widest of these names in the context's type; the same list is measured once.
+  widest(context, names) {
+    if (this.measured?.names !== names || this.measured.font !== context.font || this.measured.loaded !== document.fonts.size) {
+      const most = Math.max(...names.slice(0, 200).map((name) => context.measureText(name).width));
+      this.measured = { names, font: context.font, loaded: document.fonts.size, most };
+    }
+    return this.measured.most;
   }
 
   cells(context, spec, paint, scale) {

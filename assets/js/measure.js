@@ -1,6 +1,6 @@
 // The switch of measures above the matrix: what this model can do, and in how many rows what is shown disagrees with the
 // raw weights. Python says both.
-import { make } from "./dom.js";
+import { make, write } from "./dom.js";
 
 export function measureRow(view) {
   view.measure = make("select", { "aria-label": "What is shown", onchange: () => view.askMeasure(view.measure.value) });
@@ -23,5 +23,5 @@ export function drawMeasure(view) {
   view.measure.value = chosen;
   view.bothRow.hidden = view.state.brings === undefined || chosen !== "raw" || !offered.some(([value]) => value === "value");
   view.both.checked = Boolean(view.state.brings);
-  view.measureSaid.textContent = said ?? "";
+  write(view.measureSaid, said ?? "");
 }

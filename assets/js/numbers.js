@@ -3,11 +3,15 @@
 export const STEPS = 65535;
 
 export function quantise(weights) {
-  return Uint16Array.from(weights, (w) => Math.round(Math.min(Math.max(w, 0), 1) * STEPS));
+  const steps = new Uint16Array(weights.length);
+  for (let i = 0; i < weights.length; i++) steps[i] = Math.round(Math.min(Math.max(weights[i], 0), 1) * STEPS);
+  return steps;
 }
 
 export function dequantise(steps) {
-  return Float64Array.from(steps, (q) => q / STEPS);
+  const weights = new Float64Array(steps.length);
+  for (let i = 0; i < steps.length; i++) weights[i] = steps[i] / STEPS;
+  return weights;
 }
 
 // One row of weights for several pinned units: their mean, so that a share stays one.
@@ -97,5 +101,7 @@ export function moved(rowA, rowB) {
 
 export function mix(from, to, t) {
   if (!from || from.length !== to.length || t >= 1) return to;
-  return Float64Array.from(to, (value, i) => from[i] + (value - from[i]) * t);
+  const mixed = new Float64Array(to.length);
+  for (let i = 0; i < to.length; i++) mixed[i] = from[i] + (to[i] - from[i]) * t;
+  return mixed;
 }

@@ -1,5 +1,5 @@
 // From–to: all heads ranked by how much the pinned words look at the chosen one, or where each head's look goes most.
-import { arrowStep, make } from "./dom.js";
+import { arrowStep, fillOptions, make, repeated, write } from "./dom.js";
 import { percent } from "./format.js";
 import { headName, listed } from "./words.js";
 
@@ -39,59 +39,68 @@ export class Ranking {
 
   // keys: so many of the first words are only looked at, and the others only look (0: all do both).
   fill(names, keys = 0) {
-    const options = (none, start, stop) => [make("option", { value: "", text: none }), ...names.map((name, i) => make("option", { value: i, text: name })).slice(start, stop)];
-    this.from.replaceChildren(...options("a word", keys));
-    this.to.replaceChildren(...options("any word", 0, keys || names.length));
+    const words = [...names.entries()];
+    fillOptions(this.from, [["", "a word"], ...words.slice(keys)]);
+    fillOptions(this.to, [["", "any word"], ...words.slice(0, keys || names.length)]);
   }
 
   // entries: [{layer, head, weight, note, text}] in order, or null while unknown.
   // offers: [[unit, text]], other words to look from where there is nothing to rank.
   draw({ title, entries, pins, to, chosen, hint, offers = [], short = headName, plain = null }) {
-    this.title.textContent = title;
+    write(this.title, title);
     this.from.value = pins.length === 1 ? String(pins[0]) : "";
-    this.from.options[0].textContent = pins.length > 1 ? `${pins.length} words` : "a word";
+    write(this.from.options[0], pins.length > 1 ? `${pins.length} words` : "a word");
     this.to.value = to === null ? "" : String(to);
     this.to.disabled = !pins.length;
     this.leaveRow.hidden = !plain?.here || !entries;
     if (plain) {
       this.leave.checked = plain.on;
-      this.leaveSaid.textContent = `leave out ${listed(plain.names)}`;
+      write(this.leaveSaid, `leave out ${listed(plain.names)}`);
     }
     if (!entries) {
       const buttons = offers.map(([unit, text]) => make("li", {}, make("button", { type: "button", class: "offer", "data-pin": unit, text })));
       this.list.replaceChildren(make("li", { class: "hint", text: hint }), ...buttons);
+      this.ranked = false;
       return;
     }
+    if (!this.ranked) this.list.replaceChildren();
+    this.ranked = true;
     const scale = Math.max(1, ...entries.map((entry) => Math.abs(entry.weight)));
     const here = headName(chosen);
     const held = this.list.contains(this.root.getRootNode().activeElement) ? this.root.getRootNode().activeElement.dataset.head : null;
-    const rows = entries.map((entry) => {
-      const name = headName([entry.layer, entry.head]);
-      const bar = make("span", { class: `bar ${entry.kind ?? ""}` });
-      bar.style.setProperty("--share", `${((100 * Math.abs(entry.weight)) / scale).toFixed(2)}%`);
-      const button = make(
-        "button",
-        { type: "button", "data-head": name, "aria-current": name === here ? "true" : null, tabindex: -1 },
-        make("span", { class: "name", text: short([entry.layer, entry.head]) }),
-        make("span", { class: "share", text: entry.text ?? percent(entry.weight) }),
-        entry.note ? make("span", { class: "note", text: entry.note }) : null,
-        bar,
-      );
-      return button;
-    });
-    this.list.replaceChildren(...rows.map((button) => make("li", {}, button)));
+    const rows = repeated(this.list, entries.length, emptyRow).map((item) => item.firstChild);
+    entries.forEach((entry, i) => fillRow(rows[i], entry, short([entry.layer, entry.head]), Math.abs(entry.weight) / scale));
     const current = rows.find((button) => button.dataset.head === here);
     const reached = rows.find((button) => button.dataset.head === held) ?? current ?? rows[0];
-    if (reached) reached.tabIndex = 0;
+    for (const button of rows) {
+      button.tabIndex = button === reached ? 0 : -1;
+      button === current ? button.setAttribute("aria-current", "true") : button.removeAttribute("aria-current");
+    }
     if (held && reached?.dataset.head === held) reached.focus({ preventScroll: true });
-    this.reveal(current);
+    this.unrevealed = current;
   }
 
-  // The chosen head stays in sight, without moving the page.
-  reveal(row) {
+  // The chosen head stays in sight, without moving the page. Apart from drawing: it reads where things stand, for which the
+  // browser lays the page out.
+  reveal() {
+    const row = this.unrevealed;
+    this.unrevealed = null;
     if (!row) return;
     const [box, list] = [row.getBoundingClientRect(), this.list.getBoundingClientRect()];
     if (box.top < list.top) this.list.scrollTop -= list.top - box.top;
     else if (box.bottom > list.bottom) this.list.scrollTop += box.bottom - list.bottom;
   }
+}
+
+const emptyRow = () => make("li", {}, make("button", { type: "button" }, make("span", { class: "name" }), make("span", { class: "share" }), make("span", { class: "note" }), make("span")));
+
+function fillRow(button, { layer, head, weight, kind, note, text }, name, share) {
+  const [named, said, noted, bar] = button.children;
+  button.dataset.head = headName([layer, head]);
+  write(named, name);
+  write(said, text ?? percent(weight));
+  write(noted, note ?? "");
+  noted.hidden = !note;
+  bar.className = `bar ${kind ?? ""}`;
+  bar.style.setProperty("--share", `${(100 * share).toFixed(2)}%`);
 }

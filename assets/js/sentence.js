@@ -131,46 +131,80 @@ export class Sentence {
     if (record.cut) lines.filter(Boolean).at(-1)?.append(make("span", { class: "cut", text: ` ✂ cut here: ${record.cut}` }));
     this.words.replaceChildren(...lines.filter(Boolean));
     this.root.classList.toggle("across", Boolean(record.keys));
+    this.labels.replaceChildren(); // the old ones would count as content
     this.states = new Array(record.n).fill("");
+    this.filled = true;
     if (refocus !== null) this.goTo(refocus, true);
     this.characters = record.names.reduce((sum, name, i) => sum + (record.specials[i] ? 3.5 : name.length + record.before[i].length), 0);
   }
 
+  // Other words are laid out in the width of the ones before, for to ask for it makes the browser lay out the page.
   measure(present) {
-    const width = this.root.clientWidth;
-    if (!width || !this.record) return;
+    if (!this.record) return;
+    const known = this.filled && present === this.present && this.width;
+    this.filled = false;
     this.present = present;
-    this.size = heroSize(this.characters, width, present);
+    if (!this.fit(known || this.root.clientWidth)) return;
+    if (known && this.root.offsetWidth !== this.outer) this.fit(this.root.clientWidth);
+    this.outer = this.root.offsetWidth;
+  }
+
+  fit(width) {
+    this.width = width;
+    if (!width) return false;
+    this.size = heroSize(this.characters, width, this.present);
     this.place(width);
     // On a projector the sentence leaves more than half of the screen to the picture below it.
-    while (present && this.size > SMALLEST_PRESENTED && this.root.scrollHeight > innerHeight * PRESENTED) {
+    while (this.present && this.size > SMALLEST_PRESENTED && this.height > innerHeight * PRESENTED) {
       this.size *= 0.9;
       this.place(width);
     }
+    return true;
   }
 
   // Lay the words out at the present size, and read where they stand.
   place(width) {
     this.arcs.setAttribute("height", 0); // or the last layout would count as content
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
-    const origin = this.root.getBoundingClientRect();
-    this.readBoxes(origin);
+    this.readBoxes(this.root.getBoundingClientRect());
+    this.height = this.root.scrollHeight;
+    this.form();
+    this.arcs.setAttribute("viewBox", `0 0 ${width} ${this.height}`);
+    this.arcs.setAttribute("width", width);
+    this.arcs.setAttribute("height", this.height);
+    this.width = width;
+  }
+
+  // What the lines ask for: room above for the arcs, and between. Where that is another room above and nothing else, the
+  // words stand lower by it; only for more do they have to be laid out again.
+  form() {
     const many = this.boxes.length > 0 && this.boxes.some((box) => box.line > 0);
     this.most = many ? this.size * 1.25 : Math.min(this.size * 5, innerHeight < LOW && !this.present ? FLATTEST : 210);
     const reach = Math.max(...this.boxes.map((box) => box.x)) - Math.min(...this.boxes.map((box) => box.x));
     const head = many ? this.size * 0.7 : Math.min(riseOf(reach * 0.8, this.most), this.most) * 0.75 + 14;
-    this.root.style.setProperty("--rise", `${Math.round(head)}px`);
-    this.root.classList.toggle("many", many);
+    const rise = Math.round(head);
     const lines = 1 + Math.max(0, ...this.boxes.map((box) => box.line));
     this.roomy = lines <= 5;
-    this.root.style.setProperty("--leading", this.roomy ? (this.present ? "2.9" : "3.6") : "2.75");
-    this.root.classList.toggle("scrolls", lines > 9 && !this.present);
-    this.readBoxes(this.root.getBoundingClientRect());
-    const height = this.root.scrollHeight;
-    this.arcs.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.arcs.setAttribute("width", width);
-    this.arcs.setAttribute("height", height);
-    this.width = width;
+    const leading = this.roomy ? (this.present ? "2.9" : "3.6") : "2.75";
+    const scrolls = lines > 9 && !this.present;
+    const lower = rise - this.rise;
+    const formed = [many, many && leading, scrolls, this.present].join();
+    const same = formed === this.formed;
+    Object.assign(this, { rise, formed });
+    this.root.style.setProperty("--rise", `${rise}px`);
+    this.root.style.setProperty("--leading", leading);
+    this.root.classList.toggle("many", many);
+    this.root.classList.toggle("scrolls", scrolls);
+    if (!same) {
+      this.readBoxes(this.root.getBoundingClientRect());
+      this.height = this.root.scrollHeight;
+      return;
+    }
+    for (const box of this.boxes) {
+      box.top += lower;
+      box.bottom += lower;
+    }
+    this.height += lower;
   }
 
   readBoxes(origin) {

@@ -7,6 +7,8 @@ import { poolMax, poolSigned } from "./numbers.js";
 import { headIndex, kindOf, thumbOf } from "./record.js";
 import { headName, listed } from "./words.js";
 
+const LONG = 16; // rows
+
 export class Sheet {
   constructor(actions) {
     this.actions = actions;
@@ -39,19 +41,29 @@ export class Sheet {
 
   // order: heads in the order to show; grouped is true when rows are layers. groups: [{title, mark, heads}], if the heads
   // stand under headings.
+  // What stands there in the same form for another text only hears what is said of it.
   fill(record, order, roles, describe, groups = null) {
+    this.stale ||= record !== this.record;
     this.record = record;
     this.order = order;
     // A record of one head a layer (heads mixed) stands in a row, each with its name.
     this.columns = record.heads > 1 ? record.heads : Math.min(6, Math.max(4, record.layers));
     this.grouped = !groups && record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
     const sharing = this.grouped && groupColumns(record, this.columns) ? record.sharing : 0;
+    const said = (head) => describe(head) + (roles?.[headName(head)] ? `, ${roles[headName(head)].label}` : "") + sharedKeys(record, head);
+    const form = JSON.stringify([order, roles, groups, this.columns, sharing, Boolean(record.causal), record.per]);
+    if (form === this.form) {
+      order.forEach((head, i) => this.cells[i].setAttribute("aria-label", said(head)));
+      return;
+    }
+    this.form = form;
+    this.stale = true;
     const rows = [];
     this.cells = order.map((head, i) => {
       const role = roles?.[headName(head)];
       const cell = make(
         "button",
-        { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": describe(head) + (role ? `, ${role.label}` : "") + sharedKeys(record, head) },
+        { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": said(head) },
         this.grouped ? null : make("span", { class: "tag", text: kindOf(record).short(head) }),
         role?.letter && !groups ? roleMark(role) : null,
       );
@@ -71,11 +83,12 @@ export class Sheet {
     for (const old of this.stage.querySelectorAll(".top")) old.remove();
     if (this.grouped) this.stage.prepend(...(sharing ? [this.keyHeads(sharing)] : []), top);
     this.grid.classList.toggle("stairs", Boolean(record.causal));
+    this.stage.classList.toggle("causal", Boolean(record.causal));
+    this.root.closest(".below")?.classList.toggle("long", rows.length >= LONG);
     this.stage.classList.toggle("marked", !groups && Boolean(roles && Object.keys(roles).length));
     this.stage.classList.toggle("sorted", !this.grouped);
     this.stage.style.setProperty("--columns", this.columns);
     this.stage.style.setProperty("--across", (sharing && groupColumns(record, this.columns)) || "repeat(var(--columns), minmax(0, 1fr))");
-    this.images = null;
   }
 
   // Heads that share their keys stand together: a gap after every group.
@@ -108,11 +121,13 @@ export class Sheet {
     if (!this.cells.length) return;
     const scale = Math.min(2, globalThis.devicePixelRatio || 1);
     const frame = this.stage.getBoundingClientRect();
-    if (!frame.width || !this.cells.length) return;
+    if (!frame.width) return;
+    this.stale = false;
     const rects = this.cells.map((cell) => cell.getBoundingClientRect());
-    this.canvas.width = Math.round(frame.width * scale);
-    this.canvas.height = Math.round(frame.height * scale);
     const context = this.canvas.getContext("2d");
+    const [wide, high] = [frame.width, frame.height].map((size) => Math.round(size * scale));
+    if (this.canvas.width !== wide || this.canvas.height !== high) Object.assign(this.canvas, { width: wide, height: high });
+    else context.clearRect(0, 0, wide, high);
     const side = Math.round(rects[0].width * scale);
     if (!side) return; // laid out, but in no place that is seen
     const image = context.createImageData(side, side);
@@ -174,7 +189,7 @@ function roleMark({ letter, label, colour }) {
 function groupHead({ title, mark }) {
   const name = make("span", { role: "rowheader", class: "group" }, mark?.letter ? make("b", { text: mark.letter }) : null, title);
   name.style.setProperty("--role", mark?.colour ?? "var(--line)");
-  return make("div", { role: "row" }, name);
+  return make("div", { role: "row", class: "titled" }, name);
 }
 
 // For those who hear the sheet instead of seeing its gaps.

@@ -69,6 +69,7 @@ export class Headscope {
     const kind = KINDS[data.mode] ?? Explore;
     if (!(entry.view instanceof kind)) {
       entry.root.replaceChildren();
+      entry.root.dataset.mode = data.mode ?? "explore";
       entry.view = new kind(entry.root, (selection) => entry.emit(selection), (asked) => entry.ask(asked), (key) => entry.measure(key), (word) => entry.retype(word));
     }
     const subject = data.mode === "compare" ? wanted : wanted[0];
@@ -81,8 +82,7 @@ export class Headscope {
       entry.n = data.n;
       entry.view.move(resume ? last.selection : data.selection);
     }
-    this.repaint(entry);
-    entry.view.drawAll();
+    this.draw(entry, fresh);
     performance.mark("headscope:draw");
     const drawn = performance.now();
     entry.root.dataset.drawnMs = (drawn - started).toFixed(1);
@@ -104,11 +104,20 @@ export class Headscope {
     }
   }
 
+  // Where the words stand is read before the theme is: either makes the browser lay the page out, and once is enough.
+  // anew: the record, the size or the typeface is another one, so that nothing stands where it stood.
+  draw(entry, anew) {
+    entry.view.place?.(anew);
+    const repainted = this.repaint(entry);
+    entry.view.drawAll(anew || repainted);
+  }
+
   repaint(entry) {
     const paint = readTheme(entry.root);
-    if (entry.view.paint?.key === paint.key) return;
+    if (entry.view.paint?.key === paint.key) return false;
     entry.view.paint = paint;
     applyTheme(entry.root, paint);
+    return true;
   }
 
   redraw(entry) {
@@ -117,8 +126,7 @@ export class Headscope {
     const size = entry.view?.present ? `${width} ${innerHeight}` : String(width);
     if (!entry.view || !width || size === entry.size) return;
     entry.size = size;
-    this.repaint(entry);
-    entry.view.drawAll();
+    this.draw(entry, true);
   }
 
   unmount(parentElement) {
@@ -141,7 +149,7 @@ export class Headscope {
       this.fonts.push({ bytes, range });
       document.fonts.add(await face.load());
     }
-    for (const entry of this.mounted.values()) if (entry.view) entry.view.drawAll();
+    for (const entry of this.mounted.values()) if (entry.view) this.draw(entry, true);
   }
 
   // The font inside a picture: an image may not use the page's.

@@ -1,6 +1,6 @@
 // All heads in Explore: their order, what is said of each, the ranking, and the chips of one layer.
 import { chose, noneSees, noneSeesInWords } from "../causal.js";
-import { make } from "../dom.js";
+import { fillOptions, make, write } from "../dom.js";
 import { percent } from "../format.js";
 import { tintOf } from "../lines.js";
 import { meanRow, STEPS, strongestLinks } from "../numbers.js";
@@ -11,15 +11,15 @@ export function fillSheet(view) {
   const roles = view.record.roles;
   const orders = [["layer", "layer by layer"], ["weight", weightOrderName(view)]];
   if (roles && Object.keys(roles).length) orders.push(["role", "by role"]);
-  view.allTitle.textContent = kindOf(view.record).all;
-  view.sort.replaceChildren(...orders.map(([value, text]) => make("option", { value, text })));
+  write(view.allTitle, kindOf(view.record).all);
+  fillOptions(view.sort, orders);
   if (!orders.some(([value]) => value === view.state.sort)) view.state.sort = "layer";
   view.sort.value = view.state.sort;
   const groups = view.state.sort === "role" ? roleGroups(allHeads(view.record), roles) : null;
   view.sheet.fill(view.record, groups ? groups.flatMap((group) => group.heads) : orderNow(view), roles, (head) => describe(view, head), groups);
   view.kinds.replaceChildren(...rolesInWords(roles).map(([letter, kind, colour]) => kindShown(letter, kind, colour)));
   view.kinds.hidden = !view.kinds.childNodes.length;
-  view.sheetPins = view.state.pins.join();
+  view.sheetFor = view.state.pins.join();
 }
 
 function kindShown(letter, kind, colour) {

@@ -1,7 +1,7 @@
 // What stands around the pictures of Explore: sentences, hints, tabs, notices, the table.
 import { cannotSee, chose, maskNote, noneSees, sharingInWords, triangleNote, unseen } from "../causal.js";
 import { apart, hintAcross, sources } from "../cross.js";
-import { make } from "../dom.js";
+import { make, write } from "../dom.js";
 import { ghostInWords, unitBefore } from "../ghost.js";
 import { factsOf, placeName } from "../files.js";
 import { percent } from "../format.js";
@@ -54,15 +54,16 @@ export function drawWords(view) {
   const { pins, to } = view.state;
   const blind = noneSees(view.record, pins, to) ? cannotSee(view.record.named, pins[pins.length - 1], to) : "";
   if (blind) view.live.textContent = `${sentence} ${blind}`.replace(/[“”]/g, "");
-  if (opened(view)) view.hint.textContent = view.opening.said;
-  else if (!pins.length) view.hint.textContent = "Point at a word to see where it looks. Click it to pin it.";
-  else if (view.state.adding) view.hint.textContent = "Every click adds a word; shown is the mean of what the pinned words look at.";
-  else if (to === null) view.hint.textContent = hintAcross(view.record) ?? `Click a second word to rank ${kindOf(view.record).many} by this link.`;
-  else view.hint.textContent = blind;
+  let hint = blind;
+  if (opened(view)) hint = view.opening.said;
+  else if (!pins.length) hint = "Point at a word to see where it looks. Click it to pin it.";
+  else if (view.state.adding) hint = "Every click adds a word; shown is the mean of what the pinned words look at.";
+  else if (to === null) hint = hintAcross(view.record) ?? `Click a second word to rank ${kindOf(view.record).many} by this link.`;
   drawTrace(view);
   view.hint.hidden = !view.trace.hidden && !opened(view) && !view.state.adding; // one line for both
-  if (view.state.brings && view.brings && !view.hint.hidden) view.hint.textContent = "An arc is as wide at the word looked at as the raw weight, and at the word that looks as what it brings.";
-  view.hint.classList.toggle("empty", !view.hint.textContent); // its line stays, so that nothing below it moves
+  if (view.state.brings && view.brings && !view.hint.hidden) hint = "An arc is as wide at the word looked at as the raw weight, and at the word that looks as what it brings.";
+  write(view.hint, hint);
+  view.hint.classList.toggle("empty", !hint); // its line stays, so that nothing below it moves
   view.facts.hidden = globalThis.headscope?.live !== false;
   if (!view.facts.hidden) view.facts.textContent = factsOf(view.record, placeName(view.record, view.state.head));
   view.adding.hidden = !pins.length;
@@ -72,7 +73,7 @@ export function drawWords(view) {
   if (globalThis.headscope?.live === false && view.headNow && view.record.packing === "small") view.previewRest += ` This file holds head ${headName([...view.record.opened.keys()].map((at) => [Math.floor(at / view.record.heads), at % view.record.heads])[0])} in full, the others as small pictures.`;
   view.previewRest += triangleNote(view.record);
   if (view.paint.dark) view.previewRest = view.previewRest.replace("darker", "brighter");
-  view.previewed.textContent = view.previewRest;
+  write(view.previewed, view.previewRest);
 }
 
 // The way to Compare leads to the same head and words, by their places in the sentence as it was.
@@ -81,7 +82,7 @@ function drawTrace(view) {
   const found = ghostNow(view, pins);
   view.trace.hidden = !found || globalThis.headscope?.live === false;
   if (view.trace.hidden) return;
-  view.traceSaid.textContent = ghostInWords(view.ghost, found);
+  write(view.traceSaid, ghostInWords(view.ghost, found));
   const before = (unit) => unitBefore(view.ghost.change, unit);
   const aim = to === null ? null : before(to);
   const chosen = { head: headName(head), pin: pins.map(before).join(), ...(aim === null ? {} : { to: String(aim) }) };
@@ -100,13 +101,14 @@ export function drawTabs(view) {
   const was = view.root.dataset.panel;
   view.root.dataset.panel = state.panel;
   if (was !== state.panel && state.panel === "sheet") view.sheet.draw(view.paint);
-  view.panelTitle.textContent = titleOf(view.record, state.head);
+  write(view.panelTitle, titleOf(view.record, state.head));
   drawMeasure(view);
   const shared = sharingInWords(view.record, state.head);
-  view.panelNote.textContent = { matrix: `row = query, looks at column = key${maskNote(view.record)}`, lines: "left = query, looks at right = key", table: "", sheet: "" }[state.panel] + (shared && ` · ${shared}`);
+  const reading = { matrix: `row = query, looks at column = key${maskNote(view.record)}`, lines: "left = query, looks at right = key", table: "", sheet: "" }[state.panel];
+  const darkest = state.scaled && state.panel === "matrix" ? ` · darkest = ${percent(topNow(view))}` : "";
+  write(view.panelNote, reading + (shared && ` · ${shared}`) + darkest);
   view.scaledRow.hidden = state.panel !== "matrix";
   view.scaled.checked = state.scaled;
-  if (state.scaled && state.panel === "matrix") view.panelNote.textContent += ` · darkest = ${percent(topNow(view))}`;
   view.together.hidden = state.panel !== "lines" || view.record.heads < 2;
   drawChips(view);
   if (state.panel === "table") drawNumbers(view);

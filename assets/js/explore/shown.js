@@ -2,7 +2,7 @@
 import { cannotSee, chose, mask, noneSees, unseen } from "../causal.js";
 import { crossSpec, lookers, sources } from "../cross.js";
 import { ghostLinks } from "../ghost.js";
-import { largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
+import { dequantise, largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
 import { matrixOf, thumbOf } from "../record.js";
 import { headName } from "../words.js";
 
@@ -24,7 +24,7 @@ function valuesShown(view) {
   if (!view.matrixNow) return null;
   if (view.valuesOf !== view.matrixNow) {
     view.valuesOf = view.matrixNow;
-    view.valuesNow = Float64Array.from(view.matrixNow, (step) => step / STEPS);
+    view.valuesNow = dequantise(view.matrixNow);
   }
   return view.tween < 1 ? mix(view.before.values, view.valuesNow, view.tween) : view.valuesNow;
 }
