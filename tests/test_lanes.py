@@ -10,6 +10,7 @@ from mha_core import trace
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 from pages.parts.serve.lanes import QUICK, SLOW, Lane, Slices, waiting
+from pages.parts.serve.readers import Readers
 
 
 def test_the_line_is_served_in_order_one_at_a_time():
@@ -109,3 +110,41 @@ def test_work_that_nobody_is_shown_lets_others_go_first_after_each_slice():
     one.join()
     assert order == ["the same slice", "reader", "after"]
     assert lane.length == 0
+
+
+def test_work_that_nobody_waits_for_stands_back_while_a_reader_is_served_and_shortly_after():
+    lane, readers = Lane(), Readers(rest=0.05)
+    with Slices(lane, readers=readers) as pace:
+        began = time.monotonic()
+        assert pace() is False
+        assert time.monotonic() - began < 0.04, "nobody is served"
+        inside, over = threading.Event(), threading.Event()
+
+        def reader():
+            with readers.served():
+                inside.set()
+                with lane.turn():  # the place is free while the work stands back
+                    over.wait(0.1)
+
+        one = threading.Thread(target=reader)
+        one.start()
+        inside.wait(5)
+        began = time.monotonic()
+        assert pace() is False
+        assert time.monotonic() - began > 0.14, "the run, and the rest after it"
+        assert lane.length == 1
+    one.join()
+
+
+def test_work_that_somebody_needs_is_not_held_up_and_no_work_for_ever():
+    readers = Readers(rest=0.0)
+    with readers.served(), Slices(Lane(), readers=readers, patience=0.1) as pace:
+        with readers.waiting():
+            began = time.monotonic()
+            pace()
+            assert time.monotonic() - began < 0.05
+        pace()
+        assert 0.09 < time.monotonic() - began < 2, "its patience"
+        began = time.monotonic()
+        pace()
+        assert time.monotonic() - began < 0.05, "none is left"

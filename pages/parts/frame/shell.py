@@ -32,6 +32,7 @@ from pages.parts.picture.attention_view import asked_measure, chosen, script
 from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
 from pages.parts.picture.shared import font_addresses
+from pages.parts.serve.readers import READERS
 from pages.parts.serve.streamlit_private import beyond_the_fragment
 
 __all__ = [
@@ -102,7 +103,8 @@ def page(
     markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
     st.session_state[WHOLE] = True
     try:
-        yield request
+        with READERS.served():
+            yield request
     finally:
         st.session_state.pop(WHOLE, None)  # also where the run broke off before its picture
         completed = state.write_whole()
@@ -130,7 +132,8 @@ def _alone(draw: Callable[[Request], None], title: str, request: Request, asked:
         st.rerun()
     state.link(title)
     try:
-        draw(request.measured(st.session_state["measure"]))
+        with READERS.served():
+            draw(request.measured(st.session_state["measure"]))
     finally:
         _carry()
         state.write()

@@ -43,6 +43,7 @@ from mha_core.wording import Head
 from pages.parts.frame.fetching import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 from pages.parts.serve.lanes import QUICK, SLOW, Slices, waiting
+from pages.parts.serve.readers import READERS
 from pages.parts.serve.store import Store
 from pages.parts.serve.streamlit_private import end_if_left
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
@@ -249,7 +250,9 @@ def keeper(*requests: Request) -> Keep:
 
 def findings(name: str, trained: bool = True) -> Findings:
     """What each head of a model does, on the built-in sentences; waits until it is known."""
-    return _find(named_model(name, trained))
+    used = named_model(name, trained)
+    with READERS.waiting():
+        return _find(used)
 
 
 def known_findings(name: str, trained: bool = True) -> Findings | None:

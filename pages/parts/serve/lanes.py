@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import BoundedSemaphore, Condition
 
+from pages.parts.serve.readers import READERS, Readers
+
 # Two sentences at a time keep two cores busy; more would only hold more memory at once.
 QUICK = BoundedSemaphore(2)
 TOLD_EVERY = 0.2  # seconds
 SLICE = 0.5  # seconds
+PATIENCE = 60.0  # seconds that work behind the pages lets readers go first, in all
+LOOKS = 0.02  # seconds between two looks whether it may go on
 
 
 class Lane:
@@ -58,10 +62,19 @@ SLOW = Lane()
 
 class Slices:
     """A lane held for a slice at a time, by work that nobody is shown: it is asked after every piece of the work, and
-    goes to the end of the line when its slice is over."""
+    goes to the end of the line when its slice is over, or when a reader is served, and then waits until that is over.
+    """
 
-    def __init__(self, lane: Lane, seconds: float = SLICE) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        seconds: float = SLICE,
+        *,
+        readers: Readers = READERS,
+        patience: float = PATIENCE,
+    ) -> None:
         self._lane, self._seconds = lane, seconds
+        self._readers, self._patience = readers, patience
         self._turn = ExitStack()
         self._since = 0.0
 
@@ -75,10 +88,20 @@ class Slices:
 
     def __call__(self) -> bool:
         """Let others go first if it is time. False: the work is never to stop."""
-        if time.monotonic() - self._since > self._seconds:
+        if self._patience > 0 and self._readers.first:
+            self._turn.close()
+            self._stand_back()
+            self.__enter__()
+        elif time.monotonic() - self._since > self._seconds:
             self._turn.close()
             self.__enter__()
         return False
+
+    def _stand_back(self) -> None:
+        began = time.monotonic()
+        while self._readers.first and time.monotonic() - began < self._patience:
+            time.sleep(LOOKS)
+        self._patience -= time.monotonic() - began
 
 
 def waiting(before: int) -> str:
