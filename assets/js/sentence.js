@@ -131,7 +131,6 @@ export class Sentence {
     if (record.cut) lines.filter(Boolean).at(-1)?.append(make("span", { class: "cut", text: ` ✂ cut here: ${record.cut}` }));
     this.words.replaceChildren(...lines.filter(Boolean));
     this.root.classList.toggle("across", Boolean(record.keys));
-    this.labels.replaceChildren(); // the old ones would count as content
     this.states = new Array(record.n).fill("");
     this.filled = true;
     if (refocus !== null) this.goTo(refocus, true);
@@ -164,7 +163,8 @@ export class Sentence {
 
   // Lay the words out at the present size, and read where they stand.
   place(width) {
-    this.arcs.setAttribute("height", 0); // or the last layout would count as content
+    this.arcs.setAttribute("height", 0); // or what was drawn last would count as content
+    this.labels.replaceChildren();
     this.root.style.setProperty("--size", `${this.size.toFixed(1)}px`);
     this.readBoxes(this.root.getBoundingClientRect());
     this.height = this.root.scrollHeight;

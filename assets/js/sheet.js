@@ -122,7 +122,6 @@ export class Sheet {
     const scale = Math.min(2, globalThis.devicePixelRatio || 1);
     const frame = this.stage.getBoundingClientRect();
     if (!frame.width) return;
-    this.stale = false;
     const rects = this.cells.map((cell) => cell.getBoundingClientRect());
     const context = this.canvas.getContext("2d");
     const [wide, high] = [frame.width, frame.height].map((size) => Math.round(size * scale));
@@ -130,6 +129,7 @@ export class Sheet {
     else context.clearRect(0, 0, wide, high);
     const side = Math.round(rects[0].width * scale);
     if (!side) return; // laid out, but in no place that is seen
+    this.stale = false;
     const image = context.createImageData(side, side);
     const out = new Uint32Array(image.data.buffer);
     this.order.forEach((head, i) => {

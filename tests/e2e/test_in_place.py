@@ -1,5 +1,6 @@
 """The sentence is changed where it stands: head and pin stay, the old arcs leave a trace, and Compare takes both."""
 
+import json
 import re
 
 import pytest
@@ -149,3 +150,41 @@ def test_an_arc_carries_its_weight_and_what_it_brings(visit, model):
     assert page.evaluate("history.length") == steps, "another measure is no step of the history"
     assert page.get_by_label("and what it brings").is_hidden()
     assert page.locator(".arcs path.band").count() == 0
+
+
+STANDING = """(root) => {
+  const all = (selector, of) => [...root.querySelectorAll(selector)].map(of);
+  const place = (el) => [el.textContent, el.className, el.style.left, el.style.top, el.style.cssText];
+  return JSON.stringify({
+    words: all(".unit", (el) => [el.textContent, el.className]),
+    arcs: all(".arcs > *", (el) => el.outerHTML),
+    room: [root.querySelector(".arcs").getAttribute("viewBox"), root.querySelector(".sentence").className],
+    shares: all(".labels > *", place),
+    heads: all("[role=gridcell]", (el) => [el.getAttribute("aria-label"), el.ariaSelected, el.tabIndex]),
+    pictures: all("canvas", (el) => el.toDataURL()),
+    ranks: all(".ranks button", (el) => [...el.children].map(place).concat(el.dataset.head, el.ariaCurrent, el.tabIndex)),
+    choices: all("select", (el) => [el.value, ...[...el.options].map((one) => [one.value, one.textContent])]),
+  });
+}"""
+TALES = (
+    "Ann gave her brother a red book.",
+    "When the old clock in the tower struck nine, the baker closed his shop, put out the lamps, and walked home "
+    "along the river with a basket of warm bread on his arm, because his daughter wanted to feed the ducks.",
+    "It rained.",
+    "My neighbour sold the car that she had bought from my uncle.",
+)
+
+
+def test_what_is_drawn_over_another_sentence_is_what_a_fresh_page_draws(visit):
+    tab = visit("/").drawn()
+    tab.page.wait_for_selector(".headscope .role", timeout=90_000)  # a fresh server finds them out first
+    for tale in TALES:
+        tab.type(tale)
+        tab.head("5-7").click()
+        tab.settled()
+        tab.page.wait_for_timeout(300)  # the arcs' way
+        over = tab.page.locator(".headscope").evaluate(STANDING)
+        tab.page.reload()
+        tab.drawn()
+        fresh = tab.page.locator(".headscope").evaluate(STANDING)
+        assert json.loads(over) == json.loads(fresh), tale
