@@ -1,9 +1,12 @@
 """The picture of all heads against BertViz 1.4.1, in the same browser and run: bytes, time to draw, and clicks.
 
-    python benchmarks/app.py [--quick] [--full] [--markdown]
+    python benchmarks/app.py [--quick] [--full] [--json]
+    python benchmarks/app.py --ours [OTHER CHECKOUT ...]
 
-Ours is the running app: the reader types a text and presses Enter; counted are the bytes that arrive, and the time
-from the data's arrival in the browser until it is drawn. Theirs is `model_view(..., html_action="return")`, opened as a
+Ours is the running app: the reader types a text and presses Enter; counted are the bytes that arrive, the time from the
+data's arrival in the browser until it is drawn, and the CPU that the page's own thread spends until it is quiet, which
+says the same on a busy machine. `--ours` asks for nothing else, and of other checkouts too: they take turns, text by
+text, `--ours OTHER ...`. Theirs is `model_view(..., html_action="return")`, opened as a
 file; counted are its bytes, and the time from its script's start until its last change to the page. The peer draws for
 minutes from 128 tokens on and takes gigabytes, so it is asked for 128 only with --full, and never for more.
 BertViz loads three scripts from elsewhere; they are fetched once with `npm pack` and served from this machine.
@@ -21,6 +24,7 @@ import tarfile
 import tempfile
 import time
 import urllib.request
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -53,6 +57,19 @@ class Traffic:
         page.on("websocket", lambda socket: socket.on("framereceived", count))
 
 
+class Processor:
+    """CPU seconds of a page's main thread: scripts, style, layout, paint."""
+
+    def __init__(self, page: Page) -> None:
+        self._talk = page.context.new_cdp_session(page)
+        self._talk.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent(self) -> float:
+        """Seconds so far."""
+        metrics = self._talk.send("Performance.getMetrics")["metrics"]
+        return next(each["value"] for each in metrics if each["name"] == "TaskDuration")
+
+
 def text_of(n_tokens: int) -> str:
     """A text of exactly that many tokens, [CLS] and [SEP] counted: every word of ours is one piece."""
     chooser = random.Random(n_tokens)  # noqa: S311 - a repeatable text, no secret
@@ -60,39 +77,58 @@ def text_of(n_tokens: int) -> str:
 
 
 def ours(page: Page, url: str, traffic: Traffic, model: str, sizes: list[int]) -> dict[int, dict[str, float]]:
-    """Type a text of each size; bytes, draw time, and from Enter to drawn."""
+    """Type a text of each size; bytes, draw time, from Enter to drawn, and the CPU of the page's thread."""
+    opened(page, url, model)
+    processor = Processor(page)
+    runs = {size: [typed(page, traffic, processor, text) for text in texts_of(size)] for size in sizes}
+    return {size: medians(of_size) for size, of_size in runs.items()}
+
+
+def texts_of(size: int) -> list[str]:
+    """Three texts of so many tokens, or one more."""
+    text = text_of(size)
+    return [text, f"{text} .", text.replace("the", "an")]
+
+
+def medians(runs: list[dict[str, float]]) -> dict[str, float]:
+    """The middle of each number."""
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+def opened(page: Page, url: str, model: str) -> None:
+    """The page with a picture of that model."""
     page.goto(f"{url}/?text=warm&model={quote(model, safe='')}")
     page.wait_for_selector(DRAWN, timeout=180_000)
-    found = {}
-    for size in sizes:
-        runs = []
-        for attempt in range(3):
-            text = text_of(size) + " " + "."[: attempt % 2]
-            box = page.get_by_label("Your sentence").first
-            before_record = page.locator(DRAWN).first.get_attribute("data-record")
-            box.fill(text.strip() if attempt < 2 else text_of(size).replace("the", "an"))
-            before, start = traffic.total, time.perf_counter()
-            box.press("Enter")
-            page.wait_for_function(
-                "([selector, old]) => { const all = []; const walk = (root) => { for (const el of "
-                "root.querySelectorAll('*')) { if (el.matches(selector)) all.push(el); if (el.shadowRoot) "
-                "walk(el.shadowRoot); } }; walk(document); return all.some((el) => el.dataset.record !== old); }",
-                arg=[DRAWN, before_record],
-                timeout=120_000,
-                polling=5,
-            )
-            enter = time.perf_counter() - start
-            page.wait_for_timeout(600)
-            arrived = float(page.locator(DRAWN).first.get_attribute("data-arrived-ms") or "nan")
-            runs.append((traffic.total - before, arrived / 1e3, enter))
-        found[size] = {
-            "bytes": statistics.median(run[0] for run in runs),
-            "drawn": statistics.median(run[1] for run in runs),
-            "enter": statistics.median(run[2] for run in runs),
-        }
-    return found
 
 
+def typed(page: Page, traffic: Traffic, processor: Processor, text: str) -> dict[str, float]:
+    """Type a text, and wait until its picture stands and all is quiet."""
+    box = page.get_by_label("Your sentence").first
+    box.fill(text)
+    page.wait_for_timeout(200)
+    page.evaluate(EXPECT)
+    before, spent, start = traffic.total, processor.spent(), time.perf_counter()
+    box.press("Enter")
+    page.evaluate("window.pictureDrawn")
+    enter = time.perf_counter() - start
+    page.wait_for_timeout(800)
+    arrived = float(page.locator(DRAWN).first.get_attribute("data-arrived-ms") or "nan")
+    cpu = processor.spent() - spent
+    return {"bytes": traffic.total - before, "drawn": arrived / 1e3, "enter": enter, "cpu": cpu}
+
+
+# Without asking again and again, which would be counted: the picture says itself that its data have come and are drawn.
+EXPECT = """() => {
+  window.pictureDrawn = new Promise((done) => {
+    let come = false;
+    new PerformanceObserver((list, self) => {
+      for (const { name } of list.getEntries()) {
+        come ||= name === "headscope:data";
+        if (come && name === "headscope:draw") { self.disconnect(); done(); }
+      }
+    }).observe({ type: "mark" });
+  });
+}"""
 CLICK = """(cell) => new Promise((done) => {
   const start = performance.now(), old = location.search;
   let painted = 0;
@@ -118,11 +154,14 @@ def touch(page: Page, url: str, traffic: Traffic) -> dict[str, float]:
     page.goto(url + "/?text=" + quote("The animal didn't cross the street because it was too tired."))
     page.wait_for_selector(DRAWN, timeout=180_000)
     page.wait_for_timeout(1500)
-    clicks, hovers = [], []
+    clicks, spent, hovers = [], [], []
     cells = page.locator(".headscope [role=gridcell]")
+    processor = Processor(page)
     for i in range(12):
+        before_click = processor.spent()
         clicks.append(cells.nth(5 * i).evaluate(CLICK))
-        page.wait_for_timeout(250)
+        page.wait_for_timeout(800)
+        spent.append(1e3 * (processor.spent() - before_click))
     page.wait_for_timeout(1500)
     before = traffic.total
     tokens = page.locator(".headscope [data-unit]")
@@ -133,6 +172,7 @@ def touch(page: Page, url: str, traffic: Traffic) -> dict[str, float]:
     return {
         "click to painted": statistics.median(click[0] for click in clicks),
         "click to link": statistics.median(click[1] for click in clicks),
+        "click, CPU of the page": statistics.median(spent),
         "hover to painted": statistics.median(hovers) if hovers else float("nan"),
         "hover traffic": traffic.total - before,
     }
@@ -209,7 +249,11 @@ def main() -> None:
         "--full", action="store_true", help="ask BertViz for 128 tokens too (minutes, gigabytes)"
     )
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    parser.add_argument("--ours", nargs="*", type=Path, help="no peer; and which other checkouts")
     options = parser.parse_args()
+    if options.ours is not None:
+        print(turns([ROOT, *options.ours]))
+        return
     sizes = [16, 64] if options.quick else [16, 64, 128, 256, 512]
     peers = [16] if options.quick else [16, 64, *([128] if options.full else [])]
     rows: list[dict[str, object]] = []
@@ -247,11 +291,54 @@ def main() -> None:
     print(json.dumps({"rows": rows, "hands": hands}, indent=1) if options.json else table(rows, hands))
 
 
+def turns(roots: list[Path]) -> str:
+    """Drawing and clicks of several checkouts of the app, text by text in turn: medians as a Markdown table."""
+    found: dict[Path, dict[int, list[dict[str, float]]]] = {root: {} for root in roots}
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+        playwright = stack.enter_context(sync_playwright())
+        tabs = {}
+        for root in roots:
+            server = start_app(folder / "server.log", script=root / "app.py", cwd=root)
+            stack.callback(server.stop)
+            browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
+            stack.callback(browser.close)
+            page, traffic = browser.new_page(viewport={"width": 1280, "height": 900}), Traffic()
+            traffic.listen(page)
+            opened(page, server.url, "minilm")
+            tabs[root] = (server.url, page, traffic, Processor(page))
+        for (
+            _,
+            page,
+            _,
+            _,
+        ) in tabs.values():  # until the roles are known the server finds them out beside all else
+            page.wait_for_selector(".headscope .role", timeout=300_000)
+        for size in (8, 16, 64, 128):
+            for text in texts_of(size) * 2:
+                for root, (_, page, traffic, processor) in tabs.items():
+                    found[root].setdefault(size, []).append(typed(page, traffic, processor, text))
+        hands = {root: touch(page, url, traffic) for root, (url, page, traffic, _) in tabs.items()}
+    lines = ["| app | step | bytes | drawn | Enter to drawn | CPU of the page |", "|---|---|---|---|---|---|"]
+    for root in roots:
+        for size, runs in found[root].items():
+            row = medians(runs)
+            times = " | ".join(f"{1e3 * row[name]:.0f} ms" for name in ("drawn", "enter", "cpu"))
+            lines.append(f"| {root.name} | {size} tokens | {row['bytes'] / 1e3:.0f} kB | {times} |")
+    lines += [
+        "",
+        *(f"- {root.name}: {name}: {value:.0f}" for root in roots for name, value in hands[root].items()),
+    ]
+    return "\n".join(lines)
+
+
 def table(rows: list[dict], hands: dict[str, float]) -> str:
     """The rows as a Markdown table."""
     lines = [
-        "| heads | tokens | ours: bytes | drawn | Enter to drawn | BertViz: bytes | drawn | ratio of bytes, of time |",
-        "|---|---|---|---|---|---|---|---|",
+        "| heads | tokens | ours: bytes | drawn | Enter to drawn | CPU of the page "
+        "| BertViz: bytes | drawn | ratio of bytes, of time |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         mine, other = row["ours"], row.get("bertviz")
@@ -265,7 +352,7 @@ def table(rows: list[dict], hands: dict[str, float]) -> str:
         )
         lines.append(
             f"| {row['heads']} | {row['tokens']} | {mine['bytes'] / 1e6:.2f} MB | {mine['drawn'] * 1e3:.0f} ms | "
-            f"{mine['enter'] * 1e3:.0f} ms | {peer} |"
+            f"{mine['enter'] * 1e3:.0f} ms | {mine['cpu'] * 1e3:.0f} ms | {peer} |"
         )
     lines += [
         "",
