@@ -190,6 +190,16 @@ export class Explore {
     this.previewed.textContent = head ? describe(this, head) : this.previewRest;
   }
 
+  // Whether the address can say what is chosen without Python, which keeps the head of a link where heads are mixed.
+  get linked() {
+    return (this.record.per ?? "head") === "head";
+  }
+
+  // Whether everything that the picture shows of another head is in the browser.
+  get complete() {
+    return Boolean(this.record.full) && this.measures?.chosen === "raw" && !this.state.brings && this.next.root.hidden;
+  }
+
   // ---- what follows from the state
   allowed = (q, k) => pairAllows(this.record, this.state.pair, q, k);
 

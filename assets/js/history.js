@@ -2,7 +2,8 @@
 // picture takes the last one's place. Streamlit would make a step of the history of each. On Inside and in the lesson a
 // token or a head is what the reader follows, and Back leads to the one before.
 
-const CHOICES = ["head", "pin", "to", "measure", "tab", "also", "least", "sort", "between", "brings", "scale", "figure"];
+const CHOSEN = ["head", "pin", "to", "tab", "also", "least", "sort", "between", "brings", "scale"];
+const CHOICES = [...CHOSEN, "measure", "figure"];
 const FOLLOWED = /\/(inside|learn)\/?$/;
 
 // Do two addresses differ in nothing but what is chosen? The first one may still lack what is in the box.
@@ -22,6 +23,13 @@ export function complete(history, here, before, after) {
   if (keys.some((key) => address.searchParams.get(key) !== (before[key] ?? null))) return;
   for (const key of keys) key in after ? address.searchParams.set(key, after[key]) : address.searchParams.delete(key);
   history.replaceState(history.state, "", address.href);
+}
+
+// What is chosen in a picture stands in the address before Python has heard of it, in the words that Python would use.
+export function linkChosen(history, here, said) {
+  const address = new URL(here);
+  for (const key of CHOSEN) said[key] ? address.searchParams.set(key, said[key]) : address.searchParams.delete(key);
+  if (address.href !== here) history.replaceState(history.state, "", address.href);
 }
 
 export function oneStepASentence(history, here) {

@@ -2,6 +2,8 @@
 import { column } from "./column.js";
 import { Compare } from "./compare.js";
 import { make } from "./dom.js";
+import { chosenIn } from "./files.js";
+import { linkChosen } from "./history.js";
 import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
 import { keepOpened, openRecord } from "./record.js";
@@ -9,7 +11,10 @@ import { applyTheme, readTheme } from "./theme.js";
 
 const KEPT = 8;
 const KINDS = { compare: Compare, experiment: Experiment };
-const EMIT_AFTER = 30;
+// Milliseconds of rest. Keys held down choose many heads a second: the address says the last one, and so does Python,
+// which draws what stands below the picture. It hears later where the picture needs nothing of it.
+const LINK_AFTER = 40;
+const TELL_AFTER = 300;
 
 export class Headscope {
   constructor(css) {
@@ -19,6 +24,7 @@ export class Headscope {
     this.lasting = new Map();
     this.fonts = [];
     document.addEventListener("keydown", (event) => this.pressed(event));
+    for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, (event) => this.elsewhere(event), true);
     globalThis.addEventListener?.("resize", () => this.mounted.forEach((entry) => this.redraw(entry)));
   }
 
@@ -45,16 +51,42 @@ export class Headscope {
       entry.resize = new ResizeObserver(() => this.redraw(entry));
       entry.resize.observe(entry.root);
     }
-    // Keys held down choose many heads a second; Python hears of the last one.
-    entry.emit = (selection) => {
-      this.lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
-      clearTimeout(entry.emitting);
-      entry.emitting = setTimeout(() => setStateValue("selection", { ...selection, n: entry.n }), EMIT_AFTER);
+    entry.tell = (selection) => setStateValue("selection", { ...selection, n: entry.n });
+    const then = (act) => {
+      this.tell(entry);
+      act();
     };
-    entry.ask = (asked) => setTriggerValue("ask", asked);
-    entry.retype = (word) => setTriggerValue?.("retype", word);
-    entry.measure = (key) => setTriggerValue?.("measure", key);
+    entry.ask = (asked) => then(() => setTriggerValue("ask", asked));
+    entry.retype = (word) => then(() => setTriggerValue?.("retype", word));
+    entry.measure = (key) => then(() => setTriggerValue?.("measure", key));
     this.show(entry, data);
+  }
+
+  emit(entry, selection) {
+    this.lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
+    this.forget(entry);
+    entry.untold = selection;
+    const link = () => linkChosen(history, location.href, { ...chosenIn(selection, selection.head), ...selection.look });
+    if (this.live !== false && entry.view.linked) entry.linking = setTimeout(link, LINK_AFTER);
+    entry.telling = setTimeout(() => this.tell(entry), entry.view.complete ? TELL_AFTER : LINK_AFTER);
+  }
+
+  // Whatever else the reader does goes to Python after it.
+  tell(entry) {
+    const { untold } = entry;
+    this.forget(entry);
+    if (untold) entry.tell(untold);
+  }
+
+  forget(entry) {
+    clearTimeout(entry.linking);
+    clearTimeout(entry.telling);
+    entry.untold = null;
+  }
+
+  // Whether Python has yet to hear of something.
+  get untold() {
+    return [...this.mounted.values()].some((entry) => entry.untold);
   }
 
   show(entry, data) {
@@ -70,7 +102,7 @@ export class Headscope {
     if (!(entry.view instanceof kind)) {
       entry.root.replaceChildren();
       entry.root.dataset.mode = data.mode ?? "explore";
-      entry.view = new kind(entry.root, (selection) => entry.emit(selection), (asked) => entry.ask(asked), (key) => entry.measure(key), (word) => entry.retype(word));
+      entry.view = new kind(entry.root, (selection) => this.emit(entry, selection), (asked) => entry.ask(asked), (key) => entry.measure(key), (word) => entry.retype(word));
     }
     const subject = data.mode === "compare" ? wanted : wanted[0];
     this.receive(wanted, data);
@@ -80,6 +112,7 @@ export class Headscope {
       const last = this.lasting.get(entry.key);
       const resume = entry.n === undefined && last && last.n === data.n && last.record === entry.records;
       entry.n = data.n;
+      this.forget(entry); // it was of another picture
       entry.view.move(resume ? last.selection : data.selection);
     }
     this.draw(entry, fresh);
@@ -132,8 +165,14 @@ export class Headscope {
   unmount(parentElement) {
     const entry = this.mounted.get(parentElement);
     entry?.resize.disconnect();
+    if (entry) this.forget(entry);
     entry?.view?.next?.fill(null);
     this.mounted.delete(parentElement);
+  }
+
+  // Who goes on outside of a picture finds it told.
+  elsewhere(event) {
+    for (const entry of this.mounted.values()) if (entry.untold && !event.composedPath().includes(entry.root)) this.tell(entry);
   }
 
   // S saves the picture under the pointer as it stands, with what is pointed at.

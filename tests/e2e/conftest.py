@@ -47,14 +47,14 @@ LISTEN = """
   };
 })();
 """
-# The run that was asked for last is over, and for a tenth of a second nobody spoke and nothing on the page changed; the
-# component waits 30 ms before it tells the server.
+# The run that was asked for last is over, the component has told the server what was chosen in it, and for a tenth of a
+# second nobody spoke and nothing on the page changed.
 SETTLED = """
 (call) => {
   const talk = window.talk, now = performance.now();
   if (!talk || !document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")) return false;
   if (talk.call !== call) Object.assign(talk, { call, last: now });
-  return talk.over && now - talk.last > 100;
+  return talk.over && !window.headscope?.untold && now - talk.last > 100;
 }
 """
 PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"

@@ -66,3 +66,43 @@ def test_a_link_is_completed_without_a_step_of_its_own(visit, path, whole):
     assert steps(tab) == 1
     assert whole.items() <= found.items()
     assert found.get("head") != "9-9"
+
+
+WALK = """async (grid, names) => {
+  const send = WebSocket.prototype.send;
+  let asked = 0;
+  WebSocket.prototype.send = function (data) { asked += data[0] === 0x5a; return send.call(this, data); };
+  for (const name of names) {
+    grid.querySelector(`[aria-label^="Head ${name}:"]`).click();
+    await new Promise((done) => setTimeout(done, 70));
+  }
+  const found = [asked, new URLSearchParams(location.search).get("head"), headscope.untold];
+  WebSocket.prototype.send = send;
+  return found;
+}"""
+GO_ON = """(grid) => {
+  grid.querySelector("[aria-selected=false]").click();
+  const untold = headscope.untold;
+  document.querySelector("h1").dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  return [untold, headscope.untold];
+}"""
+
+
+def test_the_address_follows_every_head_at_once_and_the_page_below_the_last_one(visit):
+    tab = visit(f"/?text={CAT}").drawn()
+    heads = tab.page.locator(".headscope .heads")
+    asked_runs, head, untold = heads.evaluate(WALK, ["1-1", "1-2", "2-3", "3-4", "5-7", "6-2"])
+    assert head == "6-2", "before anybody was asked"
+    assert untold
+    assert asked_runs < 4, "a fresh server's page asks by itself, once a second"
+    tab.settled()
+    assert asked(tab)["head"] == "6-2"
+    assert steps(tab) == 1
+    compare = tab.page.get_by_role("link", name="Compare").get_attribute("href")
+    assert parse_qs(urlsplit(compare).query)["head"] == ["6-2"], "Python has heard of it"
+    assert heads.evaluate(GO_ON) == [True, False], "who goes on elsewhere finds it told"
+    tab.settled()
+    assert asked(tab)["head"] == "1-1"
+    tab.page.reload()
+    tab.drawn()
+    assert tab.head("1-1").get_attribute("aria-selected") == "true"

@@ -1,7 +1,7 @@
 // What a session with one sentence needs: files that say what they are, links that bring a view back, nothing misnamed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { complete, oneStepASentence, sameSentence } from "../../assets/js/history.js";
+import { complete, linkChosen, oneStepASentence, sameSentence } from "../../assets/js/history.js";
 import { LONG_COLUMNS, weightRows } from "../../assets/js/csv.js";
 import { chosenIn, factsOf, linkOf, placeCells, placeName } from "../../assets/js/files.js";
 import { arrowTip, lanePath, placeLabels } from "../../assets/js/geometry.js";
@@ -11,6 +11,18 @@ import { digits, quantise } from "../../assets/js/numbers.js";
 import { keepOpened, openRecord, rankHeads, titleOf } from "../../assets/js/record.js";
 import { FAMILY, svgPage } from "../../assets/js/svg.js";
 import { pairInWords } from "../../assets/js/words.js";
+
+test("what is chosen stands in the address at once, in the words that Python would use, and is no step", () => {
+  const steps = [];
+  const history = { state: 7, replaceState: (...given) => steps.push(given), pushState: () => assert.fail("a step") };
+  const here = "http://h/?text=a+b&head=1-1&pin=2&to=3&tab=lines&measure=value";
+  linkChosen(history, here, { ...chosenIn({ pins: [], to: null }, [3, 1]), least: "5" });
+  assert.deepEqual(steps.pop(), [7, "", "http://h/?text=a+b&head=4-2&pin=none&measure=value&least=5"]);
+  linkChosen(history, "http://h/", chosenIn({ pins: [2, 4], to: 0 }, [0, 0]));
+  assert.deepEqual(Object.fromEntries(new URL(steps.pop()[2]).searchParams), { head: "1-1", pin: "2,4", to: "0" });
+  linkChosen(history, "http://h/?head=1-1&pin=2", chosenIn({ pins: [2], to: null }, [0, 0]));
+  assert.equal(steps.length, 0, "it says that already");
+});
 
 test("every name in the font list that is no identifier is quoted, so that the list counts", () => {
   for (const name of FAMILY.split(",").map((part) => part.trim())) assert.match(name, /^('[^']+'|[A-Za-z-]+)$/);
