@@ -21,9 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MINORS = (11, 12, 13, 14)
-# Where a Python may lie that is not on the path: pyenv, uv, Homebrew, python.org's for macOS.
+# Where a Python may lie that is not on the path: pyenv, uv, python.org's for macOS.
 PLACES = (
-    *("~/.pyenv/versions/*/bin", "~/.local/share/uv/python/*/bin", "/opt/homebrew/bin", "/usr/local/bin"),
+    *("~/.pyenv/versions/*/bin", "~/.local/share/uv/python/*/bin", "/usr/local/bin"),
     "/Library/Frameworks/Python.framework/Versions/*/bin",
 )
 WAYS = ("pinned", "newest", "oldest")

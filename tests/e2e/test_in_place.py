@@ -162,7 +162,7 @@ STANDING = """(root) => {
     shares: all(".labels > *", place),
     heads: all("[role=gridcell]", (el) => [el.getAttribute("aria-label"), el.ariaSelected, el.tabIndex]),
     pictures: all("canvas", (el) => el.toDataURL()),
-    ranks: all(".ranks button", (el) => [...el.children].map(place).concat(el.dataset.head, el.ariaCurrent, el.tabIndex)),
+    ranks: all(".ranks button", (el) => [[...el.children].map(place), el.dataset.head, el.ariaCurrent, el.tabIndex]),
     choices: all("select", (el) => [el.value, ...[...el.options].map((one) => [one.value, one.textContent])]),
   });
 }"""
