@@ -4,7 +4,8 @@
 
 Every row is ours / theirs, CPU time: below 1 is faster. Beside it stands how our matrices lie in memory, as chosen on
 this processor; HEADSCOPE_LAYOUT=rows, panels or onednn forces one. Outputs are compared before anything is timed. Times
-travel badly between machines, and ratios between processors of different makers.
+travel badly between machines, and ratios between processors of different makers. "Products alone" is what our matrix
+products take of their time: what is above it is ours to save, what is below it is not.
 """
 
 import argparse
@@ -15,7 +16,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -25,8 +28,19 @@ import torch.nn.functional as F  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 import mha_core  # noqa: E402
+from mha_core.packed import together  # noqa: E402
 
-Row = tuple[str, str, float, str, str]  # what, against what, the ratio, our time, our layout
+
+class Row(NamedTuple):
+    """One line: what, against what, ours / theirs, our time and layout; `products`: our matrix products alone / theirs,
+    below which no engine gets that multiplies as ours does."""
+
+    what: str
+    against: str
+    ratio: float
+    ours: str
+    layout: str
+    products: float | None = None
 
 
 def medians(calls: Sequence[Callable[[], object]], seconds: float, device: str) -> list[float]:
@@ -94,17 +108,36 @@ def layer_rows(seconds: float, device: str) -> list[Row]:
                     lambda: theirs(x, x, x, need_weights=True, average_attn_weights=False),  # noqa: B023
                     lambda: textbook(ours, x),  # noqa: B023
                     lambda: ours(x),  # noqa: B023
+                    products(packed, batch * n),
                 ),
                 seconds,
                 device,
             )
         size = f"layer with all weights, ({batch}, {n}, 768, 12)"
         lies, took = layout_of(packed), f"{times[0] * 1e3:.2f} ms"
-        rows.append((size, "nn.MultiheadAttention", times[0] / times[1], took, lies))
-        rows.append((size, "textbook layer", times[0] / times[2], "", lies))
+        floor = times[4] / times[1]
+        rows.append(Row(size, "nn.MultiheadAttention", times[0] / times[1], took, lies, floor))
+        rows.append(Row(size, "textbook layer", times[0] / times[2], "", lies))
         took = f"{times[3] * 1e3:.2f} ms"
-        rows.append((size + ", not packed", "nn.MultiheadAttention", times[3] / times[1], took, "rows"))
+        rows.append(Row(size + ", not packed", "nn.MultiheadAttention", times[3] / times[1], took, "rows"))
     return rows
+
+
+def products(module: nn.Module, n_rows: int) -> Callable[[], None]:
+    """All matrix products of a packed module for so many rows, and nothing else."""
+    linears = [m for m in module.modules() if isinstance(m, mha_core.PackedLinear)]
+    inputs = {width: torch.randn(n_rows, width) for width in {m.in_features for m in linears}}
+    calls: list[Callable[[], object]] = []
+    while linears:
+        first, n = linears[0], 1 if linears[0].block is None else len(linears[0].block.n_out)
+        calls.append(partial(together, inputs[first.in_features], *linears[:n]))
+        linears = linears[n:]
+
+    def multiply() -> None:
+        for call in calls:
+            call()
+
+    return multiply
 
 
 def layout_of(module: nn.Module) -> str:
@@ -136,7 +169,7 @@ def core_rows(seconds: float, device: str) -> list[Row]:
             device,
         )
     label = "grouped-query core with weights, 12/4 heads, n = 512"
-    return [(label, "SDPA enable_gqa, no weights", times[0] / times[1], f"{times[0] * 1e3:.2f} ms", "")]
+    return [Row(label, "SDPA enable_gqa, no weights", times[0] / times[1], f"{times[0] * 1e3:.2f} ms", "")]
 
 
 def encoder_rows(seconds: float) -> list[Row]:
@@ -159,14 +192,13 @@ def encoder_rows(seconds: float) -> list[Row]:
                 for mine, other in zip(found.weights, expected.attentions, strict=True):
                     torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
                 times = medians(
-                    (lambda: ours(ids), lambda: theirs(ids, output_attentions=True)),  # noqa: B023
+                    (lambda: ours(ids), lambda: theirs(ids, output_attentions=True), products(ours, n)),  # noqa: B023
                     seconds,
                     "cpu",
                 )
             took = f"{times[0] * 1e3:.1f} ms"
-            rows.append(
-                (f"{name}, n = {n}", "transformers eager", times[0] / times[1], took, layout_of(ours))
-            )
+            ratio, floor = times[0] / times[1], times[2] / times[1]
+            rows.append(Row(f"{name}, n = {n}", "transformers eager", ratio, took, layout_of(ours), floor))
     return rows
 
 
@@ -205,17 +237,19 @@ def decoder_rows(seconds: float) -> list[Row]:
                 (
                     lambda: ours.next_head(ours.encoder(ids).hidden[:, -1]),  # noqa: B023
                     lambda: theirs(ids, output_attentions=True, logits_to_keep=1),  # noqa: B023
+                    with_last(products(ours.encoder, n), products(ours.next_head, 1)),
                 ),
                 seconds,
                 "cpu",
             )
         rows.append(
-            (
+            Row(
                 f"SmolLM2, 270 heads, scores of the last, n = {n}",
                 "transformers eager",
                 times[0] / times[1],
                 f"{times[0] * 1e3:.0f} ms",
                 layout_of(ours.encoder),
+                times[2] / times[1],
             )
         )
     tokens = ours.tokenizer.from_ids(ids[0, :64].tolist())
@@ -226,20 +260,32 @@ def decoder_rows(seconds: float) -> list[Row]:
             (
                 lambda: state.step(1000),
                 lambda: theirs(torch.tensor([[1000]]), past_key_values=cache, output_attentions=True),
+                with_last(products(ours.encoder, 1), products(ours.next_head, 1)),
             ),
             seconds,
             "cpu",
         )
     rows.append(
-        (
+        Row(
             "SmolLM2, one cached step from 64 tokens",
             "transformers eager",
             times[0] / times[1],
             f"{times[0] * 1e3:.0f} ms",
             layout_of(ours.encoder),
+            times[2] / times[1],
         )
     )
     return rows
+
+
+def with_last(layers: Callable[[], None], scores: Callable[[], None]) -> Callable[[], None]:
+    """The products of the layers, and those of the scores of one token."""
+
+    def call() -> None:
+        layers()
+        scores()
+
+    return call
 
 
 def llama_of_transformers(ours: mha_core.Model) -> nn.Module:
@@ -320,8 +366,8 @@ def memory_rows() -> list[Row]:
     label = "peak memory of the call, (1, 2048, 768, 12)"
     note = f"{megabytes['ours']:.0f} MB"
     return [
-        (label, "nn.MultiheadAttention", megabytes["ours"] / megabytes["slow"], note, ""),
-        (label, "textbook layer", megabytes["ours"] / megabytes["textbook"], note, ""),
+        Row(label, "nn.MultiheadAttention", megabytes["ours"] / megabytes["slow"], note, ""),
+        Row(label, "textbook layer", megabytes["ours"] / megabytes["textbook"], note, ""),
     ]
 
 
@@ -356,7 +402,7 @@ def start_rows(repeats: int) -> list[Row]:
         theirs.append(cpu_seconds(START_THEIRS))
     mine, other = statistics.median(ours), statistics.median(theirs)
     return [
-        (
+        Row(
             "process start to first attention, CPU time",
             "transformers AutoModel",
             mine / other,
@@ -390,7 +436,7 @@ def gpu_rows(seconds: float) -> list[Row]:
                 ("layer with all weights", "textbook, torch.compile", with_weights),
                 ("core without weights", "SDPA", without),
             ):
-                rows.append((f"{label}, {size}", peer, ours / theirs, f"{ours * 1e3:.2f} ms", ""))
+                rows.append(Row(f"{label}, {size}", peer, ours / theirs, f"{ours * 1e3:.2f} ms", ""))
     return rows
 
 
@@ -431,13 +477,20 @@ def main() -> None:
     machine = torch.cuda.get_device_name() if options.device == "cuda" else cpu_name()
     print(f"{machine}, 1 thread, torch {torch.__version__}\n")
     edge = "|" if options.markdown else ""
-    print(f"{edge} what {edge} against {edge} ratio {edge} ours {edge} layout {edge}")
+    print(edge, f" {edge} ".join(("what", "against", "ratio", "products alone", "ours", "layout")), edge)
     if options.markdown:
-        print("|---|---|---|---|---|")
-    for label, peer, ratio, note, lies in rows:
-        print(
-            f"{edge} {label:52} {edge} {peer:28} {edge} {ratio:.2f} {edge} {note:>9} {edge} {lies:6} {edge}"
+        print("|---|---|---|---|---|---|")
+    for row in rows:
+        alone = "" if row.products is None else f"{row.products:.2f}"
+        cells = (
+            f"{row.what:52}",
+            f"{row.against:28}",
+            f"{row.ratio:.2f}",
+            f"{alone:4}",
+            f"{row.ours:>9}",
+            f"{row.layout:6}",
         )
+        print(edge, f" {edge} ".join(cells), edge)
 
 
 def cpu_name() -> str:
