@@ -3,6 +3,10 @@
 In: a record. Out: text, or HTML without a script that loads nothing.
 """
 
+import struct
+import zlib
+from base64 import b64encode
+from hashlib import blake2b
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -19,9 +23,9 @@ if TYPE_CHECKING:
 
 LONGEST = 60  # signs of a text that are repeated
 STRONGEST = 3
-SHADES = 4  # of a small picture, beside nothing at all
-MOST_CELLS = 12_000  # of all small pictures together
-SIDE, GAP, MARGIN = 12, 2, 16
+LEVEL = 51  # of 255: a shade of a small picture, of which there are five beside nothing at all
+CELLS = 12  # of a small picture's side at most
+SIDE, MARGIN = 20, 16  # pixels of a small picture, and before the first
 HOW = '["4-2"].to_frame(), .rank("it", "cat"), .grid(words=True), .to_frame()'
 
 
@@ -80,33 +84,55 @@ def _links(grid: "Grid") -> str:
 def heads_svg(grid: "Grid") -> str:
     """Every head as a small picture, darker for more weight (the largest under a cell), in the colour of the text."""
     layers, heads, rows, columns = grid.weights.shape
-    side = max(2, min(SIDE, rows, columns, int((MOST_CELLS / max(1, layers * heads)) ** 0.5)))
+    side = min(CELLS, rows, columns)
     small = thumbnails(grid.weights, side) if rows == columns else _pooled(grid.weights, side)
-    shades = np.rint(small.astype(np.float64) / 255 * SHADES).astype(np.intp)
-    step, unit = SIDE + GAP, SIDE / max(1, *small.shape[2:])
-    paths = list[str]()
-    for shade in range(1, SHADES + 1):
-        moves = "".join(
-            f"M{MARGIN + head * step + k * unit:.4g} {MARGIN + layer * step + (q + 0.5) * unit:.4g}h{unit:.3g}"
-            for layer, head, q, k in np.argwhere(shades == shade)
-        )
-        if moves:
-            paths.append(f'<path stroke-opacity="{shade / SHADES:g}" d="{moves}"/>')
-    width, height = MARGIN + heads * step, MARGIN + layers * step
+    image = _png(_tiled(np.rint(small / LEVEL).astype(np.uint8) * LEVEL))
+    shade = f"headscope-{blake2b(image, digest_size=6).hexdigest()}"
+    step_x, step_y = (SIDE * (n + 1) / n for n in (small.shape[3], small.shape[2]))
+    width, height = round(MARGIN + heads * step_x), round(MARGIN + layers * step_y)
+    place = f'x="{MARGIN}" y="{MARGIN}" width="{heads * step_x:g}" height="{layers * step_y:g}"'
     names = "".join(
-        f'<text x="{MARGIN + i * step + SIDE / 2:g}" y="11" text-anchor="middle">{i + 1}</text>'
+        f'<text x="{MARGIN + i * step_x + SIDE / 2:g}" y="11" text-anchor="middle">{i + 1}</text>'
         for i in range(heads)
     ) + "".join(
-        f'<text x="{MARGIN - 4}" y="{MARGIN + i * step + 9}" text-anchor="end">{i + 1}</text>'
+        f'<text x="{MARGIN - 4}" y="{MARGIN + i * step_y + SIDE / 2 + 3:g}" text-anchor="end">{i + 1}</text>'
         for i in range(layers)
     )
     label = f"All heads: {layers} layers from top to bottom, {heads} heads from left to right; row looks at column."
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}"><title>{label}</title>'
-        f'<g fill="none" stroke="currentColor" stroke-width="{unit:.3g}">{"".join(paths)}</g>'
+        f'<mask id="{shade}"><image {place} preserveAspectRatio="none" style="image-rendering:pixelated" '
+        f'href="data:image/png;base64,{b64encode(image).decode()}"/></mask>'
+        f'<rect {place} fill="currentColor" mask="url(#{shade})"/>'
         f'<g fill="currentColor" font-size="8" font-family="sans-serif">{names}</g></svg>'
     )
+
+
+def _tiled(small: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """(layer, head, q, k) as one image, a cell a pixel and a pixel between heads."""
+    layers, heads, rows, columns = small.shape
+    spaced = np.zeros((layers, rows + 1, heads, columns + 1), np.uint8)
+    spaced[:, :rows, :, :columns] = small.transpose(0, 2, 1, 3)
+    return spaced.reshape(layers * (rows + 1), heads * (columns + 1))
+
+
+def _png(grey: NDArray[np.uint8]) -> bytes:
+    """A grey image (row, column) as PNG (ISO/IEC 15948): its header, its compressed rows, its end."""
+    high, wide = grey.shape
+    rows = np.concatenate(
+        [np.zeros((high, 1), np.uint8), grey], axis=1
+    )  # every row says that it is not filtered
+    parts = (
+        (b"IHDR", struct.pack(">IIBBBBB", wide, high, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows.tobytes(), 9)),
+        (b"IEND", b""),
+    )
+    chunks = (
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in parts
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 def _pooled(weights: NDArray[np.floating], side: int) -> NDArray[np.uint8]:

@@ -1,6 +1,8 @@
 """What a record gives in one line, what it prints, and that a copy of it is as frozen as it is."""
 
+import base64
 import copy
+import io
 import pickle
 import re
 import sys
@@ -8,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from mha_core import InputError, Unavailable, record_of, trace
 
@@ -101,22 +104,40 @@ def test_the_strongest_links_are_those_between_two_words(record):
 
 def test_a_notebook_gets_a_table_and_a_picture_that_load_nothing(record):
     html = record._repr_html_()
-    assert len(html) < 120_000
-    assert not re.search(r"<script|<image|href|url\(|@import", html)
+    assert len(html) < 12_000
+    assert not re.search(r"""<script|@import|(?:href|src)="(?!data:)|url\((?!#)""", html)
     svg = ElementTree.fromstring(html[html.index("<svg") :])  # noqa: S314 - our own
     assert "6 layers" in svg.attrib["aria-label"]
     assert html.count("<tr>") == 4
 
 
+def shades_of(html):
+    """The pixels of the picture, which are what is seen of the text's colour."""
+    with Image.open(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]+)", html)[1]))) as image:
+        assert image.mode == "L"
+        return np.array(image)
+
+
 def test_the_picture_has_its_darkest_cells_where_the_weight_is():
     weights = np.full((1, 2, 4, 4), 0.0, dtype=np.float32)
     weights[..., 0] = 1
-    weights[0, 1, 2] = (0, 0, 0, 1)
-    html = record_of(weights, list("abcd"))._repr_html_()
-    dark = re.search(r'stroke-opacity="1" d="([^"]+)"', html)[1]
-    assert dark.count("M") == 8
-    # Head 2 stands 14 to the right of head 1, which begins at 16; row 2 and column 3 of cells of 3.
-    assert "M39 23.5h3" in dark
+    weights[0, 1, 2] = (0, 0.4, 0, 0.6)
+    shades = shades_of(record_of(weights, list("abcd"))._repr_html_())
+    expected = np.zeros((5, 10), np.uint8)  # a pixel between the heads
+    expected[:4, 0] = expected[:4, 5] = 255
+    expected[2, 5:9] = (0, 102, 0, 153)
+    np.testing.assert_array_equal(shades, expected)
+
+
+@pytest.mark.parametrize("shape", [(12, 16, 200, 200), (30, 9, 64, 64), (6, 8, 90, 40)])
+def test_the_picture_of_a_large_model_and_a_long_text_stays_small(shape):
+    weights = np.random.default_rng(0).dirichlet(np.full(shape[3], 0.1), shape[:3]).astype(np.float32)
+    rows, columns = ([f"w{i}" for i in range(n)] for n in shape[2:])
+    record = record_of(weights, rows, keys=None if shape[2] == shape[3] else columns)
+    html = record._repr_html_()
+    assert len(html) < 22_000
+    side = min(12, *shape[2:])
+    assert shades_of(html).shape == (shape[0] * (side + 1), shape[1] * (side + 1))
 
 
 def test_markup_in_a_text_stays_text(model):
