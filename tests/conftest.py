@@ -1,5 +1,6 @@
 """What the tests share: the embedded model, a free port, the running app and a browser."""
 
+import gc
 import os
 import shutil
 import signal
@@ -38,6 +39,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"app_server", "fresh_server", "smollm2"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """What is imported stays for the whole run: the garbage collector need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

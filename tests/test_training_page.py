@@ -48,7 +48,7 @@ def trainer():
     made.close()
 
 
-def until(done, what: str, seconds: float = 20) -> None:
+def until(done, what: str, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < end, what
