@@ -106,13 +106,14 @@ def test_a_reader_has_one_training_at_a_time(trainer):
 
 
 def test_what_nobody_looks_at_is_paused(trainer, monkeypatch):
-    monkeypatch.setattr("pages.parts.serve.training.LOOKED_AWAY", 0.15)
     training = trainer.ask("x", {"n": 1000})
     trainer.start(training, "anna")
     until(lambda: training.rows, "it begins")
+    trainer.look(training, "anna")
+    monkeypatch.setattr("pages.parts.serve.training.LOOKED_AWAY", 0.6)
     for _ in range(10):
         trainer.look(training, "anna")
-        time.sleep(0.03)
+        time.sleep(0.08)
     assert training.state == "running"
     until(lambda: training.state == "stopped", "nobody looks")
     trainer.look(training, "ben")
