@@ -343,6 +343,7 @@ def test_a_measure_that_mixes_heads_keeps_the_head_in_the_link(measure):
     assert picture(run(at))["selection"]["head"] == [4, 6]
 
 
+@pytest.mark.slow
 def test_a_measure_asked_for_in_the_picture_is_believed_only_if_there_is_one():
     at = open_page(text=TIRED)
     at.session_state["measure"] = "value"
@@ -366,6 +367,7 @@ def test_a_sentence_without_a_pronoun_opens_on_its_strongest_link_between_words_
     assert picture(open_page(text=TIRED))["opening"] is None
 
 
+@pytest.mark.slow
 def test_what_the_model_did_not_read_is_said_above_the_picture_on_both_pages():
     unknown, long = "The ᚠᚢᚦ ran.", "word " * 600
     assert said(open_page(text=unknown), "notice") == [

@@ -251,6 +251,7 @@ def test_a_head_that_looks_one_back_is_described_so(model):
     assert not found.by_content
 
 
+@pytest.mark.slow
 def test_a_head_that_looks_at_negations_is_described_so(model):
     def look(tokens, query, rng):
         there = [i for i, piece in enumerate(tokens.pieces) if piece.text in ("not", "only") and i != query]
@@ -261,11 +262,13 @@ def test_a_head_that_looks_at_negations_is_described_so(model):
     assert found.findings[0].feature.key == "to negation"
 
 
+@pytest.mark.slow
 def test_a_head_that_looks_anywhere_has_no_description(model):
     sums = invented(model, lambda tokens, query, rng: int(rng.integers(1, len(tokens) - 1)))
     assert describe(sums)[0] == Description()
 
 
+@pytest.mark.slow
 def test_two_things_that_exclude_one_another_are_both_said(model):
     def look(tokens, query, rng):
         last = len(tokens) - 2
@@ -421,6 +424,7 @@ def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
     assert describe(place)[0].findings[0].feature.key == "one back"
 
 
+@pytest.mark.slow
 def test_a_description_holds_in_the_other_half_or_is_none(model):
     def look(tokens, query, rng):
         return max(query - 1, 1) if half_of(tokens) == 0 else int(rng.integers(1, len(tokens) - 1))
@@ -428,6 +432,7 @@ def test_a_description_holds_in_the_other_half_or_is_none(model):
     assert describe(invented(model, look))[0] == Description()
 
 
+@pytest.mark.slow
 def test_the_baseline_is_that_of_pairs_of_the_same_distance(model):
     """Neighbours are often of one word here: a head that looks one back finds no more of them than any other pair."""
     rng = np.random.default_rng(0)

@@ -87,6 +87,7 @@ def test_the_list_counts_every_head_once_and_chooses_the_points(minilm):
     assert {head["letter"] for head in data["heads"]} == {"A"}
 
 
+@pytest.mark.slow
 def test_a_head_is_most_like_itself_and_not_listed(minilm):
     alike = relatives(minilm, (2, 8), minilm)
     assert all(head != (2, 8) for head, _ in alike)
@@ -95,6 +96,7 @@ def test_a_head_is_most_like_itself_and_not_listed(minilm):
     assert any(relatives(minilm, entry.head, other) for entry in minilm.heads)
 
 
+@pytest.mark.slow
 def test_own_text_is_read_in_steps_and_a_file_is_checked(model):
     text = "The old dog slept beside the stove. Nobody had seen it run.\nA second line of words stands here."
     job = BackgroundTask(own_text.work(text, model))
@@ -113,6 +115,7 @@ def test_own_text_is_read_in_steps_and_a_file_is_checked(model):
     assert "no passage" in empty.problem
 
 
+@pytest.mark.slow
 def test_one_head_is_taken_away_over_passages_of_all_registers_in_turn(model):
     passages = lost._reader(model)
     registers = [read_reader()[number].register for number, _ in passages]

@@ -58,6 +58,7 @@ def test_every_head_is_in_it_with_moments_of_all_kinds(name, there):
         assert "%" in sentence(entry, "the first token")
 
 
+@pytest.mark.slow
 def test_moments_of_minilm_come_out_again(model):
     there = read_shipped("minilm").atlas
     texts = [one.text for one in read_reader()][:AGAIN]
@@ -129,6 +130,7 @@ def test_what_is_known_of_the_decoder_stands_in_its_atlas():
         assert found[key].lift > 3
 
 
+@pytest.mark.slow
 def test_a_decoder_says_what_is_raised_and_lost():
     there = read_shipped("smollm2")
     assert set(there.raises) == {entry.head for entry in there.atlas.heads} == set(there.losses)

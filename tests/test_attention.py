@@ -191,6 +191,7 @@ def test_causal_is_aligned_top_left_as_in_torch(n_q, n_k):
     assert causal_mask(2, 3).tolist() == [[True, False, False], [True, True, False]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_gradients_are_those_of_finite_differences(is_causal):
     q, k, v = (x.requires_grad_() for x in qkv(h_kv=2, batch=(), n_q=2, n_k=3, dtype=torch.float64))

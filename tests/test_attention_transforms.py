@@ -46,6 +46,7 @@ class Core(nn.Module):
         return scaled_dot_product_attention(q, k, v, is_causal=self.is_causal)
 
 
+@pytest.mark.slow
 @HEADS
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_an_exported_program_takes_every_length(kv_heads, is_causal):

@@ -123,6 +123,7 @@ def test_the_embedded_model_refuses_all_21_damages_in_one_sentence(name, embedde
     assert models._LOADED == {}
 
 
+@pytest.mark.slow
 def test_the_embedded_model_undamaged_loads_from_there(embedded):
     assert load_model("minilm", device="cpu").digest.startswith("53aa51172d14")
 
@@ -179,6 +180,7 @@ def test_a_folder_in_half_precision_or_naming_code_is_read_without_harm(name, fo
     np.testing.assert_allclose(after, before, atol=2e-2)
 
 
+@pytest.mark.slow
 def test_a_vocabulary_alone_reads_as_the_whole_tokenizer_does(tmp_path):
     write(tmp_path / "whole")
     write(tmp_path / "list", tokenizer=("vocab.txt",))

@@ -36,6 +36,7 @@ def texts():
 # ---- the texts
 
 
+@pytest.mark.slow
 def test_no_text_has_a_held_out_combination_or_the_famous_nouns_together(texts):
     plural = {many: one for one, many in lexicon().plural.items()}
     kept = held_out()
@@ -300,6 +301,7 @@ def test_what_is_shipped_takes_no_more_than_six_megabytes():
     assert sum(path.stat().st_size for path in files) <= 6_000_000
 
 
+@pytest.mark.slow
 def test_the_checkpoints_lead_from_the_untrained_model_to_the_trained_one():
     assert len(MOMENTS) == 12
     first, last = at_step(0), at_step(MOMENTS[-1])

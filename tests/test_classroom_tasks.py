@@ -71,6 +71,7 @@ def test_what_is_asked_follows_from_the_word_it_rests_on(task):
             assert probe.words.index(word) == probe.rests_on < probe.slot
 
 
+@pytest.mark.slow
 def test_right_answers_are_those_of_plain_torch(small):
     stack, plain = small
     for without in ((), ((1, 2),), ((1, 0), (1, 2))):

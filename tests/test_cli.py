@@ -238,6 +238,7 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(arguments, message,
     assert err.endswith(".\n")
 
 
+@pytest.mark.slow
 def test_a_text_that_was_cut_says_how_many_tokens_were_left_out(run):
     code, out, err = run("trace", "word " * 600, "--layer", "1", "--from", "[CLS]")
     assert code == 0
@@ -268,6 +269,7 @@ def test_the_models_come_with_how_their_matrices_lie_on_this_processor(run, monk
     assert "HEADSCOPE_LAYOUT is 'columns'" in err
 
 
+@pytest.mark.slow
 def test_a_folder_and_the_untrained_twin_are_models_too(run, tmp_path):
     write(tmp_path / "bert")
     for more, trained in (((), True), (("--untrained",), False)):

@@ -31,6 +31,7 @@ def run(capsys, monkeypatch):
     return command
 
 
+@pytest.mark.slow
 def test_a_file_of_sentences_gives_json_lines(run, model, tmp_path):
     file = tmp_path / "sentences.txt"
     file.write_text("\n".join(SENTENCES) + "\n")

@@ -180,6 +180,7 @@ def test_the_weights_that_the_reader_chose_are_a_and_the_others_b(weights):
     assert picture(at)["titles"] == ["MiniLM", "MiniLM, untrained"][:: 1 if trained else -1]
 
 
+@pytest.mark.slow
 def test_models_of_two_sizes_have_masses_and_no_change_head_by_head(monkeypatch, tmp_path):
     write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
     small = load_model(str(tmp_path))

@@ -143,6 +143,7 @@ def test_gradients_reach_every_parameter(encoder):
     assert all(name.endswith("W_k.bias") for name in silent)
 
 
+@pytest.mark.slow
 def test_many_threads_with_gates_of_their_own_do_not_disturb_each_other(encoder):
     before = digest(encoder)
     gates = torch.rand(8, 4, 3)

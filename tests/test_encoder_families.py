@@ -168,6 +168,7 @@ def test_words_and_labels_are_the_readers_own_in_every_family(kind, tmp_path):
     assert [word.text for word in masked.words] == ["The", model.tokenizer.mask_name, "sit"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_family_is_asked_for_the_earlier_copy_in_its_own_tokens_and_frame(kind, tmp_path):
     _, _, model = loaded(tmp_path, kind)
@@ -192,6 +193,7 @@ def test_a_texts_end_is_cut_at_the_positions_there_are(kind, tmp_path):
     trace("a " * 50, model, pair="it")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_family_can_be_had_untrained(kind, tmp_path):
     loaded(tmp_path, kind)
@@ -199,6 +201,7 @@ def test_every_family_can_be_had_untrained(kind, tmp_path):
     assert np.abs(trace("It sat", twin).weights.sum(-1) - 1).max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [

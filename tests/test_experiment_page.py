@@ -220,6 +220,7 @@ def test_sentences_of_other_lengths_cannot_be_taken_over_from():
     assert problem.startswith("“Too short.” has 5 tokens and your sentence 16;")
 
 
+@pytest.mark.slow
 def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     at = open_page(PAGE, **{"try": WHERE}, model="minilm", text=TIRED, map="layers and tokens")
     assert at.text_input(key="from").placeholder == WIDE
@@ -290,6 +291,7 @@ def test_where_points_are_lost_is_read_off_the_best_curve():
     assert [level["y"] for level in chart["levels"]] == [49.0, 45.0]
 
 
+@pytest.mark.slow
 def test_the_page_says_whose_claim_twenty_to_forty_per_cent_is():
     at = open_page(PAGE, **{"try": GONE})
     assert any("is what Michel et al. 2019 found" in caveat for caveat in said(at, "caveat"))
@@ -298,6 +300,7 @@ def test_the_page_says_whose_claim_twenty_to_forty_per_cent_is():
 # ---- ready experiments
 
 
+@pytest.mark.slow
 def test_a_ready_experiment_answers_with_the_numbers_of_leaving_heads_out(minilm, monkeypatch):
     monkeypatch.setattr(trials, "SENTENCES", 2)
     at = open_page(PAGE, **{"try": READY}, ready="six")
@@ -340,6 +343,7 @@ def test_two_words_come_to_a_sentence_with_both_probabilities():
     assert answer.link["off"] == "1-2"
 
 
+@pytest.mark.slow
 def test_the_picture_is_that_of_the_text_as_it_is(minilm):
     at = open_page(PAGE, model="minilm", text=TIRED, off="1-1")
     record = trace(TIRED, minilm)

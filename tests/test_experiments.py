@@ -125,6 +125,7 @@ def test_taking_a_head_of_minilm_away_is_cutting_its_slice_out_of_the_real_weigh
     assert measure(tokens, model, Cosine(), (Factor((head,)),))[0] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_interventions_act_in_the_order_in_which_they_are_given(llama):
     tokens, _ = texts_of(llama)
     head = ((1, 2),)
@@ -210,6 +211,7 @@ def test_runs_with_other_interventions_have_other_names():
     assert one == Run("minilm", TIRED, interventions=(Factor(((0, 0),)),))
 
 
+@pytest.mark.slow
 def test_two_threads_with_other_interventions_never_see_each_other_s_numbers(model):
     tokens = model.tokenizer.encode(TIRED)
     chosen = [(Factor(((5, head),), factor),) for head in range(3) for factor in (0.0, 2.0)]
@@ -295,6 +297,7 @@ def test_every_head_in_turn_is_one_head_after_the_other(factor, base, llama):
         )
 
 
+@pytest.mark.slow
 def test_every_head_of_minilm_in_turn_is_one_head_after_the_other_too(model):
     tokens = model.tokenizer.encode(TIRED)
     found = last(every_head(tokens, model, Cosine()))

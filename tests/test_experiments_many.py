@@ -81,6 +81,7 @@ def test_losses_and_shares_over_texts_are_those_of_every_token(decoder, texts):
     assert mean_loss(texts, model, gates_without(heads, model)) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_embeddings_are_compared_with_the_whole_model_s(model):
     texts = [model.tokenizer.encode(text) for text in ("Rain falls.", "Snow melts on the roof.")]
     task, gates = EmbeddingTask(texts, model), gates_without(((5, 5), (2, 1)), model)
@@ -148,6 +149,7 @@ def test_worse_means_beyond_every_draw_in_the_bad_direction():
     assert not replace(high, without=3.05).worse
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sets", "draws", "message"),
     [
@@ -191,6 +193,7 @@ def test_the_gradient_of_a_gate_is_what_a_small_step_changes(llama, model, texts
     assert all(p.grad is None and not p.requires_grad for p in parameters)
 
 
+@pytest.mark.slow
 def test_orders_hold_every_head_once_the_least_missed_first(llama, texts):
     every = {(layer, head) for layer in range(3) for head in range(6)}
     by_effect = last(order_by_effect(texts, llama))
@@ -216,6 +219,7 @@ def test_orders_hold_every_head_once_the_least_missed_first(llama, texts):
     assert order_random(llama) == order_random(llama) != order_random(llama, 1)
 
 
+@pytest.mark.slow
 def test_a_curve_begins_whole_and_counts_what_is_left(llama, model, texts):
     order = order_random(llama)
     parts = list(prune_curve(order, texts, llama, (0, 7, 18)))

@@ -111,6 +111,7 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
     assert np.array_equal(np.array(content["weights"][0][0], dtype=np.float32), record.weights[3, 1])
 
 
+@pytest.mark.slow
 def test_the_page_and_the_command_line_write_one_schema(record):
     grid = record.grid()
     every = [(layer, head) for layer in range(6) for head in range(12)]
@@ -245,6 +246,7 @@ def test_what_is_offered_is_of_the_view_on_the_screen():
     assert "for query in [2, 4]:" in lines
 
 
+@pytest.mark.slow
 def test_the_files_hold_the_chosen_head_alone_where_all_would_be_too_much(monkeypatch):
     at = taken_away(text="The cat saw it.", head="2-3")
     monkeypatch.setattr(downloads, "CELLS_AT_MOST", 72 * 7 * 7)

@@ -13,6 +13,7 @@ from mha_core.errors import ModelError
 CHANCE = random.Random(0)  # noqa: S311 - damage needs no secret
 
 
+@pytest.mark.slow
 def test_some_damage_from_another_seed_ends_as_it_may(monkeypatch):
     monkeypatch.setattr(models, "_LOADED", {})
     ended = run(18, 7)
@@ -21,6 +22,7 @@ def test_some_damage_from_another_seed_ends_as_it_may(monkeypatch):
     assert ended["corpus right"] == 3
 
 
+@pytest.mark.slow
 def test_a_folder_that_should_be_refused_and_is_not_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(models, "_LOADED", {})
     write(tmp_path / "bert")

@@ -147,6 +147,7 @@ def known(monkeypatch):
     monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: once.findings().study)
 
 
+@pytest.mark.slow
 def test_a_profile_has_every_measure_and_a_role(heads, tmp_path, model, known):
     path = tmp_path / "texts.txt"
     texts = (("The dog saw the other dog.", 9), ("Rain falls on the roof.", 8))

@@ -114,6 +114,7 @@ def test_a_flip_is_a_preference_that_changes_between_the_versions():
     assert lonely.n_pairs == 0
 
 
+@pytest.mark.slow
 def test_a_head_of_the_first_layer_cannot_flip(model):
     """It has seen no context: a later word cannot change which mention the pronoun prefers."""
     from mha_core.heads.builtin import read_builtin

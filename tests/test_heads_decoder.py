@@ -113,6 +113,7 @@ def test_in_an_encoder_the_copy_is_one_of_all_tokens(model):
     assert found.mean_mass[0, 0] == pytest.approx(0.95, abs=0.01)
 
 
+@pytest.mark.slow
 def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model):
     sums, log = RepeatedSums(), EvidenceLog(6, 12)
     survey(repeated_samples(model), model, [(sums, is_repeated), (log, every_item)])
@@ -128,6 +129,7 @@ def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model
     assert float(table.induction.max()) < 0.02
 
 
+@pytest.mark.slow
 def test_that_no_head_does_induction_is_said_with_its_numbers_and_the_reason(model):
     log, does = EvidenceLog(6, 12), EvidenceLog(1, 1)
     survey(repeated_samples(model), model, [(log, every_item)])

@@ -148,6 +148,7 @@ def test_what_is_written_is_read_again(tmp_path, monkeypatch):
     shipped.cache_clear()
 
 
+@pytest.mark.slow
 def test_the_command_prints_falls_and_refuses_in_one_sentence(capsys):
     asked = ["heads", "depends", "--head", "2-4"]
     assert main([*asked, "--agreement", "--limit", "2", "--way", "zero", "--format", "json"]) == 0

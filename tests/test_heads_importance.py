@@ -169,6 +169,7 @@ def test_a_gradient_weight_is_what_the_prediction_gains(predicting):
             assert found[5, head, place, key] == pytest.approx(expected, abs=2e-3, rel=0.1)
 
 
+@pytest.mark.slow
 def test_gradient_weights_are_those_of_transformers_at_the_first_mask(model, tmp_path):
     """Attention times its gradient where that is positive, out of transformers' own graph (Chefer, equation 5)."""
     tokens = model.tokenizer.encode("The [MASK] sat on [MASK].", "It rained.")

@@ -116,6 +116,7 @@ def test_what_a_model_lacks_is_not_offered_and_refused_in_one_sentence(pair):
         importance(model.tokenizer.encode(TEXT), silent, "gradient")
 
 
+@pytest.mark.slow
 def test_there_is_one_loop_over_layers():
     """A block is asked for its attention in one file alone; the cache runs through the same loop, and a head that is
     tried mixes into the rest of its own layer only."""

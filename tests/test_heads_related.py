@@ -110,6 +110,7 @@ def test_words_that_are_tied_or_side_by_side_are_not_apart():
     assert not Kept(one.sentence, np.arange(5), one.likeness, one.at).apart(row) or abs(row - other) > 1
 
 
+@pytest.mark.slow
 def test_with_shuffled_gold_even_a_head_that_knows_is_called_by_nothing():
     some = [kept(i) for i in range(120)]
     assert ("semantic", (0, 0)) in called(list(related_measured(some, "t")), (1, 4), 70)

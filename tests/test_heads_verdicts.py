@@ -181,6 +181,7 @@ def test_other_dependents_of_the_same_word_tell_a_relation_from_any_dependent():
     assert found.name.startswith("any dependent → ")
 
 
+@pytest.mark.slow
 def test_random_heads_are_called_by_nothing_and_a_true_one_is():
     trees = treebank()
     bad = 0
@@ -192,6 +193,7 @@ def test_random_heads_are_called_by_nothing_and_a_true_one_is():
     assert ("det", (0, 3)) in called([measure(one, looks) for one in some(looks)], (1, 6), 12)
 
 
+@pytest.mark.slow
 def test_with_shuffled_gold_even_a_true_head_is_called_by_nothing():
     looks = looks_of(treebank(), {3: "gold"})
     shuffled = [list(shuffled_trees(some(looks), looks, seed)) for seed in range(10)]

@@ -294,6 +294,7 @@ def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
     )
 
 
+@pytest.mark.slow
 def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
     at = walk(part="Variants", head="4-2", pin="10", across="A wide street.")
     model = load_model()
@@ -351,6 +352,7 @@ def test_another_layer_and_head_chosen_on_the_page_are_in_the_link():
     np.testing.assert_allclose(matrix(at, "weights"), record.weights[5, 0], atol=NEAR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [0, 1])
 def test_the_example_by_hand_shows_its_own_numbers(h):
     at = walk(part="By hand", by=str(h + 1))
@@ -414,6 +416,7 @@ def test_a_link_that_changes_the_weights_opens_where_they_are_changed():
     assert "Why divide by √32" in prose(open_inside(head="4-2", pin="10", divide="false"))
 
 
+@pytest.mark.slow
 def test_the_screen_and_the_number_of_a_link_are_shown():
     at = open_inside(head="4-2", pin="10", at="scores", cell="raw:14:1")
     truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
@@ -438,6 +441,7 @@ def test_a_number_of_x_says_which_row_of_the_matrices_it_meets():
 EVERY_SCREEN = {"Step by step": SCREENS, "By hand": SCREENS, **IN_PARTS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["Step by step", "By hand", "One head or many", "Variants"])
 def test_tokens_and_heads_can_be_chosen_in_every_picture_that_names_them(part):
     at = walk(*EVERY_SCREEN[part], part=part, head="4-2", pin="10")

@@ -104,6 +104,7 @@ def test_a_folders_strange_name_is_spelled_out(tmp_path):
     refused(tmp_path / "a\x1b\nb", "'a\ufffd\ufffdb' has no config.json")
 
 
+@pytest.mark.slow
 def test_a_piece_beyond_the_embeddings_is_refused(folder):
     path = folder / "tokenizer.json"
     content = json.loads(path.read_text())
@@ -244,6 +245,7 @@ MODES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODES)
 def test_loaded_and_traced_in_any_mode_the_numbers_are_the_same(name, monkeypatch):
     expected = trace(TEXT, load_model(device="cpu")).weights
@@ -255,6 +257,7 @@ def test_loaded_and_traced_in_any_mode_the_numbers_are_the_same(name, monkeypatc
     np.testing.assert_array_equal(trace(TEXT, model).weights, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
 def test_the_default_type_of_numbers_changes_none(dtype, monkeypatch):
     expected = trace(TEXT, load_model(device="cpu")).weights

@@ -91,6 +91,7 @@ def test_layers_of_torch_that_ours_is_not_are_refused_in_a_sentence():
 # Many texts, hooks, heads taken away
 
 
+@pytest.mark.slow
 def test_a_thousand_strings_are_traced_with_progress_and_equal_one_at_a_time(folder):
     model = load_model(folder, device="cpu")
     texts = [f"The animal{' sat' * (i % 7)}." for i in range(1000)]

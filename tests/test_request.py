@@ -28,6 +28,7 @@ def test_no_link_raises_and_every_view_is_inside_the_picture(head, pin, to):
     assert all(len(sentence) < 160 for sentence in said)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2),
     st.integers(0, 4),

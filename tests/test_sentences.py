@@ -382,6 +382,7 @@ def test_what_hangs_on_a_word_is_no_word_of_its_own():
     assert apart(Counter({1: 3, 2: 1}), Counter({1: 1, 3: 1})) == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_the_command_prints_both_distances(capsys):
     assert main(["heads", "distances"]) == 0
     printed = capsys.readouterr().out

@@ -419,6 +419,7 @@ def test_a_model_whose_rows_do_not_add_up_fails_its_proof(model, monkeypatch):
         server.self_test(model)
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_is_told_and_the_server_starts(monkeypatch):
     import mha_core
 

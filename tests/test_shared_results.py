@@ -87,6 +87,7 @@ def test_whoever_asked_before_each_gets_what_a_fresh_run_gives(asked, folders):
         np.testing.assert_allclose(found.weights, grid.weights, atol=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(pair=st.tuples(REQUESTS, REQUESTS))
 def test_two_requests_share_a_run_exactly_if_text_pair_model_and_weights_are_the_same(pair, folders):
@@ -116,6 +117,7 @@ def test_what_is_merged_into_words_is_made_once():
     assert cache.grid(request, cache.record(request)) is made
 
 
+@pytest.mark.slow
 def test_a_long_text_makes_room_and_what_was_seen_last_stays(monkeypatch):
     def of(words: int, first: str):
         return Request(" ".join([first, *["word"] * (words - 1)]))

@@ -192,6 +192,7 @@ def test_a_row_holds_its_own_numbers_and_those_of_the_twin(model):
     assert (verdict["text"], verdict["note"]) == ("specialist", "beats the baseline beyond luck")
 
 
+@pytest.mark.slow
 def test_a_job_shows_three_sentences_where_it_works_and_one_where_the_head_looks_elsewhere(found):
     three = 0
     for table in found.jobs.values():
@@ -315,6 +316,7 @@ def test_the_page_says_that_attention_is_not_explanation():
     assert "Attention is not explanation" in bodies(open_page())
 
 
+@pytest.mark.slow
 def test_untrained_weights_claim_nothing():
     cache.findings("minilm", trained=False)
     at = open_page(weights="untrained")
@@ -322,6 +324,7 @@ def test_untrained_weights_claim_nothing():
     assert not any(row["marked"] for row in builtin_table(at))
 
 
+@pytest.mark.slow
 def test_the_map_gives_every_head_a_letter_or_a_number_besides_its_colour(found):
     for by in ("role", "job:determiner", "place:entropy"):
         heads = heads_map(open_page(by=by))["heads"]
@@ -408,6 +411,7 @@ def test_a_file_that_cannot_be_taken_is_refused_in_one_sentence(name, data, said
         corpus_work.kind_of(name, data)
 
 
+@pytest.mark.slow
 def test_a_byte_that_is_no_utf8_leaves_out_its_sentence_and_is_named(model):
     job = measured(SENTENCE.encode() * 300 + b"1\tcaf\xe9\n", "conllu", model)
     assert (job.problem, job.step.n) == (None, 300)
@@ -605,6 +609,7 @@ def bring(monkeypatch, name: str, data: bytes) -> AppTest:
     return at
 
 
+@pytest.mark.slow
 def test_a_corpus_that_was_brought_is_counted_shown_and_offered(monkeypatch):
     at = bring(monkeypatch, "mine.conllu", SENTENCE.encode() * 31 + b"1\tonly\ttwo\n\n")
     body = html.unescape(bodies(at))
@@ -617,12 +622,14 @@ def test_a_corpus_that_was_brought_is_counted_shown_and_offered(monkeypatch):
     assert [b.proto.label for b in at.get("download_button")] == ["CSV", "JSON"] * 2
 
 
+@pytest.mark.slow
 def test_a_corpus_of_another_kind_is_refused_in_one_sentence(monkeypatch):
     body = html.unescape(bodies(bring(monkeypatch, "mine.pdf", b"x")))
     assert "The file ends in “.pdf”" in body
     assert '<table class="corpus">' not in body
 
 
+@pytest.mark.slow
 def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch, found):
     kept, done = [], BackgroundTask(iter(()))
     done.advance()
@@ -639,6 +646,7 @@ def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch, found):
 # The picture of all heads and the card
 
 
+@pytest.mark.slow
 def test_the_head_that_opens_is_the_best_of_the_job_that_is_shown(found):
     assert heads_map(open_page(by="job:copy"))["chosen"] == head_name(found.jobs["copy"].order()[0])
     assert heads_map(open_page(by="job:copy", head="4-2"))["chosen"] == "4-2"
@@ -686,6 +694,7 @@ def test_the_map_outlines_the_cluster_of_the_chosen_head(found):
     assert f"cluster of the chosen head, {size} of 72" in body
 
 
+@pytest.mark.slow
 def test_every_job_and_every_measure_of_a_head_is_in_its_card(found):
     at = open_page(head="4-2")
     at.session_state["card-all"] = True
@@ -707,6 +716,7 @@ def test_every_job_and_every_measure_of_a_head_is_in_its_card(found):
     assert "dep-&gt;head" not in measures, "a job said twice, under another name"
 
 
+@pytest.mark.slow
 def test_the_links_of_the_page_keep_the_weights():
     cache.findings("minilm", trained=False)
     body = html.unescape(bodies(open_page(weights="untrained", by="job:determiner")))

@@ -308,6 +308,7 @@ def test_any_text_gives_spans_inside_it_and_in_order_or_one_sentence(tokenizer, 
     check(tokens)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(words=st.lists(st.text(ALPHABET, max_size=8), min_size=1, max_size=9))
 def test_any_list_of_words_is_kept_word_for_word(tokenizer, words):

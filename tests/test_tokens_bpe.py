@@ -46,6 +46,7 @@ def check(tokens):
         assert one.end <= other.start
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(text=ANY_TEXT)
 def test_any_text_gives_spans_inside_it_and_in_order_or_one_sentence(tokenizer, text):
@@ -152,6 +153,7 @@ def test_a_treebanks_words_are_its_words(tokenizer):
         tokenizer.encode_words(["a", ""])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(words=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), min_size=1))
 def test_any_list_of_words_is_kept_word_for_word(tokenizer, words):

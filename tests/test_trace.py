@@ -123,6 +123,7 @@ def test_gates_that_do_not_fit_are_refused(gates, message, model):
         trace(TIRED, model, gates=gates)
 
 
+@pytest.mark.slow
 def test_a_shared_model_is_the_same_after_every_kind_of_call(model):
     before = digest(model)
     names = {id(m): set(vars(m)) for m in model.encoder.modules()}
@@ -235,6 +236,7 @@ def test_a_model_of_single_texts_refuses_a_pair(tmp_path, monkeypatch):
         trace("It rained.", single, pair="All day.")
 
 
+@pytest.mark.slow
 def test_predictions_need_a_head_a_mask_and_a_number(model, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="MiniLM has no head for predicting"):
         predict_masked("a [MASK]", model)
