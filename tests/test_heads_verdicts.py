@@ -178,6 +178,7 @@ def test_other_dependents_of_the_same_word_tell_a_relation_from_any_dependent():
     found = entry(looks_of(treebank(), {3: "gold"}), "det")
     siblings = {one.name: one for one in found.substitutes}[SIBLINGS]
     assert (siblings.score, siblings.over.low) == (1.0, 0.0)
+    assert found.control == 0.0, "words that depend on another look at that one"
     assert found.name.startswith("any dependent → ")
 
 
