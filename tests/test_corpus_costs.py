@@ -119,7 +119,8 @@ def test_dependents_beyond_the_models_limit_are_counted_and_said(long_sentence, 
 
 @pytest.mark.slow
 def test_a_profile_of_a_cut_text_says_so(long_sentence, capsys, monkeypatch):
-    monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: once.findings().study)
+    study = once.findings().study  # made before what makes it is replaced
+    monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: study)
     assert cli.main(["heads", "profile", str(long_sentence)]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["n_cut"] == 1

@@ -144,7 +144,8 @@ def test_coreference_reads_pairs_and_counts_flips(heads, tmp_path):
 @pytest.fixture
 def known(monkeypatch):
     """The built-in sentences, which every profile of a corpus reads too, are read once for all tests."""
-    monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: once.findings().study)
+    study = once.findings().study  # made before what makes it is replaced
+    monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: study)
 
 
 @pytest.mark.slow
