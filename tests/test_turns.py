@@ -222,8 +222,11 @@ def in_turns(room, monkeypatch):
         (ScriptRunContext, "reset"),
     ]:
         monkeypatch.setattr(where, name, getattr(where, name))
-    streamlit_private.run_in_turns.__wrapped__()
-    return room
+    there = streamlit_private.run_in_turns.cache_info().currsize  # where another test has started the server
+    streamlit_private.run_in_turns()
+    yield room
+    if not there:
+        streamlit_private.run_in_turns.cache_clear()
 
 
 def test_what_a_browser_asks_while_it_waits_is_one_run(in_turns):
