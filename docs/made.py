@@ -55,7 +55,7 @@ def told(script):
 
 def gallery(scripts, parts):
     """The page of all figures, each beside its code."""
-    lines = ["# Gallery", "", "Ten figures and the lines that draw them. Each script begins with a model and ends with "
+    lines = ["# Gallery", "", "Ten figures and the lines that draw them. Each script ends with "
              "`figures`, SVG with its typeface inside; `mha_core.figures` needs no browser."]  # fmt: skip
     for script in sorted(scripts.glob("*.py")):
         title, words, code = told(script)
