@@ -106,14 +106,16 @@ export class Headscope {
     }
     const subject = data.mode === "compare" ? wanted : wanted[0];
     this.receive(wanted, data);
-    const fresh = entry.view.record !== wanted[0] || entry.n === undefined;
+    const before = entry.view.record;
+    const fresh = before !== wanted[0] || entry.n === undefined;
     entry.view.open(subject, data);
     if (data.n !== entry.n || fresh) {
       const last = this.lasting.get(entry.key);
       const resume = entry.n === undefined && last && last.n === data.n && last.record === entry.records;
       entry.n = data.n;
-      this.forget(entry); // it was of another picture
-      entry.view.move(resume ? last.selection : data.selection);
+      // What was chosen while Python drew the same text anew, as it does once the heads' roles are known, is told yet.
+      if (!entry.untold || !sameText(before, wanted[0])) this.forget(entry);
+      entry.view.move(entry.untold ?? (resume ? last.selection : data.selection));
     }
     this.draw(entry, fresh);
     performance.mark("headscope:draw");
@@ -201,3 +203,5 @@ export class Headscope {
     return rules.length ? `<style>${rules.join("")}</style>` : "";
   }
 }
+
+const sameText = (a, b) => a?.title === b?.title && a?.model === b?.model && a?.n === b?.n && a?.words === b?.words;

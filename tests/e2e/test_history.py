@@ -87,6 +87,17 @@ GO_ON = """(grid) => {
   return [untold, headscope.untold];
 }"""
 
+DRAWN_ANEW = """(grid, text) => {
+  const [entry] = headscope.mounted.values();
+  grid.querySelector("[aria-label^='Head 3-3:']").click();
+  const [id] = entry.records.split(",");
+  const other = { ...headscope.records.get(id), id: "other", ...text };
+  headscope.records.set("other", other);
+  const selection = { head: [0, 1], pins: [], to: null };
+  headscope.show(entry, { mode: "explore", records: ["other"], n: entry.n + 1, selection });
+  return grid.querySelector("[aria-selected=true]").ariaLabel.slice(0, 9);
+}"""
+
 
 def test_the_address_follows_every_head_at_once_and_the_page_below_the_last_one(visit):
     tab = visit(f"/?text={CAT}").drawn()
@@ -106,3 +117,8 @@ def test_the_address_follows_every_head_at_once_and_the_page_below_the_last_one(
     tab.page.reload()
     tab.drawn()
     assert tab.head("1-1").get_attribute("aria-selected") == "true"
+    heads = tab.page.locator(".headscope .heads")
+    assert heads.evaluate(DRAWN_ANEW, {}) == "Head 3-3:", (
+        "the same text, drawn anew while nobody has been told"
+    )
+    assert heads.evaluate(DRAWN_ANEW, {"title": "Another one."}) == "Head 1-2:", "another text"
