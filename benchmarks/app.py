@@ -30,7 +30,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 

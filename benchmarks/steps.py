@@ -27,7 +27,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 
 from benchmarks.wire import NOUNS, socket_to  # noqa: E402
 
