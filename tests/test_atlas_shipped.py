@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from mha_core.cli import main
 from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
 from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.reading import looked_at, passage_tokens, read_passages, split_passages
@@ -142,13 +143,7 @@ def test_a_decoder_says_what_is_raised_and_lost():
 
 
 def test_the_command_line_gives_the_documented_json(capsys):
-    import argparse
-
-    from mha_core.heads.atlas.cli import run
-
-    parser = argparse.ArgumentParser()
-    add_atlas_parser(parser.add_subparsers(dest="question"))
-    assert run(parser.parse_args(["atlas", "--head", "3-9", "--format", "json"]), lambda: False) == 0
+    assert main(["heads", "atlas", "--head", "3-9", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert list(data) == ["passages", "heads"]
     (head,) = data["heads"]
@@ -156,7 +151,7 @@ def test_the_command_line_gives_the_documented_json(capsys):
     assert all(list(one) == ["feature", "share", "lift", "n"] for one in head["description"])
     brings = [one["brings"] for one in head["moments"]]
     assert brings == sorted(brings, reverse=True)
-    assert run(parser.parse_args(["atlas", "--head", "9-9"]), lambda: False) == 2
+    assert main(["heads", "atlas", "--head", "9-9"]) == 2
     assert capsys.readouterr().err == "There is no head '9-9'; MiniLM has 6 layers of 12 heads.\n"
 
 
@@ -171,13 +166,13 @@ def test_a_text_of_ones_own_on_the_command_line(capsys, tmp_path):
     file.write_text(
         "The old dog slept beside the stove.\n\nNobody had seen the old dog run.\n", encoding="utf-8"
     )
-    assert run(parser.parse_args(["atlas", "--text", str(file), "--format", "json"]), lambda: False) == 0
+    assert main(["heads", "atlas", "--text", str(file), "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert len(data["passages"]) == 2
     assert data["passages"][0][1] == "The"
     assert len(data["heads"]) == 72
     file.write_text("\n\n", encoding="utf-8")
-    assert run(parser.parse_args(["atlas", "--text", str(file)]), lambda: False) == 2
+    assert main(["heads", "atlas", "--text", str(file)]) == 2
     assert "no passage" in capsys.readouterr().err
     file.write_text("The old dog slept.\n" * 3, encoding="utf-8")
     assert run(parser.parse_args(["atlas", "--text", str(file)]), lambda: True) == 130

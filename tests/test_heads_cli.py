@@ -141,10 +141,15 @@ def test_coreference_reads_pairs_and_counts_flips(heads, tmp_path):
     assert {row["accuracy"] for row in found["heads"]} == {0.5}
 
 
+@pytest.fixture(scope="module")
+def study():
+    """What the built-in sentences tell, all of them: made before a test replaces what makes it."""
+    return once.findings().study
+
+
 @pytest.fixture
-def known(monkeypatch):
+def known(monkeypatch, study):
     """The built-in sentences, which every profile of a corpus reads too, are read once for all tests."""
-    study = once.findings().study  # made before what makes it is replaced
     monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: study)
 
 

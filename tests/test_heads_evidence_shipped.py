@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mha_core.cli import main
 from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
 from mha_core.heads.builtin import builtin_path
 from mha_core.heads.roles import real_roles
 from mha_core.heads.verdicts.agreement import measure_agreement
-from mha_core.heads.verdicts.cli import add_verdicts_parser
-from mha_core.heads.verdicts.cli import run as run_verdicts
 from mha_core.heads.verdicts.making import measured
 from mha_core.heads.verdicts.measured import CIRCLE, RELATED_BY
 from mha_core.heads.verdicts.shipped import evidence_file, read_evidence
@@ -188,12 +187,8 @@ def test_a_treebank_gives_the_same_verdicts_again(model, minilm):
 
 @pytest.fixture
 def verdicts(capsys):
-    import argparse
-
     def run(*arguments: object) -> tuple[int, str, str]:
-        parser = argparse.ArgumentParser()
-        add_verdicts_parser(parser.add_subparsers(required=True))
-        code = run_verdicts(parser.parse_args(["verdicts", *map(str, arguments)]), lambda: False)
+        code = main(["heads", "verdicts", *map(str, arguments)])
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 
