@@ -381,6 +381,7 @@ def test_findings_open_no_folder_where_the_owner_allows_none(tmp_path, monkeypat
     (tmp_path / "someone" / "model").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
+    monkeypatch.setattr("mha_core.models.is_here", lambda _name: True)
     asked = []
     monkeypatch.setattr(cache, "load_model", lambda name, **how: asked.append(how["local"]) or load_model())
     monkeypatch.setattr(cache, "find", lambda model, _options: model)
