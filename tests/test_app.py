@@ -295,6 +295,7 @@ def test_a_minimal_pair_is_one_click():
     assert any("mind" in line for line in said(at, "note"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["value", "residual", "rollout"])
 def test_another_measure_is_drawn_from_a_link_and_says_where_it_disagrees(measure):
     at = open_page(text=TIRED, measure=measure, head="4-2")

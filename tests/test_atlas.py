@@ -75,6 +75,7 @@ def by_hand(theirs, model, tokens):
     return found
 
 
+@pytest.mark.slow
 def test_moments_are_those_of_transformers(pair):
     model, theirs = pair
     tokens = [passage_tokens(line, model) for line in LINES]

@@ -127,6 +127,7 @@ def loaded(folder, kind, which=0, **options):
     return theirs, tokenizer, load_model(str(folder), device="cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", range(3))
 @pytest.mark.parametrize("kind", CLASSES)
 def test_random_weights_of_an_odd_size_give_transformers_weights_states_and_guesses(kind, which, tmp_path):

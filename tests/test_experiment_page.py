@@ -316,6 +316,7 @@ def test_a_ready_experiment_answers_with_the_numbers_of_leaving_heads_out(minilm
     assert any("experiment?model=minilm" in body and "off=6-6" in body for body in bodies(at))
 
 
+@pytest.mark.slow
 def test_a_ready_experiment_that_is_not_there_gets_a_sentence():
     at = open_page(PAGE, **{"try": READY}, ready="perpetuum")
     assert said(at, "notice") == ["There is no ready experiment “perpetuum”; choose one."]

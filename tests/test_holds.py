@@ -75,6 +75,7 @@ def test_explore_says_where_the_head_stands_on_real_text_and_draws_it_beside_its
         assert f"{100 * number:.1f} %" in strip["said"]
 
 
+@pytest.mark.slow
 def test_nothing_is_said_of_a_link_whose_kind_nobody_asked_for():
     at = visit.open_page(text=visit.TIRED, head="4-2", pin="2", to="8")
     assert not visit.mounted(at, "jobs")

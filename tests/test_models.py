@@ -280,6 +280,7 @@ def test_a_damaged_blob_is_fetched_again_and_given_up_the_second_time(cache, fol
     assert not blob.exists()
 
 
+@pytest.mark.slow
 def test_a_fetch_that_never_ends_is_given_up_in_time_and_holds_no_other_model_up(cache, folder, monkeypatch):
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.setenv("HEADSCOPE_HUB_SECONDS", "1.5")

@@ -81,6 +81,7 @@ def test_who_asks_for_the_same_shares_one_training(trainer):
     assert len(one.rows) == 40
 
 
+@pytest.mark.slow
 def test_stop_pauses_and_go_on_goes_on_where_it_was(trainer):
     training = trainer.ask("x", {"n": 100})
     trainer.start(training, "anna")
@@ -105,6 +106,7 @@ def test_a_reader_has_one_training_at_a_time(trainer):
     assert len(before.rows) < 1000
 
 
+@pytest.mark.slow
 def test_what_nobody_looks_at_is_paused(trainer, monkeypatch):
     training = trainer.ask("x", {"n": 1000})
     trainer.start(training, "anna")
