@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -69,11 +68,10 @@ def test_bytes_that_are_no_text_here_are_refused():
 @pytest.mark.slow
 def test_an_interrupt_is_one_word_and_130():
     command = [sys.executable, "-c", "import mha_core.cli as c, mha_core.trace_command as t, time;"
-               "t.trace = lambda *a, **k: time.sleep(60);"
-               "print('ready', flush=True); raise SystemExit(c.main(['trace', 'Hi']))"]  # fmt: skip
+               "t.trace = lambda *a, **k: (print('ready', flush=True), time.sleep(60));"
+               "raise SystemExit(c.main(['trace', 'Hi']))"]  # fmt: skip
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout.readline() == "ready\n"
-    time.sleep(3)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=30)
     assert (running.returncode, said) == (130, "Stopped.\n")

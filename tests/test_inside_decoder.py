@@ -404,8 +404,9 @@ def test_what_a_long_run_takes_in_the_store_is_what_its_arrays_take(model):
     assert run.n == 512
     n, d, h = 512, 384, 12
     numbers = (
-        2 * h * n * n + h * n * d + 4 * n * d + 6 * n * d
-    )  # scores, weights; parts; q, k, v, z; x three times, ...
+        2 * h * n * n + h * n * d + 4 * n * d + 4 * n * d
+    )  # scores, weights; parts; q, k, v, z; x (also the keys' source and the stream: once), output, residual, hidden
+    assert run.x is run.keys_from is run.stream
     assert bytes_of(run) == pytest.approx(4 * numbers + n * n, rel=0.001)
     assert bytes_of(run) < 50_000_000
 
