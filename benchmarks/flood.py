@@ -17,12 +17,12 @@ sys.path.insert(0, str(ROOT))
 from websockets.asyncio.client import ClientConnection, connect  # noqa: E402
 from websockets.exceptions import WebSocketException  # noqa: E402
 
-from benchmarks.wire import rerun  # noqa: E402
+from benchmarks.wire import rerun, stream_of  # noqa: E402
 
 
 async def one(url: str, number: int) -> None:
     """One socket: it sends as fast as it is read, reads what comes, and comes again when it is closed."""
-    address, turn = url.replace("http", "ws") + "/_stcore/stream", 0
+    address, turn = stream_of(url), 0
     while True:
         with suppress(OSError, WebSocketException):
             async with connect(address, subprotocols=["streamlit"], origin=url, max_size=None) as stream:  # type: ignore[arg-type, list-item]

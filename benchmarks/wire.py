@@ -25,10 +25,14 @@ NOUNS = (
 )
 
 
+def stream_of(url: str) -> str:
+    """Where the server at this address is talked to."""
+    return url.replace("http", "ws") + "/_stcore/stream"
+
+
 def socket_to(url: str) -> AbstractContextManager[ClientConnection]:
     """A new connection to the server at this address, as a browser opens it."""
-    address = url.replace("http", "ws") + "/_stcore/stream"
-    return connect(address, subprotocols=["streamlit"], origin=url, max_size=None, open_timeout=60)
+    return connect(stream_of(url), subprotocols=["streamlit"], origin=url, max_size=None, open_timeout=60)
 
 
 def rerun(page: str = "", **query: str) -> bytes:

@@ -50,22 +50,21 @@ def scaled_dot_product_attention(
     _check_qkv(q, k, v)
     check_dropout(dropout_p)
     dropout = dropout_p if training else 0.0
-    return attend(q, k, v, mask, is_causal, scale, dropout, need_weights, out=out)
+    return attend(q, k, v, mask, is_causal, scale, dropout, need_weights, out)
 
 
 def attend(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    mask: Tensor | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    dropout: float = 0.0,
-    need_weights: bool = True,
-    *,
-    out: Tensor | None = None,
+    mask: Tensor | None,
+    is_causal: bool,
+    scale: float | None,
+    dropout: float,
+    need_weights: bool,
+    out: Tensor | None,
 ) -> tuple[Tensor, Tensor | None]:
-    """The same for queries, keys and values that are known to fit each other, as a layer's own do."""
+    """The same for queries, keys and values that are known to fit each other, as a layer's own do; `dropout` acts."""
     if mask is not None:
         _check_mask(mask, (*q.shape[:-1], k.shape[-2]))
     if scale is None:

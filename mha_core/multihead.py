@@ -208,7 +208,7 @@ class MultiHeadAttention(nn.Module):
         rewrites = change is not None and change.rewrites_weights
         wanted = need_weights or details
         dropout = self.dropout if self.training else 0.0
-        context, weights = attend(q, k, v, mask, is_causal, None, dropout, wanted or rewrites, out=out)
+        context, weights = attend(q, k, v, mask, is_causal, None, dropout, wanted or rewrites, out)
         if change is not None and rewrites and weights is not None:
             changed = change.weights(weights)
             context, weights = mixed_values(changed, v), changed if out is None else out.copy_(changed)

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from mha_core.in_place import mix
+from mha_core.in_place import ALONE_HEAD, mix
 from mha_core.layouts import times_panels
 from mha_core.memory import new_room
 from mha_core.packed import Block, PackedLinear
 
 LONG = 64  # tokens from which every text of a batch is computed alone: what it needs stays in the cache
-PIECE = 1 << 18  # scores that are computed at once: 1 MiB of fp32, half of a core's second-level cache
+PIECE = ALONE_HEAD  # scores that are computed at once
 
 
 def attend_to_itself(

@@ -85,7 +85,7 @@ def heads_svg(grid: "Grid") -> str:
     """Every head as a small picture, darker for more weight (the largest under a cell), in the colour of the text."""
     layers, heads, rows, columns = grid.weights.shape
     side = min(CELLS, rows, columns)
-    small = thumbnails(grid.weights, side) if rows == columns else _pooled(grid.weights, side)
+    small = thumbnails(grid.weights, side)
     image = _png(_tiled(np.rint(small / LEVEL).astype(np.uint8) * LEVEL))
     shade = f"headscope-{blake2b(image, digest_size=6).hexdigest()}"
     step_x, step_y = (SIDE * (n + 1) / n for n in (small.shape[3], small.shape[2]))
@@ -133,14 +133,3 @@ def _png(grey: NDArray[np.uint8]) -> bytes:
         for name, body in parts
     )
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
-
-
-def _pooled(weights: NDArray[np.floating], side: int) -> NDArray[np.uint8]:
-    """(layer, head, q, k) with q and k unlike, to small pictures: a cell keeps the largest weight under it."""
-    for axis in (2, 3):
-        n = weights.shape[axis]
-        if n > side:
-            starts = np.unique((np.arange(side) * n) // side)
-            weights = np.maximum.reduceat(weights, starts, axis=axis)
-    cells: NDArray[np.uint8] = np.rint(np.clip(weights, 0, 1) * 255).astype(np.uint8)
-    return cells

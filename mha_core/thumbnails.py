@@ -19,30 +19,38 @@ def quantise(weights: Floats) -> NDArray[np.uint16]:
 
 
 def thumbnails(weights: Floats, side: int) -> NDArray[np.uint8]:
-    """(layer, head, n, n) to (layer, head, side, side), one byte a cell: the maximum, in steps of 1/255."""
-    small = _reduced(weights, side, np.maximum)
-    cells: NDArray[np.uint8] = np.rint(np.clip(small, 0, 1) * 255).astype(np.uint8)
+    """(layer, head, query, key) with `side` rows and columns at most, a byte a cell: the maximum, in 1/255."""
+    cells: NDArray[np.uint8] = np.rint(np.clip(pooled(weights, side), 0, 1) * 255).astype(np.uint8)
     return cells
+
+
+def pooled(weights: Floats, side: int) -> Floats:
+    """(..., query, key) with at most `side` rows and columns; a cell keeps the largest weight under it."""
+    return _reduced(weights, side, np.maximum)
 
 
 def changes(difference: Floats, side: int) -> NDArray[np.int8]:
     """Differences (layer, head, m, m) from -1 to 1 as small pictures: the change of the largest size, in 1/127."""
-    most, least = _reduced(difference, side, np.maximum), _reduced(difference, side, np.minimum)
+    most, least = pooled(difference, side), _reduced(difference, side, np.minimum)
     larger = np.where(most >= -least, most, least)
     cells: NDArray[np.int8] = np.rint(np.clip(larger, -1, 1) * 127).astype(np.int8)
     return cells
 
 
 def _reduced(values: Floats, side: int, ufunc: np.ufunc) -> Floats:
-    n = values.shape[-1]
-    if n <= side:
+    if max(values.shape[-2:]) <= side:
         return values
-    edges = np.ceil(np.arange(side + 1) * n / side).astype(np.intp)
-    bands = [slice(start, stop) for start, stop in pairwise(edges)]
+    down, across = (_bands(n, min(n, side)) for n in values.shape[-2:])
     # Band by band: NumPy's reduceat over the last axis is ten times slower.
-    rows = np.stack([ufunc.reduce(values[..., band, :], axis=-2) for band in bands], axis=-1)
-    small: Floats = np.stack([ufunc.reduce(rows[..., band, :], axis=-2) for band in bands], axis=-1)
+    rows = np.stack([ufunc.reduce(values[..., band, :], axis=-2) for band in down], axis=-1)
+    small: Floats = np.stack([ufunc.reduce(rows[..., band, :], axis=-2) for band in across], axis=-1)
     return small
+
+
+def _bands(n: int, count: int) -> list[slice]:
+    """n places in so many neighbouring bands."""
+    edges = np.ceil(np.arange(count + 1) * n / count).astype(np.intp)
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def strongest(rows: Floats, k: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:

@@ -12,8 +12,9 @@ from PIL import Image
 
 from mha_core import InputError, Unavailable, record_of, trace
 from mha_core.figures import Design, all_heads, caption, figure, files, from_link, panels, save
-from mha_core.figures.every_head import SIDE, pooled
+from mha_core.figures.every_head import SIDE
 from mha_core.figures.matrix import SMALLEST
+from mha_core.thumbnails import pooled
 
 TIRED = "The animal didn't cross the street because it was too tired."
 SVG = "{http://www.w3.org/2000/svg}"

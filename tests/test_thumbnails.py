@@ -14,11 +14,13 @@ def random(*shape, low=0.0, seed=3):
 
 def under(values, side):
     """Of every small cell the cells under it: cell i of n lies under floor(i * side / n)."""
-    n = len(values)
     found = {}
-    for i in range(n):
-        for j in range(n):
-            at = (i, j) if n <= side else (i * side // n, j * side // n)
+    for i in range(len(values)):
+        for j in range(len(values[0])):
+            at = tuple(
+                place if n <= side else place * side // n
+                for place, n in zip((i, j), values.shape, strict=True)
+            )
             found.setdefault(at, []).append(values[i, j])
     return found
 
@@ -37,6 +39,16 @@ def test_a_small_picture_holds_the_maximum_of_the_cells_under_each_of_its_own(n,
     for layer, head in np.ndindex(2, 3):
         for at, cells in under(weights[layer, head], side).items():
             assert small[(layer, head, *at)] == round(255 * max(cells))
+
+
+@pytest.mark.parametrize(("rows", "columns", "side"), [(13, 5, 4), (13, 5, 8), (3, 30, 7)])
+def test_a_picture_that_is_higher_than_wide_or_wider_than_high_holds_the_maximum_too(rows, columns, side):
+    weights = random(1, 2, rows, columns)
+    small = thumbnails(weights, side)
+    assert small.shape == (1, 2, min(rows, side), min(columns, side))
+    for head in range(2):
+        for at, cells in under(weights[0, head], side).items():
+            assert small[(0, head, *at)] == round(255 * max(cells))
 
 
 @pytest.mark.parametrize(("n", "side"), SIZES)

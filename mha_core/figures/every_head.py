@@ -10,10 +10,11 @@ from mha_core.figures.colours import page, steps
 from mha_core.figures.design import SIZES, WIDTHS, within
 from mha_core.figures.lettering import width
 from mha_core.figures.matrix import cells
-from mha_core.figures.panels import Floats, Panel
+from mha_core.figures.panels import Panel
 from mha_core.figures.sheet import Sheet
 from mha_core.figures.svg import POINTS_A_CM, document, words
 from mha_core.record import Grid
+from mha_core.thumbnails import pooled
 from mha_core.wording import Head, head_name
 
 SIDE = 32  # cells a side of a small picture at most
@@ -88,20 +89,10 @@ def _sheet(grid: Grid, wide: float, size: float) -> Sheet:
 
 def _picture(sheet: Sheet, grid: Grid, head: Head, x: float, y: float, side: float, *, framed: bool) -> str:
     """One head, as wide as it is high whatever its rows and columns."""
-    weights = pooled(grid.weights[head].astype(np.float64), SIDE)
+    weights = pooled(grid.weights[head], SIDE).astype(np.float64)
     drawn = cells(sheet, Panel(head_name(head), weights), x, y, side, side)
     if not framed:
         return drawn
     return drawn.replace(
         f'stroke="{sheet.quiet}" stroke-width="0.5"', f'stroke="{sheet.accent}" stroke-width="1.5"'
     )
-
-
-def pooled(weights: Floats, side: int) -> Floats:
-    """(query, key) with at most `side` rows and columns; a cell keeps the largest weight under it."""
-    for axis in (0, 1):
-        n = weights.shape[axis]
-        if n > side:
-            starts = np.ceil(np.arange(side) * n / side).astype(np.intp)
-            weights = np.maximum.reduceat(weights, starts, axis=axis)
-    return weights

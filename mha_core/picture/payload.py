@@ -52,7 +52,6 @@ class Role(Protocol):
 
     @property
     def key(self) -> str: ...
-
     @property
     def letter(self) -> str: ...
     @property
@@ -110,7 +109,7 @@ def record_payload(
     """One text in the browser: names, spacing and the weights, in full or as small pictures.
 
     `keep(part, make)` may give what was made before for this grid: every click asks for it again. `about`: what the
-    numbers are, see `pages.parts.explore.export.about`.
+    numbers are, see `mha_core.picture.about`.
     """
     named = spelled(grid, tokens)
     record = keep(PACKED, lambda: _pack(grid, full_bytes)) | {

@@ -218,9 +218,8 @@ def _quiet(name: str, said: str, click: Callable[..., None], *args: object) -> N
 
 def _model(label: str, key: str) -> str:
     any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
-    offered = dict.fromkeys(
-        (*models(), st.session_state[key])
-    )  # a link may name one that is not on the shelf
+    # A link may name one that is not on the shelf.
+    offered = dict.fromkeys((*models(), st.session_state[key]))
     chosen = st.selectbox(label, tuple(offered), key=key, format_func=_offered, accept_new_options=any_model)
     return fetching.settled(_checked(key, chosen, models()[0]))
 
