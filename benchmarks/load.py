@@ -1,12 +1,13 @@
 """A class on one small server: N readers at once, each with sentences of their own; how long until a page is made.
 
-    python benchmarks/load.py [--readers 30 60 100] [--sentences 4] [--at-once] [--equal] [--app OTHER/app.py]
+    python benchmarks/load.py [--readers 30 60 100] [--sentences 4] [--typing] [--at-once] [--equal] [--replicas 2]
 
 Every sentence comes as a fresh visit by a link (a new session, a new sentence, the whole page), 2 to 6 s after the one
 before; that is more than a class asks for, where most steps are clicks. A reader's first visit fetches the files that a
-browser keeps. With `--at-once` all begin at the same moment and never pause; with `--equal` they ask for the same
-sentences, each of which the server computes once. Measured is the time from the visit to the
-end of its run on the server, over the web socket that a browser uses, on the machine that also runs the readers.
+browser keeps. With `--typing` the readers have opened the page and type into its box; with `--at-once` all begin at the
+same moment and never pause; with `--equal` they ask for the same sentences, each of which the server computes once.
+`--replicas` starts several servers, of which each reader keeps one. Measured is the time from the visit, or from Enter,
+to the end of the run on the server, over the web socket that a browser uses, on the machine that also runs the readers.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +27,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 
 from websockets.exceptions import WebSocketException  # noqa: E402
 
+from benchmarks.steps import reader as tab  # noqa: E402
+from benchmarks.steps import sentence  # noqa: E402
 from benchmarks.wire import NOUNS, megabytes, wait_for  # noqa: E402
 from pages.parts.picture.shared import FOLDER, files  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
@@ -43,6 +47,7 @@ class Class:
     """How its readers ask: for how many sentences each, all at once or with time to think, for the same ones or not."""
 
     sentences: int
+    typing: bool = False
     at_once: bool = False
     equal: bool = False
     files: tuple[str, ...] = ()
@@ -50,23 +55,34 @@ class Class:
 
 def reader(app: AppServer, number: int, asks: Class, seen: Seen, begin: threading.Barrier) -> None:
     """One reader of a class."""
-    chooser = random.Random(0 if asks.equal else number)  # noqa: S311 - a repeatable class, no secret
-    begin.wait()
-    time.sleep(0 if asks.at_once else 4 * random.random())  # noqa: S311
-    for turn in range(asks.sentences):
-        first, second = chooser.choice(NOUNS), chooser.choice(NOUNS)
-        who = "one" if asks.equal else number
-        text = f"The {first} of reader {who} saw the {second} because it was {turn} days too old."
-        start = time.perf_counter()
+    with ExitStack() as open_page:
         try:
-            for file in asks.files if turn == 0 else ():
-                urllib.request.urlopen(app.url + file, timeout=60).read()  # noqa: S310 - our own server
-            wait_for(app.url, text=text)
+            page = open_page.enter_context(tab(app)) if asks.typing else None
         except (OSError, WebSocketException) as trouble:
             seen.troubles.append(f"{type(trouble).__name__}: {trouble}")
-        else:
-            seen.seconds.append(time.perf_counter() - start)
-        time.sleep(0 if asks.at_once else 2 + 4 * random.random())  # noqa: S311
+            begin.abort()
+            return
+        begin.wait()
+        chooser = random.Random(0 if asks.equal else number)  # noqa: S311 - a repeatable class, no secret
+        time.sleep(0 if asks.at_once else 4 * random.random())  # noqa: S311
+        for turn in range(asks.sentences):
+            first, second = chooser.choice(NOUNS), chooser.choice(NOUNS)
+            who = "one" if asks.equal else number
+            text = f"The {first} of reader {who} saw the {second} because it was {turn} days too old."
+            start = time.perf_counter()
+            try:
+                if page is None:
+                    for file in asks.files if turn == 0 else ():
+                        urllib.request.urlopen(app.url + file, timeout=60).read()  # noqa: S310 - our own server
+                    wait_for(app.url, text=text)
+                else:
+                    page.ask(*sentence(page, text))
+                    page.hear(quiet=0)
+            except (OSError, WebSocketException) as trouble:
+                seen.troubles.append(f"{type(trouble).__name__}: {trouble}")
+            else:
+                seen.seconds.append(time.perf_counter() - start)
+            time.sleep(0 if asks.at_once else 2 + 4 * random.random())  # noqa: S311
 
 
 def main() -> None:
@@ -76,45 +92,59 @@ def main() -> None:
     )
     parser.add_argument("--readers", type=int, nargs="+", default=[30, 60, 100])
     parser.add_argument("--sentences", type=int, default=4)
+    parser.add_argument("--typing", action="store_true", help="all stay on the page and type into its box")
     parser.add_argument("--at-once", action="store_true", help="all begin at once and never pause")
     parser.add_argument("--equal", action="store_true", help="all ask for the same sentences")
+    parser.add_argument("--replicas", type=int, default=1, help="servers, of which each reader keeps one")
     parser.add_argument("--app", type=Path, default=ROOT / "app.py", help="another checkout's")
     options = parser.parse_args()
     own = options.app.resolve() == ROOT / "app.py"
     kept = tuple(f"/{FOLDER}/{name}" for name in files()) if own else ()
-    asks = Class(options.sentences, options.at_once, options.equal, kept)
+    asks = Class(options.sentences, options.typing, options.at_once, options.equal, kept)
     print(
-        "| readers | visits answered | median | 95 of 100 within | the server's CPU a visit | its memory |"
-        "\n|---|---|---|---|---|---|"
+        "| readers | sentences answered | median | 95 of 100 within | longest | the servers' CPU each | their memory |"
+        "\n|---|---|---|---|---|---|---|"
     )
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         script = options.app.resolve()
-        app = start_app(Path(folder) / "server.log", script=script, cwd=script.parent)
-        try:
-            wait_for(app.url, text="The first visit pays for what is made once.")
-            for count in options.readers:
-                seen, begin = Seen(), threading.Barrier(count)
-                readers = [
-                    threading.Thread(target=reader, args=(app, number, asks, seen, begin))
-                    for number in range(count)
-                ]
-                before = cpu(app.process.pid)
-                for one in readers:
-                    one.start()
-                for one in readers:
-                    one.join()
-                spent = cpu(app.process.pid) - before
-                held = megabytes(app.process.pid)
-                times = sorted(seen.seconds) or [float("nan")]
-                print(
-                    f"| {count} | {len(seen.seconds)} of {count * options.sentences} | {times[len(times) // 2]:.2f} s "
-                    f"| {times[int(len(times) * 0.95)]:.2f} s "
-                    f"| {1e3 * spent / max(1, len(seen.seconds)):.0f} ms | {f'{held} MB' if held else 'unknown'} |"
-                )
-                for trouble in sorted(set(seen.troubles))[:3]:
-                    print(trouble, file=sys.stderr)
-        finally:
-            app.stop()
+        apps = []
+        for number in range(options.replicas):
+            apps.append(start_app(Path(folder) / f"{number}.log", script=script, cwd=script.parent))
+            running.callback(apps[-1].stop)
+        for app in apps:  # the first reader waits until it is known what the heads do
+            with tab(app):
+                pass
+        for count in options.readers:
+            print(row(apps, count, asks), flush=True)
+
+
+def row(apps: list[AppServer], count: int, asks: Class) -> str:
+    """What a class of so many sees, as a line of the table."""
+    used: list[float] = []
+
+    def meter() -> None:
+        used.append(sum(cpu(app.process.pid) for app in apps))
+
+    seen, begin = Seen(), threading.Barrier(count, action=meter)
+    readers = [
+        threading.Thread(target=reader, args=(apps[number % len(apps)], number, asks, seen, begin))
+        for number in range(count)
+    ]
+    for one in readers:
+        one.start()
+    for one in readers:
+        one.join()
+    meter()
+    spent = used[-1] - used[0]
+    held = sum(megabytes(app.process.pid) for app in apps)
+    for trouble in sorted(set(seen.troubles))[:3]:
+        print(trouble, file=sys.stderr)
+    times = sorted(seen.seconds) or [float("nan")]
+    return (
+        f"| {count} | {len(seen.seconds)} of {count * asks.sentences} | {times[len(times) // 2]:.2f} s "
+        f"| {times[int(len(times) * 0.95)]:.2f} s | {times[-1]:.2f} s "
+        f"| {1e3 * spent / max(1, len(seen.seconds)):.0f} ms | {f'{held} MB' if held else 'unknown'} |"
+    )
 
 
 def cpu(process: int) -> float:

@@ -166,14 +166,14 @@ class Reader:
             state.json_trigger_value = json.dumps(trigger)
         self.socket.send(message.SerializeToString())
 
-    def hear(self) -> None:
-        """Read until nothing more comes."""
+    def hear(self, quiet: float = QUIET) -> None:
+        """Read until the run is over, and then until nothing has come for so many seconds."""
         from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
         self.sent, finished = [], False
-        while True:
+        while quiet or not finished:
             try:
-                frame = self.socket.recv(timeout=QUIET if finished else 60)
+                frame = self.socket.recv(timeout=quiet if finished else 60)
             except TimeoutError:
                 return
             message = ForwardMsg.FromString(frame)
@@ -205,7 +205,7 @@ class Reader:
 
 
 @contextmanager
-def reader(server: Server) -> Iterator[Reader]:
+def reader(server: Any) -> Iterator[Reader]:
     """A reader who has opened the first page."""
     with socket_to(server.url) as socket:
         one = Reader(socket, query=urlencode({"text": "The first visit pays for what is made once."}))

@@ -58,10 +58,8 @@ def test_what_was_used_counts_less_with_time_and_is_forgotten():
     assert len(accounts) == 2, "the calm one is forgotten"
 
 
-def test_who_used_least_goes_first_and_of_equal_ones_who_came_first(room):
-    place, _ = room
-    place.charge("flood", 3.0)
-    place.charge("flood too", 2.0)
+def order_of(place, *names):
+    """In which order they go who come in this one, while somebody has the place."""
     place.take("somebody")
     order = []
 
@@ -71,14 +69,44 @@ def test_who_used_least_goes_first_and_of_equal_ones_who_came_first(room):
         place.give(name, 0.0)
 
     threads = []
-    for name in ("flood", "flood too", "new", "new too"):
+    for name in names:
         threads.append(threading.Thread(target=wait, args=(name,)))
         threads[-1].start()
         until(lambda n=name: n in [one.session for one in place._waiting])
     place.give("somebody", 0.0)
     for one in threads:
         one.join()
-    assert order == ["new", "new too", "flood too", "flood"]
+    return order
+
+
+def test_who_used_least_goes_first_and_of_equal_ones_who_came_first(room):
+    place, _ = room
+    place.charge("flood", 30.0)
+    place.charge("flood too", 20.0)
+    assert order_of(place, "flood", "flood too", "new", "new too") == ["new", "new too", "flood too", "flood"]
+
+
+def test_ordinary_readers_go_in_the_order_in_which_they_came(room):
+    place, _ = room
+    for name, used in (("eager", 0.25), ("calm", 0.1)):
+        place.charge(name, used)
+    assert order_of(place, "eager", "calm", "new") == ["eager", "calm", "new"]
+
+
+def test_a_wait_makes_up_for_what_was_used(room):
+    place, _ = room
+    place.charge("heavy", 3.0)
+    place.take("somebody")
+    with started(lambda: (place.take("heavy"), place.give("heavy", 0.0))):
+        until(lambda: place.length)
+        place._waiting[0].since -= 5
+        place.accounts.charge("somebody", 0.5)
+        later = threading.Thread(target=lambda: (place.take("new"), place.give("new", 0.0)))
+        later.start()
+        until(lambda: place.length == 2)
+        assert min(place._waiting, key=place._behind).session == "heavy"
+        place.give("somebody", 0.0)
+        later.join(10)
 
 
 def test_no_more_run_at_once_than_there_are_places():

@@ -1,8 +1,8 @@
-"""Whose page runs now: a few at a time, and who has used the processor least goes first. No Streamlit here.
+"""Whose page runs now: a few at a time, as they came, and who has used the processor much goes later.
 
-In: runs of pages, each of a session. Out: the same, when it is their turn. A reader who asks again and again waits for
-those who ask now and then, whatever address they share; what was asked meanwhile is one run. A run that turns out to be
-long (`heavier`) gives its place to the next one and goes on in the slow lane.
+In: runs of pages, each of a session. Out: the same, when it is their turn; no Streamlit here. A reader who asks again
+and again waits for those who ask now and then, whatever address they share; what was asked meanwhile is one run. A run
+that turns out to be long (`heavier`) gives its place to the next one and goes on in the slow lane.
 """
 
 import ctypes
@@ -19,6 +19,7 @@ from pages.parts.serve.lanes import SLOW, Lane
 PLACES = 2
 FORGOTTEN_IN = 15.0  # seconds in which what a session has used counts for a third
 NOTHING = 1e-3  # seconds
+ORDINARY = 0.3  # seconds that who types a sentence now and then has used at most: they wait for nobody who came later
 
 
 class Accounts:
@@ -46,11 +47,13 @@ class Waiting:
 
     def __init__(self, session: str) -> None:
         self.session = session
+        self.since = time.monotonic()
         self.called = threading.Event()
 
 
 class Turns:
-    """Places for runs; the waiting session that used least goes first, of equal ones who came first."""
+    """Places for runs. Who used more than is ordinary stands behind the others, and a second's wait makes up for one
+    that was used; of equal ones who came first goes first."""
 
     def __init__(self, places: int = PLACES, accounts: Accounts | None = None) -> None:
         self.accounts = accounts or Accounts()
@@ -85,10 +88,14 @@ class Turns:
 
     def _call(self) -> None:
         while self._free and self._waiting:
-            first = min(self._waiting, key=lambda one: self.accounts.of(one.session))
+            first = min(self._waiting, key=self._behind)
             self._waiting.remove(first)
             self._free -= 1
             first.called.set()
+
+    def _behind(self, one: Waiting) -> float:
+        waited = time.monotonic() - one.since
+        return max(0.0, self.accounts.of(one.session) - ORDINARY - waited)
 
 
 class Run:
