@@ -48,7 +48,7 @@ pages = [AppTest.from_file("app.py", default_timeout=600).switch_page(page).run(
 raise SystemExit([page.exception for page in pages if page.exception or not page.main.children] or 0)' 2>/dev/null
 
 FROM python:3.11-slim-bookworm
-# No home and nothing to write: the file system may be read-only. Uploads of more than a megabyte pass through /tmp.
+# No home and nothing to write: the file system may be read-only, and uploads stay in memory.
 ENV PATH=/opt/venv/bin:$PATH \
     HOME=/nonexistent \
     PYTHONDONTWRITEBYTECODE=1 \

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 import once
 import pytest
@@ -82,6 +83,7 @@ class AppServer:
     port: int
     process: "subprocess.Popen[bytes]"
     log: Path
+    sink: "subprocess.Popen[bytes] | None" = None
 
     def get(self, path: str, timeout: float = 10.0) -> tuple[int, dict[str, str], str]:
         """Status, headers (names in lower case) and body of a GET, also of a refusal."""
@@ -115,7 +117,17 @@ class AppServer:
                 self.process.wait(grace)
             except subprocess.TimeoutExpired:
                 os.killpg(self.process.pid, signal.SIGKILL)
-        return self.process.wait()
+        status = self.process.wait()
+        if self.sink is not None:
+            self.sink.wait()
+        return status
+
+
+def write_nothing(process: int) -> None:
+    """Let this process write to no file from now on."""
+    import resource  # not on Windows
+
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (0, 0))
 
 
 def start_app(
@@ -125,14 +137,23 @@ def start_app(
     address: str = "127.0.0.1",
     script: Path = ROOT / "app.py",
     cwd: Path = ROOT,
+    can_write: bool = True,
     **env: str,
 ) -> AppServer:
-    """Start `script` as a reader would (`streamlit run`, in `cwd`), and return once its health check answers ok."""
+    """Start `script` as a reader would (`streamlit run`, in `cwd`), and return once its health check answers ok.
+
+    With `can_write=False` no file takes a single byte of it, wherever it is; what it says goes through a pipe.
+    """
     port = port or unused_port()
     command = [sys.executable, "-m", "streamlit", "run", str(script)]
     command += ["--server.port", str(port), "--server.address", address, "--server.headless", "true"]
     settings = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", **env}
-    with log.open("wb") as out:
+    sink = None
+    with log.open("wb") as file:
+        out: IO[bytes] = file
+        if not can_write:
+            sink = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=file, start_new_session=True)
+            out = cast("IO[bytes]", sink.stdin)
         process = subprocess.Popen(
             command,
             cwd=cwd,
@@ -141,7 +162,10 @@ def start_app(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    server = AppServer(f"http://127.0.0.1:{port}", port, process, log)
+        if not can_write:
+            out.close()
+            write_nothing(process.pid)
+    server = AppServer(f"http://127.0.0.1:{port}", port, process, log, sink)
     deadline = time.monotonic() + START_SECONDS
     while not server.healthy():
         if process.poll() is not None or time.monotonic() > deadline:

@@ -20,6 +20,7 @@ from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server, streamlit_private
 from pages.parts.serve.guard import HEADERS, Guard, LimitedSocket, classify_frame
 from pages.parts.serve.limits import Limits
+from pages.parts.serve.uploads import Uploads
 from tests.conftest import ROOT
 
 LIMIT = 512 * 1024
@@ -191,16 +192,16 @@ def test_a_session_holds_only_so_many_files(monkeypatch, files, full):
     held = {"mine": {str(i): type("File", (), {"data": b"x"}) for i in range(files)}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
     monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
-    assert Guard(None).uploads_are_full("upload_file/mine/new") is full
+    assert Uploads(Limits()).are_full("mine") is full
 
 
 def test_all_sessions_together_hold_only_so_many_bytes(monkeypatch):
     held = {"theirs": {"0": type("File", (), {"data": b"x" * 1024**2})}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held), "is_active_session": lambda _: True})
     monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
-    assert Guard(None, limits=Limits(upload_mb=1)).uploads_are_full("upload_file/mine/new")
+    assert Uploads(Limits(upload_mb=1)).are_full("mine")
     held["theirs"]["0"].data = b"x" * (1024**2 - 1)
-    assert not Guard(None, limits=Limits(upload_mb=1)).uploads_are_full("upload_file/mine/new")
+    assert not Uploads(Limits(upload_mb=1)).are_full("mine")
 
 
 def test_who_has_left_gives_up_the_room_when_it_is_wanted(monkeypatch):
@@ -212,10 +213,23 @@ def test_who_has_left_gives_up_the_room_when_it_is_wanted(monkeypatch):
         "Runtime", (), {"uploaded_file_mgr": manager, "is_active_session": lambda one: one == "here"}
     )
     monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
-    assert not Guard(None, limits=Limits(upload_mb=3)).uploads_are_full("upload_file/mine/new")
+    assert not Uploads(Limits(upload_mb=3)).are_full("mine")
     assert set(held) == {"here", "left"}  # there is room: nobody loses anything
-    assert not Guard(None, limits=Limits(upload_mb=2)).uploads_are_full("upload_file/mine/new")
+    assert not Uploads(Limits(upload_mb=2)).are_full("mine")
     assert set(held) == {"here"}
+
+
+def test_files_that_are_still_on_their_way_take_up_room(monkeypatch):
+    runtime = type("Runtime", (), {"uploaded_file_mgr": Files({}), "is_active_session": lambda _: True})
+    monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
+    uploads = Uploads(Limits(files_per_session=2, upload_mb=5))
+    with uploads.arriving("mine"), uploads.arriving("theirs"):
+        assert not uploads.are_full("mine")
+        with uploads.arriving("mine"):
+            assert uploads.are_full("mine")
+            assert uploads.are_full("others")  # 6 MB of 5 may come
+    assert not uploads.are_full("mine")
+    assert not uploads.on_their_way
 
 
 def line(*, rate: float, burst: float, send=None) -> LimitedSocket:
@@ -399,8 +413,8 @@ def test_files_of_others_fill_no_place_of_mine(monkeypatch):
     held = {"theirs": {str(i): type("File", (), {"data": b"x"}) for i in range(8)}}
     runtime = type("Runtime", (), {"uploaded_file_mgr": Files(held)})
     monkeypatch.setattr(streamlit_private.Runtime, "instance", lambda: runtime)
-    assert not Guard(None).uploads_are_full("upload_file/mine/new")
-    assert Guard(None).uploads_are_full("upload_file/theirs/new")
+    assert not Uploads(Limits()).are_full("mine")
+    assert Uploads(Limits()).are_full("theirs")
 
 
 def test_the_embedded_model_passes_its_proof(model):

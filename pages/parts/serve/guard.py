@@ -9,7 +9,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,6 +19,7 @@ from pages.parts.serve import streamlit_private
 from pages.parts.serve.limits import Limits
 from pages.parts.serve.pace import CALM_AGAIN, HURRIED, AtWork, Crossing, Share, Taken, TokenBucket
 from pages.parts.serve.streamlit_private import ends_a_run, message_kind
+from pages.parts.serve.uploads import Uploads
 
 CONTENT_POLICY = (
     "default-src 'self'; "
@@ -83,6 +83,7 @@ class Guard:
         self.origins = origins
         self.frame_bytes = frame_bytes
         self.open = 0
+        self.uploads = Uploads(self.limits)
         self.addresses: dict[str, Address] = {}
         self.at_work = AtWork()
         self.crossing = Crossing(others=self.at_work)
@@ -101,14 +102,18 @@ class Guard:
                 receive, self.limits.request_seconds, self.limits.upload_seconds
             ):
                 LOG.warning("This server waits as long as it takes for requests that were begun.")
+            streamlit_private.hide_server(receive)
             await self.app(scope, receive, send)
 
     async def http(self, scope: Scope, receive: Receive, send: Send) -> None:
         _, core, route = scope["path"].partition(CORE)
         if core and not route.startswith(OPEN_ROUTES):
             await PlainTextResponse("not found", 404)(scope, receive, send)
-        elif scope["method"] == "PUT" and self.uploads_are_full(route):
-            await PlainTextResponse("too many files", 413)(scope, receive, send)
+        elif is_ambiguous(scope):
+            refused = PlainTextResponse("a request with two lengths", 400, {"Connection": "close"})
+            await refused(scope, receive, send)
+        elif scope["method"] == "PUT":
+            await self.upload(route.removeprefix("upload_file/").partition("/")[0], scope, receive, send)
         elif (
             not core
             and self.is_full(scope)
@@ -118,15 +123,13 @@ class Guard:
         else:
             await self.app(scope, receive, send)
 
-    def uploads_are_full(self, route: str) -> bool:
-        """Whether this reader, or all who are here, hold as much as they may; who has left gives up the room."""
-        stored = streamlit_private.uploads()
-        most = self.limits.upload_mb * 1024**2
-        session = route.removeprefix("upload_file/").partition("/")[0]
-        if held(stored) >= most:
-            for left in [one for one in list(stored) if not streamlit_private.is_connected(one)]:
-                streamlit_private.forget_uploads(left)
-        return len(stored.get(session, ())) >= self.limits.files_per_session or held(stored) >= most
+    async def upload(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """A reader's file, if there is room for it."""
+        if self.uploads.are_full(session):
+            await PlainTextResponse("too many files", 413)(scope, receive, send)
+            return
+        with self.uploads.arriving(session):
+            await self.app(scope, receive, send)
 
     def is_full(self, scope: Scope) -> bool:
         """Whether there is no place for another socket, for anybody or for this address."""
@@ -181,9 +184,10 @@ def same_origin(scope: Scope) -> Scope:
     return {**scope, "headers": [pair for pair in scope["headers"] if pair[0].lower() != b"origin"]}
 
 
-def held(stored: dict[str, dict[str, Any]]) -> int:
-    """Bytes of all uploads."""
-    return sum(len(file.data) for files in list(stored.values()) for file in list(files.values()))
+def is_ambiguous(scope: Scope) -> bool:
+    """Whether a request says twice how long it is. A proxy that believes the other one of the two takes its end for
+    somebody else's request (RFC 9112, section 6.1)."""
+    return {b"content-length", b"transfer-encoding"} <= {name.lower() for name, _ in scope["headers"]}
 
 
 class LimitedSocket:

@@ -120,6 +120,7 @@ def warm_up() -> list[str]:
     ignore_forged_values()
     streamlit_private.hand_over_in_parcels()
     streamlit_private.run_in_turns()
+    streamlit_private.keep_uploads_in_memory()
     sys.setswitchinterval(SWITCH)
     try:
         self_test(mha_core.load_model())

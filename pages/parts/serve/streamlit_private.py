@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import streamlit
 from google.protobuf.message import DecodeError
+from starlette.formparsers import MultiPartParser
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -53,6 +54,7 @@ def missing_parts() -> list[str]:
         "MemoryUploadedFileManager.remove_session_files": hasattr(
             MemoryUploadedFileManager, "remove_session_files"
         ),
+        "MultiPartParser.spool_max_size": hasattr(MultiPartParser, "spool_max_size"),
         "AppSession._call_soon_on_event_loop": hasattr(AppSession, "_call_soon_on_event_loop"),
         "ThreadState.scoped": hasattr(ThreadState, "scoped"),
         "AppSession._event_loop": "_event_loop" in AppSession.__init__.__code__.co_names,
@@ -138,6 +140,17 @@ def uploads() -> dict[str, dict[str, Any]]:
     return stored
 
 
+def upload_bytes() -> int:
+    """What a file may have at most."""
+    megabytes: int = streamlit.get_option("server.maxUploadSize")
+    return megabytes * 1024**2
+
+
+def keep_uploads_in_memory() -> None:
+    """Have no upload pass through a file in /tmp, which it does by itself from one megabyte on; before the start."""
+    MultiPartParser.spool_max_size = max(MultiPartParser.spool_max_size, upload_bytes() + 1024**2)
+
+
 def is_connected(session: str) -> bool:
     """Whether the reader of a session is there now."""
     return bool(Runtime.instance().is_active_session(session))
@@ -172,6 +185,13 @@ def limit_waiting(receive: Any, head_seconds: float, body_seconds: float) -> boo
         return False
     config.http_protocol_class = impatient(config.http_protocol_class, head_seconds, body_seconds)
     return True
+
+
+def hide_server(receive: Any) -> None:
+    """Have uvicorn's answers not say which server and whose it is."""
+    config = _config(receive)
+    if hasattr(config, "encoded_headers"):
+        config.encoded_headers = [pair for pair in config.encoded_headers if pair[0].lower() != b"server"]
 
 
 def _config(receive: Any) -> Any:

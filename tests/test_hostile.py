@@ -1,0 +1,179 @@
+"""What strangers try on a server that runs: requests of two lengths or without end, files by the dozen, sessions."""
+
+import socket
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import connect
+
+from benchmarks.wire import megabytes
+
+BOUNDARY = "headscope"
+NAME = "headscope.example"
+MEGABYTE = 1024**2
+
+
+@pytest.fixture(scope="module")
+def confined(tmp_path_factory):
+    """The app where nothing can be written, with a name of its own."""
+    from tests.conftest import start_app
+
+    folder = tmp_path_factory.mktemp("confined")
+    names = f"{NAME} 127.0.0.1"
+    app = start_app(
+        folder / "log", can_write=False, HOME="/nonexistent", STREAMLIT_SERVER_ALLOWED_HOSTS=names
+    )
+    yield app
+    app.stop()
+
+
+def raw(app, *parts, seconds=2.0):
+    """All that is answered on one connection to these bytes, each part sent after a first answer to the one before."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", app.port)) as line:
+        line.settimeout(seconds)
+        try:
+            for i, part in enumerate(parts):
+                if i:
+                    answer += line.recv(65_536)
+                line.sendall(part)
+            while got := line.recv(65_536):
+                answer += got
+        except (ConnectionError, TimeoutError):
+            pass
+    return answer
+
+
+def handshake(*headers, host="127.0.0.1"):
+    return "\r\n".join([
+        "GET /_stcore/stream HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Protocol: streamlit", *headers, "\r\n",
+    ]).encode()  # fmt: skip
+
+
+@contextmanager
+def session(app, *protocols):
+    """An open page: its socket and the name of its session."""
+    asked, answer = BackMsg(), ForwardMsg()
+    asked.rerun_script.query_string = ""
+    with connect(
+        app.url.replace("http", "ws") + "/_stcore/stream",
+        subprotocols=["streamlit", *protocols],
+        max_size=None,
+        open_timeout=60,
+    ) as stream:
+        stream.send(asked.SerializeToString())
+        name = ""
+        while answer.WhichOneof("type") != "script_finished":
+            answer = ForwardMsg.FromString(stream.recv(timeout=120))
+            if answer.WhichOneof("type") == "new_session":
+                name = answer.new_session.initialize.session_id
+        yield stream, name
+
+
+def put(app, name, file, content):
+    """The answer to a file that a page sends; the form needs a token, which is a cookie and a header."""
+    body = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="f"; filename="f.txt"\r\n\r\n'.encode()
+    request = urllib.request.Request(  # noqa: S310 - our own server
+        f"{app.url}/_stcore/upload_file/{name}/{file}",
+        data=body + content + f"\r\n--{BOUNDARY}--\r\n".encode(),
+        method="PUT",
+        headers={"Content-Type": f"multipart/form-data; boundary={BOUNDARY}", **token(app)},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+            return answer.status
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code
+
+
+def token(app):
+    cookie = app.get("/_stcore/health")[1].get("set-cookie", "")
+    value = cookie.partition("_streamlit_xsrf=")[2].partition(";")[0]
+    return {"Cookie": f"_streamlit_xsrf={value}", "X-Xsrftoken": value}
+
+
+@pytest.mark.parametrize("lengths", [
+    "Content-Length: 4\r\nTransfer-Encoding: chunked", "transfer-encoding: CHUNKED\r\ncontent-length: 5",
+    "Content-Length: 4\r\nContent-Length: 5", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+])  # fmt: skip
+def test_a_request_of_two_lengths_is_refused_and_nothing_after_it_is_read(app_server, lengths):
+    hidden = b"GET /ready HTTP/1.1\r\nHost: hidden\r\n\r\n"
+    answer = raw(
+        app_server, f"POST /ready HTTP/1.1\r\nHost: a\r\n{lengths}\r\n\r\n0\r\n\r\n".encode() + hidden
+    )
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.count(b"HTTP/1.1") == 1
+    assert b"ready" not in answer
+
+
+def test_no_answer_says_which_server_it_is(app_server):
+    answers = [
+        raw(app_server, f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()) for path in ("/", "/ready")
+    ]
+    with session(app_server) as (stream, _):
+        answers.append(str(stream.response.headers).encode())
+    for answer in answers:
+        head = answer.partition(b"\r\n\r\n")[0].lower()
+        assert b"date:" in head
+        assert b"\nserver:" not in head
+        assert b"uvicorn" not in head
+
+
+def test_requests_whose_answers_nobody_reads_are_held_back(app_server):
+    block, sent = 2_000 * b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n", 0
+    before, deadline = megabytes(app_server.process.pid), time.monotonic() + 4
+    with socket.create_connection(("127.0.0.1", app_server.port)) as line:
+        line.setblocking(False)
+        while time.monotonic() < deadline:
+            try:
+                sent += line.send(block[sent % len(block) :])
+            except BlockingIOError:
+                time.sleep(0.01)
+        assert app_server.get("/ready")[2] == "ready"
+        assert megabytes(app_server.process.pid) - before < 40
+    assert sent < 40 * MEGABYTE  # 80 and more, where they are taken in
+
+
+def test_messages_are_not_unpacked(app_server):
+    """A few bytes that grow to a hundred megabytes: nothing compressed is agreed on, and nothing taken."""
+    with session(app_server) as (stream, _):
+        assert "Sec-WebSocket-Extensions" not in stream.response.headers
+    packed = b"\xc2\x84" + bytes(4) + b"\x62\x00\x00\x00"  # a bit says that it is compressed
+    asked = handshake("Sec-WebSocket-Extensions: permessage-deflate")
+    answer = raw(app_server, asked, packed).partition(b"\r\n\r\n")[2]
+    assert answer[:1] + answer[2:4] == b"\x88\x03\xea"  # closed, 1002
+
+
+def test_of_many_files_at_once_only_so_many_are_kept(app_server):
+    with session(app_server) as (_, name), ThreadPoolExecutor(30) as many:
+        codes = list(many.map(lambda i: put(app_server, name, f"file-{i}", b"x" * 200_000), range(30)))
+    assert codes.count(204) == 4
+    assert set(codes) == {204, 413}
+
+
+def test_the_name_of_a_session_is_in_no_log(app_server):
+    with session(app_server) as (_, name), session(app_server, "xsrf", name):
+        assert name
+    with session(app_server, "xsrf", name):
+        assert name not in app_server.output()
+
+
+def test_where_nothing_can_be_written_a_corpus_is_taken_and_a_page_drawn(confined):
+    with session(confined) as (_, name):
+        assert put(confined, name, "corpus", 95_000 * b"The cat sat quietly. ") == 204  # 1.9 MB
+        assert put(confined, name, "more", bytes(3 * MEGABYTE)) == 413
+    assert confined.get("/ready")[2] == "ready"
+
+
+def test_only_the_hosts_that_the_owner_names_are_answered(confined):
+    hosts = (NAME, f"{NAME}:8501", "rebound.example", f"{NAME}.evil.example", "")
+    answers = [raw(confined, handshake(host=host), seconds=0.5) for host in hosts]
+    assert [answer[9:12] for answer in answers] == [b"101", b"101", b"403", b"403", b"403"]
