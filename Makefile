@@ -46,8 +46,8 @@ FITS = -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))'
 PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_FLAGS)
 
-# Every process of the tests has an app, a browser and a torch of its own, hence one thread each.
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+# Every process of the tests has an app, a browser and a torch of its own, hence one thread each. Compiled tests are kept.
+PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: help run test quick pytest lint types format mutants everywhere faults bench train-classroom picture atlas evidence depends \
 	decoder image docs \

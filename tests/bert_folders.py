@@ -21,7 +21,9 @@ SIZES = {
 }
 
 
+@cache
 def embedded_folder() -> Path:
+    """The embedded model's folder, whose ninety megabytes are compared with their digests once."""
     return embedded.embedded_folder()
 
 

@@ -49,10 +49,12 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Say where the processes of this run of the tests keep what they make once."""
+def shared_folder(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Say where the processes of this run of the tests keep what they make once, and where the next runs find it."""
     own = tmp_path_factory.getbasetemp()
     once.folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    cache = getattr(pytestconfig, "cache", None)
+    once.kept = cache.mkdir("once") if cache else None
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,12 @@
-"""What takes seconds to make is made once in a run of the tests, however many processes run them."""
+"""What takes seconds to make is made once: for all processes of a run of the tests, or until its sources change."""
 
+import hashlib
 import pickle
+import platform
+import sys
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,16 +16,49 @@ if TYPE_CHECKING:
     from mha_core.heads.findings import Findings
 
 T = TypeVar("T")
+ROOT = Path(__file__).parent.parent
+SOURCES = (
+    ".py",
+    ".json",
+    ".toml",
+    ".txt",
+)  # of the engine, with the digests of the weights in it, and of its assets
+LIBRARIES = ("torch", "numpy", "scipy", "tokenizers", "safetensors")
 folder = Path()  # shared by all processes of the run; conftest.py says which
+kept: Path | None = None  # pytest's cache, for what the next runs read too; None where there is none
 
 
-def once(name: str, make: Callable[[], T]) -> T:
-    """The value of that name: made by the process that asks first, read by the others, which wait for it."""
-    file = folder / f"{name}.pickle"
-    with FileLock(f"{file}.lock"):
+def once(name: str, make: Callable[[], T], *, keep: bool = False) -> T:
+    """The value of that name: made by the process that asks first, read by the others, which wait for it.
+
+    With `keep` the next runs read it too, until a line of the engine, an asset or a library is another.
+    """
+    where, stem = (kept, f"{name}-{AT_START}") if keep and kept else (folder, name)
+    file = where / f"{stem}.pickle"
+    with FileLock(where / f"{name}.lock"):
         if not file.exists():
-            file.write_bytes(pickle.dumps(make()))
-    return pickle.loads(file.read_bytes())  # noqa: S301 - this run of the tests wrote it
+            made = pickle.dumps(make())
+            if where is kept and sources() != AT_START:  # edited meanwhile: who can say what it is made of?
+                return pickle.loads(made)  # noqa: S301 - made here
+            for older in where.glob(f"{name}-*.pickle"):
+                older.unlink()
+            file.with_suffix(".new").write_bytes(made)
+            file.with_suffix(".new").replace(file)
+        return pickle.loads(file.read_bytes())  # noqa: S301 - a run of the tests in this folder wrote it
+
+
+def sources(root: Path = ROOT) -> str:
+    """A digest of what numbers depend on: the engine's files and assets, the libraries, Python and the machine."""
+    libraries = [f"{library} {version(library)}" for library in LIBRARIES]
+    found = hashlib.sha256(" ".join([sys.version, platform.machine(), *libraries]).encode())
+    files = [file for part in ("mha_core", "assets") for file in (root / part).rglob("*")]
+    for file in sorted(file for file in files if file.suffix in SOURCES):
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        found.update(f"\n{file.relative_to(root).as_posix()} {content}".encode())
+    return found.hexdigest()[:24]
+
+
+AT_START = sources()  # before anything of the engine is imported
 
 
 @cache
@@ -33,4 +70,4 @@ def findings(trained: bool = True) -> "Findings":
     from mha_core.heads.findings import find
 
     assert studies.read_builtin is read_builtin, "a test has replaced what all others are to be given"
-    return once(f"findings-{trained}", lambda: find(load_model(trained=trained)))
+    return once(f"findings-{trained}", lambda: find(load_model(trained=trained)), keep=True)

@@ -31,15 +31,23 @@ def bundle(entry: str) -> str:
     return text + (f"export default {_variable(modules[-1])}.default;\n" if default else "")
 
 
-def modules_of(entry: Path, importing: tuple[Path, ...] = ()) -> list[Path]:
+def modules_of(entry: Path) -> list[Path]:
     """The files that an entry needs, itself last, each after those that it imports."""
-    if entry in importing:
-        raise ValueError(f"{entry.name} imports itself through {importing[-1].name}")
-    needed: dict[Path, None] = {}
-    if entry.suffix == ".js":
-        for found in IMPORT.finditer(entry.read_text(encoding="utf-8")):
-            needed |= dict.fromkeys(modules_of((entry.parent / found["path"]).resolve(), (*importing, entry)))
-    return [*needed, entry]
+    found: dict[Path, None] = {}
+    _find(entry, (), found)
+    return list(found)
+
+
+def _find(module: Path, importing: tuple[Path, ...], found: dict[Path, None]) -> None:
+    """Add what a module needs and itself, each file read once however many import it."""
+    if module in importing:
+        raise ValueError(f"{module.name} imports itself through {importing[-1].name}")
+    if module in found:
+        return
+    if module.suffix == ".js":
+        for named in IMPORT.finditer(module.read_text(encoding="utf-8")):
+            _find((module.parent / named["path"]).resolve(), (*importing, module), found)
+    found[module] = None
 
 
 def _variable(module: Path) -> str:
