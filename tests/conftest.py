@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import shutil
 import signal
 import socket
@@ -27,6 +28,10 @@ settings.load_profile("headscope")
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 120.0  # a cold start takes 4 to 12 s; a busy machine with two cores takes several times that
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+TRANSFORMERS = re.compile(
+    r"^ *(import transformers|from (transformers|bert_folders|decoder_folders|causal_runs) )", re.M
+)
+PAGES = re.compile(r"^from (visit|streamlit.testing.v1) ", re.M)
 MAC_CHROME = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 CHROMIUM_ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 NO_CHROMIUM = (
@@ -36,16 +41,26 @@ NO_CHROMIUM = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever starts the app or loads the embedded decoder is slow."""
+    """Whoever starts the app or loads the embedded decoder is slow. What takes seconds to import, one process does.
+
+    Of two processes one begins with the first test and one with the middle one: transformers, and the pages.
+    """
     for item in items:
         if {"app_server", "fresh_server", "smollm2"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
+    sources = {path: path.read_text(encoding="utf-8") for path in {item.path for item in items}}
+    theirs = [item for item in items if TRANSFORMERS.search(sources[item.path])]
+    pages = [item for item in items if PAGES.search(sources[item.path]) and item not in theirs]
+    others = [item for item in items if item not in theirs and item not in pages]
+    before = max(len(items) // 2 - len(theirs), 0)
+    items[:] = [*theirs, *others[:before], *pages, *others[before:]]
 
 
 def pytest_collection_finish() -> None:
     """What is imported stays for the whole run: the garbage collector need not go through it again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 @pytest.fixture(scope="session", autouse=True)
