@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -40,20 +40,30 @@ NO_CHROMIUM = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever starts the app or loads the embedded decoder is slow. What takes seconds to import, one process does.
-
-    Of two processes one begins with the first test and one with the middle one: transformers, and the pages.
-    """
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Whoever starts the app or loads the embedded decoder is slow; what is chosen of all is then put in order."""
     for item in items:
         if {"app_server", "fresh_server", "smollm2"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
-    sources = {path: path.read_text(encoding="utf-8") for path in {item.path for item in items}}
-    theirs = [item for item in items if TRANSFORMERS.search(sources[item.path])]
-    pages = [item for item in items if PAGES.search(sources[item.path]) and item not in theirs]
-    others = [item for item in items if item not in theirs and item not in pages]
-    before = max(len(items) // 2 - len(theirs), 0)
-    items[:] = [*theirs, *others[:before], *pages, *others[before:]]
+    yield
+    items[:] = in_order(items)
+
+
+def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
+    """What takes seconds to import, one process does: the first test is one that needs transformers, and of two
+    processes the other begins in the middle, with the pages."""
+    groups: dict[str, list[pytest.Item]] = {"transformers": [], "pages": [], "others": []}
+    kinds = {path: kind_of(path.read_text(encoding="utf-8")) for path in {item.path for item in items}}
+    for item in items:
+        groups[kinds[item.path]].append(item)
+    before = max(len(items) // 2 - len(groups["transformers"]), 0)
+    others = groups["others"]
+    return [*groups["transformers"], *others[:before], *groups["pages"], *others[before:]]
+
+
+def kind_of(source: str) -> str:
+    return "transformers" if TRANSFORMERS.search(source) else "pages" if PAGES.search(source) else "others"
 
 
 def pytest_collection_finish() -> None:

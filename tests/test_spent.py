@@ -7,6 +7,8 @@ import pytest
 import spent
 from spent import SECONDS, too_long
 
+from tests.conftest import in_order
+
 
 def report(nodeid: str, seconds: float, *marks: str, when: str = "call") -> SimpleNamespace:
     return SimpleNamespace(
@@ -53,3 +55,19 @@ def test_what_takes_seconds_is_made_by_one_and_read_by_the_others(tmp_path, monk
     assert [once.once("numbers", make) for _ in range(3)] == [[1, 2]] * 3
     assert once.once("others", make) is not once.once("others", make), "nobody changes another's"
     assert len(made) == 2
+
+
+def test_the_tests_are_all_there_and_what_is_long_to_import_stands_together(tmp_path):
+    sources = {
+        "a": "import numpy\n",
+        "b": "from visit import run\n",
+        "c": "def test_it():\n    import transformers\n",
+        "d": "from bert_folders import write\nfrom visit import run\n",
+        "e": "# visit, transformers\n",
+    }
+    for name, source in sources.items():
+        (tmp_path / name).write_text(source)
+    items = [SimpleNamespace(path=tmp_path / name, name=name + n) for name in sources for n in "12"]
+    assert [item.name for item in in_order(items)] == ["c1", "c2", "d1", "d2", "a1", "b1", "b2", "a2", "e1", "e2"]
+    assert in_order(items[:1]) == items[:1]
+    assert in_order([]) == []
