@@ -51,19 +51,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
 
 
 def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
-    """What takes seconds to import, one process does: the first test is one that needs transformers, and of two
-    processes the other begins in the middle, with the pages."""
-    groups: dict[str, list[pytest.Item]] = {"transformers": [], "pages": [], "others": []}
-    kinds = {path: kind_of(path.read_text(encoding="utf-8")) for path in {item.path for item in items}}
+    """What takes seconds to begin, one process does: of two the first begins with the pages, the app and the browser,
+    the other in the middle with what needs transformers or the embedded decoder. Short tests are last with both."""
+    files: dict[Path, list[pytest.Item]] = {}
     for item in items:
-        groups[kinds[item.path]].append(item)
-    before = max(len(items) // 2 - len(groups["transformers"]), 0)
-    others = groups["others"]
-    return [*groups["transformers"], *others[:before], *groups["pages"], *others[before:]]
+        files.setdefault(item.path, []).append(item)
+    groups: dict[str, list[pytest.Item]] = {"pages": [], "models": [], "long": [], "short": []}
+    for path, tests in files.items():
+        groups[kind_of(path.read_text(encoding="utf-8"), tests)] += tests
+    short = groups["short"]
+    before = max(len(items) // 2 - len(groups["pages"]), 0)
+    return [*groups["pages"], *short[:before], *groups["models"], *groups["long"], *short[before:]]
 
 
-def kind_of(source: str) -> str:
-    return "transformers" if TRANSFORMERS.search(source) else "pages" if PAGES.search(source) else "others"
+def kind_of(source: str, tests: list[pytest.Item]) -> str:
+    """What a file's tests have to begin with, or how long they take."""
+    wanted = {name for item in tests for name in getattr(item, "fixturenames", ())}
+    if wanted & {"app_server", "chromium"}:
+        return "pages"
+    if "smollm2" in wanted or TRANSFORMERS.search(source):
+        return "models"
+    if PAGES.search(source):
+        return "pages"
+    return "long" if any(item.get_closest_marker("slow") for item in tests) else "short"
 
 
 def pytest_collection_finish() -> None:

@@ -57,7 +57,7 @@ def test_what_takes_seconds_is_made_by_one_and_read_by_the_others(tmp_path, monk
     assert len(made) == 2
 
 
-def test_the_tests_are_all_there_and_what_is_long_to_import_stands_together(tmp_path):
+def test_no_test_is_lost_and_what_is_long_to_begin_stands_together(tmp_path):
     sources = {
         "a": "import numpy\n",
         "b": "from visit import run\n",
@@ -67,7 +67,21 @@ def test_the_tests_are_all_there_and_what_is_long_to_import_stands_together(tmp_
     }
     for name, source in sources.items():
         (tmp_path / name).write_text(source)
-    items = [SimpleNamespace(path=tmp_path / name, name=name + n) for name in sources for n in "12"]
-    assert [item.name for item in in_order(items)] == ["c1", "c2", "d1", "d2", "a1", "b1", "b2", "a2", "e1", "e2"]
-    assert in_order(items[:1]) == items[:1]
-    assert in_order([]) == []
+
+    def item(name: str, slow: bool = False, *fixtures: str) -> SimpleNamespace:
+        marker = SimpleNamespace() if slow else None
+        path = tmp_path / name[0]
+        return SimpleNamespace(
+            name=name, path=path, fixturenames=fixtures, get_closest_marker=lambda _: marker
+        )
+
+    def names(items: list[SimpleNamespace]) -> str:
+        return " ".join(one.name for one in in_order(items))
+
+    quick = [item(name + number) for name in sources for number in "12"]
+    assert names(quick) == "b1 b2 a1 a2 e1 c1 c2 d1 d2 e2"
+    assert names([*quick, item("a3", slow=True)]) == "b1 b2 e1 e2 c1 c2 d1 d2 a1 a2 a3"
+    assert names([*quick, item("a3", True, "smollm2")]) == "b1 b2 e1 e2 a1 a2 a3 c1 c2 d1 d2"
+    assert names([*quick, item("c3", True, "app_server", "smollm2")]) == "b1 b2 c1 c2 c3 d1 d2 a1 a2 e1 e2"
+    assert names(quick[:1]) == "a1"
+    assert names([]) == ""
