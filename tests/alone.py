@@ -7,6 +7,7 @@ import base64
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,19 +49,38 @@ def compared(a: tuple[Grid, Tokens], b: tuple[Grid, Tokens], head: tuple[int, in
     return standalone_html(made, title="two runs")
 
 
+def kept_window(chromium: Any, **options: Any) -> Any:
+    """A browser profile whose window stays open: to open one takes longer than most of these tests do."""
+    context = chromium.new_context(**options)
+    context.new_page()
+    return context
+
+
+@cache
+def _offline(chromium: Any) -> Any:
+    return kept_window(chromium, offline=True)
+
+
 @contextmanager
-def own_page(chromium: Any, scheme: str = "light", **options: Any) -> Iterator[Any]:
-    """An empty page; what goes wrong on it fails the test."""
-    context = chromium.new_context(
-        color_scheme=scheme, reduced_motion="reduce", viewport={"width": 1280, "height": 1000}, **options
-    )
-    page, wrong = context.new_page(), []
-    page.on("pageerror", lambda problem: wrong.append(str(problem)))
-    page.on("console", lambda line: line.type == "error" and wrong.append(line.text))
+def new_tab(chromium: Any, scheme: str = "light", width: int = 1280, height: int = 1000) -> Iterator[Any]:
+    """A tab without a network and without motion."""
+    page = _offline(chromium).new_page()
     try:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         yield page
     finally:
-        context.close()
+        page.close()
+
+
+@contextmanager
+def own_page(chromium: Any, scheme: str = "light") -> Iterator[Any]:
+    """An empty page; what goes wrong on it fails the test."""
+    with new_tab(chromium, scheme) as page:
+        wrong: list[str] = []
+        page.on("pageerror", lambda problem: wrong.append(str(problem)))
+        page.on("console", lambda line: line.type == "error" and wrong.append(line.text))
+        yield page
     assert not wrong, wrong
 
 

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from alone import kept_window
 
 PICTURE = ".headscope[data-record]"
 SCREEN = {"width": 1280, "height": 900}
@@ -118,7 +119,7 @@ def is_ours(url: str, base: str) -> bool:
 @pytest.fixture(scope="session")
 def kept_context(chromium) -> Any:
     """One browser profile for all tabs, so that Streamlit's own scripts are read and compiled once."""
-    return chromium.new_context(viewport=SCREEN)
+    return kept_window(chromium, viewport=SCREEN)
 
 
 @pytest.fixture

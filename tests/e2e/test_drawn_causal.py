@@ -6,12 +6,14 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from alone import new_tab
 from causal_runs import record_of
 from drawn import SHADE, Picture, centres, page_of, shares
 from PIL import Image
@@ -36,28 +38,20 @@ def record() -> Record:
 @pytest.fixture
 def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
     """`draw(html)`: a picture in a tab of its own, without motion and without a network."""
-    contexts, wrong = [], []
+    tabs, files, wrong = ExitStack(), count(), []
 
     def start(page: str, scheme: str = "light", width: int = 1280) -> Picture:
-        file = tmp_path / f"{len(contexts)}.html"
+        file = tmp_path / f"{next(files)}.html"
         file.write_text(page, encoding="utf-8")
-        context = chromium.new_context(
-            viewport={"width": width, "height": 1000},
-            color_scheme=scheme,
-            reduced_motion="reduce",
-            offline=True,
-        )
-        contexts.append(context)
-        picture = Picture(context.new_page())
+        picture = Picture(tabs.enter_context(new_tab(chromium, scheme, width)))
         picture.page.on("pageerror", lambda problem: wrong.append(str(problem)))
         picture.page.goto(file.as_uri())
         picture.root.wait_for()
         picture.page.evaluate("document.fonts.ready")
         return picture.settle()
 
-    yield start
-    for context in contexts:
-        context.close()
+    with tabs:
+        yield start
     assert not wrong
 
 

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from alone import own_page
 from drawn import ATTRIBUTES, SHADE, Picture, centres, percent, shares, strokes
 
 from mha_core import record_of, show
@@ -28,15 +29,8 @@ def cross():
 @pytest.fixture
 def tab(chromium):
     """A tab of 1280 pixels without a network; an error on it fails the test."""
-    context = chromium.new_context(
-        viewport={"width": 1280, "height": 1000}, reduced_motion="reduce", offline=True, accept_downloads=True
-    )
-    page, wrong = context.new_page(), []
-    page.on("pageerror", lambda problem: wrong.append(str(problem)))
-    page.on("console", lambda line: line.type == "error" and wrong.append(line.text))
-    yield page
-    context.close()
-    assert not wrong
+    with own_page(chromium) as page:
+        yield page
 
 
 def opened(page, file, content):

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from alone import new_tab
 from drawn import SHADE, Picture, Stroke, page_of, percent
 
 from mha_core import grid_of, trace
@@ -46,19 +48,12 @@ def record(model):
 @pytest.fixture
 def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
     """`draw(grid, tokens, head, pins, to)`: the picture in a tab of its own, without motion and without a network."""
-    contexts, pictures = [], []
+    tabs, pictures = ExitStack(), []
 
     def start(*view, scheme="light", width=1280, **more) -> Picture:
-        file = tmp_path / f"{len(contexts)}.html"
+        file = tmp_path / f"{len(pictures)}.html"
         file.write_text(page_of(*view, **more), encoding="utf-8")
-        context = chromium.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme=scheme,
-            reduced_motion="reduce",
-            offline=True,
-        )
-        contexts.append(context)
-        picture = Picture(context.new_page())
+        picture = Picture(tabs.enter_context(new_tab(chromium, scheme, width, 900)))
         pictures.append(picture)
         picture.page.on("pageerror", lambda problem: picture.errors.append(str(problem)))
         picture.page.goto(file.as_uri())
@@ -66,9 +61,8 @@ def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
         picture.page.evaluate("document.fonts.ready")
         return picture.settle()
 
-    yield start
-    for context in contexts:
-        context.close()
+    with tabs:
+        yield start
     assert not [problem for picture in pictures for problem in picture.errors]
 
 

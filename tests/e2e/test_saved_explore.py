@@ -6,11 +6,14 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from alone import new_tab
 from drawn import SHADE, Picture, page_of, rgb, shares, strokes
 from PIL import Image
 
@@ -33,16 +36,12 @@ def record(model):
 @pytest.fixture
 def alone(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
     """`alone(page)`: a page from a file, with no server and no network; nothing outside the file is asked for."""
-    contexts, asked = [], []
+    tabs, files, asked = ExitStack(), count(), []
 
     def start(page: str | Path) -> Picture:
-        file = tmp_path / f"{len(contexts)}.html"
+        file = tmp_path / f"{next(files)}.html"
         file.write_text(page if isinstance(page, str) else page.read_text(encoding="utf-8"), encoding="utf-8")
-        context = chromium.new_context(
-            viewport={"width": 1280, "height": 900}, reduced_motion="reduce", offline=True
-        )
-        contexts.append(context)
-        tab = context.new_page()
+        tab = tabs.enter_context(new_tab(chromium, height=900))
         tab.on("request", lambda r: r.url.startswith(("file:", "data:", "blob:")) or asked.append(r.url))
         tab.on("pageerror", lambda problem: asked.append(str(problem)))
         tab.goto(file.as_uri())
@@ -51,9 +50,8 @@ def alone(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
         tab.evaluate("document.fonts.ready")
         return picture.settle()
 
-    yield start
-    for context in contexts:
-        context.close()
+    with tabs:
+        yield start
     assert not asked
 
 
