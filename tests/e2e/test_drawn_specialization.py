@@ -7,12 +7,11 @@ import re
 from urllib.parse import quote
 
 import numpy as np
+import once
 import pixels
 import pytest
 from alone import component, download, own_page, told
 
-from mha_core import load_model
-from mha_core.heads.findings import find
 from mha_core.heads.jobs import KIND_OF
 
 pytestmark = pytest.mark.browser
@@ -173,7 +172,7 @@ def test_on_the_map_a_head_stands_at_its_own_point_and_its_cluster_is_outlined(c
 
 @pytest.fixture(scope="module")
 def found():
-    return find(load_model())
+    return once.findings()
 
 
 COLOURS = {
