@@ -241,11 +241,14 @@ def test_what_no_button_asks_for_is_refused_in_a_sentence(ask, sentence, smollm2
 
 
 def test_a_full_text_takes_no_more(smollm2, store, monkeypatch):
+    state_of_all = cache.take_state(asked().run, smollm2)
+    cache.keep_state(asked().run, smollm2, state_of_all)
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 11)
     with pytest.raises(
         InputError, match=r"^The text is full: SmolLM2 135M, 4-bit takes 11 tokens at most\.$"
     ):
         answer({"do": "append", "id": 5}, asked(), smollm2, END_OF_TEXT, Talk())
+    assert cache.take_state(asked().run, smollm2) is state_of_all, "what is refused costs nobody a new run"
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 1024)
     monkeypatch.setattr(speech, "MAX_CHARS", len(ANIMAL) + 3)
     with pytest.raises(InputError, match="characters at most"):
