@@ -428,6 +428,13 @@ def test_a_text_is_cut_as_bytes_words_and_single_digits(text, pieces):
     assert tokenizer.decode(encoded.ids, skip_special_tokens=False) == text
 
 
+def test_no_merge_joins_a_word_to_the_space_after_it():
+    metadata = tokenizer_metadata(merges=["a Ġ"])
+    tokens = metadata["tokenizer.ggml.tokens"]
+    tokens[-1] = "aĠ"
+    assert byte_level_bpe(metadata).encode("a a").tokens == ["a", "Ġ", "a"]
+
+
 def test_ids_are_the_places_in_the_list_and_control_tokens_are_left_out_of_texts():
     metadata = tokenizer_metadata()
     tokenizer = byte_level_bpe(metadata)

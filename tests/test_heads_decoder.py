@@ -144,7 +144,11 @@ def test_that_no_head_does_induction_is_said_with_its_numbers_and_the_reason(mod
         after = {row: ids.index(ids[row]) + 1 for row in range(41, 81)}
         does.add(looking(len(ids), after, 0.95)[None, None], item)
     assert unneeded_said(SimpleNamespace(model=model.info, jobs=does.result())) == ""
+
+
+def test_a_decoder_is_not_asked_for_what_comes_later():
     assert {job.name for job in jobs_of(True)} & {"next", "separator", "determiner, back"} == set()
+    assert "next" in {job.name for job in jobs_of(False)}
 
 
 def test_a_perfect_induction_head_scores_one_and_one_that_goes_by_distance_is_told_from_it(decoder):
@@ -283,6 +287,14 @@ def test_of_two_related_words_the_later_one_looks_and_each_case_has_one_directio
         "determiner, from the head"
     ].examples(0, 0)
     assert (good.query, good.target) == ((2,), (0,))
+
+
+def test_a_blind_choice_and_a_rule_go_by_the_words_before_the_one_that_looks():
+    job, nothing = "determiner, from the head", [lambda item: causal(looking(5, {}))]
+    two_back = [plain("determiner", {"determiner": i, "noun": i + 2}, list("abcde")) for i in (0, 1)]
+    assert logged(two_back, nothing)[job].baseline == 1.0, "always two words back"
+    apart = [plain("determiner", {"determiner": 0, "noun": noun}, list("abcde")) for noun in (1, 2)]
+    assert logged(apart, nothing)[job].baseline == pytest.approx(np.mean([1, 1 / 2])), "of one word, of two"
 
 
 def test_what_comes_later_is_no_candidate_and_chance_is_over_what_was_seen():

@@ -241,6 +241,7 @@ def test_what_no_button_asks_for_is_refused_in_a_sentence(ask, sentence, smollm2
 
 
 def test_a_full_text_takes_no_more(smollm2, store, monkeypatch):
+    cache.record_of(asked().run, smollm2)
     state_of_all = cache.take_state(asked().run, smollm2)
     cache.keep_state(asked().run, smollm2, state_of_all)
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 11)

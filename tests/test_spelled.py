@@ -52,7 +52,13 @@ def test_the_same_word_is_numbered_from_one_and_a_single_one_is_not():
 
 
 def test_pieces_of_one_word_are_joined_and_a_second_text_begins_anew():
-    pieces = (piece("tired", 0), piece("##ness", 0), piece("wide", 0, 1), piece("##r", 0, 1), piece("x", 1, 1))
+    pieces = (
+        piece("tired", 0),
+        piece("##ness", 0),
+        piece("wide", 0, 1),
+        piece("##r", 0, 1),
+        piece("x", 1, 1),
+    )
     units = [unit(one.text, 0, 1, one.segment, pieces=(i,)) for i, one in enumerate(pieces)]
     assert marks(grid(units), Tokens("a", "b", pieces, ()))["joined"] == [0, 1, 0, 1, 0]
 
@@ -87,14 +93,15 @@ def test_of_equal_links_and_words_the_first_is_said_first_and_all_above_one_perc
     assert sentence_in_words(of_rows, (0, 0), (1,)) == (
         "Head 1-1: “a” looks at “b” (49.0 %), “c” (49.0 %) and “[CLS]” (2.0 %)."
     )
-    assert sentence_in_words(of_rows, (0, 0), (2,)) == "Head 1-1: “b” looks at “[CLS]” (50.0 %) and “a” (49.0 %)."
+    assert (
+        sentence_in_words(of_rows, (0, 0), (2,))
+        == "Head 1-1: “b” looks at “[CLS]” (50.0 %) and “a” (49.0 %)."
+    )
 
 
 def page_of(text: str, link: str = "") -> str:
     words = grid([unit(text, 0, len(text))])
-    packed = explore_payload(
-        words, Tokens(text, None, (), ()), model_title="M", selection=Selection((0, 0))
-    )
+    packed = explore_payload(words, Tokens(text, None, (), ()), model_title="M", selection=Selection((0, 0)))
     return standalone_html(packed, title="T", link=link)
 
 
@@ -111,7 +118,9 @@ def test_separators_of_lines_in_a_text_end_no_line_of_the_page():
 def test_a_page_of_its_own_has_the_colours_of_the_palette_in_light_and_dark():
     page = page_of("a")
     rules = {
-        "light": re.findall(r":root(?:\[data-scheme=\"light\"\])? \{ color-scheme: light[^;]*; (.*?) \}", page),
+        "light": re.findall(
+            r":root(?:\[data-scheme=\"light\"\])? \{ color-scheme: light[^;]*; (.*?) \}", page
+        ),
         "dark": re.findall(r"dark\) \{ :root \{ (.*?) \}|color-scheme: dark; (.*?) \}", page),
     }
     for scheme, found in rules.items():
@@ -131,4 +140,7 @@ def test_a_page_of_its_own_has_the_typeface_of_its_letters(text, faces):
 
 
 def test_a_page_of_its_own_says_the_address_of_the_same_view():
-    assert content_of(page_of("a", "https://example.org/?text=a"))["view"]["link"] == "https://example.org/?text=a"
+    assert (
+        content_of(page_of("a", "https://example.org/?text=a"))["view"]["link"]
+        == "https://example.org/?text=a"
+    )

@@ -1,7 +1,5 @@
 """Where the chosen words look, as bars with their numbers: a row a word, a column a panel, one axis for all."""
 
-import numpy as np
-
 from mha_core.errors import InputError
 from mha_core.figures.lettering import width
 from mha_core.figures.panels import Panel
@@ -25,7 +23,6 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
         raise InputError(
             "So many heads leave no room for bars at this width; choose fewer, or a wider figure."
         )
-    whole = 1.0 if sheet.top == 1.0 else max(float(np.max(rows)), 1e-9)
     body, start = [], 3.0 * size
     looked = ", ".join(sheet.names[pin] for pin in sheet.pins)
     body.append(words(f"From: {looked}", 0.0, 0.8 * size, size, fill=sheet.accent, font_weight=650))
@@ -38,7 +35,7 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
         body.append(sheet.title(panel, x, 2.1 * size))
         for i, weight in enumerate(row):
             y = start + (i + 0.5) * LEADING * size
-            long = float(weight) / whole * longest
+            long = sheet.share(float(weight)) * longest
             body.append(
                 tag("rect", x=x, y=y - 0.4 * size, width=long, height=0.8 * size, fill=sheet.ramp[210])
             )

@@ -42,7 +42,7 @@ def figure(
         pins=tuple(pins),
         width=design.width * POINTS_A_CM,
         size=design.size,
-        top=top(found, design),
+        top=top(found, design, pins),
         ramp=tuple(steps("#ffffff")),
         ink=page()["ink"],
         quiet=page()["quiet"],

@@ -3,6 +3,7 @@
 In: a grid and a design. Out: panels of weights (query, key), with a title each.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,9 +39,14 @@ def panels(grid: Grid, design: Design, per: Per = "head") -> list[Panel]:
     return [Panel(f"{name} of {len(each)} {'heads' if per == 'head' else 'layers'}", mixed)]
 
 
-def top(found: list[Panel], design: Design) -> float:
-    """The weight at which the one scale of all panels ends."""
-    largest = max(float(panel.weights.max(initial=0)) for panel in found)
+def top(found: list[Panel], design: Design, pins: Sequence[int] = ()) -> float:
+    """The weight at which the one scale of all panels ends; `pins` are the units whose rows alone are drawn."""
+    rows = [
+        panel.weights[list(pins)] if pins and design.kind != "matrix" else panel.weights for panel in found
+    ]
+    largest = max(
+        float((each.mean(axis=0) if design.kind == "bars" else each).max(initial=0)) for each in rows
+    )
     return 1.0 if design.scale == "full" or largest <= 0 else largest
 
 
