@@ -12,7 +12,7 @@ import pytest
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 
 from mha_core.picture.bundle import SCRIPTS
-from mha_core.picture.payload import record_payload
+from mha_core.picture.payload import compare_records, made_now, record_payload
 from mha_core.picture.text import grapheme_end, visible
 from mha_core.record import Grid, Unit
 from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails
@@ -421,6 +421,52 @@ def test_roles_carry_a_letter_a_label_and_their_kind_in_words():
     }  # fmt: skip
     assert record["roles"]["1-1"]["kind"] == "earlier copy"
     assert record["roles"]["1-1"]["colour"] != found["colour"]
+
+
+def test_a_file_of_all_heads_has_the_engines_own_numbers_while_they_are_sent_in_full():
+    grid = grid_of("a b c")
+    options = {"model_title": "M", "selection": Selection((0, 0)), "exact": True}
+    (record,) = explore_payload(grid, tokens_of("a b c"), **options)["records"]
+    assert np.array_equal(record["exact"].reshape(grid.weights.shape), grid.weights)
+    assert "exact" not in explore_payload(grid, tokens_of("a b c"), full_bytes=9, **options)["records"][0]
+
+
+def test_a_record_says_its_mask_and_how_many_heads_share_their_keys():
+    grid = grid_of("a b c")
+    seen = np.tril(np.ones((5, 5), bool))
+    plain = record_payload(grid, tokens_of("a b c"), "M")
+    causal = record_payload(replace(grid, visible=seen, sharing=3), tokens_of("a b c"), "M")
+    assert [(one["causal"], one["sharing"]) for one in (plain, causal)] == [(False, 1), (True, 3)]
+
+
+def test_where_one_of_two_texts_sees_nothing_a_long_comparison_shows_no_change():
+    a, b = grid_of("a b c"), grid_of("a b c", seed=8)
+    seen = np.tril(np.ones((5, 5), bool))
+    *plain, change = compare_payload(
+        replace(a, visible=seen), tokens_of("a b c"), b, tokens_of("a b c"),
+        titles=("A", "B"), selection=Selection((0, 0)), full_bytes=9,
+    )["records"]  # fmt: skip
+    expected = np.where(seen, a.weights.astype(float) - b.weights, 0)
+    assert np.abs(change["weights"].reshape(2, 3, 5, 5) / 127 - expected).max() <= 0.5 / 127 + 1e-9
+    assert all("weights" not in record for record in plain), "its heads come one at a time"
+
+
+def test_the_small_changes_of_two_other_texts_are_made_anew():
+    kept: dict[object, dict] = {}
+
+    def keep(part, make):
+        return kept.setdefault(part, None) or kept.__setitem__(part, make()) or kept[part]
+
+    def changes_of(seed: int) -> np.ndarray:
+        b = grid_of("a b c", seed=seed)
+        now = (made_now, made_now, keep)
+        texts = tokens_of("a b c")
+        return compare_records(grid_of("a b c"), texts, b, texts, ("A", "B"), keeps=now, full_bytes=9)[2][
+            "weights"
+        ]
+
+    assert not np.array_equal(changes_of(1), changes_of(2))
+    assert len(kept) == 2
 
 
 def standalone(text: str, **options: object) -> str:

@@ -72,3 +72,18 @@ def test_panels_multiply_as_the_matrix_does_and_give_it_back(bias, n_out, panels
 def test_the_choice_is_one_of_those_that_there_are_and_made_once():
     assert layouts.chosen() in ("panels", "onednn")
     assert layouts.chosen() is layouts.chosen()
+
+
+def test_the_operators_of_onednn_add_the_bias_and_take_the_exact_gelu_where_there_are_any():
+    if not (torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")):
+        pytest.skip("this torch has no oneDNN")
+    torch.manual_seed(0)
+    w, b, x = torch.randn(19, 17), torch.randn(19), torch.randn(3, 5, 17)
+    packed = torch.ops.mkldnn._reorder_linear_weight(w)
+    expected = x.double() @ w.double().T + b.double()
+    exact = expected * (1 + torch.erf(expected / 2**0.5)) / 2
+    for found, truth in (
+        (layouts.times_packed(x, packed, b), expected),
+        (layouts.times_packed(x, packed, b, True), exact),
+    ):
+        torch.testing.assert_close(found, truth.float(), atol=2e-5, rtol=2e-5)

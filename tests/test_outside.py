@@ -13,6 +13,7 @@ from bert_folders import embedded_folder, random_bert
 
 from mha_core import (
     CrossRecord,
+    HeadScopeError,
     InputError,
     ModelError,
     Record,
@@ -97,6 +98,23 @@ def test_arrays_between_two_texts_become_a_cross_record():
     best = record.rank("slept", "tiredness")[0]
     given = weights[..., 1, 1:3].sum(-1)
     assert (best.layer, best.head) == divmod(int(given.argmax()), 3)
+
+
+def test_a_cross_record_is_frozen_and_made_of_rows_that_sum_to_one():
+    made = record_of(rows(1, 1, 2, 3), ["it", "slept"], keys=["[CLS]", "a", "b"])
+    given = np.array(made.weights)
+    assert not CrossRecord(made.model, made.queries, made.keys, given).weights.flags.writeable
+    with pytest.raises(HeadScopeError, match="rows that do not sum to one"):
+        CrossRecord(made.model, made.queries, made.keys, made.weights * np.float32(0.5))
+    assert (
+        made.said == "cross-attention, rows 'it slept', 2 tokens, 2 words; columns 'a b', 3 tokens, 2 words"
+    )
+
+
+def test_a_row_that_looks_at_special_tokens_alone_keeps_nothing():
+    whole = torch.tensor([[[[1.0, 0, 0], [0.5, 0.2, 0.3]]]])
+    grid = record_of(whole, ["it", "slept"], keys=["[CLS]", "a", "b"]).grid(specials="renormalised")
+    np.testing.assert_allclose(grid.weights[0, 0], [[0, 0], [0.4, 0.6]], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -345,8 +345,10 @@ def test_what_the_short_way_does_not_fit_takes_the_general_one(what, monkeypatch
 
 def test_room_of_another_shape_is_refused_on_the_short_way_too(monkeypatch):
     _, packed, _ = alone(monkeypatch)
-    with pytest.raises(SizeError, match="out"):
-        packed(torch.randn(1, 5, 24), out=torch.empty(1, 6, 5, 6))
+    another_type = torch.empty(1, 6, 5, 5, dtype=torch.float64)
+    for room in (torch.empty(1, 6, 5, 6), another_type, torch.empty(1, 6, 5, 10)[..., ::2]):
+        with pytest.raises(SizeError, match="out"), torch.inference_mode():
+            packed(torch.randn(1, 5, 24), out=room)
     with pytest.raises(SizeError, match="24"):
         packed(torch.randn(1, 5, 25))
 

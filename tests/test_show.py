@@ -4,12 +4,18 @@ import base64
 import html
 import json
 import re
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from mha_core import InputError, record_of, show
-from mha_core.picture import notebook
+from mha_core import CrossRecord, InputError, SizeError, record_of, show
+from mha_core.picture import about as numbers
+from mha_core.picture import crossed, notebook
+from mha_core.picture.crossed import cross_payload
+from mha_core.picture.selection import Selection
+from mha_core.tokens import Piece, Tokens
 
 TOKENS = ["[CLS]", "The", "cat", "it's", "tired", "##ness", "[SEP]"]
 
@@ -114,6 +120,128 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence():
         (lambda: show(record, word="dog"), "'dog' is not in the sentence"),
         (lambda: show(record, to="cat"), "give word="),
         (lambda: show(record_of(weights(1, 1, 1, 1), ["[CLS]"]), specials="hidden"), "Nothing of this text"),
+        (
+            lambda: show(record, record_of(weights(1, 2, 2, 3), ["a", "b"], keys=["x", "y", "z"])),
+            "Cross-attention is drawn by itself",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             call()
+
+
+def test_the_word_asked_for_is_followed_from_its_own_strongest_link():
+    record = record_of(weights(2, 3, 7, 7), TOKENS)
+    words = [1, 2, 3, 4, 5]
+    for q in words:
+        others = [k for k in words if k != q]
+        best = np.unravel_index(record.weights[:, :, q][..., others].max(axis=-1).argmax(), (2, 3))
+        chosen = content_of(show(record, word=TOKENS[q].removeprefix("##")).html)["view"]["selection"]
+        assert chosen == {"head": list(best), "pins": [q], "to": None}
+
+
+class Frame(HTMLParser):
+    """The attributes of the frame that a notebook gets."""
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "iframe":
+            self.said = dict(attrs)
+
+
+def test_a_frame_has_the_texts_own_title_of_a_length_that_people_read():
+    record = record_of(weights(1, 2, 2, 2), ['"so" & <so>', "x" * 200])
+    shown = show(record)
+    assert len(shown.title) == 120
+    assert shown.title.startswith('HeadScope: "so" & <so> xxx')
+    frame = Frame()
+    frame.feed(shown._repr_html_())
+    assert (frame.said["title"], frame.said["srcdoc"]) == (shown.title, shown.html)
+
+
+def test_each_of_two_records_says_what_it_is_itself():
+    a, b = (
+        record_of(weights(2, 3, 7, 7), TOKENS),
+        record_of(weights(2, 3, 3, 3, seed=1), ["A", "tired", "##ness"]),
+    )
+    found = content_of(show(a, replace(b, interventions=("a head is off",)), words=True).html)
+    said = [record["columns"] for record in found["records"]]
+    assert [one["text"] for one in said] == [a.tokens.text, b.tokens.text]
+    assert [one["unit"] for one in said] == ["words", "words"]
+    assert found["records"][1]["labels"] == ["A", "tiredness"]
+    assert [title.endswith(", changed") for title in found["view"]["titles"]] == [False, True]
+
+
+# One text that looks at another
+
+SOURCE, TARGET = ["[CLS]", "The", "cat", "slept", ".", "x"], ["<pad>", "x", "Katze", "schlief"]
+
+
+def cross_of(**options) -> CrossRecord:
+    return record_of(weights(2, 3, 4, 6, seed=4), TARGET, keys=SOURCE, **options)
+
+
+def test_of_two_texts_the_source_comes_first_and_every_weight_is_the_records():
+    record = cross_of()
+    found = content_of(show(record, word="Katze", to="x").html)
+    (kept,) = found["records"]
+    assert kept["labels"] == [*SOURCE, *TARGET]
+    assert kept["segments"] == [0] * 6 + [1] * 4
+    assert kept["specials"] == [1, 0, 0, 0, 0, 0, 1, 0, 0, 0]
+    assert (kept["layers"], kept["heads"], kept["keys"]) == (2, 3, 6)
+    assert kept["title"] == "The cat slept . x → x Katze schlief"
+    np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
+    best = np.unravel_index(record.weights[:, :, 2, 5].argmax(), (2, 3))
+    assert found["view"]["selection"] == {"head": list(best), "pins": [6 + 2], "to": 5}
+    assert kept["columns"]["text"] == record.queries.text
+    assert kept["columns"]["source"] == record.keys.text
+
+
+def two_texts(first: str, second: str, role=None, n_cut: int = 0) -> Tokens:
+    """A pair of one word each."""
+    pieces = tuple(
+        Piece(text, 0, 0, len(text), segment, 0, role is not None, role if segment else None)
+        for segment, text in enumerate((first, second))
+    )
+    return Tokens(first, second, pieces, (), n_cut)
+
+
+def test_a_side_of_two_texts_is_one_line_with_its_own_cuts_and_unknown_pieces():
+    source = two_texts("Ann", "Bo", role="unknown", n_cut=2)
+    record = replace(record_of(weights(1, 2, 2, 2), ["a", "b"], keys=["c", "d"]), keys=source)
+    kept = cross_payload(record, record.grid(), Selection((0, 0)))["records"][0]
+    assert (kept["labels"], kept["before"]) == (["Ann", "Bo", "a", "b"], ["", " ", "", " "])
+    assert (kept["unknown"], kept["joined"]) == ([0, 1, 0, 0], [0] * 4)
+    assert kept["cut"] == "2 pieces left out"
+    both = replace(record, queries=two_texts("Cy", "Di", n_cut=1))
+    kept = cross_payload(both, both.grid(), Selection((0, 0)))["records"][0]
+    assert kept["cut"] == "2 pieces left out, 1 piece left out"
+    assert kept["before"] == ["", " ", "", " "]
+
+
+def test_two_texts_of_too_many_weights_are_refused(monkeypatch):
+    record = cross_of()
+    monkeypatch.setattr(crossed, "MOST_BYTES", 2 * record.weights.size)
+    show(record)
+    monkeypatch.setattr(crossed, "MOST_BYTES", 2 * record.weights.size - 1)
+    with pytest.raises(SizeError, match="144 weights are too many for one picture"):
+        show(record)
+
+
+# What files say
+
+
+@dataclass(frozen=True)
+class Mixed:
+    key: str = "rollout"
+    label: str = "Rollout"
+    per: str = "layer"
+
+
+def test_a_file_says_its_measure_what_it_is_of_and_both_texts():
+    record = record_of(weights(1, 2, 2, 2), ["a", "b"])
+    both = replace(record, tokens=two_texts("Ann", "Bo"))
+    said = numbers.about(both, both.grid(), measure=Mixed())
+    assert (said["measure"], said["per"]) == ("rollout", "layer")
+    assert (said["about"]["measure"], said["about"]["per"]) == ("rollout", "layer")
+    assert said["columns"]["measure"] == "rollout"
+    assert (said["columns"]["text"], said["columns"]["pair"]) == ("Ann", "Bo")
+    assert "pair" not in numbers.columns(record, record.grid())
