@@ -3,12 +3,13 @@
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from mha_core import trace
 from pages.parts.frame.request import Request
-from pages.parts.serve import cache
+from pages.parts.serve import cache, lanes
 from pages.parts.serve.lanes import QUICK, SLOW, Lane, Slices, waiting
 from pages.parts.serve.readers import Readers
 
@@ -66,6 +67,58 @@ def test_who_waits_is_told_how_many_are_before_and_can_leave():
     assert lane.length == 0
     assert waiting(1) == "1 longer computation is before yours …"
     assert waiting(3) == "3 longer computations are before yours …"
+
+
+def test_one_who_leaves_the_line_sends_nobody_else_away_and_the_next_is_told_at_once(monkeypatch):
+    monkeypatch.setattr(lanes, "TOLD_EVERY", 60)
+    lane, inside, over = Lane(), [], threading.Event()
+
+    def reader(name):
+        with lane.turn():
+            inside.append(name)
+            over.wait(5)
+
+    readers = [threading.Thread(target=reader, args=(name,)) for name in "ab"]
+    readers[0].start()
+    while not inside:
+        time.sleep(0.001)
+
+    class Left(BaseException):
+        """As Streamlit ends a run."""
+
+    def told(_before):
+        raise Left
+
+    with pytest.raises(Left), lane.turn(told):
+        pytest.fail("it was not this one's turn")
+    readers[1].start()
+    while lane.length < 2:
+        time.sleep(0.001)
+    time.sleep(0.02)
+    assert inside == ["a"]
+    over.set()
+    for one in readers:
+        one.join(5)
+        assert not one.is_alive(), "nobody told it that the place is free"
+    assert inside == ["a", "b"]
+
+
+def test_each_slice_has_its_own_time(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(lanes, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
+    lane = Lane()
+    taken: list[float] = []
+    turn = lane.turn
+
+    def counted(*told):
+        taken.append(now[0])
+        return turn(*told)
+
+    monkeypatch.setattr(lane, "turn", counted)
+    with Slices(lane, 0.5, readers=Readers(rest=0)) as slices:
+        for now[0] in (0.4, 0.6, 0.9, 1.0, 1.2):
+            assert slices() is False
+    assert taken == [0.0, 0.6, 1.2]
 
 
 def test_a_new_sentence_does_not_wait_behind_what_takes_long(model):

@@ -3,12 +3,22 @@
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
+from pages.parts.serve import pace
 from pages.parts.serve.guard import Guard, LimitedSocket
 from pages.parts.serve.limits import Limits
-from pages.parts.serve.pace import AtWork, Crossing, Share, Taken
+from pages.parts.serve.pace import AtWork, Crossing, Share, Taken, TokenBucket
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The pace's own clock, which stands until it is moved on."""
+    now = [50.0]
+    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
 
 
 def in_a_loop(work):
@@ -54,6 +64,64 @@ def test_what_was_taken_counts_less_with_time(monkeypatch):
     assert taken.now == 2
     now[0] += 15
     assert taken.now == pytest.approx(2 / 2.718281828)
+    taken.more()
+    assert taken.now == pytest.approx(1 + 2 / 2.718281828)
+
+
+def test_a_bucket_holds_a_burst_at_most_and_refills_once_for_each_second(clock, monkeypatch):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr(pace.asyncio, "sleep", sleep)
+    bucket = TokenBucket(10, 3)
+    clock[0] += 100
+
+    async def takes(times):
+        return [await bucket.take() for _ in range(times)]
+
+    assert in_a_loop(takes(5)) == [False] * 3 + [True] * 2
+    clock[0] += 0.15
+    assert in_a_loop(takes(2)) == [True] * 2
+    assert slept == pytest.approx([0.1, 0.2, 0.15, 0.25])
+
+
+def test_of_sockets_that_took_alike_the_first_comes_first():
+    async def crowd():
+        share, order = Share(500, 1), []
+
+        async def ask(name):
+            await share.take(1)
+            order.append(name)
+
+        await asyncio.gather(*(ask(i) for i in range(6)))
+        return order
+
+    assert in_a_loop(crowd()) == list(range(6))
+
+
+def test_only_the_end_of_ones_own_run_sets_the_next_free_and_soon_after_a_short_one():
+    async def crowd():
+        way = Crossing(5.0)
+        await way.cross("a")
+        start = time.monotonic()
+        after = asyncio.create_task(way.cross("b"))
+        await asyncio.sleep(0)
+        way.over("c")
+        way.over(None)
+        await asyncio.sleep(0.02)
+        assert way.length == 1, "that was another's run"
+        way.over("a")
+        await after
+        way.gone("a")
+        assert set(way._passed) == {"b"}, "who has left is forgotten"
+        last = asyncio.create_task(way.cross("d"))
+        way.gone("b")
+        await last
+        return time.monotonic() - start
+
+    assert in_a_loop(crowd()) < 2
 
 
 def test_who_hurries_passes_one_at_a_time_longest_ago_first_with_pauses():

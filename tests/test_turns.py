@@ -3,13 +3,15 @@
 import threading
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 
-from pages.parts.serve import streamlit_private, turns
+from mha_core import InputError
+from pages.parts.serve import streamlit_private, tasks, turns
 from pages.parts.serve.lanes import Lane
 from pages.parts.serve.store import Store
 from pages.parts.serve.tasks import BackgroundTask, Step
@@ -49,6 +51,8 @@ def test_what_was_used_counts_less_with_time_and_is_forgotten():
     accounts = Accounts(lambda: now[0])
     accounts.charge("eager", 2.0)
     accounts.charge("calm", 0.1)
+    accounts.charge("calm", 0.2)
+    assert accounts.of("calm") == pytest.approx(0.3)
     assert accounts.of("eager") == 2.0
     assert accounts.of("nobody") == 0.0
     now[0] += turns.FORGOTTEN_IN
@@ -165,6 +169,87 @@ def test_outside_of_a_page_long_work_waits_in_the_slow_lane_alone(room):
     with slow_turn():
         assert slow.length == 1
     assert slow.length == 0
+    told, held = [], threading.Event()
+
+    def behind():
+        with slow_turn(lambda before: (told.append(before), held.set())):
+            pass
+
+    with slow.turn(), started(behind):
+        assert held.wait(10)
+        slow._line.rotate(-1)  # the other one's turn
+    assert set(told) == {1}
+
+
+def test_long_work_keeps_its_place_in_the_lane_for_more_of_it_and_then_hands_its_memory_back(
+    room, monkeypatch
+):
+    place, slow = room
+    freed, order = [], []
+    monkeypatch.setattr(turns, "hand_back", lambda: freed.append(slow.length))
+
+    def second():
+        with slow.turn():
+            order.append("the next one")
+
+    with running("heavy") as run:
+        run.begin()
+        with slow_turn():
+            end = time.thread_time() + 0.05
+            while time.thread_time() < end:
+                pass
+            with started(second):
+                until(lambda: slow.length == 2)
+                with slow_turn():
+                    order.append("more of it")
+                run.end()
+    assert order == ["more of it", "the next one"]
+    assert freed == [0] or freed == [1], "once, and after the place was given back"
+    assert place.accounts.of("heavy") > 0.04
+    with running("quick") as run:
+        run.begin()
+    assert len(freed) == 1
+
+
+def test_who_waits_without_a_place_has_none_afterwards(room):
+    place, _ = room
+    with running("reader") as run:
+        with aside():
+            assert not run.here
+        assert not run.here
+    assert place._free == 1
+
+
+def test_of_shared_work_one_slice_is_made_at_a_time_and_its_end_is_guessed_from_half_a_second_on(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(tasks, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def steps():
+        for i in range(1, 5):
+            now[0] += 0.2
+            yield Step(i / 4, i, i)
+
+    job = BackgroundTask(steps())
+    with job._lock:
+        job.advance()
+        assert job.step is None, "another reader's page is at it"
+    job.advance(seconds=0.1)
+    assert (job.step.n, job.remaining) == (1, None), "too early for a guess"
+    job.advance(seconds=0.3)
+    assert (job.step.n, job.seconds) == (3, pytest.approx(0.6))
+    assert job.remaining == pytest.approx(0.2)
+    job.advance()
+    assert (job.finished, job.remaining, job.problem) == (True, 0.0, None)
+
+
+def test_what_is_wrong_with_a_readers_file_is_said():
+    def steps():
+        yield Step(0.5, 1, "half")
+        raise InputError("Line 3 has no text.")
+
+    job = BackgroundTask(steps())
+    job.advance()
+    assert (job.finished, job.problem, job.step.result) == (True, "Line 3 has no text.", "half")
 
 
 def test_who_waits_for_what_another_makes_holds_nobody_up(room):
