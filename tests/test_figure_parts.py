@@ -10,13 +10,17 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from drawn import rgb, shares
+from drawn import lightness, rgb, shares
 
 from mha_core import InputError, record_of
 from mha_core.figures import Design, all_heads, caption, figure, files, panels, save, svg
+from mha_core.figures.colours import oklab
 from mha_core.figures.lettering import FOLDER, faces_for, width
 from mha_core.figures.scatter import Axis, Dot, scatter
 from mha_core.record import Grid, Unit
+from pages.parts.explore import studio
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
 
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS = 72 / 2.54  # a centimetre
@@ -521,3 +525,42 @@ def test_a_legend_has_the_colours_and_nothing_runs_out_of_the_page():
     for node in (*entries, *told):
         assert x_of(node) + width(node.text, float(node.get("font-size"))) <= wide + 0.01
     assert len({node.get("y") for node in entries}) > 1
+
+
+def test_dark_colours_are_as_light_as_published():
+    for grey in (2, 8, 12, 40, 200):
+        colour = f"#{grey:02x}{grey:02x}{grey:02x}"
+        assert oklab(colour) == pytest.approx([lightness((grey,) * 3), 0, 0], abs=1e-6)
+
+
+# The studio
+
+
+def test_pins_of_pieces_become_those_of_the_words_that_hold_them():
+    record = record_of(np.full((1, 1, 4, 4), 0.25), ["a", "tired", "##ness", "b"])
+    pieces, words = record.grid(), record.grid(words=True)
+    assert studio.moved([2, 3], pieces, words) == [1, 2]
+    assert studio.moved([1], words, pieces) == [1, 2]
+
+
+def test_another_figure_has_another_name_of_plain_letters():
+    design = Design("arcs", ((0, 0),))
+    request = Request("The cat's mat")
+    found = {
+        studio.name_of(one, pins, request)
+        for one, pins in ((design, ()), (design, (1,)), (replace(design, width=9.0), ()))
+    }
+    assert len(found) == 3
+    assert all(re.fullmatch(r"headscope-figure-arcs-[0-9a-f]{6}-[a-z-]+[0-9a-f]{6}", name) for name in found)
+
+
+def test_the_studio_takes_the_heads_of_a_role_and_leaves_out_those_that_are_not_there(monkeypatch):
+    memory = {"figure-role": "copy"}
+    monkeypatch.setattr(studio.st, "session_state", memory)
+    role = {(1, 2): "copy", (0, 1): "broad", (0, 0): "copy"}
+    studio._take_role({head: SimpleNamespace(label=label) for head, label in role.items()})
+    assert memory["figure-heads"] == ["1-1", "2-3"]
+    asked = Design("arcs", ((0, 0), (9, 0), (0, 7)), width=17.0, unit="words").as_link()
+    studio._show(asked, Selection((0, 0)), Request("a"), ONE)
+    assert memory["figure-heads"] == ["1-1"]
+    assert (memory["figure-column"], memory["figure-unit"]) == ("two columns, 17 cm", "words")
