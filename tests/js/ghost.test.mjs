@@ -22,6 +22,16 @@ test("the old links stand on the new words, with the old shares", () => {
   assert.equal(ghostLinks({ record, change }, [0, 0], []), null);
 });
 
+test("several words that look have the mean of what they looked at, and a word whose place is taken away is forgotten", () => {
+  const found = ghostLinks({ record, change }, [0, 0], [0, 3]);
+  assert.deepEqual(found.links.map(({ from, to }) => [from, to]), [[0, 0], [3, 1], [3, 0]]);
+  assert.deepEqual([0, 1, 2].map((unit) => (found.shares.get(unit) ?? 0).toFixed(3)), ["0.625", "0.375", "0.000"]);
+  assert.match(ghostInWords({ record, change, words: ["", "very"] }, found), /^Dashed: before, without it: “it” \(62\.5 %\)/);
+  const shorter = { start: 0, old: 2, new: 1 }; // "it tired end" became "wide end"
+  const left = ghostLinks({ record, change: shorter }, [0, 0], [1]);
+  assert.deepEqual([...left.shares].map(([unit, share]) => [unit, share.toFixed(2)]), [[0, "0.25"], [1, "0.00"]]);
+});
+
 test("a piece stands for its whole word", () => {
   assert.deepEqual(unitsOfWord({ joined: [0, 0, 1, 1, 0] }, 2), [1, 2, 3]);
   assert.deepEqual(unitsOfWord({}, 4), [4]);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { complete, linkChosen, oneStepASentence, sameSentence } from "../../assets/js/history.js";
 import { LONG_COLUMNS, weightRows } from "../../assets/js/csv.js";
-import { chosenIn, factsOf, linkOf, placeCells, placeName } from "../../assets/js/files.js";
+import { chosenIn, factsOf, linkOf, placeCells, placeName, smallPrint } from "../../assets/js/files.js";
 import { arrowTip, lanePath, placeLabels } from "../../assets/js/geometry.js";
 import { lookFrom, lookOf } from "../../assets/js/explore/look.js";
 import { dashOf, tintOf } from "../../assets/js/lines.js";
@@ -56,6 +56,13 @@ test("a picture names model, digest, measure, unit and how rows are normalised",
   assert.equal(linkOf({}, { text: "a b", pair: "" }, chosenIn({ pins: [1, 2], to: null }, [3, 1])), "http://h/compare?text=a+b&head=4-2&pin=1%2C2");
 });
 
+test("under a picture its link stands in pieces, and one too long to be typed is left out", () => {
+  const lines = (link) => smallPrint(["M · head 4-2", "Text: one two three"], link, { soft: [1, 2, 3] }, { y: 30, letters: 12 });
+  assert.equal(lines("").height, 18 * 3);
+  assert.equal(lines("http://h/?text=one+two").height, 18 * (3 + 2));
+  assert.equal(lines("x".repeat(901)).height, 18 * 3);
+});
+
 test("tab, heads, threshold, order and pair filter go into the link and come back", () => {
   const state = { panel: "lines", least: 0.05, sort: "weight", also: [[3, 4], [3, 6]], pair: "AB", brings: true, scaled: true };
   const look = lookOf(state);
@@ -64,6 +71,7 @@ test("tab, heads, threshold, order and pair filter go into the link and come bac
   assert.deepEqual(lookOf(lookFrom({}, [0, 0])), {});
   const forged = lookFrom({ tab: "<b>", also: "9-9,4-99,4-2", least: "999", sort: "x", between: "AC", brings: "yes", scale: "x" }, [3, 1], { heads: 12 });
   assert.deepEqual(lookOf(forged), {}, "what is no such value is left out");
+  assert.equal(lookFrom({ least: "99" }).least, 0.5, "nobody's link hides everything");
 });
 
 test("asking from one word to another is answered: weight, rank, and who links them best", () => {

@@ -25,6 +25,11 @@ test("a whole head leaves special tokens out of its strongest links", () => {
   assert.equal(headInWords([1, 2], ["[CLS]", "a", "b"], [1, 0, 0], matrix), "Head 2-3, its strongest links between words ([CLS] left out): “b” looks at “a” (60.0 %) and “a” looks at “b” (8.0 %).");
 });
 
+test("each special token is said to be left out once", () => {
+  const said = headInWords([0, 0], ["[SEP]₁", "a", "[SEP]₂"], [1, 0, 1], quantise([1, 0, 0, 0, 1, 0, 0, 0, 1]));
+  assert.equal(said, "Head 1-1, its strongest links between words ([SEP] left out): “a” looks at “a” (100.0 %).");
+});
+
 test("a change names both shares and the difference in points", () => {
   assert.equal(changeInWords([3, 1], ["it"], [0], [{ name: "animal", a: 0.677, b: 0.281 }]), "Head 4-2: “it” looks at “animal” (67.7 % in A, 28.1 % in B, +39.6 points).");
 });
@@ -37,6 +42,7 @@ test("a list reads like English", () => {
 test("a file name is made of whole words, without accents, and is never empty", () => {
   assert.equal(slug("Élan: the animal didn't / cross ../etc", 22), "elan-the-animal-didn-t");
   assert.equal(slug("🙂"), "text");
+  assert.equal(slug("abcdefgh ij", 5), "abcde");
   assert.equal(slug("猫は座った"), "猫は座った");
 });
 
