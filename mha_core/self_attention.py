@@ -36,10 +36,15 @@ def attend_to_itself(
     if out is not None and not (out.shape == shape and out.dtype is x.dtype and out.is_contiguous()):
         return None
     weights = new_room(shape, x) if out is None else out
-    if batch == 1 or n < LONG:
-        return _attend(x, block, panels, last.bias, weights), weights
+    return attend_alone(x, block, (panels, last.bias), weights), weights
+
+
+def attend_alone(x: Tensor, block: Block, last: tuple[Tensor, Tensor | None], weights: Tensor) -> Tensor:
+    """The same, with all known to fit: `block` holds three matrices equally wide, `last` is panels and bias."""
+    if len(x) == 1 or x.shape[1] < LONG:
+        return _attend(x, block, last, weights)
     texts = zip(torch.split(x, 1), torch.split(weights, 1), strict=True)
-    return torch.cat([_attend(text, block, panels, last.bias, its) for text, its in texts]), weights
+    return torch.cat([_attend(text, block, last, its) for text, its in texts])
 
 
 def _block(x: Tensor, projections: Sequence[nn.Linear]) -> Block | None:
@@ -52,7 +57,7 @@ def _block(x: Tensor, projections: Sequence[nn.Linear]) -> Block | None:
     return first.block if fits and equally_wide and first.block.is_of(projections) else None
 
 
-def _attend(x: Tensor, block: Block, panels: Tensor, bias: Tensor | None, weights: Tensor) -> Tensor:
+def _attend(x: Tensor, block: Block, last: tuple[Tensor, Tensor | None], weights: Tensor) -> Tensor:
     """What attention gives for texts (batch, n, d_model); their heads' weights are written into `weights`."""
     batch, n_heads, n, _ = weights.shape
     d_k, heads = block.n_out[0] // n_heads, batch * n_heads
@@ -64,4 +69,4 @@ def _attend(x: Tensor, block: Block, panels: Tensor, bias: Tensor | None, weight
         some = slice(start, start + at_once)
         mix(scores[some], q[some], keys[some], v[some], d_k**-0.5, mixed[some])
     context = mixed.view(batch, n_heads, n, d_k).transpose(1, 2).reshape(batch, n, n_heads * d_k)
-    return times_panels(context, panels, bias)
+    return times_panels(context, *last)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -19,9 +19,11 @@ from torch import Tensor, nn
 from mha_core.errors import SizeError
 from mha_core.interrupt import checkpoint
 from mha_core.memory import new_room
+from mha_core.modes import is_transformed
 from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
 from mha_core.packed import linear_gelu
 from mha_core.rotary import Rotary, Rotation
+from mha_core.straight import Layer, NotStraightError, Straight
 
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -132,6 +134,10 @@ class Block(nn.Module, ABC):
     def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
         """The rest of the layer, from its input and the output of its attention."""
 
+    def straight(self, is_causal: bool) -> Layer:
+        """The whole layer as one function of tensors. Raises NotStraightError where it cannot be had so."""
+        raise NotStraightError
+
 
 class PreNormBlock(Block):
     """A block whose attention reads its input normalised, and is added to the input itself (pre-LN)."""
@@ -200,6 +206,7 @@ class Stack(nn.Module):
     module, so it can be shared. `rotary` says how positions turn queries and keys; None where they do not."""
 
     rotary: Rotary | None = None
+    _straight: Straight | None = None  # made at the first run that it fits
 
     def __init__(
         self,
@@ -245,11 +252,19 @@ class Stack(nn.Module):
 
         Raises SizeError for too many positions, or gates of another shape.
         """
-        states, weights, details, room = list[Tensor](), list[Tensor](), None, None
-        wanted = () if details_of is None else (details_of,)
-        for step, whole in self._run(ids, segments, real, gates, need_weights, wanted, stores, change):
+        states, weights, details = list[Tensor](), list[Tensor](), None
+        x = self._start(ids, segments, gates, stores, change)
+        room = self._room(x, _n_before(stores) + ids.shape[1], gates) if need_weights else None
+        mask, asked = _mask(real), (gates, details_of, change)
+        if room is not None and mask is None and all(one is None for one in asked):
+            layers = self._straight_layers(x)
+            if layers is not None:
+                return self._run_straight(layers, x, room, stores)
+        for step in self._layers(
+            x, 0, mask, gates=gates, need_weights=need_weights, stores=stores, change=change, room=room,
+            details_of=() if details_of is None else (details_of,),
+        ):  # fmt: skip
             states.append(step.x)
-            room = whole
             if step.details is not None:
                 details = step.details
             if need_weights and step.weights is not None:
@@ -273,10 +288,12 @@ class Stack(nn.Module):
 
         `differentiable`: gradients can be taken with respect to every layer's weights, the first one's too.
         """
-        for step, _ in self._run(
-            ids, segments, real, gates, need_weights, details_of, None, change, differentiable=differentiable
-        ):
-            yield step
+        x = self._start(ids, segments, gates, None, change, differentiable=differentiable)
+        room = self._room(x, ids.shape[1], gates) if need_weights else None
+        yield from self._layers(
+            x, 0, _mask(real), gates=gates, need_weights=need_weights, details_of=details_of, change=change,
+            room=room,
+        )  # fmt: skip
 
     def resume(
         self,
@@ -329,34 +346,47 @@ class Stack(nn.Module):
         )
         return cast(Tensor, weights)
 
-    def _run(
+    def _start(
         self,
         ids: Tensor,
         segments: Tensor | None,
-        real: Tensor | None,
         gates: Tensor | None,
-        need_weights: bool,
-        details_of: Collection[int],
         stores: Sequence[KeyValueStore] | None,
         change: RunChange | None,
         *,
         differentiable: bool = False,
-    ) -> Iterator[tuple[LayerStep, Tensor | None]]:
-        """From token ids on: every layer's step, with the tensor that holds all weights."""
+    ) -> Tensor:
+        """The first layer's input, from token ids."""
         segments = torch.zeros_like(ids) if segments is None else segments
-        first = 0 if stores is None else len(stores[0])
+        first = _n_before(stores)
         self._check(ids, segments, gates, first)
         x = cast(Embedder, self.embeddings)(ids, segments, first)
         if differentiable:
             x = x.detach().requires_grad_()
-        if change is not None:
-            x = change.state(0, x)
-        room = self._room(x, first + ids.shape[1], gates) if need_weights else None
-        for step in self._layers(
-            x, 0, _mask(real), gates=gates, need_weights=need_weights, details_of=details_of, stores=stores,
-            change=change, room=room,
-        ):  # fmt: skip
-            yield step, room
+        return x if change is None else change.state(0, x)
+
+    def _straight_layers(self, x: Tensor) -> Sequence[Layer] | None:
+        """The layers as functions (straight.py), where they are to be had and x can be given to them."""
+        if type(x) is not Tensor or x.dtype is not torch.float32 or not x.numel() or is_transformed(x):
+            return None
+        if self._straight is None or not self._straight.holds():
+            self._straight = Straight(self, cast(Sequence[Block], self.layers), self.config.is_causal)
+        return None if self._straight.is_watched() else self._straight.layers
+
+    def _run_straight(
+        self, layers: Sequence[Layer], x: Tensor, room: Tensor, stores: Sequence[KeyValueStore] | None
+    ) -> StackOutput:
+        """What `forward` gives for all weights, and nothing else."""
+        states, weights = [x], room.unbind(0)
+        rotation = self.rotation(_n_before(stores), x.shape[1], x)
+        for index, layer in enumerate(layers):
+            checkpoint()
+            x = layer(x, weights[index], (rotation, None if stores is None else stores[index]))
+            states.append(x)
+        return StackOutput(tuple(states), weights, self.finish(x), None, room)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_straight": None}  # a copy's tensors are others
 
     def _layers(
         self,
@@ -373,8 +403,7 @@ class Stack(nn.Module):
     ) -> Iterator[LayerStep]:
         """The loop, from layer `start` on, given its input."""
         n = x.shape[1]
-        first = 0 if stores is None else len(stores[0])
-        is_causal, rotation = self.config.is_causal and n > 1, self.rotation(first, n, x)
+        is_causal, rotation = self.config.is_causal and n > 1, self.rotation(_n_before(stores), n, x)
         for index in range(start, self.config.n_layers):
             checkpoint()
             block = self.layer(index)
@@ -429,6 +458,11 @@ class Stack(nn.Module):
                     f"Gates of shape {tuple(gates.shape)} were given; this model has {layers} layers of "
                     f"{heads} heads, so they are ({layers}, {heads}) or ({layers}, batch, {heads})."
                 )
+
+
+def _n_before(stores: Sequence[KeyValueStore] | None) -> int:
+    """How many tokens came before."""
+    return 0 if stores is None else len(stores[0])
 
 
 def _mask(real: Tensor | None) -> Tensor | None:

@@ -10,17 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from mha_core.bpe import BytePairs
 from mha_core.errors import ModelError, SizeError
 from mha_core.families.family import Family, GgufForm, Tensors, next_head, refuse_unless
 from mha_core.families.parts import WordEmbeddings
+from mha_core.layouts import times_panels
 from mha_core.multihead import MultiHeadAttention
 from mha_core.packed import together
 from mha_core.rotary import Rotary, Stretch
 from mha_core.settings import flag, real, whole, word
 from mha_core.stack import FUNCTIONS, PreNormBlock, Stack, StackConfig
+from mha_core.straight import IN_PLACE, Around, Layer, attention, joined, matrix, norm
 from mha_core.tokens import Tokenizer
 
 NAMES = (
@@ -92,6 +95,19 @@ class LlamaBlock(PreNormBlock):
         gate, up = together(self.output_norm(x), self.gate, self.up)
         result: Tensor = x + self.down(FUNCTIONS[self.activation](gate) * up)
         return result
+
+    def straight(self, is_causal: bool) -> Layer:
+        """The whole layer as one function."""
+        attend, pair = attention(self.attention, is_causal), joined(self.gate, self.up)
+        before_attention, before_up = norm(self.attention_norm), norm(self.output_norm)
+        activation, down = IN_PLACE[self.activation], matrix(self.down)
+
+        def layer(x: Tensor, weights: Tensor, around: Around) -> Tensor:
+            x = attend(before_attention(x), weights, around).add_(x)
+            gate, up = torch.split(times_panels(before_up(x), pair.panels, pair.bias), pair.n_out, dim=-1)
+            return times_panels(activation(gate).mul_(up), *down).add_(x)
+
+        return layer
 
 
 class Llama(Stack):

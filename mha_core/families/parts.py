@@ -2,8 +2,10 @@
 
 from torch import Tensor, nn
 
+from mha_core.layouts import times_panels
 from mha_core.multihead import MultiHeadAttention
 from mha_core.stack import ACTIVATIONS, PreNormBlock, StackConfig, table
+from mha_core.straight import IN_PLACE, Around, Layer, NotStraightError, attention, matrix, norm
 
 
 class WordEmbeddings(nn.Module):
@@ -35,3 +37,17 @@ class PlainBlock(PreNormBlock):
         x = self.residual(x, attended)
         result: Tensor = x + self.down(ACTIVATIONS[self.activation](self.up, self.output_norm(x)))
         return result
+
+    def straight(self, is_causal: bool) -> Layer:
+        """The whole layer as one function, unless its attention has a window."""
+        if self.window is not None:
+            raise NotStraightError
+        attend, up, down = attention(self.attention, is_causal), matrix(self.up), matrix(self.down)
+        before_attention, before_up = norm(self.attention_norm), norm(self.output_norm)
+        activation = IN_PLACE[self.activation]
+
+        def layer(x: Tensor, weights: Tensor, around: Around) -> Tensor:
+            x = attend(before_attention(x), weights, around).add_(x)
+            return times_panels(activation(times_panels(before_up(x), *up)), *down).add_(x)
+
+        return layer
