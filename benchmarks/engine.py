@@ -5,7 +5,7 @@
 Every row is ours / theirs, CPU time: below 1 is faster. Beside it stands how our matrices lie in memory, as chosen on
 this processor; HEADSCOPE_LAYOUT=rows, panels or onednn forces one. Outputs are compared before anything is timed. Times
 travel badly between machines, and ratios between processors of different makers. "Products alone" is what our matrix
-products take of their time: what is above it is ours to save, what is below it is not.
+products take of their time, those of the heads too: what is above it is ours to save, what is below it is not.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from mha_core.packed import together  # noqa: E402
 
 class Row(NamedTuple):
     """One line: what, against what, ours / theirs, our time and layout; `products`: our matrix products alone / theirs,
-    below which no engine gets that multiplies as ours does."""
+    by the weights and of the heads, below which no engine gets that multiplies as ours does."""
 
     what: str
     against: str
@@ -108,7 +108,7 @@ def layer_rows(seconds: float, device: str) -> list[Row]:
                     lambda: theirs(x, x, x, need_weights=True, average_attn_weights=False),  # noqa: B023
                     lambda: textbook(ours, x),  # noqa: B023
                     lambda: ours(x),  # noqa: B023
-                    products(packed, batch * n),
+                    both(products(packed, batch * n), products_of_heads(1, 12 * batch, n, n, 64)),
                 ),
                 seconds,
                 device,
@@ -140,6 +140,30 @@ def products(module: nn.Module, n_rows: int) -> Callable[[], None]:
     return multiply
 
 
+def products_of_heads(n_layers: int, heads: int, n_rows: int, n_keys: int, d_k: int) -> Callable[[], None]:
+    """All products of queries with keys and of weights with values, and nothing else; `heads` of keys, each read by
+    `n_rows` queries."""
+    q, k, v = (torch.randn(heads, n, d_k) for n in (n_rows, n_keys, n_keys))
+    weights, mixed = torch.empty(heads, n_rows, n_keys), torch.empty(heads, n_rows, d_k)
+
+    def multiply() -> None:
+        for _ in range(n_layers):
+            torch.bmm(q, k.transpose(1, 2), out=weights)
+            torch.bmm(weights, v, out=mixed)
+
+    return multiply
+
+
+def both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
+    """One after the other."""
+
+    def call() -> None:
+        one()
+        other()
+
+    return call
+
+
 def layout_of(module: nn.Module) -> str:
     """How the matrices of a packed module lie."""
     return next(m.layout for m in module.modules() if isinstance(m, mha_core.PackedLinear))
@@ -164,12 +188,13 @@ def core_rows(seconds: float, device: str) -> list[Row]:
             (
                 lambda: mha_core.scaled_dot_product_attention(q, k, v),
                 lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+                products_of_heads(1, 4, 3 * 512, 512, 64),
             ),
             seconds,
             device,
         )
-    label = "grouped-query core with weights, 12/4 heads, n = 512"
-    return [Row(label, "SDPA enable_gqa, no weights", times[0] / times[1], f"{times[0] * 1e3:.2f} ms", "")]
+    label, peer = "grouped-query core with weights, 12/4 heads, n = 512", "SDPA enable_gqa, no weights"
+    return [Row(label, peer, times[0] / times[1], f"{times[0] * 1e3:.2f} ms", "", times[2] / times[1])]
 
 
 def encoder_rows(seconds: float) -> list[Row]:
@@ -191,8 +216,14 @@ def encoder_rows(seconds: float) -> list[Row]:
                 found = ours(ids)
                 for mine, other in zip(found.weights, expected.attentions, strict=True):
                     torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
+                sizes = ours.config
+                of_heads = products_of_heads(sizes.n_layers, sizes.n_heads, n, n, sizes.d_k)
                 times = medians(
-                    (lambda: ours(ids), lambda: theirs(ids, output_attentions=True), products(ours, n)),  # noqa: B023
+                    (
+                        lambda: ours(ids),  # noqa: B023
+                        lambda: theirs(ids, output_attentions=True),  # noqa: B023
+                        both(products(ours, n), of_heads),
+                    ),
                     seconds,
                     "cpu",
                 )
@@ -228,6 +259,9 @@ def decoder_rows(seconds: float) -> list[Row]:
     rows = []
     for n in (16, 128, 512):
         ids = torch.randint(1000, 40000, (1, n))
+        sizes = ours.config
+        group = sizes.n_heads // sizes.n_kv_heads
+        of_heads = products_of_heads(sizes.n_layers, sizes.n_kv_heads, group * n, n, sizes.d_k)
         with torch.inference_mode():
             for mine, other in zip(
                 ours.encoder(ids).weights, theirs(ids, output_attentions=True).attentions, strict=True
@@ -237,7 +271,7 @@ def decoder_rows(seconds: float) -> list[Row]:
                 (
                     lambda: ours.next_head(ours.encoder(ids).hidden[:, -1]),  # noqa: B023
                     lambda: theirs(ids, output_attentions=True, logits_to_keep=1),  # noqa: B023
-                    with_last(products(ours.encoder, n), products(ours.next_head, 1)),
+                    both(both(products(ours.encoder, n), products(ours.next_head, 1)), of_heads),
                 ),
                 seconds,
                 "cpu",
@@ -260,7 +294,7 @@ def decoder_rows(seconds: float) -> list[Row]:
             (
                 lambda: state.step(1000),
                 lambda: theirs(torch.tensor([[1000]]), past_key_values=cache, output_attentions=True),
-                with_last(products(ours.encoder, 1), products(ours.next_head, 1)),
+                both(products(ours.encoder, 1), products(ours.next_head, 1)),
             ),
             seconds,
             "cpu",
@@ -276,16 +310,6 @@ def decoder_rows(seconds: float) -> list[Row]:
         )
     )
     return rows
-
-
-def with_last(layers: Callable[[], None], scores: Callable[[], None]) -> Callable[[], None]:
-    """The products of the layers, and those of the scores of one token."""
-
-    def call() -> None:
-        layers()
-        scores()
-
-    return call
 
 
 def llama_of_transformers(ours: mha_core.Model) -> nn.Module:

@@ -62,7 +62,7 @@ def _attend(x: Tensor, block: Block, last: tuple[Tensor, Tensor | None], weights
     batch, n_heads, n, _ = weights.shape
     d_k, heads = block.n_out[0] // n_heads, batch * n_heads
     joined = times_panels(x, block.panels, block.bias).view(batch, n, 3, n_heads, d_k)
-    q, k, v = joined.permute(2, 0, 3, 1, 4).contiguous().view(3, heads, n, d_k).unbind(0)
+    q, k, v = joined.permute(2, 0, 3, 1, 4).reshape(3, heads, n, d_k).unbind(0)  # of one text uncopied
     scores, keys, mixed = weights.view(heads, n, n), k.transpose(1, 2), x.new_empty(heads, n, d_k)
     at_once = max(1, PIECE // (n * n))
     for start in range(0, heads, at_once):
