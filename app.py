@@ -20,8 +20,8 @@ from pages.parts.explore import (
     opening,
     studio,
 )
-from pages.parts.frame import shell
-from pages.parts.frame.prose import nothing_left, say
+from pages.parts.frame import parts, shell
+from pages.parts.frame.prose import nothing_left, say, together
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import explore_view
@@ -30,13 +30,18 @@ from pages.parts.serve import cache, server
 
 def explore() -> None:
     """The sentence, the picture of all heads, why it looks as it does, and what can be taken away."""
-    with shell.page(
+    parts.sentence_and_picture(
+        moment,
         "Explore",
         question="What does each head look at?",
         lead="Each head decides which other words a word draws on. Point at a word to see; double-click to change it.",
         examples=True,
-    ) as asked:
-        shell.alone(drawn, "Explore", moments.asked(asked))
+    )
+
+
+def moment(asked: Request) -> None:
+    """The picture of the sentence, at the moment of its training that a model is asked for."""
+    parts.picture(drawn, "Explore", moments.asked(asked))
 
 
 def drawn(request: Request) -> None:
@@ -82,13 +87,9 @@ def picture(request: Request, record: Record) -> None:
         found = [replace(n, text=f"Raw attention: {n.text}") for n in found]
     with st.container(key="below"):
         holds.beside(request, record, grid, chosen)
-        shell.why(
-            [
-                *against_raw(record, grid, request.measure, chosen.head),
-                *found,
-            ]
-        )
-        elsewhere.elsewhere(request, record, grid, chosen)
+        with together():
+            shell.why([*against_raw(record, grid, request.measure, chosen.head), *found])
+            elsewhere.elsewhere(request, record, grid, chosen)
         downloads.heatmap(grid, chosen, request)
         downloads.offer(record, grid, chosen, request)
         studio.offer(record, grid, chosen, request, dict(roles))

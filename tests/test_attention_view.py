@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
+from visit import roles_of
 
 from mha_core.picture.bundle import SCRIPTS
 from mha_core.picture.payload import compare_records, made_now, record_payload
@@ -415,12 +416,13 @@ def test_roles_carry_a_letter_a_label_and_their_kind_in_words():
         (0, 0): FakeRole("=", "earlier copy of the token", "copy"),
     }
     record = record_payload(grid, tokens_of("a b"), "M", roles)
-    found = record["roles"]["2-3"]
+    of = roles_of(record)
+    found = of["2-3"]
     assert {key: found[key] for key in ("letter", "label", "kind")} == {
         "letter": "P", "label": "previous token", "kind": "position",
     }  # fmt: skip
-    assert record["roles"]["1-1"]["kind"] == "earlier copy"
-    assert record["roles"]["1-1"]["colour"] != found["colour"]
+    assert of["1-1"]["kind"] == "earlier copy"
+    assert of["1-1"]["colour"] != found["colour"]
 
 
 def test_a_file_of_all_heads_has_the_engines_own_numbers_while_they_are_sent_in_full():

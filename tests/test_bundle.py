@@ -13,6 +13,7 @@ from mha_core.picture.bundle import SCRIPTS, bundle, modules_of
 ENTRIES = (
     *("library", "standalone", "tiles", "head_map", "jobs", "atlas", "experiment", "memory", "figure"),
     "address",
+    "examples",
 )
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")
 

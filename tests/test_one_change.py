@@ -7,7 +7,21 @@ import numpy as np
 import pytest
 from bert_folders import random_bert, write
 from streamlit.testing.v1 import AppTest
-from visit import STEP, TIRED, TWO, WIDE, bodies, drawn, link, mounted, open_page, picture, run, said
+from visit import (
+    STEP,
+    TIRED,
+    TWO,
+    WIDE,
+    bodies,
+    drawn,
+    link,
+    mounted,
+    open_page,
+    picture,
+    press_example,
+    run,
+    said,
+)
 
 from mha_core import grid_of, load_model, models, trace
 from mha_core.heads.measures import importance
@@ -182,12 +196,10 @@ def test_a_press_in_the_picture_is_in_the_link_before_the_page_is_drawn(monkeypa
 
 def test_an_example_opens_afresh_in_the_chosen_head_without_the_old_second_sentence_words_and_target():
     at = open_page(**Asked().link())
-    at.button(key="example-wide").click()
-    run(at)
+    press_example(at, "wide")
     assert link(at) == {"text": WIDE, "head": "2-3", "pin": "10"}
     assert at.text_input(key="pair").value == ""
-    at.button(key="example-two sentences").click()
-    run(at)
+    press_example(at, "two sentences")
     assert (at.text_input(key="text").value, at.text_input(key="pair").value) == TWO
 
 
@@ -203,7 +215,7 @@ def test_a_new_sentence_is_compared_with_itself_and_no_longer_with_the_old_ones_
 def test_an_example_is_compared_with_its_own_twin():
     at = open_page(COMPARE, text=OWN, text2="The cat saw her.")
     at.switch_page("app.py")
-    run(at).button(key="example-trophy").click()
+    press_example(run(at), "trophy")
     run(at).switch_page(COMPARE)
     assert run(at).text_input(key="text2").value.endswith("too small.")
 
@@ -221,8 +233,7 @@ def test_sentence_b_stays_while_sentence_a_is_mended(b):
 def test_a_minimal_pair_is_two_sentences_whatever_was_compared_before(against):
     at = open_page(COMPARE, against=against)
     assert not [box for box in at.text_input if box.key == "text2"]
-    at.button(key="example-key / keys").click()
-    run(at)
+    press_example(at, "key / keys")
     assert at.text_input(key="text2").value == "The keys to the cabinets are on the table."
     assert "against" not in link(at)
 
@@ -325,7 +336,7 @@ def test_the_roles_are_those_of_the_weights_on_the_screen(monkeypatch):
     monkeypatch.setattr(cache, "roles_of", lambda name, trained=True: {(2, 4): role} if trained else {})
     for weights, there in (("untrained", []), ("trained", ["3-5"])):
         (data,) = mounted(open_page(text=OWN, weights=weights, head="1-1"), "record")
-        assert list(data["roles"]) == there
+        assert list(roles_of(data)) == there
 
 
 def test_each_of_both_sides_is_measured_by_its_own_model(two_models):

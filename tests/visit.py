@@ -57,6 +57,11 @@ def open_page(page: str = "app.py", **query: str) -> AppTest:
 
 def run(at: AppTest) -> AppTest:
     at.run()
+    return settled(at)
+
+
+def settled(at: AppTest) -> AppTest:
+    """After a run: no error, and the address as the browser completes it."""
     assert not at.exception, at.exception[0].message
     for completed in mounted(at, "address"):
         for key in completed["before"]:
@@ -72,7 +77,30 @@ def link(at: AppTest) -> dict[str, str]:
 
 
 def bodies(at: AppTest) -> list[str]:
-    return [element.proto.body for element in at.get("html") if not element.proto.body.startswith("<style")]
+    """What is said on the page, paragraph by paragraph, also where several are one element."""
+    said = [e.proto.body for e in at.get("html") if not e.proto.body.startswith("<style")]
+    return [part for body in said for part in _apart(body)]
+
+
+def _apart(body: str) -> list[str]:
+    inside = re.fullmatch(r'<div class="hs-together">(.*)</div>', body, re.DOTALL)
+    return re.split(r"\n(?=<)", inside[1]) if inside else [body]
+
+
+def press_example(at: AppTest, name: str) -> AppTest:
+    """What a browser sends when an example or a minimal pair is pressed; a component's button is none of AppTest's."""
+    (row,) = (e.proto for e in at.get("bidi_component") if e.proto.component_name == "headscope_examples")
+    sent = at._tree.get_widget_states()
+    event = sent.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{row.id}__events")
+    event.json_trigger_value = json.dumps({"event": "chosen", "value": name})
+    at._run(sent)
+    return settled(at)
+
+
+def offered_examples(at: AppTest) -> list[str]:
+    """The names of the examples or minimal pairs to press."""
+    (row,) = mounted(at, "examples")
+    return [name for name, _ in row["offered"]]
 
 
 def said(at: AppTest, kind: str) -> list[str]:
@@ -114,6 +142,16 @@ def data_of(proto: Any) -> dict[str, Any]:
                 with pa.ipc.open_stream(io.BytesIO(proto.mixed.arrow_blobs[reference].data)) as reader:
                     data[name] = reader.read_all().column(0).to_numpy()
     return data
+
+
+def roles_of(record: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """What every head of a record does, as the browser reads it."""
+    names = ("letter", "label", "kind", "colour")
+    return {
+        head: dict(zip(names, said, strict=True))
+        for *said, heads in record["roles"]
+        for head in heads.split()
+    }
 
 
 def picture(at: AppTest) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import { percent } from "./format.js";
 import { NextWords } from "./next.js";
 import { STEPS } from "./numbers.js";
 import { spokenOnce } from "./parts.js";
-import { matrixOf, pairAllows } from "./record.js";
+import { exactOf, matrixOf, pairAllows } from "./record.js";
 import { headName } from "./words.js";
 
 const TWEEN = 150;
@@ -94,8 +94,12 @@ export class Explore {
     if (!quiet) this.tell();
   }
 
+  get chosen() {
+    return { head: this.state.head, pins: this.state.pins, to: this.state.to, look: lookOf(this.state) };
+  }
+
   tell() {
-    this.emit({ head: this.state.head, pins: this.state.pins, to: this.state.to, look: lookOf(this.state) });
+    this.emit(this.chosen);
   }
 
   // target: the key of a cell, which asks for both at once, by click, tap and Enter alike.
@@ -198,6 +202,11 @@ export class Explore {
   // Whether everything that the picture shows of another head is in the browser.
   get complete() {
     return Boolean(this.record.full) && this.measures?.chosen === "raw" && !this.state.brings && this.next.root.hidden;
+  }
+
+  // Whether the numbers that files are made of are yet to come.
+  get filesMissing() {
+    return !exactOf(this.record, this.state.head) || !this.record.about;
   }
 
   // ---- what follows from the state

@@ -11,6 +11,7 @@ export function openRecord(data) {
     ...data,
     n,
     named: data.indexed ?? data.names, // for lists: the same word twice has a number
+    roles: rolesOf(data.roles ?? []),
     full: data.packing === "full" ? squared(data, column(data.weights)) : null,
     small: data.packing === "small" ? column(data.weights) : null,
     whole: data.exact ? column(data.exact) : null,
@@ -18,6 +19,12 @@ export function openRecord(data) {
     kept: new Map(),
     links: null,
   };
+}
+
+// {"4-2": {letter, label, kind, colour}} from what arrives: [[letter, label, kind, colour, "4-2 5-1"]].
+function rolesOf(groups) {
+  const each = groups.flatMap(([letter, label, kind, colour, heads]) => heads.split(" ").map((name) => [name, { letter, label, kind, colour }]));
+  return Object.fromEntries(each);
 }
 
 export const headIndex = (record, head) => head[0] * record.heads + head[1];

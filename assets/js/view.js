@@ -7,12 +7,14 @@ import { linkChosen } from "./history.js";
 import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
 import { keepOpened, openRecord } from "./record.js";
+import { leaves, onceSeen, opensFiles } from "./telling.js";
 import { applyTheme, readTheme } from "./theme.js";
 
 const KEPT = 8;
 const KINDS = { compare: Compare, experiment: Experiment };
-// Milliseconds of rest. Keys held down choose many heads a second: the address says the last one, and so does Python,
-// which draws what stands below the picture. It hears later where the picture needs nothing of it.
+// Milliseconds of rest. Keys held down choose many heads a second: the address says the last one, and so does Python.
+// Where the picture needs nothing of Python, it hears once what it writes below the picture is on the screen, or once the
+// reader goes on outside of the picture: the links of the menu take along what is chosen.
 const LINK_AFTER = 40;
 const TELL_AFTER = 300;
 
@@ -24,7 +26,7 @@ export class Headscope {
     this.lasting = new Map();
     this.fonts = [];
     document.addEventListener("keydown", (event) => this.pressed(event));
-    for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, (event) => this.elsewhere(event), true);
+    for (const kind of ["pointerdown", "keydown", "focusin", "pointerover"]) document.addEventListener(kind, (event) => this.elsewhere(event), true);
     globalThis.addEventListener?.("resize", () => this.mounted.forEach((entry) => this.redraw(entry)));
   }
 
@@ -51,7 +53,7 @@ export class Headscope {
       entry.resize = new ResizeObserver(() => this.redraw(entry));
       entry.resize.observe(entry.root);
     }
-    entry.tell = (selection) => setStateValue("selection", { ...selection, n: entry.n });
+    entry.tell = (selection, more = {}) => setStateValue("selection", { ...selection, n: entry.n, ...more });
     const then = (act) => {
       this.tell(entry);
       act();
@@ -68,7 +70,13 @@ export class Headscope {
     entry.untold = selection;
     const link = () => linkChosen(history, location.href, { ...chosenIn(selection, selection.head), ...selection.look });
     if (this.live !== false && entry.view.linked) entry.linking = setTimeout(link, LINK_AFTER);
-    entry.telling = setTimeout(() => this.tell(entry), entry.view.complete ? TELL_AFTER : LINK_AFTER);
+    if (entry.view.complete) entry.watching = onceSeen((first) => this.tellAfter(entry, first ? TELL_AFTER : LINK_AFTER));
+    else this.tellAfter(entry, LINK_AFTER);
+  }
+
+  tellAfter(entry, rest) {
+    clearTimeout(entry.telling);
+    entry.telling = setTimeout(() => this.tell(entry), rest);
   }
 
   // Whatever else the reader does goes to Python after it.
@@ -81,6 +89,7 @@ export class Headscope {
   forget(entry) {
     clearTimeout(entry.linking);
     clearTimeout(entry.telling);
+    entry.watching?.disconnect();
     entry.untold = null;
   }
 
@@ -131,6 +140,7 @@ export class Headscope {
       const matrix = data[part.column];
       if (matrix) keepOpened(wanted[part.record], part.head, column(matrix));
     }
+    Object.assign(wanted[0] ?? {}, data.files);
     if (data.ghost) data.ghost.record = this.records.get(data.ghost.of);
     if (data.moves) data.moves.cells = column(data.move_cells);
     if (data.links) {
@@ -172,9 +182,20 @@ export class Headscope {
     this.mounted.delete(parentElement);
   }
 
-  // Who goes on outside of a picture finds it told.
+  // Who goes on outside of a picture finds it told. Who opens its menu of files is brought the numbers for them.
   elsewhere(event) {
-    for (const entry of this.mounted.values()) if (entry.untold && !event.composedPath().includes(entry.root)) this.tell(entry);
+    for (const entry of this.mounted.values()) {
+      if (entry.untold && leaves(event, entry.root)) this.tell(entry);
+      if (opensFiles(event, entry.root)) this.bringFiles(entry);
+    }
+  }
+
+  bringFiles(entry) {
+    const wanted = `${entry.n} ${entry.view?.state.head}`;
+    if (this.live === false || !entry.view?.filesMissing || entry.files === wanted) return;
+    this.forget(entry);
+    entry.files = wanted;
+    entry.tell(entry.view.chosen, { files: true });
   }
 
   // S saves the picture under the pointer as it stands, with what is pointed at.

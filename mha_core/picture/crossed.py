@@ -55,7 +55,7 @@ def _record(record: CrossRecord, grid: Grid) -> Payload:
         "causal": False,
         "sharing": 1,
         "specialsShown": grid.specials,
-        "roles": {},
+        "roles": [],
         **about(record, grid),
         **{name: source[name] + target[name] for name in source if name != "cut"},
     }

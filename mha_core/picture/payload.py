@@ -85,13 +85,21 @@ def explore_payload(
 
 
 def explore_view_payload(
-    grid: Grid, record: Payload, *, selection: Selection, notices: Sequence[Any], present: bool
+    grid: Grid,
+    record: Payload,
+    *,
+    selection: Selection,
+    notices: Sequence[Any],
+    present: bool,
+    exact: bool = True,
 ) -> Payload:
-    """The small, often changing part of `explore_payload`."""
+    """The small, often changing part of `explore_payload`. Without `exact` the chosen head does not come as the engine
+    computed it, where it is in the record in steps: only files need that."""
     selection = selection.inside(grid.weights.shape)
     view: Payload = {"mode": "explore", "records": [record["id"]], "present": present}
     view |= {"notices": [_text(notice) for notice in notices], "noticesOf": head_name(selection.head)}
-    view |= opened(grid, 0, selection.head)
+    if exact or record["packing"] != "full":
+        view |= opened(grid, 0, selection.head)
     if record["packing"] == "small":
         view |= _links(grid, selection)
     return view
@@ -321,16 +329,13 @@ def _links(grid: Grid, selection: Selection) -> Payload:
     return links
 
 
-def _roles(roles: Mapping[Head, Role] | None) -> Payload:
-    return {
-        head_name(head): {
-            "letter": role.letter,
-            "label": role.label,
-            "kind": KIND_OF[role.key].word,
-            "colour": KIND_OF[role.key].colour,
-        }
-        for head, role in (roles or {}).items()
-    }
+def _roles(roles: Mapping[Head, Role] | None) -> list[list[str]]:
+    """[letter, label, kind, colour, the heads that have it] of every role: most heads share theirs with others."""
+    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    for head, role in (roles or {}).items():
+        kind = KIND_OF[role.key]
+        groups.setdefault((role.letter, role.label, kind.word, kind.colour), []).append(head_name(head))
+    return [[*said, " ".join(heads)] for said, heads in groups.items()]
 
 
 def digest_of(record: Payload) -> str:

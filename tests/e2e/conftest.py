@@ -58,6 +58,8 @@ SETTLED = """
   return talk.over && !window.headscope?.untold && now - talk.last > 100;
 }
 """
+# As who goes on outside of the picture: what is chosen in it need not be told before.
+TOLD = "globalThis.headscope?.mounted.forEach((entry) => entry.untold && headscope.tell(entry))"
 PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -75,7 +77,8 @@ class Visit:
         return self.settled()
 
     def settled(self) -> "Visit":
-        """Wait until the script is done and the page has drawn it."""
+        """Have Python told what is chosen, and wait until the script is done and the page has drawn it."""
+        self.page.evaluate(TOLD)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             self.page.wait_for_function(SETTLED, arg=next(CALLS), timeout=60_000, polling=25)

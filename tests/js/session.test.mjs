@@ -10,6 +10,7 @@ import { dashOf, tintOf } from "../../assets/js/lines.js";
 import { digits, quantise } from "../../assets/js/numbers.js";
 import { keepOpened, openRecord, rankHeads, titleOf } from "../../assets/js/record.js";
 import { FAMILY, svgPage } from "../../assets/js/svg.js";
+import { leaves, onceSeen, opensFiles } from "../../assets/js/telling.js";
 import { pairInWords } from "../../assets/js/words.js";
 
 test("what is chosen stands in the address at once, in the words that Python would use, and is no step", () => {
@@ -166,4 +167,42 @@ test("the address of a first visit is completed in place, and one that says some
   for (const here of ["text=a&head=9-9&at=2", "text=a&head=5-7", "text=b&head=9-9"]) complete(history, `http://h/?${here}`, before, after);
   complete(history, "http://h/", {}, after);
   assert.deepEqual(done, [[{ key: 1 }, "http://h/?text=a&at=2&pin=4"], [{ key: 1 }, "http://h/?text=a&pin=4"]]);
+});
+
+const event = (type, ...path) => ({ type, composedPath: () => path });
+const node = (...names) => ({ matches: () => names.includes("pressed"), classList: { contains: (name) => names.includes(name) } });
+
+test("who goes on outside of a picture leaves it, and a pointer only where something can be pressed", () => {
+  const [root, text, link] = [node(), node(), node("pressed")];
+  assert.deepEqual(["pointerdown", "keydown", "focusin", "pointerover"].map((type) => leaves(event(type, text), root)), [true, true, true, false]);
+  assert.equal(leaves(event("pointerover", text, link), root), true);
+  assert.equal(leaves(event("pointerdown", link, root), root), false, "inside");
+});
+
+test("the numbers of files are asked for when their menu is opened, by pointer and by keys", () => {
+  const [root, menu] = [node(), node("save")];
+  assert.deepEqual(["pointerdown", "keydown", "focusin", "pointerover"].map((type) => opensFiles(event(type, menu, root), root)), [true, true, true, false]);
+  assert.equal(opensFiles(event("pointerdown", node(), root), root), false);
+  assert.equal(opensFiles(event("pointerdown", menu), root), false, "another picture's menu");
+});
+
+test("a choice waits until what is below the picture is on the screen, and for nothing where there is nothing below", () => {
+  const told = [];
+  let say;
+  globalThis.IntersectionObserver = class {
+    constructor(heard) {
+      say = (...seen) => heard(seen.map((isIntersecting) => ({ isIntersecting })));
+    }
+    observe() {}
+  };
+  onceSeen((first) => told.push(first), { querySelector: () => "below" });
+  say(false);
+  assert.deepEqual(told, []);
+  say(false, true);
+  assert.deepEqual(told.splice(0), [false], "scrolled to");
+  onceSeen((first) => told.push(first), { querySelector: () => "below" });
+  say(true);
+  assert.deepEqual(told.splice(0), [true], "there at once");
+  onceSeen((first) => told.push(first), { querySelector: () => null });
+  assert.deepEqual(told, [true]);
 });

@@ -7,7 +7,6 @@ strongest simple rule, its control and its untrained twin. Only for models with 
 import html
 
 import numpy as np
-import streamlit as st
 
 from mha_core import Grid, Record
 from mha_core.heads.link_kind import link_kind
@@ -15,7 +14,7 @@ from mha_core.heads.verdicts.entries import Entry
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame.links import link_to, model_in_link
-from pages.parts.frame.prose import heading, markup, prose
+from pages.parts.frame.prose import heading, markup, prose, together
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture import evidence
@@ -40,19 +39,19 @@ def beside(request: Request, record: Record, grid: Grid, chosen: Selection) -> N
         return
     other = cache.evidence(request.model, not request.trained)
     twin = next((one for one in other.entries if one.key == entry.key), None) if other else None
-    with st.container(key="holds"):
+    sentence = prose(said(found, entry, grid, link, chosen.head))
+    with together():
         heading("Does it hold?")
-        sentence = prose(said(found, entry, grid, link, chosen.head))
         markup(f'<p class="hs-why">{sentence} {_more(request, entry, chosen.head)}</p>')
-        data = evidence.strip_data(
-            chosen.head,
-            entry.heads,
-            twin.heads if twin else None,
-            _marks(entry, chosen.head),
-            f"{entry.title}, {entry.n:,} cases",
-            request.trained,
-        )
-        evidence.draw(data, key="holds-strip")
+    data = evidence.strip_data(
+        chosen.head,
+        entry.heads,
+        twin.heads if twin else None,
+        _marks(entry, chosen.head),
+        f"{entry.title}, {entry.n:,} cases",
+        request.trained,
+    )
+    evidence.draw(data, key="holds-strip")
 
 
 def chosen_link(grid: Grid, chosen: Selection) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from mha_core.heads import measures
 from mha_core.record import Specials
 from mha_core.tokens import Tokenizer
-from pages.parts.frame import fetching, presets, state, words
+from pages.parts.frame import examples, fetching, presets, state, words
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import (
     AGAINST,
@@ -51,19 +51,21 @@ OWN_UNITS_HELP = (
 HIDDEN_SAID = " With {} hidden, rows sum to less than 100 %, unless renormalised."
 
 
-def explore(*, present: bool, examples: bool, as_read: bool = False, sentence: bool = True) -> Request:
-    """One sentence, the options, and with `examples` the sentences that are worth a look. `as_read`, `sentence`: see
-    `shell.page`."""
+def explore(*, present: bool, with_examples: bool, as_read: bool = False, sentence: bool = True) -> Request:
+    """One sentence, the options, and with `with_examples` the sentences that are worth a look.
+
+    `as_read`, `sentence`: see `shell.page`.
+    """
     text = _sentence("Your sentence", "text", state.another_sentence)
     readers = _tokenizers("model")
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        if examples:
+        if with_examples:
             _examples(readers)
-        request = _options(text, present, readers, pictures=examples, as_read=as_read, sentence=sentence)
+        request = _options(text, present, readers, pictures=with_examples, as_read=as_read, sentence=sentence)
     fetching.ask("model")
     words.known(readers)
     opened = presets.opening(request.text, request.pair or "")
-    if examples and opened:
+    if with_examples and opened:
         say(opened.look(request.model), "look")
     return request
 
@@ -118,15 +120,18 @@ def _options(
 ) -> Request:
     names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
     with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        slot = st.container(width="content")
-        menu = st.popover("Options", key=MENU, type="tertiary", on_change="rerun")
         pair, model, weights, unit, specials = (
             st.session_state[key] for key in ("pair", "model", "weights", "unit", "specials")
         )
         fixed = (AS_READ_HELP if as_read else "") if sentence else OWN_UNITS_HELP
+        # What is chosen stands before the menu, in a place of its own while the menu may yet change it.
+        slot = st.container(width="content") if st.session_state.get(MENU) else None
+        if slot is None:
+            model, specials = _unopened(model, specials, names, fixed)
+            _summary(model, weights, unit, specials, names, as_read, sentence)
+        menu = st.popover("Options", key=MENU, type="tertiary", on_change="rerun")
         if not menu.open:
-            model = fetching.settled(_checked("model", model, models()[0]))
-            specials = specials if fixed else _there(names, specials)
+            model, specials = _unopened(model, specials, names, fixed)
         else:
             with menu:
                 pair = _pair(readers) if sentence else pair
@@ -136,17 +141,32 @@ def _options(
                 unit, specials = _reading(names, fixed)
                 if pictures:
                     say(measures.HELP)
-        with slot:
-            units = "whole words" if unit == "words" and not as_read else "word pieces"
-            shown = SPECIALS[0] if as_read else specials
-            framed = f" · {SPECIALS_LABELS[shown].format(', '.join(names))}" if names else ""
-            read = f" · {units}{framed}" if sentence else ""
-            say(f"{title_of(model)}, {weights}{read}", "summary")
+        if slot is not None:
+            with slot:
+                _summary(model, weights, unit, specials, names, as_read, sentence)
     # What is drawn is switched above the matrix, which also says it.
     measure = _checked("measure", st.session_state["measure"], MEASURES[0]) if pictures else MEASURES[0]
     return Request(
         text, pair or None, model, weights == "trained", unit, cast(Specials, specials), present, measure
     )
+
+
+def _unopened(model: str, specials: str, names: Sequence[str], fixed: str) -> tuple[str, str]:
+    """Model and special tokens as the link has them, where nobody has opened the menu."""
+    return fetching.settled(_checked("model", model, models()[0])), specials if fixed else _there(
+        names, specials
+    )
+
+
+def _summary(
+    model: str, weights: str, unit: str, specials: str, names: Sequence[str], as_read: bool, sentence: bool
+) -> None:
+    """What is chosen in the menu, in one line."""
+    units = "whole words" if unit == "words" and not as_read else "word pieces"
+    shown = SPECIALS[0] if as_read else specials
+    framed = f" · {SPECIALS_LABELS[shown].format(', '.join(names))}" if names else ""
+    read = f" · {units}{framed}" if sentence else ""
+    say(f"{title_of(model)}, {weights}{read}", "summary")
 
 
 def _reading(names: Sequence[str], fixed: str) -> tuple[str, str]:
@@ -193,27 +213,22 @@ def _there(names: Sequence[str], specials: str) -> str:
 
 def _examples(readers: Sequence[Tokenizer]) -> None:
     pairs = any(reader.takes_pairs for reader in readers) or not readers
-    with _row("examples"):
-        say("Examples", "label")
-        for preset in presets.SENTENCES:
-            if preset.pair and not pairs:
-                continue
-            _quiet(preset.name, preset.text, state.open_text, preset.text, preset.pair)
+    offered = [preset for preset in presets.SENTENCES if pairs or not preset.pair]
+    examples.row("Examples", offered, lambda one: one.text, _open, "examples")
+
+
+def _open(preset: presets.Preset) -> None:
+    state.open_text(preset.text, preset.pair)
 
 
 def _pairs() -> None:
-    with _row("examples"):
-        say("Minimal pairs", "label")
-        for pair in presets.PAIRS:
-            _quiet(pair.name, f"{pair.a} / {pair.b}", state.open_pair, pair)
+    examples.row(
+        "Minimal pairs", presets.PAIRS, lambda pair: f"{pair.a} / {pair.b}", state.open_pair, "examples"
+    )
 
 
 def _row(key: str) -> DeltaGenerator:
     return st.container(key=key, horizontal=True, vertical_alignment="center", gap="xxsmall", width="content")
-
-
-def _quiet(name: str, said: str, click: Callable[..., None], *args: object) -> None:
-    st.button(name, key=f"example-{name}", type="tertiary", help=said, on_click=click, args=args)
 
 
 def _model(label: str, key: str) -> str:

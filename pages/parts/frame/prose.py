@@ -2,7 +2,9 @@
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import streamlit as st
 
@@ -16,6 +18,7 @@ _SIGNS = str.maketrans(
     }
 )
 _ROLES = {"problem": "alert", "notice": "status"}
+_SHEET: ContextVar[list[str] | None] = ContextVar("sheet", default=None)
 
 
 def say(text: str, kind: str = "note") -> None:
@@ -58,7 +61,24 @@ def visible(text: str) -> str:
 
 def markup(body: str, *, inline: bool = False) -> None:
     """HTML written by us; what the reader typed must have gone through `prose` or `html.escape`."""
-    st.html(body, width="content" if inline else "stretch")
+    sheet = _SHEET.get()
+    if sheet is None:
+        st.html(body, width="content" if inline else "stretch")
+    else:
+        sheet.append(body)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """What is said within it is one element of the page and one message to the browser; nothing else is drawn there."""
+    sheet = list[str]()
+    before = _SHEET.set(sheet)
+    try:
+        yield
+    finally:
+        _SHEET.reset(before)
+    if sheet:
+        markup(f'<div class="hs-together">{chr(10).join(sheet)}</div>')
 
 
 def quoted(value: str, limit: int = 40) -> str:

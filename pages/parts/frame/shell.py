@@ -9,21 +9,19 @@ said in one sentence.
 """
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import HeadScopeError, Record
 from mha_core.heads.notices import Notice, unread
 from mha_core.picture.bundle import ASSETS, bundle
 from mha_core.wording import Head
-from pages.parts.frame import controls, state
+from pages.parts.frame import controls, menu, state
 from pages.parts.frame.embed import hide_parts
-from pages.parts.frame.pages import PAGES, Page, beside, page_called
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
@@ -33,12 +31,13 @@ from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
 from pages.parts.picture.shared import font_addresses
 from pages.parts.serve.readers import READERS
-from pages.parts.serve.streamlit_private import beyond_the_fragment
 
 __all__ = [
-    "alone",
+    "asked",
+    "complete",
     "follow",
     "follow_measure",
+    "frame",
     "keep",
     "misread",
     "or_show_error",
@@ -52,8 +51,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CSS = ASSETS / "css"
-WHOLE, LINKS = "whole-page", "menu-links"
-TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
 CAVEAT = (
     "Attention is not explanation: a large weight shows where a head looks, not why the model decides as it does. "
     "Other weights can give the same output (Jain & Wallace 2019); whether that makes them useless is debated "
@@ -63,80 +60,75 @@ CAVEAT = (
 
 @contextmanager
 def page(
-    title: str,
-    *,
-    question: str = "",
-    lead: str = "",
-    sentence: bool = True,
-    examples: bool = False,
-    comparison: bool = False,
-    as_read: bool = False,
+    title: str, *, question: str = "", lead: str = "", sentence: bool = True, as_read: bool = False
 ) -> Iterator[Request]:
     """Draw the frame, the heading and the reader's controls; what they ask for is the page's to answer.
 
-    `title` is the page's name in PAGES, `question` its heading. `examples` puts the example sentences beneath the
-    box and makes all above the picture small; `comparison` adds what it is compared with, as `Request.other`. A page
-    without a sentence of its own (`sentence=False`) keeps the controls unseen, so that their values and the link stay
-    whole, and offers model and weights alone, for nothing else changes anything there. `as_read`: the page shows the
-    pieces that the model reads, all of them, so that units and special tokens are no choice there.
+    `title` is the page's name in PAGES, `question` its heading. A page without a sentence of its own
+    (`sentence=False`) keeps the controls unseen, so that their values and the link stay whole, and offers model and
+    weights alone, for nothing else changes anything there. `as_read`: the page shows the pieces that the model reads,
+    all of them, so that units and special tokens are no choice there.
     """
-    st.set_page_config(
-        page_title=f"{title} · HeadScope", page_icon=str(ASSETS / "favicon.svg"), layout="wide"
-    )
-    present = state.params().get("present") == "1"
-    st.html(_style(examples, present))
-    hide_parts(state.params().get("hide", ""))
-    said = state.enter(title)
-    _top(title, present)
-    with st.container(key="heading", gap="xxsmall"):
-        markup(f"<h1>{html.escape(question or title)}</h1>")
-        if lead:
-            say(lead, "lead")
-    with st.container(key="controls" if sentence else "controls-kept", gap="xsmall"):
-        if comparison:
-            request = controls.compare(present=present)
-        else:
-            request = controls.explore(present=present, examples=examples, as_read=as_read, sentence=sentence)
-    state.link(title)
-    for sentence_said in said:
-        say(sentence_said, "notice")
-    markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
-    st.session_state[WHOLE] = True
+    said = frame(title, question, lead)
+    request = asked(title, said, sentence=sentence, as_read=as_read)
     try:
         with READERS.served():
             yield request
     finally:
-        st.session_state.pop(WHOLE, None)  # also where the run broke off before its picture
-        completed = state.write_whole()
-        if completed:
-            with st.container(key="address"):
-                script("address", bundle("address"))(data=completed, key="headscope-address")
+        complete()
 
 
-def alone(draw: Callable[[Request], None], title: str, request: Request) -> None:
-    """Draw what a choice in a picture changes: after such a choice this part of the page runs, and nothing else.
+def frame(title: str, question: str, lead: str, examples: bool = False) -> list[str]:
+    """All above the controls; returns what was refused of the link."""
+    st.set_page_config(
+        page_title=f"{title} · HeadScope", page_icon=str(ASSETS / "favicon.svg"), layout="wide"
+    )
+    present = _presented()
+    st.html(_style(examples, present))
+    hide_parts(state.params().get("hide", ""))
+    said = state.enter(title)
+    menu.draw(title, present)
+    with st.container(key="heading", gap="xxsmall"):
+        markup(f"<h1>{html.escape(question or title)}</h1>")
+        if lead:
+            say(lead, "lead")
+    return said
 
-    `title` is the page's. `draw` lives as long as its reader does: it holds no record.
-    """
-    _alone(draw, title, request, state.asked())
 
-
-@st.fragment
-def _alone(draw: Callable[[Request], None], title: str, request: Request, asked: state.Asked) -> None:
-    if st.session_state.pop(WHOLE, False):
-        draw(request)
-        return
-    if (
-        state.asked() != asked
-    ):  # another text, from a word that was changed in the picture or said by the model
-        st.rerun()
+def asked(
+    title: str,
+    said: Sequence[str],
+    *,
+    sentence: bool = True,
+    examples: bool = False,
+    comparison: bool = False,
+    as_read: bool = False,
+) -> Request:
+    """The reader's controls, what was refused, and what they ask for."""
+    with st.container(key="controls" if sentence else "controls-kept", gap="xsmall"):
+        if comparison:
+            request = controls.compare(present=_presented())
+        else:
+            request = controls.explore(
+                present=_presented(), with_examples=examples, as_read=as_read, sentence=sentence
+            )
     state.link(title)
-    try:
-        with READERS.served():
-            draw(request.measured(st.session_state["measure"]))
-    finally:
-        _carry()
-        state.write()
+    for sentence_said in said:
+        say(sentence_said, "notice")
+    markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
+    return request
+
+
+def _presented() -> bool:
+    return state.params().get("present") == "1"
+
+
+def complete() -> None:
+    """At the end of a page: the link says what is shown."""
+    completed = state.write_whole()
+    if completed:
+        with st.container(key="address"):
+            script("address", bundle("address"))(data=completed, key="headscope-address")
 
 
 def part_of(label: str, parts: Sequence[str], key: str) -> str:
@@ -172,10 +164,10 @@ def selection(
 
     `shape` begins with layers and heads; `labels` are the units on the screen. `strongest`: see `from_params`.
     """
-    asked, said = from_params(state.params(), request, shape, labels, strongest)
+    found, said = from_params(state.params(), request, shape, labels, strongest)
     for sentence in said:
         say(sentence, "notice")
-    return asked
+    return found
 
 
 def follow(picture: str) -> None:
@@ -217,34 +209,3 @@ def _style(above: bool, present: bool) -> str:
     colours = f".stApp {{ {css_variables()} }}"
     sheets = ["page.css", *(["explore.css"] if above else []), *(["present.css"] if present else [])]
     return f"<style>{''.join(faces)}{colours}{''.join((CSS / name).read_text() for name in sheets)}</style>"
-
-
-def _top(title: str, present: bool) -> None:
-    with st.container(key="top", horizontal=True, vertical_alignment="center", gap="small"):
-        markup(TOP, inline=True)
-        here, carried = page_called(title), state.link_params()
-        firsts = [page for page in PAGES if page == beside(page)[0]]
-        links = [_page_link(page, page.entry, "here", page.entry == here.entry, carried) for page in firsts]
-        words = "Leave presenter mode" if present else "Present"
-        if present or here.presented:
-            st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))
-    if len(beside(here)) > 1 and not present:
-        with st.container(key="tabs", horizontal=True, gap="small"):
-            links += [_page_link(page, page.tab, "this-tab", page == here, carried) for page in beside(here)]
-    st.session_state[LINKS] = links
-
-
-def _page_link(
-    page: Page, label: str, mark: str, current: bool, carried: Mapping[str, str]
-) -> tuple[str, str, DeltaGenerator]:
-    """A link to a page, in a container called `mark` where it is the one that is open; and how to draw it anew."""
-    place = st.container(key=mark, width="content") if current else st
-    return page.path, label, place.page_link(page.path, label=label, query_params=carried)
-
-
-def _carry() -> None:
-    """Let the links to the other pages take along what was chosen since they were drawn."""
-    carried = state.link_params()
-    with beyond_the_fragment():
-        for path, label, place in st.session_state[LINKS]:
-            place.page_link(path, label=label, query_params=carried)

@@ -39,7 +39,7 @@ from mha_core.wording import Head
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.code import STUB
 from pages.parts.picture.shared import files, library_address
-from pages.parts.picture.sync import drawn, reconcile, reported
+from pages.parts.picture.sync import drawn, reconcile, reported, wants_files
 from pages.parts.serve.streamlit_private import warm_arrow
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
 ]
 
 Change = Callable[[], None]
+FILES = ("about", "columns")  # what only files say of the numbers: it comes when their menu is opened
 KEEP = "keep(data)"
 MOUNT = "mount({ ...component, data })"
 
@@ -92,15 +93,20 @@ def explore_view(
     runs before the next run when the reader asked for another measure; `asked_measure(key)` says which. So does
     `on_retype` when the reader changed a word where it stands; `retyped(key)` says which.
     """
-    record = record_payload(grid, tokens, model_title, roles, keep, about)
+    said = dict(about or {})
+    files = {name: said.pop(name) for name in FILES if name in said}
+    record = record_payload(grid, tokens, model_title, roles, keep, said or None)
 
     under: list[tuple[Payload | None, Change]] = [(None, _nothing)]
 
     def view(now: Selection) -> Payload:
         if following:
             under[0] = following(now)
-        shown = explore_view_payload(grid, record, selection=now, notices=notices, present=present)
-        return shown | {"next": under[0][0]} | more(now)
+        saving = wants_files(st.session_state, key)
+        shown = explore_view_payload(
+            grid, record, selection=now, notices=notices, present=present, exact=saving
+        )
+        return shown | {"next": under[0][0], "files": files if saving else None} | more(now)
 
     return _mount([record], view, selection, key, on_change, lambda: under[0][1], on_measure, on_retype)
 

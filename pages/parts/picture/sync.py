@@ -63,3 +63,9 @@ def drawn(memory: Mapping[Any, Any], key: str) -> tuple[str, ...]:
 def reported(memory: Mapping[Any, Any], key: str) -> Selection | None:
     """What the reader last chose in the picture of that key; None before the first choice."""
     return from_json(_report(memory, key))
+
+
+def wants_files(memory: Mapping[Any, Any], key: str) -> bool:
+    """Whether the reader has opened the menu of files of what the picture shows now."""
+    report, sent = _report(memory, key), memory.get(f"{key}-sent")
+    return bool(report and sent and report.get("n") == sent.number and report.get("files") is True)
