@@ -19,6 +19,7 @@ from visit import (
     open_page,
     picture,
     press_example,
+    roles_of,
     run,
     said,
 )

@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,8 @@ def mounted(at: AppTest, component: str) -> list[dict[str, Any]]:
 
 def data_of(proto: Any) -> dict[str, Any]:
     """What a mounted component was given, columns of numbers as arrays."""
+    if proto.bytes:
+        return (opened if proto.component_name == "headscope_record" else json.loads)(proto.bytes)
     data = json.loads(proto.json or proto.mixed.json)
     data = data.pop("rest", {}) | data
     for name, value in data.items():
@@ -142,6 +145,23 @@ def data_of(proto: Any) -> dict[str, Any]:
                 with pa.ipc.open_stream(io.BytesIO(proto.mixed.arrow_blobs[reference].data)) as reader:
                     data[name] = reader.read_all().column(0).to_numpy()
     return data
+
+
+def opened(record: bytes) -> dict[str, Any]:
+    """A sealed record, read by the words of `pages.parts.picture.sealed`."""
+    length, squeezed = np.frombuffer(record[:8], "<u4")
+    soft, plain = zlib.decompress(record[8 : 8 + squeezed]), record[8 + squeezed :]
+    text, high = json.loads(soft[:length]), soft[length:]
+    for name, kind, size in text["columns"]:
+        wide = 1 if kind == "uint16" else np.dtype(kind).itemsize
+        first, plain = (
+            np.frombuffer(plain[: size * wide], "u1" if kind == "uint16" else kind),
+            plain[size * wide :],
+        )
+        if kind == "uint16":
+            first, high = first + 256 * np.frombuffer(high[:size], "u1").astype("u2"), high[size:]
+        text["rest"][name] = first
+    return text["rest"]
 
 
 def roles_of(record: dict[str, Any]) -> dict[str, dict[str, str]]:

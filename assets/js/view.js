@@ -7,6 +7,7 @@ import { linkChosen } from "./history.js";
 import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
 import { keepOpened, openRecord } from "./record.js";
+import { opened } from "./sealed.js";
 import { leaves, onceSeen, opensFiles } from "./telling.js";
 import { applyTheme, readTheme } from "./theme.js";
 
@@ -28,6 +29,16 @@ export class Headscope {
     document.addEventListener("keydown", (event) => this.pressed(event));
     for (const kind of ["pointerdown", "keydown", "focusin", "pointerover"]) document.addEventListener(kind, (event) => this.elsewhere(event), true);
     globalThis.addEventListener?.("resize", () => this.mounted.forEach((entry) => this.redraw(entry)));
+  }
+
+  // What the mounts of the app get: a record, sealed, and a view, whose numbers are beside all else.
+  async open({ data }) {
+    this.keep(await opened(data));
+  }
+
+  take(component) {
+    const { rest, ...columns } = component.data;
+    this.mount({ ...component, data: { ...rest, ...columns } });
   }
 
   keep(data) {

@@ -6,6 +6,7 @@ verdict is its word; `unpacked` reads them back.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class Verdicts:
         """The answer to one question. Raises KeyError for a question that was not asked."""
         return self.by_key[key]
 
-    @property
+    @cached_property
     def by_key(self) -> dict[str, Entry]:
         """All answers by their question's key."""
         return {entry.key: entry for entry in self.entries}

@@ -5,6 +5,8 @@ strongest simple rule, its control and its untrained twin. Only for models with 
 """
 
 import html
+import json
+from functools import lru_cache
 
 import numpy as np
 
@@ -37,21 +39,24 @@ def beside(request: Request, record: Record, grid: Grid, chosen: Selection) -> N
     entry = asked(found, record, grid, link)
     if entry is None:
         return
-    other = cache.evidence(request.model, not request.trained)
-    twin = next((one for one in other.entries if one.key == entry.key), None) if other else None
     sentence = prose(said(found, entry, grid, link, chosen.head))
     with together():
         heading("Does it hold?")
         markup(f'<p class="hs-why">{sentence} {_more(request, entry, chosen.head)}</p>')
+    other = cache.evidence(request.model, not request.trained)
+    evidence.draw(_strip(found, other, entry.key, chosen.head), key="holds-strip")
+
+
+@lru_cache(512)
+def _strip(found: Verdicts, other: Verdicts | None, question: str, head: Head) -> bytes:
+    """The picture's data as JSON, the same for every sentence; `other`: of the model with other weights."""
+    entry = found.entry(question)
+    twin = other.by_key.get(question) if other else None
+    what = f"{entry.title}, {entry.n:,} cases"
     data = evidence.strip_data(
-        chosen.head,
-        entry.heads,
-        twin.heads if twin else None,
-        _marks(entry, chosen.head),
-        f"{entry.title}, {entry.n:,} cases",
-        request.trained,
+        head, entry.heads, twin.heads if twin else None, _marks(entry, head), what, found.trained
     )
-    evidence.draw(data, key="holds-strip")
+    return json.dumps(data).encode()
 
 
 def chosen_link(grid: Grid, chosen: Selection) -> tuple[int, int] | None:
@@ -68,10 +73,9 @@ def chosen_link(grid: Grid, chosen: Selection) -> tuple[int, int] | None:
 
 def asked(found: Verdicts, record: Record, grid: Grid, link: tuple[int, int]) -> Entry | None:
     """The entry of the evidence that asks for links of this kind."""
-    there = {entry.key: entry for entry in found.entries}
     piece = record.tokens.pieces[grid.units[link[1]].pieces[0]]
-    key = link_kind(grid.units, *link, there, str(piece.role))
-    return None if key is None else there[key]
+    key = link_kind(grid.units, *link, found.by_key, str(piece.role))
+    return None if key is None else found.entry(key)
 
 
 def said(found: Verdicts, entry: Entry, grid: Grid, link: tuple[int, int], head: Head) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.frame import menu, shell, state
 from pages.parts.frame.request import Request
+from pages.parts.picture.attention_view import bring_library
 from pages.parts.serve.readers import READERS
 
 WHOLE, PICTURE = "whole-page", "picture-too"  # what runs: all of a page, or its picture as well
@@ -30,6 +31,8 @@ def sentence_and_picture(
     it is compared with, as `Request.other`. `draw` lives as long as its reader does: it holds no record.
     """
     said = shell.frame(title, question, lead, examples)
+    with st.container(key="library"):
+        bring_library()
     st.session_state[WHOLE] = True
     try:
         _sentence_and_picture(draw, title, examples, comparison, said)

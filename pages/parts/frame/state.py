@@ -77,10 +77,12 @@ def _first(field: Field, title: str) -> str:
 
 def link(title: str) -> None:
     """Let the address say what the controls say; what is first anyway is left out, so that links stay short."""
+    said = dict[str, str | None]()
     for field in FIELDS:
         value = st.session_state.get(field.key) or ""
         here = field.page in (None, title) and len(value) <= LINK_CHARS
-        change({field.key: value if here and (field.spelled_out or value != _first(field, title)) else None})
+        said[field.key] = value if here and (field.spelled_out or value != _first(field, title)) else None
+    change(said)
 
 
 def params() -> dict[str, str]:

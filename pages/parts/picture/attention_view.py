@@ -37,7 +37,8 @@ from mha_core.record import Grid
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.code import STUB
+from pages.parts.picture.code import LEAVE, LIBRARY, STUB
+from pages.parts.picture.sealed import sealed
 from pages.parts.picture.shared import files, library_address
 from pages.parts.picture.sync import drawn, reconcile, reported, wants_files
 from pages.parts.serve.streamlit_private import warm_arrow
@@ -60,8 +61,7 @@ __all__ = [
 
 Change = Callable[[], None]
 FILES = ("about", "columns")  # what only files say of the numbers: it comes when their menu is opened
-KEEP = "keep(data)"
-MOUNT = "mount({ ...component, data })"
+KEEP, MOUNT = "open", "take"
 
 
 def explore_view(
@@ -197,18 +197,17 @@ def _mount(
 ) -> Selection:
     sent = reconcile(st.session_state, key, wanted, tuple(record["id"] for record in records))
     data = view(sent.answered) | {"n": sent.number, "selection": sent.selection.as_json()}
-    with st.container(gap=None):
-        with st.container(gap=None, key=f"{key}-data"):
-            for number, record in enumerate(records):
-                component("record", KEEP)(data=packed(record), key=f"{key}-record-{number}")
-        component("view", MOUNT)(
-            data=packed(data),
-            key=key,
-            on_selection_change=on_change or _nothing,
-            on_ask_change=on_ask() if on_ask else _nothing,
-            on_measure_change=on_measure or _nothing,
-            on_retype_change=on_retype or _nothing,
-        )
+    with st.container(gap=None, key=f"{key}-data"):
+        for number, record in enumerate(records):
+            component("record", KEEP)(data=sealed(record), key=f"{key}-record-{number}")
+    component("view", MOUNT)(
+        data=packed(data),
+        key=key,
+        on_selection_change=on_change or _nothing,
+        on_ask_change=on_ask() if on_ask else _nothing,
+        on_measure_change=on_measure or _nothing,
+        on_retype_change=on_retype or _nothing,
+    )
     return sent.answered
 
 
@@ -218,8 +217,15 @@ def _nothing() -> None:
 
 @cache
 def component(name: str, does: str) -> Callable[..., Any]:
-    """A mount of that name, made once, which tells the library to do something with its `packed` data."""
-    return script(name, STUB.replace("@@ADDRESS@@", library_address()).replace("@@DOES@@", does))
+    """A mount of that name, made once, which tells the library to do something with its data: to `KEEP` a record that
+    is `sealed`, or to `MOUNT` a view that is `packed`."""
+    stub = STUB.replace("@@DOES@@", does).replace("@@LEAVE@@", LEAVE if does == MOUNT else "")
+    return script(name, stub)
+
+
+def bring_library(key: str = "headscope-library") -> None:
+    """Have the browser fetch what draws: once on a page, in a part of it that does not run for every picture."""
+    script("library", LIBRARY.replace("@@ADDRESS@@", library_address()))(key=key)
 
 
 @cache

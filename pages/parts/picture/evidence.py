@@ -25,8 +25,8 @@ def _component() -> Any:
     return st.components.v2.component("headscope_jobs", css=style("jobs"), js=brought("jobs"))
 
 
-def draw(data: dict[str, Any], key: str) -> None:
-    """Mount it."""
+def draw(data: dict[str, Any] | bytes, key: str) -> None:
+    """Mount it; data that are drawn again and again may come as the JSON that they become."""
     _component()(
         key=key, data=data, on_head_change=lambda: _choose_head(key), on_job_change=lambda: _choose_job(key)
     )

@@ -13,7 +13,8 @@ import streamlit as st
 from mha_core.heads.words import FloatArray
 from mha_core.picture.payload import Payload, Role
 from mha_core.wording import Head, head_name
-from pages.parts.picture.attention_view import KEEP, MOUNT, component, packed
+from pages.parts.picture.attention_view import KEEP, MOUNT, bring_library, component, packed
+from pages.parts.picture.sealed import sealed
 
 NOTHING: Payload = {
     "off": [],
@@ -81,6 +82,7 @@ def _mount(records: list[Payload], view: Payload, key: str, on_ask: Callable[[],
     data: dict[str, Any] = NOTHING | {"mode": "experiment", "records": ids, "n": 0, "selection": None, **view}
     with st.container(gap=None):
         with st.container(gap=None, key=f"{key}-data"):
+            bring_library(f"{key}-library")
             for number, record in enumerate(records):
-                component("record", KEEP)(data=packed(record), key=f"{key}-record-{number}")
+                component("record", KEEP)(data=sealed(record), key=f"{key}-record-{number}")
         component("view", MOUNT)(data=packed(data), key=key, on_ask_change=on_ask)

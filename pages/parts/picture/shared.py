@@ -21,7 +21,9 @@ const bring = (tries) => import(new URL(`@@ADDRESS@@${tries ? `?again=${tries}` 
 export default function (component) {
   coming ??= bring(0);
   let left = false, leave;
-  coming.then((module) => { if (!left) leave = module.default(component); });
+  const said = component.data;
+  const data = said instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(said)) : said;
+  coming.then((module) => { if (!left) leave = module.default({ ...component, data }); });
   return () => { left = true; leave?.(); };
 }
 """
