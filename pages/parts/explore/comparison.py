@@ -178,12 +178,13 @@ def _candidates(
     both = [(i, j) for i, j in pairs if i is not None and j is not None and i != query[0]]
     both = [(i, j) for i, j in both if _sees(a, query[0], i) and _sees(b, query[1], j)]
     wanted = presets.candidates(request.text)
-    at_first = [i for i, _ in both if a.labels[i].casefold() in wanted]
+    labels = a.labels  # what names an option is kept with the session, and the whole grid would be with it
+    at_first = [i for i, _ in both if labels[i].casefold() in wanted]
     picked = st.multiselect(
         "Candidates: the words it might be about",
         [i for i, _ in both],
         default=at_first,
-        format_func=lambda i: f"{visible(a.labels[i])} ({i})",
+        format_func=lambda i: f"{visible(labels[i])} ({i})",
         key=f"candidates-{request.text}-{_text_b(request)}-{request.model}-{request.unit}-{request.specials}",
         max_selections=6,
         placeholder="Pick two or more",

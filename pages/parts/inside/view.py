@@ -93,11 +93,14 @@ def _switches(scene: Scene) -> None:
         st.session_state["inside-temperature"] = edits.temperature
         st.session_state["inside-unseen"] = list(edits.hidden_keys)
         st.slider("Temperature", 0.1, 5.0, step=0.1, key="inside-temperature", on_change=_warmed)
+        labels = (
+            scene.labels
+        )  # what names an option is kept with the session, and the whole scene would be with it
         st.multiselect(
             "Hide tokens, as padding is hidden",
-            range(len(scene.labels)),
+            range(len(labels)),
             key="inside-unseen",
-            format_func=lambda i: f"{i + 1} · {visible(scene.labels[i])}",
+            format_func=lambda i: f"{i + 1} · {visible(labels[i])}",
             placeholder="none hidden",
             on_change=_hidden,
         )
