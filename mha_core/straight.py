@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.modules import module as of_torch
 
 from mha_core.in_place import attend_in_place
 from mha_core.layouts import times_panels
@@ -41,6 +42,10 @@ IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": partial(F.silu, inplace=True),
 }
 NOTHING: Around = (None, None)
+# Hooks that are told of all modules there are; their names are private to torch.
+OF_EVERY_MODULE: list[dict[int, Any]] = [
+    getattr(of_torch, name, {}) for name in ("_global_forward_hooks", "_global_forward_pre_hooks")
+]
 END = object()
 
 
@@ -56,7 +61,7 @@ class Straight:
         self._parts: list[dict[str, Any]] = [
             held for module in modules for held in (module._parameters, module._modules) if held
         ]
-        self._hooks: list[dict[int, Any]] = [
+        self._hooks: list[dict[int, Any]] = OF_EVERY_MODULE + [
             held for module in modules for held in (module._forward_hooks, module._forward_pre_hooks)
         ]
         self._held = list(self._now())

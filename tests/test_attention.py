@@ -309,8 +309,33 @@ def test_a_system_without_huge_pages_gives_ordinary_ones(fails, monkeypatch):
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr(memory_module, "LARGE", 0)
+    monkeypatch.setattr(memory_module, "_KEPT", [])
     monkeypatch.setattr(memory_module.mmap, "mmap", Refusing if fails == "madvise" else refuse)
     assert new_room((3, 5), torch.empty(0)).fill_(2).sum() == 30
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="rooms are mapped on Linux")
+def test_a_large_room_is_used_again_once_it_was_let_go_and_not_before(monkeypatch):
+    monkeypatch.setattr(memory_module, "LARGE", 0)
+    monkeypatch.setattr(memory_module, "_KEPT", [])
+
+    def room(n=3_000_000):
+        return new_room((n,), torch.empty(0)).fill_(n)
+
+    first = room()
+    place, part = first.data_ptr(), first[7:9]
+    del first
+    assert room().data_ptr() != place, "a part of the first is in use"
+    assert part.tolist() == [3_000_000] * 2
+    memory_module._KEPT.clear()
+    del part
+    second, third = room(2_900_000), room()
+    assert second.data_ptr() == place
+    assert third.data_ptr() != place
+    assert second[-1] == 2_900_000
+    del second, third
+    assert room(9_000_000).sum() > 0, "the kept one is too small"
+    assert len(memory_module._KEPT) == 1
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

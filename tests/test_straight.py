@@ -6,6 +6,7 @@ import pickle
 import pytest
 import torch
 from torch import nn
+from torch.nn.modules.module import register_module_forward_hook
 
 from mha_core import ModelError, pack
 from mha_core.cached import KeyValues
@@ -133,10 +134,17 @@ def test_a_packed_weight_still_refuses_to_be_changed(stack):
         stack.layer(0).down.weight.data.zero_()
 
 
-def test_a_hook_is_told_and_may_change_what_a_module_gives(stack, taken):
+@pytest.mark.parametrize("told_of", ["one module", "every module"])
+def test_a_hook_is_told_and_may_change_what_a_module_gives(stack, told_of, taken):
     with torch.inference_mode():
-        before = stack(IDS).hidden
-        handle = stack.layer(1).output_norm.register_forward_hook(lambda module, given, found: 2 * found)
+        before, norm = stack(IDS).hidden, stack.layer(1).output_norm
+        handle = (
+            norm.register_forward_hook(lambda module, given, found: 2 * found)
+            if told_of == "one module"
+            else register_module_forward_hook(
+                lambda module, given, found: 2 * found if module is norm else None
+            )
+        )
         agree(stack(IDS), general(stack))
         assert not torch.allclose(stack(IDS).hidden, before, atol=1e-3)
         handle.remove()
