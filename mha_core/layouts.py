@@ -31,10 +31,10 @@ NAMES: dict[Layout, str] = {
 LAYOUT_VARIABLE = "HEADSCOPE_LAYOUT"
 WIDTH, NARROWEST, WIDEST = 384, 128, 768  # of a panel, in columns
 TALLEST = 128  # rows that are multiplied at once
-# oneDNN must take less than this of the time of panels: where it is the faster one it takes about 0.6, elsewhere 1.0
-# to 1.2, and a busy machine moves either by a tenth.
-CLEARLY = 0.8
-ROWS, SHAPE, ROUNDS = 128, (1536, 384), 3
+# oneDNN must take less than this of the time of panels: where it is the faster one it takes 0.55 to 0.65, elsewhere
+# 0.85 to 1.2, on a busy machine too. With three rounds and a limit of 0.8 a start was seen to choose wrongly.
+CLEARLY = 0.72
+ROWS, SHAPE, ROUNDS = 128, (1536, 384), 5
 
 
 def layout_for(wanted: Layout | None = None, *, steps: bool = False) -> Layout:
@@ -60,7 +60,7 @@ def said() -> str:
 
 @cache
 def chosen() -> Layout:
-    """The faster one of panels and oneDNN's order on this processor, by CPU time; takes some 20 ms."""
+    """The faster one of panels and oneDNN's order on this processor, by CPU time; takes 25 to 40 ms."""
     if not packing_works():
         return "panels"
     with plain_numbers(loading=True):
