@@ -206,7 +206,6 @@ class Stack(nn.Module):
     module, so it can be shared. `rotary` says how positions turn queries and keys; None where they do not."""
 
     rotary: Rotary | None = None
-    _straight: Straight | None = None  # made at the first run that it fits
 
     def __init__(
         self,
@@ -220,6 +219,7 @@ class Stack(nn.Module):
         self.embeddings = embeddings
         self.layers = nn.ModuleList(layers)
         self.norm = norm
+        self._straight: Straight | None = None  # made at the first run that it fits
 
     def layer(self, index: int) -> Block:
         """One layer, from 0."""
