@@ -171,6 +171,10 @@ def test_bars_are_as_long_as_their_weights_on_one_scale_and_say_the_weights():
         assert max(left) == pytest.approx(x_of(named(page, "Head 1-2")), abs=0.02)
         assert max(left) - min(left) > full
     assert bars_of(largest)[2][1] == pytest.approx(bars_of(whole)[2][1] / 0.6, rel=1e-3)
+    mean = [
+        bars_of(figure(ONE, Design("bars", ((0, 0),), scale=scale), [1, 2])) for scale in ("full", "largest")
+    ]
+    assert [long for _, long in mean[1]] == pytest.approx([long / 0.4 for _, long in mean[0]], rel=1e-2)
 
 
 def test_only_a_word_that_looks_stands_out_beside_bars_and_none_of_another_text():
