@@ -20,6 +20,7 @@ WORKERS ?= 2
 MUTANTS ?=
 EVERYWHERE ?=
 FAULTS ?= 500 0
+THIRTEEN ?=
 LOCK_FLAGS ?=
 # A browser is opened where somebody sits in front of a screen: not in CI, not over ssh.
 HEADLESS ?= $(shell [ -z "$$CI" ] && { [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || \
@@ -86,8 +87,9 @@ mutants: .venv/.dev ## put faults in on purpose, see which no test notices; MUTA
 everywhere: .venv/.dev ## install on every Python found, check, run the quick tests there; EVERYWHERE="--way oldest --no-tests"
 	@$(BIN)/python tests/everywhere.py $(EVERYWHERE)
 
-faults: .venv/.dev ## 500 damaged folders and corpora from a seed: refused, right or reported; FAULTS="CASES SEED"
+faults: .venv/.dev ## thirteen faults of a running server, 500 damaged folders and corpora; THIRTEEN="6 7" FAULTS="CASES SEED"
 	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults.py $(FAULTS)
+	@OMP_NUM_THREADS=1 $(BIN)/python tests/thirteen $(THIRTEEN)
 
 bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures the app
 	@$(BIN)/python $(BENCH)

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from mha_core.checkpoints import read_config, weight_files
 from mha_core.embedded import EMBEDDED
-from mha_core.errors import InputError, ModelError, Unavailable
+from mha_core.errors import HeadScopeError, InputError, ModelError, Unavailable
 from mha_core.model_files import sha256
 
 Progress = Callable[[str, int, int], None]  # file, bytes so far, bytes in all
@@ -26,10 +26,12 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 HUB_SECONDS = 4.0  # until the hub answers at all
 FETCH_SECONDS = 60.0  # for all files of a model; HEADSCOPE_HUB_SECONDS is another number
 AWAY_SECONDS = 60.0  # so long a hub that did not answer is not asked again
+AGAIN_SECONDS = 5.0  # so long a model that could not be fetched is not fetched again
 UNFINISHED_SECONDS = 600.0  # a part of a file that nobody has written to for so long is left over
 T = TypeVar("T")
 
 _AWAY = {"until": 0.0}
+_FAILED: dict[str, tuple[float, HeadScopeError]] = {}
 
 
 def is_hub_id(name: str) -> bool:
@@ -51,9 +53,20 @@ def is_here(name: str) -> bool:
 
 def from_hub(name: str, progress: Progress | None) -> Path:
     """A hub model's files: from huggingface_hub's cache if they are there, else fetched into it, all of them within
-    HEADSCOPE_HUB_SECONDS. A file that arrives damaged is fetched once more."""
+    HEADSCOPE_HUB_SECONDS. A file that arrives damaged is fetched once more. Who asks right after a fetch that failed,
+    as a page does that needs the model in two places, is told the same."""
+    until, before = _FAILED.get(name, (0.0, None))
+    if before is not None and time.monotonic() < until:
+        raise type(before)(str(before))
     remove_unfinished(name)
-    return _within(fetch_seconds(), name, lambda tell: _all_files(name, tell), progress)
+    try:
+        return _within(fetch_seconds(), name, lambda tell: _all_files(name, tell), progress)
+    except (ModelError, Unavailable) as problem:
+        now = time.monotonic()
+        for old in [old for old, (until, _) in _FAILED.items() if until < now]:
+            del _FAILED[old]
+        _FAILED[name] = (now + AGAIN_SECONDS, problem)
+        raise
 
 
 def _all_files(name: str, progress: Progress | None) -> Path:
@@ -131,11 +144,25 @@ def remove_unfinished(name: str) -> None:
     from huggingface_hub.constants import HF_HUB_CACHE
 
     oldest = time.time() - UNFINISHED_SECONDS
-    folder = Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}" / "blobs"
-    for part in folder.glob("*.incomplete"):
+    model = f"models--{name.replace('/', '--')}"
+    for part in (Path(HF_HUB_CACHE) / model / "blobs").glob("*.incomplete"):
+        lock = Path(HF_HUB_CACHE) / ".locks" / model / f"{part.name.partition('.')[0]}.lock"
         with suppress(OSError):  # another process may be quicker
-            if part.stat().st_mtime < oldest:
+            if part.stat().st_mtime < oldest or _is_nobodys(lock):
                 part.unlink()
+
+
+def _is_nobodys(lock: Path) -> bool:
+    """Whether no process holds the lock under which a file is fetched; one that is killed lets go of it."""
+    from filelock import FileLock, Timeout
+
+    if not lock.is_file():
+        return False
+    try:
+        with FileLock(lock, timeout=0):
+            return True
+    except (NotImplementedError, OSError, Timeout):
+        return False
 
 
 def _hub_file(name: str, file: str, progress: Progress | None) -> Path | None:

@@ -6,6 +6,8 @@ import logging
 import os
 import socket as sockets
 import struct
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,9 +18,9 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from pages.parts.serve.guard import Guard
-from pages.parts.serve.limits import Limits, limits, origins, setting
+from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
 from pages.parts.serve.logs import AT_MOST, Discreet
-from tests.conftest import start_app
+from tests.conftest import ROOT, start_app
 
 HOST = (b"host", b"class.example:8501")
 
@@ -215,6 +217,37 @@ def test_limits_are_the_owners_and_a_mistake_stops_the_start():
     for wrong in ("a.example", "ftp://a", "https://a/b", "https://"):
         with pytest.raises(SystemExit, match="written like"):
             origins({"HEADSCOPE_ORIGINS": wrong})
+
+
+@pytest.mark.parametrize(("name", "wrong", "told"), [
+    ("HEADSCOPE_ALLOW_FOLDERS", "no", "it takes 1 or 0"),
+    ("HEADSCOPE_ALLOW_HUB", "true", "it takes 1 or 0"),
+    ("HEADSCOPE_LAYOUT", "columns", "is one of rows, panels, onednn"),
+    ("HEADSCOPE_HUB_SECONDS", "soon", "takes a number of seconds"),
+])  # fmt: skip
+def test_what_is_read_only_later_stops_the_start_too(monkeypatch, name, wrong, told):
+    check_the_rest()
+    monkeypatch.setenv(name, wrong)
+    with pytest.raises(SystemExit, match=f"{name} is '{wrong}'.*{told}"):
+        check_the_rest()
+
+
+@pytest.mark.slow
+def test_a_server_with_a_setting_that_cannot_be_read_ends_with_one_sentence(free_port):
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(free_port)]
+    for name, wrong in (("HEADSCOPE_STORE_MB", "much"), ("HEADSCOPE_ALLOW_FOLDERS", "no")):
+        ended = subprocess.run(
+            command,
+            env={**os.environ, name: wrong},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ended.returncode != 0
+        assert f"{name} is '{wrong}'; it takes" in ended.stderr + ended.stdout
+        assert "Traceback" not in ended.stderr + ended.stdout
 
 
 def test_the_log_says_where_and_never_what():

@@ -1,19 +1,22 @@
 """What strangers try on a server that runs: requests of two lengths or without end, files by the dozen, sessions."""
 
+import os
 import socket
 import time
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from thirteen.house import Reader
 from websockets.sync.client import connect
 
 from benchmarks.wire import megabytes
+from tests.conftest import ROOT, start_app
+from tests.sending import put
 
-BOUNDARY = "headscope"
+pytestmark = pytest.mark.slow
 NAME = "headscope.example"
 MEGABYTE = 1024**2
 
@@ -21,13 +24,20 @@ MEGABYTE = 1024**2
 @pytest.fixture(scope="module")
 def confined(tmp_path_factory):
     """The app where nothing can be written, with a name of its own."""
-    from tests.conftest import start_app
-
     folder = tmp_path_factory.mktemp("confined")
     names = f"{NAME} 127.0.0.1"
     app = start_app(
         folder / "log", can_write=False, HOME="/nonexistent", STREAMLIT_SERVER_ALLOWED_HOSTS=names
     )
+    yield app
+    app.stop()
+
+
+@pytest.fixture(scope="module")
+def raising(tmp_path_factory):
+    """The app whose engine raises on texts that say so."""
+    path = os.pathsep.join([str(ROOT / "tests" / "thirteen" / "inject"), str(ROOT)])
+    app = start_app(tmp_path_factory.mktemp("raising") / "log", PYTHONPATH=path, HEADSCOPE_TRIAL_RAISES="1")
     yield app
     app.stop()
 
@@ -75,29 +85,6 @@ def session(app, *protocols):
             if answer.WhichOneof("type") == "new_session":
                 name = answer.new_session.initialize.session_id
         yield stream, name
-
-
-def put(app, name, file, content):
-    """The answer to a file that a page sends; the form needs a token, which is a cookie and a header."""
-    body = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="f"; filename="f.txt"\r\n\r\n'.encode()
-    request = urllib.request.Request(  # noqa: S310 - our own server
-        f"{app.url}/_stcore/upload_file/{name}/{file}",
-        data=body + content + f"\r\n--{BOUNDARY}--\r\n".encode(),
-        method="PUT",
-        headers={"Content-Type": f"multipart/form-data; boundary={BOUNDARY}", **token(app)},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
-            return answer.status
-    except urllib.error.HTTPError as refusal:
-        with refusal:
-            return refusal.code
-
-
-def token(app):
-    cookie = app.get("/_stcore/health")[1].get("set-cookie", "")
-    value = cookie.partition("_streamlit_xsrf=")[2].partition(";")[0]
-    return {"Cookie": f"_streamlit_xsrf={value}", "X-Xsrftoken": value}
 
 
 @pytest.mark.parametrize("lengths", [
@@ -164,6 +151,56 @@ def test_the_name_of_a_session_is_in_no_log(app_server):
         assert name
     with session(app_server, "xsrf", name):
         assert name not in app_server.output()
+
+
+def test_nobody_fills_the_log_or_finds_a_text_there(app_server):
+    before = len(app_server.output())
+    for turn in range(6):
+        with Reader(app_server, text=f"Melchior was here because it rained {turn} times.") as reader:
+            for _ in range(10):  # whose answers nobody waits for
+                reader.send()
+            reader.stream.socket.close()
+        for frame in (
+            b"\xc1\x84" + bytes(4) + b"\xff\xfe\xfd\xfc",
+            b"\xc2\x84" + bytes(8),
+            b"\x8f\x80" + bytes(4),
+        ):
+            raw(app_server, handshake(), frame, seconds=0.5)
+    time.sleep(1)
+    said = app_server.output()[before:]
+    assert len(said) < 8_000, said[-3000:]  # 4.6 kB for each who left, without a limit
+    assert "Melchior" not in app_server.output()
+
+
+@pytest.mark.parametrize("path", [
+    "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/.git/config", "/.streamlit/config.toml", "/app.py",
+    "/pages/../pyproject.toml", "//etc/passwd", "/static/../../pyproject.toml", "/component/x/../../pyproject.toml",
+    "/media/../../pyproject.toml", "/_stcore/upload_file/../../etc/passwd", "/app/static/../app.py",
+])  # fmt: skip
+def test_no_file_of_the_server_is_given_away(app_server, path):
+    for verb in ("GET", "POST", "PUT", "DELETE", "TRACE"):
+        request = f"{verb} {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        answer = raw(app_server, request.encode(), seconds=10)
+        assert answer.startswith(b"HTTP/1.1 ")
+        assert not any(word in answer for word in (b"root:", b"[core]", b"st.App", b"[project]", b"[server]"))
+
+
+def test_a_head_without_end_is_refused(app_server):
+    answer = raw(app_server, b"GET / HTTP/1.1\r\nHost: a\r\n" + 4000 * (b"X-Long: " + 40 * b"x" + b"\r\n"))
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
+    assert app_server.healthy()
+
+
+@pytest.mark.parametrize("kind", ["RuntimeError", "KeyboardInterrupt"])
+def test_what_an_exception_says_of_a_text_is_in_no_log(raising, kind):
+    with Reader(raising, text=f"This raises {kind} for Zebulon.") as reader:
+        reader.send()
+        deadline = time.monotonic() + 20
+        while kind not in raising.output() and time.monotonic() < deadline:
+            time.sleep(0.1)
+    log = raising.output()
+    assert kind in log
+    assert "Zebulon" not in log
 
 
 def test_where_nothing_can_be_written_a_corpus_is_taken_and_a_page_drawn(confined):

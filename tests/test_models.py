@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from bert_folders import random_bert, write
+from filelock import FileLock
 
 from mha_core import (
     InputError,
@@ -210,6 +211,7 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setitem(hub._AWAY, "until", 0.0)
+    monkeypatch.setattr(hub, "_FAILED", {})
     for key in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(key, raising=False)
     return tmp_path / "hub"
@@ -333,6 +335,21 @@ def test_what_killed_fetches_left_is_removed_and_what_another_writes_stays(cache
     assert (old.exists(), new.exists(), kept.exists()) == (False, True, True)
 
 
+def test_whether_a_fetch_was_killed_is_known_from_the_lock_that_it_held(cache):
+    blobs, locks = cache / "models--some--model" / "blobs", cache / ".locks" / "models--some--model"
+    for folder in (blobs, locks):
+        folder.mkdir(parents=True)
+    killed, running = (blobs / f"{name * 64}.1f2e3d4c.incomplete" for name in "ab")
+    for part in (killed, running):
+        part.write_bytes(b"x")
+        (locks / f"{part.name.partition('.')[0]}.lock").touch()
+    with FileLock(locks / f"{'b' * 64}.lock"):
+        hub.remove_unfinished("some/model")
+        assert (killed.exists(), running.exists()) == (False, True)
+    hub.remove_unfinished("some/model")
+    assert not running.exists()
+
+
 @pytest.mark.parametrize("damaged", [False, True])
 def test_shards_in_the_hubs_cache_are_read_and_compared_too(damaged, cache, tmp_path):
     write(tmp_path / "parts", random_bert(), max_shard_size="200KB")
@@ -397,8 +414,28 @@ def test_a_hub_that_cannot_be_reached_is_given_up_within_seconds(cache, monkeypa
     assert len(asked) == 1  # for a minute nobody waits again
     monkeypatch.setitem(hub._AWAY, "until", time.monotonic() - 1)
     with pytest.raises(Unavailable, match="model hub cannot be reached"):
-        load_model("bert-large-uncased", device="cpu")
+        load_model("bert-base-cased", device="cpu")
     assert len(asked) == 2
+
+
+def test_a_fetch_that_failed_is_not_begun_again_by_the_same_page(cache, monkeypatch):
+    begun = []
+
+    def stalls(name, _tell):
+        begun.append(name)
+        raise Unavailable("It did not arrive.")
+
+    monkeypatch.setattr(hub, "_all_files", stalls)
+    for name in ("some/model", "some/model", "another/model"):
+        with pytest.raises(Unavailable, match="It did not arrive"):
+            hub.from_hub(name, None)
+    assert begun == ["some/model", "another/model"]
+    later = time.monotonic() + 6
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    with pytest.raises(Unavailable):
+        hub.from_hub("some/model", None)
+    assert begun == ["some/model", "another/model", "some/model"]
+    assert set(hub._FAILED) == {"some/model"}
 
 
 class Stub:

@@ -125,6 +125,9 @@ def test_folders_and_any_model_need_the_owners_word(monkeypatch, tmp_path):
     assert model_allowed("minilm")
     assert not model_allowed(str(tmp_path))
     assert not model_allowed("someone/model")
+    for other in ("", "0", "no", "false"):
+        monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", other)
+        assert not model_allowed(str(tmp_path))
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
     assert model_allowed(str(tmp_path))
     assert not model_allowed(str(tmp_path / "absent"))

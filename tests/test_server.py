@@ -417,6 +417,18 @@ def test_files_of_others_fill_no_place_of_mine(monkeypatch):
     assert Uploads(Limits()).are_full("theirs")
 
 
+def test_as_many_files_are_open_at_once_as_the_machine_allows():
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        server.raise_file_limit()
+        raised = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert raised == (server.FILES_OPEN if hard == resource.RLIM_INFINITY else min(server.FILES_OPEN, hard))
+
+
 def test_the_embedded_model_passes_its_proof(model):
     server.self_test(model)
 
@@ -442,7 +454,11 @@ def test_a_model_that_cannot_be_loaded_is_told_and_the_server_starts(monkeypatch
 
     monkeypatch.setattr(mha_core, "load_model", damaged)
     monkeypatch.setattr(server.gc, "freeze", lambda: None)
+    cleared = []
+    monkeypatch.setattr(server, "remove_unfinished", cleared.append)
     assert server.warm_up() == ["It is damaged."]
+    assert "bert-base-uncased" in cleared
+    assert "minilm" not in cleared
 
 
 def test_a_model_that_looks_elsewhere_fails_its_proof():

@@ -91,7 +91,7 @@ def title_of(model: str) -> str:
 
 def allowed(what: str, default: str = "0") -> bool:
     """What the server's owner lets readers open: HUB (the shelf's), ANY_MODEL (any hub id), FOLDERS."""
-    return os.environ.get(f"HEADSCOPE_ALLOW_{what}", default) != "0"
+    return (os.environ.get(f"HEADSCOPE_ALLOW_{what}", "").strip() or default) == "1"
 
 
 def model_allowed(value: str) -> bool:

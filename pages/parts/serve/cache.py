@@ -4,7 +4,6 @@ In: a `Request`. Out: a model, a frozen record, a grid, findings. The key is alw
 model's weights, and what was made of it. Streamlit's own caches are not used: any browser may ask to clear them.
 """
 
-import os
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,6 +42,7 @@ from mha_core.wording import Head
 from pages.parts.frame.fetching import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 from pages.parts.serve.lanes import QUICK, SLOW, Slices, waiting
+from pages.parts.serve.limits import limits
 from pages.parts.serve.readers import READERS
 from pages.parts.serve.store import Store
 from pages.parts.serve.streamlit_private import end_if_left
@@ -55,7 +55,7 @@ MAX_CHARS = 4_000
 LONG = 128  # tokens: what is more is drawn in the slow lane
 WATCHED_AT_MOST = 4
 UNASKED_AT_MOST = 120_000_000  # parameters of a model whose heads are tried without being asked
-STORE = Store(int(os.environ.get("HEADSCOPE_STORE_MB", "400")) * 1_000_000)
+STORE = Store(limits().store_mb * 1_000_000)
 UNPACKING = "Unpacking SmolLM2: 135 million weights, from 98 MB to 540 MB. Once for all readers; seconds …"
 UNTRAINED = "Drawing 135 million random weights. Once for all readers; seconds …"
 ATLAS_DIGESTS = {EMBEDDED: EMBEDDED_DIGESTS["model.safetensors"], DECODER: DECODER_DIGEST}

@@ -8,10 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from urllib.parse import urlsplit
 
+from mha_core.errors import HeadScopeError
+from mha_core.hub import fetch_seconds
+from mha_core.layouts import layout_for
+
 
 @dataclass(frozen=True)
 class Limits:
-    """Sockets and messages of readers, and their uploads. A class may share one address, and a reader has a few tabs.
+    """Sockets and messages of readers, their uploads, and what is kept of them. A class may share one address, and a
+    reader has a few tabs.
 
     Messages come at `runs_per_second` from one socket and `address_runs_per_second` from one address, after as many
     at once as is said; `silent_seconds` is how long a socket may say nothing at first, `request_seconds` how long a
@@ -29,10 +34,12 @@ class Limits:
     upload_seconds: int = 120
     files_per_session: int = 4
     upload_mb: int = 64
+    store_mb: int = 400
 
 
 # Pages of these origins may open sockets besides those that this server served itself: "https://example.org".
 ORIGINS = "HEADSCOPE_ORIGINS"
+SWITCHES = tuple(f"HEADSCOPE_ALLOW_{what}" for what in ("HUB", "ANY_MODEL", "FOLDERS"))
 
 
 def setting(name: str) -> str:
@@ -66,3 +73,16 @@ def origins(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
             raise SystemExit(f"{ORIGINS} has '{said[:80]}'; an origin is written like https://example.org.")
         found.add(said.rstrip("/").lower())
     return frozenset(found)
+
+
+def check_the_rest(environment: Mapping[str, str] = os.environ) -> None:
+    """Raises SystemExit with a sentence for a setting that is read only later, when somebody needs it."""
+    for name in SWITCHES:
+        said = environment.get(name, "").strip()
+        if said not in ("", "0", "1"):
+            raise SystemExit(f"{name} is '{said[:40]}'; it takes 1 or 0.")
+    try:
+        layout_for("rows")
+        fetch_seconds()
+    except HeadScopeError as error:
+        raise SystemExit(str(error)) from None

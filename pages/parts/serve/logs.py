@@ -5,6 +5,7 @@ repeat a text, without session names, and each kind at most ten times a minute.
 """
 
 import logging
+import threading
 import time
 import traceback
 
@@ -41,6 +42,17 @@ class Discreet(logging.Filter):
                 (),
             )
         return self.seen[place] <= AT_MOST
+
+
+def log_threads() -> None:
+    """Have what ends a thread go to the log, too: Python prints it whole, with its message."""
+
+    def log(ended: threading.ExceptHookArgs) -> None:
+        if ended.exc_value is not None and ended.exc_type is not SystemExit:
+            about = (ended.exc_type, ended.exc_value, ended.exc_traceback)
+            logging.getLogger("streamlit.headscope").error("A thread ended", exc_info=about)
+
+    threading.excepthook = log
 
 
 def make_discreet() -> None:

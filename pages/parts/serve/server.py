@@ -27,12 +27,14 @@ from starlette.routing import Route
 import mha_core
 from mha_core.device import use_one_thread
 from mha_core.embedded import EMBEDDED
+from mha_core.hub import remove_unfinished
+from mha_core.shelf import SHELF
 from pages.parts.picture import attention_view, shared
 from pages.parts.serve import cache, streamlit_private
 from pages.parts.serve.forged import ignore_forged_values
 from pages.parts.serve.guard import Guard
-from pages.parts.serve.limits import limits, origins
-from pages.parts.serve.logs import make_discreet
+from pages.parts.serve.limits import check_the_rest, limits, origins
+from pages.parts.serve.logs import log_threads, make_discreet
 
 PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
@@ -48,6 +50,7 @@ def settings() -> dict[str, Any]:
     """What `st.App` needs besides the script: the guard, the route `/ready`, the work before the start."""
     problems = ["the model is being loaded"]
     guarded = Middleware(Guard, limits=limits(), origins=origins())
+    check_the_rest()
     raise_file_limit()
 
     @asynccontextmanager
@@ -56,6 +59,7 @@ def settings() -> dict[str, Any]:
         os.environ.setdefault(
             "HEADSCOPE_ALLOW_HUB", "1" if is_alone(st.get_option("server.address")) else "0"
         )
+        log_threads()
         problems[:] = await anyio.to_thread.run_sync(warm_up)
         sys.stdout.write(others_say())
         sys.stdout.flush()
@@ -122,6 +126,9 @@ def warm_up() -> list[str]:
     streamlit_private.run_in_turns()
     streamlit_private.keep_uploads_in_memory()
     sys.setswitchinterval(SWITCH)
+    for entry in SHELF:
+        if not entry.embedded:
+            remove_unfinished(entry.name)
     try:
         self_test(mha_core.load_model())
     except mha_core.HeadScopeError as error:

@@ -1,0 +1,25 @@
+"""Ten sockets of one client that asks without a pause, on a server that runs: how many runs go before a reader's."""
+
+import statistics
+import time
+
+import pytest
+from thirteen.house import Reader, flooding, sentence
+
+SENTENCES = 8
+
+
+@pytest.mark.slow
+def test_a_flood_of_ten_sockets_goes_before_no_reader(fresh_server):
+    app, before = fresh_server(), []
+    with flooding(app, 10) as runs, Reader(app) as reader:
+        reader.run()
+        for turn in range(SENTENCES):
+            time.sleep(1)
+            text, had = sentence("flooded", turn), runs()
+            assert reader.run(text).shows(text)
+            before.append(runs() - had)
+        assert runs() > 10 + SENTENCES, "the flood is served as well"
+    # One that is under way, and one that is counted late: in the order in which they came it would be all ten.
+    assert statistics.median(before) <= 2, before
+    assert sum(before) <= 4 * SENTENCES, before
