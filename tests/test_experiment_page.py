@@ -309,7 +309,10 @@ def test_a_ready_experiment_answers_with_the_numbers_of_leaving_heads_out(minilm
     mean = 1 - np.mean([ablate_each(minilm.tokenizer.encode(text), minilm) for text in chosen], axis=0)
     rank = int((mean < mean[5, 5]).sum()) + 1
     place = "the most of all" if rank == 1 else f"number {rank} of all"
-    (sentence,) = said(run(at), "finding")
+    for _ in range(60):  # slices of a second: a busy machine needs more of them
+        if said(run(at), "finding"):
+            break
+    (sentence,) = said(at, "finding")
     assert sentence.startswith(
         f"Without 6-6 the embedding keeps a cosine of {mean[5, 5]:.3f} with what it was: {place} 72 heads."
     )
