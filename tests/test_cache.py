@@ -65,9 +65,14 @@ def test_grouped_queries_keep_a_cache_of_their_share(tmp_path):
     assert (sizes[1] / sizes[0], sizes[2] / sizes[0]) == (3 / 6, 1 / 6)
 
 
+def kept(module):
+    """What hangs on a module, but for the functions that the first run of all makes of its weights."""
+    return set(vars(module)) - {"_straight"}
+
+
 def test_two_readers_do_not_disturb_each_other_and_the_model_stays_as_it_is(llama):
     before = digest(llama)
-    names = {id(m): set(vars(m)) for m in llama.encoder.modules()}
+    names = {id(m): kept(m) for m in llama.encoder.modules()}
     tokens = llama.tokenizer.encode(TEXT)
     one, other, alone = (llama.start(tokens) for _ in range(3))
     expected = alone.step(7).logits
@@ -75,7 +80,7 @@ def test_two_readers_do_not_disturb_each_other_and_the_model_stays_as_it_is(llam
     np.testing.assert_array_equal(one.step(7).logits, expected)
     assert np.abs(other.step(7).logits - expected).max() > 1e-3
     assert digest(llama) == before
-    assert {id(m): set(vars(m)) for m in llama.encoder.modules()} == names
+    assert {id(m): kept(m) for m in llama.encoder.modules()} == names
 
 
 def test_the_scores_of_a_state_are_those_of_predict_next(llama):
