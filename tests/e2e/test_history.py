@@ -87,6 +87,16 @@ GO_ON = """(grid) => {
   return [untold, headscope.untold];
 }"""
 
+REST = """async (grid) => {
+  grid.querySelector('[aria-label^="Head 3-4:"]').click();
+  await new Promise((done) => setTimeout(done, 900));
+  const rested = headscope.untold;
+  document.querySelector(".st-key-below").scrollIntoView();
+  const until = performance.now() + 5000;
+  while (headscope.untold && performance.now() < until) await new Promise((done) => setTimeout(done, 25));
+  return [rested, headscope.untold];
+}"""
+
 DRAWN_ANEW = """(grid, text) => {
   const [entry] = headscope.mounted.values();
   grid.querySelector("[aria-label^='Head 3-3:']").click();
@@ -114,7 +124,9 @@ def test_the_address_follows_every_head_at_once_and_the_page_below_the_last_one(
     assert heads.evaluate(GO_ON) == [True, False], "who goes on elsewhere finds it told"
     tab.settled()
     assert asked(tab)["head"] == "1-1"
-    tab.page.reload()
+    assert heads.evaluate(REST) == [True, False], "nobody is asked until what is below the picture is seen"
+    tab.head("1-1").click()
+    tab.settled().page.reload()
     tab.drawn()
     assert tab.head("1-1").get_attribute("aria-selected") == "true"
     heads = tab.page.locator(".headscope .heads")
