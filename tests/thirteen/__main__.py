@@ -29,7 +29,11 @@ FAULTS = {
     2: Fault("a hub that is away, silent, refusing, cut, stalling, damaged", "every page within 15 s", models.fault_2),
     3: Fault("nothing can be written", "pages, corpora and a hub's refusal work", models.fault_3),
     4: Fault("five fetches killed", "at most 1.2 times the model's size on the disk", models.fault_4),
-    5: Fault("60 pages and 500 texts of some 128 tokens", "all answered, at most 900 MB", readers.fault_5),
+    5: Fault(
+        "60 pages and 500 texts of some 128 tokens, with HEADSCOPE_STORE_MB=200",
+        "all answered, at most 900 MB",
+        readers.fault_5,
+    ),
     6: Fault("SIGTERM under 30 readers", "each one's next sentence within 10 s of the start", readers.fault_6),
     7: Fault("SIGKILL under 30 readers", "each one's next sentence within 20 s of the start", readers.fault_7),
     8: Fault("two tabs, one of them duplicated", "each keeps its own", readers.fault_8),

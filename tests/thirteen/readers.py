@@ -27,14 +27,14 @@ MORE_LINKS: tuple[tuple[str, dict[str, str]], ...] = (
 
 
 def fault_5() -> Outcome:
-    """60 pages with texts of some 128 tokens open, and 500 other texts."""
+    """60 pages with texts of some 128 tokens open, and 500 other texts, on a server that keeps 200 MB of them."""
     words = [word for passage in read_reader() for word in passage.text.split()]
 
     def text(number: int) -> str:
         start = 83 * number % (len(words) - WORDS)
         return f"{number} " + " ".join(words[start : start + WORDS])
 
-    with folder() as place, server(place) as app, ExitStack() as stack:
+    with folder() as place, server(place, HEADSCOPE_STORE_MB="200") as app, ExitStack() as stack:
         before = megabytes(app.process.pid)
         with highest(app.process.pid) as most:
             readers = [stack.enter_context(Reader(app)) for _ in range(SESSIONS)]
