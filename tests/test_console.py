@@ -67,13 +67,20 @@ def test_bytes_that_are_no_text_here_are_refused():
 
 @pytest.mark.slow
 def test_an_interrupt_is_one_word_and_130():
-    command = [sys.executable, "-c", "import mha_core.cli as c, mha_core.trace_command as t, time;"
+    # A shell lets what it runs in the background ignore interrupts, and so does all that begins there.
+    command = [sys.executable, "-c", "import mha_core.cli as c, mha_core.trace_command as t, signal, time;"
+               "signal.signal(signal.SIGINT, signal.default_int_handler);"
                "t.trace = lambda *a, **k: (print('ready', flush=True), time.sleep(60));"
                "raise SystemExit(c.main(['trace', 'Hi']))"]  # fmt: skip
-    running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert running.stdout.readline() == "ready\n"
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=30)
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            assert running.stdout.readline() == "ready\n"
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate(timeout=30)
+        finally:
+            running.kill()
     assert (running.returncode, said) == (130, "Stopped.\n")
 
 

@@ -1,6 +1,7 @@
 """What all readers share: results are kept under all that matters, whoever asked before, and in bounded room."""
 
 import threading
+from concurrent.futures import wait
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -204,6 +205,7 @@ def found(monkeypatch):
     monkeypatch.setattr(cache, "find", find)
     yield SimpleNamespace(gate=gate, made=made)
     gate.set()
+    wait(cache._begun.values(), 30)  # what is begun behind the pages would be found for the next test
 
 
 def test_nobody_waits_for_roles_and_each_model_gets_its_own(found):

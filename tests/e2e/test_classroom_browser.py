@@ -42,7 +42,7 @@ def test_the_training_draws_arcs_and_its_pairs_open_on_compare(visit):
     assert pairs.get_by_role("row").count() == 1 + len(FAMOUS) + 200
     pairs.get_by_role("link").nth(1).click()
     tab.page.wait_for_url(re.compile("/compare"))
-    tab.settled()
+    tab.drawn()
     assert tab.page.get_by_label("Sentence A", exact=True).input_value() == FAMOUS["suitcase"].texts[0]
 
 
@@ -64,8 +64,8 @@ def test_the_slider_goes_to_the_untrained_model_on_explore_and_on_compare(visit)
     assert tab.page.locator("[data-matrix=moment-jobs] tbody tr").count() == 8
     assert tab.page.locator("[data-matrix=moment-tasks] polyline").count() == 5
 
-    both = visit(f"/compare?model=classroom&text={quote(TIRED)}&text2={quote(WIDE)}&moment=0").settled()
-    assert both.page.get_by_role("slider", name=SLIDER).count() == 1
+    both = visit(f"/compare?model=classroom&text={quote(TIRED)}&text2={quote(WIDE)}&moment=0").drawn()
+    both.page.get_by_role("slider", name=SLIDER).wait_for()
     assert "After 0 steps" in both.page.inner_text("body")
 
 

@@ -129,7 +129,7 @@ def test_another_part_asks_another_question_and_fits_a_narrow_screen(visit):
         color_scheme="dark",
         bypass_csp=True,
     )
-    assert tab.page.get_by_text("Your guess: who will learn it?").count() == 1
+    tab.page.get_by_text("Your guess: who will learn it?").wait_for()
     begin(tab)
     ends(tab)
     assert tab.page.locator(".sheets canvas").count() == 4 + 8
