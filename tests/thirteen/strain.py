@@ -77,9 +77,9 @@ def waits(app: AppServer, name: str, n: int = 20) -> list[float]:
 
 
 def fault_9() -> Outcome:
-    """Never-reading clients and a flood."""
+    """Never-reading clients and a flood, on a server that keeps 50 MB of results."""
     said, held = [], True
-    with folder() as place, server(place) as app:
+    with folder() as place, server(place, HEADSCOPE_STORE_MB="50") as app:
         waits(app, "warm", 3)
         calm = p95(waits(app, "calm"))
         before = megabytes(app.process.pid)
