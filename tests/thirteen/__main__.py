@@ -45,7 +45,7 @@ FAULTS = {
     10: Fault("a link opened after two restarts", "the same data to the byte", readers.fault_10),
     11: Fault("the engine raises on one reader's text", "only that reader is told", strain.fault_11),
     12: Fault("the clock jumps, the process stands still", "all 30 readers go on", strain.fault_12),
-    13: Fault("1,000 visitors", "at most +100 MB and +20 open files", strain.fault_13),
+    13: Fault("1,000 visitors, with HEADSCOPE_STORE_MB=50", "at most +100 MB and +20 open files", strain.fault_13),
 }  # fmt: skip
 
 

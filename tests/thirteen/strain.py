@@ -80,6 +80,8 @@ def fault_9() -> Outcome:
     """Never-reading clients and a flood, on a server that keeps 50 MB of results."""
     said, held = [], True
     with folder() as place, server(place, HEADSCOPE_STORE_MB="50") as app:
+        with tab(app):  # until it is known what the heads do
+            pass
         waits(app, "warm", 3)
         calm = p95(waits(app, "calm"))
         before = megabytes(app.process.pid)
@@ -169,8 +171,8 @@ def fault_12() -> Outcome:
 
 
 def fault_13(visitors: int = 1000) -> Outcome:
-    """A long day: one visitor after the other, four at a time, two sentences each."""
-    with folder() as place, server(place) as app:
+    """A long day: one visitor after the other, four at a time, two sentences each; 50 MB of results are kept."""
+    with folder() as place, server(place, HEADSCOPE_STORE_MB="50") as app:
 
         def visit(number: int) -> bool:
             with Reader(app) as reader:
