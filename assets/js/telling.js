@@ -29,3 +29,21 @@ export function opensFiles(event, root) {
   const path = event.type === "pointerover" ? [] : event.composedPath();
   return path.includes(root) && path.some((node) => node.classList?.contains("save"));
 }
+
+// The link of the menu that is pressed, to be followed in this tab.
+export function menuLink(event) {
+  if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return undefined;
+  return event.composedPath().find((node) => node.matches?.(".st-key-top a, .st-key-tabs a"));
+}
+
+// Does a link lead to another choice than the one that was made?
+export function isBehind(link, said) {
+  const carried = new URL(link.href).searchParams;
+  return ["head", "pin", "to"].some((key) => (carried.get(key) ?? "") !== (said[key] ?? ""));
+}
+
+// Calls `act` once the link takes along what was said, or after two seconds, for a server may be away.
+export function whenCaughtUp(link, said, act, waited = 0) {
+  if (waited > 2000 || !isBehind(link, said)) act();
+  else setTimeout(whenCaughtUp, 30, link, said, act, waited + 30);
+}

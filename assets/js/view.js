@@ -8,7 +8,7 @@ import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
 import { keepOpened, openRecord } from "./record.js";
 import { opened } from "./sealed.js";
-import { leaves, onceSeen, opensFiles } from "./telling.js";
+import { isBehind, leaves, menuLink, onceSeen, opensFiles, whenCaughtUp } from "./telling.js";
 import { applyTheme, readTheme } from "./theme.js";
 
 const KEPT = 8;
@@ -28,6 +28,7 @@ export class Headscope {
     this.fonts = [];
     document.addEventListener("keydown", (event) => this.pressed(event));
     for (const kind of ["pointerdown", "keydown", "focusin", "pointerover"]) document.addEventListener(kind, (event) => this.elsewhere(event), true);
+    document.addEventListener("click", (event) => this.follow(event), true);
     globalThis.addEventListener?.("resize", () => this.mounted.forEach((entry) => this.redraw(entry)));
   }
 
@@ -79,6 +80,7 @@ export class Headscope {
     this.lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
     this.forget(entry);
     entry.untold = selection;
+    entry.said = entry.view.linked ? chosenIn(selection, selection.head) : null;
     const link = () => linkChosen(history, location.href, { ...chosenIn(selection, selection.head), ...selection.look });
     if (this.live !== false && entry.view.linked) entry.linking = setTimeout(link, LINK_AFTER);
     if (entry.view.complete) entry.watching = onceSeen((first) => this.tellAfter(entry, first ? TELL_AFTER : LINK_AFTER));
@@ -102,6 +104,18 @@ export class Headscope {
     clearTimeout(entry.telling);
     entry.watching?.disconnect();
     entry.untold = null;
+  }
+
+  // A link of the menu takes along what is chosen once Python has drawn it anew. A finger, or a quick hand, is there
+  // before: then it is followed as soon as it does.
+  follow(event) {
+    const link = menuLink(event);
+    const entry = link && [...this.mounted.values()].find(({ said }) => said && isBehind(link, said));
+    if (!entry || event.isTrusted === false) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    this.tell(entry);
+    whenCaughtUp(link, entry.said, () => link.click());
   }
 
   // Whether Python has yet to hear of something.
@@ -132,6 +146,7 @@ export class Headscope {
     if (data.n !== entry.n || fresh) {
       const last = this.lasting.get(entry.key);
       const resume = entry.n === undefined && last && last.n === data.n && last.record === entry.records;
+      if (!entry.untold) entry.said = null;
       entry.n = data.n;
       // What was chosen while Python drew the same text anew, as it does once the heads' roles are known, is told yet.
       if (!entry.untold || !sameText(before, wanted[0])) this.forget(entry);

@@ -134,3 +134,17 @@ def test_the_address_follows_every_head_at_once_and_the_page_below_the_last_one(
         "the same text, drawn anew while nobody has been told"
     )
     assert heads.evaluate(DRAWN_ANEW, {"title": "Another one."}) == "Head 1-2:", "another text"
+
+
+def test_who_goes_on_at_once_takes_along_the_head_that_was_chosen(visit):
+    tab = visit(f"/?text={CAT}&head=1-1").drawn()
+    there = tab.page.get_by_role("link", name="Inside", exact=True)
+    tab.head("3-2").click()
+    there.click()  # at once, as a finger does
+    tab.page.wait_for_url("**/inside?**")
+    tab.settled()
+    assert asked(tab)["head"] == "3-2"
+    tab.page.go_back()
+    tab.drawn()
+    assert asked(tab)["head"] == "3-2"
+    assert tab.head("3-2").get_attribute("aria-selected") == "true"

@@ -10,7 +10,7 @@ import { dashOf, tintOf } from "../../assets/js/lines.js";
 import { digits, quantise } from "../../assets/js/numbers.js";
 import { keepOpened, openRecord, rankHeads, titleOf } from "../../assets/js/record.js";
 import { FAMILY, svgPage } from "../../assets/js/svg.js";
-import { leaves, onceSeen, opensFiles } from "../../assets/js/telling.js";
+import { isBehind, leaves, menuLink, onceSeen, opensFiles, whenCaughtUp } from "../../assets/js/telling.js";
 import { pairInWords } from "../../assets/js/words.js";
 
 test("what is chosen stands in the address at once, in the words that Python would use, and is no step", () => {
@@ -205,4 +205,28 @@ test("a choice waits until what is below the picture is on the screen, and for n
   assert.deepEqual(told.splice(0), [true], "there at once");
   onceSeen((first) => told.push(first), { querySelector: () => null });
   assert.deepEqual(told, [true]);
+});
+
+test("a link of the menu is followed once it takes along what was chosen", async () => {
+  const said = { head: "2-1", pin: "3", to: "" };
+  const link = { href: "http://h/inside?text=a&head=1-1&pin=3" };
+  assert.equal(isBehind(link, said), true);
+  assert.equal(isBehind({ href: "http://h/inside?text=a&head=2-1&pin=3" }, said), false);
+  assert.equal(isBehind({ href: "http://h/inside?text=a&head=2-1&pin=3&to=0" }, said), true);
+  const followed = [];
+  whenCaughtUp(link, said, () => followed.push(link.href));
+  assert.equal(followed.length, 0, "not yet");
+  link.href = "http://h/inside?text=a&head=2-1&pin=3";
+  await new Promise((done) => setTimeout(done, 60));
+  assert.deepEqual(followed, [link.href]);
+  whenCaughtUp({ href: "http://h/" }, said, () => followed.push("late"), 2001);
+  assert.equal(followed.pop(), "late", "a server that is away holds nobody");
+});
+
+test("what opens another tab, and what is no link of the menu, is left alone", () => {
+  const link = { matches: (asked) => asked.includes(".st-key-top a") };
+  const press = (more = {}) => ({ composedPath: () => [{}, link], button: 0, ...more });
+  assert.equal(menuLink(press()), link);
+  for (const key of ["ctrlKey", "metaKey", "shiftKey", "altKey"]) assert.equal(menuLink(press({ [key]: true })), undefined);
+  assert.equal(menuLink({ composedPath: () => [{ matches: () => false }], button: 0 }), undefined);
 });
