@@ -148,7 +148,7 @@ def pictures(app: AppServer) -> list[list[tuple[str, bytes]]]:
     for page, query in MORE_LINKS:
         parts = [answer.delta.new_element.bidi_component for answer in visit(app.url, page, **query)]
         found.append([
-            (part.component_name, part.json.encode() or part.mixed.SerializeToString(deterministic=True))
+            (part.component_name, part.json.encode() or part.bytes or part.mixed.SerializeToString(deterministic=True))
             for part in parts
             if part.component_name
         ])  # fmt: skip
