@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402
 from visit import STEP, data_of  # noqa: E402
 from websockets.exceptions import WebSocketException  # noqa: E402
 
-from benchmarks.wire import NOUNS, megabytes, visit, wait_for  # noqa: E402
+from benchmarks.wire import NOUNS, highest, p95, visit, wait_for  # noqa: E402
 from mha_core import load_model, trace  # noqa: E402
 from mha_core.reader import read_reader  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
@@ -115,20 +115,22 @@ def beside(
     return others
 
 
-def scene(app: AppServer, name: str, options: argparse.Namespace, memory: list[int]) -> Seen:
-    """The normal readers of one scene, with whoever else belongs to it."""
+def scene(app: AppServer, name: str, options: argparse.Namespace) -> tuple[Seen, int]:
+    """The normal readers of one scene, with whoever else belongs to it; and the server's memory at most."""
     seen, over = Seen(), threading.Event()
     with flood(app, int(name.removeprefix("flood"))) if name.startswith("flood") else nullcontext():
         others = beside(app, heavy, options.heavy if name == "heavy" else 0, over)
         time.sleep(BEFORE if name != "calm" else 0)
-        play(app, name, options, memory, seen)
+        with highest(app.process.pid) as most:
+            play(app, name, options, seen)
+            memory = most()
     over.set()
     for one in others:
         one.join(60)
-    return seen
+    return seen, memory
 
 
-def play(app: AppServer, name: str, options: argparse.Namespace, memory: list[int], seen: Seen) -> None:
+def play(app: AppServer, name: str, options: argparse.Namespace, seen: Seen) -> None:
     """What the normal readers do, to its end."""
     readers = [
         threading.Thread(target=normal, args=(app, number, options.visits, name, seen))
@@ -136,9 +138,8 @@ def play(app: AppServer, name: str, options: argparse.Namespace, memory: list[in
     ]
     for one in readers:
         one.start()
-    while any(one.is_alive() for one in readers):
-        memory.append(megabytes(app.process.pid))
-        time.sleep(0.1)
+    for one in readers:
+        one.join()
 
 
 def wrong(seen: Seen) -> int:
@@ -177,13 +178,12 @@ def main() -> None:
         try:
             wait_for(app.url, text="The first visit pays for what is made once.")
             for name in options.scenes:
-                memory: list[int] = []
-                seen = scene(app, name, options, memory)
+                seen, memory = scene(app, name, options)
                 times = sorted(seen.seconds) or [float("nan")]
                 print(
                     f"| {name} | {len(seen.seconds)} of {options.normal * options.visits} "
-                    f"| {statistics.median(times):.2f} s | {times[int(len(times) * 0.95)]:.2f} s | {times[-1]:.2f} s "
-                    f"| {wrong(seen)} | {max(memory)} MB |",
+                    f"| {statistics.median(times):.2f} s | {p95(times):.2f} s | {times[-1]:.2f} s "
+                    f"| {wrong(seen)} | {memory} MB |",
                     flush=True,
                 )
                 for trouble in sorted(set(seen.troubles))[:3]:

@@ -29,7 +29,7 @@ from websockets.exceptions import WebSocketException  # noqa: E402
 
 from benchmarks.steps import reader as tab  # noqa: E402
 from benchmarks.steps import sentence  # noqa: E402
-from benchmarks.wire import NOUNS, megabytes, wait_for  # noqa: E402
+from benchmarks.wire import NOUNS, megabytes, p95, wait_for  # noqa: E402
 from pages.parts.picture.shared import FOLDER, files  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
 
@@ -142,7 +142,7 @@ def row(apps: list[AppServer], count: int, asks: Class) -> str:
     times = sorted(seen.seconds) or [float("nan")]
     return (
         f"| {count} | {len(seen.seconds)} of {count * asks.sentences} | {times[len(times) // 2]:.2f} s "
-        f"| {times[int(len(times) * 0.95)]:.2f} s | {times[-1]:.2f} s "
+        f"| {p95(times):.2f} s | {times[-1]:.2f} s "
         f"| {1e3 * spent / max(1, len(seen.seconds)):.0f} ms | {f'{held} MB' if held else 'unknown'} |"
     )
 

@@ -1,4 +1,5 @@
-"""A file sent to the app as a page of it sends one: a form, with the token that is a cookie and a header."""
+"""What is sent to the app by hand: a file, as a page of it sends one (a form, with the token that is a cookie and a
+header), and the words that open a web socket."""
 
 import urllib.error
 import urllib.request
@@ -30,3 +31,12 @@ def token(app: AppServer) -> dict[str, str]:
     cookie = app.get("/_stcore/health")[1].get("set-cookie", "")
     value = cookie.partition("_streamlit_xsrf=")[2].partition(";")[0]
     return {"Cookie": f"_streamlit_xsrf={value}", "X-Xsrftoken": value}
+
+
+def handshake(host: str, *headers: str) -> bytes:
+    """What asks for a web socket."""
+    return "\r\n".join([
+        "GET /_stcore/stream HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Protocol: streamlit", *headers, "\r\n",
+    ]).encode()  # fmt: skip

@@ -8,12 +8,11 @@ import time
 import pytest
 import uvicorn
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
-from websockets.sync.client import connect
 
+from benchmarks.wire import socket_to, until_over
 from pages.parts.serve.forged import ignore_forged_values
 from pages.parts.serve.streamlit_private import limit_waiting
 
@@ -74,9 +73,8 @@ class Session:
         if name:
             asked.rerun_script.widget_states.widgets.add(id=name, **value)
         self.stream.send(asked.SerializeToString())
-        raised, answer = [], ForwardMsg()
-        while answer.WhichOneof("type") != "script_finished":
-            answer.ParseFromString(self.stream.recv(timeout=120))
+        raised = []
+        for answer in until_over(self.stream):
             element = answer.delta.new_element
             if element.WhichOneof("type") == "text_input":
                 self.boxes[element.text_input.id.rpartition("-")[2]] = element.text_input
@@ -87,8 +85,7 @@ class Session:
 
 @pytest.mark.slow
 def test_a_session_goes_on_after_a_forged_value(app_server):
-    address = app_server.url.replace("http", "ws") + "/_stcore/stream"
-    with connect(address, subprotocols=["streamlit"], origin=app_server.url, max_size=None) as stream:
+    with socket_to(app_server.url) as stream:
         reader = Session(stream)
         assert reader.run() == []
         box = reader.boxes["text"].id

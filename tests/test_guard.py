@@ -13,14 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
+from benchmarks import wire
+from benchmarks.wire import socket_to, until_over
 from pages.parts.serve.guard import Guard
 from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
 from pages.parts.serve.logs import AT_MOST, Discreet
 from tests.conftest import ROOT, start_app
+from tests.sending import handshake
 
 HOST = (b"host", b"class.example:8501")
 
@@ -310,18 +311,11 @@ def cut_off(tmp_path_factory):
     proxy.listener.close()
 
 
-def run_of(app, query="", **options):
+def run_of(app, **options):
     """The kinds of messages that one visit brings."""
-    asked = BackMsg()
-    asked.rerun_script.query_string = query
-    address = app.url.replace("http", "ws") + "/_stcore/stream"
-    with connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=60, **options) as stream:
-        stream.send(asked.SerializeToString())
-        answer, kinds = ForwardMsg(), set()
-        while answer.WhichOneof("type") != "script_finished":
-            answer.ParseFromString(stream.recv(timeout=120))
-            kinds.add(answer.WhichOneof("type"))
-    return kinds
+    with socket_to(app.url, **{"origin": None, **options}) as stream:
+        stream.send(wire.rerun())
+        return {answer.WhichOneof("type") for answer in until_over(stream)}
 
 
 @pytest.mark.slow
@@ -339,14 +333,7 @@ def test_nothing_is_asked_outside_at_start_in_use_or_on_refusal(cut_off):
 def test_a_frame_that_is_too_long_is_refused_while_it_arrives(cut_off):
     app, _ = cut_off
     with sockets.create_connection(("127.0.0.1", app.port), timeout=20) as line:
-        key = "dGhlIHNhbXBsZSBub25jZQ=="
-        line.sendall(
-            (
-                f"GET /_stcore/stream HTTP/1.1\r\nHost: 127.0.0.1:{app.port}\r\nUpgrade: websocket\r\n"
-                f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
-                "Sec-WebSocket-Protocol: streamlit\r\n\r\n"
-            ).encode()
-        )
+        line.sendall(handshake(f"127.0.0.1:{app.port}"))
         assert b" 101 " in line.recv(4096)
         # The head of a frame of 40 MB, and nothing of it.
         line.sendall(struct.pack("!BBQ", 0x82, 0x80 | 127, 40_000_000) + os.urandom(4))

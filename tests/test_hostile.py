@@ -7,14 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from thirteen.house import Reader
-from websockets.sync.client import connect
 
-from benchmarks.wire import megabytes
+from benchmarks.wire import megabytes, rerun, socket_to, until_over
 from tests.conftest import ROOT, start_app
-from tests.sending import put
+from tests.sending import handshake, put
 
 pytestmark = pytest.mark.slow
 NAME = "headscope.example"
@@ -59,29 +56,12 @@ def raw(app, *parts, seconds=2.0):
     return answer
 
 
-def handshake(*headers, host="127.0.0.1"):
-    return "\r\n".join([
-        "GET /_stcore/stream HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade",
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13",
-        "Sec-WebSocket-Protocol: streamlit", *headers, "\r\n",
-    ]).encode()  # fmt: skip
-
-
 @contextmanager
 def session(app, *protocols):
     """An open page: its socket and the name of its session."""
-    asked, answer = BackMsg(), ForwardMsg()
-    asked.rerun_script.query_string = ""
-    with connect(
-        app.url.replace("http", "ws") + "/_stcore/stream",
-        subprotocols=["streamlit", *protocols],
-        max_size=None,
-        open_timeout=60,
-    ) as stream:
-        stream.send(asked.SerializeToString())
-        name = ""
-        while answer.WhichOneof("type") != "script_finished":
-            answer = ForwardMsg.FromString(stream.recv(timeout=120))
+    with socket_to(app.url, *protocols, origin=None) as stream:
+        stream.send(rerun())
+        for answer in until_over(stream):
             if answer.WhichOneof("type") == "new_session":
                 name = answer.new_session.initialize.session_id
         yield stream, name
@@ -134,7 +114,7 @@ def test_messages_are_not_unpacked(app_server):
     with session(app_server) as (stream, _):
         assert "Sec-WebSocket-Extensions" not in stream.response.headers
     packed = b"\xc2\x84" + bytes(4) + b"\x62\x00\x00\x00"  # a bit says that it is compressed
-    asked = handshake("Sec-WebSocket-Extensions: permessage-deflate")
+    asked = handshake("127.0.0.1", "Sec-WebSocket-Extensions: permessage-deflate")
     answer = raw(app_server, asked, packed).partition(b"\r\n\r\n")[2]
     assert answer[:1] + answer[2:4] == b"\x88\x03\xea"  # closed, 1002
 
@@ -165,7 +145,7 @@ def test_nobody_fills_the_log_or_finds_a_text_there(app_server):
             b"\xc2\x84" + bytes(8),
             b"\x8f\x80" + bytes(4),
         ):
-            raw(app_server, handshake(), frame, seconds=0.5)
+            raw(app_server, handshake("127.0.0.1"), frame, seconds=0.5)
     time.sleep(1)
     said = app_server.output()[before:]
     assert len(said) < 8_000, said[-3000:]  # 4.6 kB for each who left, without a limit
@@ -212,5 +192,5 @@ def test_where_nothing_can_be_written_a_corpus_is_taken_and_a_page_drawn(confine
 
 def test_only_the_hosts_that_the_owner_names_are_answered(confined):
     hosts = (NAME, f"{NAME}:8501", "rebound.example", f"{NAME}.evil.example", "")
-    answers = [raw(confined, handshake(host=host), seconds=0.5) for host in hosts]
+    answers = [raw(confined, handshake(host), seconds=0.5) for host in hosts]
     assert [answer[9:12] for answer in answers] == [b"101", b"101", b"403", b"403", b"403"]

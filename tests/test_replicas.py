@@ -7,10 +7,9 @@ from http.cookiejar import CookieJar
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import WebSocketException
-from websockets.sync.client import connect
 
+from benchmarks.wire import socket_to, until_over
 from tests.conftest import start_app
 from tests.proxy import COOKIE, proxy
 
@@ -44,18 +43,10 @@ class Browser:
         asked = BackMsg()
         asked.rerun_script.query_string, asked.rerun_script.page_name = query, page
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies().items())
-        elements, answer = [], ForwardMsg()
-        with connect(
-            self.url.replace("http", "ws") + "/_stcore/stream",
-            subprotocols=["streamlit"],
-            origin=self.url,
-            max_size=None,
-            open_timeout=60,
-            additional_headers={"Cookie": cookie},
-        ) as stream:
+        elements = []
+        with socket_to(self.url, additional_headers={"Cookie": cookie}) as stream:
             stream.send(asked.SerializeToString())
-            while answer.WhichOneof("type") != "script_finished":
-                answer = ForwardMsg.FromString(stream.recv(timeout=120))
+            for answer in until_over(stream):
                 if answer.WhichOneof("type") == "new_session":
                     self.session = answer.new_session.initialize.session_id
                 elements.append(answer.delta.new_element)
@@ -133,13 +124,7 @@ def test_readers_behind_a_proxy_have_addresses_of_their_own(ports):
         let_in = 0
         with ExitStack() as streams, suppress(WebSocketException):
             for _ in range(n):
-                one = connect(
-                    url.replace("http", "ws") + "/_stcore/stream",
-                    subprotocols=["streamlit"],
-                    origin=url,
-                    open_timeout=60,
-                    additional_headers={"X-Forwarded-For": name},
-                )
+                one = socket_to(url, additional_headers={"X-Forwarded-For": name})
                 streams.enter_context(one)
                 let_in += 1
         return let_in

@@ -2,9 +2,8 @@
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import connect
 
+from benchmarks.wire import socket_to, until_over
 from pages.parts.frame.state import RECONNECTED
 
 OLD, NEW = "The old sentence was here before.", "A new sentence is typed after the restart."
@@ -18,15 +17,10 @@ def visit(app, page, query, typed=None):
     for name, text in (typed or {}).items():
         state = asked.rerun_script.widget_states.widgets.add()
         state.id, state.string_value = name, text
-    address = app.url.replace("http", "ws") + "/_stcore/stream"
     boxes, said, link = {}, [], ""
-    with connect(
-        address, subprotocols=["streamlit"], origin=app.url, max_size=None, open_timeout=60
-    ) as stream:
+    with socket_to(app.url) as stream:
         stream.send(asked.SerializeToString())
-        answer = ForwardMsg()
-        while answer.WhichOneof("type") != "script_finished":
-            answer.ParseFromString(stream.recv(timeout=120))
+        for answer in until_over(stream):
             element = answer.delta.new_element
             if answer.WhichOneof("type") == "page_info_changed":
                 link = answer.page_info_changed.query_string

@@ -10,11 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
 
+from benchmarks.wire import socket_to, until_over
 from mha_core import ModelError
 from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server, streamlit_private
@@ -33,7 +32,7 @@ def in_a_loop(work):
 
 
 def stream(app, **options):
-    return connect(app.url.replace("http", "ws") + "/_stcore/stream", subprotocols=["streamlit"], **options)
+    return socket_to(app.url, **{"origin": None, **options})
 
 
 def rerun(query: str = "") -> bytes:
@@ -168,14 +167,9 @@ def test_nobody_can_clear_the_caches_over_the_network(fresh_server, tmp_path):
         for _ in range(3):
             socket.send(clear_cache())
             socket.send(rerun())
-            run_to_the_end(socket)
+            for _ in until_over(socket):
+                pass
     assert loads.read_text() == "x"
-
-
-def run_to_the_end(socket):
-    message = ForwardMsg()
-    while message.WhichOneof("type") != "script_finished":
-        message = ForwardMsg.FromString(socket.recv(timeout=30))
 
 
 def test_an_upload_without_a_session_is_refused(app_server):

@@ -8,9 +8,8 @@ import pytest
 from test_hostile import raw
 from thirteen.house import Reader
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
 
-from benchmarks.wire import rerun
+from benchmarks.wire import rerun, socket_to
 from tests.conftest import start_app
 from tests.sending import put
 
@@ -35,15 +34,8 @@ def app(tmp_path_factory):
 
 def opened(app, address, origin=None):
     """A socket of somebody at this address, as a proxy on this machine says it."""
-    return connect(
-        app.url.replace("http", "ws") + "/_stcore/stream",
-        subprotocols=["streamlit"],
-        origin=origin or app.url,
-        additional_headers={"X-Forwarded-For": address},
-        max_size=None,
-        open_timeout=60,
-        close_timeout=0.2,
-    )
+    seen_by_a_proxy = {"X-Forwarded-For": address}
+    return socket_to(app.url, origin=origin or app.url, additional_headers=seen_by_a_proxy, close_timeout=0.2)
 
 
 class Tab(Reader):

@@ -1,12 +1,10 @@
 """What the thirteen trials share: a server of their own, readers with an open page, and what a process has in use."""
 
-import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +21,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg  # noqa: E402
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 from websockets.sync.client import ClientConnection  # noqa: E402
 
-from benchmarks.wire import NOUNS, megabytes, socket_to  # noqa: E402
+from benchmarks.wire import NOUNS, socket_to, until_over  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
 
 T = TypeVar("T")
@@ -109,10 +107,8 @@ class Reader:
 
     def receive(self, seconds: float = 120) -> Seen:
         """What comes until the run is over."""
-        seen, answer = Seen(), ForwardMsg()
-        deadline = time.monotonic() + seconds
-        while answer.WhichOneof("type") != "script_finished":
-            answer = ForwardMsg.FromString(self.stream.recv(timeout=max(0.01, deadline - time.monotonic())))
+        seen = Seen()
+        for answer in until_over(self.stream, seconds):
             seen.take(answer)
         if "text" in seen.boxes:
             self.box = seen.boxes["text"].id
@@ -179,24 +175,6 @@ def descriptors(process: int) -> int:
 
 
 @contextmanager
-def highest(process: int) -> Iterator[Callable[[], int]]:
-    """The most memory a process has had, in MB, looked at ten times a second."""
-    most, over = [megabytes(process)], threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.1):
-            most[0] = max(most[0], megabytes(process))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield lambda: most[0]
-    finally:
-        over.set()
-        watcher.join()
-
-
-@contextmanager
 def flooding(app: AppServer, sockets: int) -> Iterator[Callable[[], int]]:
     """So many sockets of one client that sends without a pause, from its tenth answered run on; how many there are."""
     with folder() as place:
@@ -215,13 +193,3 @@ def flooding(app: AppServer, sockets: int) -> Iterator[Callable[[], int]]:
         finally:
             process.kill()
             process.wait()
-
-
-def p95(seconds: Iterable[float]) -> float:
-    """What 19 of 20 stay under."""
-    found = sorted(seconds)
-    return found[min(len(found) - 1, int(0.95 * len(found)))]
-
-
-def median(seconds: Iterable[float]) -> float:
-    return statistics.median(seconds)

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from house import Outcome, Reader, folder, highest, sentence, server, together, wait_until
+from house import Outcome, Reader, folder, sentence, server, together, wait_until
 
-from benchmarks.wire import megabytes, visit
+from benchmarks.wire import highest, megabytes, visit
 from mha_core.reader import read_reader
 from tests.conftest import AppServer, find_chromium, start_app, unused_port
 

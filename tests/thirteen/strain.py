@@ -8,26 +8,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from statistics import median
 
-from house import (
-    HERE,
-    ROOT,
-    Outcome,
-    Reader,
-    descriptors,
-    flooding,
-    folder,
-    highest,
-    median,
-    p95,
-    sentence,
-    server,
-    together,
-)
+from house import HERE, ROOT, Outcome, Reader, descriptors, flooding, folder, sentence, server, together
 
 from benchmarks.steps import reader as tab
-from benchmarks.wire import megabytes, rerun
+from benchmarks.wire import highest, megabytes, p95, rerun
 from tests.conftest import AppServer
+from tests.sending import handshake
 
 INJECTED = {"PYTHONPATH": os.pathsep.join([str(HERE / "inject"), str(ROOT)])}
 
@@ -35,11 +23,6 @@ INJECTED = {"PYTHONPATH": os.pathsep.join([str(HERE / "inject"), str(ROOT)])}
 @contextmanager
 def never_reading(app: AppServer, n: int) -> Iterator[None]:
     """So many sockets that ask for pages without a pause, for two seconds, and read no answer."""
-    hello = (
-        f"GET /_stcore/stream HTTP/1.1\r\nHost: 127.0.0.1:{app.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
-        "Sec-WebSocket-Protocol: streamlit\r\n\r\n"
-    ).encode()
     with ExitStack() as stack:
         lines = []
         for _ in range(n):
@@ -47,7 +30,7 @@ def never_reading(app: AppServer, n: int) -> Iterator[None]:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             line.connect(("127.0.0.1", app.port))
             stack.enter_context(line)
-            line.sendall(hello)
+            line.sendall(handshake(f"127.0.0.1:{app.port}"))
             line.recv(2048)
             line.setblocking(False)
             lines.append(line)
