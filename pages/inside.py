@@ -7,7 +7,6 @@ from pages.parts.inside.scene import style
 from pages.parts.inside.sizes import sizes_view
 from pages.parts.inside.variants import variants_view
 from pages.parts.inside.view import walk_view
-from pages.parts.serve import cache
 
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
 OF_THE_SENTENCE = {
@@ -29,6 +28,6 @@ with shell.page(
     if part == "By hand":
         example_view(request)
     else:
-        record = shell.or_show_error(cache.record, request)
+        record = shell.read(request)
         if record is not None:
             OF_THE_SENTENCE.get(part, walk_view)(request)

@@ -6,7 +6,6 @@ from pages.parts.frame import shell, state
 from pages.parts.learn.lesson import lesson_view, style
 from pages.parts.learn.reading import glossary_view, quiz_view, references_view
 from pages.parts.learn.teacher import teacher_view
-from pages.parts.serve import cache
 
 SHOWN = ("Lesson", "Quiz", "Glossary", "References", "For teachers")
 
@@ -28,6 +27,6 @@ with shell.page(
     elif shown == "For teachers":
         teacher_view(request)
     else:
-        record = shell.or_show_error(cache.record, request)
+        record = shell.read(request)
         if record is not None:
             lesson_view(request)

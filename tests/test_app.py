@@ -381,7 +381,7 @@ def test_a_sentence_without_a_pronoun_opens_on_its_strongest_link_between_words_
 
 
 @pytest.mark.slow
-def test_what_the_model_did_not_read_is_said_above_the_picture_on_both_pages():
+def test_what_the_model_did_not_read_is_said_above_the_picture_on_every_page():
     unknown, long = "The ᚠᚢᚦ ran.", "word " * 600
     assert said(open_page(text=unknown), "notice") == [
         "1 piece was not in the model's vocabulary: the model sees only [UNK] there."
@@ -390,6 +390,12 @@ def test_what_the_model_did_not_read_is_said_above_the_picture_on_both_pages():
     first, second = said(at, "notice")
     assert first.startswith("A: 1 piece was not")
     assert second.startswith("B: The text was cut:")
+    for file in ("pages/inside.py", "pages/learn.py", "pages/experiment.py"):
+        assert said(open_page(file, text=unknown, model="minilm"), "notice") == [
+            "1 piece was not in the model's vocabulary: the model sees only [UNK] there."
+        ]
+    (cut,) = said(open_page("pages/inside.py", text=long), "notice")
+    assert cut == "The text was cut: 90 pieces were left out, for this model takes 512 at most."
 
 
 def test_comparing_a_model_with_itself_says_that_it_is_one():

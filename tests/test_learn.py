@@ -517,6 +517,21 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     assert [block["labels"][i] for i in block["needs"]] == ["animal", "tired"]
 
 
+@pytest.mark.parametrize(
+    ("text", "pin", "needs"),
+    [
+        ("A cat went home because it was late.", "6", ["home", "late"]),
+        ("It was late, for it was too late.", "6", ["late", "late"]),
+        ("She saw it and it was.", "3", ["saw", "and"]),
+        ("It slept.", "1", ["slept"]),
+    ],
+)
+def test_the_words_marked_at_first_in_another_sentence_are_the_nearest_that_say_something(text, pin, needs):
+    at = open_learn(text=text, step="budget", head="4-2", pin=pin)
+    block = next(b for b, _ in found(at) if b["type"] == "budget")
+    assert [block["labels"][i] for i in block["needs"]] == needs
+
+
 def pressed(monkeypatch, at: AppTest, value: int) -> AppTest:
     """The page after the reader pressed something on a board: AppTest cannot press inside a component."""
     monkeypatch.setattr(asking, "guessed", lambda board, field: value)

@@ -38,7 +38,7 @@ PAIRS = (
 
 def view(request: Request) -> None:
     """The whole part."""
-    record = shell.or_show_error(cache.record, request)
+    record = shell.read(request)
     if record is None:
         return
     used = cache.model(request)

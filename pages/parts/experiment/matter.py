@@ -26,7 +26,7 @@ HINT = "Point at a head for its numbers; a click opens it in Explore with this s
 
 def view(request: Request) -> None:
     """The whole part."""
-    record = shell.or_show_error(cache.record, request)
+    record = shell.read(request)
     if record is None:
         return
     used = cache.model(request)

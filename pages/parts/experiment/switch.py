@@ -36,7 +36,7 @@ NO_ROLES = "Roles of this model's heads are known here once the page Heads has f
 
 def view(request: Request) -> None:
     """The whole part."""
-    record = shell.or_show_error(cache.record, request)
+    record = shell.read(request)
     if record is None:
         return
     used = cache.model(request)

@@ -4,14 +4,14 @@ In: the URL and what the reader types. Out: one frozen `Request`, each value che
 said in one sentence.
 
     with shell.page("Explore", question="What does each head look at?") as request:
-        record = shell.or_show_error(cache.record, request)
+        record = shell.read(request)
         if record: ...
 """
 
+import functools
 import html
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
@@ -30,6 +30,7 @@ from pages.parts.picture.attention_view import asked_measure, chosen, script
 from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
 from pages.parts.picture.shared import font_addresses
+from pages.parts.serve import cache
 from pages.parts.serve.readers import READERS
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "or_show_error",
     "page",
     "part_of",
+    "read",
     "selection",
     "why",
 ]
@@ -182,6 +184,14 @@ def follow_measure(picture: str) -> None:
     state.draw_measure(asked_measure(picture))
 
 
+def read(request: Request) -> Record | None:
+    """What the model read of the reader's sentence, or None after saying why there is nothing; what was cut is said."""
+    record = or_show_error(cache.record, request)
+    if record is not None:
+        misread([record])
+    return record
+
+
 def misread(records: Sequence[Record]) -> None:
     """Above the picture: where the model did not read what was written, of every text by its side."""
     for side, record in zip("AB", records, strict=False):
@@ -198,7 +208,7 @@ def why(found: Sequence[Notice]) -> None:
     say(CAVEAT, "caveat")
 
 
-@cache
+@functools.cache
 def _style(above: bool, present: bool) -> str:
     """The style sheet; its typeface comes from this server. `above`: all above the picture is small."""
     faces = [

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mha_core.heads.copying import FUNCTION_WORDS
 from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.inside.costs import CONFIGURATIONS
 from mha_core.inside.worked import TOKENS
@@ -53,15 +54,22 @@ def sentence_key_of(scene: Scene) -> str:
 
 
 def needed(scene: Scene, places: list[int]) -> list[int]:
-    """Words marked as needed at first: the antecedent and what is said of it where known, else its neighbours."""
+    """Words marked as needed at first: the antecedent and what is said of it where known, else the nearest before and
+    after it that are no function words, or, where there is none, its neighbours.
+    """
     words = [scene.labels[i].lower() for i in places]
     text = " ".join(words)
     asked = next((names for sentence, names in NEEDS.items() if sentence in text), None)
     if asked and scene.token.lower() == "it":
         return [words.index(word) for word in asked]
-    before = [j for j, i in enumerate(places) if i < scene.query]
+    before = [j for j, i in reversed(list(enumerate(places))) if i < scene.query]
     after = [j for j, i in enumerate(places) if i > scene.query]
-    return sorted([*before[-1:], *after[:1]])
+    return [_telling(side, words) for side in (before, after) if side]
+
+
+def _telling(side: list[int], words: list[str]) -> int:
+    """The nearest word of a side that is no function word, else the nearest; `side` begins with the nearest."""
+    return next((j for j in side if words[j] not in FUNCTION_WORDS), side[0])
 
 
 NEEDS = {"too tired": ("animal", "tired"), "too wide": ("street", "wide")}
