@@ -7,7 +7,14 @@ before; that is more than a class asks for, where most steps are clicks. A reade
 browser keeps. With `--typing` the readers have opened the page and type into its box; with `--at-once` all begin at the
 same moment and never pause; with `--equal` they ask for the same sentences, each of which the server computes once.
 `--replicas` starts several servers, of which each reader keeps one. Measured is the time from the visit, or from Enter,
-to the end of the run on the server, over the web socket that a browser uses, on the machine that also runs the readers.
+to the last byte of the run, over the web socket that a browser uses.
+
+The readers of a class sit on machines of their own, so what stands for them here leaves the processor to the server: it
+keeps what comes as it is (`line.py`) and looks only for the message that ends a run. Once the clock has stopped, all of
+it is read, and the weights of every page are compared with the engine's own for its sentence, to the last step of their
+16 bits; a page without them counts as wrong. Only who types again reads what came before that, in the pause: the
+browser's next message says what it has. The last column is the processor time that the readers took all the same,
+beside the servers on the same machine.
 """
 
 import argparse
@@ -21,25 +28,39 @@ import urllib.request
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 
-from websockets.exceptions import WebSocketException  # noqa: E402
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 
+from benchmarks.crowd import is_right  # noqa: E402
+from benchmarks.line import Line  # noqa: E402
 from benchmarks.steps import reader as tab  # noqa: E402
 from benchmarks.steps import sentence  # noqa: E402
-from benchmarks.wire import NOUNS, megabytes, p95, wait_for  # noqa: E402
+from benchmarks.wire import NOUNS, megabytes, p95, rerun  # noqa: E402
 from pages.parts.picture.shared import FOLDER, files  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
 
 
 @dataclass
 class Seen:
-    """What the readers saw: seconds a visit, and what went wrong."""
+    """What the readers saw: seconds a page, what came of each with its sentence, and what went wrong."""
 
     seconds: list[float] = field(default_factory=list)
+    pages: list[tuple[str, list[bytes]]] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
+
+    def wrong(self) -> int:
+        """How many pages are not the engine's for their own sentence. When the clock has stopped: it takes a while."""
+        return sum(not is_right(text, drawn(said)) for text, said in self.pages)
+
+
+def drawn(said: list[bytes]) -> Any:
+    """The record that a run brought, or None."""
+    parts = (ForwardMsg.FromString(frame).delta.new_element.bidi_component for frame in said)
+    return next((part for part in parts if part.component_name == "headscope_record"), None)
 
 
 @dataclass(frozen=True)
@@ -57,8 +78,8 @@ def reader(app: AppServer, number: int, asks: Class, seen: Seen, begin: threadin
     """One reader of a class."""
     with ExitStack() as open_page:
         try:
-            page = open_page.enter_context(tab(app)) if asks.typing else None
-        except (OSError, WebSocketException) as trouble:
+            page = open_page.enter_context(tab(app, Line)) if asks.typing else None
+        except OSError as trouble:
             seen.troubles.append(f"{type(trouble).__name__}: {trouble}")
             begin.abort()
             return
@@ -74,14 +95,19 @@ def reader(app: AppServer, number: int, asks: Class, seen: Seen, begin: threadin
                 if page is None:
                     for file in asks.files if turn == 0 else ():
                         urllib.request.urlopen(app.url + file, timeout=60).read()  # noqa: S310 - our own server
-                    wait_for(app.url, text=text)
+                    with Line(app.url) as line:
+                        line.send(rerun(text=text))
+                        said = line.run()
                 else:
                     page.ask(*sentence(page, text))
-                    page.hear(quiet=0)
-            except (OSError, WebSocketException) as trouble:
+                    said = page.socket.run()
+            except OSError as trouble:
                 seen.troubles.append(f"{type(trouble).__name__}: {trouble}")
             else:
                 seen.seconds.append(time.perf_counter() - start)
+                seen.pages.append((text, said))
+                for frame in said if page is not None and turn + 1 < asks.sentences else ():
+                    page.take(frame)
             time.sleep(0 if asks.at_once else 2 + 4 * random.random())  # noqa: S311
 
 
@@ -102,8 +128,8 @@ def main() -> None:
     kept = tuple(f"/{FOLDER}/{name}" for name in files()) if own else ()
     asks = Class(options.sentences, options.typing, options.at_once, options.equal, kept)
     print(
-        "| readers | sentences answered | median | 95 of 100 within | longest | the servers' CPU each | their memory |"
-        "\n|---|---|---|---|---|---|---|"
+        "| readers | sentences answered | median | 95 of 100 within | longest | wrong numbers | the servers' CPU each "
+        "| their memory | the readers' own CPU each |\n" + "|---" * 9 + "|"
     )
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         script = options.app.resolve()
@@ -121,9 +147,11 @@ def main() -> None:
 def row(apps: list[AppServer], count: int, asks: Class) -> str:
     """What a class of so many sees, as a line of the table."""
     used: list[float] = []
+    own: list[float] = []
 
     def meter() -> None:
         used.append(sum(cpu(app.process.pid) for app in apps))
+        own.append(time.process_time())
 
     seen, begin = Seen(), threading.Barrier(count, action=meter)
     readers = [
@@ -135,15 +163,15 @@ def row(apps: list[AppServer], count: int, asks: Class) -> str:
     for one in readers:
         one.join()
     meter()
-    spent = used[-1] - used[0]
+    each = 1e3 / max(1, len(seen.seconds))
     held = sum(megabytes(app.process.pid) for app in apps)
     for trouble in sorted(set(seen.troubles))[:3]:
         print(trouble, file=sys.stderr)
     times = sorted(seen.seconds) or [float("nan")]
     return (
         f"| {count} | {len(seen.seconds)} of {count * asks.sentences} | {times[len(times) // 2]:.2f} s "
-        f"| {p95(times):.2f} s | {times[-1]:.2f} s "
-        f"| {1e3 * spent / max(1, len(seen.seconds)):.0f} ms | {f'{held} MB' if held else 'unknown'} |"
+        f"| {p95(times):.2f} s | {times[-1]:.2f} s | {seen.wrong()} | {each * (used[-1] - used[0]):.1f} ms "
+        f"| {f'{held} MB' if held else 'unknown'} | {each * (own[-1] - own[0]):.1f} ms |"
     )
 
 

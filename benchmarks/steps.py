@@ -168,23 +168,28 @@ class Reader:
 
     def hear(self, quiet: float = QUIET) -> None:
         """Read until the run is over, and then until nothing has come for so many seconds."""
-        from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-
         self.sent, finished = [], False
         while quiet or not finished:
             try:
                 frame = self.socket.recv(timeout=quiet if finished else 60)
             except TimeoutError:
                 return
-            message = ForwardMsg.FromString(frame)
-            kind = str(message.WhichOneof("type"))
-            if kind == "delta":
-                kind = str(message.delta.WhichOneof("type"))
-                if kind == "new_element":
-                    kind = str(message.delta.new_element.WhichOneof("type"))
-            self.sent.append((kind, len(frame)))
-            self._learn(message, kind)
+            kind = self.take(frame)
             finished = kind == "script_finished" or (finished and kind != "new_session")
+
+    def take(self, frame: bytes) -> str:
+        """One message of the server; what kind it is."""
+        from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+        message = ForwardMsg.FromString(frame)
+        kind = str(message.WhichOneof("type"))
+        if kind == "delta":
+            kind = str(message.delta.WhichOneof("type"))
+            if kind == "new_element":
+                kind = str(message.delta.new_element.WhichOneof("type"))
+        self.sent.append((kind, len(frame)))
+        self._learn(message, kind)
+        return kind
 
     def _learn(self, message: Any, kind: str) -> None:
         if message.metadata.cacheable:
@@ -205,9 +210,9 @@ class Reader:
 
 
 @contextmanager
-def reader(server: Any) -> Iterator[Reader]:
-    """A reader who has opened the first page."""
-    with socket_to(server.url) as socket:
+def reader(server: Any, connect: Callable[[str], Any] = socket_to) -> Iterator[Reader]:
+    """A reader who has opened the first page; `connect`: how the socket to an address is opened."""
+    with connect(server.url) as socket:
         one = Reader(socket, query=urlencode({"text": "The first visit pays for what is made once."}))
         for _ in range(60):  # until the heads' roles are known, a part of the page runs every second
             one.ask()
