@@ -10,7 +10,6 @@ from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 
-from mha_core import InputError
 from pages.parts.serve import streamlit_private, tasks, turns
 from pages.parts.serve.lanes import Lane
 from pages.parts.serve.store import Store
@@ -240,16 +239,6 @@ def test_of_shared_work_one_slice_is_made_at_a_time_and_its_end_is_guessed_from_
     assert job.remaining == pytest.approx(0.2)
     job.advance()
     assert (job.finished, job.remaining, job.problem) == (True, 0.0, None)
-
-
-def test_what_is_wrong_with_a_readers_file_is_said():
-    def steps():
-        yield Step(0.5, 1, "half")
-        raise InputError("Line 3 has no text.")
-
-    job = BackgroundTask(steps())
-    job.advance()
-    assert (job.finished, job.problem, job.step.result) == (True, "Line 3 has no text.", "half")
 
 
 def test_who_waits_for_what_another_makes_holds_nobody_up(room):
