@@ -15,8 +15,6 @@ from torch import Tensor
 
 LARGE = 32_000_000
 HUGE_PAGE = 2 << 20
-
-
 MOST_KEPT = 512_000_000
 _KEPT: list[mmap.mmap] = []  # the last room that was let go, if any
 

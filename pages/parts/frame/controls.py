@@ -130,9 +130,7 @@ def _options(
             model, specials = _unopened(model, specials, names, fixed)
             _summary(model, weights, unit, specials, names, as_read, sentence)
         menu = st.popover("Options", key=MENU, type="tertiary", on_change="rerun")
-        if not menu.open:
-            model, specials = _unopened(model, specials, names, fixed)
-        else:
+        if slot is not None:
             with menu:
                 pair = _pair(readers) if sentence else pair
                 model = _model("Model", "model")
@@ -141,7 +139,6 @@ def _options(
                 unit, specials = _reading(names, fixed)
                 if pictures:
                     say(measures.HELP)
-        if slot is not None:
             with slot:
                 _summary(model, weights, unit, specials, names, as_read, sentence)
     # What is drawn is switched above the matrix, which also says it.
@@ -153,9 +150,8 @@ def _options(
 
 def _unopened(model: str, specials: str, names: Sequence[str], fixed: str) -> tuple[str, str]:
     """Model and special tokens as the link has them, where nobody has opened the menu."""
-    return fetching.settled(_checked("model", model, models()[0])), specials if fixed else _there(
-        names, specials
-    )
+    shown = fetching.settled(_checked("model", model, models()[0]))
+    return shown, specials if fixed else _there(names, specials)
 
 
 def _summary(

@@ -74,9 +74,8 @@ def _picture(draw: Callable[[Request], None], title: str, request: Request, aske
     if st.session_state.pop(PICTURE, False):
         draw(request)
         return
-    if (
-        state.asked() != asked
-    ):  # another text, from a word that was changed in the picture or said by the model
+    # Another text, from a word that was changed in the picture or said by the model.
+    if state.asked() != asked:
         st.rerun()
     state.link(title)
     try:

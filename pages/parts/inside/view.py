@@ -93,9 +93,8 @@ def _switches(scene: Scene) -> None:
         st.session_state["inside-temperature"] = edits.temperature
         st.session_state["inside-unseen"] = list(edits.hidden_keys)
         st.slider("Temperature", 0.1, 5.0, step=0.1, key="inside-temperature", on_change=_warmed)
-        labels = (
-            scene.labels
-        )  # what names an option is kept with the session, and the whole scene would be with it
+        # What names an option is kept with the session, and the whole scene would be with it.
+        labels = scene.labels
         st.multiselect(
             "Hide tokens, as padding is hidden",
             range(len(labels)),
