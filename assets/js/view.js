@@ -7,7 +7,7 @@ import { linkChosen } from "./history.js";
 import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
 import { keepOpened, openRecord } from "./record.js";
-import { opened } from "./sealed.js";
+import { unsealed } from "./sealed.js";
 import { isBehind, leaves, menuLink, onceSeen, opensFiles, whenCaughtUp } from "./telling.js";
 import { applyTheme, readTheme } from "./theme.js";
 
@@ -34,7 +34,7 @@ export class Headscope {
 
   // What the mounts of the app get: a record, sealed, and a view, whose numbers are beside all else.
   async open({ data }) {
-    this.keep(await opened(data));
+    this.keep(await unsealed(data));
   }
 
   take(component) {
@@ -80,9 +80,10 @@ export class Headscope {
     this.lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
     this.forget(entry);
     entry.untold = selection;
-    entry.said = entry.view.linked ? chosenIn(selection, selection.head) : null;
-    const link = () => linkChosen(history, location.href, { ...chosenIn(selection, selection.head), ...selection.look });
-    if (this.live !== false && entry.view.linked) entry.linking = setTimeout(link, LINK_AFTER);
+    const said = entry.view.linked ? chosenIn(selection, selection.head) : null;
+    entry.said = said;
+    const link = () => linkChosen(history, location.href, { ...said, ...selection.look });
+    if (this.live !== false && said) entry.linking = setTimeout(link, LINK_AFTER);
     if (entry.view.complete) entry.watching = onceSeen((first) => this.tellAfter(entry, first ? TELL_AFTER : LINK_AFTER));
     else this.tellAfter(entry, LINK_AFTER);
   }
