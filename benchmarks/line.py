@@ -17,7 +17,7 @@ HASH, METADATA, FINISHED = 0x0A, 0x12, 0x30  # what opens a field of a ForwardMs
 
 
 def is_over(frame: bytes) -> bool:
-    """Whether a message says that a run is over: its first field behind the hash and the metadata, if they are there."""
+    """Does a message say that a run is over? By its first field behind the hash and the metadata, if they are there."""
     at = 0
     while at < len(frame) and frame[at] in (HASH, METADATA):
         length, shift = 0, 0
@@ -62,7 +62,13 @@ class Line:
     def send(self, message: bytes, opcode: int = 2) -> None:
         """One message, masked with zeros."""
         n = len(message)
-        size = bytes([0x80 | n]) if n < 126 else b"\xfe" + n.to_bytes(2) if n < 1 << 16 else b"\xff" + n.to_bytes(8)
+        size = (
+            bytes([0x80 | n])
+            if n < 126
+            else b"\xfe" + n.to_bytes(2)
+            if n < 1 << 16
+            else b"\xff" + n.to_bytes(8)
+        )
         self._socket.sendall(bytes([WHOLE | opcode]) + size + bytes(4) + message)
 
     def recv(self, timeout: float | None = None) -> bytes:

@@ -174,9 +174,8 @@ def _hide(scores: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
 
 def _grouped_matmul(left: Tensor, right: Tensor) -> Tensor:
     """(..., h_q, n, a) times (..., h_kv, a, b): the query heads of a group share one right side, uncopied."""
-    if (
-        torch.compiler.is_exporting() and left.shape[-3] != right.shape[-3]
-    ):  # a fold's sizes would fix the length
+    # A fold's sizes would fix the length.
+    if torch.compiler.is_exporting() and left.shape[-3] != right.shape[-3]:
         sizes = (right.shape[-3], left.shape[-3] // right.shape[-3])
         grouped = torch.unflatten(left, -3, sizes)
         return torch.matmul(grouped, right.unsqueeze(-3)).flatten(-4, -3)

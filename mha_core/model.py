@@ -104,9 +104,8 @@ class Model:
         precision = self.dtype if dtype is None else choose_precision(dtype, where)
         if where == self.device and precision == self.dtype:
             return self
-        modules = copy.deepcopy(
-            (self.encoder, self.masked_head, self.next_head)
-        )  # together: what is tied stays so
+        # Together: what is tied stays so.
+        modules = copy.deepcopy((self.encoder, self.masked_head, self.next_head))
         moved = [None if each is None else each.to(device=where, dtype=precision) for each in modules]
         return replace(
             self,

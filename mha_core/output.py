@@ -93,9 +93,8 @@ def _table(record: Record, grid: Grid, weights: Array, choice: HeadFilter) -> st
     for layer, head in np.ndindex(*weights.shape[:2]):
         matrix = weights[layer, head]
         if grid.visible is not None and len(grid) > 1:
-            matrix = np.concatenate(
-                [np.zeros_like(matrix[:1]), matrix[1:]]
-            )  # the first row is 100 % of itself
+            # The first row is 100 % of itself.
+            matrix = np.concatenate([np.zeros_like(matrix[:1]), matrix[1:]])
         i, j = np.unravel_index(int(matrix.argmax()), matrix.shape)
         name = head_name((layer + first_layer - 1, head))
         lines.append(f"{name:>6}  {100 * matrix[i, j]:5.1f} %  {grid.labels[i]} → {grid.labels[j]}")

@@ -112,9 +112,8 @@ class PackedLinear(nn.Linear):
         kept = cast(Tensor, self._parameters["weight"])
         if _is_plain(kept):
             return kept
-        with torch.inference_mode(
-            not torch.is_grad_enabled()
-        ):  # what was made so refuses to be changed in place, its views too
+        # What was made so refuses to be changed in place, its views too.
+        with torch.inference_mode(not torch.is_grad_enabled()):
             return kept.detach().to_dense() if kept.is_mkldnn else from_panels(kept.detach())
 
     def _plain(self) -> Tensor:

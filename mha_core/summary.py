@@ -120,9 +120,8 @@ def _tiled(small: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def _png(grey: NDArray[np.uint8]) -> bytes:
     """A grey image (row, column) as PNG (ISO/IEC 15948): its header, its compressed rows, its end."""
     high, wide = grey.shape
-    rows = np.concatenate(
-        [np.zeros((high, 1), np.uint8), grey], axis=1
-    )  # every row says that it is not filtered
+    # Every row says that it is not filtered.
+    rows = np.concatenate([np.zeros((high, 1), np.uint8), grey], axis=1)
     parts = (
         (b"IHDR", struct.pack(">IIBBBBB", wide, high, 8, 0, 0, 0, 0)),
         (b"IDAT", zlib.compress(rows.tobytes(), 9)),

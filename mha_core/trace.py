@@ -192,10 +192,11 @@ def every_step(batch: Sequence[Tokens], model: Model, **options: Any) -> Iterato
     `Stack.steps`."""
     steps = iter(model.encoder.steps(*batch_of(batch, model), **options))
     while True:
+        # Not around the yield: the caller's own code would run in it.
         with (
             torch.inference_mode(),
             plain_numbers(),
-        ):  # not around the yield: the caller's own code would run in it
+        ):
             step = next(steps, None)
         if step is None:
             return

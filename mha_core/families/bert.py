@@ -4,7 +4,7 @@ Source: Devlin et al. 2019; the layer as in Vaswani et al. 2017.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,13 +117,17 @@ class Encoder(Stack):
 
 
 class MaskedHead(nn.Module):
-    """BERT's masked-language-model head: hidden states (..., d_model) to a score for every word piece."""
+    """BERT's masked-language-model head: hidden states (..., d_model) to a score for every word piece.
 
-    def __init__(self, config: StackConfig) -> None:
+    `width`: of the embeddings, where they are not as wide as the layers.
+    """
+
+    def __init__(self, config: StackConfig, width: int | None = None) -> None:
         super().__init__()
-        self.transform = nn.Linear(config.d_model, config.d_model)
-        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
-        self.decoder = nn.Linear(config.d_model, config.vocab_size)
+        width = config.d_model if width is None else width
+        self.transform = nn.Linear(config.d_model, width)
+        self.norm = nn.LayerNorm(width, eps=config.norm_eps)
+        self.decoder = nn.Linear(width, config.vocab_size)
         self.activation = config.activation
 
     def forward(self, hidden: Tensor) -> Tensor:
@@ -133,30 +137,37 @@ class MaskedHead(nn.Module):
 
 def read_config(raw: Mapping[str, Any], name: str) -> EncoderConfig:
     """BERT's config.json as ours."""
+    return EncoderConfig(**sizes(raw, name, "a BERT"))
+
+
+def sizes(raw: Mapping[str, Any], name: str, kind: str) -> dict[str, Any]:
+    """What BERT and its kin call alike in config.json; `kind`: "a BERT". Refuses decoders and other positions."""
     positions = raw.get("position_embedding_type", "absolute")
     refuse_unless(positions == "absolute", name, f"has {positions} positions", "absolute ones")
     decoder = raw.get("is_decoder") or raw.get("add_cross_attention")
-    refuse_unless(not decoder, name, "is a BERT decoder", "BERT encoders")
-    return EncoderConfig(
-        vocab_size=whole(raw, "vocab_size"),
-        d_model=whole(raw, "hidden_size"),
-        n_layers=whole(raw, "num_hidden_layers"),
-        n_heads=whole(raw, "num_attention_heads"),
-        d_ff=whole(raw, "intermediate_size"),
-        max_positions=whole(raw, "max_position_embeddings", 512),
-        n_segments=whole(raw, "type_vocab_size", 2),
-        norm_eps=real(raw, "layer_norm_eps", 1e-12),
-        activation=word(raw, "hidden_act", "gelu"),
-    )
+    refuse_unless(not decoder, name, f"is {kind} decoder", f"{kind.split()[1]} encoders")
+    return {
+        "vocab_size": whole(raw, "vocab_size"),
+        "d_model": whole(raw, "hidden_size"),
+        "n_layers": whole(raw, "num_hidden_layers"),
+        "n_heads": whole(raw, "num_attention_heads"),
+        "d_ff": whole(raw, "intermediate_size"),
+        "max_positions": whole(raw, "max_position_embeddings", 512),
+        "n_segments": whole(raw, "type_vocab_size", 2),
+        "norm_eps": real(raw, "layer_norm_eps", 1e-12),
+        "activation": word(raw, "hidden_act", "gelu"),
+    }
 
 
-def masked_head(stack: Stack, tensors: Tensors) -> nn.Module | None:
+def masked_head(
+    stack: Stack, tensors: Tensors, make: Callable[[Any], nn.Module] = MaskedHead
+) -> nn.Module | None:
     """The head for [MASK] where the checkpoint has one; its last matrix is that of the embeddings if it has none."""
     if "transform.weight" not in tensors:
         return None
     tensors.setdefault("decoder.weight", stack.get_submodule("embeddings.word").weight.detach())  # type: ignore[operator]
     with torch.device("meta"):
-        return MaskedHead(stack.config)
+        return make(stack.config)
 
 
 def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:

@@ -7,16 +7,15 @@ Source: Clark et al. 2020.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mha_core.errors import SizeError
 from mha_core.families import bert
-from mha_core.families.family import Family, Tensors, refuse_unless
-from mha_core.settings import real, whole, word
+from mha_core.families.family import Family
+from mha_core.settings import whole
 from mha_core.stack import SIZES, Stack, StackConfig, table
 
 NAMES = (*bert.NAMES, (r"embeddings_project\.", "embeddings.project."))
@@ -68,47 +67,17 @@ class Electra(Stack):
         super().__init__(config, Embeddings(config), layers)
 
 
-class GeneratorHead(nn.Module):
-    """The generator's head: hidden states (..., d_model) to a score for every word piece."""
+class GeneratorHead(bert.MaskedHead):
+    """The generator's head for [MASK]: BERT's, as wide as the embeddings, and always with the exact GELU."""
 
     def __init__(self, config: ElectraConfig) -> None:
-        super().__init__()
-        self.transform = nn.Linear(config.d_model, config.d_embedding)
-        self.norm = nn.LayerNorm(config.d_embedding, eps=config.norm_eps)
-        self.decoder = nn.Linear(config.d_embedding, config.vocab_size)
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        scores: Tensor = self.decoder(self.norm(F.gelu(self.transform(hidden))))
-        return scores
+        super().__init__(config, config.d_embedding)
+        self.activation = "gelu"
 
 
 def read_config(raw: Mapping[str, Any], name: str) -> ElectraConfig:
     """ELECTRA's config.json as ours."""
-    positions = raw.get("position_embedding_type", "absolute")
-    refuse_unless(positions == "absolute", name, f"has {positions} positions", "absolute ones")
-    decoder = raw.get("is_decoder") or raw.get("add_cross_attention")
-    refuse_unless(not decoder, name, "is an ELECTRA decoder", "ELECTRA encoders")
-    return ElectraConfig(
-        vocab_size=whole(raw, "vocab_size"),
-        d_model=whole(raw, "hidden_size"),
-        n_layers=whole(raw, "num_hidden_layers"),
-        n_heads=whole(raw, "num_attention_heads"),
-        d_ff=whole(raw, "intermediate_size"),
-        max_positions=whole(raw, "max_position_embeddings", 512),
-        n_segments=whole(raw, "type_vocab_size", 2),
-        norm_eps=real(raw, "layer_norm_eps", 1e-12),
-        activation=word(raw, "hidden_act", "gelu"),
-        d_embedding=whole(raw, "embedding_size", 128),
-    )
-
-
-def generator_head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """The head for [MASK] where the checkpoint has one; its last matrix is that of the embeddings if it has none."""
-    if "transform.weight" not in tensors or not isinstance(stack.config, ElectraConfig):
-        return None
-    tensors.setdefault("decoder.weight", stack.get_submodule("embeddings.word").weight.detach())  # type: ignore[operator]
-    with torch.device("meta"):
-        return GeneratorHead(stack.config)
+    return ElectraConfig(**bert.sizes(raw, name, "an ELECTRA"), d_embedding=whole(raw, "embedding_size", 128))
 
 
 ELECTRA = Family(
@@ -118,7 +87,7 @@ ELECTRA = Family(
     HEAD_NAMES,
     NOT_NEEDED,
     Electra,
-    generator_head,
+    partial(bert.masked_head, make=GeneratorHead),
     bert.tokenizer,
     predicts="mask",
     prefix="electra.",

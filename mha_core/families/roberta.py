@@ -7,16 +7,16 @@ Sources: Liu et al. 2019; Conneau et al. 2020.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from mha_core.families import bert
-from mha_core.families.family import Family, Tensors, refuse_unless
+from mha_core.families.family import Family, refuse_unless
 from mha_core.framed_pairs import FramedPairs
-from mha_core.settings import real, whole, word
+from mha_core.settings import whole
 from mha_core.stack import Stack, StackConfig, table
 from mha_core.tokens import Tokenizer
 
@@ -26,6 +26,7 @@ HEAD_NAMES = (
     (r"lm_head\.decoder\.", "decoder."),
     (r"lm_head\.bias$", "decoder.bias"),
 )
+USUAL = {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
 NOT_NEEDED = re.compile(r"(pooler\.|classifier\.|qa_outputs\.|.*position_ids$)")
 
 
@@ -94,33 +95,12 @@ def read_xlm_config(raw: Mapping[str, Any], name: str) -> RobertaConfig:
 
 
 def _sizes(kind: type[RobertaConfig], raw: Mapping[str, Any], name: str) -> RobertaConfig:
-    positions = raw.get("position_embedding_type", "absolute")
-    refuse_unless(positions == "absolute", name, f"has {positions} positions", "absolute ones")
-    decoder = raw.get("is_decoder") or raw.get("add_cross_attention")
-    refuse_unless(not decoder, name, "is a RoBERTa decoder", "RoBERTa encoders")
+    unsaid = {key: usual for key, usual in USUAL.items() if raw.get(key) is None}
+    sizes = bert.sizes({**raw, **unsaid}, name, "a RoBERTa")
     padding = whole(raw, "pad_token_id", 1)
     refuse_unless(padding >= 0, name, "has no padding token", "those with one")
-    return kind(
-        vocab_size=whole(raw, "vocab_size"),
-        d_model=whole(raw, "hidden_size"),
-        n_layers=whole(raw, "num_hidden_layers"),
-        n_heads=whole(raw, "num_attention_heads"),
-        d_ff=whole(raw, "intermediate_size"),
-        max_positions=whole(raw, "max_position_embeddings", 514) - padding - 1,
-        n_segments=whole(raw, "type_vocab_size", 1),
-        norm_eps=real(raw, "layer_norm_eps", 1e-5),
-        activation=word(raw, "hidden_act", "gelu"),
-        padding=padding,
-    )
-
-
-def lm_head(stack: Stack, tensors: Tensors) -> nn.Module | None:
-    """The head for <mask> where the checkpoint has one; its last matrix is that of the embeddings if it has none."""
-    if "transform.weight" not in tensors:
-        return None
-    tensors.setdefault("decoder.weight", stack.get_submodule("embeddings.word").weight.detach())  # type: ignore[operator]
-    with torch.device("meta"):
-        return LmHead(stack.config)
+    sizes["max_positions"] -= padding + 1
+    return kind(**sizes, padding=padding)
 
 
 def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
@@ -136,7 +116,7 @@ ROBERTA, XLM_ROBERTA = (
         HEAD_NAMES,
         NOT_NEEDED,
         Roberta,
-        lm_head,
+        partial(bert.masked_head, make=LmHead),
         tokenizer,
         predicts="mask",
         prefix="roberta.",

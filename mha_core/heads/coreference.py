@@ -103,9 +103,8 @@ def _window(
         start, stop = _at_a_space(choice.text, first, -margin), _at_a_space(choice.text, last, margin)
     while (tokens := encode(choice.text[start:stop])).n_cut:
         share = len(tokens) / (len(tokens) + tokens.n_cut)
-        margin = int(
-            margin * min(SHRINK, 2 * share)
-        )  # far beyond the limit, not through all the steps between
+        # Far beyond the limit, not through all the steps between.
+        margin = int(margin * min(SHRINK, 2 * share))
         start, stop = _at_a_space(choice.text, first, -margin), _at_a_space(choice.text, last, margin)
     return choice.text[start:stop], tuple((a - start, b - start) for a, b in spans), tokens
 

@@ -93,9 +93,8 @@ def compare(*, present: bool) -> Request:
 
 
 def _sentence(label: str, key: str, changed: Callable[[], None] | None) -> str:
-    if (
-        "\n" in st.session_state[key]
-    ):  # a decoder may say lines, which a box of one line would drop when edited
+    # A decoder may say lines, which a box of one line would drop when edited.
+    if "\n" in st.session_state[key]:
         lines = st.text_area(label, key=key, on_change=changed, height="content")
         return lines or ""
     text = st.text_input(label, key=key, on_change=changed, placeholder="Type a sentence and press Enter")

@@ -92,9 +92,8 @@ def others_say() -> str:
         return ""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
-            route.connect(
-                ("192.0.2.1", 1)
-            )  # sends nothing: the system says which of its addresses it would use
+            # Sends nothing: the system says which of its addresses it would use.
+            route.connect(("192.0.2.1", 1))
             here = route.getsockname()[0]
     except OSError:
         return ""

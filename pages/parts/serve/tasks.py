@@ -70,9 +70,8 @@ class BackgroundTask(Generic[T]):
         except HeadScopeError as error:
             self.finished, self.problem, broken = True, str(error), False
         finally:
-            if (
-                broken
-            ):  # an iterator that raised is over: the next call would take that for the end of the work
+            # An iterator that raised is over: the next call would take that for the end of the work.
+            if broken:
                 self.finished, self.problem = True, BROKEN
 
     def read(self, make: Callable[[Step[T]], R]) -> R | None:
