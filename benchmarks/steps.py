@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -69,7 +71,8 @@ def serve(app: str, port: str) -> None:
             print("METER" + json.dumps({**spent, "loop": time.clock_gettime(main)}), flush=True)
 
     ScriptRunner._run_script = metered(ScriptRunner._run_script, "script")
-    cache.trace_tokens = metered(cache.trace_tokens, "forward")
+    runs = import_module("pages.parts.serve.batches") if find_spec("pages.parts.serve.batches") else cache
+    runs.trace_tokens = metered(runs.trace_tokens, "forward")
     threading.Thread(target=answer, daemon=True).start()
     cli.main([
         *("run", app, "--server.port", port, "--server.address", "127.0.0.1", "--server.headless", "true")

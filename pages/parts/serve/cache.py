@@ -41,6 +41,7 @@ from mha_core.run import Run
 from mha_core.wording import Head
 from pages.parts.frame.fetching import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
+from pages.parts.serve.batches import TOGETHER
 from pages.parts.serve.lanes import QUICK, SLOW, Slices, waiting
 from pages.parts.serve.limits import limits
 from pages.parts.serve.readers import READERS
@@ -179,6 +180,8 @@ def record_of(run: Run, used: Model) -> Record:
 
     def make() -> Record:
         if used.next_head is None:
+            if len(tokens) <= LONG:
+                return TOGETHER.record(tokens, used)
             with turn():
                 return trace_tokens(tokens, used)
         with turn():

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import fields, is_dataclass
+from functools import cache
 from threading import Lock
 from typing import Any, TypeVar, cast
 
@@ -17,6 +18,7 @@ from pages.parts.serve.turns import aside
 
 T = TypeVar("T")
 SHARED = ("projections",)
+PLAIN = (int, float, str, bool)
 OBJECT_BYTES = 200  # what anything counts that says nothing of its size
 
 
@@ -97,28 +99,35 @@ def bytes_of(value: Any) -> int:
     What is held in several places counts once. The projections of a layer's run cost nothing here: all its runs share
     them, and they are kept by themselves.
     """
-    return _bytes_of(value, {})
+    counted, left, found = dict[int, Any](), [value], 0
+    while left:
+        one = left.pop()
+        if one is None or isinstance(one, PLAIN) or id(one) in counted:
+            continue
+        counted[id(one)] = one  # kept until all is counted, or another could have the same id
+        if isinstance(one, np.ndarray):
+            found += one.nbytes
+        elif isinstance(one, list | tuple) and not hasattr(one, "held_bytes"):
+            if any(map(_may_hold_arrays, one[:8])):
+                left.extend(one)
+            else:
+                found += 8 * len(one)
+        else:
+            found += OBJECT_BYTES
+            if isinstance(said := getattr(one, "held_bytes", None), int):
+                found += said
+            elif names := _fields(type(one)):
+                left.extend([getattr(one, name) for name in names])
+            elif isinstance(one, Mapping):
+                left.extend(one.values())
+    return found
 
 
-def _bytes_of(value: Any, counted: dict[int, Any]) -> int:
-    if isinstance(value, int | float | str | bool | None) or id(value) in counted:
-        return 0
-    counted[id(value)] = value  # kept until all is counted, or another could have the same id
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    if isinstance(said := getattr(value, "held_bytes", None), int):
-        return OBJECT_BYTES + said
-    if is_dataclass(value) and not isinstance(value, type):
-        held = (getattr(value, f.name) for f in fields(value) if f.name not in SHARED)
-        return OBJECT_BYTES + sum(_bytes_of(each, counted) for each in held)
-    if isinstance(value, Mapping):
-        return OBJECT_BYTES + sum(_bytes_of(each, counted) for each in value.values())
-    if isinstance(value, list | tuple):
-        if any(map(_may_hold_arrays, value[:8])):
-            return sum(_bytes_of(each, counted) for each in value)
-        return 8 * len(value)
-    return OBJECT_BYTES
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """What a dataclass holds."""
+    return tuple(f.name for f in fields(kind) if f.name not in SHARED) if is_dataclass(kind) else ()
 
 
 def _may_hold_arrays(value: Any) -> bool:
-    return isinstance(value, np.ndarray | Mapping | list | tuple) or is_dataclass(value)
+    return isinstance(value, np.ndarray | Mapping | list | tuple) or bool(_fields(type(value)))

@@ -45,8 +45,8 @@ class Accounts:
 class Waiting:
     """One who waits for a place."""
 
-    def __init__(self, session: str) -> None:
-        self.session = session
+    def __init__(self, session: str, begun: bool = False) -> None:
+        self.session, self.begun = session, begun
         self.since = time.monotonic()
         self.called = threading.Event()
 
@@ -66,9 +66,9 @@ class Turns:
         """How many wait."""
         return len(self._waiting)
 
-    def take(self, session: str) -> None:
-        """Wait for a place and hold it."""
-        me = Waiting(session)
+    def take(self, session: str, begun: bool = False) -> None:
+        """Wait for a place and hold it; of equal ones who has `begun` and was aside goes before who came meanwhile."""
+        me = Waiting(session, begun)
         with self._lock:
             self._waiting.append(me)
             self._call()
@@ -88,7 +88,7 @@ class Turns:
 
     def _call(self) -> None:
         while self._free and self._waiting:
-            first = min(self._waiting, key=self._behind)
+            first = min(self._waiting, key=lambda one: (self._behind(one), not one.begun))
             self._waiting.remove(first)
             self._free -= 1
             first.called.set()
@@ -103,7 +103,7 @@ class Run:
 
     def __init__(self, session: str, turns: Turns, slow: Lane) -> None:
         self.session, self.turns, self.slow = session, turns, slow
-        self.heavy = self.here = self.fresh = False
+        self.heavy = self.here = self.fresh = self.begun = False
         self._since = 0.0
         self._place = ExitStack()
 
@@ -111,11 +111,12 @@ class Run:
         """Wait for a place; a run that has one gives it up first, and is a quick one again."""
         self.end()
         self.come()
-        self.fresh = True
+        self.fresh = self.begun = True
 
     def end(self) -> None:
         """The run is over."""
         self.leave()
+        self.begun = False
         if self.heavy:
             self.heavy = False
             hand_back()
@@ -125,7 +126,7 @@ class Run:
         if self.heavy:
             self._place.enter_context(self.slow.turn(told))
         else:
-            self.turns.take(self.session)
+            self.turns.take(self.session, self.begun)
         self._since, self.here = time.thread_time(), True
 
     def leave(self) -> None:
@@ -138,6 +139,10 @@ class Run:
             self.turns.charge(self.session, used)
         else:
             self.turns.give(self.session, used)
+
+    def forgo(self, seconds: float) -> None:
+        """So much of what this thread has used is charged elsewhere."""
+        self._since += seconds
 
     def heavier(self, told: Callable[[int], None]) -> None:
         """Go on in the slow lane, until the run is over; `told` as there."""
