@@ -7,14 +7,19 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import SimpleNamespace
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from benchmarks.line import Line
+from benchmarks.steps import Reader, sentence
 from benchmarks.wire import socket_to, until_over
 from mha_core import ModelError
+from pages.parts.frame.pages import PAGES
 from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server, streamlit_private
 from pages.parts.serve.guard import HEADERS, Guard, LimitedSocket, classify_frame
@@ -460,3 +465,33 @@ def test_a_model_that_looks_elsewhere_fails_its_proof():
 
     with pytest.raises(ModelError, match=r"failed its test: head 4-2 gives"):
         server.self_test(mha_core.load_model("minilm", trained=False))
+
+
+def links_of(frames):
+    """The menu's links that came in these messages, as they were drawn."""
+    messages = [ForwardMsg.FromString(frame) for frame in frames]
+    found = {
+        tuple(one.metadata.delta_path): one for one in messages if one.delta.new_element.HasField("page_link")
+    }
+    assert all(not one.delta.fragment_id for one in found.values())
+    return found
+
+
+def test_after_a_sentence_the_menu_has_the_links_that_a_fresh_visit_would_have(app_server):
+    text = "A sentence for the menu & its links."
+    with Line(app_server.url) as line:
+        reader = Reader(line, query="text=Another+one.&head=4-2")
+        reader.ask()
+        opened = line.run()
+        for frame in opened:
+            reader.take(frame)
+        reader.ask(*sentence(reader, text))
+        after = links_of(line.run())
+    query = next(iter(after.values())).delta.new_element.page_link.query_string
+    assert parse_qs(query)["text"] == [text]
+    with Line(app_server.url) as line:
+        line.send(rerun(query))
+        fresh = links_of(line.run())
+    assert len(fresh) == len({page.entry for page in PAGES})
+    assert after == fresh
+    assert list(after) == list(links_of(opened))

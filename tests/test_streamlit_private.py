@@ -5,12 +5,16 @@ from threading import Thread
 from types import SimpleNamespace
 
 import pytest
+from streamlit.config import get_option, set_option
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.query_params import QueryParams
 
 from pages.parts.serve import server, streamlit_private
 from pages.parts.serve.streamlit_private import message_kind, missing_parts, went_back_or_forward
+
+COLOUR = "theme.light.primaryColor"
 
 
 def test_this_streamlit_has_every_part():
@@ -83,3 +87,64 @@ def test_what_a_run_says_wakes_the_loop_once_and_arrives_whole_and_in_order():
     assert heard == 2 * [n for n in range(200) if n != 7]
     assert len(wakes) == 2
     assert [type(trouble) for trouble in troubles] == 2 * [ZeroDivisionError]
+
+
+@pytest.fixture
+def light_theme():
+    """A colour of its own for one test."""
+    before = get_option(COLOUR)
+    set_option(COLOUR, "#123456")
+    yield
+    set_option(COLOUR, before)
+
+
+def test_themes_are_read_once_and_say_the_same(monkeypatch, light_theme):
+    sections = ["theme", "theme.light", "theme.dark", "theme.sidebar", "theme.light.sidebar"]
+    plain = streamlit_private.app_session._populate_theme_msg
+    asked = []
+
+    def counted(message, section="theme"):
+        asked.append(section)
+        plain(message, section)
+
+    monkeypatch.setattr(streamlit_private.app_session, "_populate_theme_msg", counted)
+    streamlit_private.read_themes_once.__wrapped__()
+    once = streamlit_private.app_session._populate_theme_msg
+    for _ in range(3):
+        expected, found = CustomThemeConfig(), CustomThemeConfig()
+        for section in sections:
+            plain(part_of(expected, section), section)
+            once(part_of(found, section), section)
+        assert found == expected
+        assert found.light.primary_color == "#123456"
+        assert found.HasField("sidebar") == expected.HasField("sidebar")
+    assert asked == sections
+
+
+def part_of(theme, section):
+    for name in section.split(".")[1:]:
+        theme = getattr(theme, name)
+    return theme
+
+
+def test_the_loop_that_sends_waits_a_tick_after_a_bundle_and_always_where_it_pauses(monkeypatch):
+    waited = []
+
+    async def sleep(seconds):
+        waited.append(seconds)
+
+    monkeypatch.setattr(streamlit_private.asyncio, "sleep", sleep)
+    ticks = streamlit_private.Ticks()
+
+    async def send(n):
+        for _ in range(n):
+            await ticks.sleep(0)
+
+    asyncio.run(send(streamlit_private.BUNDLE - 1))
+    assert waited == []
+    asyncio.run(send(1))
+    assert waited == [0]
+    asyncio.run(ticks.sleep(0.01))
+    asyncio.run(send(streamlit_private.BUNDLE - 1))
+    assert waited == [0, 0.01]
+    assert ticks.Queue is asyncio.Queue

@@ -122,6 +122,8 @@ def warm_up() -> list[str]:
         raise SystemExit("\n".join(problems))
     ignore_forged_values()
     streamlit_private.hand_over_in_parcels()
+    streamlit_private.send_in_bundles()
+    streamlit_private.read_themes_once()
     streamlit_private.run_in_turns()
     streamlit_private.keep_uploads_in_memory()
     sys.setswitchinterval(SWITCH)

@@ -4,9 +4,10 @@ A Streamlit that lacks one of them is refused at the start: without them the gua
 to stop.
 """
 
+import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -18,7 +19,8 @@ from starlette.formparsers import MultiPartParser
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime import Runtime
+from streamlit.runtime import Runtime, app_session
+from streamlit.runtime import runtime as runtime_module
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
@@ -27,7 +29,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
     ScriptRequests,
     ScriptRequestType,
 )
-from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext, ThreadState
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
 from streamlit.runtime.state.query_params import QueryParams
 from streamlit.runtime.state.safe_session_state import SafeSessionState
@@ -43,6 +45,7 @@ KINDS = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "b
 OPERATIONS = {"deferred_file", "dataframe_chunk"}
 END_BYTES = 200  # what a message that says so has at most
 PARCEL = 0.006  # seconds in which what a page's run says is gathered
+BUNDLE = 32  # messages that go out before the event loop does anything else
 
 
 def missing_parts() -> list[str]:
@@ -56,8 +59,12 @@ def missing_parts() -> list[str]:
         ),
         "MultiPartParser.spool_max_size": hasattr(MultiPartParser, "spool_max_size"),
         "AppSession._call_soon_on_event_loop": hasattr(AppSession, "_call_soon_on_event_loop"),
-        "ThreadState.scoped": hasattr(ThreadState, "scoped"),
+        "ScriptRunContext.enqueue": hasattr(ScriptRunContext, "enqueue"),
+        "ForwardMsg.hash": "hash" in ForwardMsg.DESCRIPTOR.fields_by_name,
         "AppSession._event_loop": "_event_loop" in AppSession.__init__.__code__.co_names,
+        "app_session._populate_theme_msg": hasattr(app_session, "_populate_theme_msg"),
+        "Runtime._loop_coroutine": {"asyncio", "sleep"} <= set(Runtime._loop_coroutine.__code__.co_names)
+        and getattr(runtime_module, "asyncio", None) is not None,
         "Runtime.is_active_session": hasattr(Runtime, "is_active_session"),
         "SafeSessionState.get_widget_states": hasattr(SafeSessionState, "get_widget_states"),
         "WStates.get_serialized": hasattr(WStates, "get_serialized"),
@@ -95,12 +102,37 @@ def end_if_left() -> None:
         _ = "anything" in ctx.session_state
 
 
-def beyond_the_fragment() -> AbstractContextManager[None]:
-    """Within it a fragment that runs alone may draw an element anew that stands elsewhere on the page.
+@contextmanager
+def noted() -> Iterator[list[ForwardMsg]]:
+    """The messages in which this run draws what it draws within it, for `draw_again`."""
+    drawn, ctx = list[ForwardMsg](), get_script_run_ctx()
+    if ctx is None:
+        yield drawn
+        return
+    sent = ctx.enqueue
 
-    Streamlit would draw a wrapper around every such element.
+    def note(message: ForwardMsg) -> None:
+        drawn.append(message)
+        sent(message)
+
+    vars(ctx)["enqueue"] = note
+    try:
+        yield drawn
+    finally:
+        del vars(ctx)["enqueue"]
+
+
+def draw_again(link: ForwardMsg, query: str) -> None:
+    """Draw a page link that was `noted` where it stands, also in a fragment that runs alone, with other parameters.
+
+    Streamlit would look up the page and draw a wrapper around an element beyond the fragment.
     """
-    return ThreadState.scoped(fragment_id=None)
+    message, ctx = ForwardMsg(), get_script_run_ctx()
+    message.CopyFrom(link)
+    message.ClearField("hash")
+    message.delta.new_element.page_link.query_string = query
+    if ctx is not None:
+        ctx.enqueue(message)
 
 
 def discard_params(keys: Iterable[str]) -> None:
@@ -260,6 +292,48 @@ def hand_over_in_parcels() -> None:
         parcels.hand_over(session, callback)
 
     AppSession._call_soon_on_event_loop = hand_over  # type: ignore[method-assign, assignment]
+
+
+class Ticks:
+    """asyncio, as the loop sees it that sends: it waits a tick after every `BUNDLE` messages, not after each one.
+
+    Streamlit would go around the whole event loop for each of some thirty messages of a run.
+    """
+
+    def __init__(self) -> None:
+        self._sent = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds: float) -> None:
+        """In place of `asyncio.sleep`."""
+        self._sent += 1
+        if seconds or self._sent >= BUNDLE:
+            self._sent = 0
+            await asyncio.sleep(seconds)
+
+
+@cache
+def send_in_bundles() -> None:
+    """From now on; before the first visitor."""
+    vars(runtime_module)["asyncio"] = Ticks()
+
+
+@cache
+def read_themes_once() -> None:
+    """From now on; before the first visitor. Streamlit reads the settings of six themes for every run of a page, and
+    they never change."""
+    populate, known = app_session._populate_theme_msg, dict[str, Any]()
+
+    def from_memory(message: Any, section: str = "theme") -> None:
+        if section not in known:
+            known[section] = type(message)()
+            populate(known[section], section)
+        if known[section].ListFields():
+            message.MergeFrom(known[section])
+
+    vars(app_session)["_populate_theme_msg"] = from_memory
 
 
 @cache
