@@ -1,7 +1,8 @@
 """Attention without gradients on a CPU: three calls for all heads, and the weights returned are all that is written.
 
 Scores are written into the tensor of the weights, the softmax is taken there, and the values are mixed. The query heads
-of a group are so many more rows of one matrix, so keys and values are never repeated.
+of a group are so many more rows of one matrix, so keys and values are never repeated. Long texts go in parts whose
+scores stay in a core's cache until they are written as weights; a causal mask then hides half of them uncomputed.
 """
 
 import itertools
@@ -18,6 +19,10 @@ from mha_core.memory import new_room
 # Scores of one text from which each is computed alone, for its queries, keys and values need no copy then; and those of
 # one key head from which each head is: 1 MiB of fp32, half of a core's second-level cache.
 ALONE_TEXT, ALONE_HEAD = 1 << 16, 1 << 18
+# Under a causal mask so many queries are taken at once, with the keys up to the last of them; and scores at a time.
+STRIP, STRIP_SCORES = 64, 1 << 19
+# Scores of one head that are computed at once where nothing is hidden: 0.5 MiB of fp32.
+TILE = 1 << 17
 # Rows of fewer cells go through torch's softmax one by one, in two to three times the time of four calls for all.
 SHORT_ROW = 16
 
@@ -30,6 +35,8 @@ def attend_in_place(
     weights = new_room(shape, q) if out is None else out
     if weights.shape != shape or weights.dtype != q.dtype or not weights.is_contiguous():
         raise SizeError(f"`out` must be a contiguous tensor of shape {tuple(shape)} and type {q.dtype}.")
+    if mask is None and is_causal and shape[-1] == shape[-2] >= STRIP:
+        return _in_strips(q, k, v, scale, weights), weights
     hide = None if mask is None else mask.expand(shape)
     future = torch.ones(shape[-2:], dtype=torch.bool).triu(1) if is_causal else None
     context = q.new_empty(*q.shape[:-1], v.shape[-1])
@@ -59,10 +66,64 @@ def _attend(
     if q.dim() > 3 or rows * n_k < ALONE_HEAD:
         mix(scores, queries, keys, values, scale, mixed, partial(_hide_and_softmax, weights, mask, future))
         return
+    if mask is None and future is None:
+        _in_tiles(q, k, v, scale, weights, context)
+        return
     for head in range(heads):
         one, its = slice(head, head + 1), slice(head * group, (head + 1) * group)
         softmax = partial(_hide_and_softmax, weights[its], None if mask is None else mask[its], future)
         mix(scores[one], queries[one], keys[one], values[one], scale, mixed[one], softmax)
+
+
+def _in_tiles(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, context: Tensor) -> None:
+    """One text's heads one after the other, so many queries at a time that their scores stay in a core's cache."""
+    n_heads, n_q, n_k = weights.shape
+    tile = q.new_empty(min(n_q, max(1, TILE // n_k)), n_k)
+    for head in range(n_heads):
+        keys, values = (x[head * len(x) // n_heads] for x in (k, v))
+        parts = (x[head].split(len(tile)) for x in (q, weights, context))
+        for queries, its, mixed in zip(*parts, strict=True):
+            scores = tile[: len(its)]
+            torch.addmm(scores, queries, keys.t(), beta=0, alpha=scale, out=scores)
+            torch.softmax(scores, dim=-1, out=its)
+            torch.mm(its, values, out=mixed)
+
+
+def _in_strips(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor) -> Tensor:
+    """The context of every text under a causal mask, (..., n_heads, n, d_v), its weights into `weights`.
+
+    A strip of queries is given the keys up to its last one alone, so nearly half of the scores are never computed.
+    """
+    *batch, n_heads, n, _ = q.shape
+    context = q.new_empty(*batch, n, n_heads, v.shape[-1])  # in the order in which W_o reads it
+    for at in itertools.product(*map(range, batch)):
+        _strips_of(q[at], k[at], v[at], scale, weights[at], context[at])
+    return context.transpose(-3, -2)
+
+
+def _strips_of(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, context: Tensor) -> None:
+    """One text's: q (n_heads, n, d_k), the weights (n_heads, n, n), context (n, n_heads, d_v)."""
+    n_kv, n, d_k = k.shape
+    group, at_once = len(q) // n_kv, max(1, STRIP_SCORES // (len(q) // n_kv * STRIP * n))
+    queries, looks = q.view(n_kv, group, n, d_k), weights.view(n_kv, group, n, n)
+    contexts = context.view(n, n_kv, group, v.shape[-1])
+    room = q.new_empty(min(at_once, n_kv) * group * STRIP * n)
+    future = q.new_full((STRIP, STRIP), -math.inf).triu_(1)
+    for start in range(0, n, STRIP):
+        end = min(start + STRIP, n)
+        for first in range(0, n_kv, at_once):
+            some = slice(first, min(first + at_once, n_kv))
+            strip = queries[some, :, start:end]
+            shape = (*strip.shape[:3], end)
+            scores = room[: math.prod(shape)].view(len(strip), -1, end)
+            keys = k[some, :end].transpose(1, 2)
+            torch.baddbmm(scores, strip.flatten(1, 2), keys, beta=0, alpha=scale, out=scores)
+            scores.view(shape)[..., start:].add_(future[: end - start, : end - start])
+            softmax_here(scores)
+            looks[some, :, start:end, :end] = scores.view(shape)
+            looks[some, :, start:end, end:] = 0
+            mixed = torch.bmm(scores, v[some, :end]).view(*shape[:3], -1)
+            contexts[start:end, some] = mixed.permute(2, 0, 1, 3)
 
 
 def mix(

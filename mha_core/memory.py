@@ -1,13 +1,15 @@
-"""Room for large tensors of weights, in huge pages where the system has them, and used again.
+"""Room for large tensors of weights, and for a model's matrices, in huge pages where the system has them.
 
 A fresh block of the C library's above 32 MB is mapped anew at every call, and its pages are made one by one: filling
 283 MB took 165 ms at 4 KiB each, 50 to 390 in pages of 2 MiB, for which the system may have to move others, and 39
 where the pages were there. So the last room that was let go is kept; its pages are the system's to take until then.
+Matrices that every text reads once, 425 MB in SmolLM2, are read in 0.94 to 0.96 of the time there.
 """
 
 import math
 import mmap
 import weakref
+from collections.abc import Sequence
 from contextlib import suppress
 
 import torch
@@ -15,6 +17,8 @@ from torch import Tensor
 
 LARGE = 32_000_000
 HUGE_PAGE = 2 << 20
+LASTING = 4 * HUGE_PAGE  # matrices of fewer bytes could leave more of a page empty than they gain
+LINE = 16  # numbers of fp32 in a line of the cache
 MOST_KEPT = 512_000_000
 _KEPT: list[mmap.mmap] = []  # the last room that was let go, if any
 
@@ -30,9 +34,32 @@ def new_room(shape: tuple[int, ...], like: Tensor) -> Tensor:
         return like.new_empty(shape)  # torch says what is missing
     lent = memoryview(held)  # lives as long as a tensor needs it
     weakref.finalize(lent, _keep, held).atexit = False
+    return _from_huge_page(lent)[:n_bytes].view(like.dtype).view(shape)
+
+
+class Pages:
+    """Room for matrices of fp32 that stay, `n_bytes` in all, one after the other."""
+
+    def __init__(self, n_bytes: int) -> None:
+        self._left = torch.empty(0, dtype=torch.float32)
+        if n_bytes >= LASTING and hasattr(mmap, "MADV_HUGEPAGE"):
+            with suppress(OSError):
+                self._left = _from_huge_page(memoryview(_mapped(n_bytes + HUGE_PAGE))).view(torch.float32)
+
+    def empty(self, shape: Sequence[int], like: Tensor) -> Tensor:
+        """The next uninitialised tensor; one of its own where no room is left, or `like` is of another type."""
+        size = math.prod(shape)
+        if size > len(self._left) or like.dtype != torch.float32 or not like.is_cpu:
+            return like.new_empty(shape)
+        found, self._left = self._left[:size], self._left[-(-size // LINE) * LINE :]
+        return found.view(shape)
+
+
+def _from_huge_page(lent: memoryview) -> Tensor:
+    """The bytes from the start of the first huge page on, as many as make whole numbers."""
     whole = torch.frombuffer(lent, dtype=torch.uint8)
     first = -whole.data_ptr() % HUGE_PAGE
-    return whole[first : first + n_bytes].view(like.dtype).view(shape)
+    return whole[first : first + (len(whole) - first) // 8 * 8]
 
 
 def _mapped(n_bytes: int) -> mmap.mmap:

@@ -26,6 +26,7 @@ from mha_core.layouts import (
     times_panels,
     to_panels,
 )
+from mha_core.memory import Pages
 from mha_core.modes import is_transformed
 
 PACKED = (
@@ -108,6 +109,12 @@ class PackedLinear(nn.Linear):
         # Not by assignment: `weight` is what callers read, this is what is held.
         self._parameters["weight"] = nn.Parameter(kept, requires_grad=False)
 
+    def move_to(self, pages: Pages) -> None:
+        """Keep the panels there."""
+        kept = cast(Tensor, self._parameters["weight"])
+        if kept.dim() == 3:
+            self._hold(pages.empty(kept.shape, kept).copy_(kept))
+
     def _dense(self) -> Tensor:
         kept = cast(Tensor, self._parameters["weight"])
         if _is_plain(kept):
@@ -185,37 +192,48 @@ def pack(module: nn.Module, layout: Layout | None = None) -> nn.Module:
     """
     module.eval().requires_grad_(False)
     layout = layout_for() if layout is None else layout
+    plain = [m.weight for m in module.modules() if type(m) is nn.Linear and m.weight.is_cpu]
+    _pack(module, layout, Pages(sum(w.nbytes for w in plain) if layout == "panels" else 0))
+    return module
+
+
+def _pack(module: nn.Module, layout: Layout, pages: Pages) -> None:
     for name, child in module.named_children():
         if type(child) is nn.Linear:
             setattr(module, name, PackedLinear(child, layout))
         else:
-            pack(child, layout)
-    _lay_together(module)
-    return module
-
-
-def _lay_together(module: nn.Module) -> None:
-    """Make one block of the panels of matrices that read the same input; each layer keeps a view of its part."""
+            _pack(child, layout, pages)
+    joined = set[nn.Linear]()
     for names in getattr(module, "READ_TOGETHER", ()):
         linears = [getattr(module, name) for name in names]
-        kept = [linear._parameters["weight"] for linear in linears if isinstance(linear, PackedLinear)]
-        n_out, biases = [linear.out_features for linear in linears], [linear.bias for linear in linears]
-        width = panel_width(*n_out)
-        in_panels = len(kept) == len(linears) and all(
-            panels is not None and panels.dim() == 3 for panels in kept
-        )
-        has_bias = all(bias is not None for bias in biases)
-        if not (in_panels and width) or not (has_bias or all(bias is None for bias in biases)):
-            continue
-        panels = torch.cat([to_panels(linear._plain(), width) for linear in linears])
-        bias = torch.cat(biases) if has_bias else None
-        for linear, part in zip(linears, torch.split(panels, [n // width for n in n_out]), strict=True):
-            linear._hold(part)
-        if bias is not None:
-            for linear, part in zip(linears, torch.split(bias, n_out), strict=True):
-                linear.bias = nn.Parameter(part, requires_grad=False)
-        parts = tuple(linear._parameters.get(name) for linear in linears for name in ("weight", "bias"))
-        linears[0].block = Block(panels, bias, n_out, parts)
+        if _lay_together(linears, pages):
+            joined.update(linears)
+    for child in module.children():
+        if isinstance(child, PackedLinear) and child not in joined:
+            child.move_to(pages)
+
+
+def _lay_together(linears: Sequence[nn.Linear], pages: Pages) -> bool:
+    """Make one block of the panels of matrices that read the same input; each layer keeps a view of its part."""
+    kept = [linear._parameters["weight"] for linear in linears if isinstance(linear, PackedLinear)]
+    n_out, biases = [linear.out_features for linear in linears], [linear.bias for linear in linears]
+    width = panel_width(*n_out)
+    in_panels = len(kept) == len(linears) and all(panels is not None and panels.dim() == 3 for panels in kept)
+    has_bias = all(bias is not None for bias in biases)
+    if not (in_panels and width) or not (has_bias or all(bias is None for bias in biases)):
+        return False
+    panels = pages.empty((sum(n_out) // width, linears[0].in_features, width), cast(Tensor, kept[0]))
+    sizes = [n // width for n in n_out]
+    for linear, part in zip(linears, torch.split(panels, sizes), strict=True):
+        part.copy_(to_panels(cast(PackedLinear, linear)._plain(), width))
+        cast(PackedLinear, linear)._hold(part)
+    bias = torch.cat(biases) if has_bias else None
+    if bias is not None:
+        for linear, piece in zip(linears, torch.split(bias, n_out), strict=True):
+            linear.bias = nn.Parameter(piece, requires_grad=False)
+    parts = tuple(linear._parameters.get(name) for linear in linears for name in ("weight", "bias"))
+    cast(PackedLinear, linears[0]).block = Block(panels, bias, n_out, parts)
+    return True
 
 
 def together(x: Tensor, *linears: nn.Linear) -> tuple[Tensor, ...]:

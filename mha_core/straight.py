@@ -122,7 +122,7 @@ def attention(layer: MultiHeadAttention, is_causal: bool) -> Layer:
         turned, v = torch.split(heads, [n_heads + n_kv, n_kv], dim=1)
         rotation, store = around
         if rotation is not None:
-            turned = rotation(turned)
+            turned = rotation.apart(turned)
         q, k = torch.split(turned, [n_heads, n_kv], dim=1)
         if store is not None:
             k, v = store.extend(k, v)
