@@ -11,6 +11,7 @@ from visit import (
     bodies,
     drawn,
     link,
+    mounted,
     offered_examples,
     open_page,
     picture,
@@ -377,7 +378,20 @@ def test_a_sentence_without_a_pronoun_opens_on_its_strongest_link_between_words_
         "This is the strongest link between two words in head 4-2, [CLS] and [SEP] left out."
     )
     assert picture(open_page(text="Dogs chase cats in quiet parks.", pin="1"))["opening"] is None
-    assert picture(open_page(text=TIRED))["opening"] is None
+    known = open_page(text=TIRED, pin="10", to="2")
+    assert (drawn(known, 0)[3, 1, 1:-1, 1:-1] <= drawn(known, 0)[3, 1, 10, 2]).all(), "its strongest link"
+    assert picture(known)["opening"] is None
+
+
+def test_the_figure_studio_draws_the_unit_and_the_width_that_its_controls_ask_for():
+    at = open_page(figure="arcs_4-2_each_8.5_8_white_words_full")
+    (made,) = mounted(at, "figure")
+    assert ">didn't</text>" in made["svg"]
+    assert "from “it”" in made["alt"]
+    at.session_state["figure-column"] = "two columns, 17 cm"
+    assert link(run(at))["figure"] == "arcs_4-2_each_17_8_white_words_full"
+    (made,) = mounted(at, "figure")
+    assert 'width="17.000cm"' in made["svg"]
 
 
 @pytest.mark.slow
