@@ -3,6 +3,8 @@
 What is expected comes from gates on a plain run (mha_core's own, older than the page), never from the page's code.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from visit import TIRED, WIDE, bodies, link, mounted, open_page, run, said
@@ -154,6 +156,23 @@ def test_what_a_browser_sends_is_taken_only_where_it_can_be_meant():
         assert switch.changes(ask) is None
 
 
+def test_undo_takes_back_one_change_after_the_other(monkeypatch):
+    session, link = {}, {"off": "6-6"}
+    state = SimpleNamespace(params=lambda: {k: v for k, v in link.items() if v}, change=link.update)
+    monkeypatch.setattr(switch, "state", state)
+    monkeypatch.setattr(switch, "st", SimpleNamespace(session_state=session))
+    seen = []
+    for ask in (
+        *({"do": "set", "off": ["1-1"]}, {"do": "set", "off": []}, {"do": "factor", "value": "2"}),
+        *[{"do": "undo"}] * 4,
+    ):
+        session[switch.PICTURE] = {"ask": ask}
+        switch._heard()
+        seen.append((link.get("off"), link.get("set")))
+    forward = [("1-1", None), (None, None), (None, "2")]
+    assert seen == [*forward, *forward[1::-1], ("6-6", None), ("6-6", None)]
+
+
 def test_the_same_heads_at_their_mean_and_doubled_are_other_interventions():
     shape = (6, 12)
     made = {
@@ -192,6 +211,10 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
         map_so_far = mounted(run(at), "view")
         if map_so_far and not np.isnan(map_so_far[0]["effects"]).any():
             break
+        (how_far,) = at.get("progress")
+        assert how_far.proto.text.startswith(
+            f"{int(np.isfinite(map_so_far[0]['effects']).sum())} of 72 heads tried"
+        )
     data = view(run(at))
     expected = ablate_each(minilm.tokenizer.encode(TIRED), minilm)
     assert data["effects"].reshape(6, 12) == pytest.approx(-expected, abs=1e-5)
@@ -243,6 +266,17 @@ def test_what_carries_the_difference_is_said_as_runs_of_states():
     share = np.array([[0.9, 0.0], [0.8, 0.1], [0.4, 0.3], [0.1, 0.7], [0.0, 1.0]])
     assert deciding.carriers(share) == [(0, 0, 1), (1, 3, 4)]
     assert deciding.carriers(np.full((2, 2), np.nan)) == []
+
+
+def test_a_state_is_named_by_its_layer_and_by_both_words(minilm):
+    tired, wide = (minilm.tokenizer.encode(text) for text in (TIRED, WIDE))
+    numbers = np.zeros((7, 16, 1))
+    numbers[:3, 13], numbers[5:, 10] = 0.9, 0.6
+    found = Effects(("cosine",), (0.0,), numbers, (1.0,))
+    assert deciding.of_states(found, tired, wide) == (
+        "In your sentence the cosine is 0.00, in the other 1.00. What differs is carried by "
+        "`wide → tired` (the embedding to layer 2), then by `it` (layer 5 to layer 6)."
+    )
 
 
 @pytest.mark.slow
@@ -320,6 +354,8 @@ def test_a_ready_experiment_answers_with_the_numbers_of_leaving_heads_out(minilm
     assert sentence.startswith(
         f"Without 6-6 the embedding keeps a cosine of {mean[5, 5]:.3f} with what it was: {place} 72 heads."
     )
+    upper = sum(layer == 5 for layer in np.argsort(mean, axis=None)[:12] // 12)
+    assert f" {upper} of the 12 that turn it most stand in the last layer" in sentence
     assert any("experiment?model=minilm" in body and "off=6-6" in body for body in bodies(at))
 
 
@@ -351,10 +387,27 @@ def test_two_words_come_to_a_sentence_with_both_probabilities():
     assert answer.link["off"] == "1-2"
 
 
+def test_heads_at_rest_come_to_bars_of_each_way_to_take_them_away():
+    answer = trials.answers.sink(270, [(0, 0), (1, 4)], 3.0, 3.5, 3.2, (3.6, 3.9, 4.2), 200)
+    assert [(bar.name, bar.value, bar.text) for bar in answer.bars] == [
+        ("as it is", 3.0, "3.00"),
+        ("without the 2 that rest there", 3.5, "3.50"),
+        ("with their mean output instead", 3.2, "3.20"),
+        ("without 2 others, the median draw", 3.9, "3.90"),
+        ("without 2 others, the worst draw", 4.2, "4.20"),
+    ]
+    assert (
+        "goes from 3.00 to 3.50, with their mean output instead to 3.20; without 2 random others it is 3.60 to"
+        in (answer.said)
+    )
+    assert answer.link == {"off": "1-1,2-5"}
+
+
 @pytest.mark.slow
 def test_the_picture_is_that_of_the_text_as_it_is(minilm):
-    at = open_page(PAGE, model="minilm", text=TIRED, off="1-1")
+    at = open_page(PAGE, model="minilm", text=TIRED, off="1-1,6-2")
     record = trace(TIRED, minilm)
+    assert " of the 60 heads above " in said(at, "moved")[0]
     (data,) = mounted(at, "record")
     expected = grid_of(record.tokens, record.weights, False, "shown", model=record.model).weights
     assert data["weights"].reshape(expected.shape) / 65535 == pytest.approx(expected, abs=1e-4)
@@ -376,6 +429,11 @@ def test_inside_has_the_same_switch_on_its_heads(minilm):
     with_gates = _tensor(gates(minilm, (4, 2), (4, 5)))
     steps = minilm.encoder.steps(*batch_of([minilm.tokenizer.encode(TIRED)], minilm), gates=with_gates)
     assert shown == pytest.approx(list(steps)[3].attended[0].detach().numpy(), abs=2e-5)
+    before = list(minilm.encoder.steps(*batch_of([minilm.tokenizer.encode(TIRED)], minilm)))[3].attended[
+        0, 10
+    ]
+    left = np.linalg.norm(shown[10]) / np.linalg.norm(before.detach().numpy())
+    assert percent(float(left)) in str(board["blocks"][0]["spans"])
 
 
 @pytest.mark.slow

@@ -16,16 +16,18 @@ from streamlit.testing.v1 import AppTest
 from mha_core import HeadScopeError, InputError, load_model, trace
 from mha_core.heads import findings
 from mha_core.heads.builtin import read_builtin
-from mha_core.heads.corpus_run import KIND_OF
+from mha_core.heads.corpus_run import KIND_OF, CorpusResult
 from mha_core.heads.depends.questions import Choice
 from mha_core.heads.depends.shipped import Shipped, Source
 from mha_core.heads.depends.table import Depends
 from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import Job
+from mha_core.heads.report import report_card
 from mha_core.heads.rows import BEST, _highest
 from mha_core.heads.samples import sample
 from mha_core.heads.verdict import DOES
-from mha_core.wording import head_name
+from mha_core.heads.verdicts.shipped import read_evidence
+from mha_core.wording import head_name, percent
 from pages.parts.picture import evidence, head_map
 from pages.parts.serve import cache
 from pages.parts.serve.store import Store
@@ -144,11 +146,6 @@ def test_what_a_row_calls_a_job_follows_from_the_numbers_beside_it():
     assert {"specialist", "not sure"} <= seen
 
 
-def with_jobs(found, jobs):
-    """The findings with these tables of jobs alone."""
-    return replace(found, study=replace(found.study, tables=replace(found.study.tables, jobs=jobs)))
-
-
 def table_of(model, score, *, baseline=0.4, control=None, tried=144, n=40) -> JobTable:
     """A job tried on two layers of two heads, with scores made so that the verdict is known."""
     job = Job("previous", "syntactic", "maker → made", "the maker looks at the made")
@@ -176,6 +173,17 @@ def table_of(model, score, *, baseline=0.4, control=None, tried=144, n=40) -> Jo
 )
 def test_the_reason_of_a_verdict_is_the_one_that_holds(model, head, more, said):
     assert table_of(model, [0.9, 0.55, 0.6, 0.4], **more).verdicts[head].because == said
+
+
+def test_a_head_is_called_good_only_at_jobs_where_it_is_among_the_best_sixth(model, found):
+    scores = np.linspace(0.9, 0.7, 72).reshape(6, 12)
+    wide, rows = np.broadcast_to(scores, (40, 6, 12)), np.ones((40, 2, 6, 12), int)
+    of_two = table_of(model, [0.9] * 4)
+    table = replace(of_two, score=scores, right=wide, mass=wide, rows=rows, low=scores - 0.1, high=scores)
+    tables = replace(found.study.tables, jobs={table.job.name: table})
+    made = replace(found, study=replace(found.study, tables=tables))
+    assert {table.verdict(*head) for head in made.heads} == {"specialist"}
+    assert [head for head in made.heads if made.best_jobs(head)] == list(made.heads[:12])
 
 
 def test_a_row_holds_its_own_numbers_and_those_of_the_twin(model):
@@ -243,6 +251,7 @@ def test_the_view_that_an_example_opens_shows_the_weight_that_was_said(found, na
         at = visit.open_page(**{key: value for key, value in case.params((layer, head)).items() if value})
         chosen = visit.picture(at)["selection"]
         assert (chosen["head"], chosen["pins"], chosen["to"]) == ([layer, head], [case.pin], case.to)
+        assert visit.link(at).get("unit", "pieces") == case.unit
         shown = float(visit.drawn(at)[layer, head, case.pin, case.to])
         assert shown == pytest.approx(case.weight, abs=visit.STEP)
 
@@ -264,6 +273,9 @@ def test_a_link_to_a_head_opens_its_card_with_its_jobs_relatives_and_the_atlas(f
     rows = {row["key"]: row for group in jobs["groups"] for row in group["rows"]}
     assert [c["text"] for c in rows["job:determiner"]["cells"]][4] == "1", "its rank"
     (near,) = drawn(at, "heads")
+    similarity = found.study.similarity
+    alone = similarity.relatives(3, 1)[0][2] > similarity.mean
+    assert near["groups"][0]["said"].startswith("Looks like no" if alone else "Looks at the same")
     assert [h["id"] for h in near["groups"][0]["heads"]] == [
         head_name((la, h)) for la, h, _ in found.study.similarity.relatives(3, 1)
     ]
@@ -332,6 +344,7 @@ def test_the_map_gives_every_head_a_letter_or_a_number_besides_its_colour(found)
         for head in heads:
             assert head["label"].startswith(f"Head {head['id']}: ")
             assert bool(head["letter"]) == bool(head["colour"]) if by == "role" else head["text"]
+    assert f"{72 - len(found.roles)} of 72 heads have no clear role" in bodies(open_page(by="role"))
 
 
 def test_names_on_the_map_do_not_cover_each_other(found):
@@ -393,6 +406,10 @@ def test_findings_open_no_folder_where_the_owner_allows_none(tmp_path, monkeypat
 
 
 # One's own corpus
+
+
+def test_capitals_in_an_ending_make_no_other_kind():
+    assert corpus_work.kind_of("X.CoNLLU", SENTENCE.encode()) == KIND_OF["conllu"]
 
 
 @pytest.mark.parametrize(
@@ -460,6 +477,19 @@ def test_plain_text_gives_places_and_copies(model):
     assert {row["measure"]: row["n"] for row in tally.rows()}["mass on the previous token"] == 2
 
 
+def test_how_often_a_token_occurs_is_counted_in_the_texts_that_are_taken(model, monkeypatch):
+    begun, begin = [], CorpusResult.begin
+    monkeypatch.setattr(
+        CorpusResult, "begin", lambda self, counts: begun.append(counts) or begin(self, counts)
+    )
+    monkeypatch.setattr(corpus_work, "MAX_ITEMS", 2)
+    texts = ("The dog saw the dog.", "It ran away.", "It is not read.")
+    measured("\n".join(texts).encode(), "txt", model)
+    words = [p.id for text in texts[:2] for p in model.tokenizer.encode(text).pieces if not p.special]
+    assert [int(begun[0][i]) for i in words] == [words.count(i) for i in words]
+    assert begun[0].sum() == len(words)
+
+
 LONG = "\u202e\u200b\ufeff x\n".encode() + b"a" * 200_000
 
 
@@ -474,6 +504,7 @@ LONG = "\u202e\u200b\ufeff x\n".encode() + b"a" * 200_000
         ("json", b'[{"text": "x", "pronoun": [0, 99], "candidates": [], "answer": 7}]', 0, '"pronoun" is'),
         ("tsv", b"no\theader\n", None, "Line 1: a GAP file has the column 'ID', and this one has not."),
         ("tsv", GAP.encode() + b"1\t2\n", 0, "Line 2: 2 columns, and the first line has 11."),
+        ("txt", "\u200b\n".encode(), 0, "Line 1: "),
         ("txt", LONG, 1, "Line 2: a text of 200,000 characters; 20,000 are read at most."),
         ("txt", b"=cmd|' /C calc'!A0\n", 1, None),
     ],
@@ -663,6 +694,9 @@ def test_a_job_fills_each_head_by_its_own_number_and_marks_those_that_do_it(foun
         assert mark["fill"] == pytest.approx((score - low) / (most - low))
         assert mark["text"] == f"{100 * score:.0f}"
         assert bool(mark["letter"]) == (table.verdict(*at_head) in DOES)
+        does = "does it" if mark["letter"] else "does not do it"
+        rank = 1 + (table.score > score).sum()
+        assert mark["label"].endswith(f"in {table.job.title}, {does} by the verdict, rank {rank}")
     assert (data["legend"], data["n_heads"], data["hue"]) == ([], 12, "#0072b2")
     (chips,) = drawn(at, "chips")
     offered = {chip["key"]: chip for group in chips["groups"] for chip in group["chips"]}
@@ -673,8 +707,7 @@ def test_a_job_fills_each_head_by_its_own_number_and_marks_those_that_do_it(foun
 
 def test_a_job_that_a_browser_makes_up_opens_the_first_and_a_head_or_job_pressed_is_in_the_link(monkeypatch):
     assert drawn(open_page(by="job:<script>"), "chips")[0]["job"] != "job:<script>"
-    chosen, changed = [], []
-    monkeypatch.setattr(evidence.state, "choose_head", chosen.append)
+    changed = []
     monkeypatch.setattr(evidence.state, "change", changed.append)
     for pressed in ("4-2", "0-1", 7, None):
         monkeypatch.setattr(head_map, "st", SimpleNamespace(session_state={"map": {"head": pressed}}))
@@ -684,8 +717,7 @@ def test_a_job_that_a_browser_makes_up_opens_the_first_and_a_head_or_job_pressed
         )
         evidence._choose_head("x")
         evidence._choose_job("x")
-    assert chosen == ["4-2", "4-2"]
-    assert changed == [{"by": "4-2"}, {"by": "0-1"}]
+    assert changed == [{"head": "4-2"}, {"head": "4-2"}, {"by": "4-2"}, {"by": "0-1"}]
 
 
 def test_the_map_outlines_the_cluster_of_the_chosen_head(found):
@@ -713,6 +745,9 @@ def test_every_job_and_every_measure_of_a_head_is_in_its_card(found):
         assert n == f"{table.n:,}"
         assert int(rank) == 1 + int((table.score > table.score[3, 1]).sum())
     measures = bodies(at).split('class="measures"')[1]
+    for line in report_card(found.study, 3, 1).lines:
+        row = rf">{re.escape(html.escape(line.label))}</th>.*<td>{line.n:,}</td><td>{line.rank}</td></tr>"
+        assert "->" in line.key or re.search(row, measures.replace("</tr>", "</tr>\n")), line
     assert "entropy" in measures
     assert "dep-&gt;head" not in measures, "a job said twice, under another name"
 
@@ -739,6 +774,41 @@ def test_trained_and_untrained_stand_side_by_side_without_being_asked_for(found)
     row = next(row for row in builtin_table(at) if row["key"] == "job:previous")
     best = twin.jobs["previous"].order()[0]
     assert row["cells"][6]["text"] == f"{head_name(best)}: {100 * twin.jobs['previous'].score[best]:.1f} %"
+
+
+@pytest.mark.usefixtures("found")
+def test_the_same_job_is_asked_on_the_other_text():
+    at = open_page(by="real:det")
+    for text, key in (("built-in sentences", "job:determiner"), ("real text", "real:det")):
+        at.segmented_control(key="tried-on").set_value(text).run()
+        assert drawn(at, "chips")[0]["job"] == key
+
+
+def test_real_text_is_told_by_the_figures_that_were_counted_on_it(monkeypatch):
+    monkeypatch.setattr(cache, "known_findings", lambda *_: None)
+    monkeypatch.setattr(cache, "begin_findings", lambda *_: None)
+    monkeypatch.setattr(cache, "finding", lambda *_: True)
+    at, truth = open_page(), read_evidence("minilm")
+    tables = [t for t in drawn(at, "table") if any(c["title"] == "Held out" for c in t["columns"])]
+    rows = [row for table in tables for group in table["groups"] for row in group["rows"]]
+    assert rows
+    for row in rows:
+        entry, twin = (side.entry(row["key"].removeprefix("real:")) for side in (truth, truth.twin))
+        best, score, line, *_, random, _ = row["cells"]
+        assert (best["head"], score["text"]) == (head_name(entry.head), percent(entry.held_out))
+        assert line["note"] == f"{percent(entry.chosen)} where it was chosen"
+        assert random["text"] == f"{head_name(twin.head)}: {percent(twin.held_out)}"
+    asked = [entry for entry in truth.entries if entry.corpus != "builtin"]
+    sure = [entry for entry in asked if entry.verdict.word == "specialist"]
+    by_rule = [entry for entry in asked if entry not in sure and np.isin(entry.words, list(DOES)).any()]
+    body = bodies(at)
+    assert f"Of {len(asked)} jobs, {len(sure)} have a head that" in body
+    assert f"in {len(by_rule)} more a head does" in body
+    ties = [entry for entry in asked if entry.kind == "syntactic" and entry.verdict.word in DOES]
+    first = max(ties, key=lambda entry: entry.held_out)
+    assert drawn(at, "chips")[0]["job"] == f"real:{first.key}"
+    halves = f"{percent(first.held_out)} where it was not chosen", f"{percent(first.chosen)} where it was, in"
+    assert all(half.replace(" %", "\u00a0%") in body for half in halves)
 
 
 def test_the_page_does_not_wait_for_the_built_in_sentences_where_real_text_has_spoken(monkeypatch):
