@@ -90,7 +90,8 @@ def trace_together(batch: Sequence[Tokens], model: Model) -> list[Record]:
     weights = to_numpy(run(batch, model).stacked())
     cut = [weights[:, place, :, : len(one), : len(one)].copy() for place, one in enumerate(batch)]
     return [
-        Record(model.info, one, freeze(own), versions(), None, ()) for one, own in zip(batch, cut, strict=True)
+        Record(model.info, one, freeze(own), versions(), None, ())
+        for one, own in zip(batch, cut, strict=True)
     ]
 
 

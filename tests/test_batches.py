@@ -1,4 +1,4 @@
-"""Sentences that wait for a model together: one run, the numbers of each alone, and what is wrong with one is its own."""
+"""Sentences that wait for a model together: one run, the numbers of each alone, and each reader told his own faults."""
 
 import threading
 import time
@@ -13,7 +13,11 @@ from pages.parts.serve.batches import AT_MOST, PIECES, Batches
 from pages.parts.serve.lanes import Lane
 from pages.parts.serve.turns import Turns, mine, running
 
-TEXTS = ("It was late.", "The animal didn't cross the street because it was too tired.", "The dog saw the old cat.")
+TEXTS = (
+    "It was late.",
+    "The animal didn't cross the street because it was too tired.",
+    "The dog saw the old cat.",
+)
 
 
 @pytest.fixture
@@ -103,7 +107,9 @@ def test_no_more_go_together_than_fit(model, runs, house):
     with asked(together, runs, model, texts):
         pass
     assert runs.seen[:2] == [1, AT_MOST]
-    assert sorted(runs.seen[2:]) == [1, 2], "two long ones and the short one that was left fit in no run of three"
+    assert sorted(runs.seen[2:]) == [1, 2], (
+        "two long ones and the short one that was left fit in no run of three"
+    )
 
 
 def test_what_is_wrong_with_one_text_is_said_to_its_reader_alone(model, runs, house, monkeypatch):
