@@ -179,11 +179,17 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
     monkeypatch.setattr(cache, "load_model", load)
     at = open_page(model="bert-base-uncased")
     (sentence,) = said(at, "notice")
-    assert "BERT base is not on this machine: about 440 MB from the model hub." in sentence
+    assert sentence.endswith(
+        "BERT base is not on this machine: about 440 MB from the model hub. Until it is, you see MiniLM."
+    )
     assert set(asked) == {"minilm"}
     at.button(key="fetch-it-model").click().run()
     assert "bert-base-uncased" in asked
     assert not said(at, "notice")
+    at.selectbox(key="model").set_value("bert-large-uncased")
+    run(at).button(key="fetch-it-model").click()
+    run(at).selectbox(key="model").set_value("bert-base-uncased")
+    assert not said(run(at), "notice"), "what was agreed to once is not asked again"
 
 
 def test_a_moment_of_the_classrooms_training_is_here_and_nobody_asks():

@@ -1,5 +1,9 @@
 """The classroom's models on the pages: unknown words, the moments of the training, what stands beside a comparison."""
 
+import html
+import re
+from urllib.parse import parse_qsl
+
 import numpy as np
 import pytest
 
@@ -8,10 +12,11 @@ from mha_core.heads.notices import unread
 from mha_core.learning.classroom.pairs import FAMOUS
 from mha_core.learning.classroom.shipped import report
 from mha_core.wording import head_name
+from pages.parts.explore import beside
 from pages.parts.explore.beside import moved_most
 from pages.parts.explore.moments import said as moment_said
 from pages.parts.frame import presets
-from pages.parts.frame.request import model_allowed
+from pages.parts.frame.request import Request, model_allowed
 from pages.parts.training.picture_board import live_board
 from pages.parts.training.picture_board import said as came_out
 
@@ -52,8 +57,24 @@ def test_the_head_beside_is_the_one_with_most_on_the_noun_that_is_meant(model):
     layer, head = np.unravel_index(smaller.argmax(), smaller.shape)
     assert found is not None
     assert found[0] == f"{layer + 1}-{head + 1}"
-    assert float(found[1].split()[0]) == pytest.approx(100 * a.weights[layer, head, it, animal], abs=0.06)
-    assert float(found[4].split()[0]) == pytest.approx(100 * b.weights[layer, head, it, street], abs=0.06)
+    masses = [x.weights[layer, head, it, noun] for x in (a, b) for noun in (animal, street)]
+    assert [float(share.split()[0]) for share in found[1:]] == pytest.approx(
+        [100 * m for m in masses], abs=0.06
+    )
+
+
+def test_the_pair_opens_in_the_other_models_as_the_two_sentences_it_is(monkeypatch):
+    pair, said = presets.PAIRS[0], []
+    monkeypatch.setattr(beside, "markup", said.append)
+    for name in ("heading", "say", "table"):
+        monkeypatch.setattr(beside, name, lambda *_: None)
+    beside.classroom(Request(pair.a, model="classroom", other=Request(pair.b, model="classroom")))
+    links = re.findall(r'href="\./compare\?([^"]+)"[^>]*>(.*?)<', html.unescape(said[-1]))
+    asked = {name: dict(parse_qsl(query)) for query, name in links}
+    assert {
+        name: (one["text"], one["text2"], one["against"]) for name, one in asked.items()
+    } == dict.fromkeys(("Classroom, twin", "MiniLM"), (pair.a, pair.b, "sentence"))
+    assert [one.get("model") for one in asked.values()] == ["classroom-twin", "minilm"]
 
 
 def test_the_model_opens_with_its_own_head():

@@ -197,6 +197,12 @@ def test_models_of_two_sizes_have_masses_and_no_change_head_by_head(monkeypatch,
     assert (row[2], row[4]) == (percent(theirs.astype(np.float64).mean()), most(theirs))
 
 
+def test_only_what_both_models_can_do_is_offered():
+    at = open_page(COMPARE, against="model", model2="classroom")
+    offered = [key for key, _ in picture(at)["measures"]["offered"]]
+    assert offered == ["raw", "value", "residual", "rollout"], "the gradient needs a word that is predicted"
+
+
 def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():
     at = open_page(COMPARE, measure="gradient")
     assert len(said(at, "problem")) == 1

@@ -1,5 +1,8 @@
 """Does it hold? Which question a link is a case of, and what is said and drawn of the chosen head there."""
 
+import html
+import re
+
 import numpy as np
 import pytest
 import visit
@@ -7,6 +10,8 @@ import visit
 from mha_core.heads.link_kind import link_kind
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.record import Unit
+from pages.parts.explore import holds
+from pages.parts.frame.request import Request
 
 KNOWN = (
     "det",
@@ -80,3 +85,11 @@ def test_nothing_is_said_of_a_link_whose_kind_nobody_asked_for():
     at = visit.open_page(text=visit.TIRED, head="4-2", pin="2", to="8")
     assert not visit.mounted(at, "jobs")
     assert not [one for one in visit.said(at, "why") if "is a case of" in one]
+
+
+def test_all_heads_in_the_job_open_with_the_same_model_weights_and_head(monkeypatch):
+    entry = read_evidence("minilm").entry("antecedent")
+    asked = [holds._more(Request("x", trained=trained), entry, (3, 1)) for trained in (True, False)]
+    same, other = (re.search('href="([^"]+)"', html.unescape(link))[1] for link in asked)
+    assert same == "./specialization?head=4-2&by=real%3Aantecedent"
+    assert other == "./specialization?weights=untrained&head=4-2&by=real%3Aantecedent"

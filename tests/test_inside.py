@@ -93,6 +93,28 @@ def test_every_matrix_of_the_walk_is_the_records(page):
         )
 
 
+def test_what_is_said_beside_the_matrices_is_of_this_layer_and_head(page):
+    at, model = page
+    record = trace(TIRED, model)
+    used = layer_details(record.tokens, model, 1).projections
+    d, h, d_k, d_v, n = used.d_model, used.n_heads, used.d_k, used.d_v, len(record.tokens)
+    said = prose(at)
+    assert f"X has one row per token: {d} numbers, what layer 1 made of it. All tokens enter layer 2" in said
+    rulers = [block for block, _ in found(at) if block["type"] == "ruler"]
+    assert {(b["count"], b["from"], b["to"]) for b in rulers} == {(h, 2, 3)}
+    assert {b["text"] for b in rulers} == {f"head 3: columns {2 * d_k + 1} to {3 * d_k} of {h * d_k}"}
+    (cut,) = [block for block, _ in found(at) if block.get("id") == "Q-all"]
+    assert (cut["slice"], cut["cuts"]) == ([2 * d_k, 3 * d_k], [d_k * i for i in range(1, h)])
+    tokens, *_ = [block for block, _ in found(at) if block.get("id") == "tokens"]
+    shares = [f"{100 * weight:.1f} %" for weight in record.weights[1, 2, 4]]
+    assert [line[2] for line in tokens["rows"]] == shares
+    routes = [block["items"] for block, _ in found(at) if block["type"] == "route"]
+    sizes = [f"{n} tokens", f"{n} × {d}", f"{n} × {d_k}", f"{n} × {n}", f"{n} × {n}", f"{n} × {d_v}"]
+    for items in routes:
+        assert [item["shape"] for item in items] == [*sizes, f"{h * d_v} × {d}", f"{n} × {d}"]
+    assert len(routes) == len(SCREENS)
+
+
 def test_every_matrix_of_the_walk_is_torchs(page):
     at, model = page
     d, h = model.d_model, model.n_heads
@@ -315,7 +337,10 @@ def test_each_variant_says_where_the_token_looks_and_how_far_its_output_moved():
     scores = truth.q[1, 10] @ other.k[1].T / 32**0.5
     across = np.exp(scores) / np.exp(scores).sum()
     np.testing.assert_allclose(matrix(at, "weights-Cross")[10], across, atol=NEAR)
-    word = trace("A wide street.", model).grid().labels[across.argmax()]
+    words = trace("A wide street.", model).grid().labels
+    (crossed,) = [block for block, _ in found(at) if block.get("id") == "weights-Cross"]
+    assert crossed["cols"] == list(words)
+    word = words[across.argmax()]
     assert f"it looks most at {word}: {100 * across.max():.1f} %." in prose(at)
     groups = {b["keys"]: b["owner"] for b, _ in found(at) if b["type"] == "groups" and b["keys"] < 12}
     assert groups == {4: [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3], 1: [0] * 12}
@@ -497,6 +522,8 @@ def test_one_head_or_many_shows_the_rows_it_speaks_of():
     record = trace(TIRED, load_model())
     rows = matrix(at, "one-or-many")
     np.testing.assert_allclose(rows[1:], record.weights[3, :, 10], atol=NEAR)
+    (named,) = [block["rows"] for block, _ in found(at) if block.get("id") == "one-or-many"]
+    assert named == ["one head", *(f"4-{i}" for i in range(1, 13))]
     truth = layer_details(record.tokens, load_model(), 3)
     scores = np.concatenate(list(truth.q), -1)[10] @ np.concatenate(list(truth.k), -1).T / 384**0.5
     np.testing.assert_allclose(rows[0], np.exp(scores) / np.exp(scores).sum(), atol=NEAR)

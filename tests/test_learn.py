@@ -622,6 +622,16 @@ def test_another_head_than_the_longest_is_not_the_longest():
     assert not any(ticks(at))
 
 
+def test_the_notation_has_the_numbers_of_the_model_at_hand():
+    at = open_learn(step="summary", text=TIRED)
+    (table,) = [block for block, _ in found(at) if block.get("id") == "notation"]
+    here = {sign: number for sign, _, number in table["rows"]}
+    assert list(here.values()) == [
+        *("16", "384", "12", "32"),
+        *("16 × 32", "16 × 16", "16 × 32", "384 × 384 for all heads"),
+    ]
+
+
 def test_the_quiz_counts_what_is_done():
     at = open_learn(show="Quiz", done="dkquiz,combinequiz,kv")
     assert "2 of 5 done." in said_of(at)

@@ -204,6 +204,7 @@ def test_the_tests_come_one_by_one_and_every_kind_opens_the_real_head(at_hand):
     at = open_page("pages/learn.py", step="tests")
     assert "The claim stands" in prose(at)
     for number in range(1, len(claims.TESTS) + 1):
+        assert at.button(key="claim-next").label.startswith(f"Run test {number}: ")
         at.button(key="claim-next").click().run()
         assert (f"{number} · " in prose(at), f"{number + 1} · " in prose(at)) == (True, False)
     assert "The claim has fallen: it failed tests 1, 2, 3 and 4 of 4." in prose(at)

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from boards import found
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
@@ -261,14 +262,19 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     assert not at.exception, at.exception[0].message
     shown = blocks(at)
     left, right = (run["report"] for run in state["runs"])
-    for found in (left, right):
-        for share in found["curve"][-1]["jobs"].values():
+    for run in (left, right):
+        for share in run["curve"][-1]["jobs"].values():
             assert f"{100 * share:.1f} %" in shown
     assert "You expected" in shown
     gone = report.taken_away(choice.setups[1], state["runs"][1]["parameters"], [(0, 1)])
     assert gone["jobs"] == right["without"][1]["jobs"], "taken away by hand or one by one, it is the same"
     assert "Without 1-2 `" in shown or "Without 1-2" in shown
     assert np.isclose(gone["accuracy"], right["without"][1]["accuracy"])
+    (table,) = [block for block, _ in found(at) if block.get("id") == "taken-away"]
+    for job, before, after, change in table["rows"]:
+        shares = right["curve"][-1]["jobs"][job], gone["jobs"][job]
+        assert [before, after] == [f"{100 * share:.1f} %" for share in shares]
+        assert float(change.replace("−", "-")) == pytest.approx(100 * (shares[1] - shares[0]), abs=0.06)
 
 
 @pytest.mark.slow
