@@ -102,7 +102,7 @@ def more(request: Request, record: Record, grid: Grid, chosen: Selection) -> dic
     what was before."""
     used = cache.model(request)
     return {
-        "measures": measured.switch(request, used, record=record, grid=grid, head=chosen.head),
+        "measures": measured.switch(request, used, record=record, grid=grid),
         "opening": opening.reason(request, record, grid, chosen),
         "ghost": before.ghost(request, grid),
         "brings": measured.brought(request, used, record, chosen),

@@ -13,7 +13,7 @@ from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from visit import roles_of
 
 from mha_core.picture.bundle import SCRIPTS
-from mha_core.picture.payload import compare_records, made_now, record_payload
+from mha_core.picture.payload import compare_records, compare_view_payload, made_now, record_payload
 from mha_core.picture.text import grapheme_end, visible
 from mha_core.record import Grid, Unit
 from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails
@@ -261,6 +261,27 @@ def test_comparing_sends_both_texts_and_their_alignment():
     assert [len(record["names"]) for record in packed["records"]] == [6, 5]
     assert packed["view"]["records"] == [record["id"] for record in packed["records"]]
     assert [0, 0] in packed["view"]["pairs"]
+
+
+def test_two_short_texts_send_the_chosen_head_once_a_file_needs_it_and_long_ones_always():
+    texts = ("it was too tired", "it was wide")
+    for long, (a, b), (at, bt) in (
+        (False, map(grid_of, texts), map(tokens_of, texts)),
+        (True, *long_pair()[:2]),
+    ):
+        records = compare_records(a, at, b, bt, ("A", "B"))
+        for exact in (False, True):
+            view = compare_view_payload(
+                a,
+                b,
+                records,
+                titles=("A", "B"),
+                selection=Selection((0, 1)),
+                notices=(),
+                present=False,
+                exact=exact,
+            )
+            assert len(view["opened"]) == (2 if exact or long else 0)
 
 
 def test_long_texts_compare_by_small_differences_and_exact_masses():

@@ -193,8 +193,10 @@ def test_what_is_not_the_raw_weight_says_so_and_where_it_disagrees():
     assert notice.value == pytest.approx(2 / 7)
     assert against_raw(record, record.grid(), "raw", (0, 0)) == ()
     drawn = grid_of(record.tokens, other)
-    assert differing_rows(record, drawn, "value", (0, 0)) in notice.text
-    assert differing_rows(record, record.grid(), "raw", (0, 0)) == ""
+    said, numbers = differing_rows(record, drawn, "value")
+    assert said.replace("{}", "2") in notice.text
+    assert numbers == [2]
+    assert differing_rows(record, record.grid(), "raw") == ("", [])
 
 
 def test_what_is_drawn_of_a_head_is_compared_with_that_head():
@@ -207,3 +209,4 @@ def test_what_is_drawn_of_a_head_is_compared_with_that_head():
     drawn = grid_of(two.tokens, np.array([[to_column(0, 0.9)] * 2], dtype=np.float32))
     shares = [against_raw(two, drawn, "value", (0, head))[0].value for head in (0, 1)]
     assert shares == [0, 1]
+    assert differing_rows(two, drawn, "value")[1] == [0, PLACES]

@@ -10,7 +10,7 @@ import { svgFile } from "./compare/saving.js";
 import { percent } from "./format.js";
 import { mix, STEPS } from "./numbers.js";
 import { legend, noted } from "./parts.js";
-import { allHeads, headIndex, titleOf } from "./record.js";
+import { allHeads, exactOf, headIndex, titleOf } from "./record.js";
 import { drawTable } from "./table.js";
 
 const TWEEN_BOTH = 150;
@@ -77,8 +77,21 @@ export class Compare {
     return this.state.panel === "table" ? { tab: "table" } : {};
   }
 
+  get chosen() {
+    return { head: this.state.head, pins: this.state.pins, to: this.state.to, look: this.look() };
+  }
+
   tell() {
-    this.emit({ head: this.state.head, pins: this.state.pins, to: this.state.to, look: this.look() });
+    this.emit(this.chosen);
+  }
+
+  // As in Explore.
+  get complete() {
+    return this.records.every((record) => record.full);
+  }
+
+  get filesMissing() {
+    return this.records.some((record) => !exactOf(record, this.state.head));
   }
 
   select(change) {

@@ -194,14 +194,9 @@ export class Explore {
     this.previewed.textContent = head ? describe(this, head) : this.previewRest;
   }
 
-  // Whether the address can say what is chosen without Python, which keeps the head of a link where heads are mixed.
-  get linked() {
-    return (this.record.per ?? "head") === "head";
-  }
-
-  // Whether everything that the picture shows of another head is in the browser.
+  // Whether everything that the picture shows of what is chosen is in the browser.
   get complete() {
-    return Boolean(this.record.full) && this.measures?.chosen === "raw" && !this.state.brings && this.next.root.hidden;
+    return Boolean(this.record.full) && !this.state.brings && this.next.holds(this.state.pins);
   }
 
   // Whether the numbers that files are made of are yet to come.

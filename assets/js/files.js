@@ -24,6 +24,16 @@ export function linkOf(view, query, chosen) {
   return `${location.origin}${location.pathname}?${said}`;
 }
 
+// The head that a link names where this one is chosen: a picture that mixes heads has none of its own, and keeps what the
+// address says of them. Null where it says nothing yet.
+export function headInLink({ per = "head" }, head, here) {
+  if (per === "head") return head;
+  const asked = /^([1-9]\d{0,2})-([1-9]\d{0,2})$/.exec(new URL(here).searchParams.get("head") ?? "");
+  if (!asked) return null;
+  const [layer, other] = [asked[1] - 1, asked[2] - 1];
+  return per === "model" ? [layer, other] : [head[0], other];
+}
+
 export const chosenIn = (state, head) => ({ head: head.map((at) => at + 1).join("-"), pin: state.pins.join() || "none", to: state.to === null ? "" : String(state.to) });
 
 // One line a fact.

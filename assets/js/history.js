@@ -2,16 +2,23 @@
 // picture takes the last one's place. Streamlit would make a step of the history of each. On Inside and in the lesson a
 // token or a head is what the reader follows, and Back leads to the one before.
 
-const CHOSEN = ["head", "pin", "to", "tab", "also", "least", "sort", "between", "brings", "scale"];
+const LOOKS = ["tab", "also", "least", "sort", "between", "brings", "scale"];
+const CHOSEN = ["head", "pin", "to", ...LOOKS];
 const CHOICES = [...CHOSEN, "measure", "figure"];
 const FOLLOWED = /\/(inside|learn)\/?$/;
+// What only Compare asks for. A page takes out of the address what the page before had alone: that is no step either, or
+// Back would lead from it to itself.
+const COMPARED = ["against", "text2", "model2"];
 
 // Do two addresses differ in nothing but what is chosen? The first one may still lack what is in the box.
 export function sameSentence(before, after) {
   const [a, b] = [new URL(before), new URL(after, before)];
-  if (a.origin !== b.origin || a.pathname !== b.pathname || FOLLOWED.test(b.pathname)) return false;
-  const keys = new Set([...a.searchParams.keys(), ...b.searchParams.keys()].filter((key) => !CHOICES.includes(key)));
-  const completed = (key) => ["text", "text2"].includes(key) && !a.searchParams.has(key);
+  if (a.origin !== b.origin || a.pathname !== b.pathname) return false;
+  const followed = FOLLOWED.test(b.pathname);
+  const others = [...(b.pathname.endsWith("/compare") ? [] : COMPARED), ...(followed ? LOOKS : [])];
+  const left = (key) => others.includes(key) && !b.searchParams.has(key);
+  const keys = new Set([...a.searchParams.keys(), ...b.searchParams.keys()].filter((key) => !left(key) && (followed || !CHOICES.includes(key))));
+  const completed = (key) => !followed && ["text", "text2"].includes(key) && !a.searchParams.has(key);
   return [...keys].every((key) => completed(key) || a.searchParams.get(key) === b.searchParams.get(key));
 }
 

@@ -1,6 +1,7 @@
-// The switch of measures above the matrix: what this model can do, and in how many rows what is shown disagrees with the
-// raw weights. Python says both.
+// The switch of measures above the matrix: what this model can do, and in how many rows of the chosen head what is shown
+// disagrees with the raw weights. Python says both, of all heads.
 import { make, write } from "./dom.js";
+import { headIndex } from "./record.js";
 
 export function measureRow(view) {
   view.measure = make("select", { "aria-label": "What is shown", onchange: () => view.askMeasure(view.measure.value) });
@@ -12,7 +13,7 @@ export function measureRow(view) {
 }
 
 export function drawMeasure(view) {
-  const { chosen, offered, said } = view.measures ?? { offered: [] };
+  const { chosen, offered, said, differing } = view.measures ?? { offered: [] };
   view.measureRow.hidden = !view.measures;
   if (!view.measures) return;
   const key = JSON.stringify(offered);
@@ -23,5 +24,5 @@ export function drawMeasure(view) {
   view.measure.value = chosen;
   view.bothRow.hidden = view.state.brings === undefined || chosen !== "raw" || !offered.some(([value]) => value === "value");
   view.both.checked = Boolean(view.state.brings);
-  write(view.measureSaid, said ?? "");
+  write(view.measureSaid, differing ? said.replace("{}", differing[headIndex(view.record, view.state.head)]) : "");
 }

@@ -1,7 +1,7 @@
 // What the model would say next: the likeliest tokens with their probabilities, a click that takes one, going on by itself.
 //
 // data: {title, caption, note, rows: [{id, mark, text, p, stands, does}], places: [{value, label}], place,
-//        talk: null | {running, turn, temperature, seed}}
+//        pins: the words that it was asked for, talk: null | {running, turn, temperature, seed}}
 // ask({do: "append", id} | {do: "place", value} | {do: "go", temperature, seed} | {do: "on", turn} | {do: "stop"})
 import { make } from "./dom.js";
 import { percent } from "./format.js";
@@ -35,6 +35,7 @@ export class NextWords {
   fill(data) {
     clearTimeout(this.timer);
     this.root.hidden = !data;
+    this.pins = data?.pins.join();
     if (!data) return;
     this.root.setAttribute("aria-label", data.title);
     this.title.textContent = data.title;
@@ -43,6 +44,11 @@ export class NextWords {
     this.fillPlaces(data);
     this.fillRows(data.rows);
     this.fillTalk(data.talk);
+  }
+
+  // Whether what it says is also that of these words.
+  holds(pins) {
+    return this.root.hidden || this.pins === pins.join();
   }
 
   fillPlaces({ places, place }) {

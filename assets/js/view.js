@@ -2,7 +2,7 @@
 import { column } from "./column.js";
 import { Compare } from "./compare.js";
 import { make } from "./dom.js";
-import { chosenIn } from "./files.js";
+import { chosenIn, headInLink } from "./files.js";
 import { linkChosen } from "./history.js";
 import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
@@ -80,11 +80,12 @@ export class Headscope {
     this.lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
     this.forget(entry);
     entry.untold = selection;
-    const said = entry.view.linked ? chosenIn(selection, selection.head) : null;
+    const head = headInLink(entry.view.record, selection.head, location.href);
+    const said = head && chosenIn(selection, head);
     entry.said = said;
-    const link = () => linkChosen(history, location.href, { ...said, ...selection.look });
-    if (this.live !== false && said) entry.linking = setTimeout(link, LINK_AFTER);
-    if (entry.view.complete) entry.watching = onceSeen((first) => this.tellAfter(entry, first ? TELL_AFTER : LINK_AFTER));
+    entry.link = () => this.live !== false && said && linkChosen(history, location.href, { ...said, ...selection.look });
+    entry.linking = setTimeout(entry.link, LINK_AFTER);
+    if (said && entry.view.complete) entry.watching = onceSeen((first) => this.tellAfter(entry, first ? TELL_AFTER : LINK_AFTER));
     else this.tellAfter(entry, LINK_AFTER);
   }
 
@@ -93,18 +94,20 @@ export class Headscope {
     entry.telling = setTimeout(() => this.tell(entry), rest);
   }
 
-  // Whatever else the reader does goes to Python after it.
-  tell(entry) {
-    const { untold } = entry;
+  // Whatever else the reader does goes to Python after it. The address says it before: Python, which reads it along, then
+  // has nothing to change in the address of a page that the reader may have left by then.
+  tell(entry, more) {
+    const { untold, link } = entry;
     this.forget(entry);
-    if (untold) entry.tell(untold);
+    link?.();
+    if (untold) entry.tell(untold, more);
   }
 
   forget(entry) {
     clearTimeout(entry.linking);
     clearTimeout(entry.telling);
     entry.watching?.disconnect();
-    entry.untold = null;
+    entry.untold = entry.link = null;
   }
 
   // A link of the menu takes along what is chosen once Python has drawn it anew. A finger, or a quick hand, is there
@@ -220,9 +223,9 @@ export class Headscope {
   bringFiles(entry) {
     const wanted = `${entry.n} ${entry.view?.state.head}`;
     if (this.live === false || !entry.view?.filesMissing || entry.files === wanted) return;
-    this.forget(entry);
     entry.files = wanted;
-    entry.tell(entry.view.chosen, { files: true });
+    entry.untold ??= entry.view.chosen;
+    this.tell(entry, { files: true });
   }
 
   // S saves the picture under the pointer as it stands, with what is pointed at.

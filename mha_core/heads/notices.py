@@ -51,32 +51,34 @@ def against_raw(record: Record, grid: Grid, measure: str, head: Head) -> tuple[N
     """
     if measure not in BY_KEY or measure == RAW.key:
         return ()
-    share, rows = _differing(record, grid, head), len(grid)
+    share, rows = float(_differing(record, grid)[head]), len(grid)
     per = BY_KEY[measure].per
     whole = "" if per == "head" else f" ({place_name(head, per)})"
-    return (Notice("measure", f"Shown: {BY_KEY[measure].drawn}{whole}. {in_rows(share, rows, per)}", share),)
+    said = in_rows(round(share * rows), rows, per)
+    return (Notice("measure", f"Shown: {BY_KEY[measure].drawn}{whole}. {said}", share),)
 
 
-def differing_rows(record: Record, grid: Grid, measure: str, head: Head) -> str:
-    """In how many rows the top word differs from the raw weights, for the switch of measures; empty for these."""
+def differing_rows(record: Record, grid: Grid, measure: str) -> tuple[str, list[int]]:
+    """In how many rows the top word differs from the raw weights, for the switch of measures: the sentence, with `{}`
+    in place of a head's number, and the numbers of all heads, layer by layer; empty for the raw weights."""
     if measure == RAW.key:
-        return ""
-    return in_rows(_differing(record, grid, head), len(grid), BY_KEY[measure].per)
+        return "", []
+    numbers = (_differing(record, grid) * len(grid)).round().astype(int)
+    return in_rows("{}", len(grid), BY_KEY[measure].per), numbers.ravel().tolist()
 
 
-def in_rows(share: float, rows: int, per: Per = "head") -> str:
+def in_rows(number: int | str, rows: int, per: Per = "head") -> str:
     """The sentence of both."""
     raw = {
         "head": "the raw weights",
         "layer": "the mean of the layer's raw weights",
         "model": "the mean of the last layer's raw weights",
     }[per]
-    return f"In {round(share * rows)} of {rows} rows the top word differs from {raw}."
+    return f"In {number} of {rows} rows the top word differs from {raw}."
 
 
-def _differing(record: Record, grid: Grid, head: Head) -> float:
-    raw = record.grid(grid.words, grid.specials).weights
-    return float(disagreement(raw, grid.weights)[head])
+def _differing(record: Record, grid: Grid) -> FloatArray:
+    return disagreement(record.grid(grid.words, grid.specials).weights, grid.weights)
 
 
 def disagreement(raw: FloatArray, other: FloatArray) -> FloatArray:

@@ -209,8 +209,9 @@ def compare_view_payload(
     notices: Sequence[Any],
     present: bool,
     offers: Offers = (),
+    exact: bool = True,
 ) -> Payload:
-    """The small, often changing part of `compare_payload`."""
+    """The small, often changing part of `compare_payload`; `exact` as in `explore_view_payload`."""
     selection, pairs = selection.inside(a.weights.shape), align(a, b)
     view: Payload = {
         "mode": "compare",
@@ -223,6 +224,8 @@ def compare_view_payload(
         "opened": [],
     }
     for number, grid in enumerate((a, b)):
+        if not exact and records[number]["packing"] == "full":
+            continue
         part = opened(grid, number, selection.inside(grid.weights.shape).head)
         view |= part | {"opened": view["opened"] + part["opened"]}
     if len(records) > 2:

@@ -20,7 +20,7 @@ LISTEN = """
   if (!location.protocol.startsWith("http")) return;
   if (!sessionStorage.getItem("opened")) localStorage.clear();
   sessionStorage.setItem("opened", "yes");
-  const talk = (window.talk = { over: false, last: 0, call: 0 });
+  const talk = (window.talk = { over: false, last: 0, call: 0, asked: 0 });
   const note = () => { talk.last = performance.now(); };
   new MutationObserver(note).observe(document, { childList: true, subtree: true, characterData: true });
   function isOver(bytes) {
@@ -42,7 +42,10 @@ LISTEN = """
     }
     send(data) {
       note();
-      if (data[0] === 0x5a) talk.over = false;
+      if (data[0] === 0x5a) {
+        talk.over = false;
+        talk.asked += 1;
+      }
       super.send(data);
     }
   };

@@ -101,11 +101,10 @@ def drawn(sides: Sequence[Request], records: Sequence[Record]) -> list[Grid | No
         return [None, None]
 
 
-def more(sides: Sequence[Request], record: Record, grid: Grid, chosen: Selection) -> dict[str, Any]:
+def more(sides: Sequence[Request], record: Record, grid: Grid, _chosen: Selection) -> dict[str, Any]:
     """What the picture says beyond the weights: the switch of measures, and the rest of its link."""
     models = [cache.model(side) for side in sides]
-    head = chosen.inside(grid.weights.shape).head
-    switch = measured.switch(sides[0], *models, record=record, grid=grid, head=head)
+    switch = measured.switch(sides[0], *models, record=record, grid=grid)
     if switch["said"]:
         switch["said"] = f"A: {switch['said']}"
     ready = (

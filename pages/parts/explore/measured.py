@@ -11,7 +11,6 @@ import streamlit as st
 from mha_core import Grid, Model, Record
 from mha_core.heads import measures
 from mha_core.heads.notices import differing_rows
-from mha_core.wording import Head
 from pages.parts.frame import state
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -44,9 +43,9 @@ def brought(request: Request, used: Model, record: Record, chosen: Selection) ->
     return {"head": list(chosen.head), "pins": list(chosen.pins), "rows": rows}
 
 
-def switch(
-    request: Request, used: Model, *others: Model, record: Record, grid: Grid, head: Head
-) -> dict[str, Any]:
-    """What the switch says: what may be chosen, what is, and in how many rows that disagrees with the raw weights."""
-    said = differing_rows(record, grid, request.measure, head)
-    return {"chosen": request.measure, "offered": offered(record, used, *others), "said": said}
+def switch(request: Request, used: Model, *others: Model, record: Record, grid: Grid) -> dict[str, Any]:
+    """What the switch says: what may be chosen, what is, and in how many rows of a head that disagrees with the raw
+    weights: the sentence, and the number of every head."""
+    said, differing = differing_rows(record, grid, request.measure)
+    shown = {"chosen": request.measure, "offered": offered(record, used, *others), "said": said}
+    return shown | ({"differing": differing} if said else {})

@@ -67,7 +67,10 @@ def under(
     used = cache.model(request)
     offered = places(record, grid, now.pins)
     at_end = now.pins == (len(grid) - 1,)
-    return panel(request, used, record, offered, my_talk()), partial(_heard, key, request, offered, at_end)
+    shown = panel(request, used, record, offered, my_talk())
+    if shown is not None:
+        shown["pins"] = list(now.pins)
+    return shown, partial(_heard, key, request, offered, at_end)
 
 
 def panel(

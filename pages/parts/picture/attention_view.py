@@ -138,7 +138,15 @@ def compare_view(
 
     def view(now: Selection) -> Payload:
         shown = compare_view_payload(
-            a, b, records, titles=titles, selection=now, notices=notices, present=present, offers=offers
+            a,
+            b,
+            records,
+            titles=titles,
+            selection=now,
+            notices=notices,
+            present=present,
+            offers=offers,
+            exact=wants_files(st.session_state, key),
         )
         return shown | more(now)
 
