@@ -1,12 +1,15 @@
 """What the app leans on in Streamlit beyond its API: all there today, and missed by name where it is gone."""
 
 import asyncio
+from copy import deepcopy
 from threading import Thread
 from types import SimpleNamespace
 
 import pytest
 from streamlit.config import get_option, set_option
+from streamlit.cursor import LockedCursor, RunningCursor
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.query_params import QueryParams
@@ -148,3 +151,21 @@ def test_the_loop_that_sends_waits_a_tick_after_a_bundle_and_always_where_it_pau
     asyncio.run(send(streamlit_private.BUNDLE - 1))
     assert waited == [0, 0.01]
     assert ticks.Queue is asyncio.Queue
+
+
+@pytest.mark.parametrize("held", [0, 2])
+def test_a_place_is_copied_as_python_copies_it_and_moves_alone(held):
+    place = RunningCursor(0, (1, 2), transient_index=held or None)
+    place.lock_element()
+    for number in range(held):
+        place.transient_elements[number] = Element()
+    plain, twin = deepcopy(place), streamlit_private.copied(place, {})
+    assert repr(twin) == repr(plain)
+    assert vars(twin).keys() == vars(plain).keys()
+    assert len(twin.transient_elements) == held
+    assert twin.transient_elements is not place.transient_elements
+    twin.transient_elements[5] = Element()
+    twin.lock_element()
+    assert (place.index, twin.index, len(place.transient_elements)) == (1, 2, held)
+    locked = LockedCursor(root_container=0, parent_path=(3,), index=4)
+    assert streamlit_private.copied(locked, {}).delta_path == locked.delta_path

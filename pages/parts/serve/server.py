@@ -124,6 +124,7 @@ def warm_up() -> list[str]:
     streamlit_private.hand_over_in_parcels()
     streamlit_private.send_in_bundles()
     streamlit_private.read_themes_once()
+    streamlit_private.copy_places_fast()
     streamlit_private.run_in_turns()
     streamlit_private.keep_uploads_in_memory()
     sys.setswitchinterval(SWITCH)

@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import streamlit
 from google.protobuf.message import DecodeError
 from starlette.formparsers import MultiPartParser
+from streamlit.cursor import Cursor
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -65,6 +67,7 @@ def missing_parts() -> list[str]:
         "app_session._populate_theme_msg": hasattr(app_session, "_populate_theme_msg"),
         "Runtime._loop_coroutine": {"asyncio", "sleep"} <= set(Runtime._loop_coroutine.__code__.co_names)
         and getattr(runtime_module, "asyncio", None) is not None,
+        "Cursor._transient_elements": "_transient_elements" in Cursor.__init__.__code__.co_names,
         "Runtime.is_active_session": hasattr(Runtime, "is_active_session"),
         "SafeSessionState.get_widget_states": hasattr(SafeSessionState, "get_widget_states"),
         "WStates.get_serialized": hasattr(WStates, "get_serialized"),
@@ -334,6 +337,21 @@ def read_themes_once() -> None:
             message.MergeFrom(known[section])
 
     vars(app_session)["_populate_theme_msg"] = from_memory
+
+
+def copied(cursor: Cursor, memo: dict[int, Any]) -> Cursor:
+    """What `deepcopy` makes of a place on a page: all of it but a list, which is mostly empty, never changes."""
+    twin: Cursor = object.__new__(type(cursor))
+    vars(twin).update(vars(cursor))
+    held = cursor._transient_elements
+    twin._transient_elements = deepcopy(held, memo) if len(held) else type(held)()
+    return twin
+
+
+@cache
+def copy_places_fast() -> None:
+    """From now on; before the first visitor. Streamlit copies some dozens of them for every run of a fragment."""
+    setattr(Cursor, "__deepcopy__", copied)  # noqa: B010 - Streamlit has none
 
 
 @cache
