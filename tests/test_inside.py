@@ -14,6 +14,7 @@ from mha_core import layer_details, load_model, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
 from mha_core.inside import CellEdit, ScoreEdit
+from pages.parts.inside import scene
 from pages.parts.inside.changes import edits_of, read_changes
 from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
@@ -294,6 +295,14 @@ def test_with_every_token_hidden_nothing_is_said_to_be_looked_at_or_equal():
     assert "There is nothing to compare: every token is hidden" in said
     assert "looks most" not in said
     assert "Equal to" not in said
+
+
+def test_what_is_compared_with_torch_is_the_layer_as_it_was_changed(monkeypatch):
+    compared, equal = [], scene.equal_to_torch
+    monkeypatch.setattr(scene, "equal_to_torch", lambda run: compared.append(run.edits) or equal(run))
+    for query in ({}, {"temperature": "2.0"}):
+        walk("torch", head="1-1", pin="1", text="Two owls compare their wings.", **query)
+    assert [edits.temperature for edits in compared] == [1, 2]
 
 
 def test_the_scaling_is_told_with_the_variance_of_these_very_scores():
