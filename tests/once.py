@@ -4,7 +4,7 @@ import hashlib
 import pickle
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -28,23 +28,35 @@ folder = Path()  # shared by all processes of the run; conftest.py says which
 kept: Path | None = None  # pytest's cache, for what the next runs read too; None where there is none
 
 
-def once(name: str, make: Callable[[], T], *, keep: bool = False) -> T:
+def once(name: str, make: Callable[[], T], *, keep: bool = False, of: Iterable[Path] = ()) -> T:
     """The value of that name: made by the process that asks first, read by the others, which wait for it.
 
-    With `keep` the next runs read it too, until a line of the engine, an asset or a library is another.
+    With `keep` the next runs read it too, until a line of the engine, an asset, a library or one of the files it is
+    made `of` besides is another.
     """
-    where, stem = (kept, f"{name}-{AT_START}") if keep and kept else (folder, name)
+    files = tuple(of)
+    begun = digest(files)
+    where, stem = (kept, f"{name}-{AT_START}{begun}") if keep and kept else (folder, name)
     file = where / f"{stem}.pickle"
     with FileLock(where / f"{name}.lock"):
         if not file.exists():
             made = pickle.dumps(make())
-            if where is kept and sources() != AT_START:  # edited meanwhile: who can say what it is made of?
+            if where is kept and (sources(), digest(files)) != (
+                AT_START,
+                begun,
+            ):  # edited meanwhile: who can say what it is made of?
                 return pickle.loads(made)  # noqa: S301 - made here
             for older in where.glob(f"{name}-*.pickle"):
                 older.unlink()
             file.with_suffix(".new").write_bytes(made)
             file.with_suffix(".new").replace(file)
         return pickle.loads(file.read_bytes())  # noqa: S301 - a run of the tests in this folder wrote it
+
+
+def digest(files: tuple[Path, ...]) -> str:
+    """Of what stands in these files, in their order; nothing for none."""
+    contents = [hashlib.sha256(file.read_bytes()).digest() for file in files]
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:12] if files else ""
 
 
 def sources(root: Path = ROOT) -> str:

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from importlib.util import find_spec
 from pathlib import Path
 
+import once
 import pytest
 
 import mha_core
@@ -114,21 +115,27 @@ SAID = {
 }
 
 
+# What a notebook is made of besides the engine, its assets and itself.
+BESIDES = [
+    DOCS / "made.py",
+    *sorted(file for kind in ("css", "js") for file in (ROOT / "assets").rglob(f"*.{kind}")),
+]
+
+
+def run(file: Path) -> dict[str, object]:
+    """A notebook with what it gives, from a process of its own."""
+    command = [sys.executable, "docs/made.py", file]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_a_notebook_runs_from_beginning_to_end(made, file):
     if file.stem.startswith("ablation") and find_spec(made["DECODER"]) is None:
         pytest.skip("the decoder's file is missing: `make decoder`")
-    done = subprocess.run(
-        [sys.executable, "docs/made.py", file],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    book = json.loads(done.stdout)
+    book = once.once(f"notebook-{file.stem}", lambda: run(file), keep=True, of=[file, *BESIDES])
     said = json.dumps(book, ensure_ascii=False)
     assert [text for text in SAID[file.stem] if text not in said] == []
     for cell in book["cells"]:

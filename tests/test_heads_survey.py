@@ -225,12 +225,15 @@ def test_an_untrained_model_has_no_specialists():
 
 
 @pytest.mark.slow
-def test_a_corpus_takes_from_the_builtin_sentences_what_it_cannot_tell(model, builtin):
+def test_a_corpus_takes_from_the_builtin_sentences_what_it_cannot_tell(model, builtin, monkeypatch):
+    asked = []
+    monkeypatch.setattr(studies, "study_builtin", lambda *given, **_: asked.append(given) or builtin)
     sentences = [(i, sentence.text) for i, sentence in enumerate(read_builtin()[:40])]
     found = study_corpus(lambda: text_items(sentences, model.tokenizer), model)
     assert found.done.n_texts == found.tables.positions.n_texts == 40
-    assert found.tables.relations.n_sentences == builtin.tables.relations.n_sentences
-    assert found.tables.agreement.n == builtin.tables.agreement.n
+    assert [given[0] for given in asked] == [model]
+    assert found.tables.relations is builtin.tables.relations
+    assert found.tables.agreement is builtin.tables.agreement
 
 
 def test_a_treebank_keeps_its_own_relations(model, items, builtin, monkeypatch):

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import once
 import pytest
 import torch
 import torch.nn.functional as F
@@ -220,9 +221,15 @@ def test_a_perfect_head_gets_its_name_and_a_lazy_one_none():
     )
 
 
+def trained(setup: Setup) -> dict[str, object]:
+    """The report of a training that takes ten seconds and more: until its sources change, each time the same."""
+    name = f"trained-{setup.task}-{setup.layers}-{setup.heads}"
+    return once.once(name, lambda: report.trained(setup), keep=True)
+
+
 @pytest.mark.slow
 def test_induction_falls_off_its_cliff_and_dies_with_the_head_before_it():
-    found = report.trained(Setup("induction", 2, 4, seed=0, steps=1_200))
+    found = trained(Setup("induction", 2, 4, seed=0, steps=1_200))
     curve = {row["step"]: row["accuracy"] for row in found["curve"]}
     assert curve[0] < 0.05
     assert curve[150] < 0.3
@@ -242,8 +249,8 @@ def test_induction_falls_off_its_cliff_and_dies_with_the_head_before_it():
 
 @pytest.mark.slow
 def test_one_head_stays_at_a_share_of_each_job_and_eight_learn_all():
-    one = report.trained(Setup("jobs", 1, 1, seed=0, steps=500))
-    eight = report.trained(Setup("jobs", 1, 8, seed=0, steps=500))
+    one = trained(Setup("jobs", 1, 1, seed=0, steps=500))
+    eight = trained(Setup("jobs", 1, 8, seed=0, steps=500))
     assert one["parameters"] == eight["parameters"]
     assert all(0.25 < share < 0.55 for share in one["curve"][-1]["jobs"].values())
     assert eight["curve"][-1]["accuracy"] > 0.8

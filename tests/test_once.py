@@ -16,10 +16,10 @@ def asked(tmp_path, monkeypatch):
         made.append(len(made))
         return made[-1]
 
-    def ask(before, after, keep=True):
+    def ask(before, after, keep=True, of=()):
         monkeypatch.setattr(once, "AT_START", before)
         monkeypatch.setattr(once, "sources", lambda: after)
-        return once.once("value", make, keep=keep)
+        return once.once("value", make, keep=keep, of=of)
 
     return ask
 
@@ -37,6 +37,24 @@ def test_the_next_run_reads_it_until_a_source_is_another(asked, tmp_path):
 
 def test_what_was_made_while_somebody_edited_is_not_kept(asked):
     assert [asked("a", "b"), asked("a", "a"), asked("b", "b")] == [0, 1, 2]
+
+
+def test_a_file_it_is_made_of_besides_makes_it_anew(asked, tmp_path):
+    file = tmp_path / "book.txt"
+    found = []
+    for text in ("a", "a", "b", "b"):
+        file.write_text(text)
+        found.append(asked("x", "x", of=[file]))
+    assert found == [0, 0, 1, 1]
+
+
+def test_what_was_made_while_such_a_file_was_edited_is_not_kept(tmp_path, monkeypatch):
+    file = tmp_path / "book.txt"
+    file.write_text("a")
+    monkeypatch.setattr(once, "kept", tmp_path)
+    monkeypatch.setattr(once, "sources", lambda: once.AT_START)
+    assert once.once("value", lambda: file.write_text("longer"), keep=True, of=[file]) == 6
+    assert not list(tmp_path.glob("*.pickle"))
 
 
 def test_without_a_cache_or_a_wish_it_is_this_runs(asked, tmp_path, monkeypatch):
