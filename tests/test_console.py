@@ -1,5 +1,6 @@
 """The command line where something is full, closed, odd or stopped: a sentence, the right exit code, whole files."""
 
+import io
 import os
 import signal
 import stat
@@ -7,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import once
 import pytest
 
 from mha_core import cli, console
 from mha_core.errors import InputError
+from mha_core.heads import studies
 
 ROOT = Path(__file__).parent.parent
 MODELS = [sys.executable, "-m", "mha_core", "models"]
@@ -150,10 +153,14 @@ def test_a_device_and_a_pipe_take_bytes(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_heads_table_is_written_where_only_ascii_is_known(tmp_path):
+def test_a_heads_table_is_written_where_only_ascii_is_known(tmp_path, monkeypatch, capsys):
+    known = once.findings().study
+    monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: known)
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
     (tmp_path / "a.txt").write_text("Rain falls.\nSnow falls.\n")
-    command = [sys.executable, "-m", "mha_core", "heads", "profile", str(tmp_path / "a.txt"), "--out",
-               str(tmp_path / "x.json"), "--limit", "2"]  # fmt: skip
-    done = process(command, env={"PYTHONIOENCODING": "ascii"}, stdout=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "texts" in done.stdout
+    out = ["--out", str(tmp_path / "x.json")]
+    assert cli.main(["heads", "profile", str(tmp_path / "a.txt"), *out, "--limit", "2"]) == 0
+    sys.stdout.flush()
+    assert "texts" in written.getvalue().decode("ascii")
+    assert capsys.readouterr().err == ""
