@@ -17,7 +17,7 @@ HASH, METADATA, FINISHED = 0x0A, 0x12, 0x30  # what opens a field of a ForwardMs
 
 
 def is_over(frame: bytes) -> bool:
-    """Does a message say that a run is over? By its first field behind the hash and the metadata, if they are there."""
+    """Whether a message says that a run is over: its first field behind the hash and metadata, if there are any."""
     at = 0
     while at < len(frame) and frame[at] in (HASH, METADATA):
         length, shift = 0, 0

@@ -1,4 +1,4 @@
-"""Sentences that wait for a model together: one run, the numbers of each alone, and each reader told his own faults."""
+"""Sentences that wait for a model together: one run, the numbers of each alone, and a wrong text is one reader's."""
 
 import threading
 import time
