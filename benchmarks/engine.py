@@ -125,11 +125,14 @@ def layer_rows(seconds: float, device: str) -> list[Row]:
 
 def products(module: nn.Module, n_rows: int) -> Callable[[], None]:
     """All matrix products of a packed module for so many rows, and nothing else."""
-    linears = [m for m in module.modules() if isinstance(m, mha_core.PackedLinear)]
+    linears = [m for m in module.modules() if isinstance(m, nn.Linear)]
     inputs = {width: torch.randn(n_rows, width) for width in {m.in_features for m in linears}}
     calls: list[Callable[[], object]] = []
     while linears:
-        first, n = linears[0], 1 if linears[0].block is None else len(linears[0].block.n_out)
+        block = getattr(
+            linears[0], "block", None
+        )  # a decoder's last matrix is that of its words, and not packed
+        first, n = linears[0], 1 if block is None else len(block.n_out)
         calls.append(partial(together, inputs[first.in_features], *linears[:n]))
         linears = linears[n:]
 

@@ -81,10 +81,10 @@ def _in_tiles(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, co
     tile = q.new_empty(min(n_q, max(1, TILE // n_k)), n_k)
     for head in range(n_heads):
         keys, values = (x[head * len(x) // n_heads] for x in (k, v))
-        parts = (x[head].split(len(tile)) for x in (q, weights, context))
+        parts = (torch.split(x[head], len(tile)) for x in (q, weights, context))
         for queries, its, mixed in zip(*parts, strict=True):
             scores = tile[: len(its)]
-            torch.addmm(scores, queries, keys.t(), beta=0, alpha=scale, out=scores)
+            torch.addmm(scores, queries, keys.t(), alpha=scale, beta=0, out=scores)
             torch.softmax(scores, dim=-1, out=its)
             torch.mm(its, values, out=mixed)
 
@@ -108,7 +108,7 @@ def _strips_of(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, c
     queries, looks = q.view(n_kv, group, n, d_k), weights.view(n_kv, group, n, n)
     contexts = context.view(n, n_kv, group, v.shape[-1])
     room = q.new_empty(min(at_once, n_kv) * group * STRIP * n)
-    future = q.new_full((STRIP, STRIP), -math.inf).triu_(1)
+    future = torch.ones(STRIP, STRIP, dtype=torch.bool).triu_(diagonal=1)
     for start in range(0, n, STRIP):
         end = min(start + STRIP, n)
         for first in range(0, n_kv, at_once):
@@ -117,8 +117,8 @@ def _strips_of(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, c
             shape = (*strip.shape[:3], end)
             scores = room[: math.prod(shape)].view(len(strip), -1, end)
             keys = k[some, :end].transpose(1, 2)
-            torch.baddbmm(scores, strip.flatten(1, 2), keys, beta=0, alpha=scale, out=scores)
-            scores.view(shape)[..., start:].add_(future[: end - start, : end - start])
+            torch.baddbmm(scores, strip.flatten(1, 2), keys, alpha=scale, beta=0, out=scores)
+            scores.view(shape)[..., start:].masked_fill_(future[: end - start, : end - start], -math.inf)
             softmax_here(scores)
             looks[some, :, start:end, :end] = scores.view(shape)
             looks[some, :, start:end, end:] = 0

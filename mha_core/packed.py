@@ -227,7 +227,7 @@ def _lay_together(linears: Sequence[nn.Linear], pages: Pages) -> bool:
     for linear, part in zip(linears, torch.split(panels, sizes), strict=True):
         part.copy_(to_panels(cast(PackedLinear, linear)._plain(), width))
         cast(PackedLinear, linear)._hold(part)
-    bias = torch.cat(biases) if has_bias else None
+    bias = torch.cat([cast(Tensor, each) for each in biases]) if has_bias else None
     if bias is not None:
         for linear, piece in zip(linears, torch.split(bias, n_out), strict=True):
             linear.bias = nn.Parameter(piece, requires_grad=False)

@@ -103,10 +103,22 @@ def norm(module: nn.Module) -> Callable[[Tensor], Tensor]:
     if type(module) is nn.LayerNorm:
         shape, weight, bias, eps = module.normalized_shape, module.weight, module.bias, module.eps
         return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
-    if type(module) is nn.RMSNorm:
-        sizes, gain, least = module.normalized_shape, module.weight, module.eps
-        return lambda x: torch.rms_norm(x, sizes, gain, least)
+    if type(module) is nn.RMSNorm and len(module.normalized_shape) == 1:
+        return rms_norm(module)
     raise NotStraightError
+
+
+def rms_norm(module: nn.RMSNorm) -> Callable[[Tensor], Tensor]:
+    """RMSNorm over the last axis: torch's own takes twice as many calls, which a step of one token feels."""
+    gain, share = module.weight, 1 / module.normalized_shape[-1]
+    least = torch.tensor(torch.finfo(torch.float32).eps if module.eps is None else module.eps)
+
+    def normed(x: Tensor) -> Tensor:
+        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        scaled = x * torch.addcmul(least, length, length, value=share).rsqrt_()
+        return scaled if gain is None else scaled.mul_(gain)
+
+    return normed
 
 
 def attention(layer: MultiHeadAttention, is_causal: bool) -> Layer:
@@ -119,11 +131,11 @@ def attention(layer: MultiHeadAttention, is_causal: bool) -> Layer:
     def general(x: Tensor, weights: Tensor, around: Around) -> Tensor:
         projected = times_panels(x, block.panels, block.bias)
         heads = projected.view(*x.shape[:2], n_heads + 2 * n_kv, -1).transpose(1, 2)
-        turned, v = torch.split(heads, [n_heads + n_kv, n_kv], dim=1)
+        turned, v = torch.split_with_sizes(heads, [n_heads + n_kv, n_kv], dim=1)
         rotation, store = around
         if rotation is not None:
             turned = rotation.apart(turned)
-        q, k = torch.split(turned, [n_heads, n_kv], dim=1)
+        q, k = torch.split_with_sizes(turned, [n_heads, n_kv], dim=1)
         if store is not None:
             k, v = store.extend(k, v)
         hides = is_causal and x.shape[1] > 1

@@ -287,6 +287,48 @@ def test_what_stood_in_the_room_before_does_not_matter():
     assert context.isfinite().all()
 
 
+@pytest.mark.parametrize("scores", [1, 1 << 10])
+@pytest.mark.parametrize("strip", [2, 3, 7])
+@pytest.mark.parametrize("h_kv", [6, 2, 1])
+def test_long_texts_under_a_causal_mask_go_in_strips_to_the_same(h_kv, strip, scores, monkeypatch):
+    monkeypatch.setattr(in_place_module, "STRIP", strip)
+    monkeypatch.setattr(in_place_module, "STRIP_SCORES", scores)
+    q, k, v = qkv(h_kv=h_kv, n_q=7)
+    room = torch.full((B, H, 7, 7), math.nan)
+    context, weights = sdpa(q, k, v, is_causal=True, out=room)
+    for mine, theirs in zip((context, weights), by_path("textbook", q, k, v, is_causal=True), strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-6)
+    assert weights is room
+    k[..., 5, :] = math.inf
+    _, poisoned = sdpa(q, k, v, is_causal=True)
+    torch.testing.assert_close(poisoned[..., :5, :], weights[..., :5, :], atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("tile", [1, 2 * N_K, 1 << 10])
+@pytest.mark.parametrize("h_kv", [6, 2, 1])
+def test_heads_of_long_texts_go_in_tiles_to_the_same(h_kv, tile, one_by_one, monkeypatch):
+    monkeypatch.setattr(in_place_module, "TILE", tile)
+    q, k, v = qkv(h_kv=h_kv)
+    found, expected = sdpa(q, k, v), by_path("textbook", q, k, v)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="pages of another size are asked for on Linux")
+def test_matrices_that_stay_lie_one_after_the_other_in_huge_pages(monkeypatch):
+    monkeypatch.setattr(memory_module, "LASTING", 0)
+    like = torch.empty(0)
+    pages = memory_module.Pages(4 * (15 + 32))
+    first, second = (pages.empty(shape, like).fill_(value) for shape, value in (((3, 5), 2), ((4, 8), 3)))
+    assert first.data_ptr() % memory_module.HUGE_PAGE == 0
+    assert second.data_ptr() == first.data_ptr() + 64, "from a line of the cache on"
+    others = (pages.empty((1 << 20,), like), pages.empty((3,), torch.empty(0, dtype=torch.float64)))
+    for other in others:  # too large, and of another type
+        assert other.untyped_storage().data_ptr() != first.untyped_storage().data_ptr()
+    del pages
+    assert (first.sum(), second.sum()) == (30, 96)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_room_for_large_weights_is_as_any_other(dtype, monkeypatch):
     small = new_room((3, 5), torch.empty(0, dtype=dtype))

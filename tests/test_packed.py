@@ -2,6 +2,7 @@
 
 import copy
 import math
+import mmap
 import pickle
 
 import pytest
@@ -20,6 +21,7 @@ from mha_core import (
     pack,
     self_attention,
 )
+from mha_core import memory as memory_module
 from mha_core import packed as packed_module
 from mha_core.families import bert as encoder_module
 from mha_core.self_attention import attend_to_itself
@@ -255,6 +257,29 @@ def test_matrices_that_read_the_same_are_one_block_held_once_and_give_the_same(b
     assert [tuple(panels.shape) for _, panels, _ in products] == [(12, 13, 12), (1, 72, 13)]
     storages = {p.untyped_storage().data_ptr(): p.untyped_storage().nbytes() for p in packed.parameters()}
     assert sum(storages.values()) == 4 * sum(p.numel() for p in plain.parameters())
+    assert torch.equal(packed.W_k.weight, plain.W_k.weight)
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="pages of another size are asked for on Linux")
+@pytest.mark.parametrize("way", ["as it is", "pickle", "deepcopy", "other weights"])
+def test_matrices_in_huge_pages_are_the_same_and_held_once(way, monkeypatch):
+    monkeypatch.setattr(memory_module, "LASTING", 0)
+    plain, packed = attention("panels")
+    block, last = packed.W_q.block.panels, packed.W_o._parameters["weight"]
+    assert block.untyped_storage().data_ptr() == last.untyped_storage().data_ptr()
+    assert block.untyped_storage().nbytes() < 4 * sum(p.numel() for p in plain.parameters()) + (4 << 20)
+    if way == "pickle":
+        data = pickle.dumps(packed)
+        assert len(data) < 50_000, "not the pages"
+        packed = pickle.loads(data)  # noqa: S301
+    elif way == "deepcopy":
+        packed = copy.deepcopy(packed)
+    elif way == "other weights":
+        plain.W_o.weight.data.mul_(2)
+        packed.load_state_dict(plain.state_dict())
+    x = torch.randn(2, 5, 13)
+    for mine, theirs in zip(packed(x), plain(x), strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)
     assert torch.equal(packed.W_k.weight, plain.W_k.weight)
 
 

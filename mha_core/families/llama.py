@@ -104,7 +104,8 @@ class LlamaBlock(PreNormBlock):
 
         def layer(x: Tensor, weights: Tensor, around: Around) -> Tensor:
             x = attend(before_attention(x), weights, around).add_(x)
-            gate, up = torch.split(times_panels(before_up(x), pair.panels, pair.bias), pair.n_out, dim=-1)
+            joint = times_panels(before_up(x), pair.panels, pair.bias)
+            gate, up = torch.split_with_sizes(joint, pair.n_out, dim=-1)
             return times_panels(activation(gate).mul_(up), *down).add_(x)
 
         return layer
