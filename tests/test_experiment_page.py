@@ -212,9 +212,8 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
         if map_so_far and not np.isnan(map_so_far[0]["effects"]).any():
             break
         (how_far,) = at.get("progress")
-        assert how_far.proto.text.startswith(
-            f"{int(np.isfinite(map_so_far[0]['effects']).sum())} of 72 heads tried"
-        )
+        tried = int(np.isfinite(map_so_far[0]["effects"]).sum()) if map_so_far else 0
+        assert how_far.proto.text.startswith(f"{tried} of 72 heads tried")
     data = view(run(at))
     expected = ablate_each(minilm.tokenizer.encode(TIRED), minilm)
     assert data["effects"].reshape(6, 12) == pytest.approx(-expected, abs=1e-5)
