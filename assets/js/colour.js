@@ -54,6 +54,11 @@ export function contrast(a, b) {
   return (hi + 0.05) / (lo + 0.05);
 }
 
+const INKS = [[29, 28, 26], [255, 255, 255], [0, 0, 0]];
+
+// The first ink that reads on a colour: of white and black one always does.
+export const inkOn = (rgb) => css(INKS.find((ink) => contrast(ink, rgb) >= 4.5));
+
 export const css = (rgb) => `rgb(${rgb[0]}, ${rgb[1]}, ${rgb[2]})`;
 
 export function blend(a, b, t) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LEVELS, OKABE_ITO, at, contrast, diverging, fromOklab, luminance, parseColour, pixels, readable, sequential, toOklab } from "../../assets/js/colour.js";
+import { LEVELS, OKABE_ITO, at, contrast, diverging, fromOklab, inkOn, luminance, parseColour, pixels, readable, sequential, toOklab } from "../../assets/js/colour.js";
 
 const PAPERS = { light: [251, 250, 247], dark: [21, 21, 19] };
 
@@ -45,4 +45,11 @@ test("a ramp as pixels is opaque", () => {
   const bytes = new Uint8Array(pixels([[1, 2, 3]]).buffer);
   assert.deepEqual([...bytes], [1, 2, 3, 255]);
   assert.ok(luminance([255, 255, 255]) > 0.99);
+});
+
+test("what is written on any colour reads, in the page's own ink where that reads", () => {
+  for (let r = 0; r < 256; r += 15) for (let g = 0; g < 256; g += 15) for (let b = 0; b < 256; b += 15)
+    assert.ok(contrast(parseColour(inkOn([r, g, b])), [r, g, b]) >= 4.5, `${[r, g, b]}`);
+  assert.equal(inkOn(PAPERS.light), "rgb(29, 28, 26)");
+  assert.equal(inkOn(PAPERS.dark), "rgb(255, 255, 255)");
 });

@@ -1,5 +1,5 @@
 // A small matrix as tiles, a number on each; the reader may type others.
-import { css, toOklab } from "../colour.js";
+import { css, inkOn } from "../colour.js";
 import { make } from "../dom.js";
 import { fixed, percent, readNumber, tiny, trim } from "../format.js";
 import { largest } from "../numbers.js";
@@ -64,7 +64,7 @@ function tile(board, block, values, i, j, top) {
   const rgb = shadeOf(board.paint, block.ramp, value, top * (block.ramp === "weight" ? 1 : 1.6));
   if (rgb) {
     made.style.background = css(rgb);
-    made.style.color = toOklab(rgb)[0] > 0.62 ? "#1d1c1a" : "#ffffff";
+    made.style.color = inkOn(rgb);
   }
   return made;
 }

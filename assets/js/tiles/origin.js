@@ -6,7 +6,7 @@ import { numberBox, shownNumber } from "./number_tiles.js";
 import { reach, shadeOf, strip } from "./painted.js";
 import { lowered } from "./prose.js";
 import { barline, cell } from "./tables.js";
-import { css, toOklab } from "../colour.js";
+import { css, inkOn } from "../colour.js";
 import { saveCsv } from "../csv.js";
 
 const LARGEST = 8;
@@ -44,7 +44,7 @@ function productTiles(board, block, products, said, rest) {
   for (const t of shown) {
     const tile = make("span", { text: block.count > 8 ? fixed(products[t], 2) : trim(fixed(products[t], 2)), "data-term": t });
     const rgb = shadeOf(board.paint, "signed", products[t], top * 1.6);
-    if (rgb) Object.assign(tile.style, { background: css(rgb), color: toOklab(rgb)[0] > 0.62 ? "#1d1c1a" : "#ffffff" });
+    if (rgb) Object.assign(tile.style, { background: css(rgb), color: inkOn(rgb) });
     tile.onpointerenter = tile.onclick = () => said(t);
     made.append(tile);
   }
