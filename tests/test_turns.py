@@ -96,6 +96,28 @@ def test_ordinary_readers_go_in_the_order_in_which_they_came(room):
     assert order_of(place, "eager", "calm", "new") == ["eager", "calm", "new"]
 
 
+def test_who_was_aside_goes_before_who_came_meanwhile_but_not_before_who_used_less(room):
+    place, _ = room
+    place.charge("heavy", 30.0)
+    place.take("somebody")
+    order = []
+
+    def wait(name, begun):
+        place.take(name, begun)
+        order.append(name)
+        place.give(name, 0.0)
+
+    asks = [("new", False), ("heavy", True), ("aside", True)]
+    threads = [threading.Thread(target=wait, args=ask) for ask in asks]
+    for number, one in enumerate(threads):
+        one.start()
+        until(lambda n=number: place.length == n + 1)
+    place.give("somebody", 0.0)
+    for one in threads:
+        one.join(10)
+    assert order == ["aside", "new", "heavy"]
+
+
 def test_a_wait_makes_up_for_what_was_used(room):
     place, _ = room
     place.charge("heavy", 3.0)
