@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import fields, is_dataclass
-from functools import cache
 from threading import Lock
 from typing import Any, TypeVar, cast
 
@@ -19,6 +18,7 @@ from pages.parts.serve.turns import aside
 T = TypeVar("T")
 SHARED = ("projections",)
 PLAIN = (int, float, str, bool)
+_FIELDS: dict[type, tuple[str, ...]] = {}
 OBJECT_BYTES = 200  # what anything counts that says nothing of its size
 
 
@@ -123,10 +123,13 @@ def bytes_of(value: Any) -> int:
     return found
 
 
-@cache
 def _fields(kind: type) -> tuple[str, ...]:
-    """What a dataclass holds."""
-    return tuple(f.name for f in fields(kind) if f.name not in SHARED) if is_dataclass(kind) else ()
+    """What a dataclass holds; nothing for what is none."""
+    if kind not in _FIELDS:
+        _FIELDS[kind] = (
+            tuple(f.name for f in fields(kind) if f.name not in SHARED) if is_dataclass(kind) else ()
+        )
+    return _FIELDS[kind]
 
 
 def _may_hold_arrays(value: Any) -> bool:
