@@ -1,4 +1,7 @@
-"""Ten sockets of one client that asks without a pause, on a server that runs: how many runs go before a reader's."""
+"""Ten sockets of one client that asks without a pause, on a server that runs: how many runs go before a reader's.
+
+The guard's pace and the turns of pages each are enough for that: it fails where both are gone.
+"""
 
 import statistics
 import time
