@@ -152,6 +152,7 @@ test("another head is no step of the history, another sentence is one", () => {
   assert.equal(sameSentence(at("text=a"), at("text=a&measure=value&figure=x")), true, "nor is another measure");
   assert.equal(sameSentence(at("text=a"), "http://h/compare?text=a"), false);
   assert.equal(sameSentence("http://h/inside?text=a&pin=1", "http://h/inside?text=a&pin=2"), false, "a token is followed");
+  assert.equal(sameSentence("http://h/learn?lesson=1&head=1-1", "http://h/learn?lesson=1&head=1-2"), false, "and in the lesson a head");
   assert.equal(sameSentence("http://h/inside?text=a&text2=b&head=1-1&tab=table", "http://h/inside?text=a&head=1-1"), true, "from Compare");
   assert.equal(sameSentence("http://h/inside?text=a&text2=b&head=1-1", "http://h/inside?text=a&head=1-2"), false);
   assert.equal(sameSentence("http://h/compare?text=a&against=model", "http://h/compare?text=a"), false, "but on Compare itself");
