@@ -180,8 +180,8 @@ def test_the_page_says_how_sure_it_is_and_refuses_a_head_that_is_not_there(minil
     assert "Attention is not explanation" in text
     assert "Asked ( Jobs ): determiner → the next noun or name. 80.8 % of 1,817 cases" in text
     assert "Not asked, over ordinary text : " in text
-    at.query_params["which"] = "Typical"
-    (moments,) = [data for data in mounted(at.run(), "atlas") if data["kind"] == "moments"]
+    at.segmented_control(key="which").set_value("Typical").run()
+    (moments,) = [data for data in mounted(at, "atlas") if data["kind"] == "moments"]
     titles = [group["title"] for group in moments["groups"]]
     assert (titles[0], titles[-1]) == ("Tenth 10 of 10, the strongest", "Tenth 1 of 10, the weakest")
     shown = [[moment["numbers"] for moment in group["moments"]] for group in moments["groups"]]
