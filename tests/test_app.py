@@ -339,10 +339,7 @@ def test_compare_draws_both_sides_by_the_same_measure():
     assert not at.exception
     assert not said(at, "problem")
     assert picture(at)["measures"]["chosen"] == "value"
-    assert (
-        picture(at)["measures"]["said"]
-        == "A: In {} of 16 rows the top word differs from the raw weights."
-    )
+    assert picture(at)["measures"]["said"] == "A: In {} of 16 rows the top word differs from the raw weights."
     assert len(picture(at)["measures"]["differing"]) == 72
 
 

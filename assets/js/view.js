@@ -83,8 +83,8 @@ export class Headscope {
     const head = headInLink(entry.view.record, selection.head, location.href);
     const said = head && chosenIn(selection, head);
     entry.said = said;
-    entry.link = () => this.live !== false && said && linkChosen(history, location.href, { ...said, ...selection.look });
-    entry.linking = setTimeout(entry.link, LINK_AFTER);
+    const link = () => linkChosen(history, location.href, { ...said, ...selection.look });
+    if (this.live !== false && said) entry.linking = setTimeout(link, LINK_AFTER);
     if (said && entry.view.complete) entry.watching = onceSeen((first) => this.tellAfter(entry, first ? TELL_AFTER : LINK_AFTER));
     else this.tellAfter(entry, LINK_AFTER);
   }
@@ -94,20 +94,18 @@ export class Headscope {
     entry.telling = setTimeout(() => this.tell(entry), rest);
   }
 
-  // Whatever else the reader does goes to Python after it. The address says it before: Python, which reads it along, then
-  // has nothing to change in the address of a page that the reader may have left by then.
-  tell(entry, more) {
-    const { untold, link } = entry;
+  // Whatever else the reader does goes to Python after it.
+  tell(entry) {
+    const { untold } = entry;
     this.forget(entry);
-    link?.();
-    if (untold) entry.tell(untold, more);
+    if (untold) entry.tell(untold);
   }
 
   forget(entry) {
     clearTimeout(entry.linking);
     clearTimeout(entry.telling);
     entry.watching?.disconnect();
-    entry.untold = entry.link = null;
+    entry.untold = null;
   }
 
   // A link of the menu takes along what is chosen once Python has drawn it anew. A finger, or a quick hand, is there
@@ -223,9 +221,9 @@ export class Headscope {
   bringFiles(entry) {
     const wanted = `${entry.n} ${entry.view?.state.head}`;
     if (this.live === false || !entry.view?.filesMissing || entry.files === wanted) return;
+    this.forget(entry);
     entry.files = wanted;
-    entry.untold ??= entry.view.chosen;
-    this.tell(entry, { files: true });
+    entry.tell(entry.view.chosen, { files: true });
   }
 
   // S saves the picture under the pointer as it stands, with what is pointed at.

@@ -1,4 +1,4 @@
-"""What a choice in a picture asks of the server: nothing where the browser has the numbers, until they are needed below."""
+"""What a choice in a picture asks of the server: nothing where the browser has the numbers, until they stand below."""
 
 import csv
 import io
@@ -14,7 +14,6 @@ from mha_core.compare import most_changed
 from mha_core.heads.measures import importance
 from mha_core.heads.notices import disagreement
 from mha_core.wording import percent
-from tests.visit import TIRED
 
 pytestmark = pytest.mark.browser
 A = "Angry dogs chase small cats up the old tree."
@@ -97,7 +96,9 @@ def test_a_head_of_another_measure_is_drawn_and_told_in_the_same_way(visit):
     for head in ((4, 6), (2, 8)):
         tab.head(f"{head[0] + 1}-{head[1] + 1}").click()
         number = round(float(differing[head]) * len(record.tokens))
-        tab.page.get_by_text(f"In {number} of {len(record.tokens)} rows the top word differs").first.wait_for()
+        tab.page.get_by_text(
+            f"In {number} of {len(record.tokens)} rows the top word differs"
+        ).first.wait_for()
     untold, _ = rested(tab)
     assert untold
     assert link(tab)["head"] == "3-9"

@@ -40,7 +40,7 @@ from pages.parts.frame.selection import Selection
 from pages.parts.picture.code import LEAVE, LIBRARY, STUB
 from pages.parts.picture.sealed import sealed
 from pages.parts.picture.shared import files, library_address
-from pages.parts.picture.sync import drawn, reconcile, reported, wants_files
+from pages.parts.picture.sync import drawn, is_current, reconcile, reported, wants_files
 from pages.parts.serve.streamlit_private import warm_arrow
 
 __all__ = [
@@ -205,16 +205,30 @@ def _mount(
 ) -> Selection:
     sent = reconcile(st.session_state, key, wanted, tuple(record["id"] for record in records))
     data = view(sent.answered) | {"n": sent.number, "selection": sent.selection.as_json()}
+    told = on_change or _nothing
+
+    def after(act: Change | None) -> Change:
+        """What else the reader asks for finds the link as it was chosen: a browser that has not heard of that yet
+        sends the link before."""
+
+        def both() -> None:
+            if is_current(st.session_state, key):
+                told()
+            if act:
+                act()
+
+        return both
+
     with st.container(gap=None, key=f"{key}-data"):
         for number, record in enumerate(records):
             component("record", KEEP)(data=sealed(record), key=f"{key}-record-{number}")
     component("view", MOUNT)(
         data=packed(data),
         key=key,
-        on_selection_change=on_change or _nothing,
-        on_ask_change=on_ask() if on_ask else _nothing,
-        on_measure_change=on_measure or _nothing,
-        on_retype_change=on_retype or _nothing,
+        on_selection_change=told,
+        on_ask_change=after(on_ask() if on_ask else None),
+        on_measure_change=after(on_measure),
+        on_retype_change=after(on_retype),
     )
     return sent.answered
 

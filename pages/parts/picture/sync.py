@@ -65,7 +65,13 @@ def reported(memory: Mapping[Any, Any], key: str) -> Selection | None:
     return from_json(_report(memory, key))
 
 
+def is_current(memory: Mapping[Any, Any], key: str) -> bool:
+    """Whether the reader has chosen something in the picture since Python last moved it."""
+    report, sent = _report(memory, key), memory.get(f"{key}-sent")
+    return bool(report and sent and report.get("n") == sent.number)
+
+
 def wants_files(memory: Mapping[Any, Any], key: str) -> bool:
     """Whether the reader has opened the menu of files of what the picture shows now."""
-    report, sent = _report(memory, key), memory.get(f"{key}-sent")
-    return bool(report and sent and report.get("n") == sent.number and report.get("files") is True)
+    report = _report(memory, key)
+    return is_current(memory, key) and report is not None and report.get("files") is True
