@@ -33,7 +33,14 @@ TRANSFORMERS = re.compile(
 )
 PAGES = re.compile(r"^from (visit|streamlit.testing.v1) ", re.M)
 MAC_CHROME = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
-CHROMIUM_ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+    # All tabs in one process, which has Streamlit's scripts compiled and its fonts read after the first of them.
+    "--renderer-process-limit=1",
+]
 NO_CHROMIUM = (
     "no Chromium found: install one (`apt-get install chromium`, `brew install --cask google-chrome` or "
     "`.venv/bin/playwright install chromium`), or name it in the variable CHROMIUM"

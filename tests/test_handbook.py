@@ -9,6 +9,7 @@ import sys
 import xml.etree.ElementTree as ET
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import once
 import pytest
@@ -122,7 +123,7 @@ BESIDES = [
 ]
 
 
-def run(file: Path) -> dict[str, object]:
+def run(file: Path) -> dict[str, Any]:
     """A notebook with what it gives, from a process of its own."""
     command = [sys.executable, "docs/made.py", file]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import once
@@ -221,7 +222,7 @@ def test_a_perfect_head_gets_its_name_and_a_lazy_one_none():
     )
 
 
-def trained(setup: Setup) -> dict[str, object]:
+def trained(setup: Setup) -> dict[str, Any]:
     """The report of a training that takes ten seconds and more: until its sources change, each time the same."""
     name = f"trained-{setup.task}-{setup.layers}-{setup.heads}"
     return once.once(name, lambda: report.trained(setup), keep=True)
