@@ -41,10 +41,10 @@ class Batches:
         """The record of these tokens; who waits for it holds up no page. What a text does wrong its reader is told."""
         me = Asked(tokens, model, mine())
         with self._lock:
-            me.leads, self._busy = not self._busy, True
-            if not me.leads:
+            alone, self._busy = not self._busy, True
+            if not alone:
                 self._waiting.append(me)
-        if me.leads:
+        if alone:
             self._lead(me)
         else:
             with aside():
