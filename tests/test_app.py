@@ -344,8 +344,11 @@ def test_compare_draws_both_sides_by_the_same_measure():
 
 
 @pytest.mark.parametrize("measure", ["rollout", "residual"])
-def test_a_picture_that_mixes_heads_claims_nothing_of_a_head_of_the_same_number(measure):
+def test_a_picture_that_mixes_heads_claims_nothing_of_a_head_of_the_same_number(measure, monkeypatch):
+    asked = []
+    monkeypatch.setattr(cache, "roles_of", lambda *of: asked.append(of) or {})
     at = open_page(text=TIRED, measure=measure, head="4-2")
+    assert not asked, "roles are those of single heads"
     assert not [
         text
         for text in said(at, "why")
