@@ -1,8 +1,8 @@
 """What is sent to the app by hand: a file, as a page of it sends one (a form, with the token that is a cookie and a
 header), and the words that open a web socket."""
 
-import urllib.error
-import urllib.request
+from contextlib import closing, suppress
+from http.client import HTTPConnection
 
 from tests.conftest import AppServer
 
@@ -10,20 +10,18 @@ BOUNDARY = "headscope"
 
 
 def put(app: AppServer, session: str, name: str, content: bytes) -> int:
-    """The status that a file of this session is answered with."""
+    """The status that a file of this session is answered with; a refusal may come before the file is sent."""
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="f"; filename="f.txt"\r\n\r\n'.encode()
-    request = urllib.request.Request(  # noqa: S310 - our own server
-        f"{app.url}/_stcore/upload_file/{session}/{name}",
-        data=head + content + f"\r\n--{BOUNDARY}--\r\n".encode(),
-        method="PUT",
-        headers={"Content-Type": f"multipart/form-data; boundary={BOUNDARY}", **token(app)},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
-            return int(answer.status)
-    except urllib.error.HTTPError as refusal:
-        with refusal:
-            return refusal.code
+    body = head + content + f"\r\n--{BOUNDARY}--\r\n".encode()
+    with closing(HTTPConnection("127.0.0.1", app.port, timeout=60)) as line:
+        line.putrequest("PUT", f"/_stcore/upload_file/{session}/{name}")
+        kind = f"multipart/form-data; boundary={BOUNDARY}"
+        for key, value in {"Content-Type": kind, "Content-Length": str(len(body)), **token(app)}.items():
+            line.putheader(key, value)
+        line.endheaders()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            line.send(body)
+        return line.getresponse().status
 
 
 def token(app: AppServer) -> dict[str, str]:

@@ -594,10 +594,11 @@ def test_words_of_a_picture_fit_light_and_dark():
 def test_the_arrow_keys_turn_one_step_and_a_press_jumps(monkeypatch):
     gone = []
     monkeypatch.setattr(lesson, "go", gone.append)
-    monkeypatch.setattr(lesson, "here", lambda: Lesson(4, ()))
+    # Where the browser says it is, behind what was drawn: a key that is pressed at once brings the address before it.
+    monkeypatch.setattr(lesson, "here", lambda: Lesson(3, ()))
     for given in ({"go": 1}, {"go": -1}, {"go": 5}, {"go": None}):
         monkeypatch.setattr(lesson.st, "session_state", {lesson.KEY: SimpleNamespace(**given)})
-        lesson._turn()
+        lesson._turn(4)
     for wanted in (7, "7", None):
         monkeypatch.setattr(lesson.st, "session_state", {lesson.KEY: SimpleNamespace(step=wanted)})
         lesson._jump()

@@ -101,7 +101,7 @@ def _bar(record: Record, scene: Scene, place: Lesson) -> None:
                 "size": "snug",
             }
         )
-        board.show(KEY, {"step": _jump, "go": _turn}, keys=True, large=False)
+        board.show(KEY, {"step": _jump, "go": partial(_turn, place.step)}, keys=True, large=False)
     with heads:
         names = head_names(record)
         st.session_state[HEAD_BOX] = head_name(scene.head)
@@ -124,10 +124,11 @@ def _jump() -> None:
         go(wanted)
 
 
-def _turn() -> None:
+def _turn(now: int) -> None:
+    """On or back from the step that was drawn: a key that is pressed at once still brings the address before it."""
     way = st.session_state[KEY].go
     if way in (1, -1):
-        go(here().step + way)
+        go(now + way)
 
 
 def _text(step: Step, number: int, asked: Asked, verdicts: dict[str, Verdict]) -> None:
