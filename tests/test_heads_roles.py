@@ -10,7 +10,7 @@ from mha_core.heads.copying import CopySums, CopyTable, count_tokens
 from mha_core.heads.coreference import CoreferenceSums
 from mha_core.heads.jobs import KINDS
 from mha_core.heads.positions import PositionSums
-from mha_core.heads.relation_table import OFFSETS, RelationTable
+from mha_core.heads.relation_table import DIRECTIONS, OFFSETS, RelationTable
 from mha_core.heads.relations import RelationCounts
 from mha_core.heads.report import report_card
 from mha_core.heads.roles import NO_ROLE, Tables, assign_roles, role_of
@@ -217,6 +217,15 @@ def test_the_interval_of_a_relation_allows_for_all_that_was_tried():
     """53 of 70 against 41: 0.207 % by chance; 0.227 % are allowed for eleven attempts, 0.192 % for thirteen."""
     assert role(relations=counted(("nsubj", 70, 53, 41))).key == "syntactic"
     assert role(relations=counted(("nsubj", 70, 53, 41), ("obj", 70, 0, 39))) == NO_ROLE
+
+
+def test_every_head_in_both_directions_at_every_relation_with_cases_was_tried():
+    one, none, everything = ("nsubj", 70, 53, 41), ("obj", 0, 0, 0), ("all", 140, 53, 80)
+    assert counted(one).tried == 2
+    assert counted(one, ("obj", 70, 0, 39)).tried == 4
+    assert counted(one, none, everything).tried == 2
+    assert replace(counted(one), shape=(6, 12)).tried == 2 * 72
+    assert replace(counted(one), directions=DIRECTIONS[:1]).tried == 1
 
 
 def study() -> Study:
