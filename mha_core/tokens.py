@@ -108,12 +108,14 @@ class Tokenizer(ABC):
 
     `begin`: the special tokens in front of every text; `separator`: the one after every text, or none.
     `special_names`: both, in order, for words on the screen.
+    `continuation`: what is written before a piece that continues a word, where that is marked so.
     """
 
     takes_pairs: ClassVar[bool] = True
     between: ClassVar[int] = 1  # separators between the texts of a pair
     begin: tuple[str, ...] = ()
     separator: str | None = None
+    continuation: str = ""
 
     def __init__(self, fast: FastTokenizer, max_tokens: int, roles: Mapping[str, Role]) -> None:
         fast.no_truncation()

@@ -55,6 +55,7 @@ class WordPiece(Tokenizer):
                 raise ModelError(f"The tokenizer has no {name}; it belongs to another kind of model.")
         self.names = names
         self.begin, self.separator = (names.begin,), names.separator
+        self.continuation = names.continuation
         # Typed by the reader these become the token itself, and are never split into their signs.
         self._typed = {i for i, role in self._roles.items() if role in ("begin", "separator", "padding")}
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from mha_core.embedded import EMBEDDED
+from mha_core.families.bert import SPECIALS
 from mha_core.heads.atlas.shipped import Shipped
 from mha_core.heads.atlas.table import Atlas
 from pages.parts.frame.request import Request
@@ -29,7 +30,8 @@ class Source:
 
 def rests_on(model: str) -> str:
     """Where the heads of a model on the shelf rest, in words."""
-    return "[CLS] or [SEP]" if model == EMBEDDED or "bert" in model.lower() else "the first token"
+    framed = model == EMBEDDED or "bert" in model.lower()
+    return f"{SPECIALS.begin} or {SPECIALS.separator}" if framed else "the first token"
 
 
 def source(request: Request) -> Source | None:

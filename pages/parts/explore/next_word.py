@@ -29,7 +29,6 @@ Payload = dict[str, Any]
 MOST = 40  # tokens that one press of "Go on" says
 SILENCE = 15.0  # seconds without the browser asking on: its page was left
 END, PIN = "end", "pin"
-CONTINUES = "##"  # what WordPiece writes before a piece that continues a word
 
 
 @dataclass
@@ -281,8 +280,9 @@ def _unmasked(number: int, request: Request, used: Model, talk: Talk) -> Request
         raise InputError(f"There is no guess {number + 1}; there are {len(guesses)}.")
     piece, (name, _) = found[which], guesses[number]
     before, after = tokens.text_of(piece.segment)[: piece.start], tokens.text_of(piece.segment)[piece.end :]
-    if name.startswith(CONTINUES):
-        before, name = before.rstrip(), name.removeprefix(CONTINUES)
+    mark = used.tokenizer.continuation
+    if mark and name.startswith(mark):
+        before, name = before.rstrip(), name.removeprefix(mark)
     filled = before + name + after
     if piece.segment:
         return replace(request, text=tokens.text, pair=filled)
