@@ -14,7 +14,6 @@ BertViz loads three scripts from elsewhere; they are fetched once with `npm pack
 
 import argparse
 import json
-import os
 import random
 import shutil
 import statistics
@@ -35,7 +34,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
 import mha_core  # noqa: E402
-from tests.conftest import CHROMIUM_ARGS, start_app  # noqa: E402
+from tests.conftest import CHROMIUM_ARGS, find_chromium, start_app  # noqa: E402
 
 TEXT = "the animal did not cross a street because it was too tired and small birds sang in old green trees"
 WORDS = TEXT.split()
@@ -272,7 +271,7 @@ def main() -> None:
         shapes = {6: mha_core.embedded.EMBEDDED} | ({} if options.quick else {12: str(random_bert(folder))})
         scripts = peer_scripts(folder)
         server = start_app(folder / "server.log", HEADSCOPE_ALLOW_FOLDERS="1")
-        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+        chromium = find_chromium(playwright.chromium.executable_path)
         browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
         try:
             urllib.request.urlopen(server.url, timeout=60).close()  # noqa: S310 - our own server
@@ -306,12 +305,12 @@ def turns(roots: list[Path]) -> str:
     found: dict[Path, dict[int, list[dict[str, float]]]] = {root: {} for root in roots}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
         playwright = stack.enter_context(sync_playwright())
         tabs = {}
         for root in roots:
             server = start_app(folder / f"{len(tabs)}.log", script=root / "app.py", cwd=root)
             stack.callback(server.stop)
+            chromium = find_chromium(playwright.chromium.executable_path)
             browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
             stack.callback(browser.close)
             page, traffic = browser.new_page(viewport={"width": 1280, "height": 900}), Traffic()

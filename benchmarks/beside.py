@@ -9,8 +9,6 @@ first moments and its end, and from a click on a head until that head's page is 
 """
 
 import argparse
-import os
-import shutil
 import statistics
 import sys
 import tempfile
@@ -26,7 +24,7 @@ from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
 from benchmarks.wire import wait_for  # noqa: E402
 from mha_core.reader import read_reader  # noqa: E402
-from tests.conftest import CHROMIUM_ARGS, AppServer, start_app  # noqa: E402
+from tests.conftest import CHROMIUM_ARGS, AppServer, find_chromium, start_app  # noqa: E402
 
 WORDS = 5_000
 READY = "[data-testid=stApp][data-test-script-state=notRunning]"
@@ -130,10 +128,10 @@ def main() -> None:
     parser.add_argument("--visits", type=int, default=20)
     options = parser.parse_args()
     print("| work | calm | beside it | ratio of medians |\n|---|---|---|---|")
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
     for name in options.work:
         with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
             app = start_app(Path(folder) / "server.log")
+            chromium = find_chromium(playwright.chromium.executable_path)
             browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             try:

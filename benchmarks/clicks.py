@@ -9,8 +9,6 @@ what stands below the picture is seen; `benchmarks/steps.py` says what that cost
 """
 
 import argparse
-import os
-import shutil
 import statistics
 import sys
 from collections.abc import Iterator
@@ -25,7 +23,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
 from benchmarks.steps import Server, closing_server  # noqa: E402
-from tests.conftest import CHROMIUM_ARGS  # noqa: E402
+from tests.conftest import CHROMIUM_ARGS, find_chromium  # noqa: E402
 
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = TIRED.replace("tired", "wide")
@@ -138,7 +136,7 @@ def main() -> None:
     options = parser.parse_args()
     with ExitStack() as opened:
         playwright = opened.enter_context(sync_playwright())
-        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+        chromium = find_chromium(playwright.chromium.executable_path)
         browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
         opened.callback(browser.close)
         tabs = {}

@@ -129,9 +129,8 @@ def products(module: nn.Module, n_rows: int) -> Callable[[], None]:
     inputs = {width: torch.randn(n_rows, width) for width in {m.in_features for m in linears}}
     calls: list[Callable[[], object]] = []
     while linears:
-        block = getattr(
-            linears[0], "block", None
-        )  # a decoder's last matrix is that of its words, and not packed
+        # A decoder's last matrix is that of its words, and not packed.
+        block = getattr(linears[0], "block", None)
         first, n = linears[0], 1 if block is None else len(block.n_out)
         calls.append(partial(together, inputs[first.in_features], *linears[:n]))
         linears = linears[n:]

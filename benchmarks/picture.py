@@ -1,7 +1,5 @@
 """The README's picture, taken from the running app: `make picture` writes assets/readme/explore.png."""
 
-import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -11,7 +9,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 
 from playwright.sync_api import sync_playwright  # noqa: E402
 
-from tests.conftest import CHROMIUM_ARGS, start_app  # noqa: E402
+from tests.conftest import CHROMIUM_ARGS, find_chromium, start_app  # noqa: E402
 
 VIEWS = {
     "explore.png": ("/", 1280, 1130, "light"),
@@ -23,9 +21,9 @@ def main() -> None:
     """Start the app, open each view, keep its picture."""
     target = ROOT / "assets" / "readme"
     target.mkdir(exist_ok=True)
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         server = start_app(Path(folder) / "server.log")
+        chromium = find_chromium(playwright.chromium.executable_path)
         browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
         try:
             for name, (path, width, height, scheme) in VIEWS.items():

@@ -87,11 +87,10 @@ def trace_tokens(
 
 def trace_together(batch: Sequence[Tokens], model: Model) -> list[Record]:
     """The records of a few texts out of one run, in their order: what `trace_tokens` gives of each, to rounding."""
-    weights = to_numpy(run(batch, model).stacked())
-    cut = [weights[:, place, :, : len(one), : len(one)].copy() for place, one in enumerate(batch)]
+    found = trace_many(batch, model, batch_size=len(batch))
+    # A copy each, or every record would hold the weights of all.
     return [
-        Record(model.info, one, freeze(own), versions(), None, ())
-        for one, own in zip(batch, cut, strict=True)
+        Record(model.info, one, freeze(own.copy()), versions()) for one, own in zip(batch, found, strict=True)
     ]
 
 
@@ -203,10 +202,7 @@ def every_step(batch: Sequence[Tokens], model: Model, **options: Any) -> Iterato
     steps = iter(model.encoder.steps(*batch_of(batch, model), **options))
     while True:
         # Not around the yield: the caller's own code would run in it.
-        with (
-            torch.inference_mode(),
-            plain_numbers(),
-        ):
+        with torch.inference_mode(), plain_numbers():
             step = next(steps, None)
         if step is None:
             return

@@ -41,10 +41,8 @@ def once(name: str, make: Callable[[], T], *, keep: bool = False, of: Iterable[P
     with FileLock(where / f"{name}.lock"):
         if not file.exists():
             made = pickle.dumps(make())
-            if where is kept and (sources(), digest(files)) != (
-                AT_START,
-                begun,
-            ):  # edited meanwhile: who can say what it is made of?
+            # Edited meanwhile: who can say what it is made of?
+            if where is kept and (sources(), digest(files)) != (AT_START, begun):
                 return pickle.loads(made)  # noqa: S301 - made here
             for older in where.glob(f"{name}-*.pickle"):
                 older.unlink()

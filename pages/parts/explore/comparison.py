@@ -75,7 +75,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         offers=causal_finding.offers(parting, a, b) if parting else (),
         keeps=(cache.keeper(sides[0]), cache.keeper(sides[1]), cache.keeper(*sides)),
         abouts=[export.about(*each) for each in zip(records, (a, b), sides, strict=True)],
-        more=partial(more, sides, records[0], a),
+        more=lambda _chosen: more(sides, records[0], a),
         on_measure=partial(shell.follow_measure, "compare"),
         on_retype=partial(before.retype_side, "compare", tuple(sides)),
     )
@@ -101,7 +101,7 @@ def drawn(sides: Sequence[Request], records: Sequence[Record]) -> list[Grid | No
         return [None, None]
 
 
-def more(sides: Sequence[Request], record: Record, grid: Grid, _chosen: Selection) -> dict[str, Any]:
+def more(sides: Sequence[Request], record: Record, grid: Grid) -> dict[str, Any]:
     """What the picture says beyond the weights: the switch of measures, and the rest of its link."""
     models = [cache.model(side) for side in sides]
     switch = measured.switch(sides[0], *models, record=record, grid=grid)
