@@ -88,7 +88,10 @@ export class Ranking {
     if (!row) return;
     const [box, list] = [row.getBoundingClientRect(), this.list.getBoundingClientRect()];
     if (box.top < list.top) this.list.scrollTop -= list.top - box.top;
-    else if (box.bottom > list.bottom) this.list.scrollTop += box.bottom - list.bottom;
+    else if (box.bottom > list.bottom) {
+      const tops = Array.from(this.list.children, (item) => item.getBoundingClientRect().top - list.top);
+      this.list.scrollTop += tops.find((top) => top >= box.bottom - list.bottom) ?? box.bottom - list.bottom; // no row cut at the top
+    }
   }
 }
 

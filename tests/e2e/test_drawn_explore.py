@@ -195,6 +195,22 @@ def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw,
     assert ranks.nth(71).evaluate("e => e === e.getRootNode().activeElement")
 
 
+IN_SIGHT = """(list) => {
+  const { top, bottom } = list.getBoundingClientRect();
+  return Array.from(list.children, (row) => [row.textContent, row.getBoundingClientRect()])
+    .filter(([, box]) => box.bottom > top + 1 && box.top < bottom - 1)
+    .map(([text, box]) => [text, box.top - top, bottom - box.bottom]);
+}"""
+
+
+def test_a_ranking_scrolls_to_the_chosen_head_and_begins_with_a_whole_row(draw, record):
+    picture = draw(record.grid(), record.tokens, (3, 1), (IT,), width=390)
+    rows = picture.part("Heads ranked").locator(".ranks").evaluate(IN_SIGHT)
+    assert not rows[0][0].startswith(picture.heads()[0]), "else nothing had to scroll"
+    assert abs(rows[0][1]) < 1, "no row is cut where the list begins"
+    assert [below > -1 for text, _, below in rows if text.startswith("4-2")] == [True]
+
+
 def test_the_keys_walk_the_cells_and_each_is_spoken(draw, record):
     grid = record.grid()
     weights = grid.weights[3, 1]

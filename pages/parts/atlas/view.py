@@ -140,7 +140,7 @@ def _measure(title: str, key: str, first: str, names: dict[str, str]) -> str:
         format_func=lambda one: names[one],
         key=key,
         bind="query-params",
-        width=260,
+        width=280,
     )
     return chosen or first
 

@@ -65,7 +65,7 @@ def _watch(training: LiveTraining, was_working: bool) -> None:
     working = is_working(training, reader())
     if working != was_working:
         st.rerun()
-    with st.container(key="training-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="training-progress", horizontal=True, vertical_alignment="center", gap="medium"):
         if working:
             st.button("Stop", key="training-stop", on_click=TRAINER.stop, args=(training, reader()))
         elif training.state != "finished":

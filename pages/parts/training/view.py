@@ -180,7 +180,7 @@ def _watch(choice: Choice, training: LiveTraining, name: str, before: Phase) -> 
     if phase != before:
         st.rerun()
     working = phase != "still"
-    with st.container(key="training-progress", horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="training-progress", horizontal=True, vertical_alignment="center", gap="medium"):
         if working:
             st.button("Stop", key="training-stop", on_click=TRAINER.stop, args=(training, name))
         elif training.state != "finished":
