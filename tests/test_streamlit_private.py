@@ -2,6 +2,7 @@
 
 import asyncio
 from copy import deepcopy
+from functools import partial
 from threading import Thread
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from streamlit.cursor import LockedCursor, RunningCursor
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.query_params import QueryParams
 
@@ -90,6 +92,30 @@ def test_what_a_run_says_wakes_the_loop_once_and_arrives_whole_and_in_order():
     assert heard == 2 * [n for n in range(200) if n != 7]
     assert len(wakes) == 2
     assert [type(trouble) for trouble in troubles] == 2 * [ZeroDivisionError]
+
+
+def test_what_a_run_said_is_heard_before_its_reader_asks_again(monkeypatch):
+    """Else the page that was just finished is lost: a request begins another run, and only that one is heard."""
+    monkeypatch.setattr(AppSession, "_call_soon_on_event_loop", lambda _session, callback: callback())
+    heard, requests = [], []
+    monkeypatch.setattr(AppSession, "request_rerun", lambda _session, _state: requests.append(list(heard)))
+    streamlit_private.hand_over_in_parcels.__wrapped__()
+
+    async def of_two_requests():
+        session = SimpleNamespace(_event_loop=asyncio.get_running_loop())
+        for number in (1, 2, 3):
+            AppSession._call_soon_on_event_loop(session, partial(heard.append, number))
+        AppSession.request_rerun(session, None)
+        AppSession._call_soon_on_event_loop(session, partial(heard.append, 4))
+        await asyncio.sleep(10 * streamlit_private.PARCEL)
+        AppSession.request_rerun(session, None)
+        elsewhere = Thread(target=AppSession.request_rerun, args=(session, None))
+        elsewhere.start()
+        elsewhere.join()
+
+    asyncio.run(of_two_requests())
+    assert requests == [[1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4]]
+    assert heard == [1, 2, 3, 4], "each once"
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from starlette.formparsers import MultiPartParser
 from streamlit.cursor import Cursor
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import Runtime, app_session
 from streamlit.runtime import runtime as runtime_module
@@ -61,6 +62,7 @@ def missing_parts() -> list[str]:
         ),
         "MultiPartParser.spool_max_size": hasattr(MultiPartParser, "spool_max_size"),
         "AppSession._call_soon_on_event_loop": hasattr(AppSession, "_call_soon_on_event_loop"),
+        "AppSession.request_rerun": hasattr(AppSession, "request_rerun"),
         "ScriptRunContext.enqueue": hasattr(ScriptRunContext, "enqueue"),
         "ForwardMsg.hash": "hash" in ForwardMsg.DESCRIPTOR.fields_by_name,
         "AppSession._event_loop": "_event_loop" in AppSession.__init__.__code__.co_names,
@@ -274,27 +276,60 @@ class Parcels:
         loop = session._event_loop
 
         def wait() -> None:
-            loop.call_later(PARCEL, self._unpack, loop, waiting)
+            loop.call_later(PARCEL, self._unpack, session)
 
         self._waking(session, wait)
 
-    def _unpack(self, loop: Any, waiting: "deque[Callable[[], None]]") -> None:
+    def hear(self, session: AppSession) -> None:
+        """Have the event loop, which this must be, take all that was said at once."""
+        opened = self._unpack(session)
+        while opened:
+            self._next(opened)
+
+    def _unpack(self, session: AppSession) -> "deque[Callable[[], None]]":
         with self._lock:
+            waiting: deque[Callable[[], None]] = session.__dict__.setdefault("_parcel", deque())
+            opened: deque[Callable[[], None]] = session.__dict__.setdefault("_opened", deque())
             parcel = list(waiting)
             waiting.clear()
-        for callback in parcel:  # each by itself: one that raises stops no other
-            loop.call_soon(callback)
+        opened.extend(parcel)
+        for _ in parcel:  # each by itself: one that raises stops no other
+            session._event_loop.call_soon(self._next, opened)
+        return opened
+
+    def _next(self, opened: "deque[Callable[[], None]]") -> None:
+        if opened:
+            opened.popleft()()
 
 
 @cache
 def hand_over_in_parcels() -> None:
-    """From now on; before the first visitor."""
-    parcels = Parcels()
+    """From now on; before the first visitor.
+
+    What a run said is heard before its reader's next request is: that starts another run, and Streamlit ignores what it
+    hears of one before, be it the whole page. A reader who presses something in the moment in which a page is finished
+    would then lack that page, and the next part of it would have no place.
+    """
+    parcels, request = Parcels(), AppSession.request_rerun
 
     def hand_over(session: AppSession, callback: Callable[[], None]) -> None:
         parcels.hand_over(session, callback)
 
+    def request_rerun(session: AppSession, client_state: ClientState | None) -> None:
+        if _is_here(session._event_loop):
+            parcels.hear(session)
+        request(session, client_state)
+
     AppSession._call_soon_on_event_loop = hand_over  # type: ignore[method-assign, assignment]
+    AppSession.request_rerun = request_rerun  # type: ignore[method-assign, assignment]
+
+
+def _is_here(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether this thread runs that event loop now."""
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
 
 
 class Ticks:
