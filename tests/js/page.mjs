@@ -1,0 +1,128 @@
+// Elements that only remember what was put into them: what a module builds can be read without a browser.
+
+class Element {
+  constructor(tag) {
+    Object.assign(this, { tag, childNodes: [], attributes: {}, dataset: {}, className: "", tabIndex: 0, hidden: false, parent: null });
+    this.style = { setProperty: (name, value) => (this.style[name] = value) };
+    const classes = () => this.className.split(" ").filter(Boolean);
+    const set = (names) => (this.className = [...new Set(names)].join(" "));
+    this.classList = {
+      add: (...names) => set([...classes(), ...names]),
+      contains: (name) => classes().includes(name),
+      toggle: (name, on) => set(on ? [...classes(), name] : classes().filter((one) => one !== name)),
+    };
+  }
+
+  setAttribute(name, value) {
+    this.attributes[name] = String(value);
+    if (name === "class") this.className = String(value);
+    if (name === "style") for (const [, key, set] of String(value).matchAll(/([\w-]+):([^;]+)/g)) this.style[key] = set;
+    if (name.startsWith("data-")) this.dataset[name.slice(5).replace(/-(.)/g, (_, letter) => letter.toUpperCase())] = String(value);
+    if (name === "aria-pressed") this.ariaPressed = String(value);
+  }
+
+  getAttribute(name) {
+    return this.attributes[name] ?? null;
+  }
+
+  append(...nodes) {
+    for (const node of nodes) {
+      const child = typeof node === "object" ? node : Object.assign(new Element("#text"), { text: String(node) });
+      child.parent = this;
+      this.childNodes.push(child);
+    }
+  }
+
+  replaceChildren(...nodes) {
+    this.childNodes = [];
+    this.append(...nodes.filter((node) => node !== ""));
+  }
+
+  get textContent() {
+    return this.text ?? this.childNodes.map((child) => child.textContent).join("");
+  }
+
+  set textContent(text) {
+    this.replaceChildren(String(text));
+  }
+
+  get children() {
+    return this.childNodes.filter((child) => child.tag !== "#text");
+  }
+
+  get firstChild() {
+    return this.childNodes[0] ?? null;
+  }
+
+  remove() {
+    this.parent.childNodes = this.parent.childNodes.filter((child) => child !== this);
+  }
+
+  insertRow() {
+    return added(this, "tr");
+  }
+
+  insertCell() {
+    return added(this, "td");
+  }
+
+  createTHead() {
+    return added(this, "thead");
+  }
+
+  createTBody() {
+    return added(this, "tbody");
+  }
+
+  addEventListener() {}
+
+  getRootNode() {
+    return { activeElement: null };
+  }
+
+  getContext() {
+    return { createImageData: (width, height) => ({ data: new Uint8ClampedArray(4 * width * height) }), putImageData: (image) => (this.image = image) };
+  }
+
+  contains(node) {
+    return node === this || this.childNodes.some((child) => child.contains(node));
+  }
+
+  // Only `tag`, `.class`, `tag.class` and `[name="value"]`, one inside another.
+  querySelectorAll(selector) {
+    return selector.split(" ").reduce((inside, part) => inside.flatMap((one) => within(one).filter((node) => fits(node, part))), [this]);
+  }
+
+  querySelector(selector) {
+    return this.querySelectorAll(selector)[0] ?? null;
+  }
+}
+
+function added(parent, tag) {
+  const node = new Element(tag);
+  parent.append(node);
+  return node;
+}
+
+const within = (node) => node.children.flatMap((child) => [child, ...within(child)]);
+
+function fits(node, part) {
+  const [, tag, rest] = /^([\w-]*)(.*)$/.exec(part);
+  if (tag && node.tag !== tag) return false;
+  const classes = [...rest.matchAll(/\.([\w-]+)/g)].every(([, name]) => node.classList.contains(name));
+  return classes && [...rest.matchAll(/\[([\w-]+)="([^"]*)"\]/g)].every(([, name, value]) => node.getAttribute(name) === value);
+}
+
+/** Give `use` a page to put things into, and take it away again. */
+export function onPage(use) {
+  const given = { document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0 };
+  const before = Object.keys(given).map((name) => [name, globalThis[name]]);
+  Object.assign(globalThis, given);
+  try {
+    return use(new Element("div"));
+  } finally {
+    for (const [name, value] of before) if (value === undefined) delete globalThis[name]; else globalThis[name] = value;
+  }
+}
+
+export const texts = (nodes) => nodes.map((node) => node.textContent);
