@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { merged } from "../../assets/js/memory.js";
+import { budget } from "../../assets/js/tiles/budget.js";
 import { said } from "../../assets/js/tiles/budget_said.js";
 import { added, arrived, centred, cosine, empty, left, mixOf } from "../../assets/js/tiles/budget_sums.js";
+import { onPage } from "./page.mjs";
 
 const VALUES = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
 
@@ -46,4 +48,16 @@ test("what is answered now counts more than what the browser kept, and marks sta
   const before = { answers: { a: "1", b: "2" }, done: ["b"] };
   assert.deepEqual(merged(before, { answers: { a: "3" }, done: ["a"] }), { answers: { a: "3", b: "2" }, done: ["a", "b"] });
   assert.deepEqual(merged({}, { answers: {}, done: [] }), { answers: {}, done: [] });
+});
+
+test("the bar of a need is as long as what arrives of it, and what is given to a word stands in its cup", () => {
+  const block = { labels: ["animal", "was", "tired"], needs: [0, 2], at: 0, width: 3, token: "it", name: "animal" };
+  const shown = onPage(() => {
+    const made = budget({ numbers: Float32Array.from(VALUES.flat()) }, block);
+    for (let i = 0; i < 3; i++) made.querySelectorAll(".cup")[0].onclick({ target: made.querySelectorAll(".cup")[0] });
+    return made;
+  });
+  assert.deepEqual(shown.querySelectorAll(".lane i").map((bar) => bar.style.width), ["30%", "0%"]);
+  assert.deepEqual(shown.querySelectorAll(".well i").map((fill) => fill.style.height), ["30%", "0%", "0%"]);
+  assert.equal(shown.querySelector(".purse").textContent, "70 % left");
 });

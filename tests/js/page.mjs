@@ -76,6 +76,10 @@ class Element {
 
   addEventListener() {}
 
+  click() {}
+
+  focus() {}
+
   getRootNode() {
     return { activeElement: null };
   }
@@ -113,13 +117,14 @@ function fits(node, part) {
   return classes && [...rest.matchAll(/\[([\w-]+)="([^"]*)"\]/g)].every(([, name, value]) => node.getAttribute(name) === value);
 }
 
-/** Give `use` a page to put things into, and take it away again. */
+/** Give `use` a page to put things into and a list of the files that are saved there, and take it away again. */
 export function onPage(use) {
-  const given = { document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0 };
+  const saved = [];
+  const given = { URL: { createObjectURL: (file) => `blob:${saved.push(file)}`, revokeObjectURL() {} }, document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0, setTimeout: () => 0 };
   const before = Object.keys(given).map((name) => [name, globalThis[name]]);
   Object.assign(globalThis, given);
   try {
-    return use(new Element("div"));
+    return use(new Element("div"), saved);
   } finally {
     for (const [name, value] of before) if (value === undefined) delete globalThis[name]; else globalThis[name] = value;
   }
