@@ -5,9 +5,11 @@ import re
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from visit import mounted, unopened
 
+import mha_core
 from mha_core import InputError
 from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.losses import HeadLoss, Loss
@@ -16,10 +18,13 @@ from mha_core.heads.atlas.said import NO_DESCRIPTION, label
 from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.atlas.table import Line
 from mha_core.reader import REGISTERS, read_reader
-from pages.parts.atlas import figure, lost, own_text
+from mha_core.wording import head_name, percent
+from pages.parts.atlas import ask, figure, lost, own_text
 from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, word
 from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
+from pages.parts.atlas.source import Source
+from pages.parts.frame.request import Request
 from pages.parts.serve.tasks import BackgroundTask
 
 TEXT = "We saw the fox and the owl."
@@ -75,6 +80,8 @@ def test_all_heads_are_points_inside_the_plane(minilm):
     assert next(head["x"] for head in data["heads"] if head["id"] == "3-9") == pytest.approx(
         by_hand, abs=1e-4
     )
+    mixed = [re.search(r"\) (\d+)%", head["colour"])[1] for head in data["heads"]]
+    assert mixed == [share for share in ("0", "20", "40", "60", "80", "100") for _ in range(12)]
 
 
 def test_the_list_counts_every_head_once_and_chooses_the_points(minilm):
@@ -85,6 +92,23 @@ def test_the_list_counts_every_head_once_and_chooses_the_points(minilm):
     data = points_data(minilm, "rests", "brings", "description", name, (0, 0))
     assert len(data["heads"]) == n
     assert {head["letter"] for head in data["heads"]} == {"A"}
+
+
+def test_heads_are_alike_by_the_moments_in_which_both_words_are_the_same(minilm):
+    moments = {e.head: {(m.passage, m.query, m.key) for m in e.strongest} for e in minilm.heads}
+    both = {head: len(moments[2, 8] & theirs) for head, theirs in moments.items() if head != (2, 8)}
+    best = sorted(((n, head) for head, n in both.items() if n >= 3), key=lambda pair: (-pair[0], pair[1]))
+    assert relatives(minilm, (2, 8), minilm) == [(head, n) for n, head in best[:6]]
+
+
+def test_the_heads_asked_for_link_the_word_that_looks_to_the_one_looked_at(minilm, model):
+    record = mha_core.trace("You can either stay or go.", model)
+    table = ask._table(Source(minilm, "", "minilm", ""), record, 5, 3, Request(record.tokens.text))
+    rows = re.findall(r">(\d+-\d+)</a></th><td>([\d.]+ %)</td>", table)
+    there = sorted(
+        ((record.weights[at][5, 3], head_name(at)) for at in np.ndindex(6, 12)), key=lambda pair: -pair[0]
+    )
+    assert rows == [(name, percent(float(weight))) for weight, name in there[:10]]
 
 
 @pytest.mark.slow
