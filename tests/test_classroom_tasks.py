@@ -116,6 +116,7 @@ def test_lines_are_the_famous_pairs_and_then_the_held_out_ones(small):
     shown = table_of(head, found)
     assert shown.count("<tr>") == 1 + len(found)
     assert "The animal didn&#x27;t cross the street because it was too tired / wide" in shown
+    assert 'title="tired: animal; wide: street"' in shown
     assert shown.count("fails") == sum(not line.passes for line in found)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from visit import TIRED, WIDE, bodies, link, mounted, open_page, run, said
 
-from mha_core import Unavailable, grid_of, load_model, predict_next, trace
+from mha_core import NextToken, Unavailable, grid_of, load_model, predict_next, trace
 from mha_core.embedded import DECODER
 from mha_core.experiments import Curve, Effects, Selectivity
 from mha_core.experiments.tasks import NAME, ORDINARY, REPEATED
@@ -18,7 +18,7 @@ from mha_core.heads.builtin import read_builtin
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
-from pages.parts.experiment import deciding, pruning, selective, switch, trials
+from pages.parts.experiment import changed, deciding, pruning, selective, switch, trials
 from pages.parts.experiment.asked import asked
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import JOHN, MARY
@@ -384,6 +384,30 @@ def test_two_words_come_to_a_sentence_with_both_probabilities():
         "matters most: without it the logit difference goes from 6.00 to −1.00, and ` Mary` from 92.0 % to 20.0 %."
     )
     assert answer.link["off"] == "1-2"
+
+
+def test_an_embedding_s_bars_are_what_is_lost_without_each_head():
+    mean = np.array([[0.99, 0.75], [0.5, 1.0]])
+    answer = trials.answers.embedding(mean, 40, (0, 1), "text")
+    assert [(bar.name, bar.value, bar.text) for bar in answer.bars] == [
+        ("without 2-1", 0.5, "0.500"),
+        ("without 1-2", 0.25, "0.750"),
+        ("without 1-1", pytest.approx(0.01), "0.990"),
+        ("without 2-2", 0.0, "1.000"),
+    ]
+    assert answer.said.startswith(
+        "Without 1-2 the embedding keeps a cosine of 0.750 with what it was: number 2"
+    )
+
+
+def test_a_word_that_only_one_run_names_has_at_most_the_least_of_the_other():
+    before = (NextToken(1, " a", 0.5, 3.0), NextToken(2, " b", 0.25, 2.0))
+    after = (NextToken(1, " a", 0.375, 3.0), NextToken(3, " c", 0.125, 2.5))
+    assert changed.guesses(before, after, None) == (
+        changed.Guess(1, " a", 0.5, 0.375),
+        changed.Guess(2, " b", 0.25, 0.125),
+        changed.Guess(3, " c", 0.25, 0.125),
+    )
 
 
 def test_heads_at_rest_come_to_bars_of_each_way_to_take_them_away():

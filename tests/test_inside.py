@@ -562,7 +562,7 @@ def test_the_configurations_and_the_readers_own():
     at = open_inside(part="Sizes and costs", n="4096", d="4096", h="32", layers="32")
     table = next(b for b, _ in found(at) if b.get("id") == "sizes")
     rows = {line[0]: line for line in table["rows"]}
-    assert rows["GPT-3 175B"][1:5] == ["12,288 / 96", "128", "96", "604,028,928"]
+    assert rows["GPT-3 175B"][1:6] == ["12,288 / 96", "128", "96", "604,028,928", "58.0 billion"]
     assert rows["LLaMA-2-7B"][9] == "2.0 GiB" == rows["yours"][9]
     assert (rows["GPT-2"][6], rows["GPT-2"][9]) == ("1,024", "36.0 MiB"), (
         "no cache of tokens that it cannot read"

@@ -3,10 +3,11 @@
 import json
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from boards import found
+from boards import flat, found
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
@@ -14,8 +15,9 @@ from mha_core.device import use_one_thread
 from mha_core.learning import report
 from mha_core.learning.live import begin
 from mha_core.learning.train import Setup
+from pages.parts.picture.tiles import Board
 from pages.parts.serve.training import BROKEN, TRAINER, LiveTraining, Trainer
-from pages.parts.training import export, parts, view
+from pages.parts.training import boards, export, parts, view
 
 # A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.
 FAKE = """
@@ -241,6 +243,38 @@ def test_heads_that_can_go_for_nothing_are_counted():
 def blocks(at: AppTest) -> str:
     """All that the boards of the page were given, as text."""
     return "\n".join(str(element.proto) for element in at.get("bidi_component"))
+
+
+def test_every_curve_has_its_own_numbers_and_every_picture_its_own_head_and_job():
+    rows = [
+        {"run": run, "step": step, "loss": 4.0 - run - step / 100, "accuracy": 0.1 + run / 2 + step / 1000}
+        for run in (0, 1)
+        for step in (0, 50)
+    ]
+    told = SimpleNamespace(rows=rows, now={"runs": [{}, {}]})
+    board = boards.live_board(parts.induction_choice(1, 2, 4, 0, 600), told)
+    numbers = np.concatenate(board._arrays)
+    lines = {
+        (block["id"], line["label"]): numbers[line["at"] : line["at"] + 4].tolist()
+        for block in flat(board.blocks)
+        if block["type"] == "course"
+        for line in block["lines"]
+    }
+    assert lines == {
+        ("loss", "1 layer"): pytest.approx([0, 50, 4.0, 3.5]),
+        ("loss", "2 layers"): pytest.approx([0, 50, 3.0, 2.5]),
+        ("accuracy", "1 layer"): pytest.approx([0, 50, 0.1, 0.15]),
+        ("accuracy", "2 layers"): pytest.approx([0, 50, 0.6, 0.65]),
+    }
+    weights = np.zeros((3, 1, 2, 48, 48), np.float32)
+    weights[...] = np.arange(6).reshape(3, 1, 2, 1, 1)  # repeat in both heads, mirror in both, rotate in both
+    drawn = Board()
+    state = {"step": 50, "weights": weights}
+    _, sheets = boards.pictures(drawn, parts.jobs_choice(1, 2, 0, 50), 1, state)["items"]
+    told = drawn._arrays[0].reshape(sheets["shape"])[:, 0, 0].tolist()
+    assert dict(zip(sheets["labels"], told, strict=True)) == {
+        "1-1 repeat": 0, "1-2 repeat": 1, "1-1 mirror": 2, "1-2 mirror": 3, "1-1 rotate": 4, "1-2 rotate": 5,
+    }  # fmt: skip
 
 
 @pytest.mark.slow
