@@ -11,6 +11,7 @@ from decoder_folders import random_decoder, write_decoder
 from mha_core import InputError, embedding, load_model
 from mha_core.cli import main
 from mha_core.experiments import (
+    Cosine,
     Curve,
     Factor,
     Loss,
@@ -26,6 +27,7 @@ from mha_core.experiments import (
     selective,
 )
 from mha_core.experiments.pruning import gate_gradient
+from mha_core.experiments.report import effects_rows
 from mha_core.experiments.selective import Selectivity
 from mha_core.experiments.tasks import (
     AGREEMENT,
@@ -252,6 +254,25 @@ def test_an_order_and_its_curve_are_made_on_other_texts(model):
         next(order_by_effect([], model))
     with pytest.raises(InputError, match="0 heads at once"):
         next(order_greedy(chosen, model, at_once=0))
+
+
+def test_of_an_encoder_the_head_that_turns_the_embedding_least_goes_first(model):
+    tokens = model.tokenizer.encode("Rain falls.")
+    order = last(order_by_effect([tokens], model))
+    kept = [measure(tokens, model, Cosine(), (Factor((order[at],)),))[0] for at in (0, 20, 50, -1)]
+    assert kept == sorted(kept, reverse=True)
+    assert kept[0] > kept[-1]
+
+
+def test_rows_of_effects_count_heads_from_one_and_states_and_tokens_from_nought():
+    effects = [[0.5, 1.0], [2.0, 3.0]]
+    heads = effects_rows({"axes": ["layer", "head"], "effects": effects})
+    assert heads[1] == {"layer": 1, "head": 2, "effect": 1.0}
+    assert effects_rows({"axes": ["state", "token"], "effects": effects})[2] == {
+        "state": 1,
+        "token": 0,
+        "effect": 2.0,
+    }
 
 
 # The command line

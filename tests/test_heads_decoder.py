@@ -23,7 +23,8 @@ from mha_core.heads.repeated import IN_ORDER, N_TEXTS, RepeatedSums, copies, is_
 from mha_core.heads.samples import Sample, samples
 from mha_core.heads.seen import evenly, seen
 from mha_core.heads.survey import TextItem, every_item, survey
-from mha_core.heads.tables import profile_data
+from mha_core.heads.tables import profile_data, profile_text
+from mha_core.wording import percent
 from mha_core.wordpiece import WordPiece
 from pages.parts.specialization.builtin import absent_said, unneeded_said
 from tests.decoder_folders import random_decoder, write_decoder
@@ -242,6 +243,12 @@ def test_the_study_of_a_decoder_counts_its_own_jobs_and_says_which_it_lacks(foun
     heads = profile_data(found.study, decoder.info)["heads"]
     assert set(heads[0]["repeated"]) == {"previous", "first", "duplicate", "induction"}
     assert "cls" not in heads[0]
+    titles, *lines = [line.split() for line in profile_text(found.study).splitlines()[:-1]]
+    assert titles[:5] == ["head", "previous", "next", "first", "entropy"]
+    assert [" ".join(line[:7]) for line in lines] == [
+        f"{row['layer']}-{row['head']} " + " ".join(percent(row[name]) for name in titles[1:4])
+        for row in heads
+    ]
     assert not any("[CLS]" in title for title, _ in found.measures().values())
 
 

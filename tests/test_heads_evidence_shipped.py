@@ -3,7 +3,9 @@
 The corpora are the reader's own: name them in HEADSCOPE_UD_EWT and HEADSCOPE_GAP.
 """
 
+import csv
 import hashlib
+import io
 import os
 import re
 import time
@@ -215,6 +217,11 @@ def test_the_command_prints_what_comes_with_the_program(verdicts):
         "n",
     }
     assert asked | {"verdict", "because", "tried", "clusters"} <= set(rows["det"])
+    table = csv.DictReader(io.StringIO(verdicts("--format", "csv")[1]))
+    cells = {row["question"]: row for row in table if row["trained"] == "True"}
+    numbers = [float(cells["det"][name]) for name in ("ci_low", "held_out", "ci_high")]
+    low, high = rows["det"]["interval"]
+    assert numbers == [low, rows["det"]["held_out"], high] == sorted(numbers)
     code, out, _ = verdicts("--untrained")
     assert code == 0
     assert "specialist" not in "\n".join(line for line in out.splitlines() if not line.startswith("broad"))
