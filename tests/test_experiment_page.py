@@ -160,7 +160,7 @@ def test_undo_takes_back_one_change_after_the_other(monkeypatch):
     session, link = {}, {"off": "6-6"}
     state = SimpleNamespace(params=lambda: {k: v for k, v in link.items() if v}, change=link.update)
     monkeypatch.setattr(switch, "state", state)
-    monkeypatch.setattr(switch, "st", SimpleNamespace(session_state=session))
+    monkeypatch.setattr(switch.st, "session_state", session)
     seen = []
     for ask in (
         *({"do": "set", "off": ["1-1"]}, {"do": "set", "off": []}, {"do": "factor", "value": "2"}),

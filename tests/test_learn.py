@@ -597,10 +597,10 @@ def test_the_arrow_keys_turn_one_step_and_a_press_jumps(monkeypatch):
     # Where the browser says it is, behind what was drawn: a key that is pressed at once brings the address before it.
     monkeypatch.setattr(lesson, "here", lambda: Lesson(3, ()))
     for given in ({"go": 1}, {"go": -1}, {"go": 5}, {"go": None}):
-        monkeypatch.setattr(lesson.st, "session_state", {lesson.KEY: SimpleNamespace(**given)})
+        monkeypatch.setattr(lesson.st, "session_state", {lesson.KEY: given})
         lesson._turn(4)
     for wanted in (7, "7", None):
-        monkeypatch.setattr(lesson.st, "session_state", {lesson.KEY: SimpleNamespace(step=wanted)})
+        monkeypatch.setattr(lesson.st, "session_state", {lesson.KEY: {"step": wanted}})
         lesson._jump()
     assert gone == [5, 3, 7]
 

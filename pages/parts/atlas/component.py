@@ -7,6 +7,7 @@ import streamlit as st
 
 from mha_core.picture.bundle import bundle, style
 from pages.parts.frame import state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.selection import parse_head
 
 
@@ -21,6 +22,6 @@ def draw(data: dict[str, Any], key: str) -> None:
 
 
 def _choose(key: str) -> None:
-    pressed = st.session_state[key].get("head")
+    pressed = heard_from(key, "head")
     if isinstance(pressed, str) and parse_head(pressed):
         state.choose_head(pressed)

@@ -17,6 +17,7 @@ from pages.parts.experiment.changed import Changed, Guess, changed_by
 from pages.parts.experiment.frame import caveats, roles_of
 from pages.parts.experiment.said import elsewhere, finding
 from pages.parts.frame import shell, state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import say, visible
 from pages.parts.frame.request import MEASURES, SPECIALS, UNITS, Request
 from pages.parts.frame.selection import parse_head
@@ -158,7 +159,7 @@ def _spelled(text: str) -> dict[str, str]:
 
 def _heard() -> None:
     """Callback of the picture: what the reader switched goes into the link. A browser may send anything."""
-    ask = st.session_state[PICTURE].get("ask")
+    ask = heard_from(PICTURE, "ask")
     if not isinstance(ask, Mapping):
         return
     now = {key: state.params().get(key) for key in ("off", "set", "word")}

@@ -20,6 +20,7 @@ from mha_core.picture.text import visible
 from mha_core.record import piece_units, word_units
 from mha_core.tokens import Piece
 from pages.parts.frame import state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.serve import cache, speech
@@ -178,7 +179,7 @@ def _spelled(text: str, does: str) -> Payload:
 
 
 def _heard(key: str, request: Request, offered: Sequence[Place], at_end: bool) -> None:
-    ask = st.session_state[key].get("ask")
+    ask = heard_from(key, "ask")
     used = cache.at_hand(request.model, request.trained)
     if not isinstance(ask, Mapping) or used is None:
         return

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 import streamlit as st
 
 from mha_core.picture.bundle import bundle, style
+from pages.parts.frame.mounts import heard_from
 
 
 class Named(Protocol):
@@ -42,6 +43,6 @@ def row(
 
 def _choose(key: str, offered: Mapping[str, T], choose: Callable[[T], None]) -> None:
     """A browser may send what is not offered."""
-    pressed = st.session_state[key].get("chosen")
+    pressed = heard_from(key, "chosen")
     if isinstance(pressed, str) and pressed in offered:
         choose(offered[pressed])

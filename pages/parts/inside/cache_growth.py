@@ -12,6 +12,7 @@ import streamlit as st
 from mha_core import Model, Record, Tokens
 from mha_core.inside import Growth, growth, kv_cache_bytes
 from mha_core.record import piece_units
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import visible
 from pages.parts.frame.request import Request
 from pages.parts.inside.fields import Field, ask
@@ -80,7 +81,7 @@ def _told(key: str, value: int | bool) -> None:
 
 def _row_pressed(key: str, most: int) -> None:
     """A token's name in a picture: the sentence is read up to it."""
-    value = st.session_state[key].token
+    value = heard_from(key, "token")
     if isinstance(value, int) and 0 <= value < most:
         _told(READ, value + 1)
 

@@ -15,6 +15,7 @@ from mha_core import HeadScopeError
 from mha_core.inside import example, run_layer
 from mha_core.inside.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
 from pages.parts.frame import state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.inside import linked
@@ -70,11 +71,11 @@ def _asked(key: str) -> int:
 
 
 def _followed() -> None:
-    _follow(st.session_state["inside-example-token"].follow)
+    _follow(heard_from("inside-example-token", "follow"))
 
 
 def _row_pressed(key: str) -> None:
-    _follow(st.session_state[key].token)
+    _follow(heard_from(key, "token"))
 
 
 def _follow(row: object) -> None:
@@ -83,7 +84,7 @@ def _follow(row: object) -> None:
 
 
 def _head_pressed(key: str) -> None:
-    head = st.session_state[key].head
+    head = heard_from(key, "head")
     if head in ("1-1", "1-2"):
         state.change({"by": "2" if head == "1-2" else None, "cell": None})
 
@@ -152,7 +153,7 @@ def as_text(typed: Mapping[str, Any]) -> str:
 
 def _typed(key: str) -> None:
     """The reader typed numbers: the link has them all."""
-    value = st.session_state[key].typed
+    value = heard_from(key, "typed")
     if isinstance(value, Mapping):
         state.change({"typed": as_text(value) or None})
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import streamlit as st
-
 from pages.parts.frame import state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.picture.tiles import Board
 
 Told = Callable[[str, int | bool], None]
@@ -63,7 +62,7 @@ def ask(
 
 def _typed(key: str, fields: Mapping[str, Field], told: Told) -> None:
     """A browser may send anything: only what the boxes can hold is passed on."""
-    value = st.session_state[key].field
+    value = heard_from(key, "field")
     if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)):
         return
     name, number = value

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import streamlit as st
-
 from pages.parts.frame import state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import markup
 from pages.parts.picture.tiles import Block, Board
 
@@ -49,13 +48,13 @@ def aloud(now: int, screen: Screen) -> None:
 
 
 def _jump(key: str, keys: Sequence[str]) -> None:
-    wanted = st.session_state[key].station
-    if wanted in keys:
+    wanted = heard_from(key, "station")
+    if isinstance(wanted, str) and wanted in keys:
         go(wanted)
 
 
 def _turn(key: str, keys: Sequence[str], now: int) -> None:
-    step = st.session_state[key].go
+    step = heard_from(key, "go")
     if step in (1, -1) and 0 <= now + step < len(keys):
         go(keys[now + step])
 

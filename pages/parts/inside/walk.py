@@ -12,6 +12,7 @@ import streamlit as st
 
 from mha_core.wording import Head
 from pages.parts.frame import state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.inside import check, mixing, picking, reading, rotation, steps
 from pages.parts.inside.changes import MATRICES, set_number
 from pages.parts.inside.origin_panel import cell_of, fill, first_cell
@@ -124,14 +125,14 @@ def _words(
 
 def _ask(name: str) -> None:
     """The reader chose a number: the link says which, counted from 1."""
-    value = st.session_state[f"inside-picture-{name}"].cell
+    value = heard_from(f"inside-picture-{name}", "cell")
     if isinstance(value, list) and len(value) == 3 and all(isinstance(part, int) for part in value[1:]):
         state.change({"cell": f"{value[0]}:{value[1] + 1}:{value[2] + 1}"})
 
 
 def _edit(key: str, head: Head) -> None:
     """The reader typed another number, or put one back."""
-    value = st.session_state[key].edit
+    value = heard_from(key, "edit")
     if not (isinstance(value, list) and len(value) == 4 and value[0] in ("score", *MATRICES)):
         return
     kind, row, column, number = value

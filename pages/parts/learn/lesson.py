@@ -14,6 +14,7 @@ from mha_core.wording import head_name
 from pages.parts.frame import shell, state
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import heading
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, parse_head
@@ -119,14 +120,14 @@ def choose_head(name: object) -> None:
 
 
 def _jump() -> None:
-    wanted = st.session_state[KEY].step
+    wanted = heard_from(KEY, "step")
     if isinstance(wanted, int):
         go(wanted)
 
 
 def _turn(now: int) -> None:
     """On or back from the step that was drawn: a key that is pressed at once still brings the address before it."""
-    way = st.session_state[KEY].go
+    way = heard_from(KEY, "go")
     if way in (1, -1):
         go(now + way)
 
@@ -187,15 +188,15 @@ def _heard(key: str, scene: Scene) -> dict[str, partial[None]]:
 
 
 def _head_in(key: str) -> None:
-    choose_head(st.session_state[key].get("head"))
+    choose_head(heard_from(key, "head"))
 
 
 def _token_in(key: str, scene_key: str) -> None:
-    follow_token(st.session_state[key].get("token"), scene_key)
+    follow_token(heard_from(key, "token"), scene_key)
 
 
 def _follow(key: str, scene_key: str) -> None:
-    follow_token(st.session_state[key].get("query"), scene_key)
+    follow_token(heard_from(key, "query"), scene_key)
 
 
 def follow_token(query: object, scene_key: str) -> None:
@@ -206,7 +207,7 @@ def follow_token(query: object, scene_key: str) -> None:
 
 
 def _met(key: str) -> None:
-    if st.session_state[key].get("met") is True:
+    if heard_from(key, "met") is True:
         solve(BUDGET)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from mha_core.picture.bundle import bundle
+from pages.parts.frame.mounts import heard_from
 from pages.parts.learn.exercises import exercises
 from pages.parts.learn.progress import forget, here, known_answers, known_marks, take
 
@@ -42,7 +43,7 @@ def forget_all() -> None:
 
 
 def _heard() -> None:
-    take_in(st.session_state[KEY].kept)
+    take_in(heard_from(KEY, "kept"))
 
 
 def take_in(kept: Any) -> None:

@@ -36,6 +36,7 @@ from mha_core.picture.text import sentence_in_words
 from mha_core.record import Grid
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.code import LEAVE, LIBRARY, STUB
 from pages.parts.picture.sealed import sealed
@@ -160,14 +161,12 @@ def chosen(key: str) -> Selection | None:
 
 def asked_measure(key: str) -> object:
     """The measure that the reader asked for in the picture of that key, which may be anything."""
-    shown = st.session_state.get(key)
-    return shown.get("measure") if isinstance(shown, Mapping) else None
+    return heard_from(key, "measure")
 
 
 def retyped(key: str) -> object:
     """The word that the reader changed in the picture of that key: `unit`, `word`, in Compare `side`; or anything."""
-    shown = st.session_state.get(key)
-    return shown.get("retype") if isinstance(shown, Mapping) else None
+    return heard_from(key, "retype")
 
 
 def drawn_record(key: str) -> str:

@@ -13,6 +13,7 @@ from mha_core.heads.words import FloatArray
 from mha_core.picture.bundle import style
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.shared import brought
 
@@ -33,14 +34,14 @@ def draw(data: dict[str, Any] | bytes, key: str) -> None:
 
 
 def _choose_head(key: str) -> None:
-    pressed = st.session_state[key].get("head")
+    pressed = heard_from(key, "head")
     if isinstance(pressed, str) and parse_head(pressed):
         state.choose_head(pressed)
 
 
 def _choose_job(key: str) -> None:
     """What the heads are coloured by; the page takes only what it knows."""
-    pressed = st.session_state[key].get("job")
+    pressed = heard_from(key, "job")
     if isinstance(pressed, str) and len(pressed) <= NAME_AT_MOST:
         state.change({"by": pressed})
 

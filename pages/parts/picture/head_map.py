@@ -13,6 +13,7 @@ import streamlit as st
 from mha_core.picture.bundle import bundle, style
 from mha_core.wording import Head, head_name
 from pages.parts.frame import state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.selection import parse_head
 
 
@@ -61,7 +62,7 @@ def head_map(
 
 
 def _choose(key: str) -> None:
-    pressed = st.session_state[key].get("head")
+    pressed = heard_from(key, "head")
     if isinstance(pressed, str) and parse_head(pressed):
         state.choose_head(pressed)
 
