@@ -4,7 +4,6 @@ import itertools
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
