@@ -38,6 +38,7 @@ def units(text: str) -> list[Unit]:
     [
         ("The old dog ran", 1, 3, "det"),
         ("The old dog ran", 3, 1, "det:back"),
+        ("They saw a dog", 2, 3, "next"),
         ("The dog saw it was near", 4, 2, "antecedent"),
         ("They sat in the old house", 3, 6, "case"),
         ("They sold their house", 3, 4, "nmod:poss"),

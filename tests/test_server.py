@@ -299,8 +299,8 @@ async def unsent(_message):
 
 
 @pytest.mark.parametrize("ends", ["well", "badly"])
-def test_121_visitors_one_after_another_all_get_in(ends):
-    let_in = []
+def test_more_visitors_than_there_are_places_all_get_in_one_after_another(ends):
+    let_in, visitors = [], Limits().sockets + 1
 
     async def page(_scope, _receive, _send):
         let_in.append(1)
@@ -309,12 +309,12 @@ def test_121_visitors_one_after_another_all_get_in(ends):
 
     async def visits():
         door = Guard(page)
-        for _ in range(121):
+        for _ in range(visitors):
             with suppress(OSError):
                 await door(scope("websocket"), connecting, unsent)
 
     in_a_loop(visits())
-    assert len(let_in) == 121
+    assert len(let_in) == visitors
 
 
 @pytest.mark.parametrize(("path", "open_"), [
