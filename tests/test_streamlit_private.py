@@ -1,10 +1,13 @@
 """What the app leans on in Streamlit beyond its API: all there today, and missed by name where it is gone."""
 
 import asyncio
+import time
+from contextvars import ContextVar
 from copy import deepcopy
 from functools import partial
-from threading import Thread
+from threading import Event, Thread, current_thread
 from types import SimpleNamespace
+from weakref import ref
 
 import pytest
 from streamlit.config import get_option, set_option
@@ -13,10 +16,12 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.query_params import QueryParams
 
-from pages.parts.serve import server, streamlit_private
+from pages.parts.serve import server, streamlit_loop, streamlit_private, streamlit_threads
 from pages.parts.serve.streamlit_private import message_kind, missing_parts, went_back_or_forward
 
 COLOUR = "theme.light.primaryColor"
@@ -69,28 +74,38 @@ def test_outside_a_run_nobody_came_back():
 
 
 def test_what_a_run_says_wakes_the_loop_once_and_arrives_whole_and_in_order():
-    heard, wakes, troubles = [], [], []
+    heard, wakes, troubles, sends = [], [], [], []
 
     async def of_one_run():
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _loop, context: troubles.append(context["exception"]))
-        parcels = streamlit_private.Parcels()
+        parcels = streamlit_loop.Parcels()
         parcels._waking = lambda _session, callback: (wakes.append(1), loop.call_soon_threadsafe(callback))
-        session = SimpleNamespace(_event_loop=loop)
+        session = SimpleNamespace(
+            _event_loop=loop, _message_enqueued_callback=lambda: sends.append(len(heard))
+        )
+        wake = session._message_enqueued_callback
 
         def say():
             for number in range(200):
-                parcels.hand_over(session, lambda n=number: heard.append(n) if n != 7 else 1 / 0)
+                parcels.hand_over(session, lambda n=number: take(n))
+
+        def take(number):
+            if session._message_enqueued_callback is not None:
+                session._message_enqueued_callback()
+            heard.append(number) if number != 7 else 1 / 0
 
         for _ in range(2):
             run = Thread(target=say)
             run.start()
             run.join()  # the loop stands still: all of it is one parcel
-            await asyncio.sleep(10 * streamlit_private.PARCEL)
+            await asyncio.sleep(10 * streamlit_loop.PARCEL)
+        assert session._message_enqueued_callback is wake
 
     asyncio.run(of_one_run())
     assert heard == 2 * [n for n in range(200) if n != 7]
     assert len(wakes) == 2
+    assert sends == [199, 398]  # once for each parcel, when all of it is there
     assert [type(trouble) for trouble in troubles] == 2 * [ZeroDivisionError]
 
 
@@ -99,15 +114,15 @@ def test_what_a_run_said_is_heard_before_its_reader_asks_again(monkeypatch):
     monkeypatch.setattr(AppSession, "_call_soon_on_event_loop", lambda _session, callback: callback())
     heard, requests = [], []
     monkeypatch.setattr(AppSession, "request_rerun", lambda _session, _state: requests.append(list(heard)))
-    streamlit_private.hand_over_in_parcels.__wrapped__()
+    streamlit_loop.hand_over_in_parcels.__wrapped__()
 
     async def of_two_requests():
-        session = SimpleNamespace(_event_loop=asyncio.get_running_loop())
+        session = SimpleNamespace(_event_loop=asyncio.get_running_loop(), _message_enqueued_callback=None)
         for number in (1, 2, 3):
             AppSession._call_soon_on_event_loop(session, partial(heard.append, number))
         AppSession.request_rerun(session, None)
         AppSession._call_soon_on_event_loop(session, partial(heard.append, 4))
-        await asyncio.sleep(10 * streamlit_private.PARCEL)
+        await asyncio.sleep(10 * streamlit_loop.PARCEL)
         AppSession.request_rerun(session, None)
         elsewhere = Thread(target=AppSession.request_rerun, args=(session, None))
         elsewhere.start()
@@ -162,19 +177,19 @@ def test_the_loop_that_sends_waits_a_tick_after_a_bundle_and_always_where_it_pau
     async def sleep(seconds):
         waited.append(seconds)
 
-    monkeypatch.setattr(streamlit_private.asyncio, "sleep", sleep)
-    ticks = streamlit_private.Ticks()
+    monkeypatch.setattr(streamlit_loop.asyncio, "sleep", sleep)
+    ticks = streamlit_loop.Ticks()
 
     async def send(n):
         for _ in range(n):
             await ticks.sleep(0)
 
-    asyncio.run(send(streamlit_private.BUNDLE - 1))
+    asyncio.run(send(streamlit_loop.BUNDLE - 1))
     assert waited == []
     asyncio.run(send(1))
     assert waited == [0]
     asyncio.run(ticks.sleep(0.01))
-    asyncio.run(send(streamlit_private.BUNDLE - 1))
+    asyncio.run(send(streamlit_loop.BUNDLE - 1))
     assert waited == [0, 0.01]
     assert ticks.Queue is asyncio.Queue
 
@@ -195,3 +210,108 @@ def test_a_place_is_copied_as_python_copies_it_and_moves_alone(held):
     assert (place.index, twin.index, len(place.transient_elements)) == (1, 2, held)
     locked = LockedCursor(root_container=0, parent_path=(3,), index=4)
     assert streamlit_private.copied(locked, {}).delta_path == locked.delta_path
+
+
+class Wire:
+    """A transport that remembers what went through it."""
+
+    def __init__(self):
+        self.said = []
+
+    def write(self, data):
+        self.said.append(data)
+
+    def close(self):
+        self.said.append("closed")
+
+
+def test_what_is_written_in_one_tick_goes_in_one_piece_and_before_the_end():
+    wire = Wire()
+
+    class Protocol:
+        def connection_made(self, transport):
+            self.transport = transport
+
+    async def talk():
+        protocol = streamlit_loop.joining(Protocol)()
+        protocol.loop = asyncio.get_running_loop()
+        protocol.connection_made(wire)
+        for piece in (b"a", b"b", b"c"):
+            protocol.transport.write(piece)
+        assert wire.said == []
+        await asyncio.sleep(0)
+        assert wire.said == [b"abc"]
+        protocol.transport.write(b"d")
+        protocol.transport.write(
+            bytes(streamlit_loop.JOINED)
+        )  # who writes so much is to hear that it should pause
+        assert wire.said[1:] == [b"d" + bytes(streamlit_loop.JOINED)]
+        protocol.transport.write(b"e")
+        protocol.transport.close()
+        await asyncio.sleep(0)
+        assert wire.said[2:] == [b"e", "closed"]
+
+    asyncio.run(talk())
+
+
+class Runner:
+    """What a thread runs, as Streamlit's: it sees what is left of the run before."""
+
+    _script_thread = None
+
+    def __init__(self, seen):
+        self.seen, self.over = seen, Event()
+
+    def _run_script_thread(self):
+        thread = current_thread()
+        self.seen.append((thread, OF_CONTEXT.get(None), getattr(thread, "run_context", None)))
+        OF_CONTEXT.set(self)
+        thread.run_context = self
+        self.over.set()
+
+
+OF_CONTEXT = ContextVar("of_context")
+
+
+def test_a_thread_that_runs_again_knows_nothing_of_the_run_before_and_keeps_nothing_alive():
+    threads, seen, gone = streamlit_threads.Threads(idle=1), [], []
+    for _ in range(3):
+        runner = Runner(seen)
+        threads.start(runner)
+        assert runner.over.wait(5)
+        assert until(lambda: threads._waiting)
+        gone.append(ref(runner))
+        del runner
+    assert len({thread for thread, _, _ in seen}) == 1
+    assert {(context, attribute) for _, context, attribute in seen} == {(None, None)}
+    assert until(lambda: all(one() is None for one in gone))
+
+
+def test_of_many_threads_a_few_wait_and_the_rest_end():
+    threads, begin = streamlit_threads.Threads(idle=2), Event()
+    runners = [Runner([]) for _ in range(5)]
+    for runner in runners:
+        runner._run_script_thread = begin.wait
+        threads.start(runner)
+    with pytest.raises(RuntimeError, match="already started"):
+        threads.start(runners[0])
+    begin.set()
+    assert until(lambda: sum(one._script_thread.is_alive() for one in runners) == 2)
+    assert until(lambda: len(threads._waiting) == 2)
+
+
+def until(true, seconds=5.0):
+    deadline = time.monotonic() + seconds
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return true()
+
+
+@pytest.mark.parametrize("state", list(ScriptRequestType))
+def test_what_a_reader_asks_for_is_looked_into_only_where_there_is_something(monkeypatch, state):
+    asked = []
+    monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", asked.append)
+    streamlit_threads.ask_for_requests_fast.__wrapped__()
+    runner = SimpleNamespace(_requests=SimpleNamespace(_state=state))
+    ScriptRunner._maybe_handle_execution_control_request(runner)
+    assert asked == ([] if state is ScriptRequestType.CONTINUE else [runner])

@@ -1,6 +1,9 @@
 """Below the picture: one head as a heatmap to zoom into, and everything a reader can take away."""
 
+from functools import partial
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import Grid, Record
 from mha_core.heads import measures
@@ -11,6 +14,7 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture import figures
 from pages.parts.picture.attention_view import explore_payload, standalone_html
+from pages.parts.serve.streamlit_again import unless_drawn
 
 # Beyond this a file of all heads is made for the chosen head alone: 60 MB of text is no gift.
 CELLS_AT_MOST = 400_000
@@ -18,9 +22,8 @@ CELLS_AT_MOST = 400_000
 
 def heatmap(grid: Grid, selection: Selection, request: Request) -> None:
     """The chosen head in Plotly, drawn when opened: its script is 4.7 MB, so nobody waits for it unasked."""
-    # A label that changed would make it another box, which is closed.
-    box = st.expander("What is chosen as a heatmap to zoom into", key="heatmap", on_change="rerun")
-    if not box.open:
+    box = _box("What is chosen as a heatmap to zoom into", "heatmap")
+    if box is None:
         return
     place = place_name(selection.head, request.per)
     title = f"{place[0].upper()}{place[1:]}, {measures.BY_KEY[request.measure].label.lower()}"
@@ -40,10 +43,19 @@ def heatmap(grid: Grid, selection: Selection, request: Request) -> None:
         say("Drag to zoom, double-click to see all. Row = query, looks at column = key.")
 
 
+def _box(label: str, key: str) -> DeltaGenerator | None:
+    """A box to open; None while it is closed. A label that changed would make it another one, which is closed."""
+    draw = partial(st.expander, label, key=key, on_change="rerun")
+    if not st.session_state.get(key):
+        unless_drawn(key, label, draw)
+        return None
+    return draw()
+
+
 def offer(record: Record, grid: Grid, selection: Selection, request: Request) -> None:
     """Numbers, code and link of this view; made when opened."""
-    box = st.expander("Export: numbers, code, a page that works offline", key="take", on_change="rerun")
-    if not box.open:
+    box = _box("Export: numbers, code, a page that works offline", "take")
+    if box is None:
         return
     every = [(layer, head) for layer in range(grid.weights.shape[0]) for head in range(grid.weights.shape[1])]
     heads = every if grid.weights.size <= CELLS_AT_MOST else [selection.head]

@@ -26,6 +26,7 @@ from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.serve import cache
+from pages.parts.serve.streamlit_again import unless_drawn
 
 FIELD = "figure"
 SAID = "figure-said"  # the design that the controls show
@@ -48,11 +49,9 @@ def offer(record: Record, grid: Grid, chosen: Selection, request: Request, roles
     """The button that opens the studio, and the studio if the link asks for it."""
     asked = state.params().get(FIELD)
     opens = first(chosen, request).as_link()
-    st.button(
-        "Close the figure studio" if asked else "Figure for a paper or slide",
-        key="figure-open",
-        on_click=partial(state.change, {FIELD: None if asked else opens}),
-    )
+    label = "Close the figure studio" if asked else "Figure for a paper or slide"
+    then = partial(state.change, {FIELD: None if asked else opens})
+    unless_drawn("figure-open", (label, opens), lambda: st.button(label, key="figure-open", on_click=then))
     if asked:
         with st.container(key="studio"):
             _studio(asked, record, grid, chosen, request, roles)

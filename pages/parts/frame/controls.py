@@ -5,7 +5,8 @@ In: what the reader types and clicks. Out: a `Request`, every value checked once
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -28,6 +29,7 @@ from pages.parts.frame.request import (
     title_of,
 )
 from pages.parts.serve import cache
+from pages.parts.serve.streamlit_again import unless_drawn
 
 MENU = "options-menu"
 SPECIALS_LABELS = {
@@ -58,9 +60,10 @@ def explore(*, present: bool, with_examples: bool, as_read: bool = False, senten
     """
     text = _sentence("Your sentence", "text", state.another_sentence)
     readers = _tokenizers("model")
+    offered = _offered_examples(readers) if with_examples else ()
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        if with_examples:
-            _examples(readers)
+        if offered:
+            unless_drawn("examples", tuple(one.name for one in offered), partial(_examples, offered))
         request = _options(text, present, readers, pictures=with_examples, as_read=as_read, sentence=sentence)
     fetching.ask("model")
     words.known(readers)
@@ -118,18 +121,19 @@ def _options(
     sentence: bool = True,
 ) -> Request:
     names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
-    with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        pair, model, weights, unit, specials = (
-            st.session_state[key] for key in ("pair", "model", "weights", "unit", "specials")
-        )
-        fixed = (AS_READ_HELP if as_read else "") if sentence else OWN_UNITS_HELP
-        # What is chosen stands before the menu, in a place of its own while the menu may yet change it.
-        slot = st.container(width="content") if st.session_state.get(MENU) else None
-        if slot is None:
-            model, specials = _unopened(model, specials, names, fixed)
-            _summary(model, weights, unit, specials, names, as_read, sentence)
-        menu = st.popover("Options", key=MENU, type="tertiary", on_change="rerun")
-        if slot is not None:
+    pair, model, weights, unit, specials = (
+        st.session_state[key] for key in ("pair", "model", "weights", "unit", "specials")
+    )
+    fixed = (AS_READ_HELP if as_read else "") if sentence else OWN_UNITS_HELP
+    if not st.session_state.get(MENU):
+        shown, specials = _unopened(model, specials, names, fixed)
+        line = (shown, weights, unit, specials, names, as_read, sentence)
+        unless_drawn("options", (model, line), partial(_closed_options, model, line))
+        model = shown
+    else:
+        with _options_row():
+            # What is chosen stands before the menu, in a place of its own, for the menu may yet change it.
+            slot, menu = st.container(width="content"), _menu()
             with menu:
                 pair = _pair(readers) if sentence else pair
                 model = _model("Model", "model")
@@ -147,10 +151,26 @@ def _options(
     )
 
 
+def _options_row() -> DeltaGenerator:
+    return st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall")
+
+
+def _menu() -> DeltaGenerator:
+    return st.popover("Options", key=MENU, type="tertiary", on_change="rerun")
+
+
 def _unopened(model: str, specials: str, names: Sequence[str], fixed: str) -> tuple[str, str]:
     """Model and special tokens as the link has them, where nobody has opened the menu."""
-    shown = fetching.settled(_checked("model", model, models()[0]))
+    shown = fetching.settled(model if refusal("model", model) is None else models()[0])
     return shown, specials if fixed else _there(names, specials)
+
+
+def _closed_options(model: str, line: tuple[Any, ...]) -> None:
+    """The menu that nobody has opened, what is chosen in it, and why the model is another one than was asked for."""
+    with _options_row():
+        _checked("model", model, models()[0])
+        _summary(*line)
+        _menu()
 
 
 def _summary(
@@ -206,9 +226,12 @@ def _there(names: Sequence[str], specials: str) -> str:
     return specials
 
 
-def _examples(readers: Sequence[Tokenizer]) -> None:
+def _offered_examples(readers: Sequence[Tokenizer]) -> tuple[presets.Preset, ...]:
     pairs = any(reader.takes_pairs for reader in readers) or not readers
-    offered = [preset for preset in presets.SENTENCES if pairs or not preset.pair]
+    return presets.SENTENCES if pairs else tuple(one for one in presets.SENTENCES if not one.pair)
+
+
+def _examples(offered: Sequence[presets.Preset]) -> None:
     examples.row("Examples", offered, lambda one: one.text, _open, "examples")
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.parts.frame import state
 from pages.parts.frame.pages import PAGES, Page, beside, page_called
 from pages.parts.frame.prose import markup
-from pages.parts.serve.streamlit_private import draw_again, noted
+from pages.parts.serve.streamlit_again import draw_again, noted
 
 LINKS = "menu-links"
 TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'

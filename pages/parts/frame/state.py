@@ -18,6 +18,7 @@ from pages.parts.frame.pages import FIELDS, KEYS, Field, first_of, page_called
 from pages.parts.frame.request import refusal
 from pages.parts.frame.selection import PARAMS, Selection, parse_head
 from pages.parts.serve.streamlit_private import discard_params, texts_sent, went_back_or_forward
+from pages.parts.serve.streamlit_state import values_of
 
 LINK_CHARS = 4_000
 CHANGES = "link-changes"
@@ -53,9 +54,10 @@ def enter(title: str) -> list[str]:
     own_first = (
         {key for page in {before, title} for key in page_called(page).first} if before != title else set()
     )
+    held = values_of(KEYS)
     for field in FIELDS:
         from_link = link_decides or (field.options is not None and field.key in own_first)
-        value = None if from_link else st.session_state.get(field.key)
+        value = None if from_link else held.get(field.key)
         if value is None and field.options is None:
             value = typed.get(field.key)
         if value is None:
@@ -77,9 +79,9 @@ def _first(field: Field, title: str) -> str:
 
 def link(title: str) -> None:
     """Let the address say what the controls say; what is first anyway is left out, so that links stay short."""
-    said = dict[str, str | None]()
+    said, held = dict[str, str | None](), values_of(KEYS)
     for field in FIELDS:
-        value = st.session_state.get(field.key) or ""
+        value = held.get(field.key) or ""
         here = field.page in (None, title) and len(value) <= LINK_CHARS
         said[field.key] = value if here and (field.spelled_out or value != _first(field, title)) else None
     change(said)
@@ -95,7 +97,8 @@ def params() -> dict[str, str]:
 
 def asked() -> Asked:
     """The values of the link that a picture is of; what is drawn of it may change without the rest of the page."""
-    return tuple(st.session_state.get(key) or "" for key in KEYS if key != "measure")
+    held = values_of(KEYS)
+    return tuple(held.get(key) or "" for key in KEYS if key != "measure")
 
 
 def own(key: str, first: str) -> str:

@@ -102,6 +102,8 @@ class Guard:
                 receive, self.limits.request_seconds, self.limits.upload_seconds
             ):
                 LOG.warning("This server waits as long as it takes for requests that were begun.")
+            if not streamlit_private.join_writes(receive):
+                LOG.warning("This server sends every message to a browser by itself, which costs more.")
             streamlit_private.hide_server(receive)
             await self.app(scope, receive, send)
 

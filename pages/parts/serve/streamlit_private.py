@@ -4,13 +4,9 @@ A Streamlit that lacks one of them is refused at the start: without them the gua
 to stop.
 """
 
-import asyncio
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from copy import deepcopy
 from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -20,11 +16,8 @@ from starlette.formparsers import MultiPartParser
 from streamlit.cursor import Cursor
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import Runtime, app_session
-from streamlit.runtime import runtime as runtime_module
-from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import (
@@ -39,7 +32,9 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import Serialized, WStates
 from streamlit.runtime.state.session_state_proxy import get_session_state
 
+from pages.parts.serve import streamlit_again, streamlit_loop, streamlit_state, streamlit_threads
 from pages.parts.serve.patience import impatient
+from pages.parts.serve.streamlit_loop import joining
 from pages.parts.serve.turns import mine, running
 
 __all__ = ["Serialized", "WStates"]  # for what reads them
@@ -47,13 +42,12 @@ __all__ = ["Serialized", "WStates"]  # for what reads them
 KINDS = {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
 OPERATIONS = {"deferred_file", "dataframe_chunk"}
 END_BYTES = 200  # what a message that says so has at most
-PARCEL = 0.006  # seconds in which what a page's run says is gathered
-BUNDLE = 32  # messages that go out before the event loop does anything else
 
 
 def missing_parts() -> list[str]:
     """What this Streamlit lacks of what the app needs, a sentence each."""
-    parts = {
+    elsewhere = (streamlit_loop, streamlit_threads, streamlit_again, streamlit_state)
+    parts = {name: there for module in elsewhere for name, there in module.parts().items()} | {
         "QueryParams.discard_param_no_forward_msg": hasattr(QueryParams, "discard_param_no_forward_msg"),
         "ScriptRunContext.is_history_navigation": hasattr(ScriptRunContext, "is_history_navigation"),
         "MemoryUploadedFileManager.file_storage": hasattr(MemoryUploadedFileManager("/"), "file_storage"),
@@ -61,22 +55,13 @@ def missing_parts() -> list[str]:
             MemoryUploadedFileManager, "remove_session_files"
         ),
         "MultiPartParser.spool_max_size": hasattr(MultiPartParser, "spool_max_size"),
-        "AppSession._call_soon_on_event_loop": hasattr(AppSession, "_call_soon_on_event_loop"),
-        "AppSession.request_rerun": hasattr(AppSession, "request_rerun"),
-        "ScriptRunContext.enqueue": hasattr(ScriptRunContext, "enqueue"),
-        "ForwardMsg.hash": "hash" in ForwardMsg.DESCRIPTOR.fields_by_name,
-        "AppSession._event_loop": "_event_loop" in AppSession.__init__.__code__.co_names,
         "app_session._populate_theme_msg": hasattr(app_session, "_populate_theme_msg"),
-        "Runtime._loop_coroutine": {"asyncio", "sleep"} <= set(Runtime._loop_coroutine.__code__.co_names)
-        and getattr(runtime_module, "asyncio", None) is not None,
         "Cursor._transient_elements": "_transient_elements" in Cursor.__init__.__code__.co_names,
         "Runtime.is_active_session": hasattr(Runtime, "is_active_session"),
         "SafeSessionState.get_widget_states": hasattr(SafeSessionState, "get_widget_states"),
         "WStates.get_serialized": hasattr(WStates, "get_serialized"),
-        "ScriptRunner._run_script_thread": hasattr(ScriptRunner, "_run_script_thread"),
         "ScriptRunner._session_id": "_session_id" in ScriptRunner.__init__.__code__.co_names,
         "ScriptRequests.on_scriptrunner_ready": hasattr(ScriptRequests, "on_scriptrunner_ready"),
-        "ScriptRequests._state": "_state" in ScriptRequests.__init__.__code__.co_names,
         "ScriptRunContext.reset": hasattr(ScriptRunContext, "reset"),
         "the kinds of BackMsg": {field.name for field in BackMsg.DESCRIPTOR.fields} >= KINDS,
         "ForwardMsg.script_finished": "script_finished" in ForwardMsg.DESCRIPTOR.fields_by_name,
@@ -105,39 +90,6 @@ def end_if_left() -> None:
     ctx = get_script_run_ctx(suppress_warning=True)
     if ctx is not None:
         _ = "anything" in ctx.session_state
-
-
-@contextmanager
-def noted() -> Iterator[list[ForwardMsg]]:
-    """The messages in which this run draws what it draws within it, for `draw_again`."""
-    drawn, ctx = list[ForwardMsg](), get_script_run_ctx()
-    if ctx is None:
-        yield drawn
-        return
-    sent = ctx.enqueue
-
-    def note(message: ForwardMsg) -> None:
-        drawn.append(message)
-        sent(message)
-
-    vars(ctx)["enqueue"] = note
-    try:
-        yield drawn
-    finally:
-        del vars(ctx)["enqueue"]
-
-
-def draw_again(link: ForwardMsg, query: str) -> None:
-    """Draw a page link that was `noted` where it stands, also in a fragment that runs alone, with other parameters.
-
-    Streamlit would look up the page and draw a wrapper around an element beyond the fragment.
-    """
-    message, ctx = ForwardMsg(), get_script_run_ctx()
-    message.CopyFrom(link)
-    message.ClearField("hash")
-    message.delta.new_element.page_link.query_string = query
-    if ctx is not None:
-        ctx.enqueue(message)
 
 
 def discard_params(keys: Iterable[str]) -> None:
@@ -224,6 +176,16 @@ def limit_waiting(receive: Any, head_seconds: float, body_seconds: float) -> boo
     return True
 
 
+def join_writes(receive: Any) -> bool:
+    """Have uvicorn send what a web socket says in one go, in every socket from now on; whether it does."""
+    config = _config(receive)
+    protocol: Any = getattr(config, "ws_protocol_class", None)
+    if not hasattr(protocol, "connection_made"):
+        return False
+    config.ws_protocol_class = joining(protocol)
+    return True
+
+
 def hide_server(receive: Any) -> None:
     """Have uvicorn's answers not say which server and whose it is."""
     config = _config(receive)
@@ -254,108 +216,6 @@ def texts_sent() -> dict[str, str]:
 def warm_arrow() -> None:
     """Import what packs numbers for the browser, so that the first picture does not wait for it."""
     convert_anything_to_arrow_bytes(np.zeros(1, dtype=np.uint16))
-
-
-class Parcels:
-    """What runs of pages say, handed to the event loop a few milliseconds' worth at a time, in the order it was said.
-
-    Streamlit wakes the loop for each of some fifty messages of a run, and both threads then wait for one another.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._waking = AppSession._call_soon_on_event_loop
-
-    def hand_over(self, session: AppSession, callback: Callable[[], None]) -> None:
-        """In place of `AppSession._call_soon_on_event_loop`."""
-        with self._lock:
-            waiting: deque[Callable[[], None]] = session.__dict__.setdefault("_parcel", deque())
-            waiting.append(callback)
-            if len(waiting) > 1:
-                return
-        loop = session._event_loop
-
-        def wait() -> None:
-            loop.call_later(PARCEL, self._unpack, session)
-
-        self._waking(session, wait)
-
-    def hear(self, session: AppSession) -> None:
-        """Have the event loop, which this must be, take all that was said at once."""
-        opened = self._unpack(session)
-        while opened:
-            self._next(opened)
-
-    def _unpack(self, session: AppSession) -> "deque[Callable[[], None]]":
-        with self._lock:
-            waiting: deque[Callable[[], None]] = session.__dict__.setdefault("_parcel", deque())
-            opened: deque[Callable[[], None]] = session.__dict__.setdefault("_opened", deque())
-            parcel = list(waiting)
-            waiting.clear()
-        opened.extend(parcel)
-        for _ in parcel:  # each by itself: one that raises stops no other
-            session._event_loop.call_soon(self._next, opened)
-        return opened
-
-    def _next(self, opened: "deque[Callable[[], None]]") -> None:
-        if opened:
-            opened.popleft()()
-
-
-@cache
-def hand_over_in_parcels() -> None:
-    """From now on; before the first visitor.
-
-    What a run said is heard before its reader's next request is: that starts another run, and Streamlit ignores what it
-    hears of one before, be it the whole page. A reader who presses something in the moment in which a page is finished
-    would then lack that page, and the next part of it would have no place.
-    """
-    parcels, request = Parcels(), AppSession.request_rerun
-
-    def hand_over(session: AppSession, callback: Callable[[], None]) -> None:
-        parcels.hand_over(session, callback)
-
-    def request_rerun(session: AppSession, client_state: ClientState | None) -> None:
-        if _is_here(session._event_loop):
-            parcels.hear(session)
-        request(session, client_state)
-
-    AppSession._call_soon_on_event_loop = hand_over  # type: ignore[method-assign, assignment]
-    AppSession.request_rerun = request_rerun  # type: ignore[method-assign, assignment]
-
-
-def _is_here(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether this thread runs that event loop now."""
-    try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:
-        return False
-
-
-class Ticks:
-    """asyncio, as the loop sees it that sends: it waits a tick after every `BUNDLE` messages, not after each one.
-
-    Streamlit would go around the whole event loop for each of some thirty messages of a run.
-    """
-
-    def __init__(self) -> None:
-        self._sent = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(asyncio, name)
-
-    async def sleep(self, seconds: float) -> None:
-        """In place of `asyncio.sleep`."""
-        self._sent += 1
-        if seconds or self._sent >= BUNDLE:
-            self._sent = 0
-            await asyncio.sleep(seconds)
-
-
-@cache
-def send_in_bundles() -> None:
-    """From now on; before the first visitor."""
-    vars(runtime_module)["asyncio"] = Ticks()
 
 
 @cache
