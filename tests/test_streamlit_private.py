@@ -300,6 +300,14 @@ def test_of_many_threads_a_few_wait_and_the_rest_end():
     assert until(lambda: len(threads._waiting) == 2)
 
 
+def test_who_waits_for_a_thread_to_end_gets_one_of_its_own(monkeypatch):
+    monkeypatch.setattr(ScriptRunner, "start", lambda _runner: alone.append(1))
+    alone = []
+    streamlit_threads.use_threads_again.__wrapped__()
+    ScriptRunner.start(SimpleNamespace(_script_thread=None))
+    assert alone == [1]
+
+
 def until(true, seconds=5.0):
     deadline = time.monotonic() + seconds
     while not true() and time.monotonic() < deadline:

@@ -87,11 +87,14 @@ def _run(runner: Any) -> None:
 
 @cache
 def use_threads_again() -> None:
-    """From now on; before the first visitor."""
-    threads = Threads()
+    """From now on; before the first visitor. Streamlit's own test client waits until the thread of a run has ended."""
+    threads, start_one = Threads(), ScriptRunner.start
 
     def start(runner: ScriptRunner) -> None:
-        threads.start(runner)
+        if type(runner) is ScriptRunner:
+            threads.start(runner)
+        else:
+            start_one(runner)
 
     setattr(ScriptRunner, "start", start)  # noqa: B010 - mypy lets no method be assigned
 
