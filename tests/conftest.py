@@ -40,6 +40,8 @@ CHROMIUM_ARGS = [
     "--no-first-run",
     # All tabs in one process, which has Streamlit's scripts compiled and its fonts read after the first of them.
     "--renderer-process-limit=1",
+    # Or a tab of a site of its own begins with a process of its own all the same, and a spare one is kept ready.
+    "--disable-site-isolation-trials",
 ]
 NO_CHROMIUM = (
     "no Chromium found: install one (`apt-get install chromium`, `brew install --cask google-chrome` or "
