@@ -21,10 +21,14 @@ from mha_core.memory import new_room
 ALONE_TEXT, ALONE_HEAD = 1 << 16, 1 << 18
 # Under a causal mask so many queries are taken at once, with the keys up to the last of them; and scores at a time.
 STRIP, STRIP_SCORES = 64, 1 << 19
-# Scores of one head that are computed at once where nothing is hidden: 0.5 MiB of fp32.
-TILE = 1 << 17
-# Rows of fewer cells go through torch's softmax one by one, in two to three times the time of four calls for all.
-SHORT_ROW = 16
+# Queries of one head that are taken at once where nothing is hidden and a head's scores, or those of the heads that
+# share its keys, leave the cache: 0.33 MiB of scores for 512 keys.
+TILE = 171
+# Rows of fewer cells go through torch's softmax one by one, in two to three times the time of four calls for all; in
+# rows of so many and more its largest score need not be looked for: see `_mix_quickly`.
+SHORT_ROW, LONG_ROW = 16, 64
+# Between which a row's sum of exponentials must lie for that.
+LEAST_SUM, MOST_SUM = 1e-20, 1e20  # one is the other's inverse
 
 
 def attend_in_place(
@@ -67,7 +71,7 @@ def _attend(
         mix(scores, queries, keys, values, scale, mixed, partial(_hide_and_softmax, weights, mask, future))
         return
     if mask is None and future is None:
-        _in_tiles(q, k, v, scale, weights, context)
+        in_tiles(q, k, v, scale, weights, context)
         return
     for head in range(heads):
         one, its = slice(head, head + 1), slice(head * group, (head + 1) * group)
@@ -75,18 +79,41 @@ def _attend(
         mix(scores[one], queries[one], keys[one], values[one], scale, mixed[one], softmax)
 
 
-def _in_tiles(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, context: Tensor) -> None:
-    """One text's heads one after the other, so many queries at a time that their scores stay in a core's cache."""
+def in_tiles(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, context: Tensor) -> None:
+    """One text's heads one after the other, so many queries at a time that their scores stay in a core's cache: q
+    (n_heads, n_q, d_k), k and v of as many heads or fewer, into weights (n_heads, n_q, n_k) and context."""
+    sums = q.new_empty(*q.shape[:2], 1)
+    if weights.shape[-1] < LONG_ROW or not _in_tiles(q, k, v, scale, weights, context, sums):
+        _in_tiles(q, k, v, scale, weights, context, None)
+
+
+def _in_tiles(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, context: Tensor, sums: Tensor | None
+) -> bool:
+    """The same with `_mix_quickly`'s exponentials and their `sums` (n_heads, n_q, 1), or with softmax without them;
+    false where the sums are not safe."""
     n_heads, n_q, n_k = weights.shape
-    tile = q.new_empty(min(n_q, max(1, TILE // n_k)), n_k)
+    group = n_heads // len(k)
+    at_once = n_q if group == 1 and n_q * n_k <= ALONE_HEAD else TILE
+    turned = k.new_empty(k.shape[2], n_k)  # as the processor multiplies by them sooner, worth it for many queries
     for head in range(n_heads):
-        keys, values = (x[head * len(x) // n_heads] for x in (k, v))
-        parts = (torch.split(x[head], len(tile)) for x in (q, weights, context))
-        for queries, its, mixed in zip(*parts, strict=True):
-            scores = tile[: len(its)]
-            torch.addmm(scores, queries, keys.t(), alpha=scale, beta=0, out=scores)
-            torch.softmax(scores, dim=-1, out=its)
-            torch.mm(its, values, out=mixed)
+        keys, values = k[head // group].t(), v[head // group]
+        if at_once < n_q:
+            keys = turned.copy_(keys) if head % group == 0 else turned
+        parts = (q[head], weights[head], context[head], weights[head] if sums is None else sums[head])
+        for queries, scores, mixed, shares in zip(*(torch.split(x, at_once) for x in parts), strict=True):
+            torch.addmm(scores, queries, keys, alpha=scale, beta=0, out=scores)
+            if sums is None:
+                softmax_here(scores)
+                torch.mm(scores, values, out=mixed)
+            else:
+                torch.sum(scores.exp_(), dim=-1, keepdim=True, out=shares)
+                torch.mm(scores, values, out=mixed)
+                scores.mul_(shares.reciprocal_())
+    if sums is None:
+        return True
+    context.mul_(sums)
+    return are_sums_safe(sums)  # as well of what one is divided by as of one divided by it
 
 
 def _in_strips(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor) -> Tensor:
@@ -132,12 +159,36 @@ def mix(
 ) -> None:  # fmt: skip
     """The three calls: queries (heads, n_q, d_k) times keys (heads, d_k, n_k) into `scores`, the softmax of those in
     their place, and the values (heads, n_k, d_v) into `mixed`. `softmax` is what to do where something is hidden."""
-    torch.baddbmm(scores, queries, keys, beta=0, alpha=scale, out=scores)
+    score = partial(torch.baddbmm, scores, queries, keys, beta=0, alpha=scale, out=scores)
+    score()
     if softmax is None:
+        if scores.shape[-1] >= LONG_ROW:
+            if _mix_quickly(scores, values, mixed):
+                return
+            score()
         softmax_here(scores)
     else:
         softmax()
     torch.bmm(scores, values, out=mixed)
+
+
+def _mix_quickly(scores: Tensor, values: Tensor, mixed: Tensor) -> bool:
+    """Softmax and mixing in two thirds of the softmax's time: exponentials of the scores as they are, divided by their
+    sum when they are mixed. False, and nothing to be used, where a sum says that numbers so large or small lose
+    digits: scores beyond 46 or so, or no numbers at all."""
+    shares = scores.exp_().sum(dim=-1, keepdim=True)
+    if not are_sums_safe(shares):
+        return False
+    torch.bmm(scores, values, out=mixed)
+    mixed.mul_(shares.reciprocal_())
+    scores.mul_(shares)
+    return True
+
+
+def are_sums_safe(sums: Tensor) -> bool:
+    """Whether rows of exponentials with these sums have all their digits."""
+    least, most = sums.aminmax()
+    return LEAST_SUM < float(least) and float(most) < MOST_SUM
 
 
 def _hide_and_softmax(scores: Tensor, mask: Tensor | None, future: Tensor | None) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from mha_core.in_place import ALONE_HEAD, mix
+from mha_core.in_place import ALONE_HEAD, in_tiles, mix
 from mha_core.layouts import times_panels
 from mha_core.memory import new_room
 from mha_core.packed import Block, PackedLinear
@@ -64,9 +64,11 @@ def _attend(x: Tensor, block: Block, last: tuple[Tensor, Tensor | None], weights
     joined = times_panels(x, block.panels, block.bias).view(batch, n, 3, n_heads, d_k)
     q, k, v = joined.permute(2, 0, 3, 1, 4).reshape(3, heads, n, d_k).unbind(0)  # of one text uncopied
     scores, keys, mixed = weights.view(heads, n, n), k.transpose(1, 2), x.new_empty(heads, n, d_k)
-    at_once = max(1, PIECE // (n * n))
-    for start in range(0, heads, at_once):
+    at_once, scale = PIECE // (n * n), d_k**-0.5
+    if not at_once:
+        in_tiles(q, k, v, scale, scores, mixed)
+    for start in range(0, heads if at_once else 0, max(1, at_once)):
         some = slice(start, start + at_once)
-        mix(scores[some], q[some], keys[some], v[some], d_k**-0.5, mixed[some])
+        mix(scores[some], q[some], keys[some], v[some], scale, mixed[some])
     context = mixed.view(batch, n_heads, n, d_k).transpose(1, 2).reshape(batch, n, n_heads * d_k)
     return times_panels(context, *last)

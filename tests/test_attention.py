@@ -304,14 +304,39 @@ def test_long_texts_under_a_causal_mask_go_in_strips_to_the_same(h_kv, strip, sc
     torch.testing.assert_close(poisoned[..., :5, :], weights[..., :5, :], atol=1e-6, rtol=1e-6)
 
 
-@pytest.mark.parametrize("tile", [1, 2 * N_K, 1 << 10])
+@pytest.mark.parametrize("long_row", [1, 64], ids=["exponentials", "softmax"])
+@pytest.mark.parametrize("tile", [1, 2, 1 << 10])
 @pytest.mark.parametrize("h_kv", [6, 2, 1])
-def test_heads_of_long_texts_go_in_tiles_to_the_same(h_kv, tile, one_by_one, monkeypatch):
+def test_heads_of_long_texts_go_in_tiles_to_the_same(h_kv, tile, long_row, one_by_one, monkeypatch):
     monkeypatch.setattr(in_place_module, "TILE", tile)
+    monkeypatch.setattr(in_place_module, "LONG_ROW", long_row)
     q, k, v = qkv(h_kv=h_kv)
     found, expected = sdpa(q, k, v), by_path("textbook", q, k, v)
     for mine, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("offset", [0, 300, -300, 40, -40, math.nan])
+@pytest.mark.parametrize("way", ["tiles", "all at once"])
+def test_scores_too_large_or_too_small_for_their_exponentials_give_the_same(way, offset):
+    q, k, v = (x.detach().double() for x in qkv(h_kv=H, n_q=70, n_k=70))
+    q[..., 0], k[..., 0] = offset, D_K**0.5  # the same number is added to every score
+    single = [x[0].float() for x in (q, k, v)]
+    weights, context = torch.full((H, 70, 70), math.nan), torch.full((H, 70, v.shape[-1]), math.nan)
+    if way == "tiles":
+        in_place_module.in_tiles(*single, D_K**-0.5, weights, context)
+    else:
+        keys = single[1].transpose(1, 2)
+        in_place_module.mix(weights, single[0], keys, single[2], D_K**-0.5, context)
+    expected = torch.softmax(q[0] @ k[0].transpose(1, 2) * D_K**-0.5, dim=-1)
+    torch.testing.assert_close(weights, expected.float(), atol=1e-4, rtol=2e-4, equal_nan=True)
+    torch.testing.assert_close(context, (expected @ v[0]).float(), atol=1e-4, rtol=2e-4, equal_nan=True)
+
+
+@pytest.mark.parametrize("sums", [1e-30, 1e30, math.inf, math.nan])
+def test_one_row_whose_exponentials_lose_digits_is_noticed(sums):
+    assert in_place_module.are_sums_safe(torch.ones(3, 5))
+    assert not in_place_module.are_sums_safe(torch.ones(3, 5).index_fill(0, torch.tensor([1]), sums))
 
 
 @pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="pages of another size are asked for on Linux")
