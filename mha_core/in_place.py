@@ -95,7 +95,7 @@ def _in_tiles(
     n_heads, n_q, n_k = weights.shape
     group = n_heads // len(k)
     at_once = n_q if group == 1 and n_q * n_k <= ALONE_HEAD else TILE
-    turned = k.new_empty(k.shape[2], n_k)  # as the processor multiplies by them sooner, worth it for many queries
+    turned = k.new_empty(k.shape[2], n_k)  # the faster order to multiply by, worth it for many queries
     for head in range(n_heads):
         keys, values = k[head // group].t(), v[head // group]
         if at_once < n_q:
@@ -188,7 +188,7 @@ def _mix_quickly(scores: Tensor, values: Tensor, mixed: Tensor) -> bool:
 def are_sums_safe(sums: Tensor) -> bool:
     """Whether rows of exponentials with these sums have all their digits."""
     least, most = sums.aminmax()
-    return LEAST_SUM < float(least) and float(most) < MOST_SUM
+    return float(least) > LEAST_SUM and float(most) < MOST_SUM
 
 
 def _hide_and_softmax(scores: Tensor, mask: Tensor | None, future: Tensor | None) -> None:
