@@ -16,7 +16,8 @@ IMAGE ?= headscope
 BASE ?= python:3.11-slim-bookworm@sha256:528257d48c1da0dcecc2e725d1ae34498d60c965f1241e39cd6a85a8859bdf84
 BENCH ?= benchmarks/engine.py
 TESTS ?=
-WORKERS ?= 2
+# A third process computes while two wait for a browser; it takes some three gigabytes.
+WORKERS ?= $(shell [ -r /proc/meminfo ] && awk '$$1 == "MemAvailable:" && $$2 > 12e6 { n = 3 } END { print n ? n : 2 }' /proc/meminfo || echo 2)
 MUTANTS ?=
 EVERYWHERE ?=
 FAULTS ?= 500 0

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,6 +27,7 @@ from mha_core.heads.samples import sample
 from mha_core.heads.verdict import DOES
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.wording import head_name, percent
+from pages.parts.frame import mounts
 from pages.parts.picture import evidence, head_map
 from pages.parts.serve import cache
 from pages.parts.serve.store import Store
@@ -710,11 +710,9 @@ def test_a_job_that_a_browser_makes_up_opens_the_first_and_a_head_or_job_pressed
     changed = []
     monkeypatch.setattr(evidence.state, "change", changed.append)
     for pressed in ("4-2", "0-1", 7, None):
-        monkeypatch.setattr(head_map, "st", SimpleNamespace(session_state={"map": {"head": pressed}}))
+        told = {"map": {"head": pressed}, "x": {"head": pressed, "job": pressed}}
+        monkeypatch.setattr(mounts.st, "session_state", told)
         head_map._choose("map")
-        monkeypatch.setattr(
-            evidence, "st", SimpleNamespace(session_state={"x": {"head": pressed, "job": pressed}})
-        )
         evidence._choose_head("x")
         evidence._choose_job("x")
     assert changed == [{"head": "4-2"}, {"head": "4-2"}, {"by": "4-2"}, {"by": "0-1"}]
