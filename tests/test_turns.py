@@ -96,18 +96,18 @@ def test_ordinary_readers_go_in_the_order_in_which_they_came(room):
     assert order_of(place, "eager", "calm", "new") == ["eager", "calm", "new"]
 
 
-def test_who_was_aside_goes_before_who_came_meanwhile_but_not_before_who_used_less(room):
+def test_who_was_aside_goes_before_who_came_meanwhile_but_not_before_who_came_first_or_used_less(room):
     place, _ = room
     place.charge("heavy", 30.0)
     place.take("somebody")
-    order = []
+    order, early = [], time.monotonic()
 
-    def wait(name, begun):
-        place.take(name, begun)
+    def wait(name, came):
+        place.take(name, came)
         order.append(name)
         place.give(name, 0.0)
 
-    asks = [("new", False), ("heavy", True), ("aside", True)]
+    asks = [("new", None), ("first", early), ("heavy", early - 1), ("aside", early + 1e-6)]
     threads = [threading.Thread(target=wait, args=ask) for ask in asks]
     for number, one in enumerate(threads):
         one.start()
@@ -115,7 +115,37 @@ def test_who_was_aside_goes_before_who_came_meanwhile_but_not_before_who_used_le
     place.give("somebody", 0.0)
     for one in threads:
         one.join(10)
-    assert order == ["aside", "new", "heavy"]
+    assert order == ["first", "aside", "new", "heavy"]
+
+
+def test_who_comes_back_from_aside_keeps_its_place_in_line(room):
+    """By when its run came: neither behind those who came since, nor before those who came first."""
+    place, _ = room
+    order, steps = [], {name: threading.Event() for name in ("stands aside", "comes back", "come")}
+
+    def early():
+        with running("early") as run:
+            run.begin()
+            with aside():
+                steps["stands aside"].set()
+                steps["comes back"].wait(10)
+            order.append("early")
+
+    def late():
+        steps["come"].wait(10)
+        with running("late") as run:
+            run.begin()
+            order.append("late")
+
+    with started(early, late):
+        steps["stands aside"].wait(10)
+        place.take("somebody")
+        steps["come"].set()
+        until(lambda: place.length == 1)
+        steps["comes back"].set()
+        until(lambda: place.length == 2)
+        place.give("somebody", 0.0)
+    assert order == ["early", "late"]
 
 
 def test_a_wait_makes_up_for_what_was_used(room):

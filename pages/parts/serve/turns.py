@@ -45,9 +45,9 @@ class Accounts:
 class Waiting:
     """One who waits for a place."""
 
-    def __init__(self, session: str, begun: bool = False) -> None:
-        self.session, self.begun = session, begun
-        self.since = time.monotonic()
+    def __init__(self, session: str, came: float | None = None) -> None:
+        self.session, self.since = session, time.monotonic()
+        self.came = self.since if came is None else came
         self.called = threading.Event()
 
 
@@ -66,9 +66,9 @@ class Turns:
         """How many wait."""
         return len(self._waiting)
 
-    def take(self, session: str, begun: bool = False) -> None:
-        """Wait for a place and hold it; of equal ones who has `begun` and was aside goes before who came meanwhile."""
-        me = Waiting(session, begun)
+    def take(self, session: str, came: float | None = None) -> None:
+        """Wait for a place and hold it; who was aside says when it `came`, and goes before who came after that."""
+        me = Waiting(session, came)
         with self._lock:
             self._waiting.append(me)
             self._call()
@@ -88,7 +88,7 @@ class Turns:
 
     def _call(self) -> None:
         while self._free and self._waiting:
-            first = min(self._waiting, key=lambda one: (self._behind(one), not one.begun))
+            first = min(self._waiting, key=lambda one: (self._behind(one), one.came))
             self._waiting.remove(first)
             self._free -= 1
             first.called.set()
@@ -103,20 +103,22 @@ class Run:
 
     def __init__(self, session: str, turns: Turns, slow: Lane) -> None:
         self.session, self.turns, self.slow = session, turns, slow
-        self.heavy = self.here = self.fresh = self.begun = False
+        self.heavy = self.here = self.fresh = False
+        self._came: float | None = None
         self._since = 0.0
         self._place = ExitStack()
 
     def begin(self) -> None:
         """Wait for a place; a run that has one gives it up first, and is a quick one again."""
         self.end()
+        self._came = time.monotonic()
         self.come()
-        self.fresh = self.begun = True
+        self.fresh = True
 
     def end(self) -> None:
         """The run is over."""
         self.leave()
-        self.begun = False
+        self._came = None
         if self.heavy:
             self.heavy = False
             hand_back()
@@ -126,7 +128,7 @@ class Run:
         if self.heavy:
             self._place.enter_context(self.slow.turn(told))
         else:
-            self.turns.take(self.session, self.begun)
+            self.turns.take(self.session, self._came)
         self._since, self.here = time.thread_time(), True
 
     def leave(self) -> None:
