@@ -1,13 +1,10 @@
 """What the app leans on in Streamlit beyond its API: all there today, and missed by name where it is gone."""
 
 import asyncio
-import time
-from contextvars import ContextVar
 from copy import deepcopy
 from functools import partial
-from threading import Event, Thread, current_thread
+from threading import Thread
 from types import SimpleNamespace
-from weakref import ref
 
 import pytest
 from streamlit.config import get_option, set_option
@@ -21,7 +18,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestTy
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.query_params import QueryParams
 
-from pages.parts.serve import server, streamlit_loop, streamlit_private, streamlit_threads
+from pages.parts.serve import server, streamlit_loop, streamlit_private, streamlit_state
 from pages.parts.serve.streamlit_private import message_kind, missing_parts, went_back_or_forward
 
 COLOUR = "theme.light.primaryColor"
@@ -254,72 +251,11 @@ def test_what_is_written_in_one_tick_goes_in_one_piece_and_before_the_end():
     asyncio.run(talk())
 
 
-class Runner:
-    """What a thread runs, as Streamlit's: it sees what is left of the run before."""
-
-    _script_thread = None
-
-    def __init__(self, seen):
-        self.seen, self.over = seen, Event()
-
-    def _run_script_thread(self):
-        thread = current_thread()
-        self.seen.append((thread, OF_CONTEXT.get(None), getattr(thread, "run_context", None)))
-        OF_CONTEXT.set(self)
-        thread.run_context = self
-        self.over.set()
-
-
-OF_CONTEXT = ContextVar("of_context")
-
-
-def test_a_thread_that_runs_again_knows_nothing_of_the_run_before_and_keeps_nothing_alive():
-    threads, seen, gone = streamlit_threads.Threads(idle=1), [], []
-    for _ in range(3):
-        runner = Runner(seen)
-        threads.start(runner)
-        assert runner.over.wait(5)
-        assert until(lambda: threads._waiting)
-        gone.append(ref(runner))
-        del runner
-    assert len({thread for thread, _, _ in seen}) == 1
-    assert {(context, attribute) for _, context, attribute in seen} == {(None, None)}
-    assert until(lambda: all(one() is None for one in gone))
-
-
-def test_of_many_threads_a_few_wait_and_the_rest_end():
-    threads, begin = streamlit_threads.Threads(idle=2), Event()
-    runners = [Runner([]) for _ in range(5)]
-    for runner in runners:
-        runner._run_script_thread = begin.wait
-        threads.start(runner)
-    with pytest.raises(RuntimeError, match="already started"):
-        threads.start(runners[0])
-    begin.set()
-    assert until(lambda: sum(one._script_thread.is_alive() for one in runners) == 2)
-    assert until(lambda: len(threads._waiting) == 2)
-
-
-def test_who_waits_for_a_thread_to_end_gets_one_of_its_own(monkeypatch):
-    monkeypatch.setattr(ScriptRunner, "start", lambda _runner: alone.append(1))
-    alone = []
-    streamlit_threads.use_threads_again.__wrapped__()
-    ScriptRunner.start(SimpleNamespace(_script_thread=None))
-    assert alone == [1]
-
-
-def until(true, seconds=5.0):
-    deadline = time.monotonic() + seconds
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return true()
-
-
 @pytest.mark.parametrize("state", list(ScriptRequestType))
 def test_what_a_reader_asks_for_is_looked_into_only_where_there_is_something(monkeypatch, state):
     asked = []
     monkeypatch.setattr(ScriptRunner, "_maybe_handle_execution_control_request", asked.append)
-    streamlit_threads.ask_for_requests_fast.__wrapped__()
+    streamlit_state.ask_for_requests_fast.__wrapped__()
     runner = SimpleNamespace(_requests=SimpleNamespace(_state=state))
     ScriptRunner._maybe_handle_execution_control_request(runner)
     assert asked == ([] if state is ScriptRequestType.CONTINUE else [runner])

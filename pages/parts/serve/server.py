@@ -30,7 +30,7 @@ from mha_core.embedded import EMBEDDED
 from mha_core.hub import remove_unfinished
 from mha_core.shelf import SHELF
 from pages.parts.picture import attention_view, shared
-from pages.parts.serve import cache, streamlit_loop, streamlit_private, streamlit_state, streamlit_threads
+from pages.parts.serve import cache, streamlit_loop, streamlit_private, streamlit_state
 from pages.parts.serve.forged import ignore_forged_values
 from pages.parts.serve.guard import Guard
 from pages.parts.serve.limits import check_the_rest, limits, origins
@@ -126,8 +126,7 @@ def warm_up() -> list[str]:
     streamlit_private.read_themes_once()
     streamlit_private.copy_places_fast()
     streamlit_private.run_in_turns()
-    streamlit_threads.use_threads_again()
-    streamlit_threads.ask_for_requests_fast()
+    streamlit_state.ask_for_requests_fast()
     streamlit_state.look_up_single_keys()
     streamlit_private.keep_uploads_in_memory()
     sys.setswitchinterval(SWITCH)

@@ -5,7 +5,8 @@ from functools import cache
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 from streamlit.runtime.state.common import is_element_id
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX, SessionState
@@ -19,6 +20,11 @@ def parts() -> dict[str, bool]:
         ),
         "SafeSessionState._yield_callback": {"_state", "_lock", "_yield_callback"}
         <= set(SafeSessionState.__annotations__),
+        "ScriptRunner._requests": "_requests" in ScriptRunner.__init__.__code__.co_names,
+        "ScriptRunner._maybe_handle_execution_control_request": hasattr(
+            ScriptRunner, "_maybe_handle_execution_control_request"
+        ),
+        "ScriptRequests._state": "_state" in ScriptRequests.__init__.__code__.co_names,
     }
 
 
@@ -66,3 +72,17 @@ def look_up_single_keys() -> None:
         return Looked(safe._state)
 
     setattr(SafeSessionState, "filtered_state", property(filtered))  # noqa: B010 - mypy lets no property be assigned
+
+
+@cache
+def ask_for_requests_fast() -> None:
+    """From now on; before the first visitor. At every message and every reading of the session's state a run asks
+    whether its reader wants something else: mostly not, and what else Streamlit looks for there, trouble in fragments
+    that run side by side, this app has none of."""
+    handle = ScriptRunner._maybe_handle_execution_control_request
+
+    def fast(runner: ScriptRunner) -> None:
+        if runner._requests._state is not ScriptRequestType.CONTINUE:
+            handle(runner)
+
+    setattr(ScriptRunner, "_maybe_handle_execution_control_request", fast)  # noqa: B010
