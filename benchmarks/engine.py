@@ -30,6 +30,8 @@ import torch.nn.functional as F  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 import mha_core  # noqa: E402
+from mha_core.in_place import is_of_onednn  # noqa: E402
+from mha_core.layouts import times_packed  # noqa: E402
 from mha_core.packed import together  # noqa: E402
 
 
@@ -146,16 +148,23 @@ def products(module: nn.Module, n_rows: int) -> Callable[[], None]:
     return multiply
 
 
-def products_of_heads(n_layers: int, heads: int, n_rows: int, n_keys: int, d_k: int) -> Callable[[], None]:
+def products_of_heads(
+    n_layers: int, heads: int, n_rows: int, n_keys: int, d_k: int, *, is_causal: bool = False
+) -> Callable[[], None]:
     """All products of queries with keys and of weights with values, and nothing else; `heads` of keys, each read by
     `n_rows` queries."""
     q, k, v = (torch.randn(heads, n, d_k) for n in (n_rows, n_keys, n_keys))
     weights, mixed = torch.empty(heads, n_rows, n_keys), torch.empty(heads, n_rows, d_k)
+    by_onednn = not is_causal and is_of_onednn(n_keys * n_keys, q)
 
     def multiply() -> None:
         for _ in range(n_layers):
-            torch.bmm(q, k.transpose(1, 2), out=weights)
-            torch.bmm(weights, v, out=mixed)
+            if by_onednn:
+                for head in range(heads):
+                    times_packed(times_packed(q[head], k[head], None), v[head].t(), None)
+            else:
+                torch.bmm(q, k.transpose(1, 2), out=weights)
+                torch.bmm(weights, v, out=mixed)
 
     return multiply
 
@@ -279,7 +288,9 @@ def decoder_rows(seconds: float) -> list[Row]:
         ids = torch.randint(1000, 40000, (1, n))
         sizes = ours.config
         group = sizes.n_heads // sizes.n_kv_heads
-        of_heads = products_of_heads(sizes.n_layers, sizes.n_kv_heads, group * n, n, sizes.d_k)
+        of_heads = products_of_heads(
+            sizes.n_layers, sizes.n_kv_heads, group * n, n, sizes.d_k, is_causal=True
+        )
         with torch.inference_mode():
             for mine, other in zip(
                 ours.encoder(ids).weights, theirs(ids, output_attentions=True).attentions, strict=True

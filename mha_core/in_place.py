@@ -3,6 +3,7 @@
 Scores are written into the tensor of the weights, the softmax is taken there, and the values are mixed. The query heads
 of a group are so many more rows of one matrix, so keys and values are never repeated. Long texts go in parts whose
 scores stay in a core's cache until they are written as weights; a causal mask then hides half of them uncomputed.
+Where oneDNN multiplies faster than torch's own library (layouts.py), each head of a longer text is its.
 """
 
 import itertools
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from mha_core.errors import SizeError
+from mha_core.layouts import is_onednn_faster, times_packed
 from mha_core.memory import new_room
 
 # Scores of one text from which each is computed alone, for its queries, keys and values need no copy then; and those of
@@ -24,6 +26,8 @@ STRIP, STRIP_SCORES = 64, 1 << 19
 # Queries of one head that are taken at once where nothing is hidden and a head's scores, or those of the heads that
 # share its keys, leave the cache: 0.33 MiB of scores for 512 keys.
 TILE = 171
+# What oneDNN is given: so many queries at once, and no head of fewer scores, for a call of it costs 15 microseconds.
+ONEDNN_TILE, ONEDNN_HEAD = 512, 1 << 16
 # Rows of fewer cells go through torch's softmax one by one, in two to three times the time of four calls for all; in
 # rows of so many and more its largest score need not be looked for: see `_mix_quickly`.
 SHORT_ROW, LONG_ROW = 16, 64
@@ -67,10 +71,11 @@ def _attend(
         weights.view(heads, rows, n_k),
         context.view(heads, rows, d_v),
     )
-    if q.dim() > 3 or rows * n_k < ALONE_HEAD:
+    is_plain = mask is None and future is None
+    if q.dim() > 3 or (rows * n_k < ALONE_HEAD and not (is_plain and is_of_onednn(q.shape[-2] * n_k, q))):
         mix(scores, queries, keys, values, scale, mixed, partial(_hide_and_softmax, weights, mask, future))
         return
-    if mask is None and future is None:
+    if is_plain:
         in_tiles(q, k, v, scale, weights, context)
         return
     for head in range(heads):
@@ -83,8 +88,14 @@ def in_tiles(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, con
     """One text's heads one after the other, so many queries at a time that their scores stay in a core's cache: q
     (n_heads, n_q, d_k), k and v of as many heads or fewer, into weights (n_heads, n_q, n_k) and context."""
     sums = q.new_empty(*q.shape[:2], 1)
-    if weights.shape[-1] < LONG_ROW or not _in_tiles(q, k, v, scale, weights, context, sums):
-        _in_tiles(q, k, v, scale, weights, context, None)
+    tiles = _in_tiles_of_onednn if is_of_onednn(math.prod(weights.shape[1:]), q) else _in_tiles
+    if weights.shape[-1] < LONG_ROW or not tiles(q, k, v, scale, weights, context, sums):
+        tiles(q, k, v, scale, weights, context, None)
+
+
+def is_of_onednn(n_scores: int, like: Tensor) -> bool:
+    """Whether a head with so many scores, of the type of `like`, is multiplied alone, by oneDNN."""
+    return n_scores >= ONEDNN_HEAD and like.dtype is torch.float32 and is_onednn_faster()
 
 
 def _in_tiles(
@@ -114,6 +125,30 @@ def _in_tiles(
         return True
     context.mul_(sums)
     return are_sums_safe(sums)  # as well of what one is divided by as of one divided by it
+
+
+def _in_tiles_of_onednn(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor, context: Tensor, sums: Tensor | None
+) -> bool:
+    """The same by oneDNN, whose results are tensors of their own: what is done to scores writes them as weights."""
+    group = len(weights) // len(k)
+    for head, queries in enumerate(q):
+        if head % group == 0:  # it reads those that touch alone
+            keys, values = k[head // group].contiguous(), v[head // group].contiguous().t()
+        parts = (queries * scale, weights[head], context[head], weights[head] if sums is None else sums[head])
+        for some, looks, mixed, shares in zip(*(torch.split(x, ONEDNN_TILE) for x in parts), strict=True):
+            scores = times_packed(some, keys, None)
+            if sums is None:
+                torch.softmax(scores, dim=-1, out=looks)
+            else:
+                torch.sum(torch.exp(scores, out=looks), dim=-1, keepdim=True, out=shares)
+            mixed.copy_(times_packed(looks, values, None))
+            if sums is not None:
+                looks.mul_(shares.reciprocal_())
+    if sums is None:
+        return True
+    context.mul_(sums)
+    return are_sums_safe(sums)
 
 
 def _in_strips(q: Tensor, k: Tensor, v: Tensor, scale: float, weights: Tensor) -> Tensor:

@@ -17,13 +17,19 @@ from torch import Tensor, nn
 
 from mha_core.errors import ModelError
 from mha_core.layouts import (
+    LARGE,
+    OF_ONEDNN,
     Layout,
     from_panels,
+    is_onednn_faster,
     layout_for,
+    lies_in_columns,
     packing_works,
     panel_width,
+    times,
     times_packed,
-    times_panels,
+    to_columns,
+    to_onednn,
     to_panels,
 )
 from mha_core.memory import Pages
@@ -52,7 +58,7 @@ class WeightCopy(Tensor):
 
 
 class PackedLinear(nn.Linear):
-    """A frozen `nn.Linear` that keeps its weight once, in panels or in oneDNN's order where that can be.
+    """A frozen `nn.Linear` that keeps its weight once, in panels, columns or oneDNN's order where that can be.
 
     `weight` is then a copy in the plain order, made when it is asked for and equal to the last bit; it refuses to be
     changed, in place or through `.data`. Converted to another type or device, the layer keeps the plain order, and a
@@ -80,6 +86,17 @@ class PackedLinear(nn.Linear):
         """Whether somebody is to be told of what this layer gives."""
         return bool(self._forward_hooks or self._forward_pre_hooks)
 
+    @property
+    def is_laid(self) -> bool:
+        """Whether the matrix lies in another order than torch's own."""
+        kept = self._parameters["weight"]
+        return kept is not None and not _is_plain(kept)
+
+    @property
+    def laid(self) -> tuple[Tensor, Tensor | None]:
+        """The matrix as it lies, and the bias: what `layouts.times` takes where `is_laid`."""
+        return cast(Tensor, self._parameters["weight"]), self.bias
+
     def forward(self, x: Tensor) -> Tensor:
         """x Wᵀ + b: (..., in_features) to (..., out_features)."""
         return self._run(x) if self.fits(x) else F.linear(x, self._dense(), self.bias)
@@ -90,19 +107,17 @@ class PackedLinear(nn.Linear):
 
     def _run(self, x: Tensor, gelu: bool = False) -> Tensor:
         kept = cast(Tensor, self._parameters["weight"])
-        if kept.is_mkldnn:
-            return times_packed(x, kept, self.bias, gelu)
-        result = times_panels(x, kept, self.bias)
-        return torch.ops.aten.gelu_(result) if gelu else result
+        return (times_gelu if gelu else times)(x, kept, self.bias)
 
     def _keep(self, weight: Tensor) -> None:
         """Keep this plain matrix, reordered where that can be."""
         kept = weight
         if weight.device.type == "cpu" and weight.dtype == torch.float32 and weight.numel():
-            if self.layout == "onednn" and packing_works():
-                kept = torch.ops.mkldnn._reorder_linear_weight(weight)
-            elif self.layout == "panels":
+            if self.layout == "panels":
                 kept = to_panels(weight)
+            elif self.layout in OF_ONEDNN and packing_works():
+                as_columns = self.layout == "columns" and weight.numel() < LARGE
+                kept = to_columns(weight) if as_columns else to_onednn(weight)
         self._hold(kept)
 
     def _hold(self, kept: Tensor) -> None:
@@ -110,10 +125,12 @@ class PackedLinear(nn.Linear):
         self._parameters["weight"] = nn.Parameter(kept, requires_grad=False)
 
     def move_to(self, pages: Pages) -> None:
-        """Keep the panels there."""
+        """Keep the panels or the columns there."""
         kept = cast(Tensor, self._parameters["weight"])
         if kept.dim() == 3:
             self._hold(pages.empty(kept.shape, kept).copy_(kept))
+        elif lies_in_columns(kept):
+            self._hold(_columns_in(pages, kept).copy_(kept))
 
     def _dense(self) -> Tensor:
         kept = cast(Tensor, self._parameters["weight"])
@@ -121,7 +138,10 @@ class PackedLinear(nn.Linear):
             return kept
         # What was made so refuses to be changed in place, its views too.
         with torch.inference_mode(not torch.is_grad_enabled()):
-            return kept.detach().to_dense() if kept.is_mkldnn else from_panels(kept.detach())
+            kept = kept.detach()
+            if kept.dim() == 3:
+                return from_panels(kept)
+            return kept.to_dense() if kept.is_mkldnn else kept.clone(memory_format=torch.contiguous_format)
 
     def _plain(self) -> Tensor:
         with torch.enable_grad():
@@ -129,17 +149,7 @@ class PackedLinear(nn.Linear):
 
     def fits(self, x: Tensor) -> bool:
         """Whether x can be multiplied as the matrix lies."""
-        kept = self._parameters["weight"]
-        return (
-            kept is not None
-            and (kept.dim() == 3 or kept.is_mkldnn)
-            and x.dtype is torch.float32
-            and x.is_cpu
-            and x.numel() > 0
-            and not torch.is_autocast_enabled("cpu")
-            and not (x.requires_grad and torch.is_grad_enabled())
-            and not is_transformed(x)
-        )
+        return self.is_laid and is_plain_input(x)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """In the plain order, for no conversion takes the other."""
@@ -156,8 +166,9 @@ class PackedLinear(nn.Linear):
         self._hold(self._plain())
         super()._load_from_state_dict(*arguments)
         loaded = self._plain()
-        if kept.dim() == 3 and loaded.dtype == kept.dtype:
-            kept.copy_(to_panels(loaded, kept.shape[2]))  # where its neighbours' panels lie
+        in_panels = kept.dim() == 3
+        if (in_panels or lies_in_columns(kept)) and loaded.dtype == kept.dtype:
+            kept.copy_(to_panels(loaded, kept.shape[2]) if in_panels else loaded)  # where its neighbours' lie
             self._parameters["weight"] = cast(nn.Parameter, kept)
         else:
             self._keep(loaded)
@@ -182,7 +193,20 @@ class PackedLinear(nn.Linear):
 
 
 def _is_plain(kept: Tensor) -> bool:
-    return kept.dim() == 2 and not kept.is_mkldnn
+    return kept.dim() == 2 and not kept.is_mkldnn and not lies_in_columns(kept)
+
+
+def _columns_in(pages: Pages, like: Tensor, n_out: int | None = None) -> Tensor:
+    """Room for a matrix in columns, of as many outputs as the other one if not said otherwise."""
+    return pages.empty((like.shape[1], len(like) if n_out is None else n_out), like).t()
+
+
+def times_gelu(x: Tensor, kept: Tensor, bias: Tensor | None) -> Tensor:
+    """The exact GELU of x Wᵀ + b, as the matrix lies; in one pass of oneDNN's."""
+    if kept.dim() == 3:
+        result: Tensor = torch.ops.aten.gelu_(times(x, kept, bias))
+        return result
+    return times_packed(x, kept, bias, gelu=True)
 
 
 def pack(module: nn.Module, layout: Layout | None = None) -> nn.Module:
@@ -193,7 +217,7 @@ def pack(module: nn.Module, layout: Layout | None = None) -> nn.Module:
     module.eval().requires_grad_(False)
     layout = layout_for() if layout is None else layout
     plain = [m.weight for m in module.modules() if type(m) is nn.Linear and m.weight.is_cpu]
-    _pack(module, layout, Pages(sum(w.nbytes for w in plain) if layout == "panels" else 0))
+    _pack(module, layout, Pages(sum(w.nbytes for w in plain) if layout in ("panels", "columns") else 0))
     return module
 
 
@@ -214,43 +238,51 @@ def _pack(module: nn.Module, layout: Layout, pages: Pages) -> None:
 
 
 def _lay_together(linears: Sequence[nn.Linear], pages: Pages) -> bool:
-    """Make one block of the panels of matrices that read the same input; each layer keeps a view of its part."""
-    kept = [linear._parameters["weight"] for linear in linears if isinstance(linear, PackedLinear)]
+    """Make one matrix of those that read the same input and lie alike, in panels or columns; each layer keeps a view of
+    its part."""
+    held = [linear._parameters["weight"] for linear in linears if isinstance(linear, PackedLinear)]
+    kept: list[Tensor] = [matrix for matrix in held if matrix is not None]
     n_out, biases = [linear.out_features for linear in linears], [linear.bias for linear in linears]
-    width = panel_width(*n_out)
-    in_panels = len(kept) == len(linears) and all(panels is not None and panels.dim() == 3 for panels in kept)
     has_bias = all(bias is not None for bias in biases)
-    if not (in_panels and width) or not (has_bias or all(bias is None for bias in biases)):
+    if len(kept) < len(linears) or not (has_bias or all(bias is None for bias in biases)):
         return False
-    panels = pages.empty((sum(n_out) // width, linears[0].in_features, width), cast(Tensor, kept[0]))
-    sizes = [n // width for n in n_out]
-    for linear, part in zip(linears, torch.split(panels, sizes), strict=True):
-        part.copy_(to_panels(cast(PackedLinear, linear)._plain(), width))
+    width = panel_width(*n_out)
+    if width and all(matrix.dim() == 3 for matrix in kept):
+        joined = pages.empty((sum(n_out) // width, linears[0].in_features, width), kept[0])
+        parts = torch.split(joined, [n // width for n in n_out])
+        laid = [to_panels(cast(PackedLinear, linear)._plain(), width) for linear in linears]
+    elif all(map(lies_in_columns, kept)):
+        joined = _columns_in(pages, kept[0], sum(n_out))
+        parts, laid = torch.split(joined, n_out), kept
+    else:
+        return False
+    for linear, part, matrix in zip(linears, parts, laid, strict=True):
+        part.copy_(matrix)
         cast(PackedLinear, linear)._hold(part)
     bias = torch.cat([cast(Tensor, each) for each in biases]) if has_bias else None
     if bias is not None:
         for linear, piece in zip(linears, torch.split(bias, n_out), strict=True):
             linear.bias = nn.Parameter(piece, requires_grad=False)
-    parts = tuple(linear._parameters.get(name) for linear in linears for name in ("weight", "bias"))
-    cast(PackedLinear, linears[0]).block = Block(panels, bias, n_out, parts)
+    views = tuple(linear._parameters.get(name) for linear in linears for name in ("weight", "bias"))
+    cast(PackedLinear, linears[0]).block = Block(joined, bias, n_out, views)
     return True
 
 
 def together(x: Tensor, *linears: nn.Linear) -> tuple[Tensor, ...]:
-    """What each of the layers gives for x; one product where their panels lie in one block."""
+    """What each of the layers gives for x; one product where their matrices lie in one block."""
     first = linears[0]
     block = first.block if isinstance(first, PackedLinear) else None
     if block is None or not block.is_of(linears) or not cast(PackedLinear, first).fits(x):
         return tuple(linear(x) for linear in linears)
-    return torch.split(times_panels(x, block.panels, block.bias), block.n_out, dim=-1)
+    return torch.split(times(x, block.kept, block.bias), block.n_out, dim=-1)
 
 
 @dataclass(frozen=True)
 class Block:
-    """Panels of several layers in one tensor (panels, in_features, width), and their biases; `parts`, the weight and
-    bias of each, are views of them."""
+    """The matrices of several layers in one, as panels (panels, in_features, width) or in columns (all outputs,
+    in_features), and their biases; `parts`, the weight and bias of each, are views of them."""
 
-    panels: Tensor
+    kept: Tensor
     bias: Tensor | None
     n_out: list[int]
     parts: tuple[Tensor | None, ...]
@@ -259,6 +291,26 @@ class Block:
         """Whether these are the layers, in their order, and each still keeps its part."""
         now = [linear._parameters.get(name) for linear in linears for name in ("weight", "bias")]
         return len(now) == len(self.parts) and all(map(is_, now, self.parts))
+
+
+def is_plain_input(x: Tensor) -> bool:
+    """Whether x is numbers of fp32 on the CPU and nothing is to be remembered of what is done to them."""
+    return (
+        x.dtype is torch.float32
+        and x.is_cpu
+        and x.numel() > 0
+        and not torch.is_autocast_enabled("cpu")
+        and not (x.requires_grad and torch.is_grad_enabled())
+        and not is_transformed(x)
+    )
+
+
+def times_rows(x: Tensor, weight: Tensor) -> Tensor:
+    """x Wᵀ of a matrix (out_features, in_features) that lies in rows, by whichever library is faster here."""
+    fits = is_plain_input(x) and weight.dtype is torch.float32 and weight.is_cpu and weight.is_contiguous()
+    if fits and not (weight.requires_grad and torch.is_grad_enabled()) and is_onednn_faster():
+        return times_packed(x, weight, None)
+    return F.linear(x, weight)
 
 
 def linear_gelu(linear: nn.Linear, x: Tensor) -> Tensor:

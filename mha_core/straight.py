@@ -1,9 +1,9 @@
 """Layers without their modules: what a run for all weights computes, written down once as a line of calls on tensors.
 
 With few tokens a fifth of a layer's time was Python's: modules called, attributes looked up, every matrix asked whether
-it fits, every sum in memory of its own. A block whose matrices lie in panels gives its layer as one function
-(`Block.straight`), and `Straight` keeps those of a stack for as long as no module changes. The numbers are those of
-the general way (stack.py), which is taken wherever this one does not fit.
+it fits, every sum in memory of its own. A block whose matrices lie in an order of ours (layouts.py) gives its layer as
+one function (`Block.straight`), and `Straight` keeps those of a stack for as long as no module changes. The numbers are
+those of the general way (stack.py), which is taken wherever this one does not fit.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from torch.nn.modules import module as of_torch
 
 from mha_core.in_place import attend_in_place
-from mha_core.layouts import times_panels
+from mha_core.layouts import times
 from mha_core.multihead import KeyValueStore, MultiHeadAttention
 from mha_core.packed import Block as Joined
-from mha_core.packed import PackedLinear
+from mha_core.packed import PackedLinear, times_gelu
 from mha_core.rotary import Rotation
 from mha_core.self_attention import attend_alone
 
@@ -33,7 +33,7 @@ Around = tuple[Rotation | None, KeyValueStore | None]
 # A layer, or its attention: the input (batch, n, d_model), a tensor (batch, n_heads, n, n_k) that the weights are
 # written into, and what stands around. What it gives, of the input's shape, is a tensor of its own.
 Layer = Callable[[Tensor, Tensor, Around], Tensor]
-Matrix = tuple[Tensor, Tensor | None]  # panels and bias, as `times_panels` takes them
+Matrix = tuple[Tensor, Tensor | None]  # a matrix as it lies, and its bias, as `times` takes them
 IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": torch.ops.aten.gelu_,
     "gelu_new": partial(torch.ops.aten.gelu_, approximate="tanh"),
@@ -50,7 +50,7 @@ END = object()
 
 
 class NotStraightError(Exception):
-    """A part that cannot be had so, because it does not lie in panels, say."""
+    """A part that cannot be had so, because it lies in rows, say."""
 
 
 class Straight:
@@ -83,15 +83,23 @@ class Straight:
 
 
 def matrix(linear: nn.Linear) -> Matrix:
-    """The panels and the bias of one layer."""
-    panels = linear._parameters["weight"]
-    if type(linear) is not PackedLinear or panels is None or panels.dim() != 3:
+    """The matrix and the bias of one layer."""
+    if type(linear) is not PackedLinear or not linear.is_laid:
         raise NotStraightError
-    return panels, linear.bias
+    return linear.laid
+
+
+def activated(linear: nn.Linear, activation: str) -> Callable[[Tensor], Tensor]:
+    """A layer with what comes after it."""
+    kept, bias = matrix(linear)
+    if activation == "gelu":
+        return lambda x: times_gelu(x, kept, bias)
+    function = IN_PLACE[activation]
+    return lambda x: function(times(x, kept, bias))
 
 
 def joined(*linears: nn.Linear) -> Joined:
-    """The block of panels of layers that read the same input."""
+    """The one matrix of layers that read the same input."""
     block = linears[0].block if isinstance(linears[0], PackedLinear) else None
     if block is None or not block.is_of(linears):
         raise NotStraightError
@@ -129,7 +137,7 @@ def attention(layer: MultiHeadAttention, is_causal: bool) -> Layer:
         raise NotStraightError
 
     def general(x: Tensor, weights: Tensor, around: Around) -> Tensor:
-        projected = times_panels(x, block.panels, block.bias)
+        projected = times(x, block.kept, block.bias)
         heads = projected.view(*x.shape[:2], n_heads + 2 * n_kv, -1).transpose(1, 2)
         turned, v = torch.split_with_sizes(heads, [n_heads + n_kv, n_kv], dim=1)
         rotation, store = around
@@ -140,7 +148,7 @@ def attention(layer: MultiHeadAttention, is_causal: bool) -> Layer:
             k, v = store.extend(k, v)
         hides = is_causal and x.shape[1] > 1
         context, _ = attend_in_place(q, k, v, None, hides, q.shape[-1] ** -0.5, weights)
-        return times_panels(context.transpose(1, 2).flatten(2), *last)
+        return times(context.transpose(1, 2).flatten(2), *last)
 
     def alone(x: Tensor, weights: Tensor, around: Around) -> Tensor:
         return attend_alone(x, block, last, weights) if around == NOTHING else general(x, weights, around)

@@ -13,7 +13,7 @@ import reference
 import torch
 import torch.nn.functional as F
 
-from mha_core import DtypeError, InputError, SizeError, causal_mask, masked_softmax
+from mha_core import DtypeError, InputError, SizeError, causal_mask, layouts, masked_softmax
 from mha_core import in_place as in_place_module
 from mha_core import memory as memory_module
 from mha_core import scaled_dot_product_attention as sdpa
@@ -316,14 +316,48 @@ def test_heads_of_long_texts_go_in_tiles_to_the_same(h_kv, tile, long_row, one_b
         torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.skipif(not layouts.packing_works(), reason="this torch lacks oneDNN's operators")
+@pytest.mark.parametrize("long_row", [1, 64], ids=["exponentials", "softmax"])
+@pytest.mark.parametrize("tile", [2, 1 << 10])
+@pytest.mark.parametrize("h_kv", [6, 2, 1])
+def test_where_onednn_is_faster_heads_of_long_texts_are_multiplied_by_it(h_kv, tile, long_row, monkeypatch):
+    monkeypatch.setenv(layouts.LAYOUT_VARIABLE, "columns")
+    monkeypatch.setattr(in_place_module, "ONEDNN_TILE", tile)
+    monkeypatch.setattr(in_place_module, "LONG_ROW", long_row)
+    monkeypatch.setattr(in_place_module, "ALONE_TEXT", 1)
+    products, multiply = [], in_place_module.times_packed
+    monkeypatch.setattr(
+        in_place_module, "times_packed", lambda *given: products.append(given) or multiply(*given)
+    )
+    q, k, v = qkv(h_kv=h_kv)
+    expected = by_path("textbook", q, k, v)
+    scores = q.shape[-2] * k.shape[-2]
+    for least, by_onednn in ((scores + 1, False), (scores, True)):
+        monkeypatch.setattr(in_place_module, "ONEDNN_HEAD", least)
+        # as a layer's own are: views into what all heads were projected to
+        views = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v)]
+        for mine, theirs in zip(sdpa(*views), expected, strict=True):
+            torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-6)
+        assert bool(products) is by_onednn
+    assert all(weight.is_contiguous() or weight.t().is_contiguous() for _, weight, _ in products)
+    products.clear()
+    for mine, theirs in zip(sdpa(q.double(), k.double(), v.double()), expected, strict=True):
+        torch.testing.assert_close(mine.float(), theirs, atol=1e-6, rtol=1e-6)
+    assert not products, "it is given numbers of fp32 alone"
+
+
 @pytest.mark.parametrize("offset", [0, 300, -300, 40, -40, math.nan])
-@pytest.mark.parametrize("way", ["tiles", "all at once"])
-def test_scores_too_large_or_too_small_for_their_exponentials_give_the_same(way, offset):
+@pytest.mark.parametrize("way", ["tiles", "tiles of oneDNN", "all at once"])
+def test_scores_too_large_or_too_small_for_their_exponentials_give_the_same(way, offset, monkeypatch):
     q, k, v = (x.detach().double() for x in qkv(h_kv=H, n_q=70, n_k=70))
     q[..., 0], k[..., 0] = offset, D_K**0.5  # the same number is added to every score
     single = [x[0].float() for x in (q, k, v)]
     weights, context = torch.full((H, 70, 70), math.nan), torch.full((H, 70, v.shape[-1]), math.nan)
-    if way == "tiles":
+    monkeypatch.setattr(in_place_module, "ONEDNN_HEAD", 1)
+    monkeypatch.setattr(in_place_module, "is_onednn_faster", lambda: way == "tiles of oneDNN")
+    if way == "tiles of oneDNN" and not layouts.packing_works():
+        pytest.skip("this torch lacks oneDNN's operators")
+    if way.startswith("tiles"):
         in_place_module.in_tiles(*single, D_K**-0.5, weights, context)
     else:
         keys = single[1].transpose(1, 2)

@@ -263,10 +263,10 @@ def test_the_models_come_with_how_their_matrices_lie_on_this_processor(run, monk
     monkeypatch.setenv(layouts.LAYOUT_VARIABLE, "rows")
     found = json.loads(run("models", "--format", "json")[1])["layout"]
     assert found == {"encoders": "rows", "decoders": "rows"}
-    monkeypatch.setenv(layouts.LAYOUT_VARIABLE, "columns")
+    monkeypatch.setenv(layouts.LAYOUT_VARIABLE, "pillars")
     code, _, err = run("models")
     assert code != 0
-    assert "HEADSCOPE_LAYOUT is 'columns'" in err
+    assert "HEADSCOPE_LAYOUT is 'pillars'" in err
 
 
 @pytest.mark.slow

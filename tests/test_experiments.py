@@ -172,13 +172,13 @@ def test_a_row_of_weights_is_replaced_and_mixes_what_it_says(to, query, row, exp
     chosen = (Rows(((1, 4),), to, query),)
     plain, record = trace_tokens(tokens, llama), trace_changed(tokens, llama, chosen)
     np.testing.assert_allclose(record.weights[1, 4, row], expected, atol=1e-6)
-    np.testing.assert_array_equal(record.weights[1, :4], plain.weights[1, :4])
+    np.testing.assert_allclose(record.weights[1, :4], plain.weights[1, :4], atol=1e-6)
     kept = kept_of(tokens, llama, changes_of(chosen, tokens, llama))
     values = layer_details(tokens, llama, 1).v[2]  # six heads on three
     np.testing.assert_allclose(kept.contexts[1][0, 4, row], np.array(expected) @ values, atol=1e-5)
     if query is not None:
         others = [q for q in range(6) if q != query]
-        np.testing.assert_array_equal(record.weights[1, 4, others], plain.weights[1, 4, others])
+        np.testing.assert_allclose(record.weights[1, 4, others], plain.weights[1, 4, others], atol=1e-6)
 
 
 def test_rows_that_cannot_see_the_one_token_stay_as_they_are(llama):

@@ -137,7 +137,7 @@ def test_a_gate_silences_a_head_of_a_decoder(kind, tmp_path):
     gates = np.ones((model.n_layers, model.n_heads))
     gates[1, 2] = 0
     plain, gated = trace(TEXTS[0], model), trace(TEXTS[0], model, gates=gates)
-    np.testing.assert_array_equal(plain.weights[:2], gated.weights[:2])
+    np.testing.assert_allclose(plain.weights[:2], gated.weights[:2], atol=2e-6)
     assert np.abs(plain.weights[2:] - gated.weights[2:]).max() > 1e-4
     assert (layer_details(plain.tokens, model, 1, gates=gates).context[2] == 0).all()
 

@@ -24,6 +24,7 @@ from mha_core import (
 from mha_core import memory as memory_module
 from mha_core import packed as packed_module
 from mha_core.families import bert as encoder_module
+from mha_core.families.family import NextHead
 from mha_core.self_attention import attend_to_itself
 
 NEEDS_OPERATORS = pytest.mark.skipif(
@@ -31,9 +32,12 @@ NEEDS_OPERATORS = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(autouse=True, params=["panels", pytest.param("onednn", marks=NEEDS_OPERATORS)])
+OF_ONEDNN = [pytest.param(name, marks=NEEDS_OPERATORS) for name in ("columns", "onednn")]
+
+
+@pytest.fixture(autouse=True, params=["panels", *OF_ONEDNN])
 def layout(request, monkeypatch):
-    """Every test is held for both ways in which a matrix can lie; 12 of 36 columns make a panel here."""
+    """Every test is held for all ways in which a matrix can lie; 12 of 36 columns make a panel here."""
     monkeypatch.setattr(layouts, "NARROWEST", 9)
     monkeypatch.setattr(layouts, "WIDTH", 12)
     monkeypatch.setenv(layouts.LAYOUT_VARIABLE, request.param)
@@ -48,7 +52,9 @@ def pair(bias=True):
 
 def is_reordered(linear):
     kept = linear._parameters["weight"]
-    return kept.shape == (3, 13, 12) if linear.layout == "panels" else kept.is_mkldnn
+    if linear.layout == "panels":
+        return kept.shape == (3, 13, 12)
+    return kept.is_mkldnn if linear.layout == "onednn" else kept.shape == (36, 13) and kept.stride(0) == 1
 
 
 @pytest.fixture
@@ -108,6 +114,42 @@ def test_operators_that_give_wrong_numbers_are_not_used(plain, gelu, monkeypatch
     assert not layouts.packing_works.__wrapped__()
     monkeypatch.setattr(torch.ops, "mkldnn", object())
     assert not layouts.packing_works.__wrapped__()
+
+
+def test_a_large_matrix_beside_columns_lies_in_the_order_of_onednn(layout, monkeypatch):
+    if layout != "columns":
+        pytest.skip("columns alone are left for it")
+    monkeypatch.setattr(packed_module, "LARGE", 13 * 36)
+    plain, packed = pair()
+    assert packed._parameters["weight"].is_mkldnn
+    small = PackedLinear(nn.Linear(13, 35))
+    assert not small._parameters["weight"].is_mkldnn
+    x = torch.randn(5, 13)
+    torch.testing.assert_close(packed(x), plain(x), atol=1e-5, rtol=1e-5)
+    plain, packed = attention()
+    for mine, theirs in zip(packed(x[None]), plain(x[None]), strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_head_that_predicts_the_next_token_gives_what_its_matrix_says(bias, layout, monkeypatch):
+    torch.manual_seed(0)
+    head, taken = NextHead(13, 36, bias=bias).requires_grad_(requires_grad=False), []
+    monkeypatch.setattr(
+        packed_module, "times_packed", lambda *given: taken.append(given) or layouts.times_packed(*given)
+    )
+    x = torch.randn(2, 5, 13)
+    expected = x.double() @ head.weight.double().T + (head.bias.double() if bias else 0)
+    torch.testing.assert_close(head(x), expected.float(), atol=1e-5, rtol=1e-5)
+    assert len(taken) == (layout != "panels" and not bias)
+    x.requires_grad_()
+    torch.testing.assert_close(head(x), expected.float(), atol=1e-5, rtol=1e-5)
+    assert head(x).requires_grad
+    head.requires_grad_()
+    assert head(x.detach()).requires_grad
+    assert len(taken) == (layout != "panels" and not bias), "gradients go torch's own way"
+    head.double()
+    torch.testing.assert_close(head(x.double()), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_what_is_packed_while_it_trains_drops_nothing_out():
@@ -247,14 +289,18 @@ def test_matrices_that_read_the_same_are_one_block_held_once_and_give_the_same(b
     x = torch.randn(2, 5, 13)
     products = []
     monkeypatch.setattr(
-        packed_module, "times_panels", lambda *given: products.append(given) or layouts.times_panels(*given)
+        packed_module, "times", lambda *given: products.append(given) or layouts.times(*given)
     )
     for mine, theirs in zip(packed(x), plain(x), strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)
+    shapes = {
+        "panels": [(12, 13, 12), (1, 72, 13)],
+        "columns": [(144, 13), (13, 72)],
+        "onednn": [(72, 13), (36, 13), (36, 13), (13, 72)],
+    }
+    assert [tuple(kept.shape) for _, kept, _ in products] == shapes[layout]
     if layout == "onednn":
-        assert not products
         return
-    assert [tuple(panels.shape) for _, panels, _ in products] == [(12, 13, 12), (1, 72, 13)]
     storages = {p.untyped_storage().data_ptr(): p.untyped_storage().nbytes() for p in packed.parameters()}
     assert sum(storages.values()) == 4 * sum(p.numel() for p in plain.parameters())
     assert torch.equal(packed.W_k.weight, plain.W_k.weight)
@@ -262,10 +308,12 @@ def test_matrices_that_read_the_same_are_one_block_held_once_and_give_the_same(b
 
 @pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="pages of another size are asked for on Linux")
 @pytest.mark.parametrize("way", ["as it is", "pickle", "deepcopy", "other weights"])
-def test_matrices_in_huge_pages_are_the_same_and_held_once(way, monkeypatch):
+def test_matrices_in_huge_pages_are_the_same_and_held_once(way, layout, monkeypatch):
     monkeypatch.setattr(memory_module, "LASTING", 0)
-    plain, packed = attention("panels")
-    block, last = packed.W_q.block.panels, packed.W_o._parameters["weight"]
+    if layout == "onednn":
+        pytest.skip("oneDNN has its own memory")
+    plain, packed = attention(layout)
+    block, last = packed.W_q.block.kept, packed.W_o._parameters["weight"]
     assert block.untyped_storage().data_ptr() == last.untyped_storage().data_ptr()
     assert block.untyped_storage().nbytes() < 4 * sum(p.numel() for p in plain.parameters()) + (4 << 20)
     if way == "pickle":
@@ -296,7 +344,7 @@ def test_weights_loaded_into_one_block_are_the_ones_that_count():
     other = mha_core.MultiHeadAttention(13, 6, 3, d_k=12, d_v=12).eval()
     packed.load_state_dict(other.state_dict())
     x = torch.randn(5, 13)
-    if packed.W_q.layout == "panels":
+    if packed.W_q.layout != "onednn":
         linears = (packed.W_q, packed.W_k, packed.W_v)
         assert packed.W_q.block.is_of(linears), "they are still read in one product"
     torch.testing.assert_close(packed(x)[0], other(x)[0], atol=1e-5, rtol=1e-5)
@@ -336,7 +384,7 @@ def test_texts_that_attend_to_themselves_take_the_short_way_to_the_same(
         (output, weights), (theirs, looked) = packed(x, out=room), of_torch(plain, x)
     torch.testing.assert_close(output, theirs, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(weights, looked, atol=1e-5, rtol=1e-5)
-    assert [one is not None for one in taken] == [layout == "panels"]
+    assert [one is not None for one in taken] == [layout != "onednn"]
     assert not into or weights is room
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
-from mha_core import ModelError, pack
+from mha_core import ModelError, layouts, pack
 from mha_core.cached import KeyValues
 from mha_core.families.bert import Encoder, EncoderConfig
 from mha_core.families.classroom import Classroom, ClassroomConfig
@@ -24,6 +24,14 @@ KINDS = {
     "classroom": lambda: Classroom(ClassroomConfig(**SIZES, n_heads=6, turning=1, windows=(0, 0, 0))),
 }
 IDS = torch.tensor([[2, 7, 19, 5, 30, 3, 8], [2, 11, 4, 3, 0, 9, 1]])
+
+
+@pytest.fixture(autouse=True, params=["panels", "columns"])
+def layout(request, monkeypatch):
+    """Every test is held for both orders in which layers can be had so."""
+    if request.param == "columns" and not layouts.packing_works():
+        pytest.skip("this torch lacks oneDNN's operators")
+    monkeypatch.setenv(layouts.LAYOUT_VARIABLE, request.param)
 
 
 @pytest.fixture(params=list(KINDS))
@@ -46,11 +54,11 @@ def stack_of(kind):
 
 
 def wide(stack):
-    """With random numbers of which each matters, in panels."""
+    """With random numbers of which each matters, packed."""
     torch.manual_seed(0)
     for parameter in stack.parameters():
         nn.init.normal_(parameter, std=0.3)
-    return pack(stack, "panels")
+    return pack(stack)
 
 
 def general(stack, ids=IDS):

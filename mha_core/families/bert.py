@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.families.family import Family, Tensors, refuse_unless
-from mha_core.layouts import times_panels
+from mha_core.layouts import times
 from mha_core.multihead import MultiHeadAttention
 from mha_core.settings import real, whole, word
 from mha_core.stack import ACTIVATIONS, Block, Stack, StackConfig, table
-from mha_core.straight import IN_PLACE, Around, Layer, attention, matrix, norm
+from mha_core.straight import Around, Layer, activated, attention, matrix, norm
 from mha_core.tokens import Tokenizer
 from mha_core.wordpiece import SpecialNames, WordPiece
 
@@ -97,13 +97,13 @@ class EncoderLayer(Block):
 
     def straight(self, is_causal: bool) -> Layer:
         """The whole layer as one function."""
-        attend, up, down = attention(self.attention, is_causal), matrix(self.up), matrix(self.down)
+        attend, down = attention(self.attention, is_causal), matrix(self.down)
         after_attention, after_all = norm(self.attention_norm), norm(self.output_norm)
-        activation = IN_PLACE[self.activation]
+        up = activated(self.up, self.activation)
 
         def layer(x: Tensor, weights: Tensor, around: Around) -> Tensor:
             x = after_attention(attend(x, weights, around).add_(x))
-            return after_all(times_panels(activation(times_panels(x, *up)), *down).add_(x))
+            return after_all(times(up(x), *down).add_(x))
 
         return layer
 

@@ -17,7 +17,7 @@ from mha_core.bpe import BytePairs
 from mha_core.errors import ModelError, SizeError
 from mha_core.families.family import Family, GgufForm, Tensors, next_head, refuse_unless
 from mha_core.families.parts import WordEmbeddings
-from mha_core.layouts import times_panels
+from mha_core.layouts import times
 from mha_core.multihead import MultiHeadAttention
 from mha_core.packed import together
 from mha_core.rotary import Rotary, Stretch
@@ -104,9 +104,9 @@ class LlamaBlock(PreNormBlock):
 
         def layer(x: Tensor, weights: Tensor, around: Around) -> Tensor:
             x = attend(before_attention(x), weights, around).add_(x)
-            joint = times_panels(before_up(x), pair.panels, pair.bias)
+            joint = times(before_up(x), pair.kept, pair.bias)
             gate, up = torch.split_with_sizes(joint, pair.n_out, dim=-1)
-            return times_panels(activation(gate).mul_(up), *down).add_(x)
+            return times(activation(gate).mul_(up), *down).add_(x)
 
         return layer
 

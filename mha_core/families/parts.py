@@ -2,10 +2,10 @@
 
 from torch import Tensor, nn
 
-from mha_core.layouts import times_panels
+from mha_core.layouts import times
 from mha_core.multihead import MultiHeadAttention
 from mha_core.stack import ACTIVATIONS, PreNormBlock, StackConfig, table
-from mha_core.straight import IN_PLACE, Around, Layer, NotStraightError, attention, matrix, norm
+from mha_core.straight import Around, Layer, NotStraightError, activated, attention, matrix, norm
 
 
 class WordEmbeddings(nn.Module):
@@ -42,12 +42,12 @@ class PlainBlock(PreNormBlock):
         """The whole layer as one function, unless its attention has a window."""
         if self.window is not None:
             raise NotStraightError
-        attend, up, down = attention(self.attention, is_causal), matrix(self.up), matrix(self.down)
+        attend, down = attention(self.attention, is_causal), matrix(self.down)
         before_attention, before_up = norm(self.attention_norm), norm(self.output_norm)
-        activation = IN_PLACE[self.activation]
+        up = activated(self.up, self.activation)
 
         def layer(x: Tensor, weights: Tensor, around: Around) -> Tensor:
             x = attend(before_attention(x), weights, around).add_(x)
-            return times_panels(activation(times_panels(before_up(x), *up)), *down).add_(x)
+            return times(up(before_up(x)), *down).add_(x)
 
         return layer
