@@ -26,6 +26,7 @@ from mha_core.gguf_checkpoint import load_gguf
 from mha_core.hub import Progress, from_hub, is_hub_id
 from mha_core.layouts import layout_for
 from mha_core.learning.classroom.moments import at_step, step_of
+from mha_core.memory import forget_file
 from mha_core.model import Model
 from mha_core.model_files import digests, has_sums
 from mha_core.packed import pack
@@ -76,6 +77,9 @@ def build(
     settle(parts.encoder.to(device=device, dtype=dtype))
     if parts.head is not None:
         settle(parts.head.to(device=device, dtype=dtype))
+    for parameter in parts.encoder.parameters():
+        if parameter.is_cpu and not parameter.is_mkldnn and forget_file(parameter):
+            break  # they are views of one file
     title = next((entry.title for entry in SHELF if entry.name == name), parts.title)
     if not trained:
         title += ", untrained"

@@ -22,10 +22,10 @@ from mha_core.models import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import trace_many
 
-# What is sorted by length together, in pieces (some thousand sentences), and the weights of one batch (64
+# What is sorted by length together, in pieces (some thousand sentences), and the weights of one batch (16
 # MiB).
 WINDOW_PIECES = 1 << 15
-MAX_CELLS = 1 << 24
+MAX_CELLS = 1 << 22
 # Between two reports of progress, in seconds: often enough to look alive, too rarely to cost anything.
 REPORT_EVERY = 0.2
 

@@ -42,6 +42,7 @@ from mha_core.wording import Head
 from pages.parts.frame.fetching import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 from pages.parts.serve.batches import TOGETHER
+from pages.parts.serve.freeing import hand_back
 from pages.parts.serve.lanes import QUICK, SLOW, Slices, waiting
 from pages.parts.serve.limits import limits
 from pages.parts.serve.readers import READERS
@@ -317,7 +318,10 @@ def _find(used: Model) -> Findings:
         with Slices(SLOW) as pace:
             return find(used, Options(stop=pace))
 
-    return STORE.get(_findings_key(used), make)
+    try:
+        return STORE.get(_findings_key(used), make)
+    finally:
+        hand_back()
 
 
 def _findings_key(used: Model) -> Hashable:

@@ -32,6 +32,7 @@ from mha_core.shelf import SHELF
 from pages.parts.picture import attention_view, shared
 from pages.parts.serve import cache, streamlit_loop, streamlit_private, streamlit_state
 from pages.parts.serve.forged import ignore_forged_values
+from pages.parts.serve.freeing import free_at_once, hand_back
 from pages.parts.serve.guard import Guard
 from pages.parts.serve.limits import check_the_rest, limits, origins
 from pages.parts.serve.logs import log_threads, make_discreet
@@ -130,6 +131,7 @@ def warm_up() -> list[str]:
     streamlit_state.look_up_single_keys()
     streamlit_private.keep_uploads_in_memory()
     sys.setswitchinterval(SWITCH)
+    free_at_once()
     for entry in SHELF:
         if not entry.embedded:
             remove_unfinished(entry.name)
@@ -147,6 +149,7 @@ def warm_up() -> list[str]:
     # here now stay for good: it need not look at them again.
     gc.collect()
     gc.freeze()
+    hand_back()
     return problems
 
 

@@ -5,14 +5,13 @@ and again waits for those who ask now and then, whatever address they share; wha
 that turns out to be long (`heavier`) gives its place to the next one and goes on in the slow lane.
 """
 
-import ctypes
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from contextlib import ExitStack, contextmanager
 from math import exp
 
+from pages.parts.serve.freeing import hand_back
 from pages.parts.serve.lanes import SLOW, Lane
 
 # Python runs one thread at a time, and the engine's products beside it: two keep two cores busy.
@@ -152,21 +151,6 @@ class Run:
             self.leave()
             self.heavy = True
             self.come(told)
-
-
-@cache
-def _trim() -> Callable[[int], int] | None:
-    with suppress(OSError, AttributeError, TypeError):  # another C library than glibc
-        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
-        return found
-    return None
-
-
-def hand_back() -> None:
-    """Let the system have the memory that long work has freed: hundreds of megabytes, of a text of 500 words."""
-    trim = _trim()
-    if trim is not None:
-        trim(0)
 
 
 TURNS = Turns()
