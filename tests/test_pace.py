@@ -226,3 +226,20 @@ def test_only_a_socket_that_had_to_wait_crosses_with_those_who_hurry(monkeypatch
         return crossed == [flood]
 
     assert in_a_loop(sockets())
+
+
+def test_a_class_of_a_hundred_behind_one_address_is_never_held_back_and_a_flood_is(clock):
+    """Five messages each, as fast as a quick server answers, a hundred a second; and fifty sockets without a pause."""
+    limits = Limits()
+
+    def held_back(messages, each_second):
+        address, held = TokenBucket(limits.address_runs_per_second, limits.address_runs_at_once), 0
+        for _ in range(messages):
+            clock[0] += 1 / each_second
+            address.refill()
+            address.left -= 1
+            held += address.left < 0
+        return held
+
+    assert held_back(500, 100) == 0
+    assert held_back(1_000, limits.runs_per_second * 50) > 300

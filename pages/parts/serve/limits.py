@@ -27,8 +27,8 @@ class Limits:
     sockets_per_address: int = 120
     runs_per_second: int = 10
     runs_at_once: int = 15
-    address_runs_per_second: int = 40
-    address_runs_at_once: int = 200
+    address_runs_per_second: int = 120
+    address_runs_at_once: int = 400
     silent_seconds: int = 10
     request_seconds: int = 10
     upload_seconds: int = 120
