@@ -11,8 +11,10 @@ from streamlit.config import get_option, set_option
 from streamlit.cursor import LockedCursor, RunningCursor
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
@@ -128,6 +130,52 @@ def test_what_a_run_said_is_heard_before_its_reader_asks_again(monkeypatch):
     asyncio.run(of_two_requests())
     assert requests == [[1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4]]
     assert heard == [1, 2, 3, 4], "each once"
+
+
+def message_at(*path, part="", words=""):
+    message = ForwardMsg()
+    message.metadata.delta_path.extend(path)
+    message.delta.fragment_id = part
+    message.delta.new_element.markdown.body = words
+    return message
+
+
+def end_of_run(status):
+    message = ForwardMsg()
+    message.script_finished = status
+    return message
+
+
+def words_sent(queue):
+    return [
+        message.delta.new_element.markdown.body or f"end {message.script_finished}"
+        for message in queue.flush()
+    ]
+
+
+def test_a_page_that_waits_to_be_sent_stays_whole_when_a_part_of_it_runs_again(monkeypatch):
+    """Else the browser clears that part away, and the new one takes the place of what stands below it."""
+    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)
+    streamlit_loop.send_whole_pages.__wrapped__()
+    queue = ForwardMsgQueue()
+    queue.enqueue(message_at(0, 0, words="above"))
+    queue.enqueue(message_at(0, 1, part="a", words="part"))
+    queue.enqueue(message_at(0, 2, words="below"))
+    queue.enqueue(end_of_run(ForwardMsg.FINISHED_SUCCESSFULLY))
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["a"])
+    queue.enqueue(message_at(0, 1, part="a", words="part again"))
+    assert words_sent(queue) == ["above", "part", "below", "end 0", "part again"]
+
+    queue.enqueue(message_at(0, 1, part="a", words="part"))
+    queue.enqueue(message_at(0, 2, part="b", words="other"))
+    queue.enqueue(end_of_run(ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY))
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["a"])
+    assert words_sent(queue) == ["other", "end 2"], "a part alone replaces what it said before"
+
+    queue.enqueue(message_at(0, 1, part="a", words="part"))
+    queue.enqueue(end_of_run(ForwardMsg.FINISHED_SUCCESSFULLY))
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=None)
+    assert words_sent(queue) == ["end 2"], "so does a whole page"
 
 
 @pytest.fixture

@@ -124,6 +124,7 @@ def warm_up() -> list[str]:
     ignore_forged_values()
     streamlit_loop.hand_over_in_parcels()
     streamlit_loop.send_in_bundles()
+    streamlit_loop.send_whole_pages()
     streamlit_private.read_themes_once()
     streamlit_private.copy_places_fast()
     streamlit_private.run_in_turns()

@@ -12,9 +12,11 @@ from threading import Lock
 from typing import Any
 
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import Runtime
 from streamlit.runtime import runtime as runtime_module
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
 PARCEL = 0.006  # seconds in which what a page's run says is gathered
 BUNDLE = 32  # messages that go out before the event loop does anything else
@@ -26,6 +28,8 @@ def parts() -> dict[str, bool]:
     return {
         "AppSession._call_soon_on_event_loop": hasattr(AppSession, "_call_soon_on_event_loop"),
         "AppSession.request_rerun": hasattr(AppSession, "request_rerun"),
+        "ForwardMsgQueue._queue": {"_queue", "_delta_index_map"} <= set(ForwardMsgQueue().__dict__),
+        "ForwardMsgQueue.clear": "fragment_ids_this_run" in ForwardMsgQueue.clear.__code__.co_varnames,
         "AppSession._event_loop": "_event_loop" in AppSession.__init__.__code__.co_names,
         "AppSession._message_enqueued_callback": "_message_enqueued_callback"
         in AppSession.__init__.__code__.co_names,
@@ -114,6 +118,36 @@ def hand_over_in_parcels() -> None:
 
     AppSession._call_soon_on_event_loop = hand_over  # type: ignore[method-assign, assignment]
     AppSession.request_rerun = request_rerun  # type: ignore[method-assign, assignment]
+
+
+@cache
+def send_whole_pages() -> None:
+    """From now on; before the first visitor.
+
+    A part of a page that runs again makes what it said before needless, and Streamlit takes that out of what waits to
+    be sent. Of a page that is finished but not sent yet it must not: the browser would clear that part away as one
+    that the page no longer has, and the new one would then take the place of what stands below it.
+    """
+    clear = ForwardMsgQueue.clear
+
+    def keep_whole_page(
+        queue: ForwardMsgQueue,
+        retain_lifecycle_msgs: bool = False,
+        fragment_ids_this_run: list[str] | None = None,
+    ) -> None:
+        if fragment_ids_this_run and any(_ends_page(message) for message in queue._queue):
+            queue._delta_index_map = {}  # what is said from now on is not put in the place of anything said before
+        else:
+            clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
+
+    ForwardMsgQueue.clear = keep_whole_page  # type: ignore[method-assign, assignment]
+
+
+def _ends_page(message: ForwardMsg) -> bool:
+    return (
+        message.WhichOneof("type") == "script_finished"
+        and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+    )
 
 
 def _is_here(loop: asyncio.AbstractEventLoop) -> bool:
