@@ -57,7 +57,7 @@ def ended(*parts, status=ForwardMsg.FINISHED_SUCCESSFULLY):
 
 def a_visit(seed, runs=60):
     """Runs of a page and of its parts, each of which draws some of its messages; some of them are overtaken."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - not for secrets
     anywhere = [f"anywhere-{n}" for n in range(2)]
     pool = {part: [*anywhere, *(f"{part}-{n}" for n in range(3))] for part in PARTS}
     for _ in range(runs):
@@ -110,7 +110,9 @@ def test_what_no_browser_keeps_is_never_a_name():
 def test_only_who_says_what_it_holds_is_sent_names_and_each_socket_begins_anew(monkeypatch):
     sent, asked = [], []
     monkeypatch.setattr(
-        AppSession, "request_rerun", lambda _, state: asked.append(state and list(state.cached_message_hashes))
+        AppSession,
+        "request_rerun",
+        lambda _, state: asked.append(state and list(state.cached_message_hashes)),
     )
     monkeypatch.setattr(
         Runtime, "_send_message", lambda _runtime, _info, message: sent.append(message.WhichOneof("type"))

@@ -78,7 +78,8 @@ def send_names() -> None:
         request(session, client_state)
 
     def send_message(runtime: Runtime, info: Any, message: ForwardMsg) -> None:
-        held = all_held.get(info.client)  # one socket's: what was on its way to an earlier one may have been lost
+        # One socket's: what was on its way to an earlier one may have been lost.
+        held = all_held.get(info.client)
         if held is None:
             held = all_held[info.client] = Held(age)
         if held.sent(message) and "_takes_names" in info.session.__dict__:
