@@ -1,6 +1,7 @@
 // Back leads to the sentence before, not to the head before: an address that only chooses something else in the same
 // picture takes the last one's place. Streamlit would make a step of the history of each. On Inside and in the lesson a
 // token or a head is what the reader follows, and Back leads to the one before.
+import { menuLink } from "./telling.js";
 
 const LOOKS = ["tab", "also", "least", "sort", "between", "brings", "scale"];
 const CHOSEN = ["head", "pin", "to", ...LOOKS];
@@ -44,4 +45,20 @@ export function oneStepASentence(history, here) {
   const push = history.pushState.bind(history);
   history.headscope = true;
   history.pushState = (state, title, address) => (address && sameSentence(here(), String(address)) ? history.replaceState(state, title, address) : push(state, title, address));
+}
+
+// The menu's link to the page that is open already leads nowhere, but to its top. Streamlit would run the page as that
+// link has it, and leave the address as it was: it would say what is no longer shown.
+export function stayHere(page, here) {
+  if (page.headscopeStays) return;
+  page.headscopeStays = true;
+  page.addEventListener("click", (event) => stay(event, page, here), true);
+}
+
+function stay(event, page, here) {
+  const link = menuLink(event);
+  if (!link || new URL(link.href).pathname !== new URL(here()).pathname) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  page.querySelector("[data-testid='stMain']")?.scrollTo(0, 0);
 }

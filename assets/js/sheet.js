@@ -43,7 +43,6 @@ export class Sheet {
   // stand under headings.
   // What stands there in the same form for another text only hears what is said of it.
   fill(record, order, roles, describe, groups = null) {
-    this.stale ||= record !== this.record;
     this.record = record;
     this.order = order;
     // A record of one head a layer (heads mixed) stands in a row, each with its name.

@@ -27,20 +27,19 @@ headscope.mount(component);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => headscope.mount(component));
 
 // The page around it is told how high the picture is, and says whether it is dark. A frame that is out of sight computes
-// no style: what it was told then is drawn once more when it is seen.
+// no style, or lays nothing out: what it was told then is drawn once more when it is seen.
 if (headscope.framed) {
   const [page, place] = [document.documentElement, component.parentElement];
-  let told = false;
+  const draw = () => {
+    headscope.mount(component);
+    const seen = place.clientWidth && getComputedStyle(page).colorScheme === page.dataset.scheme;
+    if (!seen) requestAnimationFrame(draw);
+  };
   page.classList.add("framed");
   addEventListener("message", ({ source, data }) => {
     if (source !== parent || !["dark", "light"].includes(data?.headscope) || page.dataset.scheme === data.headscope) return;
     page.dataset.scheme = data.headscope;
-    told = true;
-    headscope.mount(component);
+    draw();
   });
-  new IntersectionObserver(() => {
-    if (told) headscope.mount(component);
-    told = false;
-  }).observe(place);
   new ResizeObserver(() => parent.postMessage({ headscope: Math.ceil(place.getBoundingClientRect().height) }, "*")).observe(place);
 }

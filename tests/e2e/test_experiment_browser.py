@@ -192,6 +192,10 @@ def test_a_ready_experiment_is_one_click_and_answers_with_numbers(visit, smollm2
     numbers = [f"{value:.2f}".replace("-", "−") for value in difference]
     assert f"the logit difference goes from {numbers[0]} to {numbers[1]}" in said
     assert tab.page.locator("table.answer tr").count() == 7
+    shown = tab.page.url
+    tab.page.locator(".st-key-top").get_by_role("link", name="Experiment").click()
+    tab.settled()
+    assert (finding(tab), tab.page.url) == (said, shown), "the page that is open already stays as it is"
     tab.page.get_by_role("link", name="Switch these heads yourself").click()
     tab.drawn()
     assert finding(tab).startswith(f"Without {name[0].split()[0]} is falls from")

@@ -172,6 +172,7 @@ TALES = (
     "along the river with a basket of warm bread on his arm, because his daughter wanted to feed the ducks.",
     "It rained.",
     "My neighbour sold the car that she had bought from my uncle.",
+    "Our neighbour took the cat which he has found near your house.",  # as long: only what is drawn changes
 )
 
 

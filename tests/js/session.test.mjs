@@ -1,7 +1,7 @@
 // What a session with one sentence needs: files that say what they are, links that bring a view back, nothing misnamed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { complete, linkChosen, oneStepASentence, sameSentence } from "../../assets/js/history.js";
+import { complete, linkChosen, oneStepASentence, sameSentence, stayHere } from "../../assets/js/history.js";
 import { LONG_COLUMNS, weightRows } from "../../assets/js/csv.js";
 import { chosenIn, factsOf, linkOf, placeCells, placeName, smallPrint } from "../../assets/js/files.js";
 import { arrowTip, lanePath, placeLabels } from "../../assets/js/geometry.js";
@@ -23,6 +23,28 @@ test("what is chosen stands in the address at once, in the words that Python wou
   assert.deepEqual(Object.fromEntries(new URL(steps.pop()[2]).searchParams), { head: "1-1", pin: "2,4", to: "0" });
   linkChosen(history, "http://h/?head=1-1&pin=2", chosenIn({ pins: [2], to: null }, [0, 0]));
   assert.equal(steps.length, 0, "it says that already");
+});
+
+test("the menu's link to the page that is open leads to its top, all others where they lead", () => {
+  const heard = [];
+  const tops = [];
+  const page = { addEventListener: (...given) => heard.push(given), querySelector: (what) => ({ scrollTo: (...to) => tops.push([what, ...to]) }) };
+  stayHere(page, () => "http://h/inside?text=a&at=3");
+  stayHere(page, () => "http://h/inside?text=a&at=3");
+  assert.deepEqual(heard.map(([kind, , first]) => [kind, first]), [["click", true]], "once, and before Streamlit");
+  const press = (href, more = {}) => {
+    const said = [];
+    const link = { href, matches: (css) => css.includes("st-key-top") };
+    heard[0][1]({ button: 0, composedPath: () => [link], preventDefault: () => said.push("stays"), stopImmediatePropagation: () => said.push("alone"), ...more });
+    return said;
+  };
+  assert.deepEqual(press("http://h/inside?text=a"), ["stays", "alone"]);
+  assert.deepEqual(tops, [["[data-testid='stMain']", 0, 0]]);
+  assert.deepEqual(press("http://h/?text=a"), []);
+  assert.deepEqual(press("http://h/insider"), []);
+  assert.deepEqual(press("http://h/inside?text=a", { ctrlKey: true }), [], "a tab of its own opens");
+  assert.deepEqual(press("http://h/inside?text=a", { composedPath: () => [] }), []);
+  assert.equal(tops.length, 1);
 });
 
 test("every name in the font list that is no identifier is quoted, so that the list counts", () => {

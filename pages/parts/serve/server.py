@@ -30,7 +30,14 @@ from mha_core.embedded import EMBEDDED
 from mha_core.hub import remove_unfinished
 from mha_core.shelf import SHELF
 from pages.parts.picture import attention_view, shared
-from pages.parts.serve import cache, streamlit_loop, streamlit_names, streamlit_private, streamlit_state
+from pages.parts.serve import (
+    cache,
+    streamlit_links,
+    streamlit_loop,
+    streamlit_names,
+    streamlit_private,
+    streamlit_state,
+)
 from pages.parts.serve.forged import ignore_forged_values
 from pages.parts.serve.freeing import free_at_once, hand_back
 from pages.parts.serve.guard import Guard
@@ -128,6 +135,7 @@ def warm_up() -> list[str]:
     streamlit_names.send_names()
     streamlit_private.read_themes_once()
     streamlit_private.copy_places_fast()
+    streamlit_links.keep_links()
     streamlit_private.run_in_turns()
     streamlit_state.ask_for_requests_fast()
     streamlit_state.look_up_single_keys()

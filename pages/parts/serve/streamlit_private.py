@@ -32,7 +32,13 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import Serialized, WStates
 from streamlit.runtime.state.session_state_proxy import get_session_state
 
-from pages.parts.serve import streamlit_again, streamlit_loop, streamlit_names, streamlit_state
+from pages.parts.serve import (
+    streamlit_again,
+    streamlit_links,
+    streamlit_loop,
+    streamlit_names,
+    streamlit_state,
+)
 from pages.parts.serve.patience import impatient
 from pages.parts.serve.streamlit_loop import joining
 from pages.parts.serve.turns import mine, running
@@ -46,7 +52,7 @@ END_BYTES = 200  # what a message that says so has at most
 
 def missing_parts() -> list[str]:
     """What this Streamlit lacks of what the app needs, a sentence each."""
-    elsewhere = (streamlit_loop, streamlit_names, streamlit_again, streamlit_state)
+    elsewhere = (streamlit_loop, streamlit_names, streamlit_links, streamlit_again, streamlit_state)
     parts = {name: there for module in elsewhere for name, there in module.parts().items()} | {
         "QueryParams.discard_param_no_forward_msg": hasattr(QueryParams, "discard_param_no_forward_msg"),
         "ScriptRunContext.is_history_navigation": hasattr(ScriptRunContext, "is_history_navigation"),
