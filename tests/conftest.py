@@ -109,6 +109,17 @@ def model():
     return mha_core.load_model("minilm")
 
 
+@pytest.fixture(scope="module")
+def smollm2():
+    """The decoder, where its package is."""
+    import mha_core
+
+    try:
+        return mha_core.load_model("smollm2", device="cpu")
+    except mha_core.Unavailable as problem:
+        pytest.skip(str(problem))
+
+
 def unused_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

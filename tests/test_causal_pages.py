@@ -4,21 +4,13 @@ import numpy as np
 import pytest
 from visit import TIRED, WIDE, drawn, open_page, picture, said
 
-from mha_core import Unavailable, load_model, trace
+from mha_core import trace
 from mha_core.heads.notices import to_first
 from mha_core.wording import head_name, percent
 
 pytestmark = pytest.mark.slow  # a page of the app on the embedded decoder
 
 IT, TOO, CHANGED = 8, 10, 11
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    try:
-        return load_model("smollm2")
-    except Unavailable as problem:
-        pytest.skip(str(problem))
 
 
 def test_compare_says_what_a_decoder_cannot_know_and_which_words_to_look_from(smollm2):

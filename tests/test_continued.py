@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from decoder_folders import SIZES, random_decoder, write_decoder
 
-from mha_core import InputError, SizeError, Unavailable, load_model, trace, trace_tokens
+from mha_core import InputError, SizeError, load_model, trace, trace_tokens
 from mha_core.continued import begin, check_choice, choose, extended, say
 
 pytestmark = pytest.mark.slow  # the embedded decoder reads every text
@@ -18,14 +18,6 @@ ANIMAL = "The animal didn't cross the street because it was too"
 def llama(tmp_path):
     write_decoder(tmp_path, random_decoder("llama", 1))
     return load_model(str(tmp_path), device="cpu")
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    try:
-        return load_model("smollm2", device="cpu")
-    except Unavailable as problem:
-        pytest.skip(str(problem))
 
 
 @pytest.mark.parametrize("kind", SIZES)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from visit import TIRED, WIDE, bodies, link, mounted, open_page, run, said
 
-from mha_core import NextToken, Unavailable, grid_of, load_model, predict_next, trace
+from mha_core import NextToken, grid_of, load_model, predict_next, trace
 from mha_core.embedded import DECODER
 from mha_core.experiments import Curve, Effects, Selectivity
 from mha_core.experiments.tasks import NAME, ORDINARY, REPEATED
@@ -39,14 +39,6 @@ def fresh(monkeypatch):
 @pytest.fixture(scope="module")
 def minilm():
     return load_model("minilm")
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    try:
-        return load_model(DECODER, device="cpu")
-    except Unavailable as problem:
-        pytest.skip(str(problem))
 
 
 def gates(model, *heads, factor=0.0):

@@ -7,7 +7,6 @@ import pytest
 import torch
 from smollm2_twin import transformers_twin
 
-from mha_core import Unavailable, load_model
 from mha_core.cli import main
 from mha_core.experiments import Factor, Loss, Word, heads_from, last, measure, next_words, patch_heads
 from mha_core.experiments.prompts import prompts
@@ -21,14 +20,6 @@ MEASURED = {
     "24-4": -3.04, "2-6": -2.18, "30-2": -1.68, "2-4": -1.30, "21-1": -1.29, "17-1": -1.24, "30-1": 1.28, "25-5": 0.72,
 }  # fmt: skip
 INDUCTION = "19-7,18-4,18-5,19-8,24-3,24-8,18-6,21-7"
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    try:
-        return load_model("smollm2", device="cpu")
-    except Unavailable as problem:
-        pytest.skip(str(problem))
 
 
 def test_every_head_in_turn_has_the_effect_that_others_measured(smollm2, capsys):

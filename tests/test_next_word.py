@@ -1,17 +1,14 @@
 """What would it say next? The list under the sentence, a click that appends, going on; and a mask in BERT."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from bert_folders import random_bert, write
 from visit import TIRED, bodies, drawn, mounted, open_page, picture, run, said
 
-from mha_core import InputError, Unavailable, cached, embedded, load_model, models, predict_masked, trace
+from mha_core import InputError, cached, embedded, load_model, models, predict_masked, trace
 from mha_core.cached import DecoderState
 from pages.parts.explore import next_word
 from pages.parts.explore.next_word import END, MOST, PIN, Place, Talk, answer
-from pages.parts.frame import state
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache, speech
 from pages.parts.serve.store import Store, bytes_of
@@ -20,14 +17,6 @@ pytestmark = pytest.mark.slow  # the embedded decoder speaks in nearly every tes
 
 ANIMAL = "The animal didn't cross the street because it was too"
 END_OF_TEXT = [Place(END, "At the end", 10)]
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    try:
-        return load_model("smollm2", device="cpu")
-    except Unavailable as problem:
-        pytest.skip(str(problem))
 
 
 @pytest.fixture
@@ -264,30 +253,6 @@ def test_a_state_is_given_to_one_alone_and_counts_its_bytes(smollm2, store):
     assert room <= bytes_of(state_of_one) < room * 1.01
     cache.keep_state(asked().run, smollm2, state_of_one)
     assert cache.take_state(asked().run, smollm2) is state_of_one
-
-
-def test_a_click_that_comes_late_does_not_bring_the_shorter_text_back(monkeypatch):
-    memory = {"text": "It was", state.CHANGES: {}}
-    monkeypatch.setattr(state, "st", SimpleNamespace(session_state=memory))
-    state.grow("It was far")
-    memory["text"] = "It was"  # sent before the browser heard of the longer one
-    state.another_sentence()
-    assert memory["text"] == "It was far"
-    assert memory[state.CHANGES] == {}, "what is pinned stays"
-    memory["text"] = "It is"
-    state.another_sentence()
-    assert memory["text"] == "It is"
-    assert memory[state.CHANGES] == {"pin": None, "to": None}
-    state.grow("It is near")
-    memory[state.CHANGES] = {}
-    state.another_sentence()
-    assert (memory["text"], memory[state.CHANGES]) == ("It is near", {}), "the text that was said is no news"
-    memory["text"] = "It is"
-    monkeypatch.setattr(state, "ON_ITS_WAY", 0.0)
-    state.grow("It is far")
-    memory["text"] = "It is"
-    state.another_sentence()
-    assert memory["text"] == "It is", "later it is the reader who shortens the text"
 
 
 # ---- the shelf

@@ -25,14 +25,6 @@ ANIMAL = "The animal didn't cross the street because it was too"
 MARY = "When Mary and John went to the store, John gave a drink to"
 
 
-@pytest.fixture(scope="module")
-def smollm2():
-    try:
-        return load_model("smollm2", device="cpu")
-    except Unavailable as problem:
-        pytest.skip(str(problem))
-
-
 def without_it(monkeypatch, tmp_path=None):
     spec = None if tmp_path is None else SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     monkeypatch.setattr(embedded, "find_spec", lambda name: spec)

@@ -7,7 +7,7 @@ import numpy as np
 import pixels
 import pytest
 
-from mha_core import Unavailable, load_model, predict_next, trace
+from mha_core import predict_next, trace
 from mha_core.heads.ablation import ablate_each
 from mha_core.wording import percent
 
@@ -16,14 +16,6 @@ TIRED = "The animal didn't cross the street because it was too tired."
 MARY = "When Mary and John went to the store, John gave a drink to"
 MINILM = f"/experiment?model=minilm&text={quote(TIRED)}"
 PATIENCE = 120_000
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    try:
-        return load_model("smollm2", device="cpu")
-    except Unavailable as problem:
-        pytest.skip(str(problem))
 
 
 def head(tab, name):

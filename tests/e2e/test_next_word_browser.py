@@ -4,20 +4,12 @@ from urllib.parse import quote
 
 import pytest
 
-from mha_core import Unavailable, load_model, trace
+from mha_core import trace
 from mha_core.wording import percent
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ANIMAL = "The animal didn't cross the street because it was too"
 LINK = f"/?model=smollm2&text={quote(ANIMAL)}&head=14-9"
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    try:
-        return load_model("smollm2", device="cpu")
-    except Unavailable as problem:
-        pytest.skip(str(problem))
 
 
 def take(tab, name):

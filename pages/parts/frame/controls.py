@@ -58,7 +58,7 @@ def explore(*, present: bool, with_examples: bool, as_read: bool = False, senten
 
     `as_read`, `sentence`: see `shell.page`.
     """
-    text = _sentence("Your sentence", "text", state.another_sentence)
+    text = _sentence("Your sentence", "text", state.changed_text)
     readers = _tokenizers("model")
     offered = _offered_examples(readers) if with_examples else ()
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):

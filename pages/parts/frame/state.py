@@ -6,7 +6,6 @@ Streamlit's own binding serves a page's own controls (`Page.own`); what goes alo
 the binding forgets a link's values on the way.
 """
 
-import time
 from collections.abc import Mapping
 
 import streamlit as st
@@ -22,7 +21,6 @@ from pages.parts.serve.streamlit_state import values_of
 
 LINK_CHARS = 4_000
 CHANGES = "link-changes"
-GREW = "grew"
 DRAWN = "drawn"  # what a picture shows now
 BEFORE = "before"  # and what it showed before the reader changed its text
 MOVES = "moves"  # the words that are chosen have yet to be found in the changed text
@@ -30,7 +28,6 @@ PAGE = "page"
 FIRST = "first-visit"  # nothing was written into the link that a reader came by
 RECONNECTED = "The connection was made anew; what you typed is kept."
 Asked = tuple[str, ...]
-ON_ITS_WAY = 2.0  # seconds in which a browser may still send the text from before it grew
 
 
 def enter(title: str) -> list[str]:
@@ -185,9 +182,7 @@ def _opening_head() -> Head:
 
 def grow(text: str, pair: str = "") -> None:
     """Let the text in the box go on; what is chosen in it stays."""
-    before = st.session_state["text"]
-    if text != before:
-        st.session_state[GREW] = (before, text, time.monotonic())
+    if text != st.session_state["text"]:
         forget_before()
     st.session_state.update(text=text, pair=pair)
     st.session_state.pop("text2", None)
@@ -228,20 +223,6 @@ def forget_before() -> None:
     """Nothing was before this text, and it is compared with its own twin."""
     for name in (BEFORE, MOVES, "text2"):
         st.session_state.pop(name, None)
-
-
-def another_sentence() -> None:
-    """The reader typed another sentence: what it was compared with is no longer its twin.
-
-    A click that a browser sent before it heard of a longer text brings the shorter one back; that is no typing.
-    """
-    before, after, since = st.session_state.get(GREW, ("", "", 0.0))
-    if st.session_state["text"] == after:
-        return
-    if st.session_state["text"] == before and time.monotonic() - since < ON_ITS_WAY:
-        st.session_state["text"] = after
-        return
-    changed_text()
 
 
 def present(on: bool) -> None:

@@ -32,6 +32,7 @@ from mha_core.shelf import SHELF
 from pages.parts.picture import attention_view, shared
 from pages.parts.serve import (
     cache,
+    streamlit_controls,
     streamlit_links,
     streamlit_loop,
     streamlit_names,
@@ -136,6 +137,7 @@ def warm_up() -> list[str]:
     streamlit_private.read_themes_once()
     streamlit_private.copy_places_fast()
     streamlit_links.keep_links()
+    streamlit_controls.keep_controls()
     streamlit_private.run_in_turns()
     streamlit_state.ask_for_requests_fast()
     streamlit_state.look_up_single_keys()

@@ -34,6 +34,7 @@ from streamlit.runtime.state.session_state_proxy import get_session_state
 
 from pages.parts.serve import (
     streamlit_again,
+    streamlit_controls,
     streamlit_links,
     streamlit_loop,
     streamlit_names,
@@ -52,7 +53,10 @@ END_BYTES = 200  # what a message that says so has at most
 
 def missing_parts() -> list[str]:
     """What this Streamlit lacks of what the app needs, a sentence each."""
-    elsewhere = (streamlit_loop, streamlit_names, streamlit_links, streamlit_again, streamlit_state)
+    elsewhere = (
+        *(streamlit_loop, streamlit_names, streamlit_links),
+        *(streamlit_controls, streamlit_again, streamlit_state),
+    )
     parts = {name: there for module in elsewhere for name, there in module.parts().items()} | {
         "QueryParams.discard_param_no_forward_msg": hasattr(QueryParams, "discard_param_no_forward_msg"),
         "ScriptRunContext.is_history_navigation": hasattr(ScriptRunContext, "is_history_navigation"),
