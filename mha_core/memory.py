@@ -10,8 +10,9 @@ import ctypes
 import math
 import mmap
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -72,11 +73,20 @@ def forget_file(tensor: Tensor) -> bool:
     found = _as_in_its_file(tensor.data_ptr()) if tensor.nbytes >= HUGE_PAGE else None
     if found is None:
         return False
-    try:
-        advise = ctypes.CDLL(None).madvise
-    except (OSError, AttributeError, TypeError):
-        return False
-    return bool(advise(ctypes.c_void_p(found.start), ctypes.c_size_t(len(found)), DONT_NEED) == 0)
+    advise = of_c_library("madvise")
+    return (
+        advise is not None
+        and advise(ctypes.c_void_p(found.start), ctypes.c_size_t(len(found)), DONT_NEED) == 0
+    )
+
+
+@cache
+def of_c_library(name: str) -> Callable[..., int] | None:
+    """A function of the C library that this process uses; None where there is no such library, or it has none."""
+    with suppress(OSError, AttributeError, TypeError):
+        found: Callable[..., int] = getattr(ctypes.CDLL(None), name)
+        return found
+    return None
 
 
 def _as_in_its_file(address: int) -> range | None:

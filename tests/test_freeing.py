@@ -15,7 +15,7 @@ from pages.parts.serve import cache, freeing
 
 BYTES = 8 << 20
 ON_LINUX = pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="the system does not tell")
-GLIBC = pytest.mark.skipif(freeing._of_glibc("mallopt") is None, reason="another C library")
+GLIBC = pytest.mark.skipif(memory.of_c_library("mallopt") is None, reason="another C library")
 
 
 def in_memory(place: Path) -> int:
@@ -124,7 +124,7 @@ print(megabytes(os.getpid()))
 
 def test_what_long_work_freed_goes_back_with_the_room_that_was_kept(monkeypatch):
     calls, kept = [], [object()]
-    monkeypatch.setattr(freeing, "_of_glibc", lambda name: lambda *given: calls.append((name, *given)))
+    monkeypatch.setattr(freeing, "of_c_library", lambda name: lambda *given: calls.append((name, *given)))
     monkeypatch.setattr(memory, "_KEPT", kept)
     freeing.hand_back()
     assert calls == [("malloc_trim", 0)]
@@ -132,7 +132,7 @@ def test_what_long_work_freed_goes_back_with_the_room_that_was_kept(monkeypatch)
 
 
 def test_another_c_library_is_left_as_it_is(monkeypatch):
-    monkeypatch.setattr(freeing, "_of_glibc", lambda _name: None)
+    monkeypatch.setattr(freeing, "of_c_library", lambda _name: None)
     freeing.free_at_once()
     freeing.hand_back()
 

@@ -6,29 +6,16 @@ each, leaves holes of that size everywhere. With limits that stay the most memor
 of 1 MB saves no more, and lets a text of 500 words take 1.4 times as long: what a layer reckons with is 3 MB then.
 """
 
-import ctypes
-from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
-
-from mha_core.memory import forget_room
+from mha_core.memory import forget_room, of_c_library
 
 # What `mallopt` calls its limits: what may stay free at the end of the heap, and from when a block is mapped alone.
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 ALONE, AT_THE_END = 7 << 19, 1 << 24  # bytes
 
 
-@cache
-def _of_glibc(name: str) -> Callable[..., int] | None:
-    with suppress(OSError, AttributeError, TypeError):  # another C library
-        found: Callable[..., int] = getattr(ctypes.CDLL(None), name)
-        return found
-    return None
-
-
 def free_at_once() -> None:
     """Give large blocks back as soon as they are freed, in this process from now on."""
-    limit = _of_glibc("mallopt")
+    limit = of_c_library("mallopt")
     if limit is not None:
         limit(MMAP_THRESHOLD, ALONE)
         limit(TRIM_THRESHOLD, AT_THE_END)
@@ -37,6 +24,6 @@ def free_at_once() -> None:
 def hand_back() -> None:
     """Let the system have the memory that long work has freed: hundreds of megabytes, of a text of 500 words."""
     forget_room()
-    trim = _of_glibc("malloc_trim")
+    trim = of_c_library("malloc_trim")
     if trim is not None:
         trim(0)
