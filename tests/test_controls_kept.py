@@ -4,6 +4,7 @@ Against Streamlit's own state of a session and its own line of requests.
 """
 
 from dataclasses import replace
+from inspect import unwrap
 from types import SimpleNamespace
 
 import pytest
@@ -81,7 +82,7 @@ def session(monkeypatch):
         WStates, "call_callback", lambda _, widget: here.session.heard.append(name_of(widget))
     )
     for where, name in ((SessionState, "set_widgets_from_proto"), (ScriptRequests, "_request_rerun_locked")):
-        monkeypatch.setattr(where, name, getattr(where, name))
+        monkeypatch.setattr(where, name, unwrap(getattr(where, name)))  # as Streamlit has it
     streamlit_controls.keep_controls.__wrapped__()
     one.clock, one.here = clock, here
     one.asks()

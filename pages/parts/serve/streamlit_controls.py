@@ -8,7 +8,7 @@ before along: the word would be back, and what was typed lost.
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, wraps
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -78,10 +78,12 @@ def keep_controls() -> None:
     listen, take = SessionState.set_widgets_from_proto, ScriptRequests._request_rerun_locked
     sessions: WeakKeyDictionary[Any, Heard] = WeakKeyDictionary()  # a session has one manager of its pages
 
+    @wraps(take)
     def without_old_news(requests: ScriptRequests, new: RerunData) -> bool:
         """A part that runs by itself has nothing to say: what the reader changed came with a request of its own."""
         return take(requests, replace(new, widget_states=None) if new.is_auto_rerun else new)
 
+    @wraps(listen)
     def hear(state: SessionState, fresh: WidgetStates) -> None:
         listen(state, fresh)
         ctx = get_script_run_ctx()
