@@ -1,5 +1,6 @@
-"""A request that was made before the page wrote its link does not take back what was written."""
+"""A request that was made before the page wrote its link does not take back what was written, and loses nothing."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +8,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunCon
 from streamlit.runtime.state.query_params import QueryParams
 
 from pages.parts.serve import streamlit_links
-from pages.parts.serve.streamlit_links import ON_ITS_WAY, Link
+from pages.parts.serve.streamlit_links import ON_ITS_WAY, Link, merged
 
 
 class Manager:
@@ -24,7 +25,7 @@ def session(monkeypatch):
     def reset(_ctx, query_string="", page_script_hash="", **_named):
         began.append(query_string)
 
-    monkeypatch.setattr(streamlit_links, "get_script_run_ctx", lambda: here.context)
+    monkeypatch.setattr(streamlit_links, "get_script_run_ctx", lambda **_: here.context)
     monkeypatch.setattr(streamlit_links.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(ScriptRunContext, "reset", reset)
     monkeypatch.setattr(
@@ -44,7 +45,11 @@ def session(monkeypatch):
         contexts.append(here.context)
         return began[-1]
 
-    run.manager, run.clock = Manager(), clock
+    def tell():
+        here.then = here.context.query_string
+        QueryParams._send_query_param_msg(None)
+
+    run.manager, run.clock, run.tell = Manager(), clock, tell
     return run
 
 
@@ -92,3 +97,40 @@ def test_a_link_that_was_written_again_is_not_behind_itself():
     link.write("a=1", "a=2", 0.0)
     link.write("a=2", "a=1", 0.0)
     assert [link.meant(asked, 0.1) for asked in ("a=2", "a=1", "a=2")] == ["a=1", "a=1", "a=2"]
+
+
+def test_what_the_reader_changed_in_the_link_from_before_is_put_into_the_link_as_it_is_now(
+    session, monkeypatch
+):
+    session("a=1&b=x", then="a=1&b=x&head=4-1")
+    assert session("a=1&b=x&colour=layer") == "a=1&b=x&colour=layer&head=4-1"
+    told = []
+    send = SimpleNamespace(_send_query_param_msg=lambda: (told.append(True), session.tell()))
+    monkeypatch.setattr(
+        streamlit_links,
+        "get_session_state",
+        lambda: SimpleNamespace(query_params=lambda: nullcontext(send)),
+    )
+    streamlit_links.tell_what_was_merged()
+    streamlit_links.tell_what_was_merged()
+    assert told == [True], "the browser has taken its own address for the page's: it is told once"
+    for behind in ("a=1&b=x&colour=layer", "a=1&b=x&head=4-1", "a=1&b=x"):
+        assert session(behind) == "a=1&b=x&colour=layer&head=4-1"
+    assert session("a=1&b=x&colour=layer&head=4-1") == "a=1&b=x&colour=layer&head=4-1"
+    assert session("a=1&b=x&colour=layer") == "a=1&b=x&colour=layer"
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "said", "found"),
+    [
+        ("a=1&b=2", "a=1&b=3", "a=2&b=2", "b=3&a=2"),
+        ("a=1&b=2", "a=1", "a=2&b=2", "a=2"),
+        ("a=1&b=2", "a=1&b=2&c=", "a=1", "a=1&c="),
+        ("a=1", "a=1&c=%26+x", "a=2", "c=%26+x&a=2"),
+        ("a=1&b=2", "a=2&b=3", "a=2&b=2", None),  # has heard
+        ("a=1&b=2", "a=7&b=2", "a=2&b=2", None),  # the same value, otherwise
+        ("b=1&a=1", "a=1&b=5", "a=1&b=1", None),  # nothing was changed
+    ],
+)
+def test_three_links_become_one(before, asked, said, found):
+    assert merged(before, asked, said) == found

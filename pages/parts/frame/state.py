@@ -16,6 +16,7 @@ from pages.parts.frame import presets
 from pages.parts.frame.pages import FIELDS, KEYS, Field, first_of, page_called
 from pages.parts.frame.request import refusal
 from pages.parts.frame.selection import PARAMS, Selection, parse_head
+from pages.parts.serve.streamlit_links import tell_what_was_merged
 from pages.parts.serve.streamlit_private import discard_params, texts_sent, went_back_or_forward
 from pages.parts.serve.streamlit_state import values_of
 
@@ -125,7 +126,10 @@ def write() -> None:
     if st.session_state.get(FIRST):
         return
     st.session_state[CHANGES] = {}
-    if after == before or went_back_or_forward():
+    if went_back_or_forward():
+        return
+    if after == before:
+        tell_what_was_merged()
         return
     # Parameters bound to a control may not be named, so only those that differ are.
     gone = [key for key in before if key not in after]
