@@ -2,6 +2,7 @@
 
 import html
 import re
+from contextlib import nullcontext
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
@@ -25,7 +26,7 @@ from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
 from pages.parts.atlas.source import Source
 from pages.parts.frame.request import Request
-from pages.parts.serve.tasks import BackgroundTask
+from pages.parts.serve.tasks import BackgroundTask, ReaderControl
 
 TEXT = "We saw the fox and the owl."
 STARTS, ENDS = (0, 3, 7, 11, 15, 19, 23, 26), (2, 6, 10, 14, 18, 22, 26, 27)
@@ -138,6 +139,43 @@ def test_own_text_is_read_in_steps_and_a_file_is_checked(model):
     empty = BackgroundTask(own_text.work("a\n", model))
     empty.advance()
     assert "no passage" in empty.problem
+
+
+@pytest.mark.slow
+def test_while_a_text_is_read_the_head_that_is_chosen_now_says_what_it_found(model, monkeypatch):
+    text = "My old dog slept beside that stove."
+    job = BackgroundTask(own_text.work(text, model))
+    while not job.finished:
+        job.advance()
+    lines, link = [], {}
+    monkeypatch.setattr(own_text, "say", lines.append)
+    monkeypatch.setattr(own_text, "bar", lambda *_, **__: None)
+    monkeypatch.setattr(own_text, "slice_of", lambda *given: nullcontext(given[-1]))
+    monkeypatch.setattr(own_text.state, "params", lambda: link)
+
+    def said(**now):
+        lines.clear()
+        link.clear()
+        link.update(now)
+        own_text._progress(job, ReaderControl(), working, (1, 9))
+        return [*lines]
+
+    record = mha_core.trace(text, model)
+    words = [piece.text for piece in record.tokens.pieces]
+    working = True
+    for name, place in (("4-2", (3, 1)), ("2-10", (1, 9))):
+        weights = record.weights[place]
+        shown = said(head=name) if name == "4-2" else said()
+        assert 0 < len(shown) <= own_text.SO_FAR
+        for line in shown:
+            found = re.fullmatch(
+                rf"{name} so far: `(\S+)` looks at `(\S+)`, weight ([\d.]+), brings [\d.]+", line
+            )
+            query, key = (words.index(word) for word in found.groups()[:2])
+            assert float(found[3]) == pytest.approx(float(weights[query, key]), abs=0.006)
+    assert said(head="99-1") == said(head="1-99") == []
+    working = False
+    assert said(head="4-2") == [], "who chooses another head afterwards would read this of the one before"
 
 
 @pytest.mark.slow

@@ -12,8 +12,10 @@ from mha_core.heads.atlas.table import Atlas, atlas, line_of
 from mha_core.wording import Head, head_name
 from pages.parts.atlas.lines import word
 from pages.parts.atlas.source import OWN
+from pages.parts.frame import state
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
+from pages.parts.frame.selection import parse_head
 from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
 from pages.parts.serve.slices import bar, slice_of
@@ -87,12 +89,16 @@ def _progress(job: BackgroundTask[AtlasSums], watch: ReaderControl, was_working:
         bar(job, watch, working, said, row="atlas-progress", stop="atlas-stop", go="atlas-go")
         if job.problem:
             say(job.problem, "problem")
-        for line in job.read(lambda step: _so_far(step.result, head)) or []:
+        # Another head may be chosen meanwhile, and nothing here is drawn again for it once the text has been read.
+        now = parse_head(state.params().get("head", "")) or head
+        for line in (job.read(lambda step: _so_far(step.result, now)) if working else None) or []:
             say(line)
 
 
 def _so_far(sums: AtlasSums, head: Head) -> list[str]:
-    """The chosen head's strongest moments in what has been read."""
+    """The chosen head's strongest moments in what has been read; none of a head that the model has not."""
+    if not (0 <= head[0] < sums.shape[0] and 0 <= head[1] < sums.shape[1]):
+        return []
     place = head[0] * sums.shape[1] + head[1]
     lines = []
     for one in sums.strongest.sorted(place)[:SO_FAR]:
