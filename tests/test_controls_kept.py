@@ -14,7 +14,7 @@ from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import SessionState, WStates
 
 from pages.parts.serve import streamlit_controls
-from pages.parts.serve.streamlit_controls import ON_ITS_WAY
+from pages.parts.serve.streamlit_controls import BY_ITSELF, ON_ITS_WAY
 
 TEXT, BOX, BUTTON, PICTURE = (f"$$ID-0123-{key}" for key in ("text", "box", "button", "picture"))
 KINDS = {TEXT: "string_value", BOX: "int_value", BUTTON: "trigger_value", PICTURE: "json_value"}
@@ -40,12 +40,20 @@ class Session:
             self.state._set_widget_metadata(known)
             self.state._set_key_widget_mapping(widget, name_of(widget))
 
-    def asks(self, text="tired", box=1, picture='{"head": 1}', button=False):
-        """A request of its browser, which says what all its controls are; returns what changed for the page."""
+    def asks(self, **said):
+        """A request of its browser; returns what changed for the page."""
+        return self.hears(self.states(**said))
+
+    @staticmethod
+    def states(text="tired", box=1, picture='{"head": 1}', button=False):
+        """What a browser says all its controls are."""
         states = WidgetStates()
         for widget, value in ((TEXT, text), (BOX, box), (PICTURE, picture), (BUTTON, button or None)):
             if value is not None:
                 setattr(states.widgets.add(id=widget), KINDS[widget], value)
+        return states
+
+    def hears(self, states):
         self.heard.clear()
         self.state.on_script_will_rerun(states)
         return [*self.heard]
@@ -168,17 +176,29 @@ def test_no_session_hears_of_anothers_controls(session):
     assert session.asks(button=True) == ["button"]
 
 
+def test_a_part_that_runs_by_itself_takes_nothing_back_though_nothing_else_is_new_in_its_request(session):
+    requests = ScriptRequests()
+    session.puts(text="wide")
+    itself = RerunData(widget_states=session.states(), fragment_id="part", is_auto_rerun=True)
+    assert requests.request_rerun(itself)
+    assert requests.request_rerun(RerunData()), "the page asks for a run of its own meanwhile"
+    together = requests.on_scriptrunner_ready().rerun_data
+    assert not together.is_auto_rerun
+    assert session.hears(together.widget_states) == []
+    assert session["text"] == "wide"
+    assert session.tells("text")
+    assert {state.id for state in session.state.get_widget_states()} == {BOX, PICTURE}
+    assert requests.request_rerun(replace(itself, widget_states=session.states(box=4)))
+    assert session.hears(requests.on_scriptrunner_ready().rerun_data.widget_states) == ["box"]
+    assert (session["text"], session["box"]) == ("wide", 4), "what the reader changed comes by it, too"
+
+
 @pytest.mark.usefixtures("session")
-def test_a_part_that_runs_by_itself_brings_no_values():
-    requests, states = ScriptRequests(), WidgetStates()
-    states.widgets.add(id=TEXT).string_value = "tired"
-    own = RerunData(widget_states=states, fragment_id="part")
-    assert requests.request_rerun(own)
-    assert requests.on_scriptrunner_ready().rerun_data.widget_states == states
-    assert requests.request_rerun(replace(own, is_auto_rerun=True))
-    assert requests.on_scriptrunner_ready().rerun_data.widget_states is None
-    assert requests.request_rerun(own)
-    assert requests.request_rerun(replace(own, is_auto_rerun=True))
-    together = requests.on_scriptrunner_ready()
-    assert together.type is ScriptRequestType.RERUN
-    assert together.rerun_data.widget_states == states, "what was asked before is not lost by it"
+def test_only_a_part_that_runs_by_itself_is_marked():
+    requests, session = ScriptRequests(), Session()
+    for by_itself in (False, True):
+        assert requests.request_rerun(RerunData(widget_states=session.states(), is_auto_rerun=by_itself))
+        ids = {state.id for state in requests.on_scriptrunner_ready().rerun_data.widget_states.widgets}
+        assert ids - {TEXT, BOX, PICTURE} == ({BY_ITSELF} if by_itself else set())
+    assert requests.request_rerun(RerunData(is_auto_rerun=True))
+    assert requests.on_scriptrunner_ready().type is ScriptRequestType.RERUN

@@ -7,7 +7,7 @@ before along: the word would be back, and what was typed lost.
 
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, wraps
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,6 +20,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunCon
 from streamlit.runtime.state.session_state import SessionState
 
 ON_ITS_WAY = 3.0  # seconds after a change in which a request may still come from before it
+BY_ITSELF = "by-itself"  # among the controls of a request: no reader asked for it
 PICTURE = "json_value"  # what a component says of itself, which no page puts in
 
 
@@ -50,7 +51,7 @@ class Heard:
         """The controls of which a request says what stood in them before the page changed them; `differs` tells
         whether it says something else than the page has.
 
-        It repeats that of them, and another one is its cause: each that a reader changes makes a request of its own.
+        It repeats that of them, and has another cause: each that a reader changes makes a request of its own.
         """
         before, self.said = self.said, {}
         repeated, caused = list[str](), False
@@ -79,13 +80,16 @@ def keep_controls() -> None:
     sessions: WeakKeyDictionary[Any, Heard] = WeakKeyDictionary()  # a session has one manager of its pages
 
     @wraps(take)
-    def without_old_news(requests: ScriptRequests, new: RerunData) -> bool:
-        """A part that runs by itself has nothing to say: what the reader changed came with a request of its own."""
-        return take(requests, replace(new, widget_states=None) if new.is_auto_rerun else new)
+    def marked(requests: ScriptRequests, new: RerunData) -> bool:
+        """A part that runs by itself says so among the controls: merged with another request it would be forgotten."""
+        if new.is_auto_rerun and new.widget_states is not None:
+            new.widget_states.widgets.add(id=BY_ITSELF, trigger_value=True)
+        return take(requests, new)
 
     @wraps(listen)
     def hear(state: SessionState, fresh: WidgetStates) -> None:
         listen(state, fresh)
+        state._new_widget_state.states.pop(BY_ITSELF, None)
         ctx = get_script_run_ctx()
         if ctx is None:
             return
@@ -100,4 +104,4 @@ def keep_controls() -> None:
             state[keys[control]] = state._old_state[control]  # so the browser is told again
 
     SessionState.set_widgets_from_proto = hear  # type: ignore[method-assign, assignment]
-    ScriptRequests._request_rerun_locked = without_old_news  # type: ignore[method-assign, assignment]
+    ScriptRequests._request_rerun_locked = marked  # type: ignore[method-assign, assignment]
