@@ -109,9 +109,9 @@ def model():
     return mha_core.load_model("minilm")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def smollm2():
-    """The decoder, where its package is."""
+    """The decoder, where its package is; loaded once for the whole run, which takes longer than most tests do."""
     import mha_core
 
     try:

@@ -40,9 +40,9 @@ def parts() -> dict[str, bool]:
 
 @dataclass
 class Heard:
-    """What a browser said of each control last, and since when it repeats what its page has changed."""
+    """What a browser said of each control last (a hash of it), and since when it repeats what its page has changed."""
 
-    said: dict[str, WidgetState] = field(default_factory=dict)
+    said: dict[str, int] = field(default_factory=dict)
     since: dict[str, float] = field(default_factory=dict)
 
     def behind(
@@ -60,12 +60,12 @@ class Heard:
             if "trigger" in kind:
                 caused |= script_requests._has_active_trigger_value(state)
                 continue
-            self.said[state.id] = state
+            now_said = self.said[state.id] = hash(state.SerializeToString(deterministic=True))
             last = before.get(state.id)
             if kind == PICTURE:
-                caused |= last != state
+                caused |= last != now_said
             elif last is not None and differs(state.id):
-                if last == state:
+                if last == now_said:
                     repeated.append(state.id)
                 else:
                     caused = True
