@@ -16,8 +16,16 @@ from streamlit.runtime.state.session_state import SessionState, WStates
 from pages.parts.serve import streamlit_controls
 from pages.parts.serve.streamlit_controls import BY_ITSELF, ON_ITS_WAY
 
-TEXT, BOX, BUTTON, PICTURE = (f"$$ID-0123-{key}" for key in ("text", "box", "button", "picture"))
-KINDS = {TEXT: "string_value", BOX: "int_value", BUTTON: "trigger_value", PICTURE: "json_value"}
+TEXT, BOX, BUTTON, PICTURE, FILE = (
+    f"$$ID-0123-{key}" for key in ("text", "box", "button", "picture", "file")
+)
+KINDS = {
+    TEXT: "string_value",
+    BOX: "int_value",
+    BUTTON: "trigger_value",
+    PICTURE: "json_value",
+    FILE: "bytes_value",
+}
 
 
 def name_of(widget):
@@ -29,7 +37,7 @@ def same(value):
 
 
 class Session:
-    """Of one reader: a text, a box with a number, a button and a picture, as the page of one run drew them."""
+    """Of one reader: a text, a box with a number, a button, a picture and a file, as the page of one run drew them."""
 
     def __init__(self, manager=None):
         self.state, self.manager = SessionState(), manager or SimpleManager()
@@ -45,10 +53,16 @@ class Session:
         return self.hears(self.states(**said))
 
     @staticmethod
-    def states(text="tired", box=1, picture='{"head": 1}', button=False):
+    def states(text="tired", box=1, picture='{"head": 1}', button=False, file=None):
         """What a browser says all its controls are."""
         states = WidgetStates()
-        for widget, value in ((TEXT, text), (BOX, box), (PICTURE, picture), (BUTTON, button or None)):
+        for widget, value in (
+            (TEXT, text),
+            (BOX, box),
+            (PICTURE, picture),
+            (BUTTON, button or None),
+            (FILE, file),
+        ):
             if value is not None:
                 setattr(states.widgets.add(id=widget), KINDS[widget], value)
         return states
@@ -165,6 +179,14 @@ def test_a_control_that_comes_onto_the_page_is_no_cause(session):
 def test_what_a_picture_says_of_itself_is_left_to_it(session):
     session.puts(picture='{"head": 5}')
     assert "picture" in session.asks(button=True)
+
+
+def test_a_file_is_never_put_in_by_the_page(session):
+    session.asks(file=b"one")
+    session.puts(file=b"two")
+    session.asks(file=b"one", button=True)
+    assert session["file"] == b"one"
+    assert not session.tells("file"), "Streamlit would end the page"
 
 
 def test_no_session_hears_of_anothers_controls(session):

@@ -21,7 +21,9 @@ from streamlit.runtime.state.session_state import SessionState
 
 ON_ITS_WAY = 3.0  # seconds after a change in which a request may still come from before it
 BY_ITSELF = "by-itself"  # among the controls of a request: no reader asked for it
-PICTURE = "json_value"  # what a component says of itself, which no page puts in
+PICTURE = "json_value"  # what a component says of itself
+# What a page can put in: of a file, for one, it cannot.
+PUT_IN = {f"{kind}_value" for one in ("bool", "int", "double", "string") for kind in (one, f"{one}_array")}
 
 
 def parts() -> dict[str, bool]:
@@ -64,7 +66,7 @@ class Heard:
             last = before.get(state.id)
             if kind == PICTURE:
                 caused |= last != now_said
-            elif last is not None and differs(state.id):
+            elif last is not None and kind in PUT_IN and differs(state.id):
                 if last == now_said:
                     repeated.append(state.id)
                 else:
