@@ -15,7 +15,16 @@ WAY = 400  # milliseconds
 # What the browser asks for arrives later, in the order in which it was asked.
 LATE = """(way) => {
   const native = Object.getPrototypeOf(WebSocket.prototype), send = native.send;
-  native.send = function (data) { setTimeout(() => send.call(this, data), way); };
+  window.onItsWay = 0;
+  native.send = function (data) {
+    window.onItsWay += 1;
+    const leave = () => {
+      window.onItsWay -= 1;
+      if (data[0] === 0x5a) window.talk.over = false;
+      send.call(this, data);
+    };
+    setTimeout(leave, way);
+  };
 }"""
 TOLD = "headscope.mounted.forEach((entry) => headscope.tell(entry))"
 
@@ -39,9 +48,12 @@ def touch(tab, head):
 
 
 def arrived(tab):
-    """Both requests have been there, and the page stands still."""
-    tab.page.wait_for_timeout(4 * WAY)
-    return tab.settled()
+    """All requests have been there, and the page stands still."""
+    while True:
+        tab.page.wait_for_function("() => window.onItsWay === 0")
+        tab.settled()
+        if tab.page.evaluate("window.onItsWay") == 0:
+            return tab
 
 
 def retype(tab, old, new):
@@ -51,7 +63,7 @@ def retype(tab, old, new):
 
 
 def test_a_head_touched_right_after_an_example_leaves_the_example(slow):
-    tab = slow("/?head=4-2&pin=10")
+    tab = slow("/?head=4-2&pin=10").drawn()
     tab.page.get_by_role("button", name="cat", exact=True).click()
     touch(tab, "5-7")
     arrived(tab)
@@ -61,7 +73,7 @@ def test_a_head_touched_right_after_an_example_leaves_the_example(slow):
 
 
 def test_a_head_touched_right_after_a_word_was_changed_leaves_the_word(slow):
-    tab = slow("/?head=4-2&pin=10")
+    tab = slow("/?head=4-2&pin=10").drawn()
     retype(tab, "tired", "wide")
     touch(tab, "5-7")
     arrived(tab)
@@ -76,7 +88,7 @@ def test_a_head_touched_right_after_a_word_was_changed_leaves_the_word(slow):
 @pytest.mark.skipif(find_spec(DECODER_PACKAGE) is None, reason="the decoder's package is not installed")
 def test_a_head_touched_right_after_a_word_was_appended_leaves_the_word(slow):
     start = "The animal didn't cross the street because it was too"
-    tab = slow(f"/?model=smollm2&text={quote(start)}&head=14-9&pin=10")
+    tab = slow(f"/?model=smollm2&text={quote(start)}&head=14-9&pin=10").drawn()
     tab.page.get_by_role("button", name="Append “ far”").click()
     touch(tab, "5-7")
     arrived(tab)
@@ -84,7 +96,7 @@ def test_a_head_touched_right_after_a_word_was_appended_leaves_the_word(slow):
 
 
 def test_the_second_sentence_stays_too_and_the_reader_can_take_it_back(slow):
-    tab = slow("/compare?head=4-2&pin=10")
+    tab = slow("/compare?head=4-2&pin=10").drawn()
     twin = tab.page.get_by_label("Sentence B", exact=True)
     assert twin.input_value() == WIDE
     tab.page.locator(".column .unit").filter(has_text="wide").first.dblclick()
