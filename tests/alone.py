@@ -57,14 +57,16 @@ def kept_window(chromium: Any, **options: Any) -> Any:
 
 
 @cache
-def _offline(chromium: Any) -> Any:
-    return kept_window(chromium, offline=True)
+def _offline(chromium: Any, pixels: float) -> Any:
+    return kept_window(chromium, offline=True, device_scale_factor=pixels)
 
 
 @contextmanager
-def new_tab(chromium: Any, scheme: str = "light", width: int = 1280, height: int = 1000) -> Iterator[Any]:
-    """A tab without a network and without motion."""
-    page = _offline(chromium).new_page()
+def new_tab(
+    chromium: Any, scheme: str = "light", width: int = 1280, height: int = 1000, pixels: float = 1
+) -> Iterator[Any]:
+    """A tab without a network and without motion, on a screen with so many pixels to a point."""
+    page = _offline(chromium, pixels).new_page()
     try:
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

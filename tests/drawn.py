@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,11 @@ class Picture:
         data = canvas.evaluate("e => e.toDataURL('image/png')").partition(",")[2]
         return np.array(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
 
+    @property
+    def pixels(self) -> float:
+        """A canvas's pixels to a point of the page: the screen's, up to two."""
+        return min(2, self.page.evaluate("devicePixelRatio"))
+
     # ---- the matrix
     @property
     def matrix(self) -> Any:
@@ -127,11 +133,12 @@ class Picture:
     def frame(self, image: np.ndarray) -> tuple[int, int, int]:
         """Left, top and side of the cells in the matrix's pixels, from the line around them."""
         high, wide = image.shape[:2]
+        margin, line = round(2 * self.pixels), round(self.pixels)
         for y in range(high):
-            row = image[y, [wide - 4, wide - 11, wide - 47, wide - 101]]
+            row = image[y, [wide - margin - 2, wide - 11, wide - 47, wide - 101]]
             if (row == row[0]).all() and row[0, 3] == 255:
-                side = high - 2 - (y + 1)
-                return wide - 2 - side, y + 1, side
+                side = high - margin - (y + line)
+                return wide - margin - side, y + line, side
         raise AssertionError("the matrix has no frame")
 
     def weights(self, n: int) -> np.ndarray:
@@ -143,19 +150,22 @@ class Picture:
         return shares(cells[..., :3], self.paper)
 
     def framed(self, n: int) -> tuple[list[int], list[int]]:
-        """The rows and columns along whose upper and left edge the accent runs: its red outweighs its blue."""
-        image = self.image(self.matrix).astype(int)
-        left, top, side = self.frame(self.image(self.matrix))
-        warm = image[..., 0] - image[..., 2] > 40
+        """The rows and columns with the accent along both of their edges: its red outweighs its blue."""
+        image = self.image(self.matrix)
+        left, top, side = self.frame(image)
+        warm = image[..., 0].astype(int) - image[..., 2] > 40
         across, down = centres(left, side, n), centres(top, side, n)
-        edge = [round(i * side / n) - 1 for i in range(n)]
-        rows = [q for q in range(n) if warm[top + edge[q], across].mean() > 0.8]
-        return rows, [k for k in range(n) if warm[down, left + edge[k]].mean() > 0.8]
+        near = range(-round(self.pixels), round(self.pixels))
+        edges = [round(i * side / n) for i in range(n + 1)]
+        rows = [max(warm[top + edge + d, across].mean() for d in near) > 0.8 for edge in edges]
+        columns = [max(warm[down, left + edge + d].mean() for d in near) > 0.8 for edge in edges]
+        found = [[i for i, both in enumerate(pairwise(on)) if all(both)] for on in (rows, columns)]
+        return found[0], found[1]
 
     def point(self, q: int, k: int, n: int) -> None:
         """Put the pointer on a cell of the matrix."""
         left, top, side = self.frame(self.image(self.matrix))
-        at = {"x": int(centres(left, side, n)[k]), "y": int(centres(top, side, n)[q])}
+        at = {"x": centres(left, side, n)[k] / self.pixels, "y": centres(top, side, n)[q] / self.pixels}
         self.matrix.hover(position=at)
         self.settle()
 
@@ -175,13 +185,11 @@ class Picture:
         boxes = self.root.get_by_role("gridcell").evaluate_all(
             "all => all.map(e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.width] })"
         )
-        scroll = canvas.evaluate(
-            "e => { const r = e.getBoundingClientRect(); return [r.left, r.top, devicePixelRatio] }"
-        )
-        found = {}
+        scroll = canvas.evaluate("e => { const r = e.getBoundingClientRect(); return [r.left, r.top] }")
+        found, scale = {}, self.pixels
         for name, (x, y, width) in zip(self.heads(), boxes, strict=True):
-            side = round(boxes[0][2] * scroll[2])
-            left, top = round((x - scroll[0]) * scroll[2]), round((y - scroll[1]) * scroll[2])
+            side = round(boxes[0][2] * scale)
+            left, top = round((x - scroll[0]) * scale), round((y - scroll[1]) * scale)
             assert width > 8
             found[name] = shares(image[top : top + side, left : left + side, :3], self.paper)
         return found

@@ -50,10 +50,10 @@ def draw(chromium, tmp_path) -> Iterator[Callable[..., Picture]]:
     """`draw(grid, tokens, head, pins, to)`: the picture in a tab of its own, without motion and without a network."""
     tabs, pictures = ExitStack(), []
 
-    def start(*view, scheme="light", width=1280, **more) -> Picture:
+    def start(*view, scheme="light", width=1280, pixels=1, **more) -> Picture:
         file = tmp_path / f"{len(pictures)}.html"
         file.write_text(page_of(*view, **more), encoding="utf-8")
-        picture = Picture(tabs.enter_context(new_tab(chromium, scheme, width, 900)))
+        picture = Picture(tabs.enter_context(new_tab(chromium, scheme, width, 900, pixels)))
         pictures.append(picture)
         picture.page.on("pageerror", lambda problem: picture.errors.append(str(problem)))
         picture.page.goto(file.as_uri())
@@ -325,6 +325,22 @@ def test_every_small_picture_is_its_own_head(draw, record, scheme):
         picture.page.keyboard.press(key)
         assert cell.evaluate("(cell) => cell.getRootNode().activeElement === cell"), key
     assert picture.part("All heads").locator(".kind").all_inner_texts() == ["C earlier copy", "R rare words"]
+
+
+@pytest.mark.parametrize("pixels", [1.5, 2, 3])
+def test_on_a_finer_screen_every_cell_is_where_it_belongs(draw, record, pixels):
+    """Most screens have more pixels than points: the canvases have up to two to a point."""
+    grid = record.grid()
+    weights = grid.weights[3, 1]
+    picture = draw(grid, record.tokens, (3, 1), (IT,), ANIMAL, pixels=pixels)
+    assert picture.pixels == min(2, pixels)
+    wide = picture.matrix.evaluate("e => e.width / e.getBoundingClientRect().width")
+    assert wide == pytest.approx(picture.pixels, abs=0.01)
+    assert np.abs(picture.weights(len(weights)) - weights).max() < SHADE
+    assert picture.framed(len(weights)) == ([IT], [ANIMAL])
+    check_small(picture, grid.weights)
+    picture.point(ANIMAL, IT, len(weights))
+    assert picture.tip() == f"animal looks at it: {percent(weights[ANIMAL, IT])}"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import { merged } from "../../assets/js/memory.js";
 import { budget } from "../../assets/js/tiles/budget.js";
 import { said } from "../../assets/js/tiles/budget_said.js";
 import { added, arrived, centred, cosine, empty, left, mixOf } from "../../assets/js/tiles/budget_sums.js";
-import { onPage } from "./page.mjs";
+import { onPage, texts } from "./page.mjs";
 
 const VALUES = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
 
@@ -60,4 +60,61 @@ test("the bar of a need is as long as what arrives of it, and what is given to a
   assert.deepEqual(shown.querySelectorAll(".lane i").map((bar) => bar.style.width), ["30%", "0%"]);
   assert.deepEqual(shown.querySelectorAll(".well i").map((fill) => fill.style.height), ["30%", "0%", "0%"]);
   assert.equal(shown.querySelector(".purse").textContent, "70 % left");
+});
+
+// What the reader finds who comes back to words of whom the browser kept this.
+function reopened(kept, use) {
+  const stored = { "headscope-budget": JSON.stringify({ animal: kept }) };
+  globalThis.localStorage = { getItem: (name) => stored[name], setItem: (name, value) => (stored[name] = value) };
+  const block = { labels: ["animal", "was", "tired"], needs: [0, 2], at: 0, width: 3, token: "it", name: "animal" };
+  try {
+    return onPage(() => use(budget({ numbers: Float32Array.from(VALUES.flat()), component: { setStateValue() {} } }, block), () => JSON.parse(stored["headscope-budget"]).animal));
+  } finally {
+    delete globalThis.localStorage;
+  }
+}
+const shares = (made) => made.querySelectorAll(".cups").map((row) => row.querySelectorAll(".share").map((node) => Number(node.textContent)));
+
+test("what the browser kept of a budget comes back, and what is no budget does not", () => {
+  const found = (kept) => reopened(kept, shares);
+  assert.deepEqual(found({ heads: [[0, 60, 40], [100, 0, 0]], needs: [1] }), [[0, 60, 40], [100, 0, 0]]);
+  const none = [[0, 0, 0]];
+  for (const heads of [[[0, 60, 50]], [[0, -10, 50]], [[0, 0.5, 0]], [[0, 60]], [[0, 0, 0, 0]], [], "x", null, [[101, 0, 0]], Array(5).fill([0, 0, 0])]) assert.deepEqual(found({ heads }), none, JSON.stringify(heads));
+  const needed = (needs) => reopened({ needs }, (made) => made.querySelectorAll(".need").map((button) => button.getAttribute("aria-pressed")).indexOf("true"));
+  assert.deepEqual([[1], [3], [-1], [0.5], "1"].map(needed), [1, 0, 0, 0, 0]);
+});
+
+test("a second head is offered once the first has given all, and the next one up to the fourth", () => {
+  const offered = (heads) => reopened({ heads }, (made) => made.querySelectorAll(".press").map(({ textContent, disabled }) => [textContent, disabled]));
+  const back = ["Take all back", false];
+  assert.deepEqual(offered([[100, 0, 0]]), [["Add a second head", false], back]);
+  assert.deepEqual(offered([[90, 0, 0]]), [["Add a second head", true], back]);
+  assert.deepEqual(offered(Array(2).fill([0, 0, 100])), [["Add a third head", false], back]);
+  assert.deepEqual(offered(Array(3).fill([0, 0, 100])), [["Add a fourth head", false], back]);
+  assert.deepEqual(offered(Array(4).fill([0, 0, 100])), [back]);
+  reopened({ heads: [[100, 0, 0]] }, (made, kept) => {
+    made.querySelectorAll(".press")[0].onclick();
+    assert.deepEqual([shares(made), kept().heads], [[[100, 0, 0], [0, 0, 0]], [[100, 0, 0], [0, 0, 0]]]);
+    made.querySelectorAll(".press")[1].onclick();
+    assert.deepEqual([shares(made), kept().heads], [[[0, 0, 0]], [[0, 0, 0]]]);
+  });
+});
+
+test("keys give and take, and go from word to word round the end", () => {
+  reopened({}, (made) => {
+    const press = (i, key) => {
+      const cup = made.querySelectorAll(".cup")[i];
+      let focused = null;
+      made.querySelectorAll(".cup").forEach((other, at) => (other.focus = () => (focused = at)));
+      cup.onkeydown({ key, preventDefault() {}, stopPropagation() {} });
+      return focused;
+    };
+    for (const key of ["ArrowUp", "+", "ArrowDown"]) press(1, key);
+    assert.deepEqual(shares(made), [[0, 10, 0]]);
+    press(2, "End");
+    assert.deepEqual(shares(made), [[0, 10, 90]]);
+    press(1, "Delete");
+    assert.deepEqual(shares(made), [[0, 0, 90]]);
+    assert.deepEqual([press(2, "ArrowRight"), press(0, "ArrowLeft"), press(0, "ArrowRight"), press(0, "x")], [0, 2, 1, null]);
+  });
 });

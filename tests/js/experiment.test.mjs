@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Experiment } from "../../assets/js/experiment.js";
 import { BeforeAfter } from "../../assets/js/experiment/before_after.js";
+import { HeadGrid } from "../../assets/js/experiment/head_grid.js";
 import { effect, inWords } from "../../assets/js/experiment/said.js";
 import { Strongest } from "../../assets/js/experiment/strongest.js";
 import { Toolbar } from "../../assets/js/experiment/toolbar.js";
@@ -62,4 +63,103 @@ test("a map of effects has a row a layer, and its legend goes from less to more"
   const page = Object.assign(Object.create(Experiment.prototype), { effects: [1, 2, 3, 4, 5, 6], data: { shape: [2, 3], top: 1.5 } });
   assert.deepEqual([page.effectOf([0, 1]), page.effectOf([1, 0])], [2, 4]);
   assert.deepEqual(onPage(() => texts(page.legendsNow()[0].querySelectorAll("span"))), ["−1.50", "+1.50"]);
+});
+
+// Four heads of two layers as switches; what is asked of them is kept.
+function switches(use, given = {}) {
+  return onPage(() => {
+    const asked = [];
+    const actions = { change: (next) => asked.push([...next].sort().join()), done: () => asked.push("done"), preview: () => {} };
+    const grid = new HeadGrid(actions);
+    grid.fill({ shape: [2, 2], turned: false, ...given }, (head) => `Head ${head.map((i) => i + 1).join("-")}`);
+    return use(grid, asked);
+  });
+}
+
+test("while heads are tried one after the other, those that were not yet are marked, and only then", () => {
+  switches((grid) => {
+    grid.cells[1].dataset.unknown = "true";
+    const marked = (effects) => {
+      grid.mark(new Set(), { badge: "off", moved: {}, effects });
+      return grid.cells.map((cell) => cell.classList.contains("unknown"));
+    };
+    assert.deepEqual(marked([1, NaN, 2, 3]), [false, true, false, false]);
+    assert.deepEqual(marked(null), [false, false, false, false]);
+  });
+});
+
+test("a switch says whether it is off, by mark, by state and by how much it moved", () => {
+  switches((grid) => {
+    grid.mark(new Set(["1-2"]), { badge: "off", moved: { "2-1": 0.256 }, effects: null });
+    assert.deepEqual(grid.cells.map((cell) => cell.getAttribute("aria-pressed")), ["false", "true", "false", "false"]);
+    assert.deepEqual(texts(grid.root.querySelectorAll(".badge")), ["", "off", "", ""]);
+    assert.deepEqual(grid.root.querySelectorAll(".moved").map((bar) => bar.style.width), ["0%", "0%", "26%", "0%"]);
+    assert.deepEqual(grid.cells.map((cell) => cell.getAttribute("aria-label")), ["Head 1-1", "Head 1-2", "Head 2-1", "Head 2-2"]);
+  });
+});
+
+test("by the keyboard a switch turns its head off, and on again; a pointer has done it before it clicks", () => {
+  switches((grid, asked) => {
+    const press = (cell, detail) => grid.clicked({ detail, target: { closest: (css) => (css === "[data-at]" ? cell : null) } });
+    grid.off = new Set();
+    press(grid.cells[2], 0);
+    grid.off = new Set(["1-1", "2-1"]);
+    press(grid.cells[2], 0);
+    press(grid.cells[2], 1);
+    assert.deepEqual(asked, ["2-1", "done", "1-1", "done"]);
+  });
+});
+
+test("the number of a layer turns all its heads off, and on again when all of them are", () => {
+  switches((grid, asked) => {
+    const press = () => grid.clicked({ detail: 1, target: { closest: (css) => (css === "[data-layer]" ? { dataset: { layer: "1" } } : null) } });
+    grid.off = new Set(["1-1", "2-2"]);
+    press();
+    grid.off = new Set(["1-1", "2-1", "2-2"]);
+    press();
+    assert.deepEqual(asked, ["1-1,2-1,2-2", "done", "1-1", "done"]);
+  });
+});
+
+test("a stroke over heads does to all of them what it did to the first, and scrolling takes it back", () => {
+  switches((grid, asked) => {
+    const over = (cell) => ({ button: 0, clientX: 0, clientY: 0, preventDefault: () => {}, target: { closest: () => cell } });
+    grid.actions.change = (next) => {
+      grid.off = next;
+      asked.push([...next].sort().join());
+    };
+    grid.off = new Set(["1-2"]);
+    grid.down(over(grid.cells[0]));
+    grid.over(over(grid.cells[1]));
+    grid.over(over(grid.cells[3]));
+    grid.cancel();
+    grid.up();
+    assert.deepEqual(asked, ["1-1,1-2", "1-1,1-2,2-2", "1-2"]);
+    grid.down(over(grid.cells[1]));
+    grid.up();
+    grid.over(over(grid.cells[3]));
+    assert.deepEqual(asked.slice(3), ["", "done"]);
+  });
+});
+
+test("arrow keys go from head to head and to the layers' numbers, and stop at the edges", () => {
+  const walk = (turned) =>
+    switches((grid) => {
+      grid.mark(new Set(), { badge: "", moved: {}, effects: null });
+      let at = null;
+      const name = (node) => node.getAttribute("aria-label") ?? `layer ${node.textContent}`;
+      for (const line of grid.lines) for (const node of line) node.focus = () => (at = name(node));
+      return (from, key) => {
+        at = null;
+        grid.key({ key: `Arrow${key}`, target: grid.lines.flat().find((node) => name(node) === from), preventDefault: () => {} });
+        return at;
+      };
+    }, { turned });
+  const down = walk(false); // layers downward, their numbers on the left
+  assert.deepEqual([down("Head 1-1", "Right"), down("Head 1-1", "Down"), down("Head 2-2", "Up"), down("Head 2-2", "Left")], ["Head 1-2", "Head 2-1", "Head 1-2", "Head 2-1"]);
+  assert.deepEqual([down("Head 2-1", "Left"), down("layer 2", "Right"), down("layer 2", "Up")], ["layer 2", "Head 2-1", "layer 1"]);
+  assert.deepEqual([down("Head 2-2", "Right"), down("Head 2-2", "Down"), down("Head 1-1", "Up"), down("Head 1-1", "Enter")], [null, null, null, null]);
+  const across = walk(true); // layers to the right, their numbers above
+  assert.deepEqual([across("Head 1-1", "Right"), across("Head 1-1", "Down"), across("Head 2-1", "Left"), across("Head 1-2", "Up")], ["Head 2-1", "Head 1-2", "Head 1-1", "Head 1-1"]);
+  assert.deepEqual([across("Head 2-1", "Up"), across("layer 2", "Down"), across("layer 1", "Right")], ["layer 2", "Head 2-1", "layer 2"]);
 });

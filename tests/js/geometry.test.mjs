@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arcPath, edges, heroSize, placeLabels, ribbon, riseOf, strokeOf, strokeWithin, ticks } from "../../assets/js/geometry.js";
 import { directionOf } from "../../assets/js/duo.js";
-import { sideBySide, summedStrokes } from "../../assets/js/lines.js";
+import { Lines, sideBySide, summedStrokes } from "../../assets/js/lines.js";
 
 const numbers = (path) => path.match(/-?[\d.]+/g).map(Number);
 
@@ -87,4 +87,20 @@ test("a band is as wide at each end as it is told", () => {
   assert.ok(Math.abs(apart(corners[0], corners.at(-1)) - 4) < 0.3);
   assert.ok(Math.abs(apart(corners[half - 1], corners[half]) - 20) < 0.3);
   assert.deepEqual(corners[0].map((v, i) => (v + corners.at(-1)[i]) / 2), [0, 100]);
+});
+
+test("a band lies on both sides of its way, whichever way it runs", () => {
+  const corners = (d) => ribbon(d, 2, 6).slice(1, -1).split("L").map((corner) => corner.split(" ").map(Number));
+  const ends = (all) => [all[0], all[all.length / 2 - 1], all[all.length / 2], all.at(-1)];
+  assert.deepEqual(ends(corners("M0 0C10 0 20 0 30 0")), [[0, 1], [30, 3], [30, -3], [0, -1]]);
+  assert.deepEqual(ends(corners("M0 0C0 10 0 20 0 30")), [[-1, 0], [-3, 30], [3, 30], [1, 0]]);
+});
+
+test("a line between tokens leaves its query level, arrives at its key level, and never turns back", () => {
+  const view = Object.create(Lines.prototype);
+  view.size = { left: 100, right: 300 };
+  const shown = { heads: [[0, 0]], summed: false, links: [{ from: 0, to: 1, parts: [{ head: [0, 0], weight: 0.5 }] }] };
+  const paint = { ramp: Array.from({ length: 1024 }, (_, i) => [i >> 2, i >> 2, i >> 2]) };
+  view.placeStrokes(shown, paint, { y: (i) => 20 + 30 * i, pitch: 20, several: false });
+  assert.equal(view.strokes[0].d, "M100 20.0C180 20.0 220 50.0 300 50.0");
 });

@@ -25,6 +25,10 @@ class Element {
     return this.attributes[name] ?? null;
   }
 
+  hasAttribute(name) {
+    return name in this.attributes;
+  }
+
   append(...nodes) {
     for (const node of nodes) {
       const child = typeof node === "object" ? node : Object.assign(new Element("#text"), { text: String(node) });
@@ -48,6 +52,10 @@ class Element {
 
   get children() {
     return this.childNodes.filter((child) => child.tag !== "#text");
+  }
+
+  get parentElement() {
+    return this.parent;
   }
 
   get firstChild() {
@@ -90,6 +98,13 @@ class Element {
 
   contains(node) {
     return node === this || this.childNodes.some((child) => child.contains(node));
+  }
+
+  matches(selector) {
+    return selector.split(",").some((one) => {
+      const [part, disabled] = one.trim().split(":");
+      return fits(this, part) && (!disabled || (disabled === "disabled" && Boolean(this.disabled)));
+    });
   }
 
   // Only `tag`, `.class`, `tag.class` and `[name="value"]`, one inside another.

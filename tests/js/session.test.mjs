@@ -154,10 +154,11 @@ test("where lines wrap an arc runs in the gaps and the margin, through no word",
   }
 });
 
-test("an arc has its point where it arrives", () => {
-  const [tip, ...back] = arrowTip("M0 50C0 0 100 0 100 50", 5).split(" ").map((pair) => pair.split(",").map(Number));
-  assert.ok(Math.abs(tip[0] - 100) < 0.01 && tip[1] > 50);
-  for (const [, y] of back) assert.ok(y <= 50);
+test("an arc has its point where it arrives, along the way it comes and as wide as it is thick", () => {
+  const corners = (d, size) => arrowTip(d, size).split(" ").map((pair) => pair.split(",").map(Number));
+  // Down to (20, 0): 1.3 of 10 ahead, and 8 to either side. Then along (3, 4) to (30, 40).
+  assert.deepEqual(corners("M0 0C0 -10 20 -10 20 0", 10), [[20, 13], [12, -0.2], [28, -0.2]]);
+  assert.deepEqual(corners("M0 0C0 0 0 0 30 40", 10), [[37.8, 50.4], [23.5, 44.6], [36.3, 35]]);
 });
 
 test("twelve heads of a layer can be told apart: colour or dash differ", () => {

@@ -5,9 +5,11 @@ import * as colour from "../../assets/js/colour.js";
 import * as format from "../../assets/js/format.js";
 import { largest } from "../../assets/js/numbers.js";
 import { arcs } from "../../assets/js/tiles/arcs.js";
+import { groups, curve } from "../../assets/js/tiles/charts.js";
 import { course } from "../../assets/js/tiles/course.js";
 import { curves } from "../../assets/js/tiles/curves.js";
 import { softmaxRow, sum } from "../../assets/js/tiles/origin.js";
+import { numberTiles } from "../../assets/js/tiles/number_tiles.js";
 import { painted, reach } from "../../assets/js/tiles/painted.js";
 import { vectors } from "../../assets/js/tiles/vectors.js";
 import { onPage, texts } from "./page.mjs";
@@ -92,4 +94,40 @@ test("what grows is a line that rises, what is lost one that falls", () => {
   assert.deepEqual([start, end], [162, 87]); // the axis, and half way up to 12
   const left = { of: 10, xName: "heads gone", series: [{ name: "by effect", x: [0, 10], y: [90, 40] }], levels: [], describe: "" };
   assert.deepEqual(heights(onPage(() => curves(board(), left))), [14, 260]);
+});
+
+test("tiles of weights are as dark as they are large; those of other numbers stay paler, so that both signs can be read", () => {
+  const colours = (block) => onPage(() => numberTiles(board(0.25, 1), { id: "t", at: 0, shape: [1, 2], ...block })).querySelectorAll(".tiles div").map((tile) => tile.style.background);
+  const shade = (share, paint = LEVELLED) => colour.css(colour.at(paint, share));
+  assert.deepEqual(colours({ ramp: "weight" }), [shade(0.25), shade(1)]);
+  assert.deepEqual(colours({ ramp: "signed" }), [0.25, 1].map((value) => colour.css(colour.at(LEVELLED, value / 1.6, true))));
+});
+
+test("which query head reads which keys is drawn once for each head", () => {
+  const drawn = onPage(() => groups(board(), { owner: [0, 0, 1, 1], keys: 2, chosen: 2, describe: "" }));
+  const of = (tag, ...names) => drawn.querySelectorAll(tag).map((node) => names.map((name) => Number(node.getAttribute(name))));
+  assert.deepEqual(of("line", "x1", "x2"), [[13, 26], [39, 26], [65, 78], [91, 78]]);
+  assert.deepEqual([of("circle", "cx"), of("rect", "x", "width")], [[[13], [39], [65], [91]], [[17, 18], [69, 18]]]);
+  assert.deepEqual(drawn.querySelectorAll("circle").map((node) => node.getAttribute("fill")), ["var(--link)", "var(--link)", "var(--accent)", "var(--link)"]);
+  const [svg] = drawn.querySelectorAll("svg");
+  assert.deepEqual(["viewBox", "width", "height"].map((name) => svg.getAttribute(name)), ["0 0 104 86", "104", "86"]);
+  const crowded = onPage(() => groups(board(), { owner: [0], keys: 3, chosen: 0, describe: "" }));
+  assert.deepEqual(crowded.querySelectorAll("rect").map((node) => Number(node.getAttribute("x")) + 9), [13, 39, 65], "as wide as what there is more of");
+});
+
+test("a curve goes through its numbers from the axis to the top, and names its first, middle and last place", () => {
+  const drawn = onPage(() => curve(board(4, 2, 1, 0, 0), { axis: "place", describe: "", lines: [{ at: 0, count: 5, label: "share" }] }));
+  const points = drawn.querySelector("polyline").getAttribute("points").split(" ").map((point) => point.split(",").map(Number));
+  assert.deepEqual(points, [[44, 10], [171, 118], [298, 172], [425, 226], [552, 226]]);
+  assert.deepEqual(texts(drawn.querySelectorAll("text")), ["place", "0", "0.5", "1", "1", "3", "5", "share"]);
+  const named = drawn.querySelectorAll("text").slice(4, 7).map((node) => Number(node.getAttribute("x")));
+  assert.deepEqual(named, [points[0][0], points[2][0], points[4][0]]);
+  const heights = drawn.querySelectorAll("text").slice(1, 4).map((node) => Number(node.getAttribute("y")) - 5);
+  assert.deepEqual(heights, [226, 118, 10]);
+});
+
+test("what is added to a sum of products has its sign once", () => {
+  const line = (added) => onPage(() => sum(board(1, 2, 3, 4, 3, 8), { title: "", left: 0, right: 2, products: 4, count: 2, most: 8, names: ["q", "k"], sum: 11, added, added_name: "b", value: 11 + added })).querySelector(".total").childNodes;
+  assert.match(texts(line(-2.5)).join(""), /^2 products: 11 − 2\.5 \(b\) = 8\.5/);
+  assert.match(texts(line(2.5)).join(""), /^2 products: 11 \+ 2\.5 \(b\) = 13\.5/);
 });

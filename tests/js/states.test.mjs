@@ -1,0 +1,132 @@
+// What words, columns and cells show of what is chosen: by their marks, and for those who listen.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Duo } from "../../assets/js/duo.js";
+import { Explore } from "../../assets/js/explore.js";
+import { Matrix } from "../../assets/js/matrix.js";
+import { Sentence } from "../../assets/js/sentence.js";
+import { matrixPicture } from "../../assets/js/svg.js";
+import { onPage, texts } from "./page.mjs";
+
+const PAINT = { ramp: Array.from({ length: 1024 }, () => [0, 0, 0]), line: [1, 1, 1], accent: [2, 2, 2], accentText: [3, 3, 3], soft: [4, 4, 4] };
+const record = (more = {}) => ({ names: ["[CLS]", "the", "cat", "##s", "[SEP]"], specials: [true, false, false, false, true], joined: [false, false, false, true, false], segments: [0, 0, 0, 0, 0], before: ["", "", " ", "", ""], ...more });
+
+test("a word is pinned, looked at, pointed at or in the background; its kind stays with it", () => {
+  onPage(() => {
+    const units = record().names.map(() => document.createElement("span"));
+    const words = Object.assign(Object.create(Sentence.prototype), { units, record: record(), states: new Array(5).fill("") });
+    const links = [{ from: 1, to: 2, weight: 0.4 }, { from: 1, to: 3, weight: 0.01 }];
+    const shown = (more, found = links) => {
+      words.drawStates({ from: [], to: null, pointed: null, ...more }, found);
+      return units.map((unit) => `${unit.className.replace(/\s+/g, " ").trim()}|${unit.getAttribute("aria-pressed")}`);
+    };
+    assert.deepEqual(shown({ from: [1] }), ["unit special quiet|false", "unit from|true", "unit|false", "unit joined quiet|false", "unit special quiet|false"]);
+    assert.deepEqual(shown({ from: [1], to: 4, pointed: 3 }), ["unit special quiet|false", "unit from|true", "unit|false", "unit joined pointed quiet|false", "unit special to|true"]);
+    assert.deepEqual(shown({}), ["unit special|false", "unit|false", "unit|false", "unit joined|false", "unit special|false"]);
+    assert.deepEqual(shown({ from: [1], blind: (i) => i > 2 }, [])[3], "unit joined quiet blind|false");
+  });
+});
+
+const PAIRS = [[0, 0], [1, 1], [2, null], [null, 2]];
+function pair(pairs = PAIRS) {
+  const a = { names: ["[CLS]", "was", "tired"], specials: [true, false, false], segments: [0, 0, 0], before: ["", "", " "] };
+  const b = { names: ["[CLS]", "is", "wide"], specials: [true, false, false], segments: [0, 0, 0], before: ["", "", " "] };
+  const both = new Duo({});
+  both.fill(a, b, pairs, [false, true, true, true]);
+  return both;
+}
+
+test("a column says its word once where both have it, and else whose word it is", () => {
+  const both = onPage(() => pair());
+  assert.deepEqual(texts(both.columns), ["[CLS][CLS]", "was in A, is in B", "only in A: tired", "only in B: wide"]);
+  assert.deepEqual(both.columns[0].children.map((cell) => cell.getAttribute("aria-hidden")), [null, "true"]);
+  assert.deepEqual(both.columns.map((column) => column.classList.contains("differs")), [false, true, true, true]);
+  assert.deepEqual(both.columns.map((column) => column.classList.contains("spaced")), [false, false, true, true]);
+  assert.deepEqual(both.columns.map((column) => column.getAttribute("tabindex") ?? column.tabIndex), ["0", "-1", "-1", "-1"]);
+  const cells = both.columns.flatMap((column) => column.querySelectorAll("span").map((cell) => [cell.getAttribute("data-at"), cell.className]).filter(([at]) => at));
+  assert.deepEqual(cells, [["0 0", "unit special"], ["1 0", "unit special"], ["0 1", "unit"], ["1 1", "unit"], ["0 2", "unit"], ["1 2", "unit"]]);
+});
+
+test("a column is pinned, aimed at, pointed at or still", () => {
+  onPage(() => {
+    const both = Object.assign(pair(), { size: 30, width: 400, boxes: [0, 1].map((side) => PAIRS.map((units, i) => (units[side] === null ? null : { x: 100 * i, width: 40, top: 10 + 40 * side, bottom: 30 + 40 * side, line: 0 }))) });
+    const shown = (more) => {
+      both.draw({ links: [[], []], from: [], to: null, pointed: null, masses: new Map(), ...more }, PAINT);
+      return both.columns.map((column) => `${["pinned", "aimed", "hot", "still"].filter((name) => column.classList.contains(name)).join(" ")}|${column.getAttribute("aria-pressed")}`);
+    };
+    assert.deepEqual(shown({ pointed: 2 }), ["|false", "|false", "hot|false", "|false"]);
+    assert.deepEqual(shown({ from: [1], to: 3, pointed: 1, masses: new Map([[0, [0.3, 0.2]]]) }), ["|false", "pinned|true", "still|false", "aimed|true"]);
+    const labels = both.labels.children.map((node) => [node.textContent, node.className, node.style.left, node.style.top]);
+    assert.deepEqual(labels, [["30.0 %", "share strong", "31px", "32px"], ["20.0 %", "share strong above", "31px", "48px"]]);
+    shown({ from: [1], masses: new Map([[2, [0.3, null]], [3, [null, 0.05]]]) });
+    assert.deepEqual(both.labels.children.map((node) => [node.textContent, node.className]), [["30.0 %", "share strong"], ["5.0 %", "share above"]]);
+  });
+});
+
+test("the last word of B is offered to be changed, while B is the same sentence", () => {
+  onPage(() => {
+    const both = pair([[0, 0], [1, 1], [2, 2]]);
+    const ready = () => both.units.map((side) => side.map((cell) => cell.classList.contains("ready")));
+    both.offer(true);
+    assert.deepEqual(ready(), [[false, false, false], [false, false, true]]);
+    both.offer(false);
+    assert.deepEqual(ready()[1], [false, false, false]);
+  });
+});
+
+// What is framed in a matrix of 3 × 3 cells of 10 pixels that begins at (50, 20): [left, top, width, height, thickness].
+function frames(more) {
+  const drawn = [];
+  const context = { strokeRect: (...box) => drawn.push([...box, context.lineWidth]) };
+  const view = Object.assign(Object.create(Matrix.prototype), { frame: { left: 50, top: 20, size: 30, high: 30 }, tip: { style: {} } });
+  view.highlight(context, { rows: ["a", "b", "c"], columns: ["a", "b", "c"], values: new Array(9).fill(0.1), from: [], to: null, hovered: [null, null], ...more }, PAINT);
+  return { frames: drawn, tip: view.tip };
+}
+
+test("around the matrix lies a line, around the pinned row and the target a frame, around the cell under the pointer three", () => {
+  const around = [49.5, 19.5, 31, 31, 1];
+  assert.deepEqual(frames({}).frames, [around]);
+  assert.deepEqual(frames({ from: [1], to: 2 }).frames, [around, [49.5, 29.5, 31, 11, 2], [70, 20, 10, 30, 1]]);
+  assert.deepEqual(frames({ hovered: [2, 1] }).frames, [around, [50, 40, 30, 10, 1], [60, 20, 10, 30, 1], [59, 39, 12, 12, 3]]);
+  assert.deepEqual(frames({ from: [2], hovered: [2, 0] }).frames.slice(1).map((box) => box[4]), [2, 1, 3], "the pinned row has its frame already");
+});
+
+test("what the pointer reads stands below its cell, above it at the lower edge, and never leaves the picture", () => {
+  const at = (q, k) => {
+    const { tip } = frames({ hovered: [q, k] });
+    return [Boolean(tip.hidden), tip.textContent];
+  };
+  assert.deepEqual([at(0, 1), at(2, 0)], [[false, "a looks at b: 10.0 %"], [false, "c looks at a: 10.0 %"]]);
+  const wide = (q, k) => {
+    const view = Object.assign(Object.create(Matrix.prototype), { frame: { left: 50, top: 20, size: 300, high: 300 }, tip: { style: {} } });
+    view.readOut({ rows: ["a", "b", "c"], columns: ["a", "b", "c"], values: new Array(9).fill(0.1), hovered: [q, k] }, q, k, 100, 100);
+    return [view.tip.style.left, view.tip.style.top];
+  };
+  assert.deepEqual([wide(0, 0), wide(1, 1), wide(2, 2)], [["100px", "128px"], ["200px", "228px"], ["260px", "182px"]]);
+  assert.equal(frames({ hovered: [1, null] }).tip.hidden, true);
+});
+
+test("a saved matrix has its columns' names above their middles and its rows' beside theirs", () => {
+  const spec = { rows: ["r0", "r1", "r2"], columns: ["c0", "c1", "c2"], values: new Array(9).fill(0.1), signed: false, least: 0, from: [1], hovered: [null, null], to: null };
+  const { body } = matrixPicture(spec, PAINT, { x: 0, y: 0, size: 300, room: 100 });
+  const all = body.join("");
+  const above = [...all.matchAll(/translate\((\S+) (\S+)\) rotate\(-90\)[^>]*>([^<]+)</g)].map((found) => found.slice(1));
+  const [line] = body.filter((part) => part.includes("rgb(2, 2, 2)"));
+  const left = Number(/x="(\S+)"/.exec(line)[1]);
+  assert.deepEqual(above.map(([x, , text]) => [x - left, text]), [[50, "c0"], [150, "c1"], [250, "c2"]]);
+  const beside = [...all.matchAll(/<text x="(\S+)" y="(\S+)" text-anchor="end"[^>]*>([^<]+)</g)].map((found) => found.slice(1));
+  const top = Number(/ y="(\S+)"/.exec(line)[1]) - 100;
+  assert.deepEqual(beside.map(([x, y, text]) => [left - x, y - top, text]), [[8, 50, "r0"], [8, 150, "r1"], [8, 250, "r2"]]);
+});
+
+test("a position beyond the text is no position, and a head beyond the model its last one", () => {
+  const view = Object.assign(Object.create(Explore.prototype), { record: { n: 3, layers: 2, heads: 4 }, state: {}, least: {}, leastSaid: {}, pairs: {} });
+  const after = (selection) => {
+    view.move({ head: [0, 0], pins: [], to: null, look: {}, ...selection });
+    return [view.state.head, view.state.pins, view.state.to];
+  };
+  assert.deepEqual(after({ head: [5, 9], pins: [0, 2, 3, -1, 1.5], to: 2 }), [[1, 3], [0, 2], 2]);
+  assert.deepEqual(after({ pins: [1], to: 3 }), [[0, 0], [1], null]);
+  assert.deepEqual(after({ pins: [1], to: -1 }), [[0, 0], [1], null]);
+  assert.deepEqual(after({ pins: [3], to: 1 }), [[0, 0], [], null], "no target without a word that looks");
+});
