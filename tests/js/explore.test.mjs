@@ -1,0 +1,348 @@
+// What Explore shows and does, of two layers of two heads over three tokens whose numbers can be checked by hand.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Explore } from "../../assets/js/explore.js";
+import { describe, drawChips, drawRanking, fillSheet } from "../../assets/js/explore/heads.js";
+import { drawNotices, drawWords, sentenceShown, tableNow } from "../../assets/js/explore/said.js";
+import { fromNow, linesSpec, matrixSpec, shownLinks } from "../../assets/js/explore/shown.js";
+import { column, numbers, record as records, words } from "./drawing.mjs";
+import { onPage, texts } from "./page.mjs";
+
+const WEIGHTS = [
+  [[0.5, 0.3, 0.2], [0.1, 0.15, 0.75], [0.05, 0.9, 0.05]],
+  [[0.2, 0.2, 0.6], [0.33, 0.33, 0.34], [0.7, 0.02, 0.28]],
+  [[1, 0, 0], [0, 1, 0], [0.4, 0.25, 0.35]],
+  [[0.12, 0.44, 0.44], [0.6, 0.3, 0.1], [0.01, 0.19, 0.8]],
+];
+const tidy = (value) => Number(value.toFixed(4));
+
+function opened(more = {}) {
+  return records.openRecord({
+    names: ["[CLS]", "cat", "it"], specials: [true, false, false], segments: [0, 0, 1], before: ["", "", " "], layers: 2, heads: 2,
+    packing: "full", weights: column(numbers.quantise(WEIGHTS.flat(2))), ...more,
+  });
+}
+
+// A view without a page, with a head and with what is chosen in it.
+function viewOf({ state = {}, hovered = {}, record = opened(), ...more } = {}) {
+  const view = Object.assign(Object.create(Explore.prototype), {
+    record, hovered: { unit: null, q: null, k: null, ...hovered }, before: { values: null }, tween: 1, present: false, line: { textContent: "said" },
+    state: { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false, plain: false, brings: false, scaled: false, ...state },
+    ...more,
+  });
+  view.allowed = more.allowed ?? ((q, k) => records.pairAllows(record, view.state.pair, q, k));
+  view.headNow = view.state.head;
+  view.matrixNow = records.matrixOf(record, view.state.head);
+  return view;
+}
+const told = (links) => links.map(({ from, to, weight }) => [from, to, tidy(weight)]);
+
+test("who looks: the row under the pointer, else the pinned words, else the word under the pointer", () => {
+  const from = (state, hovered) => fromNow(viewOf({ state, hovered }));
+  assert.deepEqual([from({}, {}), from({}, { unit: 2 }), from({ pins: [1, 2] }, { unit: 0 }), from({ pins: [1] }, { q: 0 })], [[], [2], [1, 2], [0]]);
+});
+
+test("of a pinned word every link is drawn, the strongest first, and each has its exact share", () => {
+  const shown = shownLinks(viewOf({ state: { pins: [2] } }));
+  assert.deepEqual(told(shown.links), [[2, 1, 0.9], [2, 0, 0.05], [2, 2, 0.05]]);
+  assert.deepEqual([...shown.exact].map(([unit, share]) => [unit, tidy(share)]), [[1, 0.9], [0, 0.05], [2, 0.05]]);
+  assert.deepEqual([shown.from, shown.to, shown.asked, shown.pointed], [[2], null, null, null]);
+});
+
+test("of several pinned words the links are their own and the shares their mean", () => {
+  const shown = shownLinks(viewOf({ state: { pins: [1, 2] } }));
+  assert.deepEqual(told(shown.links).slice(0, 3), [[2, 1, 0.9], [1, 2, 0.75], [1, 1, 0.15]]);
+  assert.deepEqual([0, 1, 2].map((unit) => tidy(shown.exact.get(unit))), [0.075, 0.525, 0.4]);
+});
+
+test("what was asked for comes first, also below the threshold, and the others step back", () => {
+  const shown = shownLinks(viewOf({ state: { pins: [1, 2], to: 0, least: 0.5 } }));
+  assert.deepEqual(told(shown.links), [[1, 0, 0.1], [2, 0, 0.05], [2, 1, 0.9], [1, 2, 0.75]]);
+  assert.deepEqual([shown.to, shown.asked, tidy(shown.exact.get(0))], [0, 0, 0.075]);
+});
+
+test("a second word under the pointer is read, and nothing steps back for it", () => {
+  const shown = shownLinks(viewOf({ state: { pins: [2], least: 0.5 }, hovered: { unit: 0 } }));
+  assert.deepEqual([shown.from, shown.to, shown.asked, shown.pointed], [[2], 0, null, 0]);
+  assert.deepEqual(told(shown.links), [[2, 0, 0.05], [2, 1, 0.9]]);
+  const own = shownLinks(viewOf({ state: { pins: [2], to: 1 }, hovered: { unit: 2 } }));
+  assert.deepEqual([own.to, own.asked], [1, 1], "a pinned word is not its own target");
+});
+
+test("a cell under the pointer is its row and its column, and no target is left", () => {
+  const shown = shownLinks(viewOf({ state: { pins: [2], to: 0 }, hovered: { q: 1, k: 2 } }));
+  assert.deepEqual([shown.from, shown.to, shown.asked, tidy(shown.exact.get(2))], [[1], 2, null, 0.75]);
+  assert.equal(shownLinks(viewOf({ state: { pins: [2], to: 0 }, hovered: { q: 1 } })).to, null);
+});
+
+test("without a pinned word the strongest links between two words are drawn, none of special tokens", () => {
+  const of = (state, more) => told(shownLinks(viewOf({ state, ...more })).links);
+  assert.deepEqual(of({}), [[2, 1, 0.9], [1, 2, 0.75]]);
+  assert.deepEqual(of({ head: [0, 1] }), [[1, 2, 0.34], [2, 1, 0.02]]);
+  assert.deepEqual(of({ head: [0, 1], least: 0.03 }), [[1, 2, 0.34]]);
+  assert.deepEqual(of({ pair: "AB" }), [[1, 2, 0.75]]);
+});
+
+test("the filter on a pair holds for the links of a pinned word", () => {
+  assert.deepEqual(told(shownLinks(viewOf({ state: { pins: [2], pair: "BB" } })).links), [[2, 2, 0.05]]);
+  assert.deepEqual(told(shownLinks(viewOf({ state: { pins: [2], pair: "BA" } })).links), [[2, 1, 0.9], [2, 0, 0.05]]);
+});
+
+test("what a word is brought belongs to its own link, and only to the head and the words it was computed for", () => {
+  const brings = { head: [0, 0], pins: [1, 2], rows: [[0.2, 0.3, 0.5], [0.6, 0.1, 0.3]] };
+  const shown = shownLinks(viewOf({ state: { pins: [1, 2], to: 0, brings: true }, brings }));
+  const of = Object.fromEntries(shown.links.map((link) => [`${link.from}-${link.to}`, link.brings]));
+  assert.deepEqual([of["1-0"], of["1-2"], of["2-0"], of["2-1"]], [0.2, 0.5, 0.6, 0.1]);
+  assert.deepEqual([...shown.brought].map(([unit, share]) => [unit, tidy(share)]), [[0, 0.4], [1, 0.2], [2, 0.4]]);
+  for (const state of [{ pins: [2], brings: true }, { pins: [1, 2], brings: true, head: [0, 1] }, { pins: [1, 2], brings: false }]) assert.equal(shownLinks(viewOf({ state, brings })).brought, null);
+});
+
+test("the matrix marks the pinned rows and the target, and follows the pointer in the sentence", () => {
+  const spec = (state, hovered, more) => matrixSpec(viewOf({ state, hovered, ...more }));
+  const plain = spec({ pins: [2], to: 1, least: 0.05 });
+  assert.deepEqual([plain.rows, plain.columns, plain.from, plain.to, plain.hovered, plain.least, plain.top, plain.hidden], [["[CLS]", "cat", "it"], ["[CLS]", "cat", "it"], [2], 1, [null, null], 0.05, 1, null]);
+  assert.deepEqual([...plain.values].map(tidy), WEIGHTS[0].flat());
+  assert.deepEqual(spec({}, { unit: 1 }).hovered, [1, null]);
+  assert.deepEqual(spec({ pins: [2] }, { unit: 1 }).hovered, [null, 1]);
+  assert.deepEqual(spec({ pins: [2] }, { q: 0, k: 1 }).hovered, [0, 1]);
+  assert.equal(tidy(spec({ scaled: true }).top), 0.9);
+  const { hidden } = spec({ pair: "AB" });
+  assert.deepEqual([hidden(0, 2), hidden(2, 0), hidden(1, 1)], [false, true, true]);
+});
+
+test("token lines: all links of the pinned words, or where each word that looks at one looks most", () => {
+  const drawn = (state) => {
+    const { links, heads, summed } = linesSpec(viewOf({ state }));
+    return [heads, summed, links.map(({ from, to, parts }) => [from, to, parts.map(({ head, weight }) => [words.headName(head), tidy(weight)])])];
+  };
+  assert.deepEqual(drawn({ pins: [2], least: 0.04 }), [[[0, 0]], false, [[2, 1, [["1-1", 0.9]]], [2, 0, [["1-1", 0.05]]], [2, 2, [["1-1", 0.05]]]]]);
+  assert.deepEqual(drawn({})[2], [[2, 1, [["1-1", 0.9]]], [1, 2, [["1-1", 0.75]]]]);
+  assert.deepEqual(drawn({ head: [0, 1], also: [[0, 0]], pins: [2], least: 0.1, summed: true }), [[[0, 0], [0, 1]], true, [[2, 1, [["1-1", 0.9]]], [2, 0, [["1-2", 0.7]]], [2, 2, [["1-2", 0.28]]]]]);
+  assert.deepEqual(drawn({ pins: [1], pair: "AB" })[2], [[1, 2, [["1-1", 0.75]]]]);
+});
+
+// ---- what is said
+test("a head is described by what the pinned words look at, or by its strongest link between words, and by its role", () => {
+  const record = opened({ roles: [["R", "rare words", "rare words", "red", "1-2"]] });
+  const of = (head, state) => describe(viewOf({ record, state }), head);
+  assert.equal(of([0, 0]), "Head 1-1: strongest link “it” to “cat”, 90.0 %");
+  assert.equal(of([0, 1]), "Head 1-2: strongest link “cat” to “it”, 34.0 %. Role: rare words.");
+  assert.equal(of([0, 0], { pins: [2] }), "Head 1-1: “it” looks at “cat” (90.0 %), “[CLS]” (5.0 %) and “it” (5.0 %).");
+  const long = opened({ packing: "small", side: 1, weights: column(new Uint8Array(4)), loudest: numbers.quantise([0, 0, 0, 0, 0, 0, 0, 0, 0.5, 0, 0, 0]).map((step, i) => (i === 6 ? 2 : i === 7 ? 1 : step)) });
+  assert.equal(describe(viewOf({ record: long }), [1, 0]), "Head 2-1: strongest link “it” to “cat”, 50.0 %");
+});
+
+function ranking(state, more) {
+  const drawn = [];
+  const view = viewOf({ state, ...more, ranking: { draw: (given) => drawn.push(given) } });
+  drawRanking(view);
+  return drawn[0];
+}
+
+test("the ranking names who looks, at what, and each head's own target where none is chosen", () => {
+  const to = ranking({ pins: [2], to: 1 });
+  assert.deepEqual([to.title, to.entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note])], ["“it” to “cat”", [["1-1", 0.9, null], ["2-1", 0.25, null], ["2-2", 0.19, null], ["1-2", 0.02, null]]]);
+  const open = ranking({ pins: [2] });
+  assert.deepEqual([open.title, open.entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note])], ["Where “it” looks most", [["1-1", 0.9, "cat"], ["2-2", 0.8, "it"], ["1-2", 0.7, "[CLS]"], ["2-1", 0.4, "[CLS]"]]]);
+  assert.equal(ranking({ pins: [1, 2] }).title, "Where “cat” and “it” look most");
+  assert.match(ranking({}).hint, /^Choose a word, here or in the sentence/);
+});
+
+test("special tokens are left out of a ranking where the reader asks for that, and offered only where they could be in it", () => {
+  const open = ranking({ pins: [2], plain: true });
+  assert.deepEqual(open.entries.map((e) => [words.headName([e.layer, e.head]), e.note]), [["1-1", "cat"], ["2-2", "it"], ["2-1", "it"], ["1-2", "it"]]);
+  assert.deepEqual(open.plain, { on: true, names: ["[CLS]"], here: true });
+  assert.equal(ranking({ pins: [2], to: 1 }).plain.here, false);
+  assert.equal(ranking({ pins: [2] }, { record: opened({ specials: [false, false, false] }) }).plain, null);
+});
+
+test("the filter on a pair counts in the ranking as it does in the picture", () => {
+  assert.deepEqual(ranking({ pins: [2], pair: "BB" }).entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight), e.note]), [["2-2", 0.8, "it"], ["2-1", 0.35, "it"], ["1-2", 0.28, "it"], ["1-1", 0.05, "it"]]);
+});
+
+function sheet(state, record = opened()) {
+  return onPage(() => {
+    const filled = [];
+    const view = viewOf({ state, record, allTitle: document.createElement("h2"), sort: document.createElement("select"), kinds: document.createElement("p"), sheet: { fill: (...given) => filled.push(given) } });
+    view.sort.options = [];
+    fillSheet(view);
+    const [, order, , said, groups] = filled[0];
+    return { order: order.map(words.headName), said: said([0, 0]), groups: groups?.map((group) => [group.title, group.heads.map(words.headName)]) ?? null, view };
+  });
+}
+
+test("the sheet of all heads has them by layer, by weight once a word is pinned, or by role", () => {
+  assert.deepEqual(sheet({}).order, ["1-1", "1-2", "2-1", "2-2"]);
+  assert.deepEqual(sheet({ sort: "weight" }).order, ["1-1", "1-2", "2-1", "2-2"]);
+  assert.deepEqual(sheet({ sort: "weight", pins: [2], to: 0 }).order, ["1-2", "2-1", "1-1", "2-2"]);
+  const roles = [["R", "rare words", "rare words", "red", "2-2"], ["P", "the next word", "positional", "blue", "1-2"]];
+  const found = sheet({ sort: "role" }, opened({ roles }));
+  assert.deepEqual(found.order, ["1-2", "2-2", "1-1", "2-1"]);
+  assert.deepEqual(found.groups, [["positional · 1 head", ["1-2"]], ["rare words · 1 head", ["2-2"]], ["no clear role · 2 heads", ["1-1", "2-1"]]]);
+  assert.equal(sheet({ sort: "role" }).view.state.sort, "layer", "without roles there is no such order");
+});
+
+test("of the heads of a layer the ones drawn together are pressed, and their sum is offered from two on", () => {
+  onPage(() => {
+    const view = viewOf({ state: { panel: "lines", head: [0, 1], also: [[0, 0]] }, chips: document.createElement("div"), sum: document.createElement("button") });
+    const asked = [];
+    view.toggleAlso = (head) => asked.push(words.headName(head));
+    drawChips(view);
+    assert.deepEqual(view.chips.children.map((chip) => [chip.textContent, chip.getAttribute("aria-pressed"), chip.getAttribute("aria-label")]), [["1", "true", "Head 1-1"], ["2", "true", "Head 1-2"]]);
+    assert.equal(view.sum.hidden, false);
+    view.chips.children.forEach((chip) => chip.onclick());
+    assert.deepEqual(asked, ["1-1"], "the chosen head stays");
+    view.state.also = [];
+    drawChips(view);
+    assert.deepEqual([view.chips.children.map((chip) => chip.getAttribute("aria-pressed")), view.sum.hidden], [["false", "true"], true]);
+  });
+});
+
+test("the table has the pinned words' own columns, or where each word looks most", () => {
+  const cells = (state) => tableNow(viewOf({ state, said: "It is so." })).rows.map((row) => row.map((cell) => (typeof cell === "number" ? tidy(cell) : cell)));
+  assert.deepEqual(cells({ pins: [2] }), [["[CLS]", 0.05], ["cat", 0.9], ["it", 0.05]]);
+  assert.deepEqual(cells({}), [["[CLS]", "[CLS]", 0.5], ["cat", "it", 0.75], ["it", "cat", 0.9]]);
+  assert.equal(tableNow(viewOf({ said: "It is so." })).caption, "It is so.");
+});
+
+function said(state, more = {}) {
+  return onPage(() => {
+    const node = () => document.createElement("p");
+    const view = viewOf({ state, ...more });
+    Object.assign(view, { said: null, ghost: null, opening: more.opening ?? null, paint: { dark: Boolean(more.dark) }, line: node(), live: node(), hint: node(), trace: node(), facts: node(), adding: node(), clear: node(), previewed: node() });
+    drawWords(view);
+    return { line: view.said, live: view.live.textContent, hint: view.hint.textContent, clear: view.clear.hidden, adding: view.adding.hidden, rest: view.previewRest, facts: view.facts.hidden };
+  });
+}
+
+test("the sentence under the picture says what the pinned words look at, or how strong the link is that was asked for", () => {
+  assert.equal(said({ pins: [2] }).line, "Head 1-1: “it” looks at “cat” (90.0 %), “[CLS]” (5.0 %) and “it” (5.0 %).");
+  assert.equal(said({ pins: [2], to: 1 }).line, "Head 1-1: “it” → “cat” 90.0 %, the strongest of 4 heads; next is 2-1 (25.0 %).");
+  assert.equal(said({ pins: [2], to: 0 }).line, "Head 1-1: “it” → “[CLS]” 5.0 %, rank 3 of 4 heads; strongest is 1-2 (70.0 %).");
+  assert.match(said({}).line, /^Head 1-1/);
+  assert.equal(said({ pins: [2], to: 1 }).live, "Head 1-1: it → cat 90.0 %, the strongest of 4 heads; next is 2-1 (25.0 %).");
+});
+
+test("the hint says what a click does next", () => {
+  assert.equal(said({}).hint, "Point at a word to see where it looks. Click it to pin it.");
+  assert.equal(said({ pins: [2] }).hint, "Click a second word to rank heads by this link.");
+  assert.equal(said({ pins: [2], to: 1 }).hint, "");
+  assert.match(said({ pins: [2], adding: true }).hint, /^Every click adds a word/);
+  const opening = { said: "The heads disagree here.", of: { head: [0, 0], pins: [2], to: 1 } };
+  assert.equal(said({ pins: [2], to: 1 }, { opening }).hint, "The heads disagree here.");
+  assert.equal(said({ pins: [2] }, { opening }).hint, "Click a second word to rank heads by this link.");
+  assert.deepEqual([said({}).clear, said({ pins: [1] }).clear, said({}).adding, said({ pins: [1] }).adding], [true, false, true, false]);
+  assert.match(said({}).rest, /darker = more\./);
+  assert.match(said({}, { dark: true }).rest, /brighter = more\./);
+  assert.equal(said({}).facts, true, "the facts stand under a saved picture");
+});
+
+test("the sentence follows the pointer to another word, and back", () => {
+  const view = (hovered) => viewOf({ state: { pins: [2] }, hovered, said: "as it was" });
+  assert.equal(sentenceShown(view({})), "as it was");
+  assert.equal(sentenceShown(view({ q: 1 })), "Head 1-1: “cat” looks at “it” (75.0 %), “cat” (15.0 %) and “[CLS]” (10.0 %).");
+});
+
+test("in a saved file the notices are shown for the head that they speak of", () => {
+  const shown = (live, head) => onPage(() => {
+    globalThis.headscope = { live };
+    const view = viewOf({ state: { head }, notices: { texts: ["It is `so`."], of: "1-1" }, why: document.createElement("div") });
+    drawNotices(view);
+    delete globalThis.headscope;
+    return view.why.hidden ? null : texts(view.why.children).join(" ");
+  });
+  const whole = "Why does it look like this? It is so.";
+  assert.deepEqual([shown(true, [0, 0]), shown(true, [0, 1]), shown(false, [0, 0]), shown(false, [0, 1])], [whole, whole, whole, null]);
+});
+
+// ---- what a click does
+function clicks(state = {}, hovered = {}) {
+  const view = viewOf({ state, hovered });
+  view.update = () => {};
+  view.emitted = [];
+  view.emit = (chosen) => view.emitted.push(chosen);
+  return view;
+}
+const chosen = (view) => [view.state.pins, view.state.to];
+
+test("a click pins a word, a second one asks for its link, and each is taken back by itself", () => {
+  const view = clicks();
+  const after = (...given) => {
+    view.choose(...given);
+    return chosen(view);
+  };
+  assert.deepEqual(after(2), [[2], null]);
+  assert.deepEqual(after(1), [[2], 1]);
+  assert.deepEqual(after(1), [[2], null]);
+  assert.deepEqual(after(1), [[2], 1]);
+  assert.deepEqual(after(0), [[0], null], "with a target chosen another word begins anew");
+  assert.deepEqual(after(0), [[], null]);
+  assert.equal(view.emitted.length, 6);
+});
+
+test("with Shift, or while words are added, every click adds one or takes it away, in the order of the text", () => {
+  const view = clicks({ pins: [2], to: 1 });
+  view.choose(0, true);
+  assert.deepEqual(chosen(view), [[0, 2], 1]);
+  view.choose(2, true);
+  assert.deepEqual(chosen(view), [[0], 1]);
+  view.choose(0, true);
+  assert.deepEqual(chosen(view), [[], null], "no target without a word that looks");
+  const adding = clicks({ pins: [2], adding: true });
+  adding.choose(1, false);
+  assert.deepEqual(chosen(adding), [[1, 2], null]);
+  adding.choose(0, false, "key");
+  assert.deepEqual(chosen(adding), [[1, 2], 0], "on the side of the keys a click asks");
+  adding.choose(0, false, "key");
+  assert.deepEqual(chosen(adding), [[1, 2], null]);
+});
+
+test("a click on a cell asks for its row and its column, and again takes both back", () => {
+  const view = clicks({ pins: [1] });
+  view.choose(2, false, "query", 0);
+  assert.deepEqual(chosen(view), [[2], 0]);
+  view.choose(2, false, "query", 0);
+  assert.deepEqual(chosen(view), [[], null]);
+});
+
+test("heads of one layer are drawn together, one of another layer alone", () => {
+  const view = clicks({ head: [0, 0] });
+  view.chooseHead([0, 1], true);
+  assert.deepEqual([view.state.head, view.state.also, view.state.panel], [[0, 0], [[0, 1]], "lines"]);
+  view.chooseHead([0, 1], true);
+  assert.deepEqual(view.state.also, []);
+  view.chooseHead([0, 1], true);
+  view.chooseHead([0, 1], false);
+  assert.deepEqual([view.state.head, view.state.also], [[0, 1], []]);
+  view.chooseHead([0, 0], true);
+  view.chooseHead([1, 0], true);
+  assert.deepEqual([view.state.head, view.state.also], [[1, 0], []]);
+  assert.deepEqual(view.emitted.at(-1).head, [1, 0]);
+});
+
+test("a trace that the reader sent away stays away for the same text, and comes back for another", () => {
+  const view = clicks();
+  const first = { record: {} };
+  view.openGhost(first);
+  view.forgetGhost();
+  assert.equal(view.ghost.gone, true);
+  view.openGhost(first);
+  assert.equal(view.ghost.gone, true);
+  view.openGhost({ record: {} });
+  assert.ok(!view.ghost.gone);
+  view.openGhost(null);
+  assert.equal(view.ghost, null);
+});
+
+test("only what comes under the pointer anew is drawn again", () => {
+  const view = clicks();
+  const drawn = [];
+  Object.assign(view, { drawSentence: () => drawn.push("sentence"), drawPanel: () => drawn.push("panel"), line: { dataset: { said: "as it was" } }, said: "as it was", live: {} });
+  view.hover({ unit: null, q: null, k: null });
+  assert.deepEqual(drawn, []);
+  view.state.pins = [1];
+  onPage(() => view.hover({ unit: 2, q: null, k: null }));
+  assert.deepEqual(drawn, ["sentence", "panel"]);
+  onPage(() => Object.assign(view, { line: document.createElement("p") }) && view.hover({ unit: null, q: 2, k: 1 }, true));
+  assert.equal(view.live.textContent, "it looks at cat: 90.0 %");
+});
