@@ -152,6 +152,16 @@ def test_the_vector_picture_has_every_cell_its_labels_and_what_is_marked(alone, 
         round(share, 3) for share in on_screen.values()
     )
     stand = picture.words()
+    middles = [t for t in svg.iter(f"{SVG}text") if t.get("text-anchor") == "middle"]
+    at = [(float(t.get("x")), float(t.get("y")), t.text) for t in middles]
+    words, given = at[:16], at[16:]
+    assert [text for *_, text in words] == list(grid.labels)
+    for (x, y, _), word in zip(words, stand, strict=True):
+        assert x == pytest.approx(word["x"], abs=1)
+        assert y == pytest.approx(word["y"], abs=8), "one line, whatever the size of its first word"
+    below = {min(range(16), key=lambda i, x=x: abs(stand[i]["x"] - x)): text for x, _, text in given}
+    assert below == picture.labels()
+    assert all(y > stand[0]["y"] + 10 for _, y, _ in given)
     for arc in arcs:
         q, k = (min(range(16), key=lambda i, x=x: abs(stand[i]["x"] - x)) for x in (arc.x1, arc.x2))
         assert picture.strength(arc) == pytest.approx(float(weights[q, k]), abs=0.015)

@@ -117,6 +117,7 @@ test("token lines: all links of the pinned words, or where each word that looks 
   };
   assert.deepEqual(drawn({ pins: [2], least: 0.04 }), [[[0, 0]], false, [[2, 1, [["1-1", 0.9]]], [2, 0, [["1-1", 0.05]]], [2, 2, [["1-1", 0.05]]]]]);
   assert.deepEqual(drawn({})[2], [[2, 1, [["1-1", 0.9]]], [1, 2, [["1-1", 0.75]]]]);
+  assert.deepEqual(drawn({ head: [0, 1] })[2], [[1, 2, [["1-2", 0.34]]], [2, 2, [["1-2", 0.28]]]], "no line to a special token");
   assert.deepEqual(drawn({ head: [0, 1], also: [[0, 0]], pins: [2], least: 0.1, summed: true }), [[[0, 0], [0, 1]], true, [[2, 1, [["1-1", 0.9]]], [2, 0, [["1-2", 0.7]]], [2, 2, [["1-2", 0.28]]]]]);
   assert.deepEqual(drawn({ pins: [1], pair: "AB" })[2], [[1, 2, [["1-1", 0.75]]]]);
 });
@@ -189,6 +190,7 @@ test("of the heads of a layer the ones drawn together are pressed, and their sum
     view.toggleAlso = (head) => asked.push(words.headName(head));
     drawChips(view);
     assert.deepEqual(view.chips.children.map((chip) => [chip.textContent, chip.getAttribute("aria-pressed"), chip.getAttribute("aria-label")]), [["1", "true", "Head 1-1"], ["2", "true", "Head 1-2"]]);
+    assert.deepEqual(view.chips.children.map((chip) => chip.style["--tint"]), ["#0072b2", "#d55e00"], "in the colours of their lines");
     assert.equal(view.sum.hidden, false);
     view.chips.children.forEach((chip) => chip.onclick());
     assert.deepEqual(asked, ["1-1"], "the chosen head stays");

@@ -23,8 +23,9 @@ function sentenceNow(view) {
 function aloneInWords(view, title) {
   const [column] = view.pinColumns();
   const row = rowsFor(view, [column])[0];
-  const links = strongest(row, 2, 0.01).map((link) => `${quoted(view.nameOf(link.to))} (${percent(link.weight)})`);
-  return `${title}: ${quoted(view.nameOf(column))} stands in A only. There it looks at ${listed(links) || "nothing with 1 % or more"}; B has no row to compare.`;
+  const nameInA = (at) => quoted(view.record.named[view.pairs[at][0]]);
+  const links = strongest(row, 2, 0.01).map((link) => `${nameInA(link.to)} (${percent(link.weight)})`);
+  return `${title}: ${nameInA(column)} stands in A only. There it looks at ${listed(links) || "nothing with 1 % or more"}; B has no row to compare.`;
 }
 
 export function drawWords(view) {
