@@ -37,6 +37,10 @@ class Element {
     }
   }
 
+  prepend(...nodes) {
+    this.replaceChildren(...nodes, ...this.childNodes);
+  }
+
   replaceChildren(...nodes) {
     this.childNodes = [];
     this.append(...nodes.filter((node) => node !== ""));

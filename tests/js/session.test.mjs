@@ -84,6 +84,8 @@ test("under a picture its link stands in pieces, and one too long to be typed is
   assert.equal(lines("").height, 18 * 3);
   assert.equal(lines("http://h/?text=one+two").height, 18 * (3 + 2));
   assert.equal(lines("x".repeat(901)).height, 18 * 3);
+  const written = lines("http://h/?text=one+two").body.map((line) => /y="(\d+)"[^>]*>([^<]*)</.exec(line).slice(1));
+  assert.deepEqual(written, [["30", "M · head 4-2"], ["48", "Text: one"], ["66", "two three"], ["84", "http://h/?te"], ["102", "xt=one+two"]]);
 });
 
 test("tab, heads, threshold, order and pair filter go into the link and come back", () => {

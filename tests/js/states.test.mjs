@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Duo } from "../../assets/js/duo.js";
 import { Explore } from "../../assets/js/explore.js";
+import { Lines } from "../../assets/js/lines.js";
 import { Matrix } from "../../assets/js/matrix.js";
+import { mix } from "../../assets/js/numbers.js";
 import { Sentence } from "../../assets/js/sentence.js";
 import { matrixPicture } from "../../assets/js/svg.js";
 import { onPage, texts } from "./page.mjs";
@@ -129,4 +131,61 @@ test("a position beyond the text is no position, and a head beyond the model its
   assert.deepEqual(after({ pins: [1], to: 3 }), [[0, 0], [1], null]);
   assert.deepEqual(after({ pins: [1], to: -1 }), [[0, 0], [1], null]);
   assert.deepEqual(after({ pins: [3], to: 1 }), [[0, 0], [], null], "no target without a word that looks");
+});
+
+test("a click on the matrix asks for its cell, beside it for its row, and with Shift, Control or the command key adds the row", () => {
+  onPage(() => {
+    const asked = [];
+    const view = new Matrix({ choose: (...given) => asked.push(given), cell: (...given) => asked.push(["cell", ...given]) }, "matrix");
+    view.canvas.getBoundingClientRect = () => ({ left: 1000, top: 500 });
+    Object.assign(view, { frame: { left: 50, top: 20, size: 30, high: 60 }, spec: { rows: ["a", "b"], columns: ["x", "y", "z"] } });
+    const click = (x, y, more = {}) => {
+      view.canvas.onclick({ clientX: 1000 + x, clientY: 500 + y, shiftKey: false, ctrlKey: false, metaKey: false, ...more });
+      return asked.splice(0);
+    };
+    assert.deepEqual(click(65, 25), [[0, false, "query", 1]]);
+    assert.deepEqual(click(79, 75), [[1, false, "query", 2]]);
+    assert.deepEqual(click(20, 75), [[1, false, "query", null]], "the name of a row");
+    for (const [x, y] of [[65, 10], [65, 81], [81, 25]]) assert.deepEqual(click(x, y), []);
+    for (const key of ["shiftKey", "ctrlKey", "metaKey"]) assert.deepEqual(click(65, 25, { [key]: true }), [[0, true, "query", 1]]);
+    view.canvas.onpointermove({ clientX: 1052, clientY: 551 });
+    view.canvas.onpointermove({ clientX: 1052, clientY: 505 });
+    view.canvas.onpointerleave();
+    assert.deepEqual(asked.splice(0), [["cell", 1, 0], ["cell", null, null], ["cell", null, null]]);
+  });
+});
+
+test("token lines are as large as they say, their words stand at their ends, and each head's number on its line", () => {
+  onPage(() => {
+    const asked = [];
+    const view = new Lines({ cell: (...given) => asked.push(given), choose: (...given) => asked.push(["choose", ...given]) });
+    view.root.clientWidth = 500;
+    const part = (head, weight) => ({ head: [0, head], weight });
+    const shown = { names: ["cat", "it"], keys: 0, heads: [[0, 0], [0, 1]], summed: false, from: [1], to: 0, hovered: [null, null], label: "Head 1-1", links: [{ from: 1, to: 0, parts: [part(0, 0.6), part(1, 0.2)] }, { from: 1, to: 1, parts: [part(0, 0.1), part(1, 0.5)] }] };
+    view.draw(shown, { ...PAINT, ink: [0, 0, 0], paper: [255, 255, 255] });
+    const { height, left, right } = view.size;
+    assert.deepEqual([left, right], [145, 355], "42 % of 500 between them");
+    assert.deepEqual(["viewBox", "height", "aria-label"].map((name) => view.picture.getAttribute(name)), [`0 0 500 ${height}`, String(height), "Head 1-1"]);
+    const words = view.picture.querySelectorAll("text").filter((node) => node.getAttribute("data-side"));
+    assert.deepEqual(words.map((node) => [node.textContent, node.getAttribute("data-side"), Number(node.getAttribute("x")), node.getAttribute("class")]), [["cat", "query", 135, "token"], ["cat", "key", 365, "token on"], ["it", "query", 135, "token on"], ["it", "key", 365, "token"]]);
+    // The strongest link of each head carries its number: 1-1 to `cat`, 1-2 to `it`, where the line is.
+    assert.deepEqual(view.tags.map(({ text, x }) => [text, Math.round(x)]), [["1-1", 208], ["1-2", 292]]);
+    for (const tag of view.tags) {
+      const stroke = view.strokes.find((one) => `1-${one.head[1] + 1}` === tag.text && one.to === (tag.text === "1-1" ? 0 : 1));
+      const [, y1, , , , , , y2] = stroke.d.match(/[\d.]+/g).map(Number);
+      assert.ok(tag.y >= Math.min(y1, y2) - 0.01 && tag.y <= Math.max(y1, y2) + 0.01);
+    }
+    view.hovered({ dataset: { unit: "1", side: "query" } });
+    view.hovered({ dataset: { unit: "0", side: "key" } });
+    view.hovered({ dataset: {} });
+    view.picture.onclick({ target: { dataset: { unit: "1", side: "key" } }, shiftKey: false, ctrlKey: true });
+    assert.deepEqual(asked, [[1, null], [null, 0], ["choose", 1, true, "key"]]);
+  });
+});
+
+test("numbers on their way to others are between them, and begin with those where there are as many", () => {
+  assert.deepEqual([...mix([0, 1], [1, 0], 0.25)], [0.25, 0.75]);
+  const to = [1, 0];
+  for (const from of [null, [1], [1, 2, 3]]) assert.equal(mix(from, to, 0.25), to);
+  assert.equal(mix([0, 0], to, 1), to);
 });

@@ -4,13 +4,16 @@ import test from "node:test";
 import * as colour from "../../assets/js/colour.js";
 import * as format from "../../assets/js/format.js";
 import { largest } from "../../assets/js/numbers.js";
-import { arcs } from "../../assets/js/tiles/arcs.js";
-import { groups, curve } from "../../assets/js/tiles/charts.js";
+import { arcs, middles } from "../../assets/js/tiles/arcs.js";
+import { curve, freePlace, groups, plane } from "../../assets/js/tiles/charts.js";
 import { course } from "../../assets/js/tiles/course.js";
+import { keyboard, pager, undo } from "../../assets/js/tiles/controls.js";
 import { curves } from "../../assets/js/tiles/curves.js";
 import { softmaxRow, sum } from "../../assets/js/tiles/origin.js";
 import { numberTiles } from "../../assets/js/tiles/number_tiles.js";
 import { painted, reach } from "../../assets/js/tiles/painted.js";
+import { sheets } from "../../assets/js/tiles/sheets.js";
+import { gridTable } from "../../assets/js/tiles/tables.js";
 import { vectors } from "../../assets/js/tiles/vectors.js";
 import { onPage, texts } from "./page.mjs";
 
@@ -130,4 +133,121 @@ test("what is added to a sum of products has its sign once", () => {
   const line = (added) => onPage(() => sum(board(1, 2, 3, 4, 3, 8), { title: "", left: 0, right: 2, products: 4, count: 2, most: 8, names: ["q", "k"], sum: 11, added, added_name: "b", value: 11 + added })).querySelector(".total").childNodes;
   assert.match(texts(line(-2.5)).join(""), /^2 products: 11 − 2\.5 \(b\) = 8\.5/);
   assert.match(texts(line(2.5)).join(""), /^2 products: 11 \+ 2\.5 \(b\) = 13\.5/);
+});
+
+test("a plane stands in the middle of its picture, to one scale, and upward is more", () => {
+  const block = { points: [[-1, 0], [1, 0], [0, 1]], labels: ["a", "b", "c"], weights: [0.25, 0, 1], marks: [[0, -1]], markLabels: ["mix"], hull: [[-1, 0], [1, 0], [0, 1]], describe: "" };
+  const drawn = onPage(() => plane(board(), block));
+  const of = (tag, ...names) => drawn.querySelectorAll(tag).map((node) => names.map((name) => Number(node.getAttribute(name))));
+  // 240 pixels between -1 and 1, so 120 a unit, around (260, 150).
+  assert.deepEqual(of("circle", "cx", "cy", "r"), [[140, 150, 7.5], [380, 150, 3], [260, 30, 12]]);
+  assert.equal(drawn.querySelector("path").getAttribute("d"), "M253,270h14M260,263v14");
+  assert.equal(drawn.querySelector("polygon").getAttribute("points"), "140,150 380,150 260,30");
+  assert.deepEqual(texts(drawn.querySelectorAll("text")), ["a", "b", "c", "mix"]);
+  const alone = onPage(() => plane(board(), { ...block, points: [[2, 2]], labels: ["a"], weights: null, marks: [], markLabels: [], hull: [] }));
+  assert.deepEqual([alone.querySelector("circle").getAttribute("cx"), alone.querySelector("circle").getAttribute("cy")], ["260", "150"]);
+});
+
+test("a name stands to the right of its point, else to the left, else above, and never over another", () => {
+  const taken = [];
+  const place = (point, label, more) => {
+    const found = freePlace(point, label, taken, more);
+    return found && [found.x, found.y];
+  };
+  assert.deepEqual(place([100, 100], "abcd"), [108, 104]);
+  assert.deepEqual(place([100, 100], "abcd"), [62, 104], "30 wide, 8 away");
+  assert.deepEqual(place([100, 100], "abcd"), [108, 88]);
+  assert.deepEqual(place([100, 100], "abcd"), [62, 88]);
+  assert.deepEqual(place([300, 20], "abcd", { width: 320 }), [262, 24], "not beyond the edge");
+  assert.equal(place([10, 200], "abcd", { width: 30 }), null);
+});
+
+test("a curve of what is left names five places of its axis", () => {
+  const left = { of: 72, xName: "heads gone", series: [{ name: "by effect", x: [0, 72], y: [90, 40] }], levels: [{ y: 65, text: "most frequent" }], describe: "" };
+  const drawn = onPage(() => curves(board(), left));
+  const below = drawn.querySelectorAll(".quiet.mid").map((node) => [node.textContent, Number(node.getAttribute("x"))]);
+  assert.deepEqual(below, [["0", 44], ["18", 152], ["36", 260], ["54", 368], ["72", 476], ["heads gone", 260]]);
+  const beside = drawn.querySelectorAll(".quiet.end").map((node) => [node.textContent, Number(node.getAttribute("y")) - 4]);
+  assert.deepEqual(texts(drawn.querySelectorAll(".quiet.end")), ["40", "50", "60", "70", "80", "90"]);
+  assert.deepEqual([beside[0][1], beside.at(-1)[1]], [260, 14]);
+  assert.equal(Number(drawn.querySelector(".level").getAttribute("y1")), 137);
+});
+
+test("arcs end over the words they belong to, rise with the way and with the weight become thick and dark", () => {
+  const words = ["cat", "sat", "it"];
+  assert.deepEqual(middles(words), [31.5, 76.5, 117]);
+  const drawn = onPage(() => arcs(board(0.5, 0.25, 0.25), { id: "a", at: 0, name: "Head 2-1", words, from: 2 }));
+  const ways = drawn.querySelectorAll("path").map((node) => node.getAttribute("d"));
+  assert.deepEqual(ways, ["M117,118A42.75,35.68 0 0 0 31.5,118", "M117,118A20.25,28.48 0 0 0 76.5,118"]);
+  assert.deepEqual(drawn.querySelectorAll("path").map((node) => Number(node.getAttribute("opacity"))), [0.675, 0.5125]);
+  assert.deepEqual(drawn.querySelectorAll(".quiet").map((node) => [node.textContent, Number(node.getAttribute("x"))]), [["50.0 %", 31.5], ["25.0 %", 76.5], ["25.0 %", 117]]);
+  assert.equal(drawn.querySelector("svg").getAttribute("aria-label"), "Head 2-1: it looks at cat 50.0 %, sat 25.0 %, it 25.0 %");
+  const ahead = onPage(() => arcs(board(0, 1, 0), { id: "a", at: 0, name: "", words, from: 0 }));
+  assert.match(ahead.querySelector("path").getAttribute("d"), /^M31.5,118A.* 0 0 1 76.5,118$/, "forward, over the words too");
+});
+
+test("heads stand in lines of a layer, each with its own numbers, and one can be chosen", () => {
+  const told = [];
+  const block = { shape: [4, 1, 1], at: 0, name: "scores", line: 2, small: true, ramp: "signed", top: 4, chosen: 2, pick: "Open", labels: ["1-1", "1-2", "2-1", "2-2"] };
+  const made = onPage(() => {
+    const all = { ...board(1, 2, 3, 4), component: { setStateValue: (...given) => told.push(given) } };
+    return sheets(all, block);
+  });
+  assert.deepEqual(made.children.map((node) => node.tag), ["figure", "figure", "hr", "figure", "figure"]);
+  const buttons = made.querySelectorAll(".pick");
+  assert.deepEqual(buttons.map((node) => [node.getAttribute("aria-label"), node.getAttribute("aria-checked"), node.tabIndex]), [["Open 1-1", "false", -1], ["Open 1-2", "false", -1], ["Open 2-1", "true", 0], ["Open 2-2", "false", -1]]);
+  buttons[3].onclick();
+  assert.deepEqual(told, [["picked", 3]]);
+  const levels = made.querySelectorAll("canvas").map((canvas) => level([canvas.image.data[0], canvas.image.data[1]]));
+  for (const [i, share] of levels.entries()) assert.ok(Math.abs(share - (1 + (i + 1) / 4) / 2) < 0.001, "from the middle up, on one scale");
+});
+
+test("a table that scrolls sideways can be reached, is named, and marks its chosen row", () => {
+  const made = onPage(() => gridTable(board(), { id: "t", label: "Every key", head: ["key", "score"], rows: [["cat", "1"], ["it", "2"]], tokens: 0, chosen: 1 }));
+  assert.deepEqual([made.tabIndex, made.getAttribute("role"), made.getAttribute("aria-label")], [0, "group", "Every key"]);
+  assert.deepEqual(made.querySelectorAll("tbody tr").map((row) => [row.className, ...texts(row.querySelectorAll("td"))]), [["", "cat", "1"], ["chosen", "it", "2"]]);
+});
+
+test("the pager leads to the screens beside this one and to any by name, and stops at both ends", () => {
+  const told = [];
+  const items = ["first", "second", "third"].map((key) => ({ key, title: key }));
+  const at = (now) => onPage(() => pager({ component: { setTriggerValue: (...given) => told.push(given) } }, { items, now }));
+  const [back, next] = at(1).querySelectorAll(".way");
+  back.onclick();
+  next.onclick();
+  assert.deepEqual(told.splice(0), [["station", "first"], ["station", "third"]]);
+  assert.deepEqual([back.getAttribute("aria-label"), next.getAttribute("aria-label")], ["Back: first", "Next: third"]);
+  const shut = (now) => at(now).querySelectorAll(".way").map((node) => Boolean(node.disabled || node.getAttribute("disabled") !== null));
+  assert.deepEqual([shut(0), shut(1), shut(2)], [[true, false], [false, false], [false, true]]);
+  assert.deepEqual(texts(at(2).querySelectorAll("option")), ["1 · first", "2 · second", "3 · third"]);
+  assert.equal(at(2).querySelector(".place-of").textContent, "of 3");
+});
+
+test("what was typed can be taken back where something was", () => {
+  const told = [];
+  const component = { setTriggerValue: (...given) => told.push(given), setStateValue: (...given) => told.push(given) };
+  const of = (cells, block) => onPage(() => undo({ cells, component }, { text: "as it was", ...block }));
+  assert.deepEqual([of({}, {}).disabled, of({ 3: 1 }, {}).disabled, of({}, { trigger: "reset" }).disabled, of({}, { trigger: "reset", disabled: true }).disabled], [true, false, false, true]);
+  of({ 3: 1 }, {}).onclick();
+  of({}, { trigger: "reset" }).onclick();
+  assert.deepEqual(told, [["cells", {}], ["reset", true]]);
+});
+
+test("keys turn the screens, but not those that are typed, and not with Control, Alt or the command key", () => {
+  onPage(() => {
+    const told = [];
+    const heard = {};
+    Object.assign(document, { addEventListener: (kind, act) => (heard[kind] = act), removeEventListener: (kind) => delete heard[kind] });
+    const stop = keyboard({ setTriggerValue: (...given) => told.push(given) });
+    const press = (key, { field = false, ...more } = {}) => {
+      const event = { key, prevented: false, preventDefault: () => (event.prevented = true), composedPath: () => [{ matches: () => field }, {}], ...more };
+      heard.keydown(event);
+      return [told.splice(0).flat(), event.prevented];
+    };
+    assert.deepEqual(["ArrowRight", "PageDown", "ArrowLeft", "PageUp"].map((key) => press(key)), [1, 1, -1, -1].map((go) => [["go", go], true]));
+    for (const more of [{ field: true }, { ctrlKey: true }, { altKey: true }, { metaKey: true }]) assert.deepEqual(press("ArrowRight", more), [[], false]);
+    assert.deepEqual(press("a"), [[], false]);
+    stop();
+    assert.deepEqual(heard, {});
+  });
 });
