@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from plain_classroom import Plain
+from scipy import stats
 
 from mha_core import InputError, ModelError, embedded, load_model, predict_masked, shelf, trace
 from mha_core.cli import main
@@ -20,6 +21,7 @@ from mha_core.learning.classroom.lexicon import APART, FAMOUS, HELD_OUT, held_ou
 from mha_core.learning.classroom.moments import MOMENTS, at_step
 from mha_core.learning.classroom.pairs import pairs
 from mha_core.learning.classroom.recipe import CLASSROOM
+from mha_core.learning.classroom.report import over_seeds
 from mha_core.learning.classroom.shipped import home, report, save_model
 from mha_core.learning.classroom.training import Training
 from mha_core.learning.live import begin
@@ -34,6 +36,15 @@ def texts():
 
 
 # ---- the texts
+
+
+def test_what_seeds_reach_has_students_interval_and_the_worst_of_them():
+    shares = [0.9, 0.95, 0.8, 0.92, 0.99]
+    found = over_seeds([{"pass": share} for share in shares])
+    low, high = stats.t.interval(0.95, 4, np.mean(shares), stats.sem(shares))
+    assert (found["seeds"], found["pass"], found["least"]) == (5, 0.912, 0.8)
+    assert found["interval"] == pytest.approx([low, min(1.0, high)], abs=1e-3)
+    assert "interval" not in over_seeds([{"pass": 0.9}]), "one seed has none"
 
 
 @pytest.mark.slow
@@ -80,6 +91,17 @@ def test_what_is_said_after_because_fits_the_right_noun_alone(texts):
             assert 0 < text.words.index(said[0]) - text.slot <= 3
 
 
+def test_what_is_said_of_a_noun_that_comes_again_fits_it_and_not_the_other(texts):
+    again = [text for text in texts if text.task == "repeated"]
+    assert len(again) > 500
+    for text in again:
+        nouns = [word for word in text.words if word in lexicon().kind]
+        right, (other,) = nouns[-1], set(nouns) - {nouns[-1]}
+        assert nouns.count(right) == 2
+        assert sum(lexicon().fits(right, word) for word in text.words) == 1, text
+        assert not any(lexicon().fits(other, word) for word in text.words), text
+
+
 def test_the_slot_holds_what_the_recipe_says(texts):
     reasons = [text for text in texts if text.task == "because"]
     hide = Hider(5)
@@ -115,6 +137,7 @@ def test_the_pairs_part_in_one_word_that_each_noun_has_alone():
     assert [pair.kind for pair in tried].count("animate") == 30
     for pair in tried:
         a, b = pair.words
+        assert (lexicon().kind[pair.nouns[0]] == "animal") == (pair.kind == "animate"), pair.nouns
         assert [x for x, y in zip(a, b, strict=True) if x != y] == [a[-2]]
         for words, noun, place in zip(pair.words, pair.nouns, pair.places, strict=True):
             assert (noun, words[-2]) in held_out()

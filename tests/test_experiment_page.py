@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from visit import TIRED, WIDE, bodies, link, mounted, open_page, run, said
 
-from mha_core import NextToken, grid_of, load_model, predict_next, trace
+from mha_core import InputError, NextToken, grid_of, load_model, predict_next, trace
 from mha_core.embedded import DECODER
-from mha_core.experiments import Curve, Effects, Selectivity
+from mha_core.experiments import Curve, Effects, Selectivity, Word, default_outcome
 from mha_core.experiments.tasks import NAME, ORDINARY, REPEATED
 from mha_core.heads.ablation import ablate_each
 from mha_core.heads.builtin import read_builtin
@@ -276,6 +276,15 @@ def test_the_pair_of_names_is_weighed_by_what_the_other_sentence_says(smollm2):
     outcome = deciding.outcome_of(smollm2.tokenizer.encode(MARY), record, smollm2)
     assert (outcome.target, outcome.against) == (" Mary", " John")
     assert deciding.twin(JOHN) == MARY
+    one, two = ("The capital of France is", "The opposite of hot is")
+    record = trace(two, smollm2)
+    theirs, own = (default_outcome(smollm2.tokenizer.encode(text), smollm2) for text in (one, two))
+    assert theirs.target != own.target
+    assert deciding.outcome_of(smollm2.tokenizer.encode(one), record, smollm2) == Word(
+        theirs.target, own.target
+    )
+    with pytest.raises(InputError, match=r"has 5 tokens and your sentence 6; to take over"):
+        deciding.outcome_of(smollm2.tokenizer.encode(one), trace(f"{two} very", smollm2), smollm2)
 
 
 # ---- selective, and how many

@@ -263,6 +263,9 @@ def test_the_heatmap_of_the_page_is_the_chosen_head(model):
     z = json.loads(chart.proto.spec)["data"][0]["z"]
     assert np.allclose(z, trace("The cat saw it.", model).weights[1, 2], atol=1e-6)
     assert not said(at, "problem")
+    camera = json.loads(chart.proto.config)["toImageButtonOptions"]
+    assert (camera["format"], camera["scale"]) == ("svg", 1)
+    assert re.fullmatch(r"headscope-head-2-3-the-cat-saw-it-[0-9a-f]{6}", camera["filename"])
     label = at.expander[0].label
     at.query_params["head"] = "3-4"
     assert run(at).expander[0].label == label, "a label that changes closes the box"

@@ -148,10 +148,13 @@ def test_words_too_many_for_a_line_of_arcs_are_refused_and_a_long_source_is_set_
 # Bars
 
 
+def bars_in(page: str) -> list[ElementTree.Element]:
+    return [node for node in nodes(page, "rect") if node.get("fill") not in ("none", "#ffffff")]
+
+
 def bars_of(page: str) -> list[tuple[float, float]]:
     """(x, length) of every bar."""
-    rects = [node for node in nodes(page, "rect") if node.get("fill") not in ("none", "#ffffff")]
-    return [(x_of(node), float(node.get("width"))) for node in rects]
+    return [(x_of(node), float(node.get("width"))) for node in bars_in(page)]
 
 
 def test_bars_are_as_long_as_their_weights_on_one_scale_and_say_the_weights():
@@ -170,6 +173,11 @@ def test_bars_are_as_long_as_their_weights_on_one_scale_and_say_the_weights():
         assert len(left) == 2, "a column a head"
         assert max(left) == pytest.approx(x_of(named(page, "Head 1-2")), abs=0.02)
         assert max(left) - min(left) > full
+    rows = [float(named(whole, word).get("y")) for word in WORDS]
+    assert len({round(below - above, 1) for above, below in itertools.pairwise(rows)}) == 1
+    middles = [float(bar.get("y")) + float(bar.get("height")) / 2 for bar in bars_in(whole)]
+    assert middles == pytest.approx([*rows, *rows], abs=4), "every bar beside its word"
+    assert max(middles[:4]) - min(middles[:4]) == pytest.approx(rows[-1] - rows[0], abs=0.1)
     assert bars_of(largest)[2][1] == pytest.approx(bars_of(whole)[2][1] / 0.6, rel=1e-3)
     mean = [
         bars_of(figure(ONE, Design("bars", ((0, 0),), scale=scale), [1, 2])) for scale in ("full", "largest")
@@ -426,6 +434,8 @@ def test_a_caption_says_what_is_drawn_and_nothing_else():
     assert "in the mean of heads 2-1 and 1-2 (layer-head) of" in said_of(
         Design(heads=((1, 0), (0, 1)), mix="mean")
     )
+    three = Design(heads=((1, 0), (0, 1), (1, 1)), mix="mean")
+    assert "in the mean of heads 2-1, 1-2 and 2-2 (layer-head) of" in said_of(three)
     assert ", from" not in said_of(one, [2])
     assert ", from “now”, for" in said_of(Design("arcs", ((1, 0),)), [2])
     pieces, words = said_of(one), said_of(one, words=True)

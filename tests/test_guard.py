@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -17,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 
 from benchmarks import wire
 from benchmarks.wire import socket_to, until_over
-from pages.parts.serve.guard import Guard
+from pages.parts.serve.guard import Address, Guard
 from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
 from pages.parts.serve.logs import AT_MOST, Discreet
 from tests.conftest import ROOT, start_app
@@ -110,6 +111,16 @@ async def crowd(door, addresses):
     leave.set()
     await asyncio.gather(*tasks)
     return seen, full
+
+
+def test_an_address_is_forgotten_once_it_has_left_and_its_share_is_whole_again(monkeypatch):
+    door = Guard(None, limits=Limits(address_runs_per_second=50, address_runs_at_once=10))
+    for name, sockets_of, last in (("left", 0, 100.0), ("here", 1, 100.0), ("just left", 0, 139.0)):
+        one = door.addresses[name] = Address(door.limits)
+        one.sockets, one.share.bucket.last = sockets_of, last
+    monkeypatch.setattr("pages.parts.serve.guard.time", SimpleNamespace(monotonic=lambda: 161.0))
+    door.forget()
+    assert list(door.addresses) == ["here", "just left"]
 
 
 def test_one_address_leaves_places_for_others():

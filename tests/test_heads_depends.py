@@ -34,7 +34,7 @@ def items_of(model, kind):
     return list(builtin_items(chosen[:6], model.tokenizer))
 
 
-def long_way(items, model, question, change):
+def long_way(items, model, question, change, head=HEAD):
     """The share that is right after whole runs with a change, as the measures of corpora count it."""
     shape = (model.n_layers, model.n_heads)
     sums = CoreferenceSums(*shape) if isinstance(question, Choice) else RelationCounts(*shape)
@@ -43,30 +43,31 @@ def long_way(items, model, question, change):
         sums.add(weights.weights, item)
     found = sums.result()
     if isinstance(question, Choice):
-        return found.accuracy[int(question.reverse)][HEAD]
-    return found.accuracy(question.name, "head->dep" if question.reverse else "dep->head")[HEAD]
+        return found.accuracy[int(question.reverse)][head]
+    return found.accuracy(question.name, "head->dep" if question.reverse else "dep->head")[head]
 
 
 @pytest.mark.parametrize(
-    ("question", "kind"),
+    ("question", "kind", "one"),
     [
-        (Choice(), "predicate"),
-        pytest.param(Choice(reverse=True), "predicate", marks=pytest.mark.slow),
-        (Relation("det"), "syntax"),
-        pytest.param(Relation("obj", reverse=True), "syntax", marks=pytest.mark.slow),
+        (Choice(), "predicate", (1, 4)),
+        pytest.param(Choice(reverse=True), "predicate", HEAD, marks=pytest.mark.slow),
+        pytest.param(Relation("det"), "syntax", (2, 5), marks=pytest.mark.slow),
+        pytest.param(Relation("det", reverse=True), "syntax", (2, 1), marks=pytest.mark.slow),
+        pytest.param(Relation("obj", reverse=True), "syntax", (2, 2), marks=pytest.mark.slow),
     ],
 )
-def test_every_fall_is_that_of_whole_runs_without_the_head(model, question, kind):
+def test_every_fall_is_that_of_whole_runs_without_the_head(model, question, kind, one):
     items = items_of(model, kind)
-    found = last(depends(items, model, HEAD, question))
-    assert found.score == pytest.approx(long_way(items, model, question, ()))
-    assert found.fall.shape == found.error.shape == (2, 2, 12)
+    found = last(depends(items, model, one, question))
+    assert found.score == pytest.approx(long_way(items, model, question, (), one))
+    assert 0 < found.score < 1 or isinstance(question, Choice), "some cases are right, and not all"
+    assert found.fall.shape == found.error.shape == (2, one[0], 12)
     fell = list(map(tuple, np.argwhere(np.abs(found.fall).max(0) > 0)))
-    assert fell or question != Choice(reverse=True), "six predicates are told by these heads"
-    tried = [(0, 0), (1, 3), *fell[:3]]
-    for head in tried:
+    assert fell
+    for head in ((0, 3), *fell[:2]):
         for at, change in enumerate((Factor((head,)), MeanOutput((head,)))):
-            without = long_way(items, model, question, (change,))
+            without = long_way(items, model, question, (change,), one)
             assert found.fall[at][head] == pytest.approx(found.score - without), (head, found.ways[at])
 
 

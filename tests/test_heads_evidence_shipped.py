@@ -17,7 +17,7 @@ import pytest
 from mha_core.cli import main
 from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
 from mha_core.heads.builtin import builtin_path
-from mha_core.heads.roles import real_roles
+from mha_core.heads.roles import real_claims, real_roles
 from mha_core.heads.verdicts.agreement import measure_agreement
 from mha_core.heads.verdicts.making import measured
 from mha_core.heads.verdicts.measured import CIRCLE, RELATED_BY
@@ -139,6 +139,18 @@ def test_a_head_is_called_by_what_it_does_most_often(name, head, label, n):
     assert (role.label, role.n) == (label, n)
     mine = [one for one in found.by_head((layer, number)) if one.kind == role.key]
     assert (mine[0].name, mine[0].n) == (label, n)
+
+
+def test_a_claim_stands_against_a_rule_of_place_and_beside_one_that_is_told(minilm):
+    kinds = {rule.name: rule.by_place for entry in minilm.entries for rule in entry.rules}
+    claims = [one for at in np.ndindex(6, 12) for one in real_claims(minilm, at)]
+    assert {kinds[one.found.baseline_name] for one in claims} == {True}, "the baseline knows places alone"
+    told = [one for one in claims if one.found.rule is not None]
+    assert {kinds[one.found.rule_name] for one in told} == {False}, "the rule is told more"
+    assert len(told) > 10
+    for one in told:
+        assert f"({one.found.baseline_name}: " in one.says
+        assert f"; {one.found.rule_name}: " in one.says
 
 
 def test_every_head_that_is_best_has_one_verdict_and_one_score(minilm):

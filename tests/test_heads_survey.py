@@ -240,6 +240,7 @@ def test_a_treebank_keeps_its_own_relations(model, items, builtin, monkeypatch):
     monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: builtin)
     found = study_corpus(lambda: items, model)
     assert found.tables.relations.n_sentences == 4
+    assert study_corpus(lambda: items, model, options=Options(limit=2)).done.n_texts == 2
     assert set(found.tables.relations.names) == {"all", "det", "amod", "nsubj", "obj", "advmod", "punct"}
 
 

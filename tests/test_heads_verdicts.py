@@ -1,14 +1,17 @@
 """Verdicts on real text, worked out by hand on small trees: rules, controls, halves, names; and what chance gives."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import bdtrc
 
 from mha_core.corpus import Sentence
-from mha_core.heads.intervals import binomial_tail
+from mha_core.heads.intervals import binomial_tail, z_for_best_of
 from mha_core.heads.relations import RelationCases, RelationCounts
 from mha_core.heads.survey import TextItem
-from mha_core.heads.verdicts import halves, rules
+from mha_core.heads.verdicts import entries, halves, logistic, rules
 from mha_core.heads.verdicts.agreement import substituted
 from mha_core.heads.verdicts.choices import surface
 from mha_core.heads.verdicts.entries import conclude
@@ -211,6 +214,16 @@ def test_the_logistic_model_finds_a_surface_rule_and_nothing_in_noise():
     assert abs(held_out_choices(x, rng.random(400) < 0.5, folds).mean() - 0.5) < 0.08
 
 
+def test_the_logistic_model_is_the_one_of_least_loss():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(80, 3))
+    second = rng.random(80) < 1 / (1 + np.exp(x @ [1.5, -0.5, 0.0]))
+    loss = lambda w: (  # noqa: E731
+        np.logaddexp(0, np.where(second, 1, -1) * (x @ w)).sum() + logistic.RIDGE / 2 * w @ w
+    )
+    assert logistic._fitted(x, second) == pytest.approx(minimize(loss, np.zeros(3), tol=1e-12).x, abs=1e-5)
+
+
 def test_surface_features_turn_their_sign_when_the_names_change_places():
     from dataclasses import replace
 
@@ -221,6 +234,23 @@ def test_surface_features_turn_their_sign_when_the_names_change_places():
     assert found.shape == (12,)
     assert surface(replace(one, candidates=(one.candidates[1], one.candidates[0]))) == pytest.approx(-found)
     assert found[5] == pytest.approx(np.log(2))
+
+
+def test_a_control_that_does_as_well_leaves_nothing_over_and_one_that_fails_leaves_all():
+    right = np.tile([1.0, 1.0, 0.0], (40, 1))
+    control = np.tile([0.0, 1.0, 1.0], (40, 1))
+    control[20:] = np.nan  # no such word to be asked for
+    measured = SimpleNamespace(right=right, control=control, clusters=np.arange(40))
+    score, over = entries._controls(measured, 1000)
+    assert list(score) == [0.0, 1.0, 1.0]
+    assert list(over) == [1.0, 0.0, -1.0], "without any spread the interval is its middle"
+    control[:10, 0] = 1.0
+    apart = np.repeat([0.0, 1.0], 10)
+    width = z_for_best_of(1000) * apart.std() / np.sqrt(20)
+    assert entries._controls(measured, 1000)[1][0] == pytest.approx(0.5 - width, rel=0.05)
+    assert entries._controls(SimpleNamespace(control=None), 1000) == (None, None)
+    measured.control = np.full_like(control, np.nan)
+    assert entries._controls(measured, 1000) == (None, None)
 
 
 def test_where_a_head_rests_is_counted_on_word_rows_by_mass():

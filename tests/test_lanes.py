@@ -66,6 +66,7 @@ def test_who_waits_is_told_how_many_are_before_and_can_leave():
         assert lane.length == 1
     assert lane.length == 0
     assert waiting(1) == "1 longer computation is before yours …"
+    assert waiting(2) == "2 longer computations are before yours …"
     assert waiting(3) == "3 longer computations are before yours …"
 
 

@@ -91,6 +91,7 @@ def test_every_job_is_what_it_is_called_and_its_answer_stands_where_it_is_looked
         assert min(text) >= 3
         assert [line[place] for place in answer_places(JOBS[group]).tolist()] == again
     assert (batch.learns_from, batch.asked_from) == (TEXT, TEXT)
+    assert TASKS["jobs"].labels(torch.tensor([0, 2, 3, 4, 3 + 26])) == ["repeat", "rotate", "a", "b", "A"]
 
 
 def test_an_induction_text_says_its_stretch_again_and_its_second_half_can_all_be_known():

@@ -145,6 +145,9 @@ def test_the_share_that_rests_on_the_specials_is_a_mean_over_words():
     weights = np.eye(PLACES)
     weights[1] = weights[2] = np.eye(PLACES)[0]
     assert to_specials(record_of(weights))[0, 0] == pytest.approx(2 / 5)
+    both = np.full((7, 7), 0.5 / 5)
+    both[:, 0], both[:, -1] = 0.2, 0.3
+    assert to_specials(record_of(both))[0, 0] == pytest.approx(0.5), "all special tokens together"
 
 
 def test_resting_heads_are_counted():

@@ -63,6 +63,7 @@ def test_arrays_of_ones_own_become_a_record_with_the_tokens_given():
     assert isinstance(record, Record)
     np.testing.assert_array_equal(record.weights, weights.numpy())
     assert record.grid().labels == ("[CLS]", "The", "tired", "##ness", "[SEP]")
+    assert [(word.text, word.segment) for word in record.tokens.words] == [("The", 0), ("tiredness", 0)]
     assert record.grid(words=True).labels == ("[CLS]", "The", "tiredness", "[SEP]")
     by_hand = weights[1, 2, 1, 2:4].sum()
     assert record.grid(words=True)["2-3"].weights[1, 2] == pytest.approx(float(by_hand))

@@ -222,7 +222,9 @@ def test_two_texts_of_too_many_weights_are_refused(monkeypatch):
     monkeypatch.setattr(crossed, "MOST_BYTES", 2 * record.weights.size)
     show(record)
     monkeypatch.setattr(crossed, "MOST_BYTES", 2 * record.weights.size - 1)
-    with pytest.raises(SizeError, match="144 weights are too many for one picture"):
+    with pytest.raises(
+        SizeError, match=r"144 weights are too many for one picture \(143 at most\); show a shorter text"
+    ):
         show(record)
 
 

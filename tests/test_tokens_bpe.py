@@ -8,6 +8,7 @@ from test_tokens import ANY_TEXT
 
 from mha_core import InputError, ModelError
 from mha_core.bpe import CONTINUES, BytePairs, _decode
+from mha_core.families.llama import gguf_tokenizer
 
 FAMILY = "👨‍👩‍👧"
 
@@ -206,3 +207,18 @@ def test_a_folder_without_a_tokenizer_or_with_a_broken_one_is_refused(tmp_path):
         BytePairs.from_folder(tmp_path, 99)
     with pytest.raises(ModelError, match="takes 1 tokens; a decoder needs 2"):
         BytePairs(byte_tokenizer(), 1)
+
+
+def test_a_gguf_file_says_whether_a_text_begins_with_a_special_token():
+    fast = byte_tokenizer(("<s>", "</s>"))
+    bos = {"tokenizer.ggml.bos_token_id": fast.token_to_id("<s>")}
+    first = [
+        gguf_tokenizer(fast, metadata, 40).encode("a b").pieces[0].text
+        for metadata in (
+            bos | {"tokenizer.ggml.add_bos_token": True},
+            bos | {"tokenizer.ggml.add_bos_token": False},
+            bos,
+            {"tokenizer.ggml.add_bos_token": True},
+        )
+    ]
+    assert first == ["<s>", "a", "a", "a"]
