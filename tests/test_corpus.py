@@ -151,6 +151,8 @@ def test_gap_gives_only_pronouns_with_exactly_one_right_name():
     [
         ("\tshe\t17\t", "\tshe\t16\t", "an offset does not point at the name"),
         ("\tshe\t17\t", "\tshe\tx\t", "an offset does not point at the name"),
+        ("\tAnn\t0\t", "\tAnn\t1\t", "an offset does not point at the name"),
+        ("\tSue\t8\t", "\tSue\t9\t", "an offset does not point at the name"),
         ("Sue\t8\tFALSE", "Sue\t8\tmaybe", "TRUE or FALSE"),
         ("\tu\n", "\n", "10 columns, and the first line has 11"),
     ],
@@ -172,6 +174,8 @@ def test_a_broken_gap_row_is_refused_by_its_number_or_skipped(old: str, new: str
 def test_a_file_without_gap_columns_is_refused():
     with pytest.raises(InputError, match="Line 1: a GAP file has the column 'ID'"):
         list(read_gap(["a\tb"]))
+    with pytest.raises(InputError, match=r"^Line 1: .*not UTF-8"):
+        list(read_gap(Lines("caf\u00e9\tText\n".encode("latin-1"))))
 
 
 def test_pairs_are_read_with_their_lines():

@@ -316,7 +316,7 @@ def test_the_verdict_says_where_the_claim_stands_and_where_it_falls():
     assert row("x", NAME, 1.0, (2.0, 4.0)).worse, "a smaller difference of logits is worse"
 
 
-def test_where_points_are_lost_is_read_off_the_best_curve():
+def test_where_points_are_lost_is_read_off_the_best_curve(monkeypatch):
     curve = {
         pruning.EFFECT: Curve("next words right", 90, (0, 5, 10, 20), (50.0, 49.5, 48.9, 44.0)),
         pruning.RANDOM: Curve("next words right", 90, (0, 5, 10, 20), (50.0, 44.0, 30.0, 1.0)),
@@ -325,6 +325,11 @@ def test_where_points_are_lost_is_read_off_the_best_curve():
         "Next words right: 50.0 points at first (n = 90). Taken by effect, 1 point is lost with 10 heads gone (25 %) "
         "and 5 points are lost with 20 heads gone (50 %); at random 5 points are lost with 5 heads gone (12 %)."
     )
+    shown = []
+    monkeypatch.setattr(pruning, "say", lambda *given: shown.append(given))
+    monkeypatch.setattr(pruning, "Board", lambda: SimpleNamespace(add=shown.append, show=shown.append))
+    pruning._show(curve, SimpleNamespace(name="tiny", n_layers=4, n_heads=10))
+    assert shown == [(pruning.finding(curve, 40), "finding"), pruning.chart(curve, 40), "pruned-tiny"]
     chart = pruning.chart(curve, 40)
     assert [level["y"] for level in chart["levels"]] == [49.0, 45.0]
 

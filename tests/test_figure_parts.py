@@ -314,6 +314,11 @@ def test_twenty_four_panels_are_drawn_and_of_more_heads_the_mean():
     assert Design(heads=heads, mix="mean").heads == heads
     with pytest.raises(InputError, match="24 panels at most and 25 heads"):
         Design(heads=heads)
+    every = grid(np.broadcast_to(ONE.weights[0, 0], (1, 24, 4, 4)))
+    page = figure(every, Design("matrix", heads[:24], width=17))
+    titles = [(text, node) for node in nodes(page, "text") if (text := node.text or "").startswith("Head")]
+    assert [text for text, _ in titles] == [f"Head 1-{i + 1}" for i in range(24)], "each once, row by row"
+    assert len({(x_of(node), node.get("y")) for _, node in titles}) == 24
 
 
 def test_a_figure_says_the_readers_spelling_its_title_and_what_it_is_told():

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from mha_core import layer_details, load_model, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
 from mha_core.inside import CellEdit, ScoreEdit
-from pages.parts.inside import scene
+from pages.parts.inside import origin_panel, scene
 from pages.parts.inside.changes import edits_of, read_changes
 from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
@@ -625,3 +626,26 @@ def test_two_texts_or_layers_or_changes_are_never_mistaken_for_each_other():
     )
     for other in (other_layer, other_text, untrained):
         assert np.abs(first - other).max() > 1e-3
+
+
+def test_it_is_said_what_a_number_goes_into_next_and_by_which_row_and_column():
+    shown = SimpleNamespace(
+        h=1, sizes=SimpleNamespace(n_heads=12, d_v=32, d_model=384), now=SimpleNamespace(n=16)
+    )
+    said = {
+        "X": "query, key and value of {token} in all 12 heads: times row 6 of W_q, W_k and W_v",
+        "Q": "whole row of {token} in Q Kᵀ: number 6 of each",
+        "K": "whole column of {token} in Q Kᵀ: number 6 of each",
+        "V": "number 6 of every z, times the weight that {token} gets",
+        "weights": "all 32 numbers of the z of {token}",
+        "z": "all 384 numbers of the output of {token}: times row 38 of W_o",
+        "part": "number 6 of the output of {token}",
+        "b_o": "number 6 of the output of every token",
+        "W_q": "multiplies number 4 of every token and feeds column 6 of Q: 16 numbers",
+        "W_k": "multiplies number 4 of every token and feeds column 6 of K: 16 numbers",
+        "W_v": "multiplies number 4 of every token and feeds column 6 of V: 16 numbers",
+        "W_o": "multiplies number 4 of this head's z and feeds column 6 of the output: 16 numbers",
+    }
+    for name, part in said.items():
+        assert part in origin_panel.fed_by(shown, name, 3, 5), name
+    assert origin_panel.fed_by(shown, "nothing", 3, 5) == ""

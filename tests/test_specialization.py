@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -198,6 +199,18 @@ def test_a_row_holds_its_own_numbers_and_those_of_the_twin(model):
     assert (control["text"], n["text"]) == ("20.0 %", "40")
     assert (twin["text"], twin["note"]) == ("2-2: 55.0 %", "no")
     assert (verdict["text"], verdict["note"]) == ("specialist", "beats the baseline beyond luck")
+
+
+@pytest.mark.parametrize(
+    ("works", "said"), [(0, "In no sentence does this head look there."), (2, "No other sentence works.")]
+)
+def test_a_job_that_works_nowhere_or_seldom_says_so(works, said, monkeypatch):
+    monkeypatch.setattr(examples, "_item", lambda look, *_: f"<li>{look}</li>")
+    rows = {True: ["yes"] * works, False: ["no"]}
+    table = SimpleNamespace(job=None, examples=lambda _layer, _head, n, right=True: rows[right][:n])
+    body = examples.shown(table, (0, 0), {}, grid_of)
+    parts = re.findall(r"<li>(?:<small>)?([^<]+)", body)
+    assert parts == [*["yes"] * works, said, "no"]
 
 
 @pytest.mark.slow
@@ -646,6 +659,7 @@ def test_a_corpus_that_was_brought_is_counted_shown_and_offered(monkeypatch):
     at = bring(monkeypatch, "mine.conllu", SENTENCE.encode() * 31 + b"1\tonly\ttwo\n\n")
     body = html.unescape(bodies(at))
     assert "“mine.conllu”: a treebank in CoNLL-U." in body
+    assert " At most 2 MB and 5,000 sentences, in UTF-8." in body
     assert "Left out: Line 125: 3 columns, and CoNLL-U has 10." in body
     table = re.search(r'<table class="corpus">.*', body)[0]
     assert re.search(

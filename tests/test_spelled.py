@@ -144,3 +144,9 @@ def test_a_page_of_its_own_says_the_address_of_the_same_view():
         content_of(page_of("a", "https://example.org/?text=a"))["view"]["link"]
         == "https://example.org/?text=a"
     )
+
+
+def test_a_row_without_a_link_worth_naming_says_so():
+    units = tuple(Unit(f"w{i}", 0, 1, 0, False, (i,)) for i in range(200))
+    even = Grid(units, np.full((1, 1, 200, 200), 1 / 200, dtype=np.float32), False, "shown")
+    assert sentence_in_words(even, (0, 0), (3,)) == "Head 1-1: “w3” looks at nothing with 1 % or more."
