@@ -6,9 +6,9 @@ import torch
 
 from mha_core import load_model
 from mha_core.heads.atlas.classes import classes, opening_marks
-from mha_core.heads.atlas.describe import Description, describe
+from mha_core.heads.atlas.describe import Description, Finding, _holds, describe
 from mha_core.heads.atlas.effects import raised, surprise_without, through_norm
-from mha_core.heads.atlas.features import allowed, features, pair_features
+from mha_core.heads.atlas.features import Feature, allowed, features, pair_features
 from mha_core.heads.atlas.losses import loss_of
 from mha_core.heads.atlas.making import shuffled
 from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of
@@ -207,6 +207,28 @@ def test_features_of_pairs_by_hand(model):
     assert true_of(model, "a b c", "one back") == {("b", "a"), ("c", "b")}
 
 
+def test_a_position_is_true_of_the_distances_that_its_words_say(model):
+    far = set(range(17, 40))
+    back = {
+        "itself": {0},
+        "one back": {1},
+        "two back": {2},
+        "1 to 3 back": {1, 2, 3},
+        "3 to 6 back": {3, 4, 5, 6},
+    }
+    back |= {"7 to 16 back": set(range(7, 17)), "over 16 back": far}
+    on = {"one on": {-1}, "two on": {-2}, "1 to 3 on": {-1, -2, -3}, "3 to 6 on": {-3, -4, -5, -6}}
+    on |= {"over 6 on": {-i for i in range(7, 40)}}
+    tokens = model.tokenizer.encode(" ".join("abcdefghijklmnopqrstuvwxyz"))
+    for is_causal, wanted in ((False, back | on), (True, back)):
+        at = [feature.key for feature in features(is_causal) if feature.distance is not None]
+        assert at == list(wanted)
+        of, can = pair_features(tokens, is_causal).of, allowed(tokens, is_causal)
+        for one, key in zip(of, at, strict=False):
+            found = {(int(q), int(k)) for q, k in np.argwhere(one)}
+            assert found == {(q, k) for q, k in np.argwhere(can).tolist() if q - k in wanted[key]}, key
+
+
 def test_counts_are_of_what_a_row_may_look_at(model):
     tokens = model.tokenizer.encode("the cat saw the other cat")
     found = pair_features(tokens, False)
@@ -242,6 +264,36 @@ def invented(model, look, n=140, seed=0):
             weights[0, 0, query, look(tokens, query, rng)] = 0.5 + rng.random() / 2
         sums.add(weights, np.ones((1, 1, len(tokens)), np.float32), tokens)
     return sums
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "lift", "holds"),
+    [
+        ("link", 0.5, 2.0, True),  # half of the moments, and twice as often as elsewhere
+        ("link", 0.5, 1.9, False),
+        ("from", 0.6, 3.0, True),
+        ("from", 0.6, 2.9, False),
+        ("to", 0.6, 3.0, True),
+        ("position", 0.5, 3.0, True),
+        ("position", 0.5, 2.9, False),
+        ("position", 0.49, 50.0, False),  # a position is half of the moments or nothing
+        (
+            "link",
+            0.25,
+            6.0,
+            True,
+        ),  # a quarter, if share times lift is as much as of a half three times as often
+        ("link", 0.25, 5.9, False),
+        ("link", 0.24, 50.0, False),
+        ("to", 0.3, 12.0, True),  # one frequent token is what random heads look at, too
+        ("to", 0.3, 11.9, False),
+    ],
+)
+def test_a_feature_describes_a_head_only_where_it_is_common_there_and_rarer_elsewhere(
+    kind, share, lift, holds
+):
+    found = Finding(Feature("x", kind, "at x"), share, share / lift, 100)
+    assert _holds(found) == holds
 
 
 def test_a_head_that_looks_one_back_is_described_so(model):

@@ -179,6 +179,8 @@ def test_a_text_over_the_limit_is_cut_to_a_window_around_the_mentions(model):
     assert 300 < len(item.tokens) <= model.max_tokens
     assert item.tokens.n_cut == 0
     assert f" {item.tokens.text} " in text, "whole words at both ends"
+    places = [i for pieces in (item.pronoun, *item.candidates) for i in pieces]
+    assert abs(min(places) - (len(item.tokens) - 1 - max(places))) < 60, "as much before as after"
     spelled = [[item.tokens.pieces[i].text for i in pieces] for pieces in (item.pronoun, *item.candidates)]
     assert spelled == [["she"], ["ann", "lee"], ["susan", "gray"]]
     assert item.baselines == choice_case(choice("Ann Lee", "Susan Gray", 1, text), model.tokenizer).baselines

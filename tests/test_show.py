@@ -217,6 +217,14 @@ def test_a_side_of_two_texts_is_one_line_with_its_own_cuts_and_unknown_pieces():
     assert kept["before"] == ["", " ", "", " "]
 
 
+def test_special_tokens_are_treated_in_one_of_three_ways():
+    for record in (cross_of(), record_of(np.full((1, 1, 2, 2), 0.5), ["a", "b"])):
+        for how in ("shown", "hidden", "renormalised"):
+            record.grid(specials=how)
+        with pytest.raises(InputError, match=r"hidden or renormalised, not 'left'\."):
+            record.grid(specials="left")
+
+
 def test_two_texts_of_too_many_weights_are_refused(monkeypatch):
     record = cross_of()
     monkeypatch.setattr(crossed, "MOST_BYTES", 2 * record.weights.size)

@@ -159,6 +159,11 @@ def test_the_vector_picture_has_every_cell_its_labels_and_what_is_marked(alone, 
     for (x, y, _), word in zip(words, stand, strict=True):
         assert x == pytest.approx(word["x"], abs=1)
         assert y == pytest.approx(word["y"], abs=8), "one line, whatever the size of its first word"
+    marks = [r for r in svg.iter(f"{SVG}rect") if r.get("rx") == "4" and r.get("fill") != "none"]
+    for mark, unit in zip(marks, PINS, strict=True):
+        middle = float(mark.get("x")) + float(mark.get("width")) / 2
+        assert middle == pytest.approx(stand[unit]["x"], abs=1), "a pinned word stands on its ground"
+        assert float(mark.get("width")) == pytest.approx(stand[unit]["width"], abs=1)
     below = {min(range(16), key=lambda i, x=x: abs(stand[i]["x"] - x)): text for x, _, text in given}
     assert below == picture.labels()
     assert all(y > stand[0]["y"] + 10 for _, y, _ in given)

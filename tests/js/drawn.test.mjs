@@ -58,6 +58,7 @@ test("differences are stretched to the largest one shown, and kept inside the ra
   near(matrix.level(0.3, { signed: false, span: 0.2 }), 0.3, 1e-12);
   near(matrix.level(1.4, { signed: false }), 1, 1e-12);
   near(matrix.level(-0.4, { signed: false }), 0, 1e-12);
+  near(matrix.level(0.45, { signed: false, top: 0.9 }), 0.5, 1e-12);
 });
 
 function crowded(n, side, strong, more = {}) {

@@ -189,3 +189,19 @@ test("numbers on their way to others are between them, and begin with those wher
   for (const from of [null, [1], [1, 2, 3]]) assert.equal(mix(from, to, 0.25), to);
   assert.equal(mix([0, 0], to, 1), to);
 });
+
+test("where one link was asked for the other arcs step back, and only it has a point", () => {
+  onPage(() => {
+    const words = Object.assign(new Sentence({}), { width: 400, size: 34, most: 100, roomy: true, units: [], states: [], record: record() });
+    words.boxes = [0, 1, 2].map((i) => ({ x: 100 * i + 50, width: 40, top: 40, bottom: 80, line: 0 }));
+    const arcs = (asked) => {
+      const links = [{ from: 0, to: 1, weight: 0.6 }, { from: 0, to: 2, weight: 0.3 }, { from: 0, to: 0, weight: 0.1 }];
+      words.draw({ links, from: [0], to: asked, asked, pointed: null, exact: new Map() }, PAINT);
+      return words.shapes.map(({ weight, faded, tip }) => [weight, faded, tip]);
+    };
+    assert.deepEqual(arcs(null), [[0.1, false, false], [0.3, false, true], [0.6, false, true]], "the strongest on top");
+    assert.deepEqual(arcs(1), [[0.1, true, false], [0.3, true, false], [0.6, false, true]]);
+    assert.deepEqual(words.arcs.querySelectorAll("path").map((path) => path.getAttribute("opacity")), ["0.3", "0.3", null]);
+    assert.equal(words.arcs.querySelectorAll("polygon").length, 1);
+  });
+});

@@ -129,6 +129,15 @@ test("a curve goes through its numbers from the axis to the top, and names its f
   assert.deepEqual(heights, [226, 118, 10]);
 });
 
+test("of more products than fit the largest are shown, whatever their sign", () => {
+  const products = [1, -9, 2, -8, 3, 7, -6, 5, 4, 0.5];
+  const block = { title: "", left: 0, right: 10, products: 20, count: 10, most: 8, names: ["q", "k"], sum: -0.5, added: null };
+  const made = onPage(() => sum(board(...products, ...new Array(10).fill(1), ...products), block));
+  assert.deepEqual(made.querySelectorAll(".products span").map((tile) => Number(tile.getAttribute("data-term"))), [1, 3, 5, 6, 7, 8, 4, 2]);
+  assert.equal(made.querySelector(".readout").textContent, "The 8 largest of 10 products:");
+  assert.match(made.querySelector(".total").textContent, /^10 products add up to −0\.5/);
+});
+
 test("what is added to a sum of products has its sign once", () => {
   const line = (added) => onPage(() => sum(board(1, 2, 3, 4, 3, 8), { title: "", left: 0, right: 2, products: 4, count: 2, most: 8, names: ["q", "k"], sum: 11, added, added_name: "b", value: 11 + added })).querySelector(".total").childNodes;
   assert.match(texts(line(-2.5)).join(""), /^2 products: 11 − 2\.5 \(b\) = 8\.5/);
