@@ -186,6 +186,7 @@ def test_a_masked_head_scores_every_piece(encoder):
         ({"vocab_size": 0}, "vocab_size is 0"),
         ({"n_layers": 0}, "n_layers is 0"),
         ({"n_heads": -1}, "n_heads is -1"),
+        ({"n_heads": 0}, "n_heads is 0"),
         ({"d_ff": 0}, "d_ff is 0"),
         ({"max_positions": 0}, "max_positions is 0"),
         ({"n_segments": 0}, "n_segments is 0"),

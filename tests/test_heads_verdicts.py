@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import bdtrc
 
 from mha_core.corpus import Sentence
+from mha_core.heads.distances import of_treebank
 from mha_core.heads.intervals import binomial_tail, z_for_best_of
 from mha_core.heads.relations import RelationCases, RelationCounts
 from mha_core.heads.survey import TextItem
@@ -152,6 +153,28 @@ def test_the_end_of_a_run_is_its_last_noun():
     assert (run.row, run.guess(one, 0), next_.guess(one, 0)) == ("the end of the next run of nouns", 2, 1)
     assert rules._tag_rule(("NOUN",), -1, run=True).guess(one, 3) == 1
     assert rules._tag_rule(("ADJ",), 1, run=False).guess(one, 0) == -1
+    nearest = rules._tag_rule(("NOUN", "VERB"), 0, run=False)
+    assert [nearest.guess(one, i) for i in range(5)] == [1, 2, 1, 2, 3], "of equals the one before"
+    assert nearest.row == "the nearest noun or verb"
+    far = Sentence(("a", "b", "c", "d"), (1, -1, 1, 1), ("d",) * 4, "t", 1, ("VERB", "DET", "DET", "VERB"))
+    assert [rules._tag_rule(("VERB",), 0, run=False).guess(far, i) for i in range(4)] == [3, 0, 3, 0]
+
+
+def test_distances_are_counted_in_words_without_what_hangs_on_them():
+    words = ("Dogs", "do", "n't", "chase", "the", "old", "cat", "'s", "tail")
+    relations = ("nsubj", "aux", "advmod", "root", "det", "amod", "nmod:poss", "case", "obj")
+    heads = (3, 3, 3, -1, 6, 6, 8, 6, 3)
+    found = of_treebank(
+        [
+            Sentence(words, heads, relations, "", 1),
+            Sentence(("Cats", "sleep"), (-1, 0), ("root", "obj"), "", 2),
+        ]
+    )
+    # Dogs don't chase the old cat's tail: "chase" is two words after "Dogs", "tail" four after "chase", and
+    # between "cat" and what hangs on it there is no distance.
+    assert {name: dict(counts) for name, counts in found.items() if counts} == {
+        "nsubj": {2: 1}, "det": {2: 1}, "amod": {1: 1}, "obj": {-4: 1, -1: 1}, "nmod:poss": {1: 1},
+    }  # fmt: skip
 
 
 def test_a_head_is_called_by_the_rule_that_equals_it_and_by_the_relation_if_none_does():
