@@ -3,6 +3,7 @@
 import html
 import re
 from contextlib import nullcontext
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
@@ -120,6 +121,17 @@ def test_a_head_is_most_like_itself_and_not_listed(minilm):
     assert [n for _, n in alike] == sorted((n for _, n in alike), reverse=True)
     other = read_shipped("smollm2").atlas
     assert any(relatives(minilm, entry.head, other) for entry in minilm.heads)
+
+
+def test_how_far_the_reading_is_is_said_while_it_goes_on_when_it_stops_and_when_it_is_done():
+    def said(finished, running, remaining):
+        job = SimpleNamespace(finished=finished, seconds=12.4, remaining=remaining)
+        return own_text._how_far(job, SimpleNamespace(running=running), 1200)
+
+    assert said(True, False, None) == "Done: 1,200 passages in 12 seconds."
+    assert said(False, False, 8.0) == "Stopped after 1,200 passages."
+    assert said(False, True, 8.0) == "1,200 passages, about 8 seconds left"
+    assert said(False, True, None) == "1,200 passages"
 
 
 @pytest.mark.slow

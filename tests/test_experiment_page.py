@@ -20,6 +20,7 @@ from mha_core.trace import run as run_model
 from mha_core.wording import percent
 from pages.parts.experiment import changed, deciding, pruning, selective, switch, trials
 from pages.parts.experiment.asked import asked
+from pages.parts.experiment.frame import PARTS
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import JOHN, MARY
 from pages.parts.serve import cache
@@ -51,6 +52,16 @@ def gates(model, *heads, factor=0.0):
 def view(at):
     (data,) = mounted(at, "view")
     return data
+
+
+@pytest.mark.slow
+def test_parts_that_read_the_readers_sentence_have_its_controls_and_the_others_none():
+    """Elsewhere its box is kept unseen, and alone: a second text would change nothing there."""
+    with_sentence = {"Switch heads off", "Which matter?", "Where is it decided?"}
+    for part in PARTS:
+        at = open_page(PAGE, model="minilm", **{"try": part})
+        labels = [box.label for box in (*at.text_area, *at.text_input)]
+        assert ("Second sentence (optional)" in labels) == (part in with_sentence), part
 
 
 # ---- heads switched off

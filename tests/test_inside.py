@@ -443,6 +443,26 @@ def test_numbers_typed_into_the_example_are_in_the_link():
     }
 
 
+def test_the_examples_own_controls_change_the_link_and_what_is_computed():
+    plain = matrix(walk("output", part="By hand"), "W_o")
+    at = open_inside(part="By hand", at="output")
+    first, other = at.selectbox(key="inside-linked-output").options[:2]
+    at.selectbox(key="inside-linked-output").set_value(other).run()
+    assert at.query_params["output"] in (other, [other])
+    assert at.selectbox(key="inside-linked-output").value == other
+    again = walk("output", part="By hand", output=other)
+    assert np.abs(matrix(again, "W_o") - plain).max() > 0.5
+    np.testing.assert_allclose(matrix(again, "output"), matrix(again, "Z") @ matrix(again, "W_o"), atol=NEAR)
+    at.selectbox(key="inside-linked-output").set_value(first).run()
+    assert "output" not in at.query_params, "what is first anyway is not in the link"
+
+
+@pytest.mark.parametrize(("pin", "query"), [("15", 15), ("16", 10), ("400", 10)])
+def test_a_token_beyond_the_text_leaves_what_is_followed_at_first(pin, query):
+    at = open_inside(pin=pin)
+    assert {data["query"] for data, _ in boards(at) if data.get("query") is not None} == {query}
+
+
 def test_a_clean_page_says_nothing_of_a_change():
     assert "You changed" not in prose(open_inside())
 
