@@ -253,6 +253,10 @@ def test_the_page_says_how_sure_it_is_and_refuses_a_head_that_is_not_there(minil
     assert "With random weights it is" in text
     assert "of its 40 strongest moments" in text
     assert "Attention is not explanation" in text
+    other = read_shipped("smollm2").atlas
+    for where, among in (("Heads that act at the same moments", minilm), ("In SmolLM2 135M, 4-bit", other)):
+        alike = ", ".join(f"{head_name(head)} ({n} of 40)" for head, n in relatives(minilm, (2, 8), among))
+        assert f"{where}: {alike or 'none'}." in text
     assert "Asked ( Jobs ): determiner → the next noun or name. 80.8 % of 1,817 cases" in text
     assert "Not asked, over ordinary text : " in text
     at.segmented_control(key="which").set_value("Typical").run()

@@ -457,6 +457,20 @@ def test_the_examples_own_controls_change_the_link_and_what_is_computed():
     assert "output" not in at.query_params, "what is first anyway is not in the link"
 
 
+def test_remarks_beside_lines_of_torch_stand_one_under_the_other(monkeypatch):
+    shown = []
+    made = SimpleNamespace(add=shown.append, show=lambda _key: None)
+    monkeypatch.setattr(scene, "Board", lambda: made)
+    scene.code(
+        ("q = x @ W_q", "(n, d_k)"), ("scores = q @ k.T", "(n, n)"), ("a line that is longer than these", "")
+    )
+    assert shown[0]["lines"] == [
+        ["q = x @ W_q     ", "(n, d_k)"],
+        ["scores = q @ k.T", "(n, n)"],
+        ["a line that is longer than these", ""],
+    ]
+
+
 @pytest.mark.parametrize(("pin", "query"), [("15", 15), ("16", 10), ("400", 10)])
 def test_a_token_beyond_the_text_leaves_what_is_followed_at_first(pin, query):
     at = open_inside(pin=pin)
