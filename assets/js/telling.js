@@ -2,6 +2,7 @@
 // on the screen, or when the reader goes on outside of the picture, whose links take along what is chosen.
 
 const BELOW = ".st-key-below";
+export const MENU = ".st-key-top a, .st-key-tabs a";
 const PRESSED = "a, button, input, textarea, select, summary, label";
 
 // Calls `act` when what is below the picture is on the screen, with true if it was there at first. An observer speaks
@@ -33,7 +34,7 @@ export function opensFiles(event, root) {
 // The link of the menu that is pressed, to be followed in this tab.
 export function menuLink(event) {
   if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return undefined;
-  return event.composedPath().find((node) => node.matches?.(".st-key-top a, .st-key-tabs a"));
+  return event.composedPath().find((node) => node.matches?.(MENU));
 }
 
 // Does a link lead to another choice than the one that was made?

@@ -191,3 +191,18 @@ def test_a_ready_experiment_is_one_click_and_answers_with_numbers(visit, smollm2
     tab.page.get_by_role("link", name="Switch these heads yourself").click()
     tab.drawn()
     assert finding(tab).startswith(f"Without {name[0].split()[0]} is falls from")
+
+
+def test_who_comes_from_explore_has_the_model_that_speaks_and_the_sentence_and_goes_back_to_the_first(visit):
+    tab = visit(f"/?text={quote(TIRED)}").drawn()
+    top = tab.page.locator(".st-key-top")
+    top.get_by_role("link", name="Experiment", exact=True).click()
+    tab.page.get_by_text("SmolLM2 135M, 4-bit, trained").first.wait_for(timeout=PATIENCE)
+    tab.settled()
+    assert tab.page.get_by_label("Your sentence", exact=True).input_value() == TIRED
+    assert finding(tab).startswith("As it is, SmolLM2 135M, 4-bit gives ")
+    top.get_by_role("link", name="Explore", exact=True).click()
+    tab.page.get_by_text("MiniLM, trained").first.wait_for(timeout=PATIENCE)
+    tab.drawn()
+    assert tab.said().startswith("Head 4-2: ")
+    assert tab.page.get_by_label("Your sentence", exact=True).input_value() == TIRED

@@ -3,6 +3,7 @@
 import os
 from itertools import product
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from axe import CONTRAST, complaints
@@ -147,3 +148,32 @@ def test_axe_finds_nothing(visit, path):
         tab.page.set_viewport_size({"width": width, "height": 844})
         found = complaints(tab.settled().page, CONTRAST if scheme == "dark" else None)
         assert not found, f"{scheme}, {width} px wide\n" + "\n".join(found)
+
+
+def test_the_menu_leads_from_every_page_to_the_first_and_back_in_this_tab_and_in_another(visit):
+    tab = visit("/?text=The+animal+slept.").drawn()
+    top = tab.page.locator(".st-key-top")
+
+    def press(name, path):
+        top.get_by_role("link", name=name, exact=True).click()
+        tab.page.wait_for_url(lambda url: urlsplit(url).path == path, timeout=30_000)
+        tab.settled()
+
+    for name, path in (
+        ("Compare", "/compare"),
+        ("Heads", "/specialization"),
+        ("Experiment", "/experiment"),
+        ("Inside", "/inside"),
+        ("Learn", "/learn"),
+    ):
+        press(name, path)
+        press("Explore", "/")
+        assert tab.drawn().page.get_by_label("Your sentence", exact=True).input_value() == "The animal slept."
+    press("Inside", "/inside")
+    with tab.page.context.expect_page() as opened:
+        top.get_by_role("link", name="Explore", exact=True).click(modifiers=["ControlOrMeta"])
+    other = opened.value
+    other.wait_for_url(lambda url: urlsplit(url).path == "/")
+    other.wait_for_selector(".headscope[data-record]", timeout=30_000)
+    other.close()
+    assert urlsplit(tab.page.url).path == "/inside"

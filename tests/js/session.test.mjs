@@ -25,26 +25,47 @@ test("what is chosen stands in the address at once, in the words that Python wou
   assert.equal(steps.length, 0, "it says that already");
 });
 
-test("the menu's link to the page that is open leads to its top, all others where they lead", () => {
-  const heard = [];
+// A page with a menu, as the browser sees it: what is pressed there, and what came of it.
+function menuAt(here) {
+  const heard = {};
   const tops = [];
-  const page = { addEventListener: (...given) => heard.push(given), querySelector: (what) => ({ scrollTo: (...to) => tops.push([what, ...to]) }) };
-  stayHere(page, () => "http://h/inside?text=a&at=3");
-  stayHere(page, () => "http://h/inside?text=a&at=3");
-  assert.deepEqual(heard.map(([kind, , first]) => [kind, first]), [["click", true]], "once, and before Streamlit");
+  const page = { addEventListener: (kind, act, first) => (heard[kind] = [...(heard[kind] ?? []), [act, first]]), querySelector: (what) => ({ scrollTo: (...to) => tops.push([what, ...to]) }) };
+  stayHere(page, () => here);
+  stayHere(page, () => here);
+  assert.deepEqual(Object.values(heard).map((all) => all.map(([, first]) => first)), [[true], [true], [true]], "once, and before Streamlit");
+  const linkTo = (href) => ({ at: href, getAttribute: () => href, setAttribute(_, to) { this.at = to; }, matches: (css) => css.includes("st-key-top") });
   const press = (href, more = {}) => {
     const said = [];
-    const link = { href, matches: (css) => css.includes("st-key-top") };
-    heard[0][1]({ button: 0, composedPath: () => [link], preventDefault: () => said.push("stays"), stopImmediatePropagation: () => said.push("alone"), ...more });
+    heard.click[0][0]({ button: 0, composedPath: () => [linkTo(href)], preventDefault: () => said.push("stays"), stopImmediatePropagation: () => said.push("alone"), ...more });
     return said;
   };
-  assert.deepEqual(press("http://h/inside?text=a"), ["stays", "alone"]);
+  const pointAt = (href) => {
+    const link = linkTo(href);
+    heard.pointerover[0][0]({ composedPath: () => [{}, link] });
+    return link.at;
+  };
+  return { press, pointAt, tops };
+}
+
+test("the menu's link to the page that is open leads to its top, all others where they lead", () => {
+  const { press, tops } = menuAt("http://h/inside?text=a&at=3");
+  assert.deepEqual(press("inside?text=a"), ["stays", "alone"]);
   assert.deepEqual(tops, [["[data-testid='stMain']", 0, 0]]);
-  assert.deepEqual(press("http://h/?text=a"), []);
-  assert.deepEqual(press("http://h/insider"), []);
-  assert.deepEqual(press("http://h/inside?text=a", { ctrlKey: true }), [], "a tab of its own opens");
-  assert.deepEqual(press("http://h/inside?text=a", { composedPath: () => [] }), []);
+  for (const other of ["?text=a", "", "compare?text=a", "insider"]) assert.deepEqual(press(other), [], other);
+  for (const key of ["ctrlKey", "metaKey", "shiftKey", "altKey"]) assert.deepEqual(press("compare?text=a", { [key]: true }), ["alone"], "the browser opens a tab of its own, and Streamlit hears nothing");
+  assert.deepEqual(press("inside?text=a", { button: 1 }), []);
+  assert.deepEqual(press("inside?text=a", { composedPath: () => [] }), []);
   assert.equal(tops.length, 1);
+  for (const first of ["http://h/?text=a", "http://h/lab/"]) {
+    assert.deepEqual(menuAt(first).press("?text=b"), ["stays", "alone"], "the first page has no name");
+    assert.deepEqual(menuAt(first).press("inside?text=b"), []);
+  }
+  assert.deepEqual(menuAt("http://h/lab/inside").press("?text=b"), [], "below an address, too");
+});
+
+test("a link to the first page says so, so that a tab of its own opens it and not the page that is open", () => {
+  const { pointAt } = menuAt("http://h/inside?text=a");
+  assert.deepEqual(["?text=a", "", "#x", "inside?text=a", "./?text=a"].map(pointAt), ["./?text=a", "./", "./#x", "inside?text=a", "./?text=a"]);
 });
 
 test("every name in the font list that is no identifier is quoted, so that the list counts", () => {
