@@ -1,7 +1,7 @@
 // Back leads to the sentence before, not to the head before: an address that only chooses something else in the same
 // picture takes the last one's place. Streamlit would make a step of the history of each. On Inside and in the lesson a
 // token or a head is what the reader follows, and Back leads to the one before.
-import { MENU, menuLink } from "./telling.js";
+import { linkUnder, menuLink } from "./telling.js";
 
 const LOOKS = ["tab", "also", "least", "sort", "between", "brings", "scale"];
 const CHOSEN = ["head", "pin", "to", ...LOOKS];
@@ -53,24 +53,26 @@ export function stayHere(page, here) {
   if (page.headscopeStays) return;
   page.headscopeStays = true;
   page.addEventListener("click", (event) => stay(event, page, here), true);
-  for (const kind of ["pointerover", "focusin"]) page.addEventListener(kind, straighten, true);
+  for (const kind of ["pointerover", "focusin"]) page.addEventListener(kind, straightened, true);
 }
 
-// Streamlit writes the link to the first page without a path, so a browser would take it for one to the open page: in a
-// tab of its own it would open that, and who asks where it leads would be told so.
-function straighten(event) {
-  const link = event.composedPath().find((node) => node.matches?.(MENU));
-  if (link) link.setAttribute("href", withPath(link));
+// Streamlit writes the link to the first page without a path, and a browser takes that for one to the page that is open:
+// in a tab of its own it would open that, and show it as where the link leads.
+function straightened(event) {
+  const link = linkUnder(event);
+  const href = link?.getAttribute("href");
+  if (/^($|[?#])/.test(href)) link.setAttribute("href", `./${href}`);
+  return link;
 }
-
-const withPath = (link) => link.getAttribute("href").replace(/^(?=$|[?#])/, "./");
 
 function stay(event, page, here) {
-  const link = menuLink(event);
+  const link = straightened(event);
+  if (!link || event.button) return;
+  if (menuLink(event)) {
+    if (new URL(link.href).pathname !== new URL(here()).pathname) return;
+    event.preventDefault();
+    page.querySelector("[data-testid='stMain']")?.scrollTo(0, 0);
+  }
   // With Control, Shift or the command key a browser opens a tab of its own; Streamlit would turn this one's page.
-  if (!link && !event.button && event.composedPath().some((node) => node.matches?.(MENU))) return event.stopImmediatePropagation();
-  if (!link || new URL(withPath(link), here()).pathname !== new URL(here()).pathname) return undefined;
-  event.preventDefault();
   event.stopImmediatePropagation();
-  return page.querySelector("[data-testid='stMain']")?.scrollTo(0, 0);
 }

@@ -2,7 +2,6 @@
 // on the screen, or when the reader goes on outside of the picture, whose links take along what is chosen.
 
 const BELOW = ".st-key-below";
-export const MENU = ".st-key-top a, .st-key-tabs a";
 const PRESSED = "a, button, input, textarea, select, summary, label";
 
 // Calls `act` when what is below the picture is on the screen, with true if it was there at first. An observer speaks
@@ -31,10 +30,13 @@ export function opensFiles(event, root) {
   return path.includes(root) && path.some((node) => node.classList?.contains("save"));
 }
 
+// The link of the menu that an event is about.
+export const linkUnder = (event) => event.composedPath().find((node) => node.matches?.(".st-key-top a, .st-key-tabs a"));
+
 // The link of the menu that is pressed, to be followed in this tab.
 export function menuLink(event) {
   if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return undefined;
-  return event.composedPath().find((node) => node.matches?.(MENU));
+  return linkUnder(event);
 }
 
 // Does a link lead to another choice than the one that was made?

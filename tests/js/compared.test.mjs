@@ -20,12 +20,12 @@ const run = (id, names, weights, more = {}) => records.openRecord({
 });
 
 function viewOf({ state = {}, hovered = {}, a = run("a", ["[CLS]", "cat", "it"], A), b = run("b", ["[CLS]", "She"], B), pairs = PAIRS, ...more } = {}) {
-  const view = Object.assign(Object.create(Compare.prototype), {
-    state: { head: [0, 0], pins: [], to: null, panel: "matrix", ...state }, hovered: { column: null, q: null, k: null, ...hovered }, before: null,
-    duo: { fill() {}, offer() {}, width: 400, draw(...given) { view.drawn = given; } }, ranking: { fill() {}, draw(given) { view.ranked = given; } }, titles: {}, note: {},
-    matrices: [], emitted: [], emit: (chosen) => view.emitted.push(chosen),
-  });
-  view.pictureOf = (head, span = view.span) => (view.change ? { cells: view.change.cells.subarray(4 * records.headIndex(view.common, head), 4 * records.headIndex(view.common, head) + 4), side: 2, top: 127 * span } : { cells: diffOf(view, head), side: view.both.length, top: span });
+  const view = onPage((root) => new Compare(root, (chosen) => view.emitted.push(chosen)));
+  Object.assign(view.state, state);
+  Object.assign(view.hovered, hovered);
+  Object.assign(view.duo, { fill() {}, offer() {}, width: 400, draw: (...given) => (view.drawn = given) });
+  Object.assign(view.ranking, { fill() {}, draw: (given) => (view.ranked = given) });
+  view.emitted = [];
   view.open([a, b, more.change], { pairs, titles: ["one", "two"], ...more });
   view.span = spanOf(view);
   view.shownValues = [...view.records.map((record) => numbers.dequantise(records.matrixOf(record, view.state.head))), diffOf(view, view.state.head)];

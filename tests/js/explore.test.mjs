@@ -5,15 +5,9 @@ import { Explore } from "../../assets/js/explore.js";
 import { describe, drawChips, drawRanking, fillSheet } from "../../assets/js/explore/heads.js";
 import { drawNotices, drawWords, sentenceShown, tableNow } from "../../assets/js/explore/said.js";
 import { fromNow, linesSpec, matrixSpec, shownLinks } from "../../assets/js/explore/shown.js";
-import { column, numbers, record as records, words } from "./drawing.mjs";
+import { WEIGHTS, column, numbers, record as records, words } from "./drawing.mjs";
 import { onPage, texts } from "./page.mjs";
 
-const WEIGHTS = [
-  [[0.5, 0.3, 0.2], [0.1, 0.15, 0.75], [0.05, 0.9, 0.05]],
-  [[0.2, 0.2, 0.6], [0.33, 0.33, 0.34], [0.7, 0.02, 0.28]],
-  [[1, 0, 0], [0, 1, 0], [0.4, 0.25, 0.35]],
-  [[0.12, 0.44, 0.44], [0.6, 0.3, 0.1], [0.01, 0.19, 0.8]],
-];
 const tidy = (value) => Number(value.toFixed(4));
 
 function opened(more = {}) {
@@ -25,12 +19,10 @@ function opened(more = {}) {
 
 // A view without a page, with a head and with what is chosen in it.
 function viewOf({ state = {}, hovered = {}, record = opened(), ...more } = {}) {
-  const view = Object.assign(Object.create(Explore.prototype), {
-    record, hovered: { unit: null, q: null, k: null, ...hovered }, before: { values: null }, tween: 1, present: false, line: { textContent: "said" },
-    state: { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false, plain: false, brings: false, scaled: false, ...state },
-    ...more,
-  });
-  view.allowed = more.allowed ?? ((q, k) => records.pairAllows(record, view.state.pair, q, k));
+  const view = onPage((root) => new Explore(root, () => {}));
+  Object.assign(view.state, state);
+  Object.assign(view.hovered, hovered);
+  Object.assign(view, { record, tween: 1, present: false, line: { textContent: "said" }, ...more });
   view.headNow = view.state.head;
   view.matrixNow = records.matrixOf(record, view.state.head);
   return view;

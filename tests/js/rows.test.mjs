@@ -1,18 +1,11 @@
 // Rows, rankings, tables and sentences of matrices that are not their own transpose; every number by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { column, format, headMap, numbers, record, save, table, words } from "./drawing.mjs";
+import { WEIGHTS, column, format, headMap, numbers, record, save, table, words } from "./drawing.mjs";
 
 const { STEPS, quantise } = numbers;
 const near = (a, b, within = 2e-5) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 const NAMES = ["[CLS]", "cat", "it"];
-// Two layers of two heads; every row another, so that no two cells can be exchanged unseen.
-const WEIGHTS = [
-  [[0.5, 0.3, 0.2], [0.1, 0.15, 0.75], [0.05, 0.9, 0.05]],
-  [[0.2, 0.2, 0.6], [0.33, 0.33, 0.34], [0.7, 0.02, 0.28]],
-  [[1, 0, 0], [0, 1, 0], [0.4, 0.25, 0.35]],
-  [[0.12, 0.44, 0.44], [0.6, 0.3, 0.1], [0.01, 0.19, 0.8]],
-];
 const full = (segments = [0, 0, 1]) => record.openRecord({ names: NAMES, layers: 2, heads: 2, packing: "full", segments, weights: column(quantise(WEIGHTS.flat(2))) });
 const order = (entries) => entries.map((e) => words.headName([e.layer, e.head]));
 

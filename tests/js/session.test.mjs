@@ -33,7 +33,7 @@ function menuAt(here) {
   stayHere(page, () => here);
   stayHere(page, () => here);
   assert.deepEqual(Object.values(heard).map((all) => all.map(([, first]) => first)), [[true], [true], [true]], "once, and before Streamlit");
-  const linkTo = (href) => ({ at: href, getAttribute: () => href, setAttribute(_, to) { this.at = to; }, matches: (css) => css.includes("st-key-top") });
+  const linkTo = (href) => ({ at: href, get href() { return new URL(this.at, here).href; }, getAttribute() { return this.at; }, setAttribute(_, to) { this.at = to; }, matches: (css) => css.includes("st-key-top") });
   const press = (href, more = {}) => {
     const said = [];
     heard.click[0][0]({ button: 0, composedPath: () => [linkTo(href)], preventDefault: () => said.push("stays"), stopImmediatePropagation: () => said.push("alone"), ...more });
