@@ -7,6 +7,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 from urllib.parse import parse_qs
 
 import pytest
@@ -444,8 +445,18 @@ def test_a_model_whose_rows_do_not_add_up_fails_its_proof(model, monkeypatch):
         server.self_test(model)
 
 
+@pytest.fixture
+def streamlit_left_alone(monkeypatch):
+    """A server that starts changes Streamlit for the whole process, and other tests ask for Streamlit's own."""
+    for name in ("controls", "links", "loop", "names", "private", "state"):
+        monkeypatch.setattr(server, f"streamlit_{name}", MagicMock(**{"missing_parts.return_value": []}))
+    for name in ("ignore_forged_values", "make_discreet", "use_one_thread", "free_at_once"):
+        monkeypatch.setattr(server, name, lambda: None)
+    monkeypatch.setattr(server.sys, "setswitchinterval", lambda _: None)
+
+
 @pytest.mark.slow
-def test_a_model_that_cannot_be_loaded_is_told_and_the_server_starts(monkeypatch):
+def test_a_model_that_cannot_be_loaded_is_told_and_the_server_starts(monkeypatch, streamlit_left_alone):
     import mha_core
 
     def damaged():
