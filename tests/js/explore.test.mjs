@@ -157,7 +157,6 @@ function sheet(state, record = opened()) {
   return onPage(() => {
     const filled = [];
     const view = viewOf({ state, record, allTitle: document.createElement("h2"), sort: document.createElement("select"), kinds: document.createElement("p"), sheet: { fill: (...given) => filled.push(given) } });
-    view.sort.options = [];
     fillSheet(view);
     const [, order, , said, groups] = filled[0];
     return { order: order.map(words.headName), said: said([0, 0]), groups: groups?.map((group) => [group.title, group.heads.map(words.headName)]) ?? null, view };

@@ -9,6 +9,7 @@ class Element {
     this.classList = {
       add: (...names) => set([...classes(), ...names]),
       contains: (name) => classes().includes(name),
+      remove: (name) => set(classes().filter((one) => one !== name)),
       toggle: (name, on) => set(on ? [...classes(), name] : classes().filter((one) => one !== name)),
     };
   }
@@ -18,6 +19,7 @@ class Element {
     if (name === "class") this.className = String(value);
     if (name === "style") for (const [, key, set] of String(value).matchAll(/([\w-]+):([^;]+)/g)) this.style[key] = set;
     if (name.startsWith("data-")) this.dataset[name.slice(5).replace(/-(.)/g, (_, letter) => letter.toUpperCase())] = String(value);
+    if (name === "hidden") this.hidden = true;
     if (name === "aria-pressed") this.ariaPressed = String(value);
   }
 
@@ -58,6 +60,18 @@ class Element {
     return this.childNodes.filter((child) => child.tag !== "#text");
   }
 
+  get childElementCount() {
+    return this.children.length;
+  }
+
+  get lastElementChild() {
+    return this.children.at(-1) ?? null;
+  }
+
+  get options() {
+    return this.children;
+  }
+
   get parentElement() {
     return this.parent;
   }
@@ -86,7 +100,17 @@ class Element {
     return added(this, "tbody");
   }
 
-  addEventListener() {}
+  removeAttribute(name) {
+    delete this.attributes[name];
+  }
+
+  addEventListener(kind, act) {
+    (this.heard ??= {})[kind] = act;
+  }
+
+  removeEventListener(kind) {
+    delete this.heard?.[kind];
+  }
 
   click() {}
 
@@ -111,7 +135,7 @@ class Element {
     });
   }
 
-  // Only `tag`, `.class`, `tag.class` and `[name="value"]`, one inside another.
+  // Only `tag`, `.class`, `tag.class`, `[name]` and `[name="value"]`, one inside another.
   querySelectorAll(selector) {
     return selector.split(" ").reduce((inside, part) => inside.flatMap((one) => within(one).filter((node) => fits(node, part))), [this]);
   }
@@ -133,13 +157,13 @@ function fits(node, part) {
   const [, tag, rest] = /^([\w-]*)(.*)$/.exec(part);
   if (tag && node.tag !== tag) return false;
   const classes = [...rest.matchAll(/\.([\w-]+)/g)].every(([, name]) => node.classList.contains(name));
-  return classes && [...rest.matchAll(/\[([\w-]+)="([^"]*)"\]/g)].every(([, name, value]) => node.getAttribute(name) === value);
+  return classes && [...rest.matchAll(/\[([\w-]+)(?:="([^"]*)")?\]/g)].every(([, name, value]) => (value === undefined ? node.hasAttribute(name) : node.getAttribute(name) === value));
 }
 
 /** Give `use` a page to put things into and a list of the files that are saved there, and take it away again. */
 export function onPage(use) {
   const saved = [];
-  const given = { URL: { createObjectURL: (file) => `blob:${saved.push(file)}`, revokeObjectURL() {} }, document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0, setTimeout: () => 0 };
+  const given = { URL: Object.assign(class extends URL {}, { createObjectURL: (file) => `blob:${saved.push(file)}`, revokeObjectURL() {} }), document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0, setTimeout: () => 0 };
   const before = Object.keys(given).map((name) => [name, globalThis[name]]);
   Object.assign(globalThis, given);
   try {
