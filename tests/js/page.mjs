@@ -112,6 +112,16 @@ class Element {
     delete this.heard?.[kind];
   }
 
+  appendChild(node) {
+    this.append(node);
+  }
+
+  closest(selector) {
+    let node = this;
+    while (node && !node.matches(selector)) node = node.parent;
+    return node;
+  }
+
   click() {}
 
   focus() {}
@@ -163,7 +173,7 @@ function fits(node, part) {
 /** Give `use` a page to put things into and a list of the files that are saved there, and take it away again. */
 export function onPage(use) {
   const saved = [];
-  const given = { URL: Object.assign(class extends URL {}, { createObjectURL: (file) => `blob:${saved.push(file)}`, revokeObjectURL() {} }), document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0, setTimeout: () => 0 };
+  const given = { URL: Object.assign(class extends URL {}, { createObjectURL: (file) => `blob:${saved.push(file)}`, revokeObjectURL() {} }), document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createDocumentFragment: () => new Element("span"), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0, setTimeout: () => 0 };
   const before = Object.keys(given).map((name) => [name, globalThis[name]]);
   Object.assign(globalThis, given);
   try {
