@@ -1,0 +1,132 @@
+// The large matrix as it is painted: every pixel of it, its size, and the names on both axes.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Matrix, clip, level } from "../../assets/js/matrix.js";
+import { matrixPicture } from "../../assets/js/svg.js";
+import { onPage } from "./page.mjs";
+
+const PAINT = { pixels: Uint32Array.from({ length: 1024 }, (_, i) => i), line: [1, 1, 1], accent: [2, 2, 2], accentText: [3, 3, 3], soft: [4, 4, 4], font: "serif" };
+const spec = (rows, columns, more = {}) => ({ rows, columns, values: new Float32Array(rows.length * columns.length), from: [], to: null, hovered: [null, null], least: 0, ...more });
+
+// Draws on a page `wide` pixels wide where a letter has 8: the image, what was written [text, x, y, font, colour], and the canvas.
+function drawn(given, { wide = 400, scale = 1, view = null } = {}) {
+  return onPage(() => {
+    const texts = [];
+    const images = [];
+    const cleared = [];
+    let shift = [0, 0];
+    const before = globalThis.devicePixelRatio;
+    globalThis.devicePixelRatio = scale;
+    document.fonts = { size: 1 };
+    const context = {
+      measureText: (text) => ({ width: 8 * text.length }), createImageData: (width, height) => ({ width, height, data: new Uint8ClampedArray(4 * width * height) }),
+      putImageData: (image, x, y) => images.push({ x, y, width: image.width, height: image.height, pixels: new Uint32Array(image.data.buffer) }),
+      setTransform: (...to) => (context.transform = to), clearRect: (...box) => cleared.push(box), strokeRect() {}, rect() {}, clip() {}, beginPath() {}, moveTo() {}, lineTo() {}, stroke() {},
+      save() {}, restore: () => (shift = [0, 0]), translate: (x, y) => (shift = [x, y]), rotate: (by) => (context.turned = by),
+      fillText: (text, x, y) => texts.push([text, ...(shift[0] ? [shift[0] + y - 1, shift[1]] : [x, y]), context.font.split(" ")[0], context.fillStyle, context.textAlign]),
+    };
+    const matrix = view ?? new Matrix({}, "weights");
+    matrix.canvas.getContext = () => context;
+    matrix.root.clientWidth = wide;
+    matrix.draw(given, PAINT);
+    globalThis.devicePixelRatio = before;
+    return { matrix, texts, images, cleared, context, frame: matrix.frame, canvas: matrix.canvas };
+  });
+}
+
+test("every pixel of a cell has its shade, at any scale, and none of what is not there", () => {
+  const values = Float32Array.of(0.1, 0.2, 0.3, 0.4, 0.5, 0.6);
+  for (const scale of [1, 2]) {
+    const { images: [image], frame } = drawn(spec(["a", "b"], ["x", "y", "z"], { values, absent: (q, k) => q === 0 && k === 2 }), { scale, wide: 170 });
+    assert.deepEqual([image.width, image.height, image.x, image.y], [frame.size * scale, frame.high * scale, frame.left * scale, frame.top * scale]);
+    const edge = (i, n, size) => Math.round((i * size) / n);
+    for (let y = 0; y < image.height; y++) {
+      for (let x = 0; x < image.width; x++) {
+        const q = [0, 1].findLast((i) => y >= edge(i, 2, image.height));
+        const k = [0, 1, 2].findLast((i) => x >= edge(i, 3, image.width));
+        const wanted = q === 0 && k === 2 ? 0 : Math.round(values[3 * q + k] * 1023);
+        assert.equal(image.pixels[y * image.width + x], wanted, `${scale}: ${x}, ${y}`);
+      }
+    }
+  }
+});
+
+test("the matrix is as large as the page and the screen allow, and its canvas as fine as the screen, up to two", () => {
+  const names = ["a", "b"];
+  const size = (more, page) => {
+    const { frame, canvas } = drawn(spec(names, names, more), page);
+    return [frame.left, frame.top, frame.size, frame.high, canvas.width, canvas.height, canvas.style.height];
+  };
+  // A name has 8 pixels and 12 more to the left; above, 1.04 of them and 14.
+  assert.deepEqual(size({}), [20, 23, 378, 378, 400, 403, "403px"]);
+  assert.deepEqual(size({}, { wide: 2000 }), [20, 23, 1200, 1200, 2000, 1225, "1225px"]);
+  assert.deepEqual(size({ most: 100 }), [20, 23, 100, 100, 400, 125, "125px"]);
+  assert.deepEqual(size({ tall: 225 }), [20, 23, 200, 200, 400, 225, "225px"], "where the screen ends below");
+  assert.deepEqual(size({}, { wide: 50 }), [20, 23, 40, 40, 50, 65, "65px"], "and never smaller than 40");
+  assert.deepEqual(size({ measured: ["four"] }).slice(0, 2), [44, Math.ceil(32 * 1.04 + 14)]);
+  assert.deepEqual(size({ measured: ["x".repeat(90)] })[0], 400 * 0.24 + 12, "names take less than a quarter");
+  assert.deepEqual([1.5, 3].map((scale) => size({}, { scale })[4]), [600, 800]);
+  const wide = drawn(spec(["a"], ["x", "y"]));
+  assert.deepEqual([wide.frame.size, wide.frame.high], [378, 189]);
+  assert.deepEqual(wide.cleared, []);
+  assert.deepEqual(drawn(spec(["a"], ["x", "y"]), { view: wide.matrix }).cleared, [[0, 0, 400, wide.canvas.height]], "the same canvas is wiped");
+  assert.equal(drawn(spec(names, names), { wide: 0 }).frame, undefined);
+});
+
+test("names stand beside the middles of their rows and above those of their columns, chosen ones in the accent's colour", () => {
+  const { texts, context } = drawn(spec(["a", "b"], ["x", "y"], { from: [1], to: 0 }));
+  // Cells of 189 pixels from (20, 23).
+  assert.deepEqual(texts, [
+    ["a", 12, 23 + 94.5, "400", "rgb(4, 4, 4)", "right"], ["b", 12, 23 + 283.5, "650", "rgb(3, 3, 3)", "right"],
+    ["x", 20 + 94.5, 15, "650", "rgb(3, 3, 3)", "left"], ["y", 20 + 283.5, 15, "400", "rgb(4, 4, 4)", "left"],
+  ]);
+  assert.deepEqual([context.turned, context.textBaseline, context.transform], [-Math.PI / 2, "middle", [1, 0, 0, 1, 0, 0]]);
+  const over = drawn(spec(["a", "b"], ["x", "y"], { hovered: [0, 1] })).texts.map(([text, , , weight]) => `${text} ${weight}`);
+  assert.deepEqual(over, ["a 650", "b 400", "x 400", "y 650"]);
+});
+
+test("where there is no room for all names every second or third stands, and the chosen ones without those beside them", () => {
+  const names = Array.from({ length: 50 }, (_, i) => `${i}`);
+  const shown = (more) => {
+    const { texts } = drawn(spec(names, names, more), { wide: 430 });
+    return [texts.filter((one) => one[5] === "right"), texts.filter((one) => one[5] === "left")].map((all) => all.map(([text]) => Number(text)).sort((a, b) => a - b));
+  };
+  // 400 pixels for 50 names are 8 each; 13 letters high, 1.12 of it apart: every second.
+  const [rows, columns] = shown({});
+  assert.deepEqual([rows, columns], [names.map(Number).filter((i) => i % 2 === 0), names.map(Number).filter((i) => i % 2 === 0)]);
+  const chosen = shown({ from: [5], to: 10 });
+  assert.deepEqual([chosen[0].slice(0, 5), chosen[1].slice(3, 8)], [[0, 2, 5, 8, 10], [6, 8, 10, 12, 14]]);
+});
+
+test("a name that is too long ends in an ellipsis, between letters and not inside one", () => {
+  const context = { measureText: (text) => ({ width: 8 * [...new Intl.Segmenter().segment(text)].length }) };
+  assert.deepEqual(["word", "longword", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301"].map((name) => clip(context, name, 40)), ["word", "long…", "e\u0301e\u0301e\u0301e\u0301…"]);
+  assert.equal(clip(context, "abc", 1), "a…");
+});
+
+test("where a value stands on its ramp", () => {
+  assert.deepEqual([0.5, 2, -1].map((value) => level(value, {})), [0.5, 1, 0]);
+  assert.deepEqual([0.5, 2].map((value) => level(value, { top: 2 })), [0.25, 1]);
+  assert.deepEqual([0, 0.25, -0.25, 9, -9].map((value) => level(value, { signed: true, span: 0.5 })), [0.5, 0.75, 0.25, 1, 0]);
+  assert.equal(level(0.5, { signed: true }), 0.75);
+});
+
+test("a crowded matrix paints what is there and nothing else", () => {
+  const n = 300;
+  const names = Array.from({ length: n }, () => "");
+  const values = new Float32Array(n * n);
+  values[7 * n + 11] = 0.8;
+  const { images: [image] } = drawn(spec(names, names, { values, most: 100, absent: (q, k) => k > q + 150 }), { wide: 150 });
+  assert.deepEqual([image.width, image.height], [100, 100]);
+  assert.equal(image.pixels[2 * 100 + 3], Math.round(0.8 * 1023));
+  assert.equal([...image.pixels].filter(Boolean).length, 1);
+  const signed = drawn(spec(names, names, { values, signed: true, most: 100, absent: (q, k) => k > q + 150 }), { wide: 150 }).images[0];
+  assert.deepEqual([signed.pixels[5], signed.pixels[99]], [512, 0], "nothing there is not the same as no change");
+});
+
+test("in a saved matrix a row under the pointer has no frame of a cell", () => {
+  const given = { ...spec(["a", "b"], ["x", "y"]), signed: false };
+  const picture = (hovered) => matrixPicture({ ...given, hovered }, { ...PAINT, ramp: Array.from({ length: 1024 }, () => [0, 0, 0]) }, { x: 0, y: 0, size: 200, room: 50 }).body.filter((part) => part.includes('stroke-width="3"'));
+  assert.deepEqual([picture([1, null]), picture([null, 1]), picture([null, null])], [[], [], []]);
+  assert.match(picture([1, 0])[0], /x="50" y="150" width="100" height="100"/);
+});
