@@ -7,6 +7,7 @@ import { ruler } from "../../assets/js/tiles/charts.js";
 import { choosing } from "../../assets/js/tiles/choosing.js";
 import { choose, whenChosen } from "../../assets/js/tiles/chosen.js";
 import { steps, tokens } from "../../assets/js/tiles/controls.js";
+import { curves } from "../../assets/js/tiles/curves.js";
 import { fields } from "../../assets/js/tiles/fields.js";
 import { follow } from "../../assets/js/tiles/follow.js";
 import { matrix } from "../../assets/js/tiles/matrix.js";
@@ -42,14 +43,14 @@ const found = (node, name) => node.querySelectorAll(`.${name}`);
 test("a matrix: its names, its frames, what stands under the pointer, and what its colours mean", () => {
   onPage(() => {
     const board = boardOf(0.1, 0.2, 0.7, 0.5, 0.25, NaN);
-    const block = { at: 0, name: "W_q", note: "of head 1", hue: "k", shape: [2, 3], rows: ["a", "b"], cols: ["x", "y", "z"], ramp: "weight", high: 20, wide: 14, cuts: [1], slice: [1, 3], follow: true };
+    const block = { at: 0, name: "W_q", note: "of head 1", hue: "k", shape: [2, 3], rows: ["a", "b"], cols: ["x", "y", "z"], ramp: "weight", high: 20, wide: 14, cuts: [2], slice: [1, 3], follow: true };
     const made = matrix(board, block);
     assert.deepEqual(texts(made.querySelectorAll("figcaption")[0].children), ["Wq", "of head 1", "2 × 3", "numbers"]);
     assert.deepEqual([found(made, "name")[0].className, found(made, "name")[0].style["--hue"]], ["name hue-k", OKABE_ITO[1]]);
     assert.deepEqual([texts(found(made, "labels")[0].children), found(made, "labels")[0].style.lineHeight, texts(found(made, "top")[0].children), found(made, "top")[0].className], [["a", "b"], "20px", ["x", "y", "z"], "top"]);
     const canvas = made.querySelector("canvas");
     assert.deepEqual([canvas.style.height, made.style.width, canvas.classList.contains("crisp"), canvas.classList.contains("absent"), canvas.getAttribute("aria-label")], ["40px", "146px", true, true, "W_q, 2 by 3 numbers"]);
-    assert.deepEqual(found(made, "cut").map((line) => Math.round(Number.parseFloat(line.style.left) * 10) / 10), [33.3]);
+    assert.deepEqual(found(made, "cut").map((line) => Math.round(Number.parseFloat(line.style.left) * 10) / 10), [66.7]);
     const [slice] = found(made, "slice");
     assert.deepEqual([slice.style.left, slice.style.width].map((said) => said.replace(/(\d+\.\d)\d+/, "$1")), ["calc(33.3% - 2px)", "calc(66.6% + 4px)"]);
     const [here] = found(made, "here");
@@ -497,5 +498,27 @@ test("a ruler marks a part of all, and a matrix as vectors joins what looks alik
     assert.deepEqual(cells, [["12", "36", "56", "24", "rgb(255, 3, 0)"], ["12", "60", "28", "24", "rgb(128, 0, 0)"], ["40", "60", "56", "24", "rgb(255, 3, 0)"], ["12", "36", "84", "48", "none"]]);
     assert.match(page, /width="108" height="116"/);
     assert.match(page, /<text x="12" y="104"[^>]*>full colour: 100.0 %/);
+  });
+});
+
+test("curves of what is left: five places and even steps on the axes, levels, names, and every point in words", () => {
+  onPage(() => {
+    const block = { of: 100, xName: "heads off", describe: "curves", series: [{ name: "by effect", x: [0, 50, 100], y: [10, 8, 4] }, { name: "at random", x: [0, 50, 100], y: [10, 9.5, 9] }], levels: [{ y: 5, text: "chance" }] };
+    const made = curves(boardOf(), block);
+    const x = (value) => 44 + 432 * (value / 100);
+    const y = (value) => 14 + 246 * ((10 - value) / 6);
+    assert.deepEqual(made.querySelectorAll("polyline").map((line) => [line.getAttribute("points"), line.getAttribute("stroke-dasharray")]), [["44.0,14.0 260.0,96.0 476.0,260.0", ""], [`44.0,14.0 260.0,${y(9.5).toFixed(1)} 476.0,55.0`, "7 4"]]);
+    assert.deepEqual(found(made, "end").map((one) => one.textContent), ["4", "5", "6", "7", "8", "9", "10"]);
+    assert.deepEqual(found(made, "end").map((one) => Number(one.getAttribute("y"))), [4, 5, 6, 7, 8, 9, 10].map((value) => y(value) + 4));
+    assert.deepEqual(found(made, "mid").map((one) => [one.textContent, Number(one.getAttribute("x"))]), [...[0, 25, 50, 75, 100].map((value) => [String(value), x(value)]), ["heads off", x(50)]]);
+    const [level] = found(made, "level");
+    assert.deepEqual(["x1", "x2", "y1", "y2"].map((name) => Number(level.getAttribute(name))), [44, 476, y(5), y(5)]);
+    assert.deepEqual(found(made, "name").map((one) => [one.textContent, Number(one.getAttribute("x"))]), [["by effect", x(50) + 7], ["at random", x(50) + 7]]);
+    const dots = made.querySelectorAll("circle");
+    dots[4].onpointerenter();
+    assert.deepEqual([dots.length, found(made, "readout")[0].textContent, Number(dots[4].getAttribute("cx")), Number(dots[4].getAttribute("cy"))], [6, "at random: 9.5 with 50 heads off", x(50), y(9.5)]);
+    const steps = (high) => found(curves(boardOf(), { ...block, series: [{ name: "a", x: [0, 100], y: [high, 0] }], levels: [] }), "end").map((one) => one.textContent);
+    assert.deepEqual([steps(0.5), steps(2), steps(30)], [["0", "0.1", "0.2", "0.3", "0.4", "0.5"], ["0", "0.5", "1", "1.5", "2"], ["0", "5", "10", "15", "20", "25", "30"]]);
+    assert.deepEqual([steps(90), steps(1000).length], [["0", "20", "40", "60", "80"], 41]);
   });
 });

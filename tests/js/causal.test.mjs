@@ -115,3 +115,21 @@ test("the line around a small picture keeps outside of its cells", () => {
   assert.deepEqual(points[points.length - 1], points[0]);
   assert.equal(maskNote(encoder), "");
 });
+
+test("the line around a small picture goes half its width outside of its cells, step by step", () => {
+  const at = [];
+  const context = { beginPath() {}, stroke() {}, moveTo: (...to) => at.push(to), lineTo: (...to) => at.push(to) };
+  stairs(context, 100, 50, [0, 10, 20], [1, 2, 3], 2);
+  assert.deepEqual(at, [[99, 49], [99, 71], [121, 71], [121, 59], [111, 59], [111, 49], [99, 49]]);
+  assert.deepEqual([context.lineWidth, context.strokeStyle], [2, "rgb(1, 2, 3)"]);
+});
+
+test("hatching in a file is lines whose x and y have a sum that is a multiple of one step, none left out", () => {
+  const lines = hatchPath((q, k) => k > q, [2, 2], { x: 100, y: 50, size: 40 }).split("M").filter(Boolean).map((one) => one.match(/-?[\d.]+/g).map(Number));
+  const sums = lines.map(([x, y]) => x - 100 + y - 50);
+  assert.deepEqual(lines.map(([x1, y1, x2, y2]) => x1 + y1 - x2 - y2), lines.map(() => 0));
+  const step = sums[1] - sums[0];
+  assert.deepEqual(sums, sums.map((_, i) => sums[0] + i * step));
+  // The one cell lies from 20 to 40 across and from 0 to 20 down: from a sum of 20 to one of 60.
+  assert.ok(sums[0] - step <= 20 && sums.at(-1) + step >= 60);
+});

@@ -150,6 +150,12 @@ function said(state, more = {}) {
 test("the sentence says what the pinned word looks at in A and in B, the largest change first", () => {
   assert.equal(said({ pins: [2] }).line, "Head 1-1: “it” looks at “it / She” (5.0 % in A, 60.0 % in B, −55.0 points) and “[CLS]” (5.0 % in A, 40.0 % in B, −35.0 points).");
   assert.equal(said({ pins: [1] }).line, "Head 1-1: “cat” stands in A only. There it looks at “it” (75.0 %) and “cat” (15.0 %); B has no row to compare.");
+  const faint = (change) => said({ pins: [2] }, { a: run("a", ["[CLS]", "cat", "it"], [[A[0][0], A[0][1], [0.6, 0.01 - change, 0.39 + change]], A[1]]), b: run("b", ["[CLS]", "She"], [[B[0][0], [0.6, 0.4]], B[1]]) }).line;
+  assert.match(faint(-0.0012), /“it \/ She” \(38\.9 % in A/, "a change from a tenth of a point on");
+  assert.ok(!faint(0.0096).includes("“it / She” ("), faint(0.0096));
+  const alone = (share) => said({ pins: [1] }, { a: run("a", ["[CLS]", "cat", "it"], [[A[0][0], [1 - share, 0, share], A[0][2]], A[1]]) }).line;
+  assert.match(alone(0.0101), /“\[CLS\]” \(99\.0 %\) and “it” \(1\.0 %\)/);
+  assert.match(alone(0.0099), /looks at “\[CLS\]” \(99\.0 %\);/);
   assert.equal(said({}).line, "Head 1-1: largest change “it / She” to “it / She”, −55.0 points.");
   assert.deepEqual([said({}).clear, said({ pins: [1] }).clear], [true, false]);
   assert.equal(said({}).rest, "2 of 3 tokens aligned. 1 word has no counterpart and is left out.");
@@ -202,6 +208,17 @@ test("a click pins a word of A, a second one asks for a link, a cell asks for bo
   assert.deepEqual(after(3, false, true, 1), [[2], 1]);
   assert.deepEqual(after(3, false, true, 1), [[], null]);
   assert.deepEqual([after(1, false), after(0, false, true)], [[[1], null], [[0], null]], "a row begins anew");
+});
+
+test("Escape takes back what is chosen, and nothing else is told", () => {
+  const press = (state, key) => {
+    const view = viewOf({ state });
+    const chosen = [];
+    view.select = (change) => chosen.push(change);
+    view.root.onkeydown({ key });
+    return chosen;
+  };
+  assert.deepEqual([press({ pins: [2] }, "Escape"), press({ pins: [], to: 1 }, "Escape"), press({}, "Escape"), press({ pins: [2] }, "a")], [[{ pins: [], to: null }], [{ pins: [], to: null }], [], []]);
 });
 
 test("what a link asks for is taken where both texts have it", () => {

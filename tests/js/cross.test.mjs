@@ -43,6 +43,8 @@ test("what is pointed at in a matrix is told as units, and a word of the source 
 test("a click on the source asks who looks at it, a second one takes it back, a click on the target follows that word", () => {
   const view = (pins, to = null) => ({ record, matrixNow: second, state: { pins, to, adding: false } });
   assert.deepEqual(lookers(record, second, 0).map(({ from, to }) => [from, to]), [[4, 0], [3, 0], [2, 0]]);
+  const faint = squared({ keys: 1, names: ["a", "X", "Y"] }, Float64Array.of(0.0099, 0.0101));
+  assert.deepEqual(lookers({ keys: 1, n: 3 }, faint, 0).map(({ from }) => from), [2], "from one percent on");
   assert.deepEqual(chosenAcross(view([]), 0, false, null), { pins: [4], to: 0 });
   assert.deepEqual(chosenAcross(view([3]), 1, false, null), { to: 1 });
   assert.deepEqual(chosenAcross(view([3], 1), 1, false, null), { to: null });

@@ -163,3 +163,32 @@ test("arrow keys go from head to head and to the layers' numbers, and stop at th
   assert.deepEqual([across("Head 1-1", "Right"), across("Head 1-1", "Down"), across("Head 2-1", "Left"), across("Head 1-2", "Up")], ["Head 2-1", "Head 1-2", "Head 1-1", "Head 1-1"]);
   assert.deepEqual([across("Head 2-1", "Up"), across("layer 2", "Down"), across("layer 1", "Right")], ["layer 2", "Head 2-1", "layer 2"]);
 });
+
+test("what Python says of the switches counts unless it has yet to hear of one, or a finger is on them", () => {
+  onPage((root) => {
+    const asked = [];
+    const view = new Experiment(root, () => {}, (what) => asked.push(what));
+    Object.assign(view.toolbar, { fill() {}, mark() {} });
+    Object.assign(view.grid, { mark() {} });
+    view.preview = () => {};
+    const data = (more) => ({ shape: [2, 2], off: [], heard: 0, result: null, strongest: [], ...more });
+    const open = (more) => view.open({}, data(more)) ?? [...view.off].sort();
+    assert.deepEqual(open({ off: ["1-1"] }), ["1-1"]);
+    view.change(new Set(["2-2", "1-2"]));
+    view.tell();
+    assert.deepEqual(asked, [{ do: "set", off: ["1-2", "2-2"], n: 1 }]);
+    assert.deepEqual(open({ off: ["1-1"], heard: 0 }), ["1-2", "2-2"], "the answer is on its way");
+    assert.deepEqual(open({ off: ["1-2", "2-2", "2-1"], heard: 1 }), ["1-2", "2-1", "2-2"]);
+    view.grid.dragging = true;
+    assert.deepEqual(open({ off: [], heard: 1 }), ["1-2", "2-1", "2-2"]);
+    view.grid.dragging = false;
+    assert.deepEqual(open({ off: ["1-1"], heard: 7 }), ["1-1"], "a page that was opened elsewhere");
+    view.tell();
+    assert.equal(asked.at(-1).n, 8);
+    const classes = (more) => open({ heard: 8, ...more }) && ["mapped", "alone"].map((name) => root.classList.contains(name));
+    assert.deepEqual([classes({}), classes({ result: { title: "", before: "", after: "", unit: "percent", rows: [], note: "" } }), classes({ effects: Float32Array.of(1, 2, 3, 4) })], [[false, true], [false, false], [true, true]]);
+    assert.deepEqual([...view.effects], [1, 2, 3, 4]);
+    view.off = new Set(["2-2"]);
+    assert.deepEqual(open({ heard: 8, off: ["1-1"], effects: Float32Array.of(1, 2, 3, 4) }), ["2-2"], "while all heads are tried nothing is switched");
+  });
+});

@@ -114,6 +114,9 @@ test("on one line the words stand around its middle, with room above for the lon
     for (const box of words.boxes) assert.deepEqual([box.top, box.bottom].map((v) => v.toFixed(2)), ["17.68", "60.88"]);
     assert.deepEqual([words.arcs.getAttribute("viewBox"), words.arcs.getAttribute("width"), words.arcs.getAttribute("height")], ["0 0 400 80", "400", "80"]);
     assert.deepEqual(["many", "scrolls"].map((name) => words.root.classList.contains(name)), [false, false]);
+    words.root.scrollTop = 25;
+    words.readBoxes({ left: 20, top: 75 });
+    assert.deepEqual(words.boxes.map((box) => (box.top + 0.62 * 36).toFixed(1)), ["90.0", "90.0", "90.0"], "scrolled by 25, and the page by 25 more");
   });
 });
 
