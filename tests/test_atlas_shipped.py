@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from mha_core import InputError
 from mha_core.cli import main
 from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
 from mha_core.heads.atlas.cli import add_atlas_parser
@@ -186,3 +187,19 @@ def test_a_text_of_any_kind_is_split_into_passages():
     assert all(len(one.split()) <= 65 for one in found)
     assert " ".join(found).split() == text.split()
     assert np.diff([len(one.split()) for one in found[1:-1]]).tolist() == [0] * (len(found) - 3)
+
+
+def test_only_the_trained_model_s_numbers_on_the_reader_are_shipped(monkeypatch):
+    from argparse import Namespace
+
+    from mha_core.heads.atlas import cli
+
+    written = []
+    monkeypatch.setattr(cli, "make", lambda model, _: (model, "numbers"))
+    monkeypatch.setattr(cli, "write_shipped", lambda *given: written.append(given))
+    for text, untrained in (("own.txt", False), (None, True)):
+        with pytest.raises(InputError, match="are those of the trained model on the reader"):
+            cli._ship(Namespace(text=text, untrained=untrained, progress=False, model="minilm"), "model")
+    assert not written
+    assert cli._ship(Namespace(text=None, untrained=False, progress=False, model="minilm"), "model") == 0
+    assert written == [(("model", "numbers"), "minilm", shipped_file("minilm"))]

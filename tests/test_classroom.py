@@ -102,6 +102,14 @@ def test_what_is_said_of_a_noun_that_comes_again_fits_it_and_not_the_other(texts
         assert not any(lexicon().fits(other, word) for word in text.words), text
 
 
+def test_nouns_of_a_famous_sentence_stand_in_no_text_together_and_a_third_noun_in_some(texts):
+    for text in texts:
+        assert not any(pair <= set(text.words) for pair in APART), text
+    reasons = [text for text in texts if text.task == "because"]
+    third = sum(len(set(text.words) & set(lexicon().kind)) > 2 for text in reasons)
+    assert 0.06 < third / len(reasons) < 0.12, "in 12 % there is one, unless it would be right or famous"
+
+
 def test_the_slot_holds_what_the_recipe_says(texts):
     reasons = [text for text in texts if text.task == "because"]
     hide = Hider(5)

@@ -91,6 +91,7 @@ def run(decoder, capsys, monkeypatch):
 
 def test_every_command_is_here_and_takes_a_format():
     found = dict(leaves(build_parser()))
+    assert set(SILENT) <= set(found)
     assert set(found) - set(SILENT) == {name.removesuffix(" many") for name in CALLS}
     for name, parser in found.items():
         options = {option for action in parser._actions for option in action.option_strings}

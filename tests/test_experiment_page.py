@@ -15,6 +15,7 @@ from mha_core.experiments import Curve, Effects, Selectivity, Word, default_outc
 from mha_core.experiments.tasks import NAME, ORDINARY, REPEATED
 from mha_core.heads.ablation import ablate_each
 from mha_core.heads.builtin import read_builtin
+from mha_core.heads.jobs import KIND_OF
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
@@ -325,6 +326,26 @@ def test_the_verdict_says_where_the_claim_stands_and_where_it_falls():
     assert "others 3.00 to 5.00" in body
     assert selective.verdict(found[:2], 3).endswith("(1 of 3 roles so far).")
     assert row("x", NAME, 1.0, (2.0, 4.0)).worse, "a smaller difference of logits is worse"
+
+
+def test_a_role_is_taken_away_as_a_whole_from_three_heads_on_and_if_as_many_are_left_to_draw_from():
+    kinds = {"sink": 4, "broad": 3, "copy": 2, "separator": 6}
+    names = [key for key, count in kinds.items() for _ in range(count)]
+    roles = {(i // 4, i % 4): SimpleNamespace(key=key) for i, key in enumerate(names)}
+    used = SimpleNamespace(n_layers=2, n_heads=4)
+    found = selective.sets_of(roles, used)
+    assert [(name, len(heads)) for name, heads in found.items()] == [
+        (KIND_OF["sink"].name, 4),
+        (KIND_OF["broad"].name, 3),
+    ], "six of eight leave two, from which no six can be drawn"
+    assert found[KIND_OF["sink"].name] == ((0, 0), (0, 1), (0, 2), (0, 3))
+    assert [
+        len(heads) for heads in selective.sets_of(roles, SimpleNamespace(n_layers=3, n_heads=4)).values()
+    ] == [
+        6,
+        4,
+        3,
+    ]
 
 
 def test_where_points_are_lost_is_read_off_the_best_curve(monkeypatch):

@@ -13,7 +13,7 @@ from mha_core.heads.positions import PositionSums
 from mha_core.heads.relation_table import DIRECTIONS, OFFSETS, RelationTable
 from mha_core.heads.relations import RelationCounts
 from mha_core.heads.report import report_card
-from mha_core.heads.roles import NO_ROLE, Tables, assign_roles, role_of
+from mha_core.heads.roles import NO_ROLE, Tables, assign_roles, claims, role_of
 from mha_core.heads.similarity import SimilaritySums
 from mha_core.heads.studies import Study
 from mha_core.heads.survey import Done, TextItem
@@ -167,6 +167,22 @@ def test_a_copying_head_is_above_its_baseline_beyond_luck():
     sixty = {"copy": np.full((1, 1), 0.6), "n_copies": 40}
     assert role(copies=copies(**sixty, copy_baseline=0.36)).key == "copy"
     assert role(copies=copies(**sixty, copy_baseline=0.38)) == NO_ROLE
+
+
+def test_who_has_special_tokens_looks_at_them_and_who_has_none_rests_on_the_first_token():
+    first = looking(4, dict.fromkeys(range(4), 0), 0.9)
+    words = tokens_of(["one", "two", "six", "ten"])
+    plain = replace(words, pieces=tuple(replace(p, word=i) for i, p in enumerate(words.pieces[1:-1])))
+    sums = PositionSums(1, 1)
+    for _ in range(30):
+        sums.add(first[None, None].astype(np.float32), TextItem(plain))
+    kinds = {claim.found.kind for claim in claims(Tables(sums.result()), (0, 0))}
+    assert "sink" in kinds
+    assert "separator" not in kinds
+    encoder = looking(6, dict.fromkeys(range(6), 0), 0.9)
+    kinds = {claim.found.kind for claim in claims(Tables(positions(encoder)), (0, 0))}
+    assert "separator" in kinds
+    assert "sink" not in kinds
 
 
 def test_what_a_head_does_comes_before_where_it_rests():

@@ -39,6 +39,13 @@ def test_a_resting_head_that_does_not_rest_here_is_said_to_do_something_else():
     assert other.startswith("Here head 1-1 does something else than what it is called by: words send 2.0 %")
 
 
+def test_half_of_it_is_enough_and_half_of_that_is_less():
+    resting = role("separator", "looks at [CLS]")
+    for share, does, less in ((0.5, True, True), (0.25, False, True), (0.125, False, False)):
+        found = in_this_sentence(record(looking(6, dict.fromkeys(range(6), 0), share)), (0, 0), resting)
+        assert (found.does, found.half) == (does, less), share
+
+
 def test_the_row_of_cls_itself_does_not_count():
     matrix = looking(6, dict.fromkeys(range(1, 5), 5), 0.9)
     matrix[0] = np.eye(6)[0]

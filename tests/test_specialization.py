@@ -733,7 +733,10 @@ def test_a_job_that_a_browser_makes_up_opens_the_first_and_a_head_or_job_pressed
 
 
 def test_the_map_outlines_the_cluster_of_the_chosen_head(found):
-    body = bodies(open_page(by="role", **{"as": "map"}, head="4-2"))
+    at = open_page(by="role", **{"as": "map"}, head="4-2")
+    assert heads_map(at)["layout"] == "map"
+    assert heads_map(open_page(by="role", head="4-2"))["layout"] == "grid"
+    body = bodies(at)
     size = (found.cluster == found.cluster[found.heads.index((3, 1))]).sum()
     assert "Heads that behave alike lie close together." in body
     assert f"cluster of the chosen head, {size} of 72" in body

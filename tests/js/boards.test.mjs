@@ -329,6 +329,8 @@ test("arcs of one word: none below half a percent, shares from five percent on, 
     assert.deepEqual(made.querySelectorAll("text").map((text) => text.textContent), ["cat", "90.0 %", "sat", "it", "5.0 %", ".", "4.5 %"]);
     assert.deepEqual(made.querySelectorAll("text").map((text) => text.getAttribute("y")), ["138", "158", "138", "138", "158", "138", "158"]);
     assert.deepEqual(made.querySelectorAll("path").map((path) => [path.getAttribute("stroke-width"), path.getAttribute("opacity")].map((value) => Number(value).toFixed(3))), [["9.900", "0.935"], ["0.600", "0.379"]]);
+    const svg = made.querySelector("svg");
+    assert.deepEqual([svg.getAttribute("height"), svg.getAttribute("viewBox")], ["168", `0 0 ${svg.getAttribute("width")} 168`], "ten below the last line");
     assert.equal(described(block, [0.05, 0.049, 0.9, 0.001]), "Head 1-1: it looks at it 90.0 %, cat 5.0 %");
   });
 });

@@ -64,6 +64,9 @@ test("a word is pointed at, chosen, added and changed by a hand; a finger points
     const pressed = [];
     words.words.onkeydown({ key: "ArrowRight", preventDefault: () => pressed.push("default"), stopPropagation: () => pressed.push("further") });
     assert.deepEqual([words.focus, pressed, words.units.map((unit) => unit.tabIndex)], [1, ["default", "further"], [-1, 0]]);
+    const four = laid([[0, 40, 40], [100, 40, 40], [200, 40, 40], [300, 40, 40]]);
+    const pressedOn = (key) => four.words.onkeydown({ key, preventDefault() {}, stopPropagation() {} }) ?? four.focus;
+    assert.deepEqual(["ArrowDown", "ArrowDown", "ArrowUp"].map(pressedOn), [1, 2, 1], "down is on, up is back, by one word");
   });
 });
 
