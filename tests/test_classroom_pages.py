@@ -66,7 +66,9 @@ def test_the_head_beside_is_the_one_with_most_on_the_noun_that_is_meant(model):
 def test_the_pair_opens_in_the_other_models_as_the_two_sentences_it_is(monkeypatch):
     pair, said = presets.PAIRS[0], []
     monkeypatch.setattr(beside, "markup", said.append)
-    for name in ("heading", "say", "table"):
+    told: list[str] = []
+    monkeypatch.setattr(beside, "say", lambda text, *_: told.append(text))
+    for name in ("heading", "table"):
         monkeypatch.setattr(beside, name, lambda *_: None)
     beside.classroom(Request(pair.a, model="classroom", other=Request(pair.b, model="classroom")))
     links = re.findall(r'href="\./compare\?([^"]+)"[^>]*>(.*?)<', html.unescape(said[-1]))
@@ -75,6 +77,11 @@ def test_the_pair_opens_in_the_other_models_as_the_two_sentences_it_is(monkeypat
         name: (one["text"], one["text2"], one["against"]) for name, one in asked.items()
     } == dict.fromkeys(("Classroom, twin", "MiniLM"), (pair.a, pair.b, "sentence"))
     assert [one.get("model") for one in asked.values()] == ["classroom-twin", "minilm"]
+    assert told == [beside.WHAT_IT_IS, f"{beside.THE_TWIN} {beside.WHAT_IT_PROVES}", beside.WHY_MINILM]
+    told.clear()
+    monkeypatch.setattr(beside, "models", lambda: {"classroom": "Classroom", "minilm": "MiniLM"})
+    beside.classroom(Request(pair.a, model="classroom", other=Request(pair.b, model="classroom")))
+    assert told == [beside.WHAT_IT_IS, beside.WHY_MINILM], "of a model that is not there nothing is said"
 
 
 def test_the_model_opens_with_its_own_head():

@@ -228,6 +228,11 @@ def test_arcs_between_two_texts_lead_up_from_the_target_to_the_source(cross, pin
             k = next(i for i, name in enumerate(SOURCE) if abs(place[name][0] - ends[6]) < 0.02)
             assert place["cat"][1] < ends[7] < ends[1] < place["Katze"][1]
             drawn.append((q, k, (float(path.get("stroke-width")) / 10 - 0.06) / 0.6))
+    groups = [node for node in tree(svg).iter(f"{SVG}g") if len(node) == 2 and node[1].tag == f"{SVG}path"]
+    assert len(groups) == len(drawn)
+    assert all(point.get("fill") == stroke.get("stroke") for stroke, point in groups), (
+        "each point has its arc's colour"
+    )
     if pins:
         expected = {(q, k): weights[q, k] for q in pins for k in range(6) if weights[q, k] >= 0.01}
     else:

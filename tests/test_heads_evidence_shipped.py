@@ -10,14 +10,17 @@ import os
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from mha_core import InputError
 from mha_core.cli import main
 from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
 from mha_core.heads.builtin import builtin_path
 from mha_core.heads.roles import real_claims, real_roles
+from mha_core.heads.verdicts import making
 from mha_core.heads.verdicts.agreement import measure_agreement
 from mha_core.heads.verdicts.making import measured
 from mha_core.heads.verdicts.measured import CIRCLE, RELATED_BY
@@ -251,3 +254,19 @@ def test_what_cannot_be_used_is_one_sentence(verdicts, tmp_path):
     assert code == 2
     assert "come with the program" in said
     assert verdicts("--ship", "--untrained")[0] == 2
+
+
+def test_two_corpora_of_one_kind_are_refused_and_so_is_a_file_that_no_question_reads(monkeypatch, tmp_path):
+    read = []
+
+    def ask(_model, path, *_):
+        read.append(path.name)
+        return [], SimpleNamespace(key="treebank", file=path.name, n_texts=1)
+
+    monkeypatch.setitem(making._ASKED, ".conllu", ask)
+    files = [tmp_path / "one.conllu", tmp_path / "two.conllu", tmp_path / "three.txt"]
+    with pytest.raises(InputError, match=r"^One treebank at a time: one\.conllu or two\.conllu\.$"):
+        measured("model", files[:2], lambda _: None)
+    with pytest.raises(InputError, match=r"^three\.txt ends in none of "):
+        measured("model", files[2:], lambda _: None)
+    assert read == ["one.conllu", "two.conllu"]

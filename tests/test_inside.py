@@ -664,7 +664,9 @@ def test_two_texts_or_layers_or_changes_are_never_mistaken_for_each_other():
 
 def test_it_is_said_what_a_number_goes_into_next_and_by_which_row_and_column():
     shown = SimpleNamespace(
-        h=1, sizes=SimpleNamespace(n_heads=12, d_v=32, d_model=384), now=SimpleNamespace(n=16)
+        h=1,
+        sizes=SimpleNamespace(n_heads=12, d_v=32, d_model=384),
+        now=SimpleNamespace(n=16, x=np.zeros((16, 384))),
     )
     said = {
         "X": "query, key and value of {token} in all 12 heads: times row 6 of W_q, W_k and W_v",
@@ -683,3 +685,20 @@ def test_it_is_said_what_a_number_goes_into_next_and_by_which_row_and_column():
     for name, part in said.items():
         assert part in origin_panel.fed_by(shown, name, 3, 5), name
     assert origin_panel.fed_by(shown, "nothing", 3, 5) == ""
+    first = ("X", 2, 3)
+    rows, columns = shown.now.x.shape
+    links = {
+        "X:1:1": ("X", 0, 0),
+        "X:1:5": ("X", 0, 4),
+        f"X:{rows}:{columns}": ("X", rows - 1, columns - 1),
+        f"X:{rows + 1}:1": first,
+        f"X:1:{columns + 1}": first,
+        "X:0:1": first,
+        "X:1:0": first,
+        "X:1": first,
+        "X:1:1:1": first,
+        "X:-1:1": first,
+        "nothing:1:1": first,
+    }
+    for link, cell in links.items():
+        assert origin_panel.cell_of(link, shown, first) == cell, link

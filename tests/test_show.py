@@ -90,6 +90,14 @@ def test_a_long_text_brings_small_pictures_and_the_chosen_head(monkeypatch):
     np.testing.assert_array_equal(cells.reshape(7, 7), record.weights[1, 0])
 
 
+def test_in_a_notebook_more_comes_in_full_than_in_the_app():
+    n = 190  # three heads: 650 kB fit the app; twelve are 2.6 MB
+    records = [record_of(weights(1, 12, n, n, seed=seed), ["x"] * n) for seed in (0, 1)]
+    assert 680_000 < 12 * n * n * 2 < 8_000_000
+    assert content_of(show(records[0]).html)["records"][0]["packing"] == "full"
+    assert [kept["packing"] for kept in content_of(show(*records).html)["records"]] == ["full", "full"]
+
+
 def test_a_notebook_gets_a_sandboxed_frame_with_the_page_and_nothing_is_fetched():
     shown = show(record_of(weights(1, 2, 7, 7), TOKENS))
     frames = [shown._repr_html_() for _ in range(2)]

@@ -912,6 +912,8 @@ def test_the_estimate_is_the_pace_so_far_and_none_at_the_start():
     assert job.remaining == pytest.approx(6.0)
     job.seconds = 0.1
     assert job.remaining is None
+    job.finished = True
+    assert job.remaining == 0.0
 
 
 def test_findings_of_a_model_that_cannot_be_had_raise_and_may_be_tried_again(monkeypatch):
