@@ -252,6 +252,9 @@ test("heads as small pictures: as large as is asked, chosen by keys that go by l
     const made = sheets(board, block);
     assert.deepEqual([made.getAttribute("role"), made.getAttribute("aria-label"), made.querySelectorAll("hr").length], ["radiogroup", "All heads", 1]);
     const buttons = found(made, "pick");
+    // The largest of all is 7: every head is on that one scale, in its own two numbers.
+    const shades = made.querySelectorAll("canvas").map((canvas) => [0, 1].map((i) => shade([...canvas.image.data.subarray(4 * i, 4 * i + 3)])));
+    assert.deepEqual(shades, [0, 1, 2, 3].map((i) => [2 * i, 2 * i + 1].map((value) => `signed ${(Math.round(((value / 7 + 1) / 2) * 1023) / 1023).toFixed(2)}`)));
     assert.deepEqual(buttons.map((button) => [button.getAttribute("aria-label"), button.getAttribute("aria-checked"), button.tabIndex]), [["Choose 1-1", "false", -1], ["Choose 1-2", "false", -1], ["Choose 2-1", "true", 0], ["Choose 2-2", "false", -1]]);
     const focused = [];
     buttons.forEach((button, i) => (button.focus = () => focused.push(i)));
@@ -261,6 +264,8 @@ test("heads as small pictures: as large as is asked, chosen by keys that go by l
     assert.deepEqual(board.told.splice(0), [["state", "picked", 3]]);
     found(sheets(board, { ...block, tells: "head" }), "pick")[1].onclick();
     assert.deepEqual(board.told, [["head", "1-2"]]);
+    const tallOnes = sheets(boardOf(0, 1, 2, 3, 4, 6), { at: 0, name: "h", shape: [2, 3, 1], ramp: "weight" }).querySelectorAll("canvas");
+    assert.deepEqual(tallOnes.map((canvas) => [0, 1, 2].map((i) => shade([...canvas.image.data.subarray(4 * i, 4 * i + 3)]))), [["weight 0.00", "weight 0.50", "weight 1.00"], ["weight 0.50", "weight 0.67", "weight 1.00"]], "weights have a scale of their own in each head");
     const sizes = (more) => { const style = sheets(board, { at: 0, name: "h", shape: [1, 8, 1], ...more }).querySelector("canvas").style; return [style.width, style.height]; };
     assert.deepEqual([sizes({}), sizes({ square: true }), sizes({ square: true, small: true }), sizes({ small: true }), sizes({ side: 30 }), sizes({ slim: true })], [[undefined, "32px"], ["56px", "56px"], ["100%", "38px"], [undefined, "20px"], ["30px", "30px"], ["52px", "32px"]]);
     const tall = (rows, more = {}) => sheets(boardOf(...new Array(rows).fill(0)), { at: 0, name: "h", shape: [1, rows, 1], ...more }).querySelector("canvas").style.height;
@@ -444,6 +449,7 @@ test("tiles of numbers: names around them, shades by size, how each is computed,
     const [grid] = found(made, "tiles");
     assert.deepEqual([grid.style.gridTemplateColumns, texts(grid.children)], ["auto repeat(2, auto)", ["", "x", "y", "a", "0.5", "0.25", "b", "−1", "0"]]);
     const level = (value) => Math.round(((value / 1.6 + 1) / 2) * 1023);
+    assert.deepEqual(made.querySelectorAll("figcaption")[0].children.map((node) => node.textContent), ["T", "2 × 2"]);
     const places = grid.children.filter((node) => node.dataset.place !== undefined);
     assert.deepEqual(places.map((tile) => [tile.dataset.place, tile.style.background]), [0.5, 0.25, -1, 0].map((value, i) => [String(i), `rgb(${level(value) >> 2}, ${level(value) & 3}, 1)`]));
     assert.deepEqual([0, 1e-6, 0.12345, 1e7, 9999999, -2].map((value) => shownNumber(value)), ["0", "1.0e−6", "0.1235", "1.0e+7", "9999999", "−2"]);
@@ -521,6 +527,6 @@ test("curves of what is left: five places and even steps on the axes, levels, na
     assert.deepEqual([dots.length, found(made, "readout")[0].textContent, Number(dots[4].getAttribute("cx")), Number(dots[4].getAttribute("cy"))], [6, "at random: 9.5 with 50 heads off", x(50), y(9.5)]);
     const steps = (high) => found(curves(boardOf(), { ...block, series: [{ name: "a", x: [0, 100], y: [high, 0] }], levels: [] }), "end").map((one) => one.textContent);
     assert.deepEqual([steps(0.5), steps(2), steps(30)], [["0", "0.1", "0.2", "0.3", "0.4", "0.5"], ["0", "0.5", "1", "1.5", "2"], ["0", "5", "10", "15", "20", "25", "30"]]);
-    assert.deepEqual([steps(90), steps(1000).length], [["0", "20", "40", "60", "80"], 41]);
+    assert.deepEqual([steps(9), steps(50), steps(90), steps(1000).length], [["0", "2", "4", "6", "8"], ["0", "10", "20", "30", "40", "50"], ["0", "20", "40", "60", "80"], 41]);
   });
 });

@@ -187,8 +187,38 @@ test("what Python says of the switches counts unless it has yet to hear of one, 
     assert.equal(asked.at(-1).n, 8);
     const classes = (more) => open({ heard: 8, ...more }) && ["mapped", "alone"].map((name) => root.classList.contains(name));
     assert.deepEqual([classes({}), classes({ result: { title: "", before: "", after: "", unit: "percent", rows: [], note: "" } }), classes({ effects: Float32Array.of(1, 2, 3, 4) })], [[false, true], [false, false], [true, true]]);
+    assert.equal(view.bars.root.textContent.includes("as it was"), false);
+    open({ heard: 8, result: { title: "What it says next", before: "as it was", after: "as it is", unit: "percent", rows: [], note: "" } });
+    assert.equal(view.bars.root.textContent.includes("as it was"), true);
+    open({ heard: 8, effects: Float32Array.of(1, 2, 3, 4) });
     assert.deepEqual([...view.effects], [1, 2, 3, 4]);
     view.off = new Set(["2-2"]);
     assert.deepEqual(open({ heard: 8, off: ["1-1"], effects: Float32Array.of(1, 2, 3, 4) }), ["2-2"], "while all heads are tried nothing is switched");
+  });
+});
+
+test("above the switches: what they give, whole roles, undo, and how many at random", () => {
+  onPage(() => {
+    const asked = [];
+    const bar = new Toolbar({ ask: (what) => asked.push(what), set: (heads) => asked.push([...heads]) });
+    const data = { shape: [2, 2], factor: 0, factors: [{ value: 0, label: "nothing", title: "off" }, { value: 2, label: "twice", title: "double" }], groups: [{ letter: "P", label: "previous", heads: ["1-1", "2-2"] }], undo: true };
+    bar.fill(data);
+    assert.deepEqual([bar.root.hidden, bar.factors.children.map((one) => [one.textContent, one.getAttribute("title"), one.getAttribute("aria-pressed")]), texts(bar.roles.children), bar.roles.hidden, bar.undo.disabled], [false, [["nothing", "off", "true"], ["twice", "double", "false"]], ["A role …", "P · previous (2)"], false, false]);
+    bar.factors.children[1].onclick();
+    bar.undo.onclick();
+    bar.clear.onclick();
+    bar.roles.value = "0";
+    bar.roles.onchange();
+    assert.equal(bar.roles.value, "");
+    bar.roles.onchange();
+    assert.deepEqual(asked.splice(0), [{ do: "factor", value: 2 }, { do: "undo" }, [], ["1-1", "2-2"]]);
+    const said = (off) => bar.mark(new Set(off)) ?? [bar.random.textContent, bar.random.title, bar.clear.disabled];
+    assert.deepEqual([said([]), said(["1-1", "1-2", "2-1"])], [["8 at random", "Heads drawn at random", true], ["3 at random", "As many others, drawn at random", false]]);
+    bar.random.onclick();
+    assert.equal(asked.pop().length, 3, "more than are left: of all of them");
+    bar.fill({ ...data, groups: [], undo: false });
+    assert.deepEqual([bar.roles.hidden, bar.undo.disabled], [true, true]);
+    bar.fill({ ...data, effects: [1] });
+    assert.equal(bar.root.hidden, true, "while all heads are tried nothing is switched");
   });
 });

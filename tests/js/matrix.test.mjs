@@ -120,6 +120,8 @@ test("a crowded matrix paints what is there and nothing else", () => {
   assert.deepEqual([image.width, image.height], [100, 100]);
   assert.equal(image.pixels[2 * 100 + 3], Math.round(0.8 * 1023));
   assert.equal([...image.pixels].filter(Boolean).length, 1);
+  const loud = (hidden) => [...drawn(spec(names, names, { values, most: 100, hidden }), { wide: 150 }).images[0].pixels].filter(Boolean).length;
+  assert.deepEqual([loud((q) => q === 7), loud((q) => q === 11), loud((_, k) => k === 11)], [0, 1, 0], "the filter is asked for query and key");
   const signed = drawn(spec(names, names, { values, signed: true, most: 100, absent: (q, k) => k > q + 150 }), { wide: 150 }).images[0];
   assert.deepEqual([signed.pixels[5], signed.pixels[99]], [512, 0], "nothing there is not the same as no change");
 });

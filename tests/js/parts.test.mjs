@@ -14,6 +14,7 @@ import { drawMeasure } from "../../assets/js/measure.js";
 import memory from "../../assets/js/memory.js";
 import { savePng } from "../../assets/js/save.js";
 import { Sheet } from "../../assets/js/sheet.js";
+import { applyTheme, gradient, themeOf } from "../../assets/js/theme.js";
 import { WEIGHTS, column, numbers, record as records } from "./drawing.mjs";
 import { onPage, texts } from "./page.mjs";
 
@@ -285,4 +286,51 @@ test("a map of heads: each where it is, around the chosen one's cluster an outli
 test("a paper is dark below a luminance of 0.18", () => {
   // sRGB 118 has a luminance of 0.181, 117 one of 0.178.
   assert.deepEqual([118, 117].map((grey) => isDark(parseColour(`rgb(${grey}, ${grey}, ${grey})`))), [false, true]);
+});
+
+// Of WCAG 2.2: relative luminance, and the contrast of two colours.
+const linear = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+const contrast = (a, b) => {
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (high + 0.05) / (low + 0.05);
+};
+
+test("the colours that are derived from a page's own three can be read on it, by day and by night", () => {
+  const themes = { light: [[251, 250, 247], [29, 28, 26], [168, 64, 12]], dark: [[20, 20, 18], [236, 234, 228], [240, 138, 70]], pale: [[255, 255, 255], [60, 60, 60], [255, 220, 120]] };
+  for (const [name, [paper, ink, accent]] of Object.entries(themes)) {
+    const theme = themeOf(paper, ink, accent);
+    assert.equal(theme.dark, name === "dark");
+    for (const each of ["accentText", "soft"]) assert.ok(contrast(theme[each], paper) >= 4.6, `${name}: ${each}`);
+    assert.ok(contrast(theme.soft, paper) < contrast(ink, paper) * 0.75, `${name}: what stands back stands back`);
+    assert.deepEqual(theme.onAccent, contrast(paper, accent) >= contrast(ink, accent) ? paper : ink, name);
+    const steps = [theme.line, theme.trace, theme.soft].map((each) => contrast(each, paper));
+    assert.ok(1.05 < steps[0] && steps[0] < steps[1] && steps[1] < steps[2], `${name}: a line is paler than a trace, and that than a word`);
+    const root = { style: { setProperty: (key, value) => (root.style[key] = value) } };
+    applyTheme(root, theme);
+    const rgb = (colour) => `rgb(${colour.join(", ")})`;
+    assert.deepEqual(["--paper", "--ink", "--accent", "--accent-text", "--on-accent", "--soft", "--line"].map((key) => root.style[key]), [paper, ink, accent, theme.accentText, theme.onAccent, theme.soft, theme.line].map(rgb));
+    assert.deepEqual([root.style["--ramp"], root.style["--change"]], [gradient(theme.ramp), gradient(theme.change.ramp)]);
+    assert.ok(gradient(theme.ramp).startsWith(`linear-gradient(90deg, ${rgb(theme.ramp[0])}, ${rgb(theme.ramp[256])}, `));
+    // Less is warm and more is cold, on either side of the paper.
+    const [less, more] = ["--less", "--more"].map((key) => root.style[key].match(/\d+/g).map(Number));
+    assert.ok(less[0] > less[2] && more[2] > more[0], name);
+  }
+});
+
+test("Explore draws the panel that is open, and all heads where they are out of date", () => {
+  onPage(() => {
+    const drawn = [];
+    const view = explore();
+    for (const name of ["matrix", "lines", "sheet"]) view[name].draw = () => drawn.push(name);
+    Object.assign(view, { paint: { ramp: [] }, shownValues: null });
+    view.ranking.reveal = () => drawn.push("reveal");
+    const open = (panel, stale) => {
+      Object.assign(view.state, { panel });
+      view.sheet.stale = stale;
+      view.drawPanel();
+      return drawn.splice(0);
+    };
+    assert.deepEqual([open("matrix", false), open("lines", true), open("table", false)], [["reveal", "matrix"], ["reveal", "sheet", "lines"], ["reveal"]]);
+  });
 });
