@@ -9,13 +9,9 @@ import argparse
 import ast
 import random
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
-from queue import Queue
 
-from mutants import ENDLESS, LEFT_OUT, NOTICED, ROOT, SURVIVED, Fault, try_all
+from mutants import ENDLESS, NOTICED, ROOT, SURVIVED, Fault, copies, try_all
 
 Change = tuple[int, int, str, str]  # from, to, what stands there instead, what was done
 
@@ -27,9 +23,7 @@ NAMES = {"min": "max", "any": "all", "argmax": "argmin", "sum": "mean", "tril": 
 NAMES |= {new: old for old, new in NAMES.items()}
 
 IN_JAVASCRIPT = {
-    **{f" {old} ": f" {new} " for old, new in COMPARED.items() if not old.isalpha() and "=" not in old[1:]},
-    " <= ": " < ",
-    " >= ": " > ",
+    **{f" {old} ": f" {new} " for old, new in COMPARED.items() if old[0] in "<>"},
     " === ": " !== ",
     " !== ": " === ",
     " && ": " || ",
@@ -56,6 +50,9 @@ IN_JAVASCRIPT = {
     ".x": ".y",
     ".y": ".x",
 }
+WORDS = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.S)
+TEMPLATE = re.compile(r"(?:\\.|[^\\`$]|\$(?!\{))*(`|\$\{)", re.S)
+EXPRESSION = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+/")
 STATEMENT = re.compile(r"^ +(?!return|const|let|throw|import|export)[\w.#\[\]]+(\(.*\)| [+-]?= .*);$", re.M)
 
 
@@ -159,18 +156,16 @@ def code_alone(text: str) -> str:
         return stop
 
     def template(start: int) -> int:
-        found = re.compile(r"(?:\\.|[^\\`$]|\$(?!\{))*(`|\$\{)", re.S).match(text, start)
+        found = TEMPLATE.match(text, start)
         if found[1] == "${":
             nested.append("$")
         return blank(start, found.end())
 
-    expression = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+/")
     while i < len(text):
-        if found := re.compile(r"//.*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.S).match(text, i):
-            stop = text.find("\n", i) if text.startswith("//", i) else found.end()
-            i = blank(i, len(text) if stop < 0 else stop)
+        if found := WORDS.match(text, i):
+            i = blank(i, found.end())
         elif text[i] == "/" and re.search(r"([(,=:\[!&|?{};>]|return)\s*$", text[max(0, i - 9) : i]):
-            i = blank(i, expression.match(text, i).end())
+            i = blank(i, EXPRESSION.match(text, i).end())
         elif text[i] == "`" or (text[i] == "}" and nested and nested.pop() == "$"):
             i = template(blank(i, i + 1))
         else:
@@ -244,10 +239,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="changes tried at the same time")
     given = parser.parse_args()
     faults = faults_by_chance(files_under(given.files), given.tests, given.number, given.seed)
-    with tempfile.TemporaryDirectory(prefix="by-chance-") as folder:
-        trees: Queue[Path] = Queue()
-        for number in range(given.jobs):
-            trees.put(shutil.copytree(ROOT, Path(folder, str(number)), ignore=LEFT_OUT))
+    with copies(given.jobs) as trees:
         verdicts = try_all(faults, trees)
     noticed = sum(verdict in (NOTICED, ENDLESS) for verdict in verdicts)
     print(f"\n{noticed} of {len(faults)} noticed, {verdicts.count(SURVIVED)} not.")

@@ -14,8 +14,9 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import groupby
@@ -167,6 +168,16 @@ def verdict(fault: Fault, tree: Path, before: Ending) -> str:
     return ending.broken() or {0: SURVIVED, 1: NOTICED, None: ENDLESS}[ending.status]
 
 
+@contextmanager
+def copies(number: int) -> Iterator["Queue[Path]"]:
+    """So many copies of the tree, which are gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        trees: Queue[Path] = Queue()
+        for name in range(number):
+            trees.put(shutil.copytree(ROOT, Path(folder, str(name)), ignore=LEFT_OUT))
+        yield trees
+
+
 def in_copies(work: list[Callable[[Path], Any]], trees: "Queue[Path]") -> list[Any]:
     """Do each piece of work in a tree that nobody else uses meanwhile, or two faults would meet."""
 
@@ -265,10 +276,7 @@ def main() -> int:
     print(*stale, f"{len(faults)} faults, {len(stale)} of them do not apply", sep="\n")
     if given.check or not faults:
         return bool(stale)
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        trees: Queue[Path] = Queue()
-        for number in range(given.jobs):
-            trees.put(shutil.copytree(ROOT, Path(folder, str(number)), ignore=LEFT_OUT))
+    with copies(given.jobs) as trees:
         return not report(faults, try_all(faults, trees))
 
 

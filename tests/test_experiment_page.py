@@ -332,20 +332,14 @@ def test_a_role_is_taken_away_as_a_whole_from_three_heads_on_and_if_as_many_are_
     kinds = {"sink": 4, "broad": 3, "copy": 2, "separator": 6}
     names = [key for key, count in kinds.items() for _ in range(count)]
     roles = {(i // 4, i % 4): SimpleNamespace(key=key) for i, key in enumerate(names)}
-    used = SimpleNamespace(n_layers=2, n_heads=4)
-    found = selective.sets_of(roles, used)
+    found = selective.sets_of(roles, SimpleNamespace(n_layers=2, n_heads=4))
     assert [(name, len(heads)) for name, heads in found.items()] == [
         (KIND_OF["sink"].name, 4),
         (KIND_OF["broad"].name, 3),
     ], "six of eight leave two, from which no six can be drawn"
     assert found[KIND_OF["sink"].name] == ((0, 0), (0, 1), (0, 2), (0, 3))
-    assert [
-        len(heads) for heads in selective.sets_of(roles, SimpleNamespace(n_layers=3, n_heads=4)).values()
-    ] == [
-        6,
-        4,
-        3,
-    ]
+    more = selective.sets_of(roles, SimpleNamespace(n_layers=3, n_heads=4))
+    assert list(map(len, more.values())) == [6, 4, 3]
 
 
 def test_where_points_are_lost_is_read_off_the_best_curve(monkeypatch):

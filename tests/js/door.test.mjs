@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Compare } from "../../assets/js/compare.js";
 import { Explore } from "../../assets/js/explore.js";
-import { openRecord } from "../../assets/js/record.js";
 import { Headscope } from "../../assets/js/view.js";
 import { WEIGHTS, column, numbers } from "./drawing.mjs";
-import { onPage } from "./page.mjs";
+import { onPage, withGlobals } from "./page.mjs";
 
 const HERE = "http://h/?text=a&head=1-1";
 const CHOSEN = { head: [1, 0], pins: [2], to: 1, look: { tab: "lines" } };
@@ -31,23 +30,19 @@ function atTheDoor(use, { live, below = null } = {}) {
       addEventListener: (kind, act) => (heard[`page ${kind}`] = [act]),
       IntersectionObserver: class { constructor(act) { below.seen = (yes) => act([{ isIntersecting: yes }]); } observe() {} disconnect() { below.left = true; } },
     };
-    const before = Object.keys(given).map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)]);
-    for (const name of Object.keys(given)) Object.defineProperty(globalThis, name, { value: given[name], configurable: true, writable: true });
     Object.assign(document, { addEventListener: (kind, act) => (heard[kind] = [...(heard[kind] ?? []), act]), querySelector: () => below });
-    const door = new Headscope("css");
-    door.live = live;
-    door.draw = (entry, anew) => drawn.push(anew) && (entry.view.paint = {});
     const told = [];
-    const component = (more, parentElement = root) => ({ key: "k", parentElement, setStateValue: (name, value) => told.push([name, value]), setTriggerValue: (name, value) => told.push([name, value]), data: { records: ["a"], n: 1, selection: { head: [0, 1], pins: [1], to: null, look: {} }, complete: true, ...more } });
+    const component = (more, parentElement = root) => ({ key: "k", parentElement, setStateValue: (name, value) => told.push([name, value]), setTriggerValue: (name, value) => told.push([name, value]), data: { records: ["a"], n: 1, selection: { head: [0, 1], pins: [1], to: null, look: {} }, ...more } });
     const wait = (milliseconds) => {
       now += milliseconds;
       for (const [id, [when, act, values]] of [...timers]) if (when <= now && timers.delete(id)) act(...values);
     };
-    try {
+    return withGlobals(given, () => {
+      const door = new Headscope("css");
+      door.live = live;
+      door.draw = (entry, anew) => drawn.push(anew) && (entry.view.paint = {});
       return use({ door, root, told, drawn, component, wait, heard, at: () => given.location.href, entry: () => door.mounted.get(root), here: (href) => (given.location.href = href) });
-    } finally {
-      for (const [name, was] of before) if (was) Object.defineProperty(globalThis, name, was); else delete globalThis[name];
-    }
+    });
   });
 }
 

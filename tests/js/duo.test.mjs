@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Duo, directionOf } from "../../assets/js/duo.js";
-import { onPage, texts } from "./page.mjs";
+import { onPage, texts, withGlobals } from "./page.mjs";
 
 const RAMP = Array.from({ length: 1024 }, (_, i) => [i, 0, 0]);
 const PAINT = { ramp: RAMP };
@@ -18,9 +18,7 @@ function laid(rects, { present = false, width = 500, high = 900, tall = 150, act
   Object.assign(duo.root, { clientWidth: width, scrollHeight: tall, scrollTop: 0, getBoundingClientRect: () => ({ left: 20, top: 100 }) });
   duo.columns.forEach((column, i) => (column.getBoundingClientRect = () => ({ left: 20 + rects[i][0], top: 100 + 120 * rects[i][1] })));
   for (const side of [0, 1]) duo.units[side].forEach((unit, i) => unit && (unit.getBoundingClientRect = () => ({ left: 20 + rects[i][0], top: 110 + 120 * rects[i][1] + 50 * side, width: rects[i][2], height: 20 })));
-  globalThis.innerHeight = high;
-  duo.measure(present);
-  delete globalThis.innerHeight;
+  withGlobals({ innerHeight: high }, () => duo.measure(present));
   return duo;
 }
 const ONE = [[0, 0, 40], [100, 0, 60], [200, 0, 40], [300, 0, 20]];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Matrix, clip, level } from "../../assets/js/matrix.js";
 import { matrixPicture } from "../../assets/js/svg.js";
-import { onPage } from "./page.mjs";
+import { onPage, withGlobals } from "./page.mjs";
 
 const PAINT = { pixels: Uint32Array.from({ length: 1024 }, (_, i) => i), line: [1, 1, 1], accent: [2, 2, 2], accentText: [3, 3, 3], soft: [4, 4, 4], font: "serif" };
 const spec = (rows, columns, more = {}) => ({ rows, columns, values: new Float32Array(rows.length * columns.length), from: [], to: null, hovered: [null, null], least: 0, ...more });
@@ -15,8 +15,6 @@ function drawn(given, { wide = 400, scale = 1, view = null } = {}) {
     const images = [];
     const cleared = [];
     let shift = [0, 0];
-    const before = globalThis.devicePixelRatio;
-    globalThis.devicePixelRatio = scale;
     document.fonts = { size: 1 };
     const context = {
       measureText: (text) => ({ width: 8 * text.length }), createImageData: (width, height) => ({ width, height, data: new Uint8ClampedArray(4 * width * height) }),
@@ -28,8 +26,7 @@ function drawn(given, { wide = 400, scale = 1, view = null } = {}) {
     const matrix = view ?? new Matrix({}, "weights");
     matrix.canvas.getContext = () => context;
     matrix.root.clientWidth = wide;
-    matrix.draw(given, PAINT);
-    globalThis.devicePixelRatio = before;
+    withGlobals({ devicePixelRatio: scale }, () => matrix.draw(given, PAINT));
     return { matrix, texts, images, cleared, context, frame: matrix.frame, canvas: matrix.canvas };
   });
 }

@@ -170,17 +170,30 @@ function fits(node, part) {
   return classes && [...rest.matchAll(/\[([\w-]+)(?:="([^"]*)")?\]/g)].every(([, name, value]) => (value === undefined ? node.hasAttribute(name) : node.getAttribute(name) === value));
 }
 
+/** Give `use` these globals, until it has ended, and what was there before back again. */
+export function withGlobals(given, use) {
+  const before = Object.keys(given).map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)]);
+  const putBack = () => {
+    for (const [name, was] of before) if (was) Object.defineProperty(globalThis, name, was); else delete globalThis[name];
+  };
+  for (const [name, value] of Object.entries(given)) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+  let done;
+  try {
+    done = use();
+  } finally {
+    if (!(done instanceof Promise)) putBack();
+  }
+  return done instanceof Promise ? done.finally(putBack) : done;
+}
+
+/** The class URL whose object URLs put what they are of into `files`. */
+export const urlsInto = (files) => Object.assign(class extends URL {}, { createObjectURL: (file) => `blob:${files.push(file)}`, revokeObjectURL() {} });
+
 /** Give `use` a page to put things into and a list of the files that are saved there, and take it away again. */
 export function onPage(use) {
   const saved = [];
-  const given = { URL: Object.assign(class extends URL {}, { createObjectURL: (file) => `blob:${saved.push(file)}`, revokeObjectURL() {} }), document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createDocumentFragment: () => new Element("span"), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0, setTimeout: () => 0 };
-  const before = Object.keys(given).map((name) => [name, globalThis[name]]);
-  Object.assign(globalThis, given);
-  try {
-    return use(new Element("div"), saved);
-  } finally {
-    for (const [name, value] of before) if (value === undefined) delete globalThis[name]; else globalThis[name] = value;
-  }
+  const given = { URL: urlsInto(saved), document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createDocumentFragment: () => new Element("span"), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0, setTimeout: () => 0 };
+  return withGlobals(given, () => use(new Element("div"), saved));
 }
 
 export const texts = (nodes) => nodes.map((node) => node.textContent);

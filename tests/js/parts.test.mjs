@@ -16,7 +16,7 @@ import { savePng } from "../../assets/js/save.js";
 import { Sheet } from "../../assets/js/sheet.js";
 import { applyTheme, gradient, themeOf } from "../../assets/js/theme.js";
 import { WEIGHTS, column, numbers, record as records } from "./drawing.mjs";
-import { onPage, texts } from "./page.mjs";
+import { onPage, texts, urlsInto, withGlobals } from "./page.mjs";
 
 const PAINT = { pixels: Uint32Array.from({ length: 1024 }, (_, i) => i), signed: false, line: [1, 1, 1] };
 
@@ -32,12 +32,10 @@ test("the small pictures lie where their buttons are, as fine as the screen up t
     const place = (scale) => {
       const put = [];
       const cleared = [];
-      globalThis.devicePixelRatio = scale;
       sheet.stage.getBoundingClientRect = () => ({ left: 100, top: 50, width: 80, height: 60 });
       sheet.cells.forEach((cell, i) => (cell.getBoundingClientRect = () => ({ left: 110 + 40 * (i % 2), top: 55 + 30 * Math.floor(i / 2), width: 9 })));
       sheet.canvas.getContext = () => ({ createImageData: (width, height) => ({ width, height, data: new Uint8ClampedArray(4 * width * height) }), clearRect: (...box) => cleared.push(box), putImageData: (image, x, y) => put.push([x, y, image.width, [...new Uint32Array(image.data.buffer)]]) });
-      sheet.draw(PAINT);
-      delete globalThis.devicePixelRatio;
+      withGlobals({ devicePixelRatio: scale }, () => sheet.draw(PAINT));
       return { put, cleared, canvas: [sheet.canvas.width, sheet.canvas.height] };
     };
     const stale = [sheet.stale];
@@ -153,12 +151,11 @@ test("the links of before are those of at least one percent, or of the threshold
 
 test("what is answered in the lesson is kept in the browser, told once, and forgotten where that is asked for", () => {
   const store = new Map();
-  const before = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
-  Object.defineProperty(globalThis, "localStorage", { configurable: true, value: { getItem: (name) => store.get(name) ?? null, setItem: (name, value) => store.set(name, value) } });
+  const localStorage = { getItem: (name) => store.get(name) ?? null, setItem: (name, value) => store.set(name, value) };
   const page = {};
   const told = [];
   const mount = (save, forget = 0, parentElement = page) => {
-    memory({ data: { save, forget }, parentElement, setStateValue: (...pair) => told.push(pair) });
+    withGlobals({ localStorage }, () => memory({ data: { save, forget }, parentElement, setStateValue: (...pair) => told.push(pair) }));
     return [JSON.parse(store.get("headscope-lesson")), told.splice(0)];
   };
   store.set("headscope-lesson", JSON.stringify({ answers: { a: 1 }, done: ["x"] }));
@@ -171,8 +168,6 @@ test("what is answered in the lesson is kept in the browser, told once, and forg
   assert.deepEqual(mount({ answers: { d: 4 }, done: [] }, 0, {})[1], [], "what Python knows is not told");
   store.set("headscope-lesson", "no JSON");
   assert.deepEqual(mount({ answers: { e: 5 }, done: [] }, 0, {})[0], { answers: { e: 5 }, done: [] });
-  if (before) Object.defineProperty(globalThis, "localStorage", before);
-  else delete globalThis.localStorage;
 });
 
 test("a figure is shown as large as it will be printed, and says so", () => {
@@ -192,17 +187,8 @@ test("a figure is shown as large as it will be printed, and says so", () => {
 test("a PNG has as many dots as are asked for, in width and in height", async () => {
   const drawn = [];
   const made = {};
-  const given = { Image: class { decode() {} }, document: { createElement: (tag) => (tag === "canvas" ? Object.assign(made, { getContext: () => ({ drawImage: (image, ...box) => drawn.push(box) }), toBlob: (done, type) => done(new Blob(["png"], { type })) }) : { click() {} }) } };
-  const before = Object.keys(given).map((name) => [name, globalThis[name]]);
-  Object.assign(globalThis, given);
-  const { createObjectURL } = URL;
-  URL.createObjectURL = () => "blob:";
-  const { setTimeout: wait } = globalThis;
-  globalThis.setTimeout = () => 0;
-  const name = await savePng("a.png", '<svg width="100" height="40">', 3);
-  globalThis.setTimeout = wait;
-  URL.createObjectURL = createObjectURL;
-  for (const [key, value] of before) if (value === undefined) delete globalThis[key]; else globalThis[key] = value;
+  const given = { setTimeout: () => 0, URL: urlsInto([]), Image: class { decode() {} }, document: { createElement: (tag) => (tag === "canvas" ? Object.assign(made, { getContext: () => ({ drawImage: (image, ...box) => drawn.push(box) }), toBlob: (done, type) => done(new Blob(["png"], { type })) }) : { click() {} }) } };
+  const name = await withGlobals(given, () => savePng("a.png", '<svg width="100" height="40">', 3));
   assert.deepEqual([name, made.width, made.height, drawn], ["a.png", 300, 120, [[0, 0, 300, 120]]]);
 });
 

@@ -7,7 +7,7 @@ import { diffOf, spanOf } from "../../assets/js/compare/rows.js";
 import { Explore } from "../../assets/js/explore.js";
 import * as explored from "../../assets/js/explore/saving.js";
 import { WEIGHTS, column, numbers, record as records } from "./drawing.mjs";
-import { onPage } from "./page.mjs";
+import { onPage, urlsInto, withGlobals } from "./page.mjs";
 
 const [INK, SOFT, ACCENT, ON, LINE, TEXT, TRACE] = [1, 2, 3, 4, 5, 6, 7].map((i) => [i, i, i]);
 const RAMP = Array.from({ length: 1024 }, () => [9, 9, 9]);
@@ -19,25 +19,15 @@ const parts = (page) => [...page.matchAll(/<(path|rect|line|polygon|text|g)([^>]
 const look = (all, ...names) => all.map((one) => names.map((name) => one[name]));
 
 // With a page whose letters have 30 pixels; what is saved there: [name, text].
-async function saving(use) {
+function saving(use) {
   const files = [];
-  const given = { location: { origin: "http://h", pathname: "/" }, getComputedStyle: () => ({ fontSize: "30px" }), setTimeout: () => 0 };
   const links = [];
-  const page = { createElement: () => Object.assign(Object.create({ click() { links.push(this.download); } }), {}) };
-  const before = Object.entries({ ...given, document: page }).map(([name, value]) => {
-    const was = Object.getOwnPropertyDescriptor(globalThis, name);
-    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
-    return [name, was];
-  });
-  const { createObjectURL } = URL;
-  URL.createObjectURL = (blob) => `blob:${files.push(blob)}`;
-  try {
+  const page = { createElement: () => ({ click() { links.push(this.download); } }) };
+  const given = { location: { origin: "http://h", pathname: "/" }, getComputedStyle: () => ({ fontSize: "30px" }), setTimeout: () => 0, document: page, URL: urlsInto(files) };
+  return withGlobals(given, async () => {
     await use();
-    return await Promise.all(files.map(async (file, i) => [links[i], await file.text(), file.type]));
-  } finally {
-    URL.createObjectURL = createObjectURL;
-    for (const [name, was] of before) if (was) Object.defineProperty(globalThis, name, was); else delete globalThis[name];
-  }
+    return Promise.all(files.map(async (file, i) => [links[i], await file.text(), file.type]));
+  });
 }
 
 const opened = (more = {}) =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Sentence } from "../../assets/js/sentence.js";
 import { WordEdit } from "../../assets/js/word_edit.js";
-import { onPage, texts } from "./page.mjs";
+import { onPage, texts, withGlobals } from "./page.mjs";
 
 const RAMP = Array.from({ length: 1024 }, (_, i) => [i, 0, 0]);
 const PAINT = { ramp: RAMP, trace: [9, 9, 9] };
@@ -15,9 +15,7 @@ function laid(rects, { present = false, tall = 80, width = 400, high = 900, acti
   words.fill(record({ n: rects.length, names: rects.map((_, i) => `w${i}`), specials: rects.map(() => false), joined: [], segments: rects.map(() => 0), before: rects.map((_, i) => (i ? " " : "")), ...more }));
   Object.assign(words.root, { clientWidth: width, offsetWidth: width, scrollHeight: tall, scrollTop: 0, getBoundingClientRect: () => ({ left: 20, top: 100 }) });
   words.units.forEach((unit, i) => (unit.getClientRects = () => [{ left: 20 + rects[i][0], top: 100 + rects[i][1] - 10, width: rects[i][2], height: 20 }]));
-  globalThis.innerHeight = high;
-  words.measure(present);
-  delete globalThis.innerHeight;
+  withGlobals({ innerHeight: high }, () => words.measure(present));
   return words;
 }
 
@@ -82,11 +80,8 @@ test("a double click changes the whole word, where the page can change it", () =
     const at = (words, unit) => words.words.ondblclick({ target: { closest: () => (unit === null ? null : words.units[unit]) } }) ?? changed.splice(0);
     assert.deepEqual([at(ready(), 2), at(ready(), 1)], [[[2, ["w1", "w2"], null]], [[1, ["w1", "w2"], null]]]);
     assert.deepEqual([at(ready(), 0), at(ready(), null), at(ready({}, {}), 1)], [[], [], []], "no special token, beside the words, and where nothing reads the word");
-    globalThis.headscope = { live: false };
-    assert.deepEqual(at(ready(), 1), [], "nor in a saved file");
-    globalThis.headscope = { live: true };
-    assert.equal(at(ready(), 1).length, 1);
-    delete globalThis.headscope;
+    const where = (live) => withGlobals({ headscope: { live } }, () => at(ready(), 1).length);
+    assert.deepEqual([where(false), where(true)], [0, 1], "nor in a saved file");
     const open = ready();
     open.edit.cells = [];
     assert.deepEqual(at(open, 1), [], "nor while one is changed already");
@@ -150,14 +145,11 @@ test("words on several lines leave room between them, less on more than five, an
 
 test("a sentence of the same form is moved by the room above it, and not laid out again", () => {
   onPage(() => {
-    globalThis.innerHeight = 900;
     const words = laid([[0, 40, 40], [100, 40, 40]], { high: 900 });
     const { rise } = words;
     const asked = [];
     words.units.forEach((unit, i) => (unit.getClientRects = () => asked.push(i) && [{ left: 20 + 300 * i, top: 130, width: 40, height: 20 }]));
-    globalThis.innerHeight = 900;
-    words.place(400);
-    delete globalThis.innerHeight;
+    withGlobals({ innerHeight: 900 }, () => words.place(400));
     // Now 300 apart instead of 100: 0.3 * 0.8 * 200 * 0.75 = 36 pixels more.
     assert.deepEqual([words.rise - rise, asked], [36, [0, 1]]);
     assert.deepEqual(words.boxes.map((box) => Math.round(box.top + 0.62 * 36)), [40 + 36, 40 + 36]);
