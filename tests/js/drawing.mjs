@@ -1,4 +1,7 @@
 // The one place that knows where the component's modules lie, and a canvas that only remembers its pixels.
+import { quantise } from "../../assets/js/numbers.js";
+import { openRecord } from "../../assets/js/record.js";
+
 export * as colour from "../../assets/js/colour.js";
 export * as svg from "../../assets/js/svg.js";
 export * as csv from "../../assets/js/csv.js";
@@ -44,3 +47,11 @@ export const WEIGHTS = [
   [[1, 0, 0], [0, 1, 0], [0.4, 0.25, 0.35]],
   [[0.12, 0.44, 0.44], [0.6, 0.3, 0.1], [0.01, 0.19, 0.8]],
 ];
+
+// A record of them as it is in the browser: three tokens, the third of a second text.
+export function opened(more = {}) {
+  return openRecord({
+    names: ["[CLS]", "cat", "it"], specials: [true, false, false], segments: [0, 0, 1], before: ["", "", " "], layers: 2, heads: 2,
+    packing: "full", weights: column(quantise(WEIGHTS.flat(2))), ...more,
+  });
+}

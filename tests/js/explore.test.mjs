@@ -5,17 +5,10 @@ import { Explore } from "../../assets/js/explore.js";
 import { describe, drawChips, drawRanking, fillSheet } from "../../assets/js/explore/heads.js";
 import { drawNotices, drawWords, sentenceShown, tableNow } from "../../assets/js/explore/said.js";
 import { fromNow, linesSpec, matrixSpec, shownLinks } from "../../assets/js/explore/shown.js";
-import { WEIGHTS, column, numbers, record as records, words } from "./drawing.mjs";
+import { WEIGHTS, column, numbers, opened, record as records, words } from "./drawing.mjs";
 import { onPage, texts } from "./page.mjs";
 
 const tidy = (value) => Number(value.toFixed(4));
-
-function opened(more = {}) {
-  return records.openRecord({
-    names: ["[CLS]", "cat", "it"], specials: [true, false, false], segments: [0, 0, 1], before: ["", "", " "], layers: 2, heads: 2,
-    packing: "full", weights: column(numbers.quantise(WEIGHTS.flat(2))), ...more,
-  });
-}
 
 // A view without a page, with a head and with what is chosen in it.
 function viewOf({ state = {}, hovered = {}, record = opened(), ...more } = {}) {

@@ -15,14 +15,11 @@ import memory from "../../assets/js/memory.js";
 import { savePng } from "../../assets/js/save.js";
 import { Sheet } from "../../assets/js/sheet.js";
 import { applyTheme, gradient, themeOf } from "../../assets/js/theme.js";
-import { WEIGHTS, column, numbers, record as records } from "./drawing.mjs";
+import { WEIGHTS, column, numbers, opened, record as records } from "./drawing.mjs";
 import { onPage, texts, urlsInto, withGlobals } from "./page.mjs";
 
 const PAINT = { pixels: Uint32Array.from({ length: 1024 }, (_, i) => i), signed: false, line: [1, 1, 1] };
 
-function opened(more = {}) {
-  return records.openRecord({ names: ["[CLS]", "cat", "it"], specials: [true, false, false], segments: [0, 0, 0], before: ["", "", " "], layers: 2, heads: 2, packing: "full", weights: column(numbers.quantise(WEIGHTS.flat(2))), ...more });
-}
 const ALL = [[0, 0], [0, 1], [1, 0], [1, 1]];
 
 test("the small pictures lie where their buttons are, as fine as the screen up to two, and are drawn anew on a clean canvas", () => {

@@ -6,7 +6,7 @@ import * as compared from "../../assets/js/compare/saving.js";
 import { diffOf, spanOf } from "../../assets/js/compare/rows.js";
 import { Explore } from "../../assets/js/explore.js";
 import * as explored from "../../assets/js/explore/saving.js";
-import { WEIGHTS, column, numbers, record as records } from "./drawing.mjs";
+import { WEIGHTS, column, numbers, opened, record as records } from "./drawing.mjs";
 import { onPage, urlsInto, withGlobals } from "./page.mjs";
 
 const [INK, SOFT, ACCENT, ON, LINE, TEXT, TRACE] = [1, 2, 3, 4, 5, 6, 7].map((i) => [i, i, i]);
@@ -30,13 +30,13 @@ function saving(use) {
   });
 }
 
-const opened = (more = {}) =>
-  records.openRecord({
-    names: ["[CLS]", "cat", "it"], specials: [true, false, false], segments: [0, 0, 0], before: ["", "", " "], layers: 2, heads: 2, title: "cat it", model: "m", digest: "d1", file: "cat-it", words: true, normalised: "rows add up to 1",
-    labels: ["[CLS]", "cat", "it"], columns: { text: "cat it", model: "m" }, about: { model: "m" }, query: { text: "cat it" }, packing: "full", exact: column(Float32Array.from(WEIGHTS.flat(2))), weights: column(numbers.quantise(WEIGHTS.flat(2))), ...more,
+const whole = (more = {}) =>
+  opened({
+    title: "cat it", model: "m", digest: "d1", file: "cat-it", words: true, normalised: "rows add up to 1",
+    labels: ["[CLS]", "cat", "it"], columns: { text: "cat it", model: "m" }, about: { model: "m" }, query: { text: "cat it" }, exact: column(Float32Array.from(WEIGHTS.flat(2))), ...more,
   });
 
-function explore({ state = {}, record = opened(), words = {}, lines = {} } = {}) {
+function explore({ state = {}, record = whole(), words = {}, lines = {} } = {}) {
   const view = onPage((root) => new Explore(root, () => {}));
   Object.assign(view.state, { head: [1, 0], pins: [2], to: 1 }, state);
   Object.assign(view, { record, tween: 1, said: "In head 2-1, it looks at cat.", paint: PAINT, headNow: view.state.head, matrixNow: numbers.dequantise(records.matrixOf(record, view.state.head)), shown: null });
@@ -116,7 +116,7 @@ test("below the sentence of a saved picture stand the words, the matrix and wher
 });
 
 test("a large matrix is 28 pixels a word up to 760, in a narrow page what it has room for", async () => {
-  const many = (n) => opened({ names: Array.from({ length: n }, (_, i) => `w${i}`), specials: new Array(n).fill(false), segments: new Array(n).fill(0), before: new Array(n).fill(""), labels: new Array(n).fill("x"), exact: null, weights: column(new Uint16Array(4 * n * n).fill(65535 / n)) });
+  const many = (n) => whole({ names: Array.from({ length: n }, (_, i) => `w${i}`), specials: new Array(n).fill(false), segments: new Array(n).fill(0), before: new Array(n).fill(""), labels: new Array(n).fill("x"), exact: null, weights: column(new Uint16Array(4 * n * n).fill(65535 / n)) });
   const size = async (n, width) => {
     const page = await pageOf(explore({ record: many(n), words: { width, units: [], boxes: [] }, state: { pins: [], to: null } }), explored);
     return Number(parts(page).find((one) => one.name === "rect" && one.stroke === rgb(LINE)).width);
