@@ -13,8 +13,9 @@ from mha_core.heads.atlas.losses import loss_of
 from mha_core.heads.atlas.making import shuffled
 from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of
 from mha_core.heads.atlas.reading import MOST_TOKENS, looked_at, passage_tokens, read_passages
+from mha_core.heads.atlas.said import sentence
 from mha_core.heads.atlas.sums import LEAST_CHOICE, AtlasSums
-from mha_core.heads.atlas.table import atlas, atlas_data
+from mha_core.heads.atlas.table import Atlas, HeadEntry, Line, atlas, atlas_data
 from mha_core.prediction import next_logits
 from mha_core.trace import run
 from tests.bert_folders import random_bert, write
@@ -350,6 +351,27 @@ def test_long_lines_are_cut_between_words_and_empty_ones_left_out(model):
     assert tokens.text.endswith("elephantine")
     assert passage_tokens("  ", model) is None
     assert passage_tokens("ab", model) is None
+
+
+def test_a_sentence_says_what_every_share_is_compared_with():
+    link = Finding(Feature("same", "link", "at the same word"), 0.6, 0.03, 40)
+    place = Finding(Feature("one", "position", "one token back"), 0.5, 0.125, 40)
+    entry = HeadEntry((0, 0), Description((link, place)), {"rests": 0.25}, (), (), ())
+    assert sentence(entry, "the first token") == (
+        "Rests on the first token in 25 % of the rows. When it acts, it looks at the same word (60 % of its 40 "
+        "strongest moments, 20 times as often as other pairs as far apart); one token back (50 % of its 40 strongest "
+        "moments, 4.0 times as often as the keys these rows could choose)."
+    )
+
+
+def test_a_moment_in_the_file_points_at_its_own_passage():
+    passages = {number: Line(name, (name, "x"), (0, 2), (1, 3)) for number, name in ((3, "a"), (8, "b"))}
+    entry = HeadEntry(
+        (0, 1), Description(), {}, (Moment(8, 1, 0, 0.5, 2.0), Moment(3, 1, 0, 0.4, 1.0)), (), ()
+    )
+    data = atlas_data(Atlas((entry,), passages, 9, 18))
+    moments = data["heads"][0]["moments"]
+    assert [data["passages"][one["passage"]][one["key"]] for one in moments] == ["b", "a"]
 
 
 def test_the_data_are_as_documented(pair):

@@ -1,8 +1,11 @@
 """The Atlas page without a browser: points, lines of text, links, heads that act alike, the reader's own text."""
 
+import csv
 import html
+import io
 import re
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
@@ -13,6 +16,7 @@ from visit import mounted, unopened
 
 import mha_core
 from mha_core import InputError
+from mha_core.figures.colours import page
 from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.losses import HeadLoss, Loss
 from mha_core.heads.atlas.moments import Moment
@@ -21,12 +25,11 @@ from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.atlas.table import Line
 from mha_core.reader import REGISTERS, read_reader
 from mha_core.wording import head_name, percent
-from pages.parts.atlas import ask, figure, lost, own_text
+from pages.parts.atlas import ask, component, figure, lost, own_text, view
 from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, word
 from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
-from pages.parts.atlas.source import Source
-from pages.parts.frame.request import Request
+from pages.parts.atlas.source import OWN, Source
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl
 
 TEXT = "We saw the fox and the owl."
@@ -64,10 +67,10 @@ def test_a_bare_space_is_shown_as_a_sign():
 
 
 def test_a_moment_opens_in_explore_with_head_and_words_chosen():
-    link = moment_link(PASSAGE, Moment(0, 4, 3, 0.5, 2.0), "smollm2", (23, 3))
+    link = moment_link(PASSAGE, Moment(0, 4, 3, 0.5, 2.0), {"model": "smollm2"}, (23, 3))
     query = parse_qs(link.partition("?")[2])
     assert query == {"text": [TEXT], "model": ["smollm2"], "head": ["24-4"], "pin": ["4"], "to": ["3"]}
-    shown = moment_data(PASSAGE, Moment(0, 4, 3, 0.5, 2.0), "minilm", (0, 0))
+    shown = moment_data(PASSAGE, Moment(0, 4, 3, 0.5, 2.0), {"model": ""}, (0, 0))
     assert "“and” looks at “fox”, weight 0.50" in shown["label"]
     assert "model" not in parse_qs(shown["href"].partition("?")[2])
 
@@ -96,6 +99,42 @@ def test_the_list_counts_every_head_once_and_chooses_the_points(minilm):
     assert {head["letter"] for head in data["heads"]} == {"A"}
 
 
+def test_a_point_tells_of_the_moment_at_which_its_head_moves_most(minilm):
+    data = points_data(minilm, "rests", "brings", "description", "", (0, 0))
+    for entry, point in zip(minilm.heads, data["heads"], strict=True):
+        one = max(entry.strongest, key=lambda moment: moment.brings)
+        passage, ends = minilm.passages[one.passage], sorted((one.query, one.key))
+        named = [point["line"][1]] if one.query == one.key else [point["line"][1], point["line"][3]]
+        assert point["id"] == head_name(entry.head)
+        assert named == [word(passage, place) for place in dict.fromkeys(ends)]
+
+
+def test_with_one_description_shown_the_outermost_of_its_heads_are_named(minilm):
+    name, _ = counts(minilm)[0]
+    mine = [entry for entry in minilm.heads if label(entry.description) == name]
+    data = points_data(minilm, "rests", "previous", "description", name, (0, 0))
+    wanted = set()
+    for key in ("rests", "previous"):
+        along = sorted(mine, key=lambda entry: entry.measures[key])
+        wanted |= {head_name(entry.head) for entry in (*along[:2], *along[-2:])}
+    assert {point["id"] for point in data["heads"] if point["extreme"]} == wanted
+
+
+def test_the_file_of_all_moments_has_both_tokens_of_each_in_its_own_column(minilm):
+    rows = list(csv.DictReader(io.StringIO(view._csv(minilm))))
+    every = [(entry, one) for entry in minilm.heads for one in entry.strongest]
+    assert len(rows) == len(every)
+    for row, (entry, one) in zip(rows, every, strict=True):
+        labels = minilm.passages[one.passage].labels
+        texts = [
+            row[name].removeprefix("'") for name in ("query_text", "key_text")
+        ]  # a sign begins no formula
+        assert texts == [labels[place].removeprefix("'") for place in (one.query, one.key)]
+        assert f"{row['layer']}-{row['head']}" == head_name(entry.head)
+        assert (int(row["query"]), int(row["key"])) == (one.query, one.key)
+        assert (float(row["weight"]), float(row["brings"])) == (one.weight, one.brings)
+
+
 def test_heads_are_alike_by_the_moments_in_which_both_words_are_the_same(minilm):
     moments = {e.head: {(m.passage, m.query, m.key) for m in e.strongest} for e in minilm.heads}
     for mine in moments:
@@ -106,12 +145,33 @@ def test_heads_are_alike_by_the_moments_in_which_both_words_are_the_same(minilm)
 
 def test_the_heads_asked_for_link_the_word_that_looks_to_the_one_looked_at(minilm, model):
     record = mha_core.trace("You can either stay or go.", model)
-    table = ask._table(Source(minilm, "", "minilm", ""), record, 5, 3, Request(record.tokens.text))
+    table = ask._table(Source(minilm, "", "minilm", ""), record, 5, 3)
     rows = re.findall(r">(\d+-\d+)</a></th><td>([\d.]+ %)</td>", table)
     there = sorted(
         ((record.weights[at][5, 3], head_name(at)) for at in np.ndindex(6, 12)), key=lambda pair: -pair[0]
     )
     assert rows == [(name, percent(float(weight))) for weight, name in there[:10]]
+
+
+def test_whether_a_head_does_here_what_it_does_elsewhere_goes_by_who_looks_at_whom(minilm, model):
+    record = mha_core.trace("You can either stay or go.", model)
+    described = {
+        head_name(entry.head): [one.feature.key for one in entry.description.findings]
+        for entry in minilm.heads
+    }
+    for query, key, here, there in ((5, 4, "one back", "one on"), (4, 5, "one on", "one back")):
+        table = ask._table(Source(minilm, "", "minilm", ""), record, query, key)
+        verdicts = dict(re.findall(r">(\d+-\d+)</a></th><td>[^<]*</td><td>[^<]*</td><td>([^<]*)</td>", table))
+        assert len(verdicts) == 10
+        assert any(here in described[name] for name in verdicts)
+        for name, verdict in verdicts.items():
+            same = verdict.removeprefix("as elsewhere: ").split(", ")
+            assert (here in same) == (here in described[name]), name
+            assert there not in same
+
+
+def test_of_another_model_the_head_of_the_same_number_is_a_head_like_any(minilm):
+    assert relatives(minilm, (2, 8), replace(minilm))[0] == ((2, 8), 40)
 
 
 @pytest.mark.slow
@@ -234,6 +294,13 @@ def test_the_picture_as_a_file_has_every_head_where_it_stands(minilm):
     assert figure.plain("transparent") == ""
 
 
+def test_in_the_file_the_last_layer_has_the_accent_and_the_first_the_paper(minilm):
+    heads = points_data(minilm, "rests", "brings", "layer", "", (2, 8))["heads"]
+    shown = {head["id"].partition("-")[0]: figure.plain(head["colour"]) for head in heads}
+    assert (shown["1"], shown["6"]) == (page()["paper"], page()["accent"])
+    assert len(set(shown.values())) == 6
+
+
 def said(at):
     return re.sub(
         r"\s+",
@@ -270,3 +337,55 @@ def test_the_page_says_how_sure_it_is_and_refuses_a_head_that_is_not_there(minil
     at.query_params["head"] = "9-99"
     at.run()
     assert "There is no head “9-99” here." in said(at)
+
+
+@pytest.mark.slow
+def test_a_text_read_with_random_weights_is_said_and_linked_as_such(minilm):
+    at = unopened("pages/atlas.py", weights="untrained", head="3-9")
+    at.session_state[OWN] = (("minilm", False), minilm)
+    at.run()
+    assert not at.exception
+    assert "MiniLM with random weights read your text: " in said(at)
+    bodies = " ".join(block.proto.body for block in at.get("html"))
+    (moments,) = [data for data in mounted(at, "atlas") if data["kind"] == "moments"]
+    links = [html.unescape(one) for one in re.findall(r'href="(\./[^"]*)"', bodies)]
+    links += [one["href"] for group in moments["groups"] for one in group["moments"]]
+    assert len(links) > 20
+    assert [one for one in links if parse_qs(one.partition("?")[2])["weights"] != ["untrained"]] == []
+    at.session_state[OWN] = (("minilm", True), minilm)
+    at.run()
+    assert "No numbers come with MiniLM with random weights" in said(at)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_links_to_heads_stay_on_the_page_and_others_leave_a_text_of_ones_own_where_it_is(minilm, own):
+    at = unopened("pages/atlas.py", head="3-9", does="one token back", looks="8: or")
+    if own:
+        at.session_state[OWN] = (("minilm", True), minilm)
+    at.run()
+    assert not at.exception
+    links = re.findall(r"<a [^>]*>", " ".join(block.proto.body for block in at.get("html")))
+    heads = [(name, link) for link in links for name in re.findall(r'data-head="([^"]*)"', link)]
+    described = [(name, link) for link in links for name in re.findall(r'data-does="([^"]*)"', link)]
+    assert [name for name, link in heads if f'head={name}"' not in link] == []
+    like = [head_name(head) for head, _ in relatives(minilm, (2, 8), minilm)]
+    assert [name for name, _ in heads[: len(like)]] == like
+    assert len(heads) == len(like) + 10
+    assert [name for name, _ in described].count("") == 2, "the description that is shown, and all heads"
+    assert {html.unescape(name) for name, _ in described if name} == dict(counts(minilm)).keys() - {
+        "one token back"
+    }
+    jobs = [link for link in links if "Jobs" in link or "specialization" in link]
+    (moments,) = [data for data in mounted(at, "atlas") if data["kind"] == "moments"]
+    where = "_blank" if own else "_self"
+    assert moments["target"] == where
+    assert [f'target="{where}"' in link for link in jobs] == [True]
+
+
+def test_a_pressed_description_is_the_one_that_is_shown(monkeypatch):
+    told = []
+    monkeypatch.setattr(component.state, "change", told.append)
+    for pressed in ("the previous token", "", 7, None):
+        monkeypatch.setattr(component, "heard_from", lambda *_, pressed=pressed: pressed)
+        component._choose_description("points")
+    assert told == [{"does": "the previous token"}, {"does": None}]

@@ -2,10 +2,12 @@
 //
 // data: {kind: "points", chosen: "4-2", x: {label, low, high}, y: {...}, legend: [{letter, name, colour}],
 //        heads: [{id, x: 0..1, y: 0..1, letter, colour, extreme, label, line: [before, first, between, second, after]}]}
-//    or {kind: "moments", groups: [{title, moments: [{line, first: "query" | "key", href, label, note}]}]}
-// A press on a point sends the trigger "head" with the id; hover and focus send nothing.
+//    or {kind: "moments", target: "_self" | "_blank", groups: [{title, moments: [{line, first: "query" | "key", href, label, note}]}]}
+// A press on a point sends the trigger "head" with the id; hover and focus send nothing. So do links of the page that have
+// data-head; those that have data-does send the trigger "does" with the description, "" for all heads.
 import { make, vector } from "./dom.js";
 import { neighbour } from "./head_map.js";
+import { plainly } from "./telling.js";
 
 const views = new WeakMap();
 
@@ -16,14 +18,30 @@ export default function atlas({ data, parentElement, setTriggerValue }) {
     parentElement.append(view.root);
     view.watch = new ResizeObserver(() => arcs(view.root));
     view.watch.observe(view.root);
+    view.follow = (event) => follow(event, view.tell);
     views.set(parentElement, view);
   }
-  if (data.kind === "points") points(view, data, (id) => setTriggerValue("head", id));
-  else moments(view, data);
+  if (data.kind === "points") {
+    view.tell = setTriggerValue;
+    document.addEventListener("click", view.follow, true);
+    points(view, data, (id) => setTriggerValue("head", id));
+  } else moments(view, data);
   return () => {
+    document.removeEventListener("click", view.follow, true);
     view.watch.disconnect();
     views.delete(parentElement);
   };
+}
+
+// A link to another head or to the heads of a description is followed on this page: a text that the reader brought to it
+// stays. With Control, Shift or the command key it opens a tab of its own.
+export function follow(event, tell, page = document) {
+  const link = plainly(event) && event.composedPath().find((node) => node.matches?.("a[data-head], a[data-does]"));
+  if (!link) return;
+  event.preventDefault();
+  const { head, does } = link.dataset;
+  if (head) page.querySelector(".st-key-atlas-card")?.scrollIntoView({ block: "start" });
+  head ? tell("head", head) : tell("does", does);
 }
 
 function points(view, data, choose) {
@@ -109,14 +127,14 @@ function told({ line, first }) {
 
 function moments(view, data) {
   view.root.className = "atlas";
-  view.root.replaceChildren(...data.groups.map(group));
+  view.root.replaceChildren(...data.groups.map((one) => group(one, data.target)));
   arcs(view.root);
 }
 
-function group({ title, moments: listed }) {
+function group({ title, moments: listed }, target) {
   const list = make("ol", { class: "moments" });
   for (const moment of listed) {
-    const link = make("a", { href: moment.href, target: "_self", "aria-label": moment.label }, told(moment));
+    const link = make("a", { href: moment.href, target, "aria-label": moment.label }, told(moment));
     list.append(make("li", {}, make("span", { class: "numbers", text: moment.numbers }), link, moment.note ? make("span", { class: "more", text: moment.note }) : null));
   }
   return make("div", {}, title ? make("p", { class: "group", text: title }) : null, list);

@@ -33,11 +33,11 @@ export function opensFiles(event, root) {
 // The link of the menu that an event is about.
 export const linkUnder = (event) => event.composedPath().find((node) => node.matches?.(".st-key-top a, .st-key-tabs a"));
 
+// Is it the press of a link that a browser would follow in this tab?
+export const plainly = (event) => !(event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+
 // The link of the menu that is pressed, to be followed in this tab.
-export function menuLink(event) {
-  if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return undefined;
-  return linkUnder(event);
-}
+export const menuLink = (event) => (plainly(event) ? linkUnder(event) : undefined);
 
 // Does a link lead to another choice than the one that was made?
 export function isBehind(link, said) {

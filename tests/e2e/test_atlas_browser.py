@@ -54,5 +54,29 @@ def test_an_example_finds_heads_and_own_text_is_shown_in_the_same_pictures(visit
     box.press("Control+Enter")
     page.get_by_role("button", name="Show it in the pictures above").click(timeout=PATIENCE)
     page.get_by_text("MiniLM read your text").wait_for(timeout=PATIENCE)
+    tab.settled()
+    page.evaluate("window.same = true")
+    does = page.locator(".does a").first
+    described, count = does.inner_text(), int(page.locator(".does b").first.inner_text())
+    does.click()
+    page.get_by_role("link", name="Show all heads").wait_for(timeout=PATIENCE)
+    assert page.locator(".does .this a").inner_text() == described
+    assert page.locator(".atlas .dot").count() == count
+    page.get_by_role("link", name="Show all heads").click()
+    page.locator(".does .this").wait_for(state="detached", timeout=PATIENCE)
+    tab.settled()
+    assert "does=" not in page.url
+    linked = page.locator("table.measures a[data-head]").nth(3)
+    linked.scroll_into_view_if_needed()
+    name = linked.inner_text()
+    linked.click()
+    heading = page.get_by_role("heading", name=f"Head {name}:")
+    heading.wait_for(timeout=PATIENCE)
+    assert 0 <= heading.bounding_box()["y"] < 500, "it is in sight"
+    with page.context.expect_page() as opened:
+        page.locator(".moments a").first.click()
+    opened.value.close()
+    assert page.evaluate("window.same"), "the reader's text would be gone"
+    assert page.get_by_text("MiniLM read your text").is_visible()
     page.get_by_role("button", name="Back to the project's reader").click()
     page.get_by_text("MiniLM read the project's own reader").wait_for(timeout=PATIENCE)

@@ -116,9 +116,10 @@ def test_a_head_of_another_measure_is_drawn_and_told_in_the_same_way(visit):
 
 
 def weights_are_exact(file: Path, head, a, b) -> None:
-    """Every number of a file is the engine's, to the last digit that it has, not a step of the picture."""
+    """Every number of a file is the engine's, not a step of the picture; a busy server computes several texts in one
+    product of matrices, which rounds scores of some forty otherwise, and with them the last digits of a tiny weight."""
     lines = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
     assert len(lines) == len(a) ** 2
     for side, grid in (("A", a), ("B", b)):
         shown = [float(line[side]) for line in lines]
-        np.testing.assert_allclose(shown, grid.weights[head].ravel(), rtol=2e-6)
+        np.testing.assert_allclose(shown, grid.weights[head].ravel(), rtol=5e-5)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import draw, { arc } from "../../assets/js/atlas.js";
+import draw, { arc, follow } from "../../assets/js/atlas.js";
 import { onPage, texts } from "./page.mjs";
 
 test("an arc goes from the middle of one word to the middle of the other, above both", () => {
@@ -51,6 +51,14 @@ test("every head of the atlas stands where its numbers say, up is more, and the 
   });
 });
 
+test("the legend of the atlas has a letter and a colour for each kind", () => {
+  const legend = [{ letter: "P", name: "position", colour: "red" }, { letter: "S", name: "separators", colour: "blue" }];
+  atlas({ ...POINTS, legend }, (root) => {
+    assert.deepEqual(texts(root.querySelectorAll(".key")), ["Pposition", "Sseparators"]);
+    assert.deepEqual(root.querySelectorAll(".swatch").map(({ style }) => style["--dot"]), ["red", "blue"]);
+  });
+});
+
 test("on the atlas arrows lead to the nearest head that way, and Tab comes back to it", () => {
   atlas(POINTS, (root) => {
     const dots = root.querySelectorAll(".dot");
@@ -63,6 +71,21 @@ test("on the atlas arrows lead to the nearest head that way, and Tab comes back 
     };
     assert.deepEqual([press("ArrowLeft"), press("ArrowUp"), press("ArrowUp"), press("ArrowDown"), press("x")], [[0, true], [2, true], [2, false], [0, true], [0, false]]);
     assert.deepEqual(dots.map((dot) => dot.tabIndex), [0, -1, -1]);
+  });
+});
+
+test("a head that is chosen elsewhere is the one that the note is of, whichever had the focus before", () => {
+  onPage((page) => {
+    const drawn = (chosen) => {
+      const leave = draw({ data: { ...POINTS, chosen }, parentElement: page, setTriggerValue() {} });
+      const [root] = page.children;
+      return [leave, root.querySelectorAll(".dot"), root.querySelector(".note").textContent];
+    };
+    drawn("1-2")[1][0].onfocus();
+    const [leave, dots, note] = drawn("2-1");
+    leave();
+    assert.match(note, /^Head 2-1\./);
+    assert.deepEqual(dots.map((dot) => dot.tabIndex), [0, -1, -1], "Tab comes back to where it was");
   });
 });
 
@@ -79,4 +102,39 @@ test("a moment has an arc from the word that looks to the one looked at, where b
   });
   assert.equal(moment([20, 20]), arc({ left: 60, width: 20, top: 20 }, { left: 10, width: 20, top: 20 }, { left: 0, top: 0 }));
   assert.equal(moment([20, 60]), null);
+});
+
+test("a link to a head or a description is followed on this page, unless it is to open a tab of its own", () => {
+  const press = (dataset, more = {}) => {
+    const told = [];
+    const link = { dataset, matches: (selector) => selector.split(", ").some((one) => one === `a[data-${Object.keys(dataset)[0]}]`) };
+    const card = { scrollIntoView: () => told.push("in sight") };
+    const event = { composedPath: () => [{}, link, {}], preventDefault: () => told.push("stays"), button: 0, ...more };
+    follow(event, (...given) => told.push(given), { querySelector: (name) => (name === ".st-key-atlas-card" ? card : null) });
+    return told;
+  };
+  assert.deepEqual(press({ head: "4-2" }), ["stays", "in sight", ["head", "4-2"]]);
+  assert.deepEqual(press({ does: "the previous token" }), ["stays", ["does", "the previous token"]]);
+  assert.deepEqual(press({ does: "" }), ["stays", ["does", ""]], "all heads again");
+  assert.deepEqual([press({ href: "4-2" }), press({ head: "4-2" }, { ctrlKey: true }), press({ does: "" }, { button: 1 })], [[], [], []]);
+});
+
+test("a link of the page is followed while the points are there, and no longer", () => {
+  const listening = new Set();
+  const page = { addEventListener: (kind, act) => listening.add(act), removeEventListener: (kind, act) => listening.delete(act) };
+  onPage((root) => {
+    const drawn = (data, key) => {
+      const leave = draw({ data, parentElement: root, setTriggerValue: (...given) => given });
+      return [listening.size, (leave(), listening.size)];
+    };
+    Object.assign(document, page);
+    assert.deepEqual(drawn(POINTS), [1, 0]);
+    assert.deepEqual(drawn({ kind: "moments", groups: [] }), [0, 0]);
+  });
+});
+
+test("a moment opens on this page or, beside a text of one's own, in another tab", () => {
+  const moment = { href: "?x", label: "Open", line: ["", "it", "", "", ""], first: "query", numbers: "0.50" };
+  const target = (where) => atlas({ kind: "moments", target: where, groups: [{ title: "", moments: [moment] }] }, (root) => root.querySelector("a").getAttribute("target"));
+  assert.deepEqual([target("_self"), target("_blank")], ["_self", "_blank"]);
 });

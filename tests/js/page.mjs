@@ -192,7 +192,7 @@ export const urlsInto = (files) => Object.assign(class extends URL {}, { createO
 /** Give `use` a page to put things into and a list of the files that are saved there, and take it away again. */
 export function onPage(use) {
   const saved = [];
-  const given = { URL: urlsInto(saved), document: { createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createDocumentFragment: () => new Element("span"), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0, setTimeout: () => 0 };
+  const given = { URL: urlsInto(saved), document: { addEventListener() {}, removeEventListener() {}, createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), createDocumentFragment: () => new Element("span"), createTextNode: (text) => Object.assign(new Element("#text"), { text }) }, ResizeObserver: class { observe() {} disconnect() {} }, requestAnimationFrame: () => 0, setTimeout: () => 0 };
   return withGlobals(given, () => use(new Element("div"), saved));
 }
 

@@ -10,9 +10,9 @@ from mha_core.heads.atlas.features import features, pair_features
 from mha_core.heads.atlas.said import label
 from mha_core.picture.text import in_a_list
 from mha_core.run import Run
-from mha_core.wording import head_name, percent
+from mha_core.wording import percent
+from pages.parts.atlas.lines import head_anchor
 from pages.parts.atlas.source import Source
-from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import markup, say, visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
@@ -46,7 +46,7 @@ def ask(found: Source, request: Request) -> None:
     if record.model.is_causal and key > query:
         say("A decoder's word cannot look at a later one; choose an earlier word to look at.", "notice")
         return
-    markup(_table(found, record, query, key, request))
+    markup(_table(found, record, query, key))
 
 
 def _record(text: str, request: Request) -> Record:
@@ -57,7 +57,7 @@ def _place(labels: list[str], places: list[int], word: str, otherwise: int) -> i
     return next((i for i in places if labels[i].strip() == word), otherwise)
 
 
-def _table(found: Source, record: Record, query: int, key: int, request: Request) -> str:
+def _table(found: Source, record: Record, query: int, key: int) -> str:
     weights = record.weights[:, :, query, key]
     order = np.argsort(-weights, axis=None, kind="stable")[:MOST]
     true = pair_features(record.tokens, record.model.is_causal).of[:, query, key]
@@ -71,9 +71,8 @@ def _table(found: Source, record: Record, query: int, key: int, request: Request
         verdict = (
             f"as elsewhere: {', '.join(same)}" if same else ("not what it is described by" if of else "")
         )
-        link = link_to("Atlas", {"model": model_in_link(request.model), "head": head_name(head)})
         rows.append(
-            f'<tr><th scope="row"><a href="{html.escape(link)}" target="_self">{head_name(head)}</a></th>'
+            f'<tr><th scope="row">{head_anchor(found.query, head)}</th>'
             f"<td>{percent(float(weights[head]))}</td><td>{html.escape(label(entry.description))}</td>"
             f"<td>{html.escape(verdict)}</td></tr>"
         )

@@ -1,6 +1,7 @@
 """A head's page: one sentence with its certainty, its moments, what it raises, what is lost without it, its like."""
 
 import html
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ from mha_core.heads.atlas.table import HeadEntry
 from mha_core.heads.roles import real_roles
 from mha_core.wording import Head, head_name
 from pages.parts.atlas.component import draw
-from pages.parts.atlas.lines import moment_data
+from pages.parts.atlas.lines import head_anchor, moment_data
 from pages.parts.atlas.lost import lost
 from pages.parts.atlas.relatives import relatives
 from pages.parts.atlas.source import Source
@@ -39,7 +40,8 @@ def card(found: Source, entry: HeadEntry, request: Request) -> None:
         "Its moments", WHICH, default=WHICH[0], required=True, key="which", bind="query-params"
     )
     say(HELP[which or WHICH[0]])
-    draw({"kind": "moments", "groups": _groups(found, entry, which or WHICH[0])}, key="moments")
+    groups = _groups(found, entry, which or WHICH[0])
+    draw({"kind": "moments", "target": found.target, "groups": groups}, key="moments")
     _direct_only(found, which or WHICH[0])
     lost(found, entry, request)
     _like(found, entry.head)
@@ -71,7 +73,7 @@ def _listed(
 ) -> list[dict[str, object]]:
     passages, notes = found.atlas.passages, notes or []
     return [
-        moment_data(passages[one.passage], one, found.model, entry.head, notes[i] if i < len(notes) else "")
+        moment_data(passages[one.passage], one, found.query, entry.head, notes[i] if i < len(notes) else "")
         for i, one in enumerate(moments)
     ]
 
@@ -85,12 +87,9 @@ def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
     if role is None:
         return
     here = label(entry.description)
-    link = link_to(
-        "Specialization",
-        {"model": model_in_link(request.model), "head": head_name(entry.head)},
-    )
+    link = link_to("Specialization", {**found.query, "head": head_name(entry.head)})
     markup(
-        f'<p class="hs-note"><b>Asked</b> (<a href="{html.escape(link)}" target="_self">Jobs'
+        f'<p class="hs-note"><b>Asked</b> (<a href="{html.escape(link)}" target="{found.target}">Jobs'
         f"</a>): {html.escape(role.label)}. {html.escape(role.evidence)} <b>Not asked, over ordinary text</b>: "
         f"{html.escape(here)}. A question shows what a head can do; this page what moves it most.</p>"
     )
@@ -106,23 +105,24 @@ def _direct_only(found: Source, which: str) -> None:
 
 def _like(found: Source, head: Head) -> None:
     """Heads that act at the same moments, here and in the other model that comes with the program."""
-    sides = [(found.model, found.atlas)]
+    sides = [(found.model, found.atlas, found.query)]
     if found.more is not None:
         for name in cache.ATLAS_DIGESTS:
             other = cache.shipped_atlas(name) if name != found.model else None
             if other is not None:
-                sides.append((name, other.atlas))
-    for name, among in sides:
+                sides.append((name, other.atlas, {"model": model_in_link(name)}))
+    for name, among, query in sides:
         like = relatives(found.atlas, head, among)
         here = name == found.model
         where = "Heads that act at the same moments" if here else f"In {title_of(name)}"
         links = ", ".join(
-            f'<a href="{html.escape(_link(name, one))}" target="_self">{head_name(one)}</a> '
+            f"{head_anchor(query, one) if here else _other(query, one)} "
             f"({n} of {len(found.atlas.entry(head).strongest)})"
             for one, n in like
         )
         markup(f'<p class="hs-note">{html.escape(where)}: {links or "none"}.</p>')
 
 
-def _link(model: str, head: Head) -> str:
-    return link_to("Atlas", {"model": model_in_link(model), "head": head_name(head)})
+def _other(query: Mapping[str, str], head: Head) -> str:
+    link = link_to("Atlas", {**query, "head": head_name(head)})
+    return f'<a href="{html.escape(link)}" target="_self">{head_name(head)}</a>'

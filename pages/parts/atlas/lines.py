@@ -3,12 +3,14 @@
 In: a passage and two places in it. Out: five stretches of text for the browser, and links.
 """
 
+import html
+from collections.abc import Mapping
 from typing import Any
 
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.table import Line
 from mha_core.wording import Head, head_name
-from pages.parts.frame.links import link_to, model_in_link
+from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import visible
 
 BEFORE, BETWEEN, AFTER = 60, 70, 40  # characters at most
@@ -36,22 +38,31 @@ def marked(passage: Line, query: int, key: int) -> dict[str, Any]:
     return {"line": shown, "first": "query" if query <= key else "key"}
 
 
-def moment_data(passage: Line, one: Moment, model: str, head: Head, note: str = "") -> dict[str, Any]:
-    """A moment as the browser takes it: its line, its numbers, and where it opens."""
+def head_anchor(query: Mapping[str, str], head: Head) -> str:
+    """A link to another head of the same atlas, which the browser follows on this page (assets/js/atlas.js)."""
+    name = head_name(head)
+    link = html.escape(link_to("Atlas", {**query, "head": name}))
+    return f'<a href="{link}" target="_self" data-head="{name}">{name}</a>'
+
+
+def moment_data(
+    passage: Line, one: Moment, query: Mapping[str, str], head: Head, note: str = ""
+) -> dict[str, Any]:
+    """A moment as the browser takes it: its line, its numbers, and where it opens; `query` is the link's model."""
     looks, seen = word(passage, one.query), word(passage, one.key)
     return {
         **marked(passage, one.query, one.key),
-        "href": moment_link(passage, one, model, head),
+        "href": moment_link(passage, one, query, head),
         "label": f"Open in Explore: “{looks}” looks at “{seen}”, weight {one.weight:.2f}: {visible(passage.text)}",
         "numbers": f"{one.weight:.2f}, brings {one.brings:.1f}",
         "note": note,
     }
 
 
-def moment_link(passage: Line, one: Moment, model: str, head: Head) -> str:
+def moment_link(passage: Line, one: Moment, query: Mapping[str, str], head: Head) -> str:
     """Where Explore shows the passage with the head and the word chosen."""
     chosen = {"head": head_name(head), "pin": str(one.query), "to": str(one.key)}
-    return link_to("Explore", {"text": passage.text, "model": model_in_link(model), **chosen})
+    return link_to("Explore", {"text": passage.text, **query, **chosen})
 
 
 def _end(text: str, most: int) -> str:

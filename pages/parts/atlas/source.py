@@ -11,6 +11,7 @@ from mha_core.embedded import EMBEDDED
 from mha_core.families.bert import SPECIALS
 from mha_core.heads.atlas.shipped import Shipped
 from mha_core.heads.atlas.table import Atlas
+from pages.parts.frame.links import model_in_link
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 
@@ -26,6 +27,17 @@ class Source:
     model: str
     rests_on: str
     more: Shipped | None = field(default=None)
+    trained: bool = True
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What every link keeps: the model and its weights, where they are not the standard."""
+        return {"model": model_in_link(self.model), "weights": "" if self.trained else "untrained"}
+
+    @property
+    def target(self) -> str:
+        """Where links to other pages open: a text of the reader's own would be gone with this page."""
+        return "_self" if self.more else "_blank"
 
 
 def rests_on(model: str) -> str:
@@ -38,7 +50,7 @@ def source(request: Request) -> Source | None:
     """What there is to show: the reader's own text first."""
     own: tuple[tuple[str, bool], Atlas] | None = st.session_state.get(OWN)
     if own is not None and own[0] == (request.model, request.trained):
-        return Source(own[1], "your text", request.model, rests_on(request.model))
+        return Source(own[1], "your text", request.model, rests_on(request.model), trained=request.trained)
     there = cache.shipped_atlas(request.model, request.trained)
     if there is None:
         return None

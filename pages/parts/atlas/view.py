@@ -17,7 +17,7 @@ from pages.parts.atlas.own_text import own_text
 from pages.parts.atlas.points import BY, counts, points_data
 from pages.parts.atlas.source import Source, source
 from pages.parts.frame import state
-from pages.parts.frame.links import link_to, model_in_link
+from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import parse_head
@@ -66,16 +66,17 @@ def _heads(request: Request) -> None:
     if found is None:
         return
     chosen = _chosen(found.atlas)
-    _overview(found, chosen, request)
+    _overview(found, chosen)
     with st.container(key="atlas-card"):
         head.card(found, chosen, request)
     state.write()
 
 
 def _summary(found: Source) -> str:
-    atlas = found.atlas
+    atlas, weights = found.atlas, "" if found.trained else " with random weights"
     said = (
-        f"{title_of(found.model)} read {found.text}: {atlas.n_passages:,} passages, {atlas.n_tokens:,} tokens. "
+        f"{title_of(found.model)}{weights} read {found.text}: {atlas.n_passages:,} passages, "
+        f"{atlas.n_tokens:,} tokens. "
         f"{atlas.n_described} of {len(atlas.heads)} heads have a description, {atlas.n_by_content} of them by more "
         "than a distance; the others have none, and none is guessed."
     )
@@ -104,14 +105,14 @@ def _chosen(found: Atlas) -> HeadEntry:
     )
 
 
-def _overview(found: Source, chosen: HeadEntry, request: Request) -> None:
+def _overview(found: Source, chosen: HeadEntry) -> None:
     heading("All heads")
     counted = counts(found.atlas)
     asked = state.params().get("does", "")
     only = asked if asked in dict(counted) else ""
     left, right = st.columns([2, 5], gap="large")
     with left:
-        markup(_descriptions(counted, only, chosen, request))
+        markup(_descriptions(found, counted, only, chosen))
     with right:
         names = {key: words for key, (words, _) in HABITS.items()}
         with st.container(key="atlas-axes", horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -124,7 +125,7 @@ def _overview(found: Source, chosen: HeadEntry, request: Request) -> None:
         draw(data, key="points")
         st.download_button(
             "This picture as SVG",
-            lambda: figure.svg(data, f"{_summary(found)} HeadScope, {COMMAND.format(found.model)}."),
+            lambda: figure.svg(data, f"{_summary(found)} {_made_by(found)}"),
             f"{_file(found)}-heads.svg",
             "image/svg+xml",
             on_click="ignore",
@@ -145,17 +146,19 @@ def _measure(title: str, key: str, first: str, names: dict[str, str]) -> str:
     return chosen or first
 
 
-def _descriptions(counted: list[tuple[str, int]], only: str, chosen: HeadEntry, request: Request) -> str:
+def _descriptions(found: Source, counted: list[tuple[str, int]], only: str, chosen: HeadEntry) -> str:
     """Every description with how many heads have it; a press shows these heads alone."""
-    kept = {"model": model_in_link(request.model), "head": head_name(chosen.head)}
+    kept = {**found.query, "head": head_name(chosen.head)}
+
+    def anchor(words: str, does: str) -> str:
+        link = html.escape(link_to("Atlas", {**kept, "does": does}))
+        return f'<a href="{link}" target="_self" data-does="{html.escape(does)}">{html.escape(words)}</a>'
+
     rows = "".join(
-        f'<li{" class=this" if name == only else ""}><a href="'
-        f'{html.escape(link_to("Atlas", {**kept, "does": "" if name == only else name}))}" target="_self">'
-        f"{html.escape(name)}</a> <b>{n}</b></li>"
+        f"<li{' class=this' if name == only else ''}>{anchor(name, '' if name == only else name)} <b>{n}</b></li>"
         for name, n in counted
     )
-    all_heads = html.escape(link_to("Atlas", kept))
-    everything = f'<p class="hs-note"><a href="{all_heads}" target="_self">Show all heads</a></p>'
+    everything = f'<p class="hs-note">{anchor("Show all heads", "")}</p>'
     return f'<ul class="does">{rows}</ul>{everything if only else ""}'
 
 
@@ -173,8 +176,13 @@ def _files(found: Source) -> None:
         )
 
 
+def _made_by(found: Source) -> str:
+    """Where the numbers are from: a command makes those that come with the program, and no others."""
+    return f"HeadScope, {COMMAND.format(found.model)}." if found.more else "HeadScope."
+
+
 def _file(found: Source) -> str:
-    return f"headscope-atlas-{found.model.rsplit('/', 1)[-1]}"
+    return f"headscope-atlas-{found.model.rsplit('/', 1)[-1]}{'' if found.trained else '-untrained'}"
 
 
 def _csv(found: Atlas) -> str:
