@@ -2,6 +2,7 @@
 // and in SVG, and left out of small pictures. Whether a text has a mask comes with its record (`causal`).
 import { css } from "./colour.js";
 import { apart } from "./cross.js";
+import { kindOf } from "./record.js";
 import { headName, listed, quoted } from "./words.js";
 
 const HATCH = 6;
@@ -30,9 +31,9 @@ export function cellInWords(record, q, k, share) {
 // Of these units, can none see k?
 export const noneSees = (record, pins, k) => k !== null && pins.length > 0 && pins.every((q) => unseen(record, q, k));
 
-export function noneSeesInWords(names, pins, k) {
+export function noneSeesInWords(names, pins, k, per = "head") {
   const who = listed(pins.map((pin) => quoted(names[pin])));
-  return `No head: ${who} cannot see ${quoted(names[k])}, which comes later. In a decoder a word sees only itself and what stands before it.`;
+  return `No ${per === "head" ? "head" : "layer"}: ${who} cannot see ${quoted(names[k])}, which comes later. In a decoder a word sees only itself and what stands before it.`;
 }
 
 // Is there a unit k that one of these units (null: not in this text) can see?
@@ -48,8 +49,9 @@ export function withoutGaps(record, cells, n) {
 export function nothingMoved(record, ranking, who, count) {
   if (!ranking.length || ranking.some((entry) => entry.weight >= UNSAID)) return "";
   const rows = count > 1 ? "rows" : "row";
+  const where = record.per === "model" ? "all layers" : `all ${ranking.length} ${kindOf(record).many}`;
   const why = record.causal ? ": in a decoder a word sees only itself and what stands before it." : ".";
-  return `The ${rows} of ${who} ${count > 1 ? "are" : "is"} the same in A and B in all ${ranking.length} heads${why}`;
+  return `The ${rows} of ${who} ${count > 1 ? "are" : "is"} the same in A and B in ${where}${why}`;
 }
 
 // Runs of cells that are not there: {q, from, to} for every row that has some.

@@ -4,7 +4,7 @@ import { build } from "./compare/build.js";
 import { drawMeasure } from "./measure.js";
 import { meeting } from "./compare/change.js";
 import { drawHero, drawMatrices } from "./compare/drawn.js";
-import { describe, diffOf, matricesOf, rowsFor, seenIn, spanOf } from "./compare/rows.js";
+import { describe, diffOf, isHere, matricesOf, rowsFor, seenIn, spanOf } from "./compare/rows.js";
 import { drawRanking, drawWords, tableNow } from "./compare/said.js";
 import { svgFile } from "./compare/saving.js";
 import { percent } from "./format.js";
@@ -130,7 +130,7 @@ export class Compare {
     this.hovered = hovered;
     drawHero(this);
     drawMatrices(this);
-    if (aloud && hovered.q !== null && hovered.k !== null) {
+    if (aloud && hovered.q !== null && hovered.k !== null && isHere(this)) {
       const [a, b] = rowsFor(this, [hovered.q]).map((row) => row[hovered.k]);
       const [inA, inB] = seenIn(this, [hovered.q], hovered.k).map((sees, side) => (sees ? percent([a, b][side]) : "nothing"));
       const [from, to] = [hovered.q, hovered.k].map((column) => this.nameOf(column));
@@ -172,7 +172,7 @@ export class Compare {
   update(moving) {
     if (!this.records || !this.paint) return;
     this.root.classList.toggle("present", Boolean(this.present));
-    this.root.classList.toggle("waiting", matricesOf(this, this.state.head).some((matrix) => !matrix));
+    this.root.classList.toggle("waiting", !isHere(this));
     this.sheet.mark(this.state.head);
     drawWords(this);
     drawRanking(this);
@@ -191,7 +191,10 @@ export class Compare {
   animate(moving) {
     cancelAnimationFrame(this.frame);
     const [a, b] = matricesOf(this, this.state.head);
-    if (!a || !b) return this.drawNow(1);
+    if (!a || !b) {
+      if (globalThis.headscope?.live === false) this.now = null; // of a file: they will not come
+      return this.drawNow(1);
+    }
     const full = [a, b].map((matrix) => Float64Array.from(matrix, (step) => step / STEPS));
     this.now = [...full, diffOf(this, this.state.head)];
     const still = !moving || !this.before || matchMedia("(prefers-reduced-motion: reduce)").matches || this.record.n > 128;

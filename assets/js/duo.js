@@ -45,13 +45,13 @@ export class Duo {
     const [side, unit] = cell.dataset.at.split(" ").map(Number);
     if (this.records[side].specials[unit]) return;
     this.edited = [side, unit];
-    this.edit.begin(unitsOfWord(this.records[side], unit).map((i) => this.units[side][i]), typed);
+    this.edit.begin(unitsOfWord(this.records[side], unit).map((i) => this.cellOf[side][i]), typed);
   }
 
   // By the keyboard a word of B is changed, where B has it.
   editHere(typed = null) {
-    const [a, b] = this.pairs[this.focus];
-    this.editAt(b === null ? this.units[0][a] : this.units[1][b], typed);
+    const [inA, inB] = this.units.map((cells) => cells[this.focus]);
+    this.editAt(inB ?? inA, typed);
   }
 
   relaid() {
@@ -76,8 +76,8 @@ export class Duo {
   fill(a, b, pairs, differs) {
     this.edit.cells = null;
     this.records = [a, b];
-    this.pairs = pairs;
-    this.units = [[], []];
+    this.units = [[], []]; // by column, null where a side has no word
+    this.cellOf = [[], []]; // by the word's own place in its sentence
     this.columns = pairs.map((pair, i) => {
       const cells = pair.map((unit, side) => {
         const record = this.records[side];
@@ -85,6 +85,7 @@ export class Duo {
         const classes = ["unit", special ? "special" : "", unit !== null && record.unknown?.[unit] ? "unknown" : "", unit !== null && record.joined?.[unit] ? "joined" : ""];
         const cell = make("span", { text: unit === null ? "" : record.names[unit], class: classes.filter(Boolean).join(" "), "data-at": unit === null ? null : `${side} ${unit}` });
         this.units[side].push(unit === null ? null : cell);
+        if (unit !== null) this.cellOf[side][unit] = cell;
         return cell;
       });
       const spaced = pair.some((unit, side) => unit !== null && /\s$/.test(this.records[side].before[unit]));
@@ -116,7 +117,7 @@ export class Duo {
   offer(ready) {
     const { specials, names } = this.records[1];
     const last = ready ? names.findLastIndex((name, i) => !specials[i] && /[\p{L}\p{N}]/u.test(name)) : -1;
-    this.units[1].forEach((cell, i) => cell?.classList.toggle("ready", i === last));
+    this.cellOf[1].forEach((cell, i) => cell.classList.toggle("ready", i === last));
   }
 
   measure(present) {

@@ -7,6 +7,8 @@ import { say } from "./svg.js";
 
 const LINK_AT_MOST = 900; // characters of a link that is printed in a picture; its description has it whole
 const WAIT = 8000;
+const LEFT_OUT = "this file holds this head only as a picture";
+const LATE = "the numbers have not come yet, try once more";
 
 // "head 4-2", "layer 4", "all layers": as Python names it.
 export function placeName(record, head) {
@@ -57,8 +59,13 @@ function chunks(text, size) {
 // A file may hold a head only in steps of 1/65535: five digits of it are right.
 function coarse(record, head) {
   const steps = matrixOf(record, head);
-  if (!steps) throw new Error("this file holds this head only as a picture");
+  if (!steps) throw new Error(LEFT_OUT);
   return Float32Array.from(steps, (step) => Number((step / STEPS).toFixed(5)));
+}
+
+// No picture is made of a head whose numbers are not here.
+export function mustBeHere(records, head) {
+  if (!records.every((record) => matrixOf(record, head))) throw new Error(globalThis.headscope?.live === false ? LEFT_OUT : LATE);
 }
 
 // The engine's numbers of a head; the server brings them a moment after it is chosen.
@@ -66,7 +73,7 @@ export async function exact(record, head) {
   const until = performance.now() + WAIT;
   while (!exactOf(record, head)) {
     if (globalThis.headscope?.live === false) return coarse(record, head);
-    if (performance.now() > until) throw new Error("the numbers have not come yet, try once more");
+    if (performance.now() > until) throw new Error(LATE);
     await new Promise((done) => setTimeout(done, 50));
   }
   return exactOf(record, head);

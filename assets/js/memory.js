@@ -5,7 +5,8 @@ const mounts = new WeakMap();
 
 export default function memory(component) {
   const { data, parentElement } = component;
-  const mount = mounts.get(parentElement) || { told: false, forgot: 0 };
+  // What was forgotten before this mount came is not forgotten again: another tab may have kept something since.
+  const mount = mounts.get(parentElement) || { told: false, forgot: data.forget };
   mounts.set(parentElement, mount);
   if (data.forget > mount.forgot) write({ answers: {}, done: [] });
   mount.forgot = data.forget;

@@ -49,7 +49,7 @@ export class Sheet {
     this.columns = record.heads > 1 ? record.heads : Math.min(6, Math.max(4, record.layers));
     this.grouped = !groups && record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
     const sharing = this.grouped && groupColumns(record, this.columns) ? record.sharing : 0;
-    const said = (head) => describe(head) + (roles?.[headName(head)] ? `, ${roles[headName(head)].label}` : "") + sharedKeys(record, head);
+    const said = (head) => describe(head) + sharedKeys(record, head);
     const form = JSON.stringify([order, roles, groups, this.columns, sharing, Boolean(record.causal), record.per]);
     if (form === this.form) {
       order.forEach((head, i) => this.cells[i].setAttribute("aria-label", said(head)));

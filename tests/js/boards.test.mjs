@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { OKABE_ITO } from "../../assets/js/colour.js";
+import tiles from "../../assets/js/tiles.js";
 import { arcs, described } from "../../assets/js/tiles/arcs.js";
 import { ruler } from "../../assets/js/tiles/charts.js";
 import { choosing } from "../../assets/js/tiles/choosing.js";
@@ -20,7 +21,7 @@ import { sheets } from "../../assets/js/tiles/sheets.js";
 import { bars, gridTable, heads } from "../../assets/js/tiles/tables.js";
 import { arc, tip, turn } from "../../assets/js/tiles/turn.js";
 import { vectors } from "../../assets/js/tiles/vectors.js";
-import { onPage, texts } from "./page.mjs";
+import { onPage, texts, withGlobals } from "./page.mjs";
 
 // Every shade says its level: [level / 4, the rest, 0] on the ramp of weights, with 1 at the end on that of signed numbers.
 const ramp = (last) => Array.from({ length: 1024 }, (_, i) => [i >> 2, i & 3, last]);
@@ -118,15 +119,15 @@ test("a press on a matrix tells its row and its column, each by its name, and a 
 test("numbers open below a matrix and close again, with all of them as CSV and as a picture", async () => {
   let board;
   const saved = onPage((_, files) => {
-    board = boardOf(0.125, -0.25, 0.5, 1);
-    const block = { at: 0, id: "q", name: "Q", shape: [2, 2], ramp: "signed", rows: ["a", "b"] };
+    board = boardOf(0.125, -0.25, 0.5, 1, 2, -4);
+    const block = { at: 0, id: "q", name: "Q", shape: [2, 3], ramp: "signed", rows: ["a", "b"] };
     const made = matrix(board, block);
     const [button] = made.querySelectorAll("button");
     const state = () => [button.textContent, button.getAttribute("aria-expanded"), button.getAttribute("aria-label"), made.querySelectorAll("table").length, board.open.has("q")];
     assert.deepEqual(state(), ["numbers", "false", "Numbers of Q", 0, false]);
     button.onclick();
     assert.deepEqual(state(), ["hide numbers", "true", "Hide numbers of Q", 1, true]);
-    assert.deepEqual(made.querySelectorAll("tr").map((row) => texts(row.children)), [["", "1", "2"], ["a", "0.12500", "−0.25000"], ["b", "0.50000", "1.00000"]]);
+    assert.deepEqual(made.querySelectorAll("tr").map((row) => texts(row.children)), [["", "1", "2", "3"], ["a", "0.12500", "−0.25000", "0.50000"], ["b", "1.00000", "2.00000", "−4.00000"]]);
     assert.equal(matrix(board, block).querySelectorAll("table").length, 1, "and stays open when it is drawn anew");
     const [, csv, svg] = made.querySelectorAll("button.numbers");
     assert.deepEqual([csv.textContent, svg.textContent, svg.getAttribute("aria-label")], ["CSV", "SVG", "Q as SVG"]);
@@ -140,8 +141,8 @@ test("numbers open below a matrix and close again, with all of them as CSV and a
     assert.deepEqual([many.querySelectorAll("tr").length, found(many, "quiet").at(-1).textContent], [21, "The first 20 of 30 rows; all of them are in the CSV."]);
     return files;
   });
-  assert.equal((await saved[0].text()).replace("\ufeff", ""), ",1,2\r\na,0.125,-0.25\r\nb,0.5,1\r\n");
-  assert.match(await saved[1].text(), /full colour: ±1\.00/);
+  assert.equal((await saved[0].text()).replace("\ufeff", ""), ",1,2,3\r\na,0.125,-0.25,0.5\r\nb,1,2,-4\r\n");
+  assert.match(await saved[1].text(), /full colour: ±4\.00/);
 });
 
 test("a picture of numbers leaves out what may not be seen, and gives the largest its full colour", () => {
@@ -186,6 +187,47 @@ test("a row of tokens: one stop of Tab, arrows choose round the ends, and what i
     board.root.classList.add("large");
     assert.deepEqual([tokens(board, { labels: [], line: true }).className, tokens(board, { labels: [] }).className], ["tokens line whole", "tokens"]);
     stop();
+  });
+});
+
+test("a board begins with the token that the link asks for, also the first one", () => {
+  onPage((root) => {
+    const checked = (query) => {
+      const data = { blocks: [{ type: "tokens", labels: ["a", "b", "c"] }], numbers: new Float32Array(), query };
+      withGlobals({ getComputedStyle: () => ({ getPropertyValue: () => "" }) }, () => tiles({ data, parentElement: root })());
+      return root.querySelectorAll("button").map((button) => button.getAttribute("aria-checked")).indexOf("true");
+    };
+    assert.deepEqual([checked(2), checked(0), checked(1)], [2, 0, 1]);
+    assert.equal(checked(undefined), 1, "without one it is the token that the page follows");
+  });
+});
+
+test("a key turns the screen once, however often the board was sent, and not at all once the board has gone", () => {
+  onPage((root) => {
+    const heard = new Set();
+    const told = [];
+    Object.assign(document, { addEventListener: (_, act) => heard.add(act), removeEventListener: (_, act) => heard.delete(act) });
+    const sent = () => withGlobals({ getComputedStyle: () => ({ getPropertyValue: () => "" }) }, () => tiles({ data: { blocks: [], numbers: new Float32Array(), keys: true }, parentElement: root, setTriggerValue: (...pair) => told.push(pair) }));
+    const pressed = () => {
+      for (const act of heard) act({ key: "ArrowRight", composedPath: () => [], preventDefault() {} });
+      return told.splice(0);
+    };
+    sent();
+    const leave = sent();
+    assert.deepEqual(pressed(), [["go", 1]]);
+    leave();
+    assert.deepEqual(pressed(), []);
+  });
+});
+
+test("a number is marked as chosen as long as the page says so", () => {
+  onPage((root) => {
+    const marked = (cell) => {
+      const data = { blocks: [{ type: "tiles", id: "q", name: "Q", at: 0, shape: [2, 2], cells: true }], numbers: Float32Array.of(1, 2, 3, 4), cell };
+      withGlobals({ getComputedStyle: () => ({ getPropertyValue: () => "" }) }, () => tiles({ data, parentElement: root })());
+      return texts(root.querySelectorAll(".picked"));
+    };
+    assert.deepEqual([marked(["q", 1, 0]), marked(["q", 0, 1]), marked(["other", 0, 1]), marked(["q", 0, 0]), marked(null)], [["3"], ["2"], [], ["1"], []]);
   });
 });
 
@@ -291,6 +333,10 @@ test("one query followed: a line a key, the strongest marked, those that are not
     const level = (value, top) => `signed ${(Math.round(((value / top + 1) / 2) * 1023) / 1023).toFixed(2)}`;
     assert.deepEqual([shades(1), shades(2), shades(5)], [[level(2, 3)], [level(2, 3), level(4, 6), level(1.5, 2)], [level(2, 2)]]);
     assert.deepEqual(made.querySelectorAll("i").map((bar) => bar.style.width), ["62%", "0%", `${(62 * 0.25) / 0.75}%`]);
+    // d_k = 1, d_v = 2, two keys: the weighted values are (0.25, −1) and (0.5, 2), z their sum.
+    const wide = { ...block, tokens: ["cat", "it"], d_v: 2, shown: null, k: 1, products: 3, raw: 5, scores: 7, weights: 9, weighted: 11, z: 15 };
+    const strips = follow(boardOf(2, 1, 3, 2, 6, 2, 6, 1, 3, 0.25, 0.75, 0.25, -1, 0.5, 2, 0.75, 1), wide).querySelectorAll(".value canvas");
+    assert.deepEqual(strips.map((canvas) => [0, 1].map((at) => shade([...canvas.image.data.subarray(4 * at, 4 * at + 3)]))), [[0.25, -1], [0.5, 2], [0.75, 1]].map((two) => two.map((value) => level(value, 2))));
     const all = follow(board, { ...block, shown: null, upto: "raw", tight: true });
     assert.deepEqual([all.className, all.querySelectorAll("tr").length], ["follow upto-raw tight", 5], "no sum before there are weights");
   });
@@ -305,6 +351,10 @@ test("tables of heads, of bars and of numbers: the longest bar is full, the chos
     const series = bars(board, { name: "b", series: ["now", "then"], rows: [{ label: "a", values: [0.5, 0.25] }, { label: "b", values: [-1, NaN], texts: ["less", "none"], chosen: true }] });
     assert.deepEqual(series.querySelectorAll("tr").map((row) => [row.className, ...texts(row.children)]), [["", "", "now", "then"], ["", "a", "50.0 %", "25.0 %"], ["chosen", "b", "less", "none"]]);
     assert.deepEqual(series.querySelectorAll("i").slice(0, 3).map((bar) => bar.style.width), ["62%", "31%", "0%"]);
+    const grown = bars(board, { name: "b", series: ["now", "then"], rows: [{ label: "a", values: [0.25, 0.5] }, { label: "b", values: [0.125, 0] }] });
+    assert.deepEqual(grown.querySelectorAll("i").map((bar) => bar.style.width), ["31%", "62%", "15.5%", "0%"], "the longest of all of them");
+    const across = heads(board, { rows: [{ label: "1-1", norm: 2, share: 0, cosine: 0 }], total: 2 });
+    assert.deepEqual(texts(across.querySelectorAll("tr")[1].children), ["1-1", "2.000", "0.0 %", "0.00"], "at a right angle is not unknown");
     const grid = gridTable(board, { label: "All", id: "g", head: ["W_q", "token"], rows: [["W_k", "W_k"], ["2", "x"]], tokens: 1, chosen: 1, tall: true, close: true });
     assert.deepEqual([grid.className, ...grid.querySelectorAll("tr").map((row) => [row.className, ...texts(row.children)].join("|"))], ["wide tall close", "|Wq|token", "|Wk|W_k", "chosen|2|x"], "a reader's word is not lowered");
   });
@@ -319,6 +369,9 @@ test("an arrow of full length points where its numbers say, upward as in mathema
     const svg = turn({ before: [1, 0], after: [0, 1], angle: Math.PI / 2, describe: "turned" }).children[0];
     assert.deepEqual(["viewBox", "width", "height", "aria-label"].map((name) => svg.getAttribute(name)), ["-50 0 310 210", "310", "210", "turned"]);
     assert.deepEqual(svg.querySelectorAll("line").map((line) => ["x1", "y1", "x2", "y2", "stroke-dasharray", "class"].map((name) => line.getAttribute(name))), [["105", "105", "183", "105", "5 3", "before"], ["105", "105", "105", "27", "", "after"]]);
+    const colours = ["var(--link)", "var(--accent)"];
+    assert.deepEqual(svg.querySelectorAll("line").map((line) => line.getAttribute("stroke")), colours);
+    assert.deepEqual([svg.querySelectorAll("circle").slice(1).map((tip) => tip.getAttribute("fill")), svg.querySelectorAll("text").map((text) => text.style.fill)], [colours, colours], "a name has the colour of its arrow");
     assert.deepEqual(svg.querySelectorAll("text").map((text) => [text.textContent, ...["x", "y", "text-anchor"].map((name) => text.getAttribute(name))]), [["before", "197", "110", "start"], ["after", "105", "18", "middle"]]);
     assert.equal(turn({ before: [-1, 0], after: [0, 1], angle: 0 }).querySelectorAll("text")[0].getAttribute("text-anchor"), "end");
     assert.deepEqual(svg.querySelectorAll("path").map((path) => path.getAttribute("d")), ["M27,105h156M105,27v156", arc(0, Math.PI / 2, 34)]);
@@ -332,6 +385,7 @@ test("arcs of one word: none below half a percent, shares from five percent on, 
     const made = arcs(boardOf(0.9, 0.0049, 0.05, 0.0451), block);
     assert.deepEqual(made.querySelectorAll("path").map((path) => path.getAttribute("d").split("A")[0]), ["M117,118", "M117,118"]);
     assert.deepEqual(made.querySelectorAll("text").map((text) => text.textContent), ["cat", "90.0 %", "sat", "it", "5.0 %", ".", "4.5 %"]);
+    assert.deepEqual(made.querySelectorAll("text").filter((text) => text.style["font-weight"] === "700").map((text) => text.textContent), ["it", "."], "the word that looks, and the one that is meant");
     assert.deepEqual(made.querySelectorAll("text").map((text) => text.getAttribute("y")), ["138", "158", "138", "138", "158", "138", "158"]);
     assert.deepEqual(made.querySelectorAll("path").map((path) => [path.getAttribute("stroke-width"), path.getAttribute("opacity")].map((value) => Number(value).toFixed(3))), [["9.900", "0.935"], ["0.600", "0.379"]]);
     const svg = made.querySelector("svg");
@@ -351,7 +405,7 @@ test("words on a board: lowered names, code with remarks, terms, and a reader's 
     const lines = code(board, { lines: [["x = 1   ", "one"], ["y = 2", ""]] });
     assert.deepEqual([lines.className, lines.childNodes.map((node) => node.textContent).join(""), lines.getAttribute("role"), found(lines, "pad").map((node) => node.textContent)], ["code", "x = 1     # one\ny = 2\n", "group", ["   ", ""]]);
     assert.deepEqual([20, 21].map((count) => code(board, { lines: Array.from({ length: count }, () => ["x", ""]) }).className), ["code", "code long"]);
-    const made = paragraph(board, { style: "quiet", spans: ["W_q ", ["b", "bold 5 %"], ["token", "W_k"], ["code", "a.b_c"], ["em", "soft"], ["term", "softmax", { term: "softmax", short: "shares" }]] });
+    const made = paragraph(board, { style: "quiet", spans: ["W_q ", ["b", "bold 5 %"], ["token", "W_k"], ["code", "a.b_c"], ["em", "soft"], ["term", "softmax", { term: "Softmax", short: "shares" }]] });
     assert.deepEqual([made.className, made.children.map((node) => [node.tag, node.className, node.textContent])], ["quiet", [["span", "", "Wq "], ["b", "b", "bold 5 %"], ["span", "token", "W_k"], ["code", "", "a.b_c"], ["span", "em", "soft"], ["button", "term", "softmax"]]]);
     assert.equal(made.querySelectorAll("wbr").length, 2);
     const [button] = made.querySelectorAll("button");
@@ -366,7 +420,7 @@ test("words on a board: lowered names, code with remarks, terms, and a reader's 
       return [note, note.style.left, note.style.top];
     };
     const [note, left, top] = shown(1000, 800);
-    assert.deepEqual([note.textContent, left, top], ["softmaxsharesAll terms", "300px", "526px"]);
+    assert.deepEqual([note.textContent, left, top], ["SoftmaxsharesAll terms", "300px", "526px"]);
     assert.deepEqual([shown(400, 800)[1], shown(200, 800)[1], shown(1000, 620)[2], shown(1000, 627)[2]], ["188px", "12px", "394px", "526px"]);
     delete globalThis.innerWidth;
     delete globalThis.innerHeight;
@@ -506,6 +560,7 @@ test("a ruler marks a part of all, and a matrix as vectors joins what looks alik
     assert.deepEqual(cells, [["12", "36", "56", "24", "rgb(255, 3, 0)"], ["12", "60", "28", "24", "rgb(128, 0, 0)"], ["40", "60", "56", "24", "rgb(255, 3, 0)"], ["12", "36", "84", "48", "none"]]);
     assert.match(page, /width="108" height="116"/);
     assert.match(page, /<text x="12" y="104"[^>]*>full colour: 100.0 %/);
+    assert.match(vectors(PAINT, { name: "x", ramp: "weight", shape: [1, 2] }, [0.1, 0.4], 0.4), />full colour: 40\.0 %/);
   });
 });
 
@@ -521,10 +576,16 @@ test("curves of what is left: five places and even steps on the axes, levels, na
     assert.deepEqual(found(made, "mid").map((one) => [one.textContent, Number(one.getAttribute("x"))]), [...[0, 25, 50, 75, 100].map((value) => [String(value), x(value)]), ["heads off", x(50)]]);
     const [level] = found(made, "level");
     assert.deepEqual(["x1", "x2", "y1", "y2"].map((name) => Number(level.getAttribute(name))), [44, 476, y(5), y(5)]);
+    assert.deepEqual(made.querySelectorAll("text").filter((one) => one.textContent === "chance").map((one) => Number(one.getAttribute("y"))), [y(5) + 4], "its name stands beside it");
     assert.deepEqual(found(made, "name").map((one) => [one.textContent, Number(one.getAttribute("x"))]), [["by effect", x(50) + 7], ["at random", x(50) + 7]]);
     const dots = made.querySelectorAll("circle");
     dots[4].onpointerenter();
     assert.deepEqual([dots.length, found(made, "readout")[0].textContent, Number(dots[4].getAttribute("cx")), Number(dots[4].getAttribute("cy"))], [6, "at random: 9.5 with 50 heads off", x(50), y(9.5)]);
+    const told = dots.map((dot) => (dot.onpointerenter(), found(made, "readout")[0].textContent));
+    assert.deepEqual(told, [...["10.0", "8.0", "4.0"].map((value, i) => `by effect: ${value} with ${50 * i} heads off`), ...["10.0", "9.5", "9.0"].map((value, i) => `at random: ${value} with ${50 * i} heads off`)]);
+    const one = curves(boardOf(), { ...block, xName: "heads gone", xOne: "head gone", series: [{ name: "greedy", x: [0, 1], y: [10, 9] }] });
+    one.querySelectorAll("circle")[1].onpointerenter();
+    assert.equal(found(one, "readout")[0].textContent, "greedy: 9.0 with 1 head gone");
     const steps = (high) => found(curves(boardOf(), { ...block, series: [{ name: "a", x: [0, 100], y: [high, 0] }], levels: [] }), "end").map((one) => one.textContent);
     assert.deepEqual([steps(0.5), steps(2), steps(30)], [["0", "0.1", "0.2", "0.3", "0.4", "0.5"], ["0", "0.5", "1", "1.5", "2"], ["0", "5", "10", "15", "20", "25", "30"]]);
     assert.deepEqual([steps(9), steps(50), steps(90), steps(1000).length], [["0", "2", "4", "6", "8"], ["0", "10", "20", "30", "40", "50"], ["0", "20", "40", "60", "80"], 41]);

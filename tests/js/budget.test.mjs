@@ -37,6 +37,7 @@ test("one head loses or dilutes what two bring", () => {
   assert.match(say([50, 0, 50]).sentence, /^Diluted: animal and tired \(under 80 %/);
   assert.match(say([80, 0, 20]).sentence, /^Diluted: tired/);
   assert.match(say([50, 0, 0]).sentence, /^Head 1 has 50 % left/);
+  assert.match(say([100, 0, 0], [0, 0, 60]).sentence, /^Head 2 has 40 % left/);
   assert.equal(say([50, 0, 50]).met, false);
   const two = say([100, 0, 0], [0, 0, 100]);
   assert.equal(two.met, true);
@@ -60,11 +61,13 @@ test("the bar of a need is as long as what arrives of it, and what is given to a
   assert.deepEqual(shown.querySelectorAll(".lane i").map((bar) => bar.style.width), ["30%", "0%"]);
   assert.deepEqual(shown.querySelectorAll(".well i").map((fill) => fill.style.height), ["30%", "0%", "0%"]);
   assert.equal(shown.querySelector(".purse").textContent, "70 % left");
+  const [first] = shown.querySelectorAll(".cup");
+  assert.deepEqual(["aria-label", "aria-valuetext"].map((name) => first.getAttribute(name)), ["animal, head 1", "30 %"]);
 });
 
 // What the reader finds who comes back to words of whom the browser kept this.
-function reopened(kept, use) {
-  const stored = { "headscope-budget": JSON.stringify({ animal: kept }) };
+function reopened(kept, use, others = {}) {
+  const stored = { "headscope-budget": JSON.stringify({ ...others, animal: kept }) };
   globalThis.localStorage = { getItem: (name) => stored[name], setItem: (name, value) => (stored[name] = value) };
   const block = { labels: ["animal", "was", "tired"], needs: [0, 2], at: 0, width: 3, token: "it", name: "animal" };
   try {
@@ -80,6 +83,8 @@ test("what the browser kept of a budget comes back, and what is no budget does n
   assert.deepEqual(found({ heads: [[0, 60, 40], [100, 0, 0]], needs: [1] }), [[0, 60, 40], [100, 0, 0]]);
   const none = [[0, 0, 0]];
   for (const heads of [[[0, 60, 50]], [[0, -10, 50]], [[0, 0.5, 0]], [[0, 60]], [[0, 0, 0, 0]], [], "x", null, [[101, 0, 0]], Array(5).fill([0, 0, 0])]) assert.deepEqual(found({ heads }), none, JSON.stringify(heads));
+  const elsewhere = reopened({}, shares, { boat: { heads: [[0, 0, 70]] } });
+  assert.deepEqual(elsewhere, none, "each sentence has a budget of its own");
   const needed = (needs) => reopened({ needs }, (made) => made.querySelectorAll(".need").map((button) => button.getAttribute("aria-pressed")).indexOf("true"));
   assert.deepEqual([[1], [3], [-1], [0.5], "1"].map(needed), [1, 0, 0, 0, 0]);
 });
@@ -90,6 +95,7 @@ test("a second head is offered once the first has given all, and the next one up
   assert.deepEqual(offered([[100, 0, 0]]), [["Add a second head", false], back]);
   assert.deepEqual(offered([[90, 0, 0]]), [["Add a second head", true], back]);
   assert.deepEqual(offered(Array(2).fill([0, 0, 100])), [["Add a third head", false], back]);
+  assert.deepEqual(offered([[100, 0, 0], [0, 0, 90]]), [["Add a third head", true], back], "each of them has to give all");
   assert.deepEqual(offered(Array(3).fill([0, 0, 100])), [["Add a fourth head", false], back]);
   assert.deepEqual(offered(Array(4).fill([0, 0, 100])), [back]);
   reopened({ heads: [[100, 0, 0]] }, (made, kept) => {
@@ -97,6 +103,17 @@ test("a second head is offered once the first has given all, and the next one up
     assert.deepEqual([shares(made), kept().heads], [[[100, 0, 0], [0, 0, 0]], [[100, 0, 0], [0, 0, 0]]]);
     made.querySelectorAll(".press")[1].onclick();
     assert.deepEqual([shares(made), kept().heads], [[[0, 0, 0]], [[0, 0, 0]]]);
+  });
+});
+
+test("a press on a word gives it ten, on its number or with Shift takes ten back", () => {
+  reopened({ heads: [[0, 50, 0]] }, (made) => {
+    const press = (name, more = {}) => {
+      const cup = made.querySelectorAll(".cup")[1];
+      cup.onclick({ target: cup.querySelector(name), ...more });
+      return shares(made)[0][1];
+    };
+    assert.deepEqual([press(".well"), press(".word"), press(".share"), press(".word", { shiftKey: true })], [60, 70, 60, 50]);
   });
 });
 

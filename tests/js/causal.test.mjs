@@ -33,6 +33,7 @@ test("a later word is ranked for no head only if none of the pinned words can se
   assert.equal(noneSees(decoder, [], 3), false);
   assert.equal(noneSees(decoder, [1], null), false);
   assert.match(noneSeesInWords(names, [1, 2], 3), /^No head: “saw” and “it” cannot see “late”, which comes later\. In a decoder/);
+  for (const per of ["layer", "model"]) assert.match(noneSeesInWords(names, [1], 3, per), /^No layer: “saw” cannot see “late”/);
 });
 
 test("the gaps of a matrix are the runs to the right of the diagonal", () => {
@@ -103,6 +104,8 @@ test("rows that are the same in all heads are said to be, where nothing that is 
   assert.equal(nothingMoved(decoder, still, "“it”", 1), "The row of “it” is the same in A and B in all 2 heads: in a decoder a word sees only itself and what stands before it.");
   assert.equal(nothingMoved(encoder, still, "“a” and “b”", 2), "The rows of “a” and “b” are the same in A and B in all 2 heads.");
   assert.equal(nothingMoved(decoder, [{ weight: 0 }, { weight: 0.0006 }], "“it”", 1), "");
+  assert.match(nothingMoved({ ...encoder, per: "layer" }, still, "“it”", 1), /the same in A and B in all 2 layers\.$/);
+  assert.match(nothingMoved({ ...encoder, per: "model" }, [{ weight: 0 }], "“it”", 1), /the same in A and B in all layers\.$/);
 });
 
 test("the line around a small picture keeps outside of its cells", () => {

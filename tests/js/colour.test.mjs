@@ -16,6 +16,14 @@ for (const [name, paper] of Object.entries(PAPERS)) {
     }
   });
 
+  test(`the ${name} ramp goes by a breath of blue, more than of green`, () => {
+    const ramp = sequential(paper);
+    const [from, middle, to] = [ramp[0], ramp[LEVELS >> 1], ramp[LEVELS - 1]].map(toOklab);
+    const [green, blue] = name === "light" ? [0.012, 0.05] : [0.014, 0.055];
+    assert.ok(Math.abs((from[1] + to[1]) / 2 - middle[1] - green) < 0.003);
+    assert.ok(Math.abs((from[2] + to[2]) / 2 - middle[2] - blue) < 0.003);
+  });
+
   test(`in ${name} the arms of the difference are equally far from the paper`, () => {
     const ramp = diverging(paper);
     const [low, high] = [ramp[0], ramp[LEVELS - 1]];

@@ -6,12 +6,13 @@ import { drawHero, drawMatrices, sidesDrawn, specOf } from "../../assets/js/comp
 import { describe, diffOf, rankingNow, rowsFor, spanOf } from "../../assets/js/compare/rows.js";
 import { drawRanking, drawWords, tableNow } from "../../assets/js/compare/said.js";
 import { column, numbers, record as records, words } from "./drawing.mjs";
-import { onPage } from "./page.mjs";
+import { onPage, withGlobals } from "./page.mjs";
 
 // A: three tokens, B: two; one layer of two heads. `cat` stands in A only.
 const A = [[[0.5, 0.3, 0.2], [0.1, 0.15, 0.75], [0.05, 0.9, 0.05]], [[0.2, 0.2, 0.6], [0.33, 0.33, 0.34], [0.7, 0.02, 0.28]]];
 const B = [[[0.9, 0.1], [0.4, 0.6]], [[0.25, 0.75], [0.68, 0.32]]];
 const PAIRS = [[0, 0], [1, null], [2, 1]];
+const LATER = [[0, 0], [1, null], [null, 1], [2, null]]; // a word of B before the last one of A
 const tidy = (value) => (typeof value === "number" ? Number(value.toFixed(4)) : value);
 
 const run = (id, names, weights, more = {}) => records.openRecord({
@@ -37,8 +38,10 @@ test("what is aligned: columns of either side, those that both have, and which d
   assert.deepEqual([view.columnOf, view.bothColumns, view.differs, view.both], [[[0, 1, 2], [0, 2]], [0, 2], [false, true, true], [[0, 0], [2, 1]]]);
   assert.deepEqual([0, 1, 2].map((at) => view.nameOf(at)), ["[CLS]", "cat", "it / She"]);
   assert.deepEqual([0, 1, 2].map((at) => view.onlyIn(at)), [null, 0, null]);
-  assert.equal(viewOf({ pairs: [[0, 0], [1, null], [null, 1], [2, null]] }).nameOf(2), "She");
+  assert.equal(viewOf({ pairs: LATER }).nameOf(2), "She");
   assert.equal(viewOf({ b: run("b", ["[CLS]", "IT"], B) }).nameOf(2), "it", "the same word in capitals is the same");
+  const twice = { a: run("a", ["[CLS]", "it", "it"], A, { indexed: ["[CLS]", "it₁", "it₂"] }), b: run("b", ["She", "She"], B, { indexed: ["She₁", "She₂"] }) };
+  assert.equal(viewOf(twice).nameOf(2), "it₂ / She₂", "of a word that stands there twice it is said which");
 });
 
 test("A minus B over the words that both have, and the span is the largest change of any head, rounded up", () => {
@@ -49,6 +52,38 @@ test("A minus B over the words that both have, and the span is the largest chang
   assert.equal(describe(view, [0, 0]), "Head 1-1: largest change “it / She” to “it / She”, −55.0 points");
   assert.equal(describe(view, [0, 1]), "Head 1-2: largest change “[CLS]” to “it / She”, −15.0 points");
   assert.match(describe(viewOf({ pairs: [[0, null], [1, null], [2, null], [null, 0], [null, 1]] }), [0, 0]), /no word of A has a counterpart in B$/);
+});
+
+test("small pictures from the server have their full colour at the span, like the legend", () => {
+  // 127 steps are all of a weight: the largest change is 51 of them, 40.2 points, so the span is 50.
+  const view = viewOf({ change: { side: 1, cells: Int8Array.of(25, -51) } });
+  assert.equal(view.span, 0.5);
+  assert.deepEqual([[0, 0], [0, 1]].map((head) => view.pictureOf(head)), [{ cells: Int8Array.of(25), side: 1, top: 63.5 }, { cells: Int8Array.of(-51), side: 1, top: 63.5 }]);
+});
+
+test("small pictures from the server are numbered by the heads that both have", () => {
+  const two = { layers: 2, heads: 2 };
+  const view = viewOf({ a: run("a", ["[CLS]", "cat", "it"], [...A, ...A], two), b: run("b", ["[CLS]", "She"], [B[0], B[0]], { layers: 2, heads: 1 }), change: { side: 1, cells: Int8Array.of(10, -20) } });
+  assert.deepEqual([[0, 0], [1, 0]].map((head) => [...view.pictureOf(head).cells]), [[10], [-20]]);
+});
+
+test("another pair of texts has its own differences, pictures and legend, which begins where B has more", () => {
+  onPage(() => {
+    const view = viewOf();
+    const filled = [];
+    Object.assign(view, { paint: { change: {} }, update() {} });
+    view.duo.measure = () => {};
+    Object.assign(view.sheet, { cells: [1], draw() {}, fill: (record, heads, roles, describe) => filled.push(describe([0, 0])) });
+    const drawn = () => {
+      view.drawAll();
+      return [view.legend.querySelectorAll("span").map((node) => node.textContent), filled.splice(0)];
+    };
+    const first = [["more in B, 60 points", "60 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −55.0 points"]];
+    assert.deepEqual([drawn(), drawn()], [first, [first[0], []]], "what is the same pair is not drawn anew");
+    const other = run("c", ["[CLS]", "She"], [[[0.6, 0.4], [0.25, 0.75]], B[1]]);
+    view.open([view.records[0], other], { pairs: PAIRS, titles: ["one", "two"] });
+    assert.deepEqual(drawn(), [["more in B, 70 points", "70 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −70.0 points"]]);
+  });
 });
 
 test("the rows of a word in A and in B stand over the same columns", () => {
@@ -92,6 +127,14 @@ test("both rows of the pinned word are drawn as arcs, with both percentages wher
   assert.deepEqual([shown.from, shown.to, shown.pointed], [[2], null, null]);
 });
 
+test("beside a word that both have, one of A alone has arcs but no part in the numbers that are compared", () => {
+  const view = viewOf({ state: { pins: [1, 2] } });
+  drawHero(view);
+  const [shown] = view.drawn;
+  assert.deepEqual([...new Set(shown.links[0].map((link) => link.from))], [2, 1]);
+  assert.deepEqual([...shown.masses].map(([at, pair]) => [at, ...pair.map(tidy)]), [[0, 0.05, 0.4], [1, 0.9, null], [2, 0.05, 0.6]], "the row of “it”");
+});
+
 test("arcs come from the row under the pointer, else the pinned words, else the column under it; a target is asked for by click or pointer", () => {
   const of = (state, hovered) => {
     const view = viewOf({ state, hovered });
@@ -106,6 +149,9 @@ test("arcs come from the row under the pointer, else the pinned words, else the 
   assert.deepEqual(of({ pins: [2], to: 1 }, {}), [[2], 1, null]);
   assert.deepEqual(of({ pins: [2], to: 1 }, { q: 0, k: 2 }), [[0], 2, 2]);
   assert.deepEqual(of({ pins: [2], to: 1 }, { q: 0 }), [[0], null, null]);
+  const later = viewOf({ state: { pins: [0], to: 2 }, pairs: LATER });
+  drawHero(later);
+  assert.deepEqual([later.drawn[0].from, later.drawn[0].to], [[0], 3], "after a word of B alone a word of A stands one column on");
 });
 
 test("each matrix has its own words, its own numbers, and marks what is chosen where it has it", () => {
@@ -160,24 +206,43 @@ test("the sentence says what the pinned word looks at in A and in B, the largest
   assert.deepEqual([said({}).clear, said({ pins: [1] }).clear], [true, false]);
   assert.equal(said({}).rest, "2 of 3 tokens aligned. 1 word has no counterpart and is left out.");
   assert.match(said({}, { pairs: [[0, 0], [1, null], [2, null], [null, 1]] }).rest, /^1 of 4 tokens aligned\. 3 words have no counterpart and are left out\./);
+  const lone = said({ head: [0, 1], pins: [2] }, { pairs: LATER }).line;
+  assert.match(lone, /^Head 1-2: “it” stands in A only. There it looks at “\[CLS\]” \(70\.0 %\) and “it” \(28\.0 %\);/);
+  const both = said({ pins: [1, 2] }, { pairs: LATER }).line;
+  assert.equal(both, "Head 1-1: “cat” and “it” stand in A only. There they look on average at “cat” (52.5 %) and “it” (40.0 %); B has no rows to compare.");
+  const other = { b: run("b", ["[CLS]", "She"], [B[0]], { heads: 1 }) };
+  assert.match(said({}, other).rest, / Only heads that both models have are shown\.$/);
+  const deeper = { b: run("b", ["[CLS]", "She"], [...B, ...B], { layers: 2 }) };
+  assert.match(said({}, deeper).rest, / Only heads that both models have are shown\.$/);
   assert.match(said({ pins: [2] }).hint, /^Click a second word/);
   assert.equal(said({ pins: [2], to: 0 }).hint, "");
 });
 
 test("the ranking says of every head what changed most, in A and in B, and its sign", () => {
-  const drawn = (state) => {
-    const view = viewOf({ state });
+  const drawn = (state, more = {}) => {
+    const view = viewOf({ state, ...more });
     drawRanking(view);
     const { title, entries, hint } = view.ranked;
     return { title, entries: entries?.map(({ layer, head, note, text, kind }) => [words.headName([layer, head]), note, text, kind]), hint };
   };
   const moved = drawn({ pins: [2] });
   assert.deepEqual([moved.title, moved.entries], ["Heads that changed most for “it”", [["1-1", "cat 90.0 %, only in A", "90.0 %", ""], ["1-2", "it / She 28.0 → 32.0 %", "4.0 %", ""]]]);
+  assert.deepEqual([drawn({ pins: [1, 2] }).title, drawn({ pins: [1, 2] }).entries], [moved.title, moved.entries], "a word of A alone is neither counted nor named");
   const link = drawn({ pins: [2], to: 0 });
   assert.deepEqual([link.title, link.entries], ["“it” to “[CLS]”, A and B", [["1-1", "5.0 → 40.0 %", "−35.0", "less"], ["1-2", "70.0 → 68.0 %", "+2.0", "more"]]]);
   assert.equal(drawn({}).title, "Which heads changed?");
   const alone = drawn({ pins: [1] });
   assert.deepEqual([alone.entries, alone.hint], [undefined, "“cat” stands in A only: there is no row of B to compare it with. Choose a word that both have."]);
+  assert.match(drawn({ pins: [1, 2] }, { pairs: LATER }).hint, /^“cat” and “it” stand in A only: there is no row of B to compare them with\./);
+  const before = [[null, 0], [0, null], [1, null], [2, 1]]; // a word of B alone before all of A
+  assert.equal(drawn({ pins: [2], to: 1 }, { pairs: before }).title, "“it” to “cat”, A and B");
+  const view = Object.assign(viewOf({ state: { pins: [2] } }), { offers: [[0, "[CLS]"]] });
+  drawRanking(view);
+  assert.deepEqual(view.ranked.offers, [], "there is something to rank");
+  for (const record of view.records) record.full = null;
+  drawRanking(view);
+  assert.equal(view.ranked.hint, "Counting.");
+  assert.deepEqual(view.matrices.map((matrix) => matrix.canvas.getAttribute("aria-label")), ["A", "B", "A minus B"]);
 });
 
 test("the table has a line a column: in A, in B, and their difference where both have it", () => {
@@ -186,13 +251,64 @@ test("the table has a line a column: in A, in B, and their difference where both
     return tableNow(view).rows.map((row) => row.map(tidy));
   };
   assert.deepEqual(cells({ pins: [2] }), [["[CLS]", 0.05, 0.4, -0.35], ["cat", 0.9, "not in B", ""], ["it / She", 0.05, 0.6, -0.55]]);
+  assert.deepEqual(cells({ pins: [1, 2] }), cells({ pins: [2] }), "a word of A alone has no row of B to be set beside");
   assert.deepEqual(cells({ pins: [1] }), [["[CLS]", 0.1, "not in B", ""], ["cat", 0.15, "not in B", ""], ["it / She", 0.75, "not in B", ""]]);
   assert.deepEqual(cells({}), []);
+  assert.equal(tableNow(Object.assign(viewOf({ state: { pins: [2] } }), { line: { dataset: { said: "It looks less at [CLS]." } } })).caption, "It looks less at [CLS].");
+});
+
+test("of a head of two long texts that is not here no numbers are told, and a file does not show the last one's instead", () => {
+  const long = (id, names, weights) => {
+    const made = run(id, names, weights, { packing: "none" });
+    records.keepOpened(made, [0, 0], Float32Array.from(weights[0].flat()));
+    return made;
+  };
+  const view = viewOf({ a: long("a", ["[CLS]", "cat", "it"], A), b: long("b", ["[CLS]", "She"], B), state: { pins: [2], panel: "table" }, change: { side: 1, cells: Int8Array.of(25, -51) } });
+  view.line = { dataset: { said: "Head 1-2." } };
+  const table = () => [tableNow(view).head, tableNow(view).rows.length];
+  assert.deepEqual(table(), [["looked at", "A", "B", "A − B"], 3]);
+  view.state.head = [0, 1];
+  view.hover({ column: null, q: 0, k: 0 }, true);
+  assert.equal(view.live.textContent, "", "nothing is read out");
+  assert.deepEqual(table(), [["The numbers are on their way"], 0]);
+  view.now = view.shownValues;
+  withGlobals({ headscope: { live: false }, cancelAnimationFrame() {} }, () => {
+    assert.deepEqual(table(), [["This file does not hold the numbers of this head"], 0]);
+    view.animate(false);
+  });
+  const [{ links, masses }] = view.drawn;
+  assert.deepEqual([links, masses.size], [[[], []], 0]);
+  assert.deepEqual([0, 1].map((side) => [[...specOf(view, side).values].some(Boolean), specOf(view, side).silent]), [[false, true], [false, true]]);
+});
+
+// ---- a decoder beside an encoder: A has no weights where a word comes later, B has
+const SEEN = [[[1, 0, 0], [0.4, 0.6, 0], [0.05, 0.9, 0.05]], [[1, 0, 0], [0.5, 0.5, 0], [0.7, 0.02, 0.28]]];
+const decoder = run("a", ["[CLS]", "cat", "it"], SEEN, { causal: true });
+const mixed = (more = {}) => viewOf({ a: decoder, ...more });
+
+test("where only one of both is a decoder, only its matrix and the difference leave a triangle open", () => {
+  const view = mixed();
+  assert.deepEqual([...diffOf(view, [0, 0])].map(tidy), [0.1, 0, -0.35, -0.55]);
+  assert.deepEqual([0, 1, 2].map((side) => specOf(view, side).absent?.(0, 1) ?? null), [true, null, true]);
+  assert.match(view.note.textContent, /hatched: comes later/);
+});
+
+test("what one of both cannot see is said of that one alone", () => {
+  const aloud = (view) => {
+    view.state.panel = "table";
+    view.hover({ column: null, q: 0, k: 2 }, true);
+    return view.live.textContent;
+  };
+  assert.equal(aloud(mixed()), "[CLS] looks at it / She: nothing in A, 10.0 % in B");
+  assert.equal(aloud(mixed({ b: run("b", ["[CLS]", "She"], [[[1, 0], [0.4, 0.6]], [[1, 0], [0.68, 0.32]]], { causal: true }) })), "[CLS] cannot see it / She: it comes later");
+  assert.equal(said({ pins: [0] }, { a: decoder }).line, "Head 1-1: “[CLS]” looks at “[CLS]” (100.0 % in A, 90.0 % in B, +10.0 points).", "no points between a weight and none");
+  const view = Object.assign(mixed({ state: { pins: [0] } }), { line: { dataset: {} } });
+  assert.deepEqual(tableNow(view).rows.map((row) => row.map(tidy)), [["[CLS]", 1, 0.9, 0.1], ["cat", null, "not in B", ""], ["it / She", null, 0.1, null]]);
 });
 
 // ---- what a click does
 test("a click pins a word of A, a second one asks for a link, a cell asks for both; a word that only B has does nothing", () => {
-  const view = viewOf({ pairs: [[0, 0], [1, null], [null, 1], [2, null]] });
+  const view = viewOf({ pairs: LATER });
   view.update = () => {};
   const after = (...given) => {
     view.choose(...given);
@@ -208,6 +324,41 @@ test("a click pins a word of A, a second one asks for a link, a cell asks for bo
   assert.deepEqual(after(3, false, true, 1), [[2], 1]);
   assert.deepEqual(after(3, false, true, 1), [[], null]);
   assert.deepEqual([after(1, false), after(0, false, true)], [[[1], null], [[0], null]], "a row begins anew");
+});
+
+test("a cell of each matrix is told as the columns of its words", () => {
+  const of = (side) => {
+    const told = [];
+    const view = Object.assign(viewOf(), { hover: (...given) => told.push(given), choose: (...given) => told.push(given) });
+    const { cell, choose } = view.matrices[side].actions;
+    cell(1, 0, true);
+    cell(null, null, false);
+    choose(1, false, "query", 0);
+    choose(0, true, "query");
+    return told;
+  };
+  const at = (column) => [[{ column: null, q: column, k: 0 }, true], [{ column: null, q: null, k: null }, false], [column, false, true, 0], [0, true, true, null]];
+  assert.deepEqual([of(0), of(1), of(2)], [at(1), at(2), at(2)], "the second word of B, and the second that both have, stand in the third column");
+});
+
+test("lists choose where to look from and to, and a head that is left is no longer described", () => {
+  const view = Object.assign(viewOf({ state: { pins: [2], to: 1 } }), { update() {}, rest: "2 of 3 tokens aligned." });
+  const { from, to, preview } = view.ranking.actions;
+  const after = (act, value) => {
+    act(value);
+    return [view.state.pins, view.state.to];
+  };
+  assert.deepEqual([after(from, 0), after(to, 2), after(to, null), after(to, 1), after(from, null)], [[[0], 1], [[0], 2], [[0], null], [[0], 1], [[], null]]);
+  onPage(() => {
+    const said = (head) => (preview(head), view.previewed.textContent);
+    assert.deepEqual([said([0, 1]), said(null)], ["Head 1-2: largest change “[CLS]” to “it / She”, −15.0 points", "2 of 3 tokens aligned."]);
+  });
+});
+
+test("with the last word its target goes too, and the page hears of both", () => {
+  const view = Object.assign(viewOf({ state: { pins: [2], to: 0 } }), { update() {} });
+  view.choose(2, true);
+  assert.deepEqual(view.emitted.map(({ pins, to }) => [pins, to]), [[[], null]]);
 });
 
 test("Escape takes back what is chosen, and nothing else is told", () => {
@@ -231,4 +382,26 @@ test("what a link asks for is taken where both texts have it", () => {
   assert.deepEqual(after({ pins: [1], to: 3, look: { tab: "lines" } }), [[0, 0], [1], null, "matrix"]);
   assert.deepEqual(after({ pins: [], to: 1 }), [[0, 0], [], null, "matrix"]);
   assert.deepEqual([view.look(), Object.assign(view, { state: { ...view.state, panel: "table" } }).look()], [{}, { tab: "table" }]);
+});
+
+test("a head that only one of both models has is not chosen", () => {
+  const chosen = (ours, theirs, head) => {
+    const [a, b] = [[ours, ["[CLS]", "cat", "it"], A], [theirs, ["[CLS]", "She"], B]].map(([[layers, heads], names, weights], i) => run("ab"[i], names, Array.from({ length: layers * heads }, () => weights[0]), { layers, heads }));
+    const view = viewOf({ a, b });
+    view.move({ head, pins: [], to: null });
+    return view.state.head;
+  };
+  assert.deepEqual([chosen([2, 2], [1, 2], [1, 1]), chosen([2, 2], [2, 1], [1, 1]), chosen([1, 2], [2, 2], [1, 1]), chosen([2, 1], [2, 2], [1, 1])], [[0, 1], [1, 0], [0, 1], [1, 0]]);
+});
+
+test("two pictures are complete, and so are their files, once the numbers of both are in the browser", () => {
+  const small = { packing: "small", side: 1, weights: column(new Uint8Array(2)) };
+  const whole = (weights) => ({ exact: column(Float32Array.from(weights.flat(2))) });
+  const found = (ours, theirs) => {
+    const view = viewOf({ a: run("a", ["[CLS]", "cat", "it"], A), b: run("b", ["[CLS]", "She"], B) });
+    view.records = [run("a", ["[CLS]", "cat", "it"], A, ours), run("b", ["[CLS]", "She"], B, theirs)];
+    return [view.complete, view.filesMissing];
+  };
+  assert.deepEqual([found({}, {}), found(small, {}), found({}, small)], [[true, true], [false, true], [false, true]]);
+  assert.deepEqual([found(whole(A), {}), found({}, whole(B)), found(whole(A), whole(B))], [[true, true], [true, true], [true, false]]);
 });

@@ -225,6 +225,19 @@ test("the numbers of a long text come with the view: opened heads, links of the 
   });
 });
 
+test("in a comparison each text keeps the numbers of its own heads", () => {
+  atTheDoor(({ door, component }) => {
+    door.keep(data("a"));
+    door.keep(data("b", { title: "another" }));
+    const [first, second] = [column([1, 0, 0, 0, 1, 0, 0, 0, 1]), column([0, 1, 0, 0, 0, 1, 1, 0, 0])];
+    door.mount(component({
+      mode: "compare", records: ["a", "b"], pairs: [[0, 0], [1, 1], [2, 2]], titles: ["a", "b"],
+      opened: [{ record: 0, head: [0, 1], column: "opened_0" }, { record: 1, head: [1, 1], column: "opened_1" }], opened_0: first, opened_1: second,
+    }));
+    assert.deepEqual(["a", "b"].map((id) => [...door.records.get(id).kept].map(([at, numbers]) => [at, numbers.indexOf(1)])), [[[1, 0]], [[3, 1]]]);
+  });
+});
+
 test("a picture is drawn again when its width changes, and where it fills the screen when its height does", () => {
   atTheDoor(({ door, drawn, component, entry, heard }) => {
     door.keep(data("a"));
@@ -288,6 +301,9 @@ test("who goes on outside of a picture leaves it told, and its files are asked f
     assert.deepEqual(open(), [], "they are on their way");
     view.state.head = [1, 1];
     assert.equal(open().length, 1);
+    door.keep(data("b"));
+    door.mount(component({ records: ["b"], n: 2, selection: { head: [1, 1], pins: [1], to: null, look: {} } }));
+    assert.deepEqual(open().map(([, { head, n, files }]) => [head, n, files]), [[[1, 1], 2, true]], "of another text they are asked for anew");
     door.live = false;
     view.state.head = [0, 0];
     assert.deepEqual(open(), []);

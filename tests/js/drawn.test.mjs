@@ -100,6 +100,13 @@ test("a small picture has queries on rows and keys on columns, in steps of its o
   for (let q = 0; q < 3; q++) for (let k = 0; k < 3; k++) near(shareOf(at(q, k)), ASYMMETRIC[q * 3 + k]);
 });
 
+test("a small picture of a decoder has every word's own cell and those before it, and nothing of what comes later", () => {
+  const out = new Uint32Array(9).fill(7777);
+  sheet.Sheet.prototype.paintOne.call({ record: { causal: true } }, out, 3, { cells: [1, 0, 0, 0.6, 0.4, 0, 0.2, 0.3, 0.5], side: 3, top: 1 }, levels());
+  const seen = [1, null, null, 0.6, 0.4, null, 0.2, 0.3, 0.5];
+  seen.forEach((share, i) => (share === null ? assert.equal(out[i], 7777) : near(shareOf(out[i]), share)));
+});
+
 test("a small picture of changes keeps their signs, also where several share a pixel", () => {
   const at = small([-127, 30, 0, 127], 2, 6, 127, levels(true));
   near(signedOf(at(0, 0)), -1);

@@ -30,6 +30,8 @@ test("a column says where the text is cut, where a new line begins, and which wa
     assert.deepEqual(duo.columns.map((column) => ["spaced", "differs", "turn"].filter((name) => column.classList.contains(name)).join(" ")), ["", "spaced differs", "spaced differs turn", "spaced differs"]);
     assert.deepEqual(duo.units.map((side) => side.map((cell) => cell?.className ?? null)), [["unit special", "unit", "unit", null], ["unit special", "unit unknown", "unit", "unit joined"]]);
     assert.deepEqual(duo.words.children.at(-1).children.map((node) => node.className), ["unit", "cut"]);
+    const both = laid(ONE, { a: { ...A, cut: "1 piece left out" }, b: { ...B, cut: "4 more" } });
+    assert.deepEqual(texts(both.words.children.at(-1).children), [" ✂ cut here: 1 piece left out", " ✂ cut here: 4 more"]);
     assert.equal(duo.words.dir, "ltr");
     assert.equal(duo.characters, 4 + 1 + 3 + 1 + 5 + 1 + 1);
     assert.deepEqual([directionOf("[CLS] 12 שלום a"), directionOf("abc שלום"), directionOf("123")], ["rtl", "ltr", "ltr"]);
@@ -67,6 +69,35 @@ test("columns are pointed at, chosen, added and changed; a finger points at noth
     duo.columns[1].onfocus({ target: { matches: () => false } });
     duo.columns[1].onblur();
     assert.deepEqual([after(), duo.focus], [[["point", 2], ["point", null]], 1]);
+  });
+});
+
+test("after a word that only one sentence has, the word that is pressed is the one that is changed", () => {
+  onPage(() => {
+    const changed = (duo) => {
+      const begun = [];
+      duo.edit.begin = (cells, typed) => begun.push([duo.edited, texts(cells), typed]);
+      return begun;
+    };
+    const press = (duo, cell) => duo.words.ondblclick({ target: { closest: () => cell } });
+    // "very" stands in B alone, so that A's third and fourth word, pieces of one, stand in the fourth and fifth column.
+    const pieces = { joined: [false, false, false, true] };
+    const more = { a: text(["[CLS]", "was", "ti", "red"], pieces), b: text(["[CLS]", "is", "very", "ti", "red"], { joined: [false, false, false, false, true] }), pairs: [[0, 0], [1, 1], [null, 2], [2, 3], [3, 4]], differs: [false, true, true, false, false] };
+    const longer = laid([...ONE, [340, 0, 20]], more);
+    const begun = changed(longer);
+    press(longer, longer.units[0][4]);
+    press(longer, longer.units[0][1]);
+    longer.focus = 2;
+    longer.editHere();
+    assert.deepEqual(begun, [[[0, 3], ["ti", "red"], null], [[0, 1], ["was"], null], [[1, 2], ["very"], null]]);
+    const shorter = laid(ONE, { a: text(["[CLS]", "was", "very", "tired"]), b: text(["[CLS]", "is", "wide"]), pairs: [[0, 0], [1, 1], [2, null], [3, 2]] });
+    const again = changed(shorter);
+    press(shorter, shorter.units[1][3]);
+    shorter.focus = 2;
+    shorter.editHere("x");
+    assert.deepEqual(again, [[[1, 2], ["wide"], null], [[0, 2], ["very"], "x"]]);
+    shorter.offer(true);
+    assert.deepEqual(shorter.units[1].map((cell) => cell?.classList.contains("ready") ?? null), [false, false, null, true]);
   });
 });
 

@@ -21,6 +21,8 @@ test("of a switch it is said what was done to it, else how much it moved", () =>
   assert.equal(inWords([0, 0], view), "Head 1-1: taken away.");
   assert.equal(inWords([1, 0], view), "Head 2-1, previous token: 12.3 % of its attention looks elsewhere.");
   assert.equal(inWords([1, 1], view), "Head 2-2.");
+  view.off.add("2-1");
+  assert.equal(inWords([1, 0], view), "Head 2-1, previous token: taken away.", "what is taken away does not look elsewhere");
 });
 
 test("of every word two bars and two numbers: as it was, and as it is", () => {
@@ -33,8 +35,20 @@ test("of every word two bars and two numbers: as it was, and as it is", () => {
   const width = (name) => root.querySelector(`.track .${name}`).style.width;
   assert.deepEqual([width("was"), width("is")], ["50.00%", "12.50%"]);
   assert.deepEqual(texts(root.querySelectorAll(".numbers")), ["50.0 %12.5 %"]);
+  assert.equal(root.querySelector(".pair-row").getAttribute("aria-label"), "mat: 50.0 %, then 12.5 %, the word that is followed");
   const key = root.querySelector(".key").childNodes.map((node) => node.className || node.textContent);
   assert.deepEqual(key, ["bar was", " as it is", "bar is", " without 1-2"]);
+});
+
+test("similarities are numbers to three places, and what points away has no bar", () => {
+  const rows = [{ id: null, mark: "", text: "mat", before: 0.98765, after: -0.25, target: false }];
+  const { root } = onPage(() => {
+    const bars = new BeforeAfter(() => {});
+    bars.fill({ title: "", before: "as it is", after: "without 1-2", unit: "cosine", rows, note: "" });
+    return bars;
+  });
+  assert.deepEqual(texts(root.querySelectorAll(".numbers")), ["0.988−0.250"]);
+  assert.deepEqual(root.querySelectorAll(".track .bar").map((bar) => bar.style.width), ["98.77%", "0.00%"]);
 });
 
 test("the strongest heads: what falls goes to the left in the colour of less", () => {
@@ -46,6 +60,17 @@ test("the strongest heads: what falls goes to the left in the colour of less", (
   });
   const bars = root.querySelectorAll(".both-ways i").map(({ className, style: { width, left, right } }) => ({ className, width, left, right }));
   assert.deepEqual(bars, [{ className: "less", width: "50.00%", left: undefined, right: "50%" }, { className: "more", width: "25.00%", left: "50%", right: undefined }]);
+  assert.deepEqual(root.querySelectorAll(".pair-row").map((row) => row.getAttribute("aria-label")), ["Head 1-1: loss −2.00", "Head 1-2: loss +1.00"]);
+});
+
+test("what is drawn at random are heads of this model, each of them once", () => {
+  const drawn = [];
+  onPage(() => {
+    const bar = new Toolbar({ set: (names) => drawn.push(...[...names].sort()) });
+    Object.assign(bar, { data: { shape: [2, 4] }, off: new Set() });
+    bar.draw();
+  });
+  assert.deepEqual(drawn, ["1-1", "1-2", "1-3", "1-4", "2-1", "2-2", "2-3", "2-4"]);
 });
 
 test("as many at random are drawn from those that are not switched", () => {
@@ -63,6 +88,12 @@ test("a map of effects has a row a layer, and its legend goes from less to more"
   const page = Object.assign(Object.create(Experiment.prototype), { effects: [1, 2, 3, 4, 5, 6], data: { shape: [2, 3], top: 1.5 } });
   assert.deepEqual([page.effectOf([0, 1]), page.effectOf([1, 0])], [2, 4]);
   assert.deepEqual(onPage(() => texts(page.legendsNow()[0].querySelectorAll("span"))), ["−1.50", "+1.50"]);
+  const drawn = [];
+  const idle = { mark() {}, fill() {}, replaceChildren() {}, arrange: () => false, draw: (...given) => drawn.push(given) };
+  Object.assign(page, { root: { clientWidth: 900 }, grid: idle, toolbar: idle, legends: idle, pointed: {}, off: new Set(), paint: { change: "changes" } });
+  onPage(() => page.drawAll());
+  const [[paint, pictureOf]] = drawn;
+  assert.deepEqual([paint, pictureOf([1, 0])], ["changes", { cells: [4], side: 1, top: 1.5 }], "full colour is where the legend ends");
 });
 
 // Four heads of two layers as switches; what is asked of them is kept.
@@ -75,6 +106,14 @@ function switches(use, given = {}) {
     return use(grid, asked);
   });
 }
+
+test("every head has its own letter and leads to its own page, whichever way the layers lie", () => {
+  const names = ["1-1", "1-2", "1-3", "2-1", "2-2", "2-3"];
+  const given = { shape: [2, 3], addresses: Object.fromEntries(names.map((name) => [name, `?head=${name}`])), roles: { "2-1": { letter: "P" }, "1-3": { letter: "S" } } };
+  const shown = (turned) => switches((grid) => [grid.grid.getAttribute("aria-label"), ...grid.cells.map((cell) => `${cell.getAttribute("href")} ${cell.querySelector(".role")?.textContent ?? ""}`)], { ...given, turned });
+  assert.deepEqual(shown(false), ["All heads: layers downward, heads across", "?head=1-1 ", "?head=1-2 ", "?head=1-3 S", "?head=2-1 P", "?head=2-2 ", "?head=2-3 "]);
+  assert.deepEqual(shown(true), ["All heads: layers across, heads downward", "?head=1-1 ", "?head=2-1 P", "?head=1-2 ", "?head=2-2 ", "?head=1-3 S", "?head=2-3 "]);
+});
 
 test("while heads are tried one after the other, those that were not yet are marked, and only then", () => {
   switches((grid) => {
@@ -112,6 +151,7 @@ test("by the keyboard a switch turns its head off, and on again; a pointer has d
 
 test("the number of a layer turns all its heads off, and on again when all of them are", () => {
   switches((grid, asked) => {
+    assert.deepEqual(grid.root.querySelectorAll("button.axis").map((button) => [button.textContent, button.getAttribute("title")]), [["1", "Layer 1: all its heads"], ["2", "Layer 2: all its heads"]]);
     const press = () => grid.clicked({ detail: 1, target: { closest: (css) => (css === "[data-layer]" ? { dataset: { layer: "1" } } : null) } });
     grid.off = new Set(["1-1", "2-2"]);
     press();

@@ -6,7 +6,7 @@ import { describe, drawChips, drawRanking, fillSheet } from "../../assets/js/exp
 import { drawNotices, drawWords, sentenceShown, tableNow } from "../../assets/js/explore/said.js";
 import { fromNow, linesSpec, matrixSpec, shownLinks } from "../../assets/js/explore/shown.js";
 import { WEIGHTS, column, numbers, opened, record as records, words } from "./drawing.mjs";
-import { onPage, texts } from "./page.mjs";
+import { onPage, texts, withGlobals } from "./page.mjs";
 
 const tidy = (value) => Number(value.toFixed(4));
 
@@ -68,6 +68,18 @@ test("without a pinned word the strongest links between two words are drawn, non
   assert.deepEqual(of({ pair: "AB" }), [[1, 2, 0.75]]);
 });
 
+test("beside a share of before stands the share of now, however small it is", () => {
+  const old = opened({ weights: column(numbers.quantise([...WEIGHTS[0].slice(0, 2), [0.3, 0.5, 0.2], ...WEIGHTS.slice(1).flat()].flat())) });
+  const shown = shownLinks(viewOf({ state: { pins: [2], least: 0.5 }, ghost: { record: old, change: { start: 1, old: 1, new: 1 }, words: ["dog", "cat"] } }));
+  assert.deepEqual([0, 1, 2].map((unit) => [tidy(shown.ghost.shares.get(unit)), tidy(shown.exact.get(unit))]), [[0.3, 0.05], [0.5, 0.9], [0.2, 0.05]]);
+});
+
+test("under a word that none of the pinned words can see stands no share", () => {
+  const shown = shownLinks(viewOf({ record: opened({ causal: true }), state: { pins: [0, 1], to: 2 } }));
+  assert.deepEqual([shown.exact.has(2), shown.blind(2), shown.blind(1)], [false, true, false]);
+  assert.equal(tidy(shownLinks(viewOf({ record: opened({ causal: true }), state: { pins: [1, 2], to: 2, head: [1, 0] } })).exact.get(2)), 0.175, "one of them can");
+});
+
 test("the filter on a pair holds for the links of a pinned word", () => {
   assert.deepEqual(told(shownLinks(viewOf({ state: { pins: [2], pair: "BB" } })).links), [[2, 2, 0.05]]);
   assert.deepEqual(told(shownLinks(viewOf({ state: { pins: [2], pair: "BA" } })).links), [[2, 1, 0.9], [2, 0, 0.05]]);
@@ -107,6 +119,18 @@ test("token lines: all links of the pinned words, or where each word that looks 
   assert.deepEqual(drawn({ pins: [1], pair: "AB" })[2], [[1, 2, [["1-1", 0.75]]]]);
 });
 
+test("who hears token lines is told what is pointed at, as the line under the sentence says it", () => {
+  assert.equal(linesSpec(viewOf({ said: "what is chosen", line: { textContent: "what is pointed at" } })).label, "what is pointed at");
+});
+
+test("of token lines a decoder's first word has none of its own accord, and a word pointed at beside a pinned one is looked at", () => {
+  const record = opened({ causal: true, specials: [false, false, false] });
+  const links = (state) => linesSpec(viewOf({ state: { head: [1, 0], ...state }, record })).links.map(({ from, to }) => [from, to]);
+  assert.deepEqual([links({}), links({ pins: [0] })], [[[1, 1], [2, 0]], [[0, 0]]]);
+  assert.deepEqual(linesSpec(viewOf({ state: { pins: [2] }, hovered: { unit: 0 } })).hovered, [null, 0]);
+  assert.deepEqual(linesSpec(viewOf({ state: { pins: [2] }, hovered: { q: 1, k: 0 } })).hovered, [1, 0]);
+});
+
 // ---- what is said
 test("a head is described by what the pinned words look at, or by its strongest link between words, and by its role", () => {
   const record = opened({ roles: [["R", "rare words", "rare words", "red", "1-2"]] });
@@ -140,6 +164,27 @@ test("special tokens are left out of a ranking where the reader asks for that, a
   assert.deepEqual(open.plain, { on: true, names: ["[CLS]"], here: true });
   assert.equal(ranking({ pins: [2], to: 1 }).plain.here, false);
   assert.equal(ranking({ pins: [2] }, { record: opened({ specials: [false, false, false] }) }).plain, null);
+  const twice = opened({ names: ["[SEP]", "cat", "[SEP]"], indexed: ["[SEP]₁", "cat", "[SEP]₂"], specials: [true, false, true] });
+  assert.deepEqual(ranking({ pins: [1] }, { record: twice }).plain.names, ["[SEP]"], "one that stands twice is said once");
+});
+
+test("where the numbers of a ranking are not here they are on their way, or not in the saved file", () => {
+  const record = opened({ packing: "small", side: 1, weights: column(new Uint8Array(4)) });
+  const hint = (live) => withGlobals({ headscope: { live } }, () => ranking({ pins: [2] }, { record })).hint;
+  assert.deepEqual([hint(true), hint(false)], ["Counting.", "This file ranks only the words that were pinned when it was saved."]);
+  const blind = (per) => ranking({ pins: [1], to: 2 }, { record: opened({ causal: true, per }) }).hint;
+  assert.deepEqual([blind("head"), blind("layer")].map((text) => text.slice(0, 28)), ["No head: “cat” cannot see “i", "No layer: “cat” cannot see “"]);
+});
+
+test("a word that stands twice is named with its number", () => {
+  const names = { names: ["[CLS]", "cat", "cat"], indexed: ["[CLS]", "cat₁", "cat₂"] };
+  const { title, entries } = ranking({ pins: [2] }, { record: opened(names) });
+  assert.deepEqual([title, entries.map((e) => e.note)], ["Where “cat₂” looks most", ["cat₁", "cat₂", "[CLS]", "[CLS]"]]);
+});
+
+test("of pinned words in both sentences the ranking counts only what the filter lets each of them look at", () => {
+  assert.deepEqual(ranking({ pins: [0, 1], pair: "AB" }).entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight)]), [["1-1", 0.475], ["1-2", 0.47], ["2-2", 0.27], ["2-1", 0]]);
+  assert.ok(ranking({ pins: [1, 2], pair: "AB" }).entries.every((e) => e.weight === 0 && e.note === null), "“it” is in B");
 });
 
 test("the filter on a pair counts in the ranking as it does in the picture", () => {
@@ -160,6 +205,8 @@ test("the sheet of all heads has them by layer, by weight once a word is pinned,
   assert.deepEqual(sheet({}).order, ["1-1", "1-2", "2-1", "2-2"]);
   assert.deepEqual(sheet({ sort: "weight" }).order, ["1-1", "1-2", "2-1", "2-2"]);
   assert.deepEqual(sheet({ sort: "weight", pins: [2], to: 0 }).order, ["1-2", "2-1", "1-1", "2-2"]);
+  const byWeight = (state) => texts(sheet(state).view.sort.options)[1];
+  assert.deepEqual([byWeight({}), byWeight({ pins: [2] }), byWeight({ pins: [2], to: 2 }), byWeight({ pins: [1, 2], to: 0 })], ["by weight (pin a word)", "by where “it” looks most", "by “it” to “it”", "by the pinned words to “[CLS]”"]);
   const roles = [["R", "rare words", "rare words", "red", "2-2"], ["P", "the next word", "positional", "blue", "1-2"]];
   const found = sheet({ sort: "role" }, opened({ roles }));
   assert.deepEqual(found.order, ["1-2", "2-2", "1-1", "2-1"]);
@@ -181,6 +228,9 @@ test("of the heads of a layer the ones drawn together are pressed, and their sum
     view.state.also = [];
     drawChips(view);
     assert.deepEqual([view.chips.children.map((chip) => chip.getAttribute("aria-pressed")), view.sum.hidden], [["false", "true"], true]);
+    view.state.head = [1, 0];
+    drawChips(view);
+    assert.deepEqual(view.chips.children.map((chip) => chip.getAttribute("aria-label")), ["Head 2-1", "Head 2-2"]);
   });
 });
 
@@ -189,6 +239,10 @@ test("the table has the pinned words' own columns, or where each word looks most
   assert.deepEqual(cells({ pins: [2] }), [["[CLS]", 0.05], ["cat", 0.9], ["it", 0.05]]);
   assert.deepEqual(cells({}), [["[CLS]", "[CLS]", 0.5], ["cat", "it", 0.75], ["it", "cat", 0.9]]);
   assert.equal(tableNow(viewOf({ said: "It is so." })).caption, "It is so.");
+  const across = { record: opened({ keys: 2, weights: column(numbers.quantise([0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9])) }), said: "" };
+  const rows = (state) => tableNow(viewOf({ state, ...across })).rows.map(([word, ...more]) => [word, ...more.map((cell) => (typeof cell === "number" ? tidy(cell) : cell))]);
+  assert.deepEqual(rows({}), [["it", "cat", 0.6]], "only a word of the target looks");
+  assert.deepEqual(rows({ pins: [2] }), [["[CLS]", 0.4], ["cat", 0.6]], "and only at one of the source");
 });
 
 function said(state, more = {}) {
@@ -205,8 +259,35 @@ test("the sentence under the picture says what the pinned words look at, or how 
   assert.equal(said({ pins: [2] }).line, "Head 1-1: “it” looks at “cat” (90.0 %), “[CLS]” (5.0 %) and “it” (5.0 %).");
   assert.equal(said({ pins: [2], to: 1 }).line, "Head 1-1: “it” → “cat” 90.0 %, the strongest of 4 heads; next is 2-1 (25.0 %).");
   assert.equal(said({ pins: [2], to: 0 }).line, "Head 1-1: “it” → “[CLS]” 5.0 %, rank 3 of 4 heads; strongest is 1-2 (70.0 %).");
+  const two = said({ head: [0, 1], pins: [1, 2], to: 0 }).line;
+  assert.equal(two, "Head 1-2: “cat” and “it” → “[CLS]” 51.5 %, the strongest of 4 heads; next is 2-2 (30.5 %).", "of several words their mean is what the heads are ranked by");
   assert.match(said({}).line, /^Head 1-1/);
   assert.equal(said({ pins: [2], to: 1 }).live, "Head 1-1: it → cat 90.0 %, the strongest of 4 heads; next is 2-1 (25.0 %).");
+});
+
+test("of what was before a word was changed a link leads to Compare, with the words at their places of then", () => {
+  // "[CLS] it" became "[CLS] cat it".
+  const old = opened({ names: ["[CLS]", "it"], specials: [true, false], segments: [0, 0], before: ["", ""], weights: column(numbers.quantise([0.5, 0.5, 0.2, 0.8, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1])) });
+  const ghost = { record: old, change: { start: 1, old: 0, new: 1 }, words: ["", "cat"], compare: "compare?text=a&text2=b" };
+  const link = (pins, to) => onPage(() => {
+    const node = () => document.createElement("p");
+    const view = viewOf({ state: { head: [0, 0], pins, to }, ghost });
+    Object.assign(view, { said: null, opening: null, paint: { dark: false }, line: node(), live: node(), hint: node() });
+    drawWords(view);
+    return Object.fromEntries(new URL(view.keepBoth.href, "http://h/").searchParams);
+  });
+  const both = { text: "a", text2: "b", head: "1-1" };
+  assert.deepEqual(link([0, 2], null), { ...both, pin: "0,1" });
+  assert.deepEqual(link([0], 2), { ...both, pin: "0", to: "1" });
+  assert.deepEqual(link([2], 1), { ...both, pin: "1" }, "the new word was not there");
+});
+
+test("a saved file of a long text says which head it holds in full", () => {
+  const record = opened({ packing: "small", side: 1, layers: 2, heads: 3, weights: column(new Uint8Array(6)) });
+  records.keepOpened(record, [1, 0], Float32Array.from(WEIGHTS[0].flat()));
+  const rest = (live) => withGlobals({ headscope: { live } }, () => said({ head: [1, 0] }, { record }).rest);
+  assert.match(rest(false), / This file holds head 2-1 in full, the others as small pictures\.$/);
+  assert.doesNotMatch(rest(true), /This file/);
 });
 
 test("the hint says what a click does next", () => {
@@ -214,9 +295,14 @@ test("the hint says what a click does next", () => {
   assert.equal(said({ pins: [2] }).hint, "Click a second word to rank heads by this link.");
   assert.equal(said({ pins: [2], to: 1 }).hint, "");
   assert.match(said({ pins: [2], adding: true }).hint, /^Every click adds a word/);
+  assert.equal(said({ pins: [1], to: 2 }, { record: opened({ causal: true }) }).hint, "“cat” cannot see “it”: it comes later.");
   const opening = { said: "The heads disagree here.", of: { head: [0, 0], pins: [2], to: 1 } };
   assert.equal(said({ pins: [2], to: 1 }, { opening }).hint, "The heads disagree here.");
   assert.equal(said({ pins: [2] }, { opening }).hint, "Click a second word to rank heads by this link.");
+  assert.equal(said({ pins: [2], to: 1, head: [0, 1] }, { opening }).hint, "", "it was said of another head");
+  const brings = { head: [0, 0], pins: [2], rows: [[0.2, 0.3, 0.5]] };
+  assert.match(said({ pins: [2], to: 1, brings: true }, { brings }).hint, /^An arc is as wide/);
+  assert.equal(said({ pins: [2], to: 1, brings: true }).hint, "", "not before it is");
   assert.deepEqual([said({}).clear, said({ pins: [1] }).clear, said({}).adding, said({ pins: [1] }).adding], [true, false, true, false]);
   assert.match(said({}).rest, /darker = more\./);
   assert.match(said({}, { dark: true }).rest, /brighter = more\./);
@@ -229,10 +315,17 @@ test("the sentence follows the pointer to another word, and back", () => {
   assert.equal(sentenceShown(view({ q: 1 })), "Head 1-1: “cat” looks at “it” (75.0 %), “cat” (15.0 %) and “[CLS]” (10.0 %).");
 });
 
+test("while another head is on its way the sentence names the head whose numbers it says", () => {
+  const view = viewOf({ state: { head: [0, 0], pins: [2] }, hovered: { q: 1 } });
+  view.state.head = [1, 1];
+  assert.match(sentenceShown(view), /^Head 1-1: “cat” looks at “it” \(75\.0 %\)/);
+});
+
 test("in a saved file the notices are shown for the head that they speak of", () => {
   const shown = (live, head) => onPage(() => {
     globalThis.headscope = { live };
     const view = viewOf({ state: { head }, notices: { texts: ["It is `so`."], of: "1-1" }, why: document.createElement("div") });
+    view.headNow = [0, 0]; // the only one that a file of a long text holds in full
     drawNotices(view);
     delete globalThis.headscope;
     return view.why.hidden ? null : texts(view.why.children).join(" ");
@@ -289,6 +382,9 @@ test("a click on a cell asks for its row and its column, and again takes both ba
   assert.deepEqual(chosen(view), [[2], 0]);
   view.choose(2, false, "query", 0);
   assert.deepEqual(chosen(view), [[], null]);
+  view.choose(2, false, "query", 0);
+  view.choose(2, false, "query", 1);
+  assert.deepEqual(chosen(view), [[2], 1], "another cell of the same row");
 });
 
 test("heads of one layer are drawn together, one of another layer alone", () => {
@@ -301,9 +397,9 @@ test("heads of one layer are drawn together, one of another layer alone", () => 
   view.chooseHead([0, 1], false);
   assert.deepEqual([view.state.head, view.state.also], [[0, 1], []]);
   view.chooseHead([0, 0], true);
-  view.chooseHead([1, 0], true);
-  assert.deepEqual([view.state.head, view.state.also], [[1, 0], []]);
-  assert.deepEqual(view.emitted.at(-1).head, [1, 0]);
+  view.chooseHead([1, 1], true);
+  assert.deepEqual([view.state.head, view.state.also], [[1, 1], []]);
+  assert.deepEqual(view.emitted.at(-1).head, [1, 1]);
 });
 
 test("a trace that the reader sent away stays away for the same text, and comes back for another", () => {
@@ -331,4 +427,156 @@ test("only what comes under the pointer anew is drawn again", () => {
   assert.deepEqual(drawn, ["sentence", "panel"]);
   onPage(() => Object.assign(view, { line: document.createElement("p") }) && view.hover({ unit: null, q: 2, k: 1 }, true));
   assert.equal(view.live.textContent, "it looks at cat: 90.0 %");
+  onPage(() => view.hover({ unit: null, q: 2, k: 0 }, true));
+  assert.equal(view.live.textContent, "it looks at [CLS]: 5.0 %", "the next cell of the row");
+});
+
+// ---- a view of its own on a page that draws nothing
+function open(record, use) {
+  return onPage((root) => {
+    const view = new Explore(root, () => {});
+    view.open(record, {});
+    Object.assign(view, { paint: { dark: false }, animate() {} });
+    view.sheet.draw = () => {};
+    return use(view);
+  });
+}
+
+test("which sentence looks at which is asked where there are two, and not of a source and a target", () => {
+  const hidden = (more) => open(opened({ after: [""], ...more }), (view) => view.pairs.hidden);
+  assert.equal(hidden({}), false);
+  const offered = open(opened({ after: [""] }), (view) => view.pairs.options.map((one) => [one.getAttribute("value"), one.textContent]));
+  assert.deepEqual(offered, [["all", "both sentences"], ["AA", "A → A"], ["AB", "A → B"], ["BA", "B → A"], ["BB", "B → B"]]);
+  assert.equal(hidden({ segments: [0, 0, 0] }), true);
+  assert.equal(hidden({ keys: 2, weights: column(numbers.quantise([0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9])) }), true);
+});
+
+test("heads in the order of a link stand anew for every second word", () => {
+  open(opened({ after: [""] }), (view) => {
+    const order = () => view.sheet.order.map(words.headName);
+    view.select({ pins: [2], sort: "weight" });
+    assert.deepEqual(order(), ["1-1", "2-2", "1-2", "2-1"]);
+    view.select({ to: 0 });
+    assert.deepEqual(order(), ["1-2", "2-1", "1-1", "2-2"]);
+    view.select({ to: 2 });
+    assert.deepEqual(order(), ["2-2", "2-1", "1-2", "1-1"]);
+  });
+});
+
+test("another order of the heads is told, for the link", () => {
+  open(opened({ after: [""] }), (view) => {
+    const emitted = [];
+    view.emit = (chosen) => emitted.push(chosen.look);
+    view.resort("weight");
+    view.resort("layer");
+    assert.deepEqual(emitted, [{ sort: "weight" }, {}]);
+  });
+});
+
+test("a picture that fills the screen begins with the matrix, and keeps the tab that is opened there", () => {
+  open(opened({ after: [""] }), (view) => {
+    const opens = (panel, present = true) => {
+      view.setPanel(panel);
+      view.open(view.record, { present });
+      return view.state.panel;
+    };
+    assert.deepEqual([opens("lines"), opens("lines"), opens("lines", false), opens("table", false), opens("table")], ["matrix", "lines", "lines", "table", "matrix"]);
+  });
+});
+
+test("who hears the small pictures hears where the words look that are pinned now, and a head's role once", () => {
+  open(opened({ after: [""], roles: [["R", "rare words", "rare words", "red", "1-2"]] }), (view) => {
+    const said = () => view.sheet.cells.map((cell) => cell.getAttribute("aria-label"));
+    view.select({ pins: [1] });
+    assert.deepEqual(said().slice(0, 2), ["Head 1-1: “cat” looks at “it” (75.0 %), “cat” (15.0 %) and “[CLS]” (10.0 %).", "Head 1-2: “cat” looks at “it” (34.0 %), “[CLS]” (33.0 %) and “cat” (33.0 %). Role: rare words."]);
+    view.select({ pins: [2] });
+    assert.deepEqual(said()[2], "Head 2-1: “it” looks at “[CLS]” (40.0 %), “it” (35.0 %) and “cat” (25.0 %).");
+  });
+});
+
+test("the picture is complete once all of it is in the browser, and its files once the engine's own numbers are", () => {
+  const complete = (state, record) => viewOf({ state: { pins: [2], ...state }, record }).complete;
+  const long = { packing: "small", side: 1, weights: column(new Uint8Array(4)) };
+  assert.deepEqual([complete({}), complete({ brings: true }), complete({}, opened(long))], [true, false, false]);
+  const missing = (more, head = [0, 0]) => viewOf({ state: { head }, record: opened(more) }).filesMissing;
+  const exact = column(Float32Array.from(WEIGHTS.flat(2)));
+  assert.deepEqual([missing({}), missing({ exact }), missing({ about: {} }), missing({ exact, about: {} })], [true, true, true, false]);
+});
+
+test("beside the ranking another word that looks keeps the word looked at, and none takes both back", () => {
+  open(opened({ after: [""] }), (view) => {
+    const { from, to } = view.ranking.actions;
+    const after = (act, unit) => {
+      act(unit);
+      return chosen(view);
+    };
+    assert.deepEqual([after(from, 2), after(to, 1), after(from, 0), after(to, null), after(from, null)], [[[2], null], [[2], 1], [[0], 1], [[0], null], [[], null]]);
+    after(from, 2);
+    assert.deepEqual([after(to, 1), after(from, null)], [[[2], 1], [[], null]]);
+  });
+});
+
+test("who hears the small pictures hears which heads share their keys, and which keys", () => {
+  open(opened({ after: [""], sharing: 2 }), (view) => {
+    view.select({ pins: [] });
+    assert.deepEqual(view.sheet.cells.map((cell) => cell.getAttribute("aria-label").split(", keys ")[1]), ["1 with 1-2", "1 with 1-1", "1 with 2-2", "1 with 2-1"]);
+  });
+});
+
+test("layers and heads of the small pictures count from 1, and by role every heading stands above its own heads", () => {
+  const roles = [["R", "rare words", "rare words", "red", "2-2"], ["P", "the next word", "positional", "blue", "1-2"]];
+  open(opened({ after: [""], roles }), (view) => {
+    view.select({ pins: [] });
+    assert.deepEqual([texts(view.sheet.grid.querySelectorAll(".axis")), texts(view.sheet.stage.querySelectorAll(".top .axis"))], [["1", "2"], ["", "1", "2"]]);
+    view.resort("role");
+    assert.deepEqual(texts(view.sheet.grid.children), ["Ppositional · 1 head", "1-2", "Rrare words · 1 head", "2-2", "no clear role · 2 heads", "1-12-1"]);
+  });
+});
+
+test("a head of a long text whose numbers are on their way leaves the ones before under their own name", () => {
+  const record = opened({ after: [""], packing: "small", side: 1, weights: column(new Uint8Array(4)) });
+  const arrives = (head, weights) => records.keepOpened(record, head, Float32Array.from(weights.flat()));
+  arrives([0, 0], WEIGHTS[0]);
+  open(record, (view) => {
+    const shown = () => [view.panelTitle.textContent, view.said, view.root.classList.contains("waiting")];
+    const first = "Head 1-1: “it” looks at “cat” (90.0 %), “[CLS]” (5.0 %) and “it” (5.0 %).";
+    view.select({ pins: [2] });
+    assert.deepEqual(shown(), ["Head 1-1", first, false]);
+    view.select({ head: [1, 0] });
+    assert.deepEqual(shown(), ["Head 2-1", first, true]);
+    arrives([1, 0], WEIGHTS[2]);
+    view.update(false);
+    assert.deepEqual(shown(), ["Head 2-1", "Head 2-1: “it” looks at “[CLS]” (40.0 %), “it” (35.0 %) and “cat” (25.0 %).", false]);
+  });
+});
+
+test("from and to offer a word that stands twice with its number", () => {
+  const record = opened({ after: [""], names: ["[CLS]", "cat", "cat"], indexed: ["[CLS]", "cat₁", "cat₂"] });
+  open(record, (view) => assert.deepEqual([view.ranking.from, view.ranking.to].map((select) => texts(select.options).slice(1)), [["[CLS]", "cat₁", "cat₂"], ["[CLS]", "cat₁", "cat₂"]]));
+});
+
+test("Clear and Escape take back all that is chosen, and Escape says nothing where nothing is", () => {
+  open(opened({ after: [""] }), (view) => {
+    const told = [];
+    view.emit = ({ pins, to }) => told.push([pins, to]);
+    const escape = () => view.root.onkeydown({ key: "Escape" });
+    for (const [act, state] of [[() => view.clear.onclick(), { pins: [1, 2], to: 0 }], [escape, { pins: [2], to: null }], [escape, { pins: [2], to: 0 }]]) {
+      Object.assign(view.state, state);
+      act();
+      assert.deepEqual([chosen(view), told.splice(0)], [[[], null], [[[], null]]]);
+    }
+    escape();
+    view.state.pins = [2];
+    view.root.onkeydown({ key: "e" });
+    assert.deepEqual([chosen(view), told], [[[2], null], []]);
+  });
+});
+
+test("the threshold hides what lies below so many percent, and the legend goes from none to all", () => {
+  open(opened({ after: [""] }), (view) => {
+    view.least.value = "7";
+    view.least.oninput();
+    assert.deepEqual([view.state.least, view.leastSaid.textContent], [0.07, "7 %"]);
+    assert.deepEqual(texts(view.root.querySelectorAll(".legend span")), ["0 %", "100 %"]);
+  });
 });

@@ -16,6 +16,7 @@ test("a percentage has one digit after the point and a real minus", () => {
   assert.equal(percent(-0.224), "−22.4 %");
   assert.equal(percent(-0.0001), "0.0 %");
   assert.equal(points(0.396), "+39.6");
+  assert.deepEqual([0.0004, -0.0004, 0.0006, -0.0006].map(points), ["0.0", "0.0", "+0.1", "−0.1"], "what is no change has no sign");
 });
 
 test("the row of several pins is their mean: a share stays one", () => {
@@ -37,6 +38,10 @@ test("the strongest links of a matrix are at most one a row and obey the filter"
 test("heads rank by weight and ties keep the order of layers", () => {
   const order = ranked([{ layer: 1, head: 0, weight: 0.2 }, { layer: 0, head: 1, weight: 0.2 }, { layer: 2, head: 2, weight: 0.9 }]);
   assert.deepEqual(order.map((e) => [e.layer, e.head]), [[2, 2], [0, 1], [1, 0]]);
+});
+
+test("a small picture of more columns than rows keeps each row at its height", () => {
+  assert.deepEqual([...poolMax([1, 2, 3, 4, 8, 7, 6, 5], 4, 2, 2, 2)], [2, 4, 8, 6]);
 });
 
 test("a small picture keeps a single strong link that a mean would hide", () => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import atlas from "../../assets/js/atlas.js";
 import { isDark, parseColour } from "../../assets/js/colour.js";
+import examples from "../../assets/js/examples.js";
 import { Explore } from "../../assets/js/explore.js";
 import { LOOK, lookOf } from "../../assets/js/explore/look.js";
 import { drawTabs } from "../../assets/js/explore/said.js";
@@ -12,6 +13,7 @@ import { ribbon } from "../../assets/js/geometry.js";
 import headMap from "../../assets/js/head_map.js";
 import { drawMeasure } from "../../assets/js/measure.js";
 import memory from "../../assets/js/memory.js";
+import { noted } from "../../assets/js/parts.js";
 import { savePng } from "../../assets/js/save.js";
 import { Sheet } from "../../assets/js/sheet.js";
 import { applyTheme, gradient, themeOf } from "../../assets/js/theme.js";
@@ -54,6 +56,14 @@ test("the small pictures lie where their buttons are, as fine as the screen up t
   });
 });
 
+test("words of the text stand out in a notice, the rest is plain", () => {
+  onPage(() => {
+    const of = (sentence) => noted(sentence).childNodes.map((node) => [node.tag, node.className, node.textContent]);
+    assert.deepEqual(of("The word `cat` is read as `c` and more."), [["#text", "", "The word "], ["b", "word", "cat"], ["#text", "", " is read as "], ["b", "word", "c"], ["#text", "", " and more."]]);
+    assert.deepEqual(of("Nothing."), [["#text", "", "Nothing."]]);
+  });
+});
+
 test("a sheet of sixteen rows is long", () => {
   onPage(() => {
     const long = (layers) => {
@@ -80,6 +90,7 @@ test("the switch of measures offers what the model can do and says in how many r
     const view = explore();
     const row = () => [view.measureRow.hidden, texts(view.measure.children), view.measure.value, view.bothRow.hidden, view.both.checked, view.measureSaid.textContent];
     drawMeasure(view);
+    assert.match(view.bothRow.getAttribute("title") ?? view.bothRow.title, /as a share of the row$/);
     assert.equal(view.measureRow.hidden, true);
     view.measures = { chosen: "raw", offered: [["raw", "Raw attention"], ["value", "Value-weighted"]], said: "{} rows differ", differing: [3, 4, 5, 6] };
     view.state.head = [1, 0];
@@ -113,6 +124,10 @@ test("the tabs say which is open, and each shows what belongs to it", () => {
     assert.deepEqual(open("lines"), ["Matrix,Lines,Table", 1, "lines", "left = query, looks at right = key", true, false]);
     view.record = opened({ heads: 1, layers: 4 });
     assert.equal(open("lines")[5], true, "one head has nothing to be drawn together with");
+    view.record = opened({ sharing: 2 });
+    view.state.head = [0, 1];
+    assert.equal(open("matrix")[3], `${reading} · 1-2 shares its keys and values with 1-1.`);
+    view.state.head = [0, 0];
     view.record = opened();
     assert.deepEqual([open("sheet", true)[2], drawn], ["sheet", ["paint"]]);
     open("sheet", true);
@@ -122,6 +137,10 @@ test("the tabs say which is open, and each shows what belongs to it", () => {
     assert.equal(open("matrix")[3], `${reading} · darkest = 75.0 %`.replace("75.0 %", view.panelNote.textContent.split("= ").at(-1)));
     // Head 1-1's largest weight is 0.9.
     assert.match(view.panelNote.textContent, /darkest = 90\.0 %$/);
+    view.paint = { dark: true };
+    assert.equal(open("matrix")[3], `${reading} · brightest = 90.0 %`, "on dark paper");
+    assert.deepEqual([open("lines")[3], open("table")[3]], ["left = query, looks at right = key", ""], "only a matrix has shades");
+    open("matrix");
     assert.deepEqual([view.scaled.checked, lookOf({ ...LOOK })], [true, {}], "what is not chosen stands in no link");
   });
 });
@@ -162,6 +181,7 @@ test("what is answered in the lesson is kept in the browser, told once, and forg
   assert.deepEqual(mount({ answers: {}, done: [] }, 1), [{ answers: {}, done: [] }, []]);
   assert.deepEqual(mount({ answers: { d: 4 }, done: [] }, 1)[0], { answers: { d: 4 }, done: [] });
   assert.deepEqual(mount({ answers: {}, done: [] }, 1)[0], { answers: { d: 4 }, done: [] }, "what was forgotten is not forgotten again");
+  assert.deepEqual(mount({ answers: {}, done: [] }, 1, {})[0], { answers: { d: 4 }, done: [] }, "nor where the page is opened anew");
   assert.deepEqual(mount({ answers: { d: 4 }, done: [] }, 0, {})[1], [], "what Python knows is not told");
   store.set("headscope-lesson", "no JSON");
   assert.deepEqual(mount({ answers: { e: 5 }, done: [] }, 0, {})[0], { answers: { e: 5 }, done: [] });
@@ -215,6 +235,19 @@ test("a map and an atlas that are drawn anew stand in their place, once", () => 
 
 const head = (layer, at, more = {}) => ({ id: `${layer + 1}-${at + 1}`, layer, head: at, label: `Head ${layer + 1}-${at + 1}.`, fill: null, letter: "", colour: "", text: "", ...more });
 
+test("examples stand in a row under their names, and a press says which one", () => {
+  onPage((page) => {
+    const told = [];
+    const draw = (label) => examples({ data: { label, offered: [["Winograd", "The animal was too tired."], ["Plain", "A cat."]] }, parentElement: page, setTriggerValue: (...pair) => told.push(pair) });
+    for (const label of ["Examples", "Examples", "Try"]) draw(label);
+    assert.deepEqual([page.children.length, page.children[0].getAttribute("aria-label")], [1, "Try"]);
+    const buttons = page.querySelectorAll("button");
+    assert.deepEqual(buttons.map((one) => [one.textContent, one.getAttribute("title")]), [["Winograd", "The animal was too tired."], ["Plain", "A cat."]]);
+    buttons[1].onclick();
+    assert.deepEqual(told, [["chosen", "Plain"]]);
+  });
+});
+
 test("a grid of heads: layers down and heads across, each with its job's colour and letter or with its share", () => {
   onPage((page) => {
     const told = [];
@@ -261,6 +294,7 @@ test("a map of heads: each where it is, around the chosen one's cluster an outli
     assert.equal(page.querySelector(".plane").style.aspectRatio, "1");
     assert.deepEqual([drawn("1-5"), drawn("1-7"), drawn("none")], [[], [], []]);
     assert.equal(drawn("1-1", heads.slice(0, 3)).length, 1, "three are enough");
+    assert.deepEqual(drawn("1-1", heads.map((one) => ({ ...one, cluster: -1 }))), [], "heads that are like no others are no cluster");
     drawn("1-1", Array.from({ length: 220 }, (_, i) => at(i, 0, 0, 9)));
     assert.equal(page.querySelector(".plane").style.aspectRatio, "0.5", "with more heads it is taller");
   });

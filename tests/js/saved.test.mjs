@@ -115,6 +115,30 @@ test("below the sentence of a saved picture stand the words, the matrix and wher
   assert.match(narrow, /^<\?xml[^>]*>\n<svg[^>]* width="800"/);
 });
 
+test("a saved picture says what it shows: the word pointed at, and of the heads drawn together only what Lines draw", async () => {
+  const view = explore({ state: { also: [[1, 1]] } });
+  view.matrixNow = records.matrixOf(view.record, [1, 0]);
+  view.hovered.q = 0;
+  const page = await pageOf(view, explored);
+  const said = "Head 2-1: “[CLS]” looks at “[CLS]” (100.0 %).";
+  assert.equal(/<title>([^<]*)<\/title>/.exec(page)[1], said);
+  assert.ok(parts(page).some((one) => one.text === said));
+  assert.match(page, />m \(d1\) · head 2-1 · Raw attention/);
+});
+
+test("a saved matrix that is scaled to its largest weight says what its strongest shade stands for", async () => {
+  const reading = (state, paint) => {
+    const view = explore({ state: { head: [0, 0], pins: [], to: null, ...state } });
+    view.matrixNow = records.matrixOf(view.record, [0, 0]);
+    view.paint = { ...PAINT, ...paint };
+    return pageOf(view, explored).then((page) => parts(page).find((one) => one.text.startsWith("row = query")).text);
+  };
+  const plain = "row = query, looks at column = key";
+  assert.equal(await reading({}), `${plain} · HeadScope`);
+  assert.equal(await reading({ scaled: true }), `${plain} · darkest = 90.0 % · HeadScope`);
+  assert.equal(await reading({ scaled: true, panel: "table" }, { dark: true }), `${plain} · brightest = 90.0 % · HeadScope`);
+});
+
 test("a large matrix is 28 pixels a word up to 760, in a narrow page what it has room for", async () => {
   const many = (n) => whole({ names: Array.from({ length: n }, (_, i) => `w${i}`), specials: new Array(n).fill(false), segments: new Array(n).fill(0), before: new Array(n).fill(""), labels: new Array(n).fill("x"), exact: null, weights: column(new Uint16Array(4 * n * n).fill(65535 / n)) });
   const size = async (n, width) => {
@@ -139,6 +163,7 @@ test("saved token lines: lines, the numbers of their heads, and the words at the
   assert.deepEqual(["m (d1)", "left = query"].map((text) => all.find((one) => one.text.startsWith(text))).map(({ y, text }) => [y, text.slice(0, 40)]), [["552", "m (d1) · heads 2-1, 2-2, summed · Raw at"], ["570", "left = query, looks at right = key · Hea"]]);
   const one = await pageOf(explore({ state: { panel: "lines" }, lines }), explored);
   assert.match(one, /m \(d1\) · head 2-1 · /);
+  assert.match(one, />left = query, looks at right = key · HeadScope</);
 });
 
 test("the numbers of Explore's files: each cell with its place, its words and where it comes from, and the name says what is in it", async () => {
@@ -150,6 +175,8 @@ test("the numbers of Explore's files: each cell with its place, its words and wh
     await explored.svgFile(explore({ state: { panel: "lines", pins: [1, 2], to: null }, lines: { size: { width: 1, height: 1, font: 1 }, strokes: [], texts: [] } }));
   });
   assert.deepEqual(files.map(([name, , type]) => [name, type.split(";")[0]]), [["headscope-head-2-1-cat-it.csv", "text/csv"], ["headscope-head-2-1-cat-it.json", "application/json"], ["headscope-head-2-1-cat-it-from-2-to-1.svg", "image/svg+xml"], ["headscope-head-2-1-cat-it-lines-from-1-2.svg", "image/svg+xml"]]);
+  const beside = await saving(() => explored.svgFile(explore({ state: { panel: "table" } })));
+  assert.equal(beside[0][0], "headscope-head-2-1-cat-it-from-2-to-1.svg", "beside the table the picture is that of the matrix");
   const rows = files[0][1].replace("\ufeff", "").trim().split(/\r?\n/).map((row) => row.split(","));
   const link = "http://h/?text=cat+it&head=2-1&pin=2&to=1";
   assert.deepEqual(rows[0].slice(0, 7), ["layer", "head", "query", "key", "query_text", "key_text", "weight"]);
@@ -158,6 +185,109 @@ test("the numbers of Explore's files: each cell with its place, its words and wh
   assert.equal(rows[1].at(-1), link);
   const told = JSON.parse(files[1][1]);
   assert.deepEqual([told.layers, told.heads, told.weights[0][0], told.units, told.head, told.pinned, told.to, told.said, told.link, told.normalisation, told.causal, told.model], [[2], [1], WEIGHTS[2], ["[CLS]", "cat", "it"], "2-1", [2], 1, "In head 2-1, it looks at cat.", link, "rows add up to 1", false, "m"]);
+});
+
+test("each entry of the menu saves the file that it names", async () => {
+  const view = explore();
+  const entry = (name) => view.menu.list.children.find((one) => one.textContent.startsWith(name));
+  const files = await saving(async () => {
+    for (const name of ["Picture, SVG", "Numbers, CSV", "Numbers, JSON"]) await entry(name).onclick();
+  });
+  assert.deepEqual(files.map(([name]) => name.split(".")[1]), ["svg", "csv", "json"]);
+  assert.equal(view.menu.status.textContent, "Saved headscope-head-2-1-cat-it.json");
+  await view.menu.run(() => Promise.reject(new Error("there is no room")));
+  assert.equal(view.menu.status.textContent, "Not saved: there is no room");
+});
+
+test("numbers that come late are saved under what was chosen when they were asked for", async () => {
+  const later = setTimeout;
+  const files = await saving(async () => {
+    globalThis.setTimeout = (act) => later(act, 1);
+    const view = explore();
+    Object.assign(view.record, { whole: null, about: null, columns: null });
+    const asked = [explored.csvFile(view), explored.jsonFile(view)];
+    Object.assign(view, { headNow: [1, 1], said: "Something else." });
+    Object.assign(view.state, { head: [1, 1], pins: [0], to: null });
+    records.keepOpened(view.record, [1, 0], Float32Array.from(WEIGHTS[2].flat()));
+    Object.assign(view.record, { about: { model: "m" }, columns: { model: "m" } });
+    await Promise.all(asked);
+  });
+  assert.deepEqual(files.map(([name]) => name).sort(), ["headscope-head-2-1-cat-it.csv", "headscope-head-2-1-cat-it.json"]);
+  const [table, told] = files.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
+  assert.match(table, /http:\/\/h\/\?text=cat\+it&head=2-1&pin=2&to=1/);
+  assert.match(table, /,weight,model,link\r\n2,1,0,0,/, "what comes with the numbers is in it, and the place is that of the numbers");
+  const { head, pinned, to, said, link, weights, model } = JSON.parse(told);
+  assert.deepEqual([head, pinned, to, said, weights[0][0], model], ["2-1", [2], 1, "In head 2-1, it looks at cat.", WEIGHTS[2], "m"]);
+  assert.match(link, /head=2-1&pin=2&to=1$/);
+});
+
+test("the JSON of a head says the sentence of what is chosen, whatever is pointed at", async () => {
+  const [[, text]] = await saving(() => {
+    const view = explore();
+    view.hovered.q = 0;
+    return explored.jsonFile(view);
+  });
+  assert.equal(JSON.parse(text).said, "In head 2-1, it looks at cat.");
+});
+
+test("what is saved while another head is on its way is of the head that is shown, in name, numbers and link alike", async () => {
+  const record = whole({ exact: null, packing: "small", side: 2, weights: column(new Uint8Array(16).fill(100)) });
+  records.keepOpened(record, [1, 0], Float32Array.from(WEIGHTS[2].flat()));
+  const files = (head) => saving(async () => {
+    const view = explore({ record });
+    view.matrixNow = records.matrixOf(record, [1, 0]);
+    view.state.head = head;
+    for (const save of [explored.svgFile, explored.csvFile, explored.jsonFile]) await save(view);
+  });
+  const [shown, onItsWay] = [await files([1, 0]), await files([0, 1])];
+  assert.deepEqual(onItsWay, shown);
+  assert.deepEqual(shown.map(([name]) => name), ["headscope-head-2-1-cat-it-from-2-to-1.svg", "headscope-head-2-1-cat-it.csv", "headscope-head-2-1-cat-it.json"]);
+  for (const [, text] of shown) assert.match(text, /head=2-1/);
+  // The first two cells of the diagonal are full: squares of a third of 420 from (110, 332) on.
+  assert.match(shown[0][1], /M110 332h140v140h-140zM250 472h140v140h-140z/);
+});
+
+test("of two long texts no picture is made of a head that is not here", () => {
+  const view = compare();
+  for (const one of view.records) one.full = null;
+  const refused = (live) => withGlobals({ headscope: { live } }, () => assert.throws(() => compared.svgFile(view), (error) => (said.push(error.message), true)));
+  const said = [];
+  for (const live of [true, false]) refused(live);
+  assert.deepEqual(said, ["the numbers have not come yet, try once more", "this file holds this head only as a picture"]);
+});
+
+test("a saved comparison names both texts, and says of each how its rows are normalised", async () => {
+  const b = run("b", ["[CLS]", "She"], B, { file: "b-87654321", normalised: "special tokens left out" });
+  const [[name, text]] = await saving(() => compared.jsonFile(compare({ b })));
+  assert.equal(name, "headscope-head-1-1-compared-a-12345678-654321.json");
+  const { A: one, B: other } = JSON.parse(text).about;
+  assert.deepEqual([one.normalisation, other.normalisation], ["rows add up to 1", "special tokens left out"]);
+});
+
+test("words of B before it do not count where a saved comparison says the places of A's words", async () => {
+  const files = await saving(async () => {
+    const view = compare({ pairs: [[null, 0], [0, null], [1, null], [2, 1]], state: { pins: [2], to: null } });
+    await compared.csvFile(view);
+    await compared.jsonFile(view);
+  });
+  const rows = files[0][1].trim().split(/\r?\n/).slice(1).map((row) => row.split(",").slice(2, 6));
+  assert.deepEqual(rows, [["2", "2", "it / She", "it / She"]]);
+  assert.deepEqual(JSON.parse(files[1][1]).pinned, [2]);
+});
+
+test("of a source and a target the files count the words of each from 0", async () => {
+  const record = whole({ keys: 1, labels: ["chat", "the", "cat"], named: ["chat", "the", "cat"], weights: column(numbers.quantise([1, 1, 1, 1, 0.25, 0.75, 1, 1])), exact: column(Float32Array.of(1, 1, 1, 1, 0.25, 0.75, 1, 1)) });
+  record.whole = null;
+  records.keepOpened(record, [1, 0], Float32Array.of(0.25, 0.75));
+  const files = await saving(async () => {
+    const view = explore({ record, state: { pins: [2], to: 0 } });
+    await explored.csvFile(view);
+    await explored.jsonFile(view);
+  });
+  const rows = files[0][1].replace("\ufeff", "").trim().split(/\r?\n/).map((row) => row.split(",").slice(0, 7));
+  assert.deepEqual(rows.slice(1), [["2", "1", "0", "0", "the", "chat", "0.25"], ["2", "1", "1", "0", "cat", "chat", "0.75"]]);
+  const told = JSON.parse(files[1][1]);
+  assert.deepEqual([told.units, told.weights, told.pinned, told.to], [["the", "cat"], [[[[0.25], [0.75]]]], [1], 0]);
 });
 
 // A: three tokens, B: two; `cat` stands in A only.
@@ -169,12 +299,12 @@ const run = (id, names, weights, more = {}) =>
     columns: { text: `text ${id}`, model: "m" }, about: { id }, query: {}, packing: "full", exact: column(Float32Array.from(weights.flat(2))), weights: column(numbers.quantise(weights.flat(2))), ...more,
   });
 
-function compare({ state = {}, duo = {}, pairs = [[0, 0], [1, null], [2, 1]] } = {}) {
+function compare({ state = {}, duo = {}, pairs = [[0, 0], [1, null], [2, 1]], a = run("a", ["[CLS]", "cat", "it"], A), b = run("b", ["[CLS]", "She"], B) } = {}) {
   const view = onPage((root) => {
     const one = new Compare(root, () => {});
     Object.assign(one.duo, { fill() {}, offer() {}, draw() {} });
     Object.assign(one.ranking, { fill() {}, draw() {} });
-    one.open([run("a", ["[CLS]", "cat", "it"], A), run("b", ["[CLS]", "She"], B)], { pairs, titles: ["one", "two"], query: { text: "text a", text2: "text b" } });
+    one.open([a, b], { pairs, titles: ["one", "two"], query: { text: "text a", text2: "text b" } });
     Object.assign(one.state, { head: [0, 0], pins: [2], to: 0 }, state);
     one.line.dataset.said = "It looks less at [CLS].";
     return one;
@@ -222,6 +352,9 @@ test("below it stand the words, three matrices beside one another, and where bot
   assert.deepEqual(print.map((one) => one.y), ["622", "640", "658", "676"]);
   assert.deepEqual(print.slice(0, 2).map((one) => one.text.split(" · ").at(-1)), ["“text a”", "“text b”"]);
   assert.match(page, /width="1040" height="764"/, "612 + 80 + 4 * 18");
+  assert.match(page, /<title>It looks less at \[CLS\]\.<\/title>/);
+  const masked = await pageOf(compare({ a: run("a", ["[CLS]", "cat", "it"], A, { causal: true }) }), compared);
+  assert.match(masked, />row = query, looks at column = key · hatched: comes later, cannot be seen · HeadScope</);
   const apart = await pageOf(compare({ pairs: [[0, null], [1, null], [2, null], [null, 0], [null, 1]], state: { pins: [], to: null }, duo: { units: [[], []], columns: [], placed: [], shapes: [] } }), compared);
   assert.equal(parts(apart).filter((one) => one.name === "rect" && one.stroke === rgb(LINE)).length, 2, "no word of both, no difference");
 });
@@ -241,7 +374,28 @@ test("the numbers of Compare's files: both, their difference, of words that both
     ["1", "1", "2", "0", "it / She", "[CLS]", 0.05, 0.4, -0.35], ["1", "1", "2", "2", "it / She", "it / She", 0.05, 0.6, -0.55],
   ]);
   assert.deepEqual([rows[1][at("text A")], rows[1][at("text B")], rows[1][at("model")], at("text")], ["text a", "text b", "m", -1]);
+  const other = await saving(async () => {
+    const view = compare();
+    const asked = [compared.csvFile(view), compared.jsonFile(view)];
+    Object.assign(view.state, { head: [1, 1], pins: [0], to: null });
+    view.line.dataset.said = "Something else.";
+    await Promise.all(asked);
+  });
+  assert.deepEqual(other.sort(), files.slice(0, 2).sort(), "what was chosen when they were asked for");
   const told = JSON.parse(files[1][1]);
   assert.deepEqual([told.A, told.B, told.pairs, told.pinned, told.to, told.labels, told.about.A.id, told.about.B.id, told.about.A.normalisation, told.head, told.said, told.causal], [A[0], B[0], [[0, 0], [1, null], [2, 1]], [2], 0, [["[CLS]", "cat", "it"], ["[CLS]", "She"]], "a", "b", "rows add up to 1", "1-1", "It looks less at [CLS].", [false, false]]);
   assert.match(told.link, /^http:\/\/h\/\?text=text\+a&text2=text\+b&head=1-1&pin=2&to=0/);
+});
+
+test("in the numbers of a decoder beside an encoder only the encoder has weights of what comes later", async () => {
+  const causal = run("a", ["[CLS]", "cat", "it"], [[[1, 0, 0], [0.4, 0.6, 0], [0.05, 0.9, 0.05]]], { causal: true });
+  const rowsOf = async (given) => {
+    const [[, text]] = await saving(() => compared.csvFile(compare(given)));
+    const [head, ...rows] = text.replace("\ufeff", "").trim().split(/\r?\n/).map((row) => row.split(","));
+    const round = (cell) => (cell === "" ? "" : Number(Number(cell).toFixed(4)));
+    return rows.map((row) => [row[2], row[3], ...["A", "B", "A minus B"].map((name) => round(row[head.indexOf(name)]))]);
+  };
+  assert.deepEqual(await rowsOf({ a: causal }), [["0", "0", 1, 0.9, 0.1], ["0", "2", "", 0.1, ""], ["2", "0", 0.05, 0.4, -0.35], ["2", "2", 0.05, 0.6, -0.55]]);
+  const both = { a: causal, b: run("b", ["[CLS]", "She"], [[[1, 0], [0.4, 0.6]]], { causal: true }) };
+  assert.deepEqual(await rowsOf(both), [["0", "0", 1, 1, 0], ["2", "0", 0.05, 0.4, -0.35], ["2", "2", 0.05, 0.6, -0.55]]);
 });

@@ -1,9 +1,10 @@
 // What a session with one sentence needs: files that say what they are, links that bring a view back, nothing misnamed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import address from "../../assets/js/address.js";
 import { complete, linkChosen, oneStepASentence, sameSentence, stayHere } from "../../assets/js/history.js";
 import { LONG_COLUMNS, weightRows } from "../../assets/js/csv.js";
-import { chosenIn, factsOf, linkOf, placeCells, placeName, smallPrint } from "../../assets/js/files.js";
+import { chosenIn, exact, factsOf, headInLink, linkOf, placeCells, placeName, smallPrint } from "../../assets/js/files.js";
 import { arrowTip, lanePath, placeLabels } from "../../assets/js/geometry.js";
 import { lookFrom, lookOf } from "../../assets/js/explore/look.js";
 import { dashOf, tintOf } from "../../assets/js/lines.js";
@@ -12,6 +13,7 @@ import { keepOpened, openRecord, rankHeads, titleOf } from "../../assets/js/reco
 import { FAMILY, svgPage } from "../../assets/js/svg.js";
 import { isBehind, leaves, menuLink, onceSeen, opensFiles, whenCaughtUp } from "../../assets/js/telling.js";
 import { pairInWords } from "../../assets/js/words.js";
+import { withGlobals } from "./page.mjs";
 
 test("what is chosen stands in the address at once, in the words that Python would use, and is no step", () => {
   const steps = [];
@@ -19,6 +21,8 @@ test("what is chosen stands in the address at once, in the words that Python wou
   const here = "http://h/?text=a+b&head=1-1&pin=2&to=3&tab=lines&measure=value";
   linkChosen(history, here, { ...chosenIn({ pins: [], to: null }, [3, 1]), least: "5" });
   assert.deepEqual(steps.pop(), [7, "", "http://h/?text=a+b&head=4-2&pin=none&measure=value&least=5"]);
+  linkChosen(history, "http://h/?text=a&head=1-1&tab=lines&also=1-2&least=5&sort=weight&between=AB&brings=1&scale=largest", chosenIn({ pins: [2], to: null }, [0, 0]));
+  assert.deepEqual(steps.pop()[2], "http://h/?text=a&head=1-1&pin=2", "of the look before nothing is left");
   linkChosen(history, "http://h/", chosenIn({ pins: [2, 4], to: 0 }, [0, 0]));
   assert.deepEqual(Object.fromEntries(new URL(steps.pop()[2]).searchParams), { head: "1-1", pin: "2,4", to: "0" });
   linkChosen(history, "http://h/?head=1-1&pin=2", chosenIn({ pins: [2], to: null }, [0, 0]));
@@ -91,6 +95,25 @@ test("what mixes the heads is a layer, and what mixes the layers is neither", ()
   assert.deepEqual(of("layer"), ["Layer 4", "layer 4", [4, ""]]);
   assert.deepEqual(of("model"), ["All layers together", "all layers", ["", ""]]);
   assert.deepEqual(of(undefined), of("head"));
+});
+
+test("where heads are mixed the address keeps the head that it names, in the layer that is chosen", () => {
+  const of = (per, here = "http://h/?text=a&head=5-7") => headInLink({ per }, [2, 0], here);
+  assert.deepEqual(["head", undefined, "layer", "model"].map((per) => of(per)), [[2, 0], [2, 0], [2, 6], [4, 6]]);
+  for (const head of ["", "?head=5", "?head=0-3", "?head=5-7-1"]) assert.equal(of("layer", `http://h/${head}`), null, head);
+});
+
+test("a file that has a head in steps of 1/65535 gives five digits of it, and none of a head that it has only as a picture", async () => {
+  const column = (numbers) => ({ getChildAt: () => ({ toArray: () => numbers }) });
+  const record = openRecord({ names: ["a", "b"], layers: 1, heads: 1, packing: "full", weights: column(quantise([0.123456, 0.876544, 1, 0])) });
+  const small = openRecord({ names: ["a", "b"], layers: 1, heads: 1, packing: "small", side: 1, weights: column(new Uint8Array(1)) });
+  globalThis.headscope = { live: false };
+  try {
+    assert.deepEqual([...(await exact(record, [0, 0]))].map(digits), [0.12346, 0.87654, 1, 0]);
+    await assert.rejects(exact(small, [0, 0]), /only as a picture/);
+  } finally {
+    delete globalThis.headscope;
+  }
 });
 
 test("a picture names model, digest, measure, unit and how rows are normalised", () => {
@@ -196,10 +219,12 @@ test("another head is no step of the history, another sentence is one", () => {
   assert.equal(sameSentence(at("text=a&head=4-2"), at("text=b&head=4-2")), false);
   assert.equal(sameSentence(at("text=a&model=m"), at("text=b&model=m")), false, "of the same model");
   assert.equal(sameSentence(at("text=a"), at("text=a&measure=value&figure=x")), true, "nor is another measure");
+  for (const look of ["tab=lines", "also=1-2", "least=5", "sort=weight", "between=AB", "brings=1", "scale=largest"]) assert.equal(sameSentence(at("text=a"), at(`text=a&${look}`)), true, look);
   assert.equal(sameSentence(at("text=a"), "http://h/compare?text=a"), false);
   assert.equal(sameSentence("http://h/inside?text=a&pin=1", "http://h/inside?text=a&pin=2"), false, "a token is followed");
   assert.equal(sameSentence("http://h/learn?lesson=1&head=1-1", "http://h/learn?lesson=1&head=1-2"), false, "and in the lesson a head");
   assert.equal(sameSentence("http://h/inside?text=a&text2=b&head=1-1&tab=table", "http://h/inside?text=a&head=1-1"), true, "from Compare");
+  assert.equal(sameSentence("http://h/inside?text=a&against=model&model2=m&head=1-1", "http://h/inside?text=a&head=1-1"), true, "also of two models");
   assert.equal(sameSentence("http://h/inside?text=a&text2=b&head=1-1", "http://h/inside?text=a&head=1-2"), false);
   assert.equal(sameSentence("http://h/compare?text=a&against=model", "http://h/compare?text=a"), false, "but on Compare itself");
   const done = [];
@@ -217,6 +242,13 @@ test("the address of a first visit is completed in place, and one that says some
   for (const here of ["text=a&head=9-9&at=2", "text=a&head=5-7", "text=b&head=9-9"]) complete(history, `http://h/?${here}`, before, after);
   complete(history, "http://h/", {}, after);
   assert.deepEqual(done, [[{ key: 1 }, "http://h/?text=a&at=2&pin=4"], [{ key: 1 }, "http://h/?text=a&pin=4"]]);
+});
+
+test("a page that is opened completes the address that a reader came by", () => {
+  const done = [];
+  const history = { state: 3, pushState: () => assert.fail("a step"), replaceState: (state, _, to) => done.push([state, to]) };
+  withGlobals({ history, location: { href: "http://h/?head=9-9" }, document: { addEventListener() {} } }, () => address({ data: { before: { head: "9-9" }, after: { text: "a", head: "1-1" } } }));
+  assert.deepEqual(done, [[3, "http://h/?head=1-1&text=a"]]);
 });
 
 const event = (type, ...path) => ({ type, composedPath: () => path });

@@ -105,6 +105,9 @@ test("what the pointer reads stands below its cell, above it at the lower edge, 
     return [view.tip.style.left, view.tip.style.top];
   };
   assert.deepEqual([wide(0, 0), wide(1, 1), wide(2, 2)], [["100px", "128px"], ["200px", "228px"], ["260px", "182px"]]);
+  const view = Object.assign(Object.create(Matrix.prototype), { frame: { left: 0, top: 0, size: 200, high: 300 }, tip: { style: {} } });
+  view.readOut({ rows: ["X", "Y", "Z"], columns: ["a", "b"], values: [0.1, 0.9, 0.2, 0.8, 0.3, 0.7] }, 1, 0, 100, 100);
+  assert.equal(view.tip.textContent, "Y looks at a: 20.0 %", "also where there are fewer columns than rows");
   assert.equal(frames({ hovered: [1, null] }).tip.hidden, true);
 });
 
@@ -166,6 +169,8 @@ test("token lines are as large as they say, their words stand at their ends, and
     const { height, left, right } = view.size;
     assert.deepEqual([left, right], [145, 355], "42 % of 500 between them");
     assert.deepEqual(["viewBox", "height", "aria-label"].map((name) => view.picture.getAttribute(name)), [`0 0 500 ${height}`, String(height), "Head 1-1"]);
+    const headings = view.picture.querySelectorAll("text").filter((node) => node.getAttribute("class") === "side");
+    assert.deepEqual(headings.map((node) => [node.textContent, Number(node.getAttribute("x"))]), [["looks (query)", 135], ["looked at (key)", 365]]);
     const words = view.picture.querySelectorAll("text").filter((node) => node.getAttribute("data-side"));
     assert.deepEqual(words.map((node) => [node.textContent, node.getAttribute("data-side"), Number(node.getAttribute("x")), node.getAttribute("class")]), [["cat", "query", 135, "token"], ["cat", "key", 365, "token on"], ["it", "query", 135, "token on"], ["it", "key", 365, "token"]]);
     // The strongest link of each head carries its number: 1-1 to `cat`, 1-2 to `it`, where the line is.
@@ -175,6 +180,16 @@ test("token lines are as large as they say, their words stand at their ends, and
       const [, y1, , , , , , y2] = stroke.d.match(/[\d.]+/g).map(Number);
       assert.ok(tag.y >= Math.min(y1, y2) - 0.01 && tag.y <= Math.max(y1, y2) + 0.01);
     }
+    const marked = (hovered) => {
+      view.draw({ ...shown, from: [], to: null, hovered }, { ...PAINT, ink: [0, 0, 0], paper: [255, 255, 255] });
+      return view.texts.filter((text) => text.on).map(({ side, text }) => [side, text]);
+    };
+    assert.deepEqual([marked([0, 1]), marked([1, null]), marked([null, 1])], [[["query", "cat"], ["key", "it"]], [["query", "it"]], [["key", "it"]]], "what is pointed at, on its side");
+    // Colours come round after eight heads.
+    view.draw({ ...shown, heads: [[0, 0], [0, 8]], links: [{ from: 1, to: 0, parts: [part(0, 0.6), part(8, 0.2)] }] }, { ...PAINT, ink: [0, 0, 0], paper: [255, 255, 255] });
+    const dashes = () => Object.fromEntries(view.strokes.map((one, i) => [one.head?.[1], view.picture.querySelectorAll("path")[i].getAttribute("stroke-dasharray")]));
+    assert.deepEqual(dashes(), { 0: null, 8: "7 4" });
+    assert.equal(new Set(view.strokes.map((one) => one.colour)).size, 1);
     view.hovered({ dataset: { unit: "1", side: "query" } });
     view.hovered({ dataset: { unit: "0", side: "key" } });
     view.hovered({ dataset: {} });

@@ -43,6 +43,7 @@ test("a typed number may have a comma, a point or a real minus, and nothing else
 test("one outlier does not make everything else pale", () => {
   const values = Float32Array.from({ length: 1000 }, (_, i) => (i === 5 ? 100 : (i % 10) / 10));
   assert.ok(reach(values) < 1);
+  assert.equal(reach(Float32Array.from({ length: 1000 }, (_, i) => i + 1)), 996, "five of a thousand have the full colour");
   assert.equal(reach(new Float32Array([0, 0])), 1);
   assert.equal(reach(new Float32Array([NaN, -3])), 3);
 });
@@ -67,7 +68,13 @@ test("a matrix that is saved as SVG has its rows from top to bottom and its colu
   const page = vectors(PAINT, block, [0, 0.2, 0.4, 0.6, 0.8, 1], 1);
   const cells = [...page.matchAll(/<rect x="([\d.]+)" y="([\d.]+)" width="28" height="24" fill="rgb\((\d+), (\d+)/g)].map((found) => found.slice(1).map(Number));
   assert.deepEqual(cells.map(([x, y, ...rgb]) => [(x - 110) / 28, (y - 146) / 24, level(rgb).toFixed(1)]), [[0, 0, "0.0"], [1, 0, "0.2"], [2, 0, "0.4"], [0, 1, "0.6"], [1, 1, "0.8"], [2, 1, "1.0"]]);
+  // Cells of 28 by 24 from (110, 146) on: a name stands beside the middle of its row, or above that of its column.
+  const heights = Object.fromEntries([...page.matchAll(/<text x="104" y="([\d.]+)"[^>]*>(\w)</g)].map(([, y, name]) => [name, Number(y)]));
+  assert.deepEqual(heights, { a: 158, b: 182 });
+  const places = Object.fromEntries([...page.matchAll(/translate\(([\d.]+) 140\)[^>]*>(\w)</g)].map(([, x, name]) => [name, Number(x)]));
+  assert.deepEqual(places, { x: 124, y: 152, z: 180 });
   assert.match(page, /full colour: 100.0 %/);
+  assert.match(page, />weights  2 × 3</, "rows by columns");
 });
 
 test("all products of a sum are saved, each beside its own two numbers", async () => {
@@ -153,8 +160,16 @@ test("a plane stands in the middle of its picture, to one scale, and upward is m
   assert.equal(drawn.querySelector("path").getAttribute("d"), "M253,270h14M260,263v14");
   assert.equal(drawn.querySelector("polygon").getAttribute("points"), "140,150 380,150 260,30");
   assert.deepEqual(texts(drawn.querySelectorAll("text")), ["a", "b", "c", "mix"]);
+  assert.deepEqual(drawn.querySelectorAll("circle").map((dot) => dot.textContent), ["a", "b", "c"], "what is said of each under the pointer");
   const alone = onPage(() => plane(board(), { ...block, points: [[2, 2]], labels: ["a"], weights: null, marks: [], markLabels: [], hull: [] }));
   assert.deepEqual([alone.querySelector("circle").getAttribute("cx"), alone.querySelector("circle").getAttribute("cy")], ["260", "150"]);
+});
+
+test("where there is no room for all names the heaviest points have theirs", () => {
+  // Three points on one spot of a picture as wide as a name: one name fits above them, one below.
+  const here = [0, 0];
+  const block = { wide: 100, points: [here, here, here], labels: ["the lightest", "the heaviest", "between them"], weights: [0.3, 0.36, 0.33], marks: [], markLabels: [], hull: [], describe: "" };
+  assert.deepEqual(texts(onPage(() => plane(board(), block)).querySelectorAll("text")), ["the heaviest", "between them"]);
 });
 
 test("a name stands to the right of its point, else to the left, else above, and never over another", () => {

@@ -9,6 +9,7 @@ const HEADS = { label: "Heads", value: 8, least: 1, most: 1024 };
 test("a whole number is taken, also with a comma between thousands", () => {
   assert.deepEqual(readWhole(" 12 ", HEADS), [12, ""]);
   assert.deepEqual(readWhole("1,024", HEADS), [1024, ""]);
+  assert.deepEqual(readWhole("1", HEADS), [1, ""], "the least, too");
 });
 
 test("what is no whole number in reach is answered with the number that stays in use", () => {

@@ -4,7 +4,7 @@ import { DRAWN_BOTH } from "../duo.js";
 import { points } from "../format.js";
 import { strongest } from "../numbers.js";
 import { tallNow } from "../explore/shown.js";
-import { rowsFor, seenIn } from "./rows.js";
+import { compared, isHere, rowsFor, seenIn } from "./rows.js";
 
 function fromNow(view) {
   if (view.hovered.q !== null) return [view.hovered.q];
@@ -20,12 +20,12 @@ function toNow(view) {
 
 export function drawHero(view) {
   if (!view.duo.width) view.duo.measure(view.present);
-  if (!view.duo.width || !view.shownValues) return;
+  if (!view.duo.width) return;
   const from = fromNow(view);
   const links = [0, 1].map((side) => {
     const n = view.records[side].n;
     const found = [];
-    for (const column of from) {
+    for (const column of view.shownValues ? from : []) {
       const unit = view.pairs[column][side];
       if (unit === null) continue;
       const row = view.shownValues[side].subarray(unit * n, (unit + 1) * n);
@@ -35,9 +35,10 @@ export function drawHero(view) {
   });
   const to = toNow(view);
   const masses = new Map();
-  if (from.length) {
-    const rows = rowsFor(view, from);
-    const put = (column) => masses.set(column, seenIn(view, from, column).map((sees, side) => (sees ? rows[side][column] : null)));
+  if (from.length && isHere(view)) {
+    const beside = compared(view, from);
+    const rows = rowsFor(view, beside);
+    const put = (column) => masses.set(column, seenIn(view, beside, column).map((sees, side) => (sees ? rows[side][column] : null)));
     view.pairs.forEach((_, column) => Math.max(rows[0][column], rows[1][column]) >= 0.02 && put(column));
     if (to !== null) put(to);
   }
@@ -55,6 +56,7 @@ export function specOf(view, side) {
     columns: names,
     values: view.shownValues?.[side] ?? new Float64Array(names.length ** 2),
     signed: side === 2,
+    silent: !view.shownValues,
     span: view.span,
     from: view.pinColumns().map(own).filter(exists),
     to: view.state.to === null ? null : own(view.columnOf[0][view.state.to]),

@@ -10,6 +10,9 @@ export function matricesOf(view, head) {
   return view.records.map((record) => matrixOf(record, head));
 }
 
+// Whether the chosen head of both is in the browser.
+export const isHere = (view) => matricesOf(view, view.state.head).every(Boolean);
+
 // The mean of the rows of these columns in A and in B, spread over all columns.
 export function rowsFor(view, columns, head = view.state.head) {
   return matricesOf(view, head).map((matrix, side) => {
@@ -17,6 +20,12 @@ export function rowsFor(view, columns, head = view.state.head) {
     const row = matrix ? meanRow(matrix, view.records[side].n, units) : new Float64Array(view.records[side].n);
     return spread(row, view.pairs, side);
   });
+}
+
+// Of these columns those that both have, whose rows can be set beside each other; all of them where there is none.
+export function compared(view, columns) {
+  const shared = columns.filter((column) => view.onlyIn(column) === null);
+  return shared.length ? shared : columns;
 }
 
 // [A, B]: can a unit of these columns see that of column k?

@@ -5,13 +5,13 @@ import { percent, points } from "../format.js";
 import { strongest } from "../numbers.js";
 import { kindOf, titleOf } from "../record.js";
 import { changeInWords, listed, quoted } from "../words.js";
-import { describe, matricesOf, rankingNow, rowsFor, seenIn } from "./rows.js";
+import { compared, describe, isHere, rankingNow, rowsFor, seenIn } from "./rows.js";
 
 function sentenceNow(view) {
   const head = view.state.head;
   const pins = view.sharedPins();
   const title = titleOf(view.common, head);
-  if (matricesOf(view, head).some((matrix) => !matrix)) return `${title}.`;
+  if (!isHere(view)) return `${title}.`;
   if (view.state.pins.length && !pins.length) return aloneInWords(view, title);
   if (!pins.length || !view.both.length) return `${describe(view, head)}.`;
   const [a, b] = rowsFor(view, pins);
@@ -19,13 +19,14 @@ function sentenceNow(view) {
   return changeInWords(title, view.record.named, pins.map((column) => view.pairs[column][0]), order.slice(0, 2).map((c) => ({ name: view.nameOf(c), a: a[c], b: b[c] })));
 }
 
-// A word that only A has: what it looks at there, and that there is nothing to set beside it.
+// Words that only A has: what they look at there, and that there is nothing to set beside it.
 function aloneInWords(view, title) {
-  const [column] = view.pinColumns();
-  const row = rowsFor(view, [column])[0];
+  const columns = view.pinColumns();
+  const row = rowsFor(view, columns)[0];
   const nameInA = (at) => quoted(view.record.named[view.pairs[at][0]]);
   const links = strongest(row, 2, 0.01).map((link) => `${nameInA(link.to)} (${percent(link.weight)})`);
-  return `${title}: ${nameInA(column)} stands in A only. There it looks at ${listed(links) || "nothing with 1 % or more"}; B has no row to compare.`;
+  const [stand, looks, rows] = columns.length > 1 ? ["stand", "they look on average", "rows"] : ["stands", "it looks", "row"];
+  return `${title}: ${listed(columns.map(nameInA))} ${stand} in A only. There ${looks} at ${listed(links) || "nothing with 1 % or more"}; B has no ${rows} to compare.`;
 }
 
 export function drawWords(view) {
@@ -70,14 +71,15 @@ export function drawRanking(view) {
     to,
     chosen: view.state.head,
     offers: still ? view.offers : [],
-    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : alone ? `${who} stands in A only: there is no row of B to compare it with. Choose a word that both have.` : pins.length ? "Counting." : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
+    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : alone ? `${who} ${pins.length > 1 ? "stand" : "stands"} in A only: there is no row of B to compare ${pins.length > 1 ? "them" : "it"} with. Choose a word that both have.` : pins.length ? "Counting." : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
   });
 }
 
 export function tableNow(view) {
-  const pins = view.pinColumns();
+  const pins = compared(view, view.pinColumns());
   const [a, b] = pins.length ? rowsFor(view, pins) : [null, null];
   const caption = view.line.dataset.said;
+  if (!isHere(view)) return { caption, head: [globalThis.headscope?.live === false ? "This file does not hold the numbers of this head" : "The numbers are on their way"], rows: [] };
   if (!a) return { caption, head: ["Pin a word to see its numbers"], rows: [] };
   return { caption, head: ["looked at", "A", "B", "A − B"], rows: view.pairs.map((_, column) => rowOf(view, pins, column, [a, b])) };
 }

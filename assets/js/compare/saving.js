@@ -2,7 +2,7 @@
 import { maskNote } from "../causal.js";
 import { css } from "../colour.js";
 import { LONG_COLUMNS, saveCsv, WEIGHT_COLUMNS } from "../csv.js";
-import { chosenIn, exact, factsOf, linkOf, placeCells, placeName, smallPrint } from "../files.js";
+import { chosenIn, exact, factsOf, linkOf, mustBeHere, placeCells, placeName, smallPrint } from "../files.js";
 import { percent } from "../format.js";
 import { arrowTip } from "../geometry.js";
 import { digits } from "../numbers.js";
@@ -23,6 +23,7 @@ function fileOf(view, ending, picture = false) {
 const linkNow = (view) => linkOf(view, view.query, { ...chosenIn(view.state, view.state.head), ...view.look() });
 
 export function pageOf(view) {
+  mustBeHere(view.records, view.state.head);
   const paint = view.paint;
   const width = Math.max(960, view.duo.width);
   const body = [...duoSvg(view.duo, paint)];
@@ -76,8 +77,9 @@ function columnsOf(view) {
 
 const bothExact = (view) => Promise.all(view.records.map((record) => exact(record, view.state.head)));
 
-// Positions are A's; a word without a counterpart has no row.
+// Positions are A's; a word without a counterpart has no row, and a side that cannot see a word no number of it.
 export async function csvFile(view) {
+  const name = fileOf(view, "csv"); // the numbers may come a moment later, when something else is chosen
   const place = placeCells(view.common, view.state.head);
   const said = columnsOf(view);
   const rows = [[...WEIGHT_COLUMNS.slice(0, -1), "A", "B", "A minus B", ...Object.keys(said)]];
@@ -89,21 +91,25 @@ export async function csvFile(view) {
   };
   for (const q of view.bothColumns) {
     for (const k of view.bothColumns) {
-      if (seenIn(view, [q], k).every((sees) => !sees)) continue;
+      const [seesA, seesB] = seenIn(view, [q], k);
+      if (!seesA && !seesB) continue;
       const [wa, wb] = [a[view.pairs[q][0] * view.records[0].n + view.pairs[k][0]], b[view.pairs[q][1] * view.records[1].n + view.pairs[k][1]]];
       const about = Object.entries(said).map(([name, text]) => (rows.length > 1 && long(name) ? "" : text));
-      rows.push([...place, view.pairs[q][0], view.pairs[k][0], labelOf(q), labelOf(k), digits(wa), digits(wb), digits(wa - wb), ...about]);
+      rows.push([...place, view.pairs[q][0], view.pairs[k][0], labelOf(q), labelOf(k), seesA ? digits(wa) : "", seesB ? digits(wb) : "", seesA && seesB ? digits(wa - wb) : "", ...about]);
     }
   }
-  return saveCsv(fileOf(view, "csv"), rows);
+  return saveCsv(name, rows);
 }
 
 export async function jsonFile(view) {
+  const name = fileOf(view, "json");
+  const chosen = { pinned: view.state.pins, to: view.state.to, said: view.line.dataset.said, link: linkNow(view) };
+  const head = placeName(view.common, view.state.head).replace("head ", "");
   const numbers = await bothExact(view);
   const matrix = (side) => Array.from({ length: view.records[side].n }, (_, q) => Array.from(numbers[side].subarray(q * view.records[side].n, (q + 1) * view.records[side].n), digits));
   const about = view.records.map((record) => ({ ...record.about, normalisation: record.normalised }));
-  const content = { head: placeName(view.common, view.state.head).replace("head ", ""), titles: view.titlesNow, about: { A: about[0], B: about[1] }, labels: view.records.map((record) => record.labels), causal: view.records.map((record) => Boolean(record.causal)), pairs: view.pairs, pinned: view.state.pins, to: view.state.to, said: view.line.dataset.said, link: linkNow(view), A: matrix(0), B: matrix(1) };
-  return saveJson(fileOf(view, "json"), content);
+  const content = { head, titles: view.titlesNow, about: { A: about[0], B: about[1] }, labels: view.records.map((record) => record.labels), causal: view.records.map((record) => Boolean(record.causal)), pairs: view.pairs, ...chosen, A: matrix(0), B: matrix(1) };
+  return saveJson(name, content);
 }
 
 function duoSvg(duo, paint) {

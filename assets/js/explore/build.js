@@ -98,7 +98,7 @@ function buildControls(view) {
   view.sum = make("button", { type: "button", class: "plain", text: "Sum", "aria-pressed": "false", onclick: () => view.toggleSum() });
   view.together = make("div", { class: "together" }, make("span", { text: "with heads" }), view.chips, view.sum);
   view.scaled = make("input", { type: "checkbox", onchange: () => view.show({ scaled: view.scaled.checked }) });
-  const scaled = make("label", { class: "leave", title: "The darkest shade is the largest weight of this picture, not 100 %" }, view.scaled, make("span", { text: "scale to the largest" }));
+  const scaled = make("label", { class: "leave", title: "The strongest shade is the largest weight of this picture, not 100 %" }, view.scaled, make("span", { text: "scale to the largest" }));
   view.scaledRow = scaled;
   view.controls.append(threshold, scaled, view.pairs, view.together);
 }

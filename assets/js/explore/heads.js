@@ -90,7 +90,7 @@ export function drawRanking(view) {
     pins,
     to,
     chosen: view.state.head,
-    hint: blind ? noneSeesInWords(names, pins, to) : pins.length ? (alone ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : `Choose a word, here or in the sentence, to rank the ${kind.many} by where that word looks.`,
+    hint: blind ? noneSeesInWords(names, pins, to, view.record.per) : pins.length ? (alone ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : `Choose a word, here or in the sentence, to rank the ${kind.many} by where that word looks.`,
   });
 }
 

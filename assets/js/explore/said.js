@@ -105,13 +105,17 @@ export function drawTabs(view) {
   drawMeasure(view);
   const shared = sharingInWords(view.record, state.head);
   const reading = { matrix: `row = query, looks at column = key${maskNote(view.record)}`, lines: "left = query, looks at right = key", table: "", sheet: "" }[state.panel];
-  const darkest = state.scaled && state.panel === "matrix" ? ` · darkest = ${percent(topNow(view))}` : "";
-  write(view.panelNote, reading + (shared && ` · ${shared}`) + darkest);
+  write(view.panelNote, reading + (shared && ` · ${shared}`) + (state.panel === "matrix" ? shadeNote(view) : ""));
   view.scaledRow.hidden = state.panel !== "matrix";
   view.scaled.checked = state.scaled;
   view.together.hidden = state.panel !== "lines" || view.record.heads < 2;
   drawChips(view);
   if (state.panel === "table") drawNumbers(view);
+}
+
+// What the strongest shade of a matrix stands for, where that is not 100 %.
+export function shadeNote(view) {
+  return view.state.scaled ? ` · ${view.paint.dark ? "brightest" : "darkest"} = ${percent(topNow(view))}` : "";
 }
 
 // They come from Python with the head they speak of; in a saved file only that head has them.

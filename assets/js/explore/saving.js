@@ -12,18 +12,18 @@ import { arrowTip } from "../geometry.js";
 import { DASHES, STEPPED_BACK, tipOf } from "../sentence.js";
 import { matrixPicture, say, svgPage, tag } from "../svg.js";
 import { lookOf } from "./look.js";
-import { sentenceShown } from "./said.js";
+import { sentenceShown, shadeNote } from "./said.js";
 import { matrixSpec } from "./shown.js";
 
-// A picture's name also says what is marked in it.
+// A picture's name also says what is marked in it; beside the table it is that of the matrix.
 function fileOf(view, ending, picture = false) {
   const { pins, to, panel } = view.state;
-  const marked = picture ? [panel === "matrix" ? "" : panel, pins.length ? `from-${pins.join("-")}` : "", to === null ? "" : `to-${to}`] : [];
+  const marked = picture ? [panel === "lines" ? panel : "", pins.length ? `from-${pins.join("-")}` : "", to === null ? "" : `to-${to}`] : [];
   return fileName([placeName(view.record, view.headNow).replace(/ /g, "-"), view.record.file, ...marked], ending);
 }
 
 function linkNow(view) {
-  return linkOf(view, view.record.query, { ...chosenIn(view.state, view.state.head), ...lookOf(view.state) });
+  return linkOf(view, view.record.query, { ...chosenIn(view.state, view.headNow), ...lookOf(view.state) });
 }
 
 // Which heads the picture shows: token lines may show several of one layer.
@@ -49,12 +49,12 @@ export function pageOf(view) {
     y += view.lines.size.height;
   } else {
     const size = Math.min(width - 120, Math.max(420, Math.min(760, view.record.n * 28)));
-    const picture = matrixPicture(matrixSpec(view), paint, { x: 0, y, size });
+    const picture = matrixPicture(matrixSpec(view, true), paint, { x: 0, y, size });
     body.push(...picture.body);
     y += picture.height;
   }
   const link = linkNow(view);
-  const reading = view.state.panel === "lines" ? "left = query, looks at right = key" : `row = query, looks at column = key${maskNote(view.record)}`;
+  const reading = view.state.panel === "lines" ? "left = query, looks at right = key" : `row = query, looks at column = key${maskNote(view.record)}${shadeNote(view)}`;
   const facts = [factsOf(view.record, shownIn(view)), `${reading} · HeadScope`];
   const print = smallPrint([...facts, `Text: ${view.record.title}`], link, paint, { y: y + 30, letters: Math.floor(width / 6.6) });
   const inner = tag("g", { transform: "translate(40 40)" }, ...body, ...print.body);
@@ -74,24 +74,27 @@ export function pdfFile(view) {
   return printPdf(fileOf(view, "pdf", true), pageOf(view));
 }
 
+// The numbers, and what they are, may come a moment after they were asked for: a file says what was chosen before.
 export async function csvFile(view) {
   const record = view.record;
   const head = view.headNow;
+  const [name, link] = [fileOf(view, "csv"), linkNow(view)];
   const matrix = await exact(record, head);
-  const said = { ...record.columns, link: linkNow(view) };
-  return saveCsv(fileOf(view, "csv"), weightRows({ labels: record.labels, matrix, place: placeCells(record, head), absent: (q, k) => unseen(record, q, k), keys: sources(record), said }));
+  const said = { ...record.columns, link };
+  return saveCsv(name, weightRows({ labels: record.labels, matrix, place: placeCells(record, head), absent: (q, k) => unseen(record, q, k), keys: sources(record), said }));
 }
 
 export async function jsonFile(view) {
   const record = view.record;
   const head = view.headNow;
-  const matrix = blockOf(record, await exact(record, head));
+  const name = fileOf(view, "json");
   const [keys, wide] = [sources(record), sources(record) || record.n];
-  const rows = Array.from({ length: record.n - keys }, (_, q) => Array.from(matrix.subarray(q * wide, (q + 1) * wide), digits));
   const [layer, one] = placeCells(record, head);
   const chosen = { head: placeName(record, head).replace("head ", ""), pinned: view.state.pins.map((pin) => pin - keys), to: view.state.to, said: view.said, link: linkNow(view) };
+  const matrix = blockOf(record, await exact(record, head));
+  const rows = Array.from({ length: record.n - keys }, (_, q) => Array.from(matrix.subarray(q * wide, (q + 1) * wide), digits));
   const numbers = { layers: layer === "" ? [] : [layer], heads: one === "" ? [] : [one], weights: [[rows]] };
-  return saveJson(fileOf(view, "json"), { ...record.about, causal: Boolean(record.causal), normalisation: record.normalised, units: record.labels.slice(keys), ...chosen, ...numbers });
+  return saveJson(name, { ...record.about, causal: Boolean(record.causal), normalisation: record.normalised, units: record.labels.slice(keys), ...chosen, ...numbers });
 }
 
 // Token lines with the numbers of their heads.

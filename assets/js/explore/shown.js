@@ -93,7 +93,8 @@ export function topNow(view) {
   return values ? Math.max(largest(values), 1 / STEPS) : 1;
 }
 
-export function matrixSpec(view) {
+// whole: of the head whose numbers are here, as files have it, also where another one is on its way.
+export function matrixSpec(view, whole = false) {
   const { named: names } = view.record;
   const inSentence = view.hovered.unit;
   const pinned = view.state.pins.length > 0;
@@ -112,7 +113,7 @@ export function matrixSpec(view) {
     tall: tallNow(view, view.matrix),
     absent: mask(view.record),
     absentWords: (q, k) => cannotSee(names, q, k),
-    ...(matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),
+    ...(whole || matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),
   });
 }
 

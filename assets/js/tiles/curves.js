@@ -1,6 +1,6 @@
 // Curves of what is left while something goes: one line each with a dash and a name of its own, and levels to compare with.
 //
-// block: {type: "curves", of, xName, series: [{name, x, y}], levels: [{y, text}], describe}
+// block: {type: "curves", of, xName, xOne, series: [{name, x, y}], levels: [{y, text}], describe}
 import { make, vector } from "../dom.js";
 import { fixed, trim } from "../format.js";
 
@@ -26,7 +26,7 @@ export function curves(board, block) {
     const at = Math.min(line.x.length - 1, Math.floor((line.x.length * (3 + i)) / 8));
     svg.append(vector("text", { class: "name", x: x(line.x[at]) + 7, y: y(line.y[at]) - 6, text: line.name }));
     line.x.forEach((value, j) => {
-      const said = `${line.name}: ${fixed(line.y[j], 1)} with ${value} ${block.xName}`;
+      const said = `${line.name}: ${fixed(line.y[j], 1)} with ${value} ${value === 1 ? block.xOne : block.xName}`;
       svg.append(vector("circle", { cx: x(value), cy: y(line.y[j]), r: 3, onpointerenter: () => (readout.textContent = said) }));
     });
   });
