@@ -19,6 +19,7 @@ from mha_core.families import FAMILIES
 from mha_core.model_files import MOST_INDEX, read_json, reading
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import model_name
+from mha_core.wording import counted
 
 T = TypeVar("T")
 NUMBERS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -77,7 +78,7 @@ def load_encoder(folder: Path, config: StackConfig) -> tuple[Stack, nn.Module | 
     left = [their for their in rest if not family.not_needed.match(their)]
     if left:
         raise ModelError(
-            f"The weights of '{name}' hold {len(left)} tensors that its config.json does not account "
+            f"The weights of '{name}' hold {counted(len(left), 'tensor')} that its config.json does not account "
             f"for, such as {left[0][:80]!a}."
         )
     encoder = empty_encoder(config)

@@ -24,6 +24,7 @@ from mha_core.learning.cli import add_learn_parser
 from mha_core.models import Model, load_model, shelf
 from mha_core.next_command import add_next_parser
 from mha_core.trace_command import add_trace_parser
+from mha_core.wording import counted
 
 NOTE = (
     "Layers and heads are numbered from 1: 4-2 is layer 4, head 2. Positions in the JSON, CSV and NPZ arrays, "
@@ -86,7 +87,7 @@ def _warn_if_cut(n_cut: int, model: Model) -> None:
     if n_cut:
         print(
             f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
-            f"{n_cut} tokens were left out.",
+            f"{counted(n_cut, 'token')} {'was' if n_cut == 1 else 'were'} left out.",
             file=sys.stderr,
         )
 

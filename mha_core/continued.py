@@ -5,6 +5,7 @@ text: in a causal model no token sees what comes after it, so rows that are ther
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def extended(record: Record, tokens: Tokens, rows: Sequence[Array]) -> Record:
     weights[:, :, :before, :before] = record.weights
     for query, row in enumerate(rows, before):
         weights[:, :, query, : query + 1] = row
-    return Record(record.model, tokens, weights, record.versions, record.gates)
+    return replace(record, tokens=tokens, weights=weights)
 
 
 def say(state: DecoderState, token_id: int, model: Model) -> tuple[str, list[Array]]:

@@ -102,9 +102,8 @@ def unit_named(grid: "Grid", name: str, *, among_keys: bool = False) -> int:
         there = " ".join(grid.key_labels if among_keys else grid.labels)
         raise InputError(f"'{wanted[:60]}' is not in the sentence; its tokens are: {there}.")
     if not 1 <= which <= len(places):
-        raise InputError(
-            f"'{wanted}' stands {len(places)} times in the sentence, so there is no number {which}."
-        )
+        times = "once" if len(places) == 1 else f"{len(places)} times"
+        raise InputError(f"'{wanted}' stands {times} in the sentence, so there is no number {which}.")
     return places[which - 1]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from mha_core import export
 from mha_core.listing import HeadFilter, RankedHead
 from mha_core.record import Array, Grid, Record
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head, counted, head_name
 
 FORMATS = ("table", "json", "jsonl", "csv", "npz")
 
@@ -83,8 +83,8 @@ def _table(record: Record, grid: Grid, weights: Array, choice: HeadFilter) -> st
     """One head: its matrix in percent. Several: where each head's rows look most, on average."""
     model = record.model
     head_line = (
-        f"{model.title}: {model.n_layers} layers x {model.n_heads} heads, {len(record.tokens)} tokens, "
-        f"{len(record.tokens.words)} words"
+        f"{model.title}: {counted(model.n_layers, 'layer')} x {counted(model.n_heads, 'head')}, "
+        f"{counted(len(record.tokens), 'token')}, {counted(len(record.tokens.words), 'word')}"
     )
     if choice.layer is not None and choice.head is not None:
         return head_line + "\n" + _matrix(grid, weights[0, 0], f"{choice.layer}-{choice.head}")

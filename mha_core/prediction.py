@@ -81,7 +81,8 @@ def predict_masked(
         raise InputError(f"There is no {mask} in the sentence; put it where the word to predict stands.")
     with torch.inference_mode(), plain_numbers():
         hidden = run([tokens], model, need_weights=False).hidden[0, places]
-        best = model.masked_head(hidden).float().softmax(dim=-1).topk(k)
+        scores = model.masked_head(hidden)[..., : model.tokenizer.vocab_size]
+        best = scores.float().softmax(dim=-1).topk(k)
     return [
         [(model.tokenizer.piece_name(i), p) for i, p in zip(ids, probabilities, strict=True)]
         for ids, probabilities in zip(best.indices.tolist(), best.values.tolist(), strict=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mha_core.listing import strongest_words
 from mha_core.thumbnails import thumbnails
-from mha_core.wording import head_name, percent
+from mha_core.wording import counted, head_name, percent
 
 if TYPE_CHECKING:
     from mha_core.cross import CrossRecord
@@ -47,7 +47,7 @@ def summary_html(record: "Record | CrossRecord") -> str:
 def _facts(record: "Record | CrossRecord") -> list[tuple[str, str]]:
     model = record.model
     trained = {True: "trained", False: "untrained", None: "weights of unknown training"}[model.trained]
-    shape = f"{model.n_layers} layers x {model.n_heads} heads, {trained}"
+    shape = f"{counted(model.n_layers, 'layer')} x {counted(model.n_heads, 'head')}, {trained}"
     digest = f", digest {model.digest[:12]}" if model.digest else ""
     by = model.computed_by if model.is_ours else f"{model.computed_by}, not by HeadScope's engine"
     return [
@@ -60,7 +60,7 @@ def _facts(record: "Record | CrossRecord") -> list[tuple[str, str]]:
 
 def quoted(text: str, n_tokens: int, n_words: int) -> str:
     """A text and its sizes, for the first line."""
-    return f"{_cut(' '.join(text.split()))!r}, {n_tokens} tokens, {n_words} words"
+    return f"{_cut(' '.join(text.split()))!r}, {counted(n_tokens, 'token')}, {counted(n_words, 'word')}"
 
 
 def _cut(text: str) -> str:
@@ -98,7 +98,8 @@ def heads_svg(grid: "Grid") -> str:
         f'<text x="{MARGIN - 4}" y="{MARGIN + i * step_y + SIDE / 2 + 3:g}" text-anchor="end">{i + 1}</text>'
         for i in range(layers)
     )
-    label = f"All heads: {layers} layers from top to bottom, {heads} heads from left to right; row looks at column."
+    down, across = counted(layers, "layer"), counted(heads, "head")
+    label = f"All heads: {down} from top to bottom, {across} from left to right; row looks at column."
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}"><title>{label}</title>'

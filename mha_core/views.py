@@ -12,7 +12,7 @@ import numpy as np
 
 from mha_core.errors import InputError, Unavailable
 from mha_core.listing import RankedHead, strongest_heads, unit_named
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head, counted, head_name
 
 if TYPE_CHECKING:
     from mha_core.record import Array, Grid, Mask, Specials
@@ -108,7 +108,8 @@ class GridViews:
         grid = cast("Grid", self)
         layers, heads, rows, columns = grid.weights.shape
         unit = "words" if grid.words else "pieces"
-        return f"Grid of {layers} layers x {heads} heads, {rows} x {columns} {unit}, specials {grid.specials}"
+        size = f"{counted(layers, 'layer')} x {counted(heads, 'head')}"
+        return f"Grid of {size}, {rows} x {columns} {unit}, specials {grid.specials}"
 
 
 class RecordViews(Frozen):

@@ -29,6 +29,11 @@ def always(offset: int) -> str:
     )
 
 
+def counted(n: int, noun: str) -> str:
+    """So many of something: "1 word", "1,200 words"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def percent(share: float) -> str:
     """A share with one decimal, "12.3 %". Halves of a tenth go up, as in the browser's own scripts."""
     tenths = math.floor(abs(share) * 1000 + 0.5)

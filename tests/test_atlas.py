@@ -1,5 +1,7 @@
 """The atlas of heads: moments equal transformers' numbers, features are what they say, descriptions need evidence."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -364,6 +366,18 @@ def test_a_sentence_says_what_every_share_is_compared_with():
     )
 
 
+def test_a_sentence_says_two_findings_by_content_and_the_place():
+    said = {
+        "link": "at the same word",
+        "from": "from a pronoun",
+        "to": "to a noun",
+        "position": "one token back",
+    }
+    findings = tuple(Finding(Feature(kind, kind, words), 0.6, 0.1, 40) for kind, words in said.items())
+    found = sentence(HeadEntry((0, 0), Description(findings), {"rests": 0.25}, (), (), ()), "the first token")
+    assert [words in found for words in said.values()] == [True, True, False, True]
+
+
 def test_a_moment_in_the_file_points_at_its_own_passage():
     passages = {number: Line(name, (name, "x"), (0, 2), (1, 3)) for number, name in ((3, "a"), (8, "b"))}
     entry = HeadEntry(
@@ -378,6 +392,11 @@ def test_the_data_are_as_documented(pair):
     model, _ = pair
     for part in read_passages(LINES, model):
         sums = part.sums
+    for entry in atlas(sums).heads:
+        tenths = [[one.brings for one in tenth] for tenth in entry.tenths if tenth]
+        ends = [(min(brings), max(brings)) for brings in tenths]
+        assert all(most <= least for (_, most), (least, _) in pairwise(ends)), "the weakest tenth first"
+        assert len(tenths) > 2
     data = atlas_data(atlas(sums), (1, 0))
     assert list(data) == ["passages", "heads"]
     (head,) = data["heads"]

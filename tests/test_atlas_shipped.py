@@ -172,12 +172,19 @@ def test_a_text_of_ones_own_on_the_command_line(capsys, tmp_path):
     assert len(data["passages"]) == 2
     assert data["passages"][0][1] == "The"
     assert len(data["heads"]) == 72
+    assert main(["heads", "atlas", "--text", str(file), "--format", "table"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert lines[0] == ["head", "rests", "does"]
+    assert [line[:2] for line in lines[1:]] == [
+        [f"{head['layer']}-{head['head']}", f"{100 * head['measures']['rests']:.0f}"]
+        for head in data["heads"]
+    ]
     file.write_text("\n\n", encoding="utf-8")
     assert main(["heads", "atlas", "--text", str(file)]) == 2
     assert "no passage" in capsys.readouterr().err
     file.write_text("The old dog slept.\n" * 3, encoding="utf-8")
     assert run(parser.parse_args(["atlas", "--text", str(file)]), lambda: True) == 130
-    assert "Stopped after 1 passages" in capsys.readouterr().err
+    assert "Stopped after 1 passage;" in capsys.readouterr().err
 
 
 def test_a_text_of_any_kind_is_split_into_passages():

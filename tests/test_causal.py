@@ -107,6 +107,8 @@ def test_the_first_word_s_row_is_no_link_worth_naming(record):
     links = strongest_link(grid.weights, np.zeros(8, bool), visible=grid.visible)
     assert (links[..., 0] > 0).all()
     assert links[0, 2, 2] == round(float(grid.weights[0, 2, 1:].max()) * 65535)
+    small = record_payload(grid, record.tokens, "m", full_bytes=0)
+    assert small["loudest"] == links.ravel().tolist(), "nor where a long text comes in small pictures"
     assert "“Zoe” looks at “Zoe”" not in sentence_in_words(grid, (0, 2), ())
     assert "“Zoe” looks at “Zoe” (100.0 %)" in sentence_in_words(encoder_of(record).grid(), (0, 2), ())
 

@@ -87,6 +87,12 @@ def test_the_npz_is_read_without_pickle_and_holds_the_same(run, model, tmp_path)
         assert content["tokens"][8] == "street"
         assert content["words"][2] == "didn't"
         assert content["model"] == "minilm"
+    run("trace", "tiredness", "--out", str(tmp_path / "split.npz"))
+    with np.load(tmp_path / "split.npz", allow_pickle=False) as content:
+        assert content["units"].tolist() == ["[CLS]", "tired", "##ness", "[SEP]"]
+    run("trace", CLASSIC, "--layer", "4", "--head", "2", "--out", str(tmp_path / "one.npz"))
+    with np.load(tmp_path / "one.npz", allow_pickle=False) as content:
+        np.testing.assert_array_equal(content["weights"], trace(CLASSIC, model).weights[3:4, 1:2])
 
 
 def test_the_csv_has_a_line_for_every_link(run, model):
@@ -181,6 +187,10 @@ def test_from_alone_names_what_each_head_looks_at_most(run, model):
 def test_a_ranking_keeps_to_the_layer_and_head_asked_for(run):
     _, out, _ = run("trace", CLASSIC, "--from", "it", "--layer", "5", "--top", "0")
     assert [line.split()[0].split("-")[0] for line in out.splitlines()[1:]] == ["5"] * 12
+    _, few, _ = run("trace", CLASSIC, "--from", "it", "--layer", "5", "--top", "3")
+    assert few.splitlines() == out.splitlines()[:4], (
+        "three of this layer's, however strong those of others are"
+    )
     _, out, _ = run("trace", CLASSIC, "--from", "it", "--to", "animal", "--layer", "4", "--head", "2")
     assert out.splitlines()[1].split()[:3] == ["4-2", "67.7", "%"]
     assert len(out.splitlines()) == 2
@@ -210,7 +220,8 @@ def test_words_can_be_named_where_words_are_shown(run):
         (("trace", "x", "--layer", "1", "--head", "13"), "There is no head 13; this model has heads 1 to 12"),
         (("trace", "x", "--head", "2"), "A head was given without its layer"),
         (("trace", "x", "--from", "cat"), "'cat' is not in the sentence; its tokens are: [CLS] x [SEP]"),
-        (("trace", "x", "--from", "x#2"), "'x' stands 1 times in the sentence"),
+        (("trace", "x", "--from", "x#2"), "'x' stands once in the sentence, so there is no number 2."),
+        (("trace", "x x", "--from", "x#3"), "'x' stands 2 times in the sentence"),
         (("trace", "x", "--to", "x"), "--to says where to look and needs --from"),
         (("trace", "x", "--from", "x", "--top", "-1"), "-1 heads cannot be listed"),
         (("trace", "x", "--format", "npz"), "NPZ is binary"),

@@ -12,6 +12,7 @@ import pytest
 
 from mha_core import trace
 from mha_core.cli import build_parser, main
+from mha_core.command_io import texts_of
 from mha_core.completion import script
 
 SENTENCES = ("It rained.", "", "The cat sat because it was tired.", "The cat sat.")
@@ -45,6 +46,13 @@ def test_a_file_of_sentences_gives_json_lines(run, model, tmp_path):
     assert (tmp_path / "x.jsonl").read_text() == out
     assert run("trace", "--file", file, "--out", tmp_path / "x.json") == (0, "", "")
     assert json.loads((tmp_path / "x.json").read_text()) == rows
+
+
+def test_a_mark_at_the_beginning_of_a_file_is_no_part_of_its_first_sentence(tmp_path):
+    file = tmp_path / "windows.txt"
+    file.write_bytes("\ufeffIt sat.\r\nIt slept.\r\n".encode())
+    options = build_parser().parse_args(["trace", "--file", str(file)])
+    assert texts_of(options) == ["It sat.", "It slept."]
 
 
 def test_a_csv_of_many_sentences_has_its_headings_once(run):
@@ -106,6 +114,21 @@ def test_next_words_of_many_texts(run, tmp_path):
     assert float(table[0]["probability"]) == rows[0]["next"][0]["probability"]
     _, out, _ = run(*base, "the", "--format", "json")
     assert json.loads(out) == rows[0]
+    _, out, _ = run(*base, "-", "--format", "table", stdin="the\nit was\n")
+    lines = out.splitlines()
+    assert (len(lines), lines[0], lines[3]) == (6, "the", "it was")
+    assert lines[4].endswith(f"%  {rows[1]['next'][0]['token']!r}")
+
+
+def test_a_text_that_is_cut_before_its_next_word_says_so(run, tmp_path):
+    from decoder_folders import byte_tokenizer, random_decoder, write_decoder
+
+    write_decoder(tmp_path, random_decoder("gpt2"), byte_tokenizer())
+    for n, said in ((40, "3 tokens were"), (38, "1 token was")):
+        code, _, err = run("next", "x" * n, "--model", tmp_path, "--device", "cpu")
+        assert code == 0
+        assert "longer than the 37 tokens" in err
+        assert f"; {said} left out." in err
 
 
 def test_effects_of_every_head_come_as_rows(run, tmp_path):

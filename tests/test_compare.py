@@ -150,5 +150,11 @@ def test_the_link_that_changes_most_is_between_words_that_both_have():
     one, other = grid_of("[CLS] y z [SEP]", a), grid_of("[CLS] y new z [SEP]", b)
     assert most_changed(one, other, (0, 0)) == (2, 1)
     assert most_changed(other, one, (0, 0)) == (3, 1)
+    masked = np.zeros((1, 2, 4, 4))
+    masked[0, 0, 2, 1] = 0.1
+    masked[0, 0, 1, 2] = 1  # from a word that is [MASK] in the other
+    hidden = grid_of("[CLS] [MASK] z w", np.zeros((1, 2, 4, 4)))
+    masked[0, 0, 3, 2] = 0.2
+    assert most_changed(grid_of("[CLS] y z w", masked), hidden, (0, 0)) == (3, 2)
     assert most_changed(one, one, (0, 0)) is None
     assert most_changed(one, grid_of("[CLS] y z [SEP]", a[:, :1]), (0, 1)) is None

@@ -6,6 +6,7 @@ from decoder_folders import SIZES, random_decoder, write_decoder
 
 from mha_core import InputError, SizeError, load_model, trace, trace_tokens
 from mha_core.continued import begin, check_choice, choose, extended, say
+from mha_core.experiments import Factor, trace_changed
 
 pytestmark = pytest.mark.slow  # the embedded decoder reads every text
 
@@ -36,6 +37,18 @@ def test_a_record_that_was_extended_is_a_trace_of_the_longer_text(kind, which, t
         assert (record.tokens, record.model) == (tokens, whole.model)
         assert dict(record.versions) == dict(whole.versions)
         assert not record.weights.flags.writeable
+
+
+def test_a_record_that_was_extended_says_what_was_done_to_its_heads(llama):
+    tokens = llama.tokenizer.encode(TEXT)
+    first, row = llama.tokenizer.from_ids(tokens.ids[:-1]), np.zeros((3, 6, len(tokens)), np.float32)
+    row[..., 0] = 1
+    gates = np.ones((3, 6), np.float32)
+    gates[1, 4] = 0
+    gated = extended(trace_tokens(first, llama, gates=gates), tokens, [row])
+    np.testing.assert_array_equal(gated.gates, gates)
+    without = (Factor(((1, 4),)),)
+    assert extended(trace_changed(first, llama, without), tokens, [row]).interventions == without
 
 
 def test_rows_that_do_not_go_on_from_a_record_are_refused(llama, model):

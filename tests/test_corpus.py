@@ -66,6 +66,7 @@ def test_relations_keep_their_subtypes_and_the_last_sentence_needs_no_empty_line
     ("broken", "what"),
     [
         ("2\thome\t_", "3 columns, and CoNLL-U has 10"),
+        ("home", "1 column, and CoNLL-U has 10"),
         (line("x", "home", "1", "obj"), "the word number is 'x'"),
         (line("3", "home", "1", "obj"), "word number 3 where 2 is due"),
         (line("2", "home", "one", "obj"), "the head is 'one'"),
@@ -86,6 +87,13 @@ def test_a_broken_line_is_refused_by_its_number_or_its_sentence_skipped(broken: 
     assert [s.words for s in read_conllu(lines, reading)] == [("Do", "n't", "go"), ("Go", "home")]
     assert reading.n_skipped == 1
     assert reading.notes == [str(flaw.value)]
+
+
+def test_one_word_and_one_column_are_said_as_one():
+    with pytest.raises(InputError, match=r"word 1 has head 2 in a sentence of 1 word\.$"):
+        list(read_conllu([line("1", "Go", "2", "obj")]))
+    with pytest.raises(InputError, match=r"^Line 2: 1 column, and the first line has 11\.$"):
+        list(read_gap([GAP.splitlines()[0], "Ann"]))
 
 
 def test_a_treebank_is_read_as_a_stream():

@@ -133,6 +133,6 @@ def test_pronouns_that_are_not_used_are_said(capsys, tmp_path):
     assert cli.main(["heads", "coreference", str(tmp_path / "a.tsv")]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["unused"] == 1
-    assert "Not used: 1 pronouns" in printed.err
+    assert "Not used: 1 pronoun that has not exactly one right candidate." in printed.err
     reading = Reading()
     assert len(list(read_gap(Lines(tmp_path / "a.tsv"), reading))) == 1

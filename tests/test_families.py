@@ -12,6 +12,7 @@ from mha_core import (
     InputError,
     ModelError,
     SizeError,
+    embedding,
     hidden_states,
     layer_details,
     load_model,
@@ -20,10 +21,11 @@ from mha_core import (
     trace_many,
     trace_tokens,
 )
+from mha_core.checkpoints import read_config
 from mha_core.families import FAMILIES
 from mha_core.prediction import next_logits
 
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 TOLERANCE = 1e-5
 TEXTS = ("the cat it", "it", "Zoë’s 1,5 €")
 EVERY = [(kind, which) for kind in SIZES for which in range(3)]
@@ -63,7 +65,22 @@ def test_a_random_decoder_of_odd_sizes_gives_transformers_weights_states_and_sco
         )
         normed = model.encoder.finish(torch.from_numpy(hidden_states(tokens, model)[-1].copy()))
         np.testing.assert_allclose(normed.detach(), states[-1, row, :n], atol=TOLERANCE, rtol=TOLERANCE)
+        mean = states[-1, row, :n].mean(axis=0)
+        np.testing.assert_allclose(embedding(tokens, model), mean, atol=TOLERANCE, rtol=TOLERANCE)
         np.testing.assert_allclose(next_logits(tokens, model), logits[row, :n], atol=1e-4)
+
+
+def test_what_the_settings_of_a_gpt2_leave_out_is_what_transformers_takes(tmp_path):
+    loaded(tmp_path, "gpt2")
+    left_out = ("activation_function", "layer_norm_epsilon", "n_positions", "n_inner")
+    change_config(tmp_path, **dict.fromkeys(left_out, ...))
+    ours, theirs = read_config(tmp_path), transformers.GPT2Config()
+    assert (ours.activation, ours.norm_eps, ours.max_positions, ours.d_ff) == (
+        theirs.activation_function,
+        theirs.layer_norm_epsilon,
+        theirs.n_positions,
+        4 * ours.d_model,
+    )
 
 
 @pytest.mark.parametrize("kind", SIZES)

@@ -395,9 +395,27 @@ def test_a_thicker_stroke_is_darker_and_the_scale_beneath_says_so():
     assert dark == pytest.approx([0.3 + 0.7 * share_of(node) for node in drawn], abs=0.02)
     said = [node.text for node in nodes(page, "text") if node.text.endswith("%")]
     assert said == ["3.0 %", "15.0 %", "30.0 %"], "to the largest weight of the word that looks"
+    beneath = [node for node in nodes(page, "path") if "h" in node.get("d").lower()]
+    assert [share_of(node) * 0.3 for node in beneath] == pytest.approx([0.03, 0.15, 0.3], abs=0.002)
+    assert [node.get("stroke") for node in beneath][-1] == drawn[-1].get("stroke")
     assert [
         word for word in WORDS if any(n.text == word and n.get("font-weight") for n in nodes(page, "text"))
     ] == ["aaa"]
+
+
+def test_a_matrix_has_one_scale_whatever_word_is_chosen():
+    half = grid(ONE.weights * 0.5)
+    pages = [figure(half, Design(heads=((0, 0),), scale="largest"), pins) for pins in ((), (1,))]
+    ends = [[text for text in texts(page) if text.endswith("%")][-1] for page in pages]
+    assert ends == ["50.0 %", "50.0 %"], "all rows are drawn"
+
+
+@pytest.mark.parametrize("kind", ["lines", "arcs"])
+def test_without_a_chosen_word_the_scale_ends_at_the_largest_weight_that_is_drawn(kind):
+    page = figure(FAR, Design(kind, ((0, 0),), width=17, size=10, scale="largest"))
+    said = [node.text for node in nodes(page, "text") if node.text.endswith("%")]
+    assert said[-3:] == ["6.0 %", "30.0 %", "60.0 %"], "not at what a special token gives itself"
+    assert max(share_of(node) for node in strokes(page)) == pytest.approx(1, abs=0.01)
 
 
 def test_the_longest_name_of_either_text_has_room():
@@ -443,6 +461,11 @@ def test_a_caption_says_what_is_drawn_and_nothing_else():
     assert "in the mean of heads 2-1, 1-2 and 2-2 (layer-head) of" in said_of(three)
     assert ", from" not in said_of(one, [2])
     assert ", from “now”, for" in said_of(Design("arcs", ((1, 0),)), [2])
+    assert ", from “ness”, for" in said_of(Design("arcs", ((1, 0),)), [1])
+    bars = Design("bars", ((1, 0),))
+    assert "Bars show where the chosen token looks;" in said_of(bars, [2])
+    assert "Bars show where the chosen tokens look on average;" in said_of(bars, [1, 2])
+    assert "Bars show where the chosen words look on average;" in said_of(bars, [0, 1], words=True)
     pieces, words = said_of(one), said_of(one, words=True)
     assert "shows where one token looks" in pieces
     assert "; word pieces, " in pieces
@@ -450,6 +473,19 @@ def test_a_caption_says_what_is_drawn_and_nothing_else():
     assert "; words, " in words
     assert "in layer 2 of" in said_of(one, per="layer")
     assert "(layer-head)" not in said_of(one, per="layer")
+
+
+@pytest.mark.parametrize(
+    ("specials", "said"),
+    [
+        ("shown", "; word pieces, rows sum to 1. Drawn"),
+        ("hidden", "; word pieces, special tokens left out, rows sum to less than 1. Drawn"),
+        ("renormalised", "; word pieces, special tokens left out, every row divided by its sum. Drawn"),
+    ],
+)
+def test_a_caption_says_what_became_of_special_tokens(specials, said):
+    record = record_of(np.full((1, 1, 3, 3), 1 / 3), ["[CLS]", "it", "[SEP]"])
+    assert said in caption(record, record.grid(specials=specials), Design(heads=((0, 0),)))
 
 
 def test_a_caption_has_both_texts():

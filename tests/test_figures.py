@@ -282,6 +282,7 @@ def small_of(svg: str, rows: int, columns: int) -> list[np.ndarray]:
 
 def test_all_heads_are_drawn_layers_downward_heads_across(cross):
     svg = all_heads(cross.grid(), width_cm=12, marked=(1, 2))
+    assert tree(svg).findtext(f"{SVG}title") == "All heads, 2 layers of 3"
     found = small_of(svg, 4, 6)
     assert len(found) == 6
     for at, cells in enumerate(found):

@@ -174,6 +174,12 @@ def test_a_profile_has_every_measure_and_a_role(heads, tmp_path, model, known):
     # The same by hand: the mean of the left diagonal over all rows, then over the texts.
     shares = [np.trace(trace(text, model).weights[0, 2], -1) / n for text, n in (texts[0], texts[1])]
     assert back["previous"] == pytest.approx(np.mean(shares), abs=1e-5)
+    # A peak is the share of the rows that reach so far whose largest weight lies there.
+    looks = [trace(text, model).weights[0, 2].argmax(-1) for text, _ in texts]
+    for step in (-10, -2, -1, 0, 1):
+        hits = sum(int((at == np.arange(len(at)) + step).sum()) for at in looks)
+        rows = sum(max(len(at) - abs(step), 0) for at in looks)
+        assert back["peak"][str(step)] == pytest.approx(hits / max(rows, 1)), step
 
 
 def test_a_line_of_invisible_characters_is_left_out_and_counted(heads, tmp_path):
@@ -238,7 +244,7 @@ def test_the_untrained_model_is_another(heads, treebank):
     [
         ("a.conllu", "", "relations", "There is nothing in .*a.conllu to measure"),
         ("a.conllu", line("1", "Go", "0", "root"), "relations", "There is nothing in"),
-        ("a.conllu", "x", "relations", "Line 1: 1 columns, and CoNLL-U has 10"),
+        ("a.conllu", "x", "relations", "Line 1: 1 column, and CoNLL-U has 10"),
         ("a.txt", "x", "relations", "a.txt does not end in .conllu"),
         ("a.tsv", "x", "coreference", "Line 1: a GAP file has the column 'ID'"),
         ("a.tsv", GAP.split("\n")[0], "coreference", "There is nothing in"),
@@ -266,9 +272,32 @@ def test_broken_lines_are_skipped_when_asked_and_named(heads, treebank, known):
     code, text, said = heads("relations", treebank, "--on-error", "skip")
     assert code == 0
     assert json.loads(text)["left_out"] == 1
-    assert said == "Skipped. Line 1: 1 columns, and CoNLL-U has 10.\n"
+    assert said == "Skipped. Line 1: 1 column, and CoNLL-U has 10.\n"
     code, _, said = heads("profile", treebank, "--on-error", "skip")
     assert said.count("Skipped") == 1, "named once, though the file is read twice"
+
+
+def test_of_many_broken_lines_twenty_are_named_and_all_are_counted(heads, treebank):
+    treebank.write_text("broken\n\n" * 22 + TREEBANK)
+    *named, last = heads("relations", treebank, "--on-error", "skip")[2].splitlines()
+    assert [line.split(":")[0] for line in named] == [f"Skipped. Line {i}" for i in range(1, 41, 2)]
+    assert last == "Skipped 22 in all."
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "some"])
+@pytest.mark.parametrize("question", [["depends", "--head", "2-4"], ["verdicts"], ["relations", "a.conllu"]])
+def test_a_limit_is_a_number_from_1_up(heads, capsys, question, limit):
+    with pytest.raises(SystemExit) as stopped:
+        heads(*question, f"--limit={limit}")
+    assert stopped.value.code == 2
+    assert f"'{limit}' is not a number from 1 up" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", [[], ["--head", ","], ["--head", " "], ["--head", "2-4,4-2"]])
+def test_one_head_depends_on_others(heads, named):
+    code, text, said = heads("depends", "--agreement", *named)
+    assert (code, text) == (2, "")
+    assert said == "Name one head with --head, layer and head from 1, such as 4-2.\n"
 
 
 def test_where_the_result_cannot_be_written_is_said_before_the_work(heads, treebank, tmp_path, monkeypatch):
@@ -299,5 +328,5 @@ def test_an_interrupt_stops_and_keeps_what_there_is(heads, treebank, monkeypatch
     code, text, said = heads("relations", treebank)
     assert code == 130
     assert json.loads(text)
-    assert "Stopped after 1 sentences" in said
+    assert "Stopped after 1 sentence;" in said
     assert signal.getsignal(signal.SIGINT) is before

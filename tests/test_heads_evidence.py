@@ -248,6 +248,13 @@ def test_examples_are_the_clearest_of_each_kind_and_one_of_a_pair():
     assert (good[0].query, good[0].target, good[0].right, bad[0].right) == ((5,), (1,), True, False)
 
 
+def test_a_sentence_in_which_half_of_the_rows_are_right_is_shown_where_the_head_works():
+    table = tables([made("plain")], looking(N, {2: 1, 3: 2, 4: 1, 5: 1})[None])["previous"]
+    assert table.score.tolist() == [[0.5]]
+    assert [look.right for look in table.examples(0, 0)] == [True]
+    assert table.examples(0, 0, right=False) == ()
+
+
 def test_failures_are_shown_with_the_worst_first():
     items = [chosen(0, f"p{i}") for i in range(3)]
     table = tables(items, [looking(8, {5: 3}, strength)[None] for strength in (0.5, 0.9, 0.7)])["coreference"]

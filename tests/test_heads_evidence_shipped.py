@@ -18,6 +18,7 @@ import pytest
 from mha_core import InputError
 from mha_core.cli import main
 from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
+from mha_core.heads.answers import cells_of_verdicts
 from mha_core.heads.builtin import builtin_path
 from mha_core.heads.roles import real_claims, real_roles
 from mha_core.heads.verdicts import making
@@ -121,6 +122,25 @@ def test_two_heads_look_at_related_words_and_the_circle_is_said(minilm):
     assert (other.words == "specialist").sum() == 4
     said = list(text(minilm))
     assert f"Related in meaning: {RELATED_BY}; {CIRCLE}." in said
+
+
+def test_the_table_and_the_csv_have_every_number_under_its_own_heading(minilm):
+    found = minilm.entry("nmod:poss")
+    lines = list(text(minilm))
+    line = next(line for line in lines if line.startswith(f"{found.title}  "))
+    headings, cells = (re.split(r" {2,}", one) for one in (lines[0], line))
+    shown = dict(zip(headings, cells, strict=True))
+    numbers = {"held out": found.held_out, "chosen": found.chosen, "control": found.control}
+    assert {name: shown[name] for name in numbers} == {
+        name: f"{100 * number:.1f}" for name, number in numbers.items()
+    }
+    assert (shown["head"], shown["n"]) == (head_name(found.head), f"{found.n:,}")
+    row = next(row for row in cells_of_verdicts(minilm) if row["question"] == "nmod:poss")
+    kept = ("n", "held_out", "chosen", "baseline", "control")
+    assert {name: row[name] for name in kept} == {name: getattr(found, name) for name in kept}
+    assert (row["ci_low"], row["ci_high"]) == found.interval
+    over = found.over_control
+    assert (row["over_control_low"], row["over_control_high"]) == (over.low, over.high)
 
 
 @pytest.mark.parametrize(
@@ -254,6 +274,18 @@ def test_what_cannot_be_used_is_one_sentence(verdicts, tmp_path):
     assert code == 2
     assert "come with the program" in said
     assert verdicts("--ship", "--untrained")[0] == 2
+
+
+@pytest.mark.parametrize(("trained", "more"), [(True, ""), (False, " --untrained --seed 7")])
+def test_the_command_makes_the_same_verdicts_again(monkeypatch, trained, more):
+    info = SimpleNamespace(key="treebank", file="own.conllu", n_texts=1)
+    monkeypatch.setitem(making._ASKED, ".conllu", lambda *_: ([], info))
+    monkeypatch.setattr(making, "measure_agreement", lambda *_: [])
+    shape = {"n_layers": 6, "n_heads": 12, "info": SimpleNamespace(trained=trained)}
+    model = SimpleNamespace(name="minilm", title="MiniLM", digest="", **shape)
+    found = making.make(model, [Path("own.conllu")], lambda _: None, seed=7)
+    assert found.command == f"python -m mha_core heads verdicts --model minilm{more} --corpus own.conllu"
+    assert found.seed == (None if trained else 7)
 
 
 def test_two_corpora_of_one_kind_are_refused_and_so_is_a_file_that_no_question_reads(monkeypatch, tmp_path):

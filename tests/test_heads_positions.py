@@ -154,10 +154,11 @@ def test_the_rarest_token_is_rarest_in_the_whole_corpus():
 
 
 def test_of_equally_rare_tokens_the_one_later_in_the_vocabulary_is_rarer():
-    item = Item(tokens_of(["aa", "zz"]))
+    item = Item(tokens_of(["aa", "mm", "zz"]))
     ids = item.tokens.ids
-    assert ids[2] > ids[1]
-    assert copied(looking(4, {1: 2}), item).rare[0, 0] == 1
+    assert ids[3] > max(ids[1:3])
+    assert copied(looking(5, {1: 3, 2: 3}), item).rare[0, 0] == 1
+    assert copied(looking(5, {1: 2, 2: 1, 3: 1}), item).rare[0, 0] == 0
 
 
 def test_lift_is_the_surprisal_of_what_is_looked_at_over_that_of_the_text():

@@ -1,5 +1,7 @@
 """Relations: who is the head of whom, by Clark's method, and every way to get it wrong that was seen."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from mha_core.errors import InputError, SizeError
 from mha_core.heads.intervals import group_of, tied_with_best, wilson, z_for_best_of
 from mha_core.heads.relation_table import RelationScore
 from mha_core.heads.relations import RelationCases, RelationCounts, relation_cases
+from mha_core.heads.tables import relation_text
 from tests.heads_by_hand import looking, random_attention, tokens_of
 
 # the old dog chased a cat: pieces are [CLS] 1..6 [SEP]
@@ -191,6 +194,14 @@ def test_a_reversed_row_gives_the_offset_from_the_word_that_looks():
     assert (forward.offset, forward.evidence.baseline_name) == (1, "always one word ahead")
     assert (back.offset, back.evidence.baseline_name) == (-1, "always one word back")
     assert forward.offset_accuracy == back.offset_accuracy == 1.0
+
+
+def test_the_table_tells_for_each_relation_where_its_best_offset_lies():
+    _, *lines = relation_text(table(looking(8, {1: 3, 2: 3, 3: 4, 5: 6, 6: 4}))).splitlines()
+    found = {line.split()[0]: re.split(" {2,}", line)[1:] for line in lines}
+    beaten = "no better than its offset"
+    assert found["obj"] == ["dep->head", "1-1", "100.0 %", "20.7 to 100.0", "1", "100.0 % (-2)", beaten]
+    assert found["amod"] == ["dep->head", "1-1", "100.0 %", "20.7 to 100.0", "1", "100.0 % (+1)", beaten]
 
 
 def test_an_offset_reaches_ten_words_and_no_further():

@@ -12,6 +12,7 @@ from mha_core.heads.jobs import KINDS
 from mha_core.heads.positions import PositionSums
 from mha_core.heads.relation_table import DIRECTIONS, OFFSETS, RelationTable
 from mha_core.heads.relations import RelationCounts
+from mha_core.heads.repeated import RepeatedTable
 from mha_core.heads.report import report_card
 from mha_core.heads.roles import NO_ROLE, Tables, assign_roles, claims, role_of
 from mha_core.heads.similarity import SimilaritySums
@@ -50,6 +51,16 @@ def test_a_role_has_the_fields_that_pages_read():
         NO_ROLE.label = "x"  # type: ignore[misc]
     letters = [kind.letter for kind in KINDS]
     assert len(set(letters)) == len(letters)
+
+
+def test_a_role_says_on_what_it_was_seen():
+    for key, detail, where in (
+        ("copy", "copy", "the built-in sentences"),
+        ("copy", "duplicate", "random tokens said twice"),
+        ("induction", "induction", "random tokens said twice"),
+    ):
+        found = replace(NO_ROLE, key=key, detail=detail)
+        assert (found.where, replace(found, corpus="a treebank").where) == (where, "a treebank")
 
 
 def test_nine_tenths_of_the_maxima_at_one_distance_make_a_positional_head():
@@ -270,6 +281,13 @@ def test_the_report_card_ranks_a_head_in_every_measure():
         card.line("x")
 
 
+def test_heads_with_the_same_value_share_a_rank():
+    found = study()
+    found.tables.positions.values["previous"] = np.array([[0.5, 0.2, 0.5], [0.1, 0.1, 0.0]])
+    ranks = [report_card(found, *head).line("previous").rank for head in np.ndindex(2, 3)]
+    assert ranks == [1, 3, 1, 4, 4, 6]
+
+
 def test_every_line_of_the_card_has_a_baseline_and_a_number_of_cases_of_its_own():
     tables = Tables(
         positions(PLAIN),
@@ -296,6 +314,18 @@ def test_every_line_of_the_card_has_a_baseline_and_a_number_of_cases_of_its_own(
         line = card.line(key)
         assert line.n == n, key
         assert line.baseline is None if baseline is None else line.baseline == pytest.approx(baseline), key
+
+
+def test_the_card_names_what_is_measured_on_random_tokens_said_twice():
+    masses = (np.full((2, 3), share) for share in (0.1, 0.2, 0.3, 0.4))
+    card = report_card(replace(study(), repeated=RepeatedTable(8, *masses)), 0, 1)
+    said = {line.label: (line.value, line.n) for line in card.lines if line.key.startswith("repeated")}
+    assert said == {
+        "random tokens said twice: mass on the previous token": (0.1, 8),
+        "random tokens said twice: mass on the first token": (0.2, 8),
+        "random tokens said twice: mass on the earlier copy": (0.3, 8),
+        "random tokens said twice: mass on what came after it": (0.4, 8),
+    }
 
 
 def test_heads_without_a_number_are_not_ranked_among():

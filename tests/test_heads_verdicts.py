@@ -12,13 +12,15 @@ from mha_core.heads.distances import of_treebank
 from mha_core.heads.intervals import binomial_tail, z_for_best_of
 from mha_core.heads.relations import RelationCases, RelationCounts
 from mha_core.heads.survey import TextItem
+from mha_core.heads.verdict import Verdict
 from mha_core.heads.verdicts import entries, halves, logistic, rules
 from mha_core.heads.verdicts.agreement import substituted
 from mha_core.heads.verdicts.choices import surface
-from mha_core.heads.verdicts.entries import conclude
+from mha_core.heads.verdicts.entries import conclude, surviving_name
 from mha_core.heads.verdicts.habits import HabitLog
 from mha_core.heads.verdicts.logistic import held_out_choices
 from mha_core.heads.verdicts.looks import Looks, LooksLog, Tree
+from mha_core.heads.verdicts.measured import Question, RuleHits
 from mha_core.heads.verdicts.nulls import called, shuffled_trees
 from mha_core.heads.verdicts.table import packed, unpacked
 from mha_core.heads.verdicts.treebank import SIBLINGS, measure, questions
@@ -189,6 +191,22 @@ def test_a_head_is_called_by_the_rule_that_equals_it_and_by_the_relation_if_none
     assert entry(looks_of(treebank(), {1: "one"}), "det").verdict.word == "none"
 
 
+@pytest.mark.parametrize(
+    ("side", "name"),
+    [
+        (1, "noun → the determiner before it"),
+        (-1, "noun → the determiner after it"),
+        (0, "noun → its determiner"),
+    ],
+)
+def test_a_rule_that_looks_ahead_from_the_dependent_finds_it_before_the_word_that_looks(side, name):
+    asked = Question(
+        "det:back", "syntactic", "", "", "ud", "det", looks="noun", at="determiner", reads_column=True
+    )
+    told = RuleHits("the next noun", "the next noun", np.ones(9), by_place=False, side=side)
+    assert surviving_name(asked, Verdict("rule", ""), (told,), (), 0.9) == name
+
+
 def test_a_head_that_looks_at_one_word_from_everywhere_is_found_out_by_its_control():
     trees = treebank()
     looks = looks_of(trees, {})
@@ -198,6 +216,23 @@ def test_a_head_that_looks_at_one_word_from_everywhere_is_found_out_by_its_contr
     assert (found.score, found.control) == (1.0, 1.0)
     assert found.verdict.because == "the control does too: 100.0 %"
     assert found.over_control.high == 0
+
+
+def test_the_word_that_the_answer_itself_depends_on_is_no_control():
+    looks = looks_of(treebank(), {1: "gold"})
+    for one in looks:  # the verb looks at its subject, the determiner's noun
+        one.at[:, 1, one.sentence.heads.index(-1)] = one.sentence.relations.index("nsubj")
+    found = entry(looks, "det")
+    assert (found.head, found.score, found.control) == ((0, 1), 1.0, 0.0)
+
+
+def test_of_the_heads_as_good_as_the_best_the_best_come_first():
+    case = np.arange(100) % 5
+    right = np.stack([case < 3, case >= 2, (case > 0) & (case < 4), case > 5], axis=1).astype(float)
+    right[2:22:5, 1] = 0.0  # 56 of 100
+    right[1, 2] = 0.0  # 59 of 100
+    assert right.sum(0).tolist() == [60, 56, 59, 0]
+    assert entries._equals(SimpleNamespace(right=right, clusters=np.arange(100)), 0) == [2, 1]
 
 
 def test_other_dependents_of_the_same_word_tell_a_relation_from_any_dependent():

@@ -12,6 +12,7 @@ from test_inside import NEAR, PARTS, open_inside, walk
 
 from mha_core import layer_details, load_model, trace
 from mha_core.inside import (
+    SUMS,
     CellEdit,
     Edits,
     ScoreEdit,
@@ -21,6 +22,7 @@ from mha_core.inside import (
     follow,
     growth,
     kv_cache_bytes,
+    origin,
     product_at,
     run_layer,
     turn,
@@ -149,6 +151,13 @@ def test_a_score_depends_on_the_distance_of_two_positions_alone():
         for i in range(5)
     )
     assert here == pytest.approx(by_hand, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_every_number_of_a_rotated_layer_is_the_sum_of_the_products_behind_it(truth, name):
+    for place in ((0, 0), (3, 1), (4, 2)):
+        found = origin(truth, 3, name, *place)
+        assert found.total == pytest.approx(found.value, abs=1e-5)
 
 
 def test_one_token_of_a_decoder_alone_is_its_row(case):

@@ -20,7 +20,7 @@ from mha_core.heads.repeated import Copies, RepeatedSums
 from mha_core.learning import report
 from mha_core.learning.descent import Recipe, begun, descend, random_for
 from mha_core.learning.live import begin
-from mha_core.learning.scores import head_scores, repeated_table, texts_for
+from mha_core.learning.scores import effects, head_scores, repeated_table, texts_for
 from mha_core.learning.small import Shape, SmallModel, gates_without
 from mha_core.learning.tasks import JOBS, TASKS, TEXT, answer_places
 from mha_core.learning.train import Setup, Training, examine, example, held_out, revived
@@ -229,6 +229,23 @@ def trained(setup: Setup) -> dict[str, Any]:
     return once.once(name, lambda: report.trained(setup), keep=True)
 
 
+@torch.no_grad()
+def test_what_is_left_of_induction_without_a_head_lies_one_after_the_first_copy():
+    torch.manual_seed(3)
+    task = TASKS["induction"]
+    model = SmallModel(task.shape(2, 2))
+    for layer in model.layers:
+        layer.W_q.weight.mul_(20)  # rows that are far from even
+    gates = torch.tensor([[1.0, 0.0], [1.0, 1.0]])
+    masses = []
+    for text in texts_for(model, task):
+        rows, length = np.arange(len(text.ids) // 2, len(text.ids)), len(text.ids) // 2
+        _, weights = model(text.ids[None], gates, need_weights=True)
+        masses.append(torch.cat(weights).double().numpy()[..., rows, rows - length + 1].mean(-1))
+    by_head = {effect.head: effect.induction for effect in effects(model, task)}
+    np.testing.assert_allclose(by_head[0, 1], np.mean(masses, 0), rtol=1e-5)
+
+
 @pytest.mark.slow
 def test_induction_falls_off_its_cliff_and_dies_with_the_head_before_it():
     found = trained(Setup("induction", 2, 4, seed=0, steps=1_200))
@@ -270,6 +287,28 @@ def test_the_command_line_prints_what_the_training_gives(capsys):
     assert capsys.readouterr().out.startswith("step,loss,accuracy\n0,4.")
     assert main(["learn", "jobs", "--steps", "1"]) == 0
     assert "mirror" in capsys.readouterr().out
+
+
+def test_the_table_has_a_line_a_head_with_what_is_left_without_it():
+    jobs = {"repeat": 1.0, "mirror": 0.5, "rotate": 0.75}
+    head = {"head": "1-2", "previous": 0.01, "first": 0.02, "duplicate": 0.03, "induction": 0.04}
+    found = {
+        "curve": [{"step": 1200, "accuracy": 0.75, "loss": 0.5, "jobs": jobs}],
+        "answers": 1536,
+        "heads": [head | {"jobs": {"repeat": 0.6, "mirror": 0.7, "rotate": 0.8}, "role": None}],
+        "without": [{"head": "1-2", "accuracy": 0.25, "cost": 0.5, "jobs": {}}],
+    }
+    *lines, last = report.table(found).splitlines()
+    assert lines == [
+        "After 1,200 steps: accuracy 75.0 %, loss 0.500 nats (n = 1,536 answers a job, on texts held out).",
+        "  repeat: 100.0 %",
+        "  mirror: 50.0 %",
+        "  rotate: 75.0 %",
+    ]
+    assert " ".join(last.split()) == (
+        "1-2 previous 1.0 % first 2.0 % duplicate 3.0 % induction 4.0 % repeat 60.0 % mirror 70.0 % rotate 80.0 % "
+        "without it 25.0 % no clear role"
+    )
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,12 @@ def test_a_folder_is_compared_with_its_own_sums(name, folder):
     refused(folder, f"{name} of 'bert' is not the file it should be|cannot be read|not JSON")
 
 
+def test_sums_may_be_written_in_capitals(folder):
+    lines = [line.split("  ") for line in sums(folder).splitlines()]
+    (folder / "SHA256SUMS").write_text("".join(f"{digest.upper()}  {name}\n" for digest, name in lines))
+    assert load_model(str(folder), device="cpu").pinned
+
+
 def test_sums_that_leave_a_file_out_or_are_none_are_refused(folder):
     (folder / "SHA256SUMS").write_text(sums(folder).split("\n", 1)[1])
     refused(folder, "config.json of 'bert' is not the file it should be .*does not name it")

@@ -13,7 +13,7 @@ PLACES = 7
 
 
 def record_of(
-    matrix: np.ndarray, *, trained: bool = True, n_cut: int = 0, texts: str = "a b c d e"
+    matrix: np.ndarray, *, trained: bool | None = True, n_cut: int = 0, texts: str = "a b c d e"
 ) -> Record:
     """One layer of one head over [CLS], five letters, [SEP]."""
     pieces = [Piece("[CLS]", 101, 0, 0, 0, None, special=True)]
@@ -121,6 +121,10 @@ def test_random_weights_are_said_to_be_random_with_their_number():
     assert value == 1234567
     assert "1,234,567 weights are random" in text
     assert "untrained" not in found(record_of(even()))
+
+
+def test_weights_of_which_nobody_says_whether_they_are_trained_are_not_called_random():
+    assert "untrained" not in found(record_of(even(), trained=None))
 
 
 def test_a_cut_text_says_how_much_is_missing_and_how_much_fits():

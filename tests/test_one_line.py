@@ -211,6 +211,7 @@ def test_a_model_in_another_type_is_another_one_with_the_same_numbers(folder):
     model = load_model(folder, device="cpu")
     double = model.to("cpu", "float64")
     assert model.to("cpu") is model
+    assert double.to("cpu") is double, "its type stays what it is"
     assert (double.dtype, model.dtype) == (torch.float64, torch.float32)
     np.testing.assert_allclose(trace(TEXT, double).weights, trace(TEXT, model).weights, atol=1e-5)
     assert predict_masked("The [MASK].", double)[0][0][0] == predict_masked("The [MASK].", model)[0][0][0]

@@ -80,6 +80,7 @@ def test_layers_as_transformers_gives_them_and_a_decoder_is_seen_to_be_one():
     np.testing.assert_array_equal(record.weights[1], layers[1][0].numpy())
     assert record.model.is_causal
     assert not record_of(layers, list("abcd"), causal=False).model.is_causal
+    assert not record_of([[[[1.0]]]], ["a"]).model.is_causal, "one token could look nowhere else"
 
 
 def test_arrays_between_two_texts_become_a_cross_record():
@@ -99,6 +100,16 @@ def test_arrays_between_two_texts_become_a_cross_record():
     best = record.rank("slept", "tiredness")[0]
     given = weights[..., 1, 1:3].sum(-1)
     assert (best.layer, best.head) == divmod(int(given.argmax()), 3)
+
+
+def test_a_cross_record_tells_the_words_of_its_rows_from_those_of_its_columns():
+    weights = [[[[0.1, 0.8, 0.1], [0.7, 0.2, 0.1]]]]
+    record = record_of(weights, ["[CLS]", "it"], keys=["[CLS]", "tired", "."])
+    assert "strongest links: 1-1 it → tired 20.0 %\n" in repr(record)
+    with pytest.raises(
+        InputError, match=r"^'dog' is not in the sentence; its tokens are: \[CLS\] tired \.\.$"
+    ):
+        record.rank("it", "dog", words=False)
 
 
 def test_a_cross_record_is_frozen_and_made_of_rows_that_sum_to_one():
@@ -240,6 +251,16 @@ def test_a_tokenizer_that_tells_no_spans_spells_the_text_by_its_pieces():
     assert found.cross.grid(words=True).labels == ("</s>", "The", "animal", "sat", ".")
     with pytest.raises(InputError, match="give one text"):
         traced("a", pair="b", target="c")
+
+
+@pytest.mark.parametrize(("said", "most"), [(512, 37), (20, 20), (10**30, 37)])
+def test_a_text_has_the_fewest_tokens_that_model_and_tokenizer_take(tokenizer, said, most):
+    other = copy.deepcopy(tokenizer)
+    other.model_max_length = said
+    traced = from_transformers(random_bert(), other)
+    assert traced("it " * (most - 2)).model.max_tokens == most
+    with pytest.raises(SizeError, match=f"has {most + 1} tokens; BertModel takes {most} at most"):
+        traced("it " * (most - 1))
 
 
 def test_a_model_that_gives_no_attentions_or_is_asked_wrongly_says_so_in_a_sentence(tokenizer):

@@ -1,6 +1,7 @@
 """What a head is called, and what it does in the sentence at hand: every number is counted again by hand."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,15 @@ def test_a_head_of_a_place_is_counted_where_the_sentence_reaches_that_far():
     assert (found.says, found.does) == ("66.7 % of the tokens look most there", True)
     far = in_this_sentence(record(matrix), (0, 0), role("positional", "9 tokens back", "-9"))
     assert (far.says, far.does) == ("No token of this sentence has another at that distance.", None)
+
+
+def test_the_first_token_of_a_decoder_can_only_look_at_itself_and_does_not_count():
+    tokens = tokens_of(WORDS)
+    matrix = np.array([[1, 0, 0, 0], [0.9, 0.1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=np.float32)
+    info = ModelInfo("m", "M", True, 1, 1, 3, 3, 10, 64, "digest", is_causal=True)
+    here = Record(info, replace(tokens, pieces=tokens.pieces[1:-1], words=()), matrix[None, None])
+    found = in_this_sentence(here, (0, 0), role("positional", "itself", "0"))
+    assert (found.says, found.does) == ("66.7 % of the tokens look most there", True)
 
 
 def test_copies_are_those_of_this_sentence():

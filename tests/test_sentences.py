@@ -15,7 +15,7 @@ from mha_core.cli import main
 from mha_core.corpus import Sentence
 from mha_core.errors import InputError
 from mha_core.heads.builtin import _ends, read_builtin
-from mha_core.heads.distances import apart, of_builtin, of_treebank, reference
+from mha_core.heads.distances import apart, of_builtin, of_treebank, reference, table
 
 FILE = Path(__file__).parent.parent / "assets" / "sentences.json"
 SENTENCES = json.loads(FILE.read_text(encoding="utf-8"))
@@ -380,6 +380,19 @@ def test_what_hangs_on_a_word_is_no_word_of_its_own():
     assert found["case"] == {}
     assert (found["nsubj"], found["obj"], found["det"]) == ({2: 1}, {-2: 1}, {1: 1})
     assert apart(Counter({1: 3, 2: 1}), Counter({1: 1, 3: 1})) == pytest.approx(0.5)
+
+
+def test_a_distance_has_a_line_where_it_is_common_in_one_of_both():
+    ours, theirs = ({relation: Counter() for relation in reference().distances} for _ in range(2))
+    ours["det"], theirs["det"] = Counter({1: 3, 2: 1}), Counter({1: 97, 3: 2, 9: 1})
+    lines = table(ours, theirs)
+    at = lines.index("det: built-in n = 4, treebank n = 100, apart 25.0%")
+    assert [line.split() for line in lines[at + 1 : at + 5]] == [
+        ["+1", "75.0%", "97.0%"],
+        ["+2", "25.0%", "0.0%"],
+        ["+3", "0.0%", "2.0%"],
+        ["else", "0.0%", "1.0%"],
+    ]
 
 
 @pytest.mark.slow

@@ -176,6 +176,9 @@ def test_each_of_two_records_says_what_it_is_itself():
     assert [one["unit"] for one in said] == ["words", "words"]
     assert found["records"][1]["labels"] == ["A", "tiredness"]
     assert [title.endswith(", changed") for title in found["view"]["titles"]] == [False, True]
+    on, off = (replace(a, gates=np.array([[1, 1, last], [1, 1, 1]], dtype=np.float32)) for last in (1, 0))
+    titles = content_of(show(on, off).html)["view"]["titles"]
+    assert [title.endswith(", changed") for title in titles] == [False, True], "a head is switched off"
 
 
 # One text that looks at another
@@ -258,7 +261,7 @@ def test_a_file_says_its_measure_what_it_is_of_and_both_texts():
     record = record_of(weights(1, 2, 2, 2), ["a", "b"])
     both = replace(record, tokens=two_texts("Ann", "Bo"))
     said = numbers.about(both, both.grid(), measure=Mixed())
-    assert (said["measure"], said["per"]) == ("rollout", "layer")
+    assert (said["measure"], said["measureSaid"], said["per"]) == ("rollout", "Rollout", "layer")
     assert (said["about"]["measure"], said["about"]["per"]) == ("rollout", "layer")
     assert said["columns"]["measure"] == "rollout"
     assert (said["columns"]["text"], said["columns"]["pair"]) == ("Ann", "Bo")

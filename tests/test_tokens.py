@@ -100,6 +100,7 @@ def test_the_classic_sentence_in_pieces_and_words(tokenizer):
         ("the dogs'.", ["the", "dogs", "'", "."]),
         ("dogs' tails", ["dogs", "'", "tails"]),
         ("said 'stop now", ["said", "'", "stop", "now"]),
+        ("born in 1999.Then v.2 of", ["born", "in", "1999", ".", "Then", "v", ".", "2", "of"]),
         ("at 12:30, at 1: go", ["at", "12:30", ",", "at", "1", ":", "go"]),
         ("日本 x", ["日", "本", "x"]),
         ("z" * 150, ["z" * 150]),

@@ -254,6 +254,20 @@ def test_predictions_need_a_head_a_mask_and_a_number(model, tmp_path, monkeypatc
     assert load_model(str(tmp_path / "bert"), device="cpu", trained=False).masked_head is None
 
 
+@pytest.mark.slow
+def test_what_fills_a_mask_is_a_piece_even_where_the_embeddings_are_padded(tmp_path, monkeypatch):
+    monkeypatch.setattr(models, "_LOADED", {})
+    padded = random_bert("BertForMaskedLM", vocab_size=30528)
+    with torch.no_grad():
+        padded.cls.predictions.bias[30522:] = 100
+    write(tmp_path / "bert", padded)
+    bert = load_model(str(tmp_path / "bert"), device="cpu")
+    (guesses,) = predict_masked("a [MASK] b", bert, k=30522)
+    assert len({name for name, _ in guesses}) == 30522
+    assert "None" not in {name for name, _ in guesses}
+    assert sum(p for _, p in guesses) == pytest.approx(1, abs=1e-3)
+
+
 def test_a_trace_asks_for_no_gradient(model):
     assert torch.is_grad_enabled()
     trace("It rained.", model)

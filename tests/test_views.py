@@ -92,6 +92,17 @@ def test_a_record_prints_five_lines_whatever_its_text(record, model):
     assert len(repr(record["4-2"])) < 100
 
 
+def test_one_of_a_thing_is_not_said_as_several():
+    one = record_of(np.ones((1, 1, 1, 1)), ["it"])
+    assert "'it', 1 token, 1 word\n" in repr(one)
+    assert ": 1 layer x 1 head, weights of unknown training" in repr(one)
+    assert "All heads: 1 layer from top to bottom, 1 head from left to right" in one._repr_html_()
+    assert repr(one.grid()).startswith("Grid of 1 layer x 1 head, 1 x 1 pieces")
+    several = record_of(np.full((2, 3, 2, 2), 0.5), ["it", "##s"])
+    assert "'its', 2 tokens, 1 word\n" in repr(several)
+    assert ": 2 layers x 3 heads, " in repr(several)
+
+
 def test_the_strongest_links_are_those_between_two_words(record):
     grid, special = record.grid(), {0, len(record.tokens) - 1}
     best = max(

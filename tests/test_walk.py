@@ -163,6 +163,18 @@ def test_one_changed_weight_of_the_engine_breaks_the_agreement(model):
     assert np.abs(run.output - found.output).max() > 1e-3
 
 
+@pytest.mark.parametrize(
+    "change", [{"cells": (CellEdit("W_q", 1, 2, 3, 4.0),)}, {"scores": (ScoreEdit(1, 4, 2, 3.5),)}]
+)
+def test_a_change_leaves_a_window_as_wide_as_it_was(change):
+    x = np.random.default_rng(5).normal(size=(5, 6)).astype(np.float32)
+    near = np.abs(np.subtract.outer(np.arange(5), np.arange(5))) <= 2
+    run = edited(run_layer(x, small(), window=2), Edits(**change))
+    np.testing.assert_array_equal(run.allowed, near)
+    assert (run.weights[:, near] > 0).all()
+    assert not run.weights[:, ~near].any()
+
+
 @pytest.mark.parametrize("name", EDITS)
 def test_every_change_reaches_the_output_as_by_the_book(name):
     w, rng = small(), np.random.default_rng(3)
@@ -185,6 +197,14 @@ def test_torch_agrees_whatever_was_changed(name):
     odd = equal_to_torch(run_layer(x[:, :6], small(h=4, h_kv=2), EDITS[name]))
     assert odd.against.endswith("scaled_dot_product_attention")
     assert odd.output < NEAR
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_torch_is_given_the_other_text_where_one_looks_at_another(n):
+    square = small(h=3, h_kv=3, d_model=12, d_k=4, d_v=4)
+    x, other = (np.random.default_rng(i).normal(size=(i, 12)).astype(np.float32) for i in (5, n))
+    found = equal_to_torch(run_layer(x, square, keys_from=other + 1))
+    assert max(found.output, found.weights or 0) < NEAR
 
 
 def test_the_comparison_with_torch_notices_a_wrong_output():
@@ -295,6 +315,16 @@ def test_every_number_is_the_sum_of_the_products_behind_it(case, name):
         np.testing.assert_allclose(found.products, found.left * found.right)
     with pytest.raises(InputError, match="no such place"):
         origin(run, 2, name, run.n, 0)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_across_two_texts_keys_and_values_come_from_the_other_one(name):
+    rng = np.random.default_rng(4)
+    x, other = (rng.normal(size=(n, 6)).astype(np.float32) for n in (3, 4))
+    run = run_layer(x, small(h=3), keys_from=other)
+    found = origin(run, 1, name, 2, 3)
+    assert found.total == pytest.approx(found.value, abs=1e-4)
+    assert found.value == table_of(run, 1, name)[2, 3]
 
 
 def test_a_number_of_what_is_no_sum_is_refused(model):
@@ -435,6 +465,13 @@ def test_a_plane_keeps_what_is_flat():
     np.testing.assert_allclose(found.points.mean(axis=0), 0, atol=1e-8)
 
 
+def test_what_a_plane_keeps_is_a_share_of_the_squared_distances():
+    points = np.array([[2, 0, 0], [-2, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 0.5], [0, 0, -0.5]])
+    found = plane(points, np.zeros((1, 3)))
+    assert found.kept == pytest.approx((8 + 2) / (8 + 2 + 0.5))
+    assert len(found.hull) == 4
+
+
 def test_the_variants_are_what_their_names_say():
     w = small(h=6, h_kv=6, d_model=12, d_k=2, d_v=2)
     rng = np.random.default_rng(8)
@@ -493,6 +530,12 @@ def test_the_known_models_have_their_known_sizes():
         "BERT-base": (768, 12, 64), "BERT-large": (1024, 16, 64), "GPT-2": (768, 12, 64),
         "GPT-3 175B": (12288, 96, 128), "LLaMA-7B": (4096, 32, 128), "LLaMA-2-7B": (4096, 32, 128),
         "LLaMA-2-70B": (8192, 64, 128), "Llama 3 8B": (4096, 32, 128),
+    }  # fmt: skip
+    known = {c.name: (c.n_layers, c.kv_heads, c.max_tokens) for c in CONFIGURATIONS}
+    assert known == {
+        "BERT-base": (12, 12, 512), "BERT-large": (24, 16, 512), "GPT-2": (12, 12, 1024),
+        "GPT-3 175B": (96, 96, 2048), "LLaMA-7B": (32, 32, 2048), "LLaMA-2-7B": (32, 32, 4096),
+        "LLaMA-2-70B": (80, 8, 4096), "Llama 3 8B": (32, 8, 8192),
     }  # fmt: skip
     assert parameters(12288, 96)["all"] == 4 * (12288**2 + 12288)
     # LLaMA-2-7B, 4,096 tokens in 16 bits: 2 GiB, as its users know.

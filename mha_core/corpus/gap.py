@@ -6,6 +6,7 @@ from mha_core.corpus.choices import PronounCase, Span, choice_flaw
 from mha_core.corpus.lines import Flaw, numbered
 from mha_core.corpus.reading import Reading
 from mha_core.errors import InputError
+from mha_core.wording import counted
 
 GAP_COLUMNS = (
     "ID",
@@ -36,7 +37,7 @@ def read_gap(lines: Iterable[str], reading: Reading | None = None) -> Iterator[P
             continue
         fields = line.split("\t")
         if len(fields) != len(header):
-            reading.broken(number, f"{len(fields)} columns, and the first line has {len(header)}.")
+            reading.broken(number, f"{counted(len(fields), 'column')}, and the first line has {len(header)}.")
             continue
         choice = _choice(dict(zip(header, fields, strict=True)), number)
         if isinstance(choice, str):

@@ -14,6 +14,7 @@ DRAWN = {
     "lines": "Lines lead from the tokens that look (left) to those that are looked at (right)",
     "bars": "Bars show where the chosen token looks",
 }
+DRAWN_OF_SEVERAL = "Bars show where the chosen tokens look on average"
 DIGITS = 12
 
 
@@ -44,7 +45,8 @@ def caption(
     digest = f" (SHA-256 {record.model.digest[:DIGITS]}…)" if record.model.digest else ""
     by = "" if record.model.is_ours else f", computed by {record.model.computed_by}"
     model = f"{record.model.title}{digest}{by}"
-    drawn = DRAWN[design.kind].replace("token", "word") if grid.words else DRAWN[design.kind]
+    drawn = DRAWN_OF_SEVERAL if design.kind == "bars" and len(pins) > 1 else DRAWN[design.kind]
+    drawn = drawn.replace("token", "word") if grid.words else drawn
     scale = "0 to 100 %" if design.scale == "full" else "0 to the largest weight shown"
     units = "words" if grid.words else "word pieces"
     stop = "" if text[-1:] in (".", "!", "?") else "."

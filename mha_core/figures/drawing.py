@@ -4,6 +4,7 @@ In: a grid, a design, the words that are looked from. Out: the SVG's text.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mha_core.errors import InputError
 from mha_core.figures import arcs, bars, lines, matrix
@@ -50,6 +51,9 @@ def figure(
         key_names=None if columns is None else tuple(unit.bare for unit in columns),
         key_special=None if columns is None else tuple(unit.special for unit in columns),
     )
+    if design.kind in ("arcs", "lines") and design.scale == "largest":
+        shown = [weight for panel in found for _, _, weight in sheet.links(panel.weights)]
+        sheet = replace(sheet, top=max(shown, default=sheet.top))
     body, height = DRAW[design.kind](sheet, found)
     ground = "#ffffff" if design.ground == "white" else None
     title = ", ".join(panel.title for panel in found)

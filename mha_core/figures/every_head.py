@@ -15,7 +15,7 @@ from mha_core.figures.sheet import Sheet
 from mha_core.figures.svg import POINTS_A_CM, document, words
 from mha_core.record import Grid
 from mha_core.thumbnails import pooled
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head, counted, head_name
 
 SIDE = 32  # cells a side of a small picture at most
 SMALLEST, WIDEST = 8.0, 72.0  # points, of a small picture
@@ -63,7 +63,7 @@ def all_heads(
             body.append(_picture(sheet, grid, (layer, head), left + head * step, y, side, framed=framed))
     high = layers * step
     body.append(sheet.colour_bar(left + heads * step + 0.4 * size, top, min(max(high, 4 * size), 12 * size)))
-    title = f"All heads, {layers} layers of {heads}"
+    title = f"All heads, {counted(layers, 'layer')} of {heads}"
     return document(body, (wide, top + max(high, 4 * size) + 0.4 * size), title, told, "#ffffff")
 
 

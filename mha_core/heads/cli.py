@@ -19,7 +19,7 @@ from mha_core.console import STOPPED, UNUSABLE
 from mha_core.corpus import Lines, Reading
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads import tables
-from mha_core.heads.answers import Answer, add_answer, give, rows_of_similarity
+from mha_core.heads.answers import Answer, add_answer, give, positive, rows_of_similarity
 from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as run_atlas
 from mha_core.heads.builtin import builtin_items, read_builtin
@@ -39,6 +39,7 @@ from mha_core.heads.verdicts.cli import add_verdicts_parser
 from mha_core.heads.verdicts.cli import run as run_verdicts
 from mha_core.models import Model, load_model
 from mha_core.record import ModelInfo
+from mha_core.wording import counted
 
 QUESTIONS = {
     "relations": "which head finds which dependency relation of a CoNLL-U treebank",
@@ -84,20 +85,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
     )
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
-    parser.add_argument("--limit", type=_positive, help="no more sentences than that")
-    parser.add_argument("--batch-size", type=_positive, default=32, help="sentences at a time (32)")
+    parser.add_argument("--limit", type=positive, help="no more sentences than that")
+    parser.add_argument("--batch-size", type=positive, default=32, help="sentences at a time (32)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
     parser.add_argument("--progress", action="store_true", help="say how far it is and how long it will take")
     parser.add_argument(
         "--on-error", choices=("refuse", "skip"), default="refuse", help="what to do about a broken line"
     )
-
-
-def _positive(text: str) -> int:
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
-    return number
 
 
 def run(args: argparse.Namespace) -> int:
@@ -128,7 +122,7 @@ def _measure(args: argparse.Namespace, stop: Callable[[], bool]) -> int:
         sys.stdout.write(answer.text())
     _say_left_out(reading)
     if done.stopped:
-        _say(f"Stopped after {done.n_texts:,} sentences; the numbers are those of what was read.")
+        _say(f"Stopped after {counted(done.n_texts, 'sentence')}; the numbers are those of what was read.")
         return STOPPED
     return 0
 
@@ -139,7 +133,8 @@ def _say_left_out(reading: Reading) -> None:
     if reading.n_skipped > len(reading.notes):
         _say(f"Skipped {reading.n_skipped:,} in all.")
     if reading.n_unused:
-        _say(f"Not used: {reading.n_unused:,} pronouns that have not exactly one right candidate.")
+        have = "has" if reading.n_unused == 1 else "have"
+        _say(f"Not used: {counted(reading.n_unused, 'pronoun')} that {have} not exactly one right candidate.")
 
 
 def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -> tuple[Answer, Done]:
@@ -159,7 +154,8 @@ def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -
         later = getattr(found, "n_later", 0)
         if later:
             _say(
-                f"Left out: {later:,} cases in which what should be looked at comes later, where a decoder cannot look."
+                f"Left out: {counted(later, 'case')} in which what should be looked at comes later, "
+                "where a decoder cannot look."
             )
         return _told(args, found, model.info, done, _said_of_cuts(done, found, model)), done
     study = (
@@ -259,7 +255,7 @@ def _check_out(args: argparse.Namespace) -> None:
 
 
 def _report(progress: Progress) -> None:
-    line = f"{progress.done:,} sentences"
+    line = counted(progress.done, "sentence")
     if progress.fraction is not None and progress.remaining is not None:
         line += f", {100 * progress.fraction:.0f} %, about {progress.remaining:.0f} s to go"
     sys.stderr.write(f"\r{line:<60}" + ("\n" if progress.remaining == 0 else ""))

@@ -24,6 +24,7 @@ from mha_core.heads.survey import Options, survey, was_cut
 from mha_core.heads.words import IntArray
 from mha_core.models import Model
 from mha_core.tokens import Tokenizer
+from mha_core.wording import counted
 
 # Read so many, sort them by length, run so few at a time: little padding, and a page is never away for long.
 WINDOW, CHUNK, CHUNK_PIECES = 256, 16, 1024
@@ -137,7 +138,7 @@ def cut_note(n_texts: int, n_dependents: int, model: Model) -> str:
     """What is said of texts that were cut."""
     said = f"{n_texts:,} {'text is' if n_texts == 1 else 'texts are'} longer than the {model.max_tokens} tokens that "
     said += f"{model.title} reads; what is beyond is not counted"
-    return said + (f", {n_dependents:,} dependents among it." if n_dependents else ".")
+    return said + (f", {counted(n_dependents, 'dependent')} among it." if n_dependents else ".")
 
 
 @dataclass(frozen=True)

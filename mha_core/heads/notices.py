@@ -263,7 +263,7 @@ def _uniform(weights: Floats, name: str, *, is_causal: bool = False) -> Notice |
 
 
 def _untrained(record: Record) -> Notice | None:
-    if record.model.trained:
+    if record.model.trained is not False:  # of another's weights it may not be known
         return None
     return Notice(
         "untrained",

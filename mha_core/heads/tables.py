@@ -17,7 +17,7 @@ from mha_core.heads.rows import Row, choice_row, similarity_rows
 from mha_core.heads.similarity import SimilarityTable, clusters, plane
 from mha_core.heads.studies import Study
 from mha_core.record import ModelInfo
-from mha_core.wording import head_name, percent
+from mha_core.wording import counted, head_name, percent
 
 N_CLUSTERS = 8
 
@@ -126,7 +126,7 @@ def profile_text(study: Study) -> str:
             nats = f"{positions['entropy'][layer, head]:.2f}"
             says = role.evidence if role else ""
             lines.append([head_name((layer, head)), *masses, nats, role.label, says])
-    return _text(lines) + f"{study.done.n_texts:,} texts; mass and entropy between pieces.\n"
+    return _text(lines) + f"{counted(study.done.n_texts, 'text')}; mass and entropy between pieces.\n"
 
 
 def similarity_data(table: SimilarityTable, model: ModelInfo) -> Row:
@@ -152,7 +152,7 @@ def similarity_text(table: SimilarityTable) -> str:
     lines += [
         (row["pair"], " and ".join(row["heads"]), f"{row['distance']:.3f}") for row in similarity_rows(table)
     ]
-    return _text(lines) + f"mean {table.mean:.3f} nats, {table.n_texts:,} texts\n"
+    return _text(lines) + f"mean {table.mean:.3f} nats, {counted(table.n_texts, 'text')}\n"
 
 
 def similarity_cells(data: Mapping[str, Any]) -> list[Row]:

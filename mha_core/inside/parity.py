@@ -66,9 +66,9 @@ def equal_to_torch(run: LayerRun) -> Parity:
     # nn.MultiheadAttention always divides by sqrt(d_k): another divisor goes into its W_q instead.
     factor = np.float32(np.sqrt(w.d_k) / run.divisor)
     layer = torch_layer(replace(w, W_q=w.W_q * factor, b_q=None if w.b_q is None else w.b_q * factor))
-    x = torch.from_numpy(np.array(run.x))[None]
+    x, y = (torch.from_numpy(np.array(rows))[None] for rows in (run.x, run.keys_from))
     mask = mask.expand(w.n_heads, run.n, run.n_keys)
-    output, weights = layer(x, x, x, attn_mask=mask, average_attn_weights=False)
+    output, weights = layer(x, y, y, attn_mask=mask, average_attn_weights=False)
     rows = run.allowed.any(axis=1)  # where nothing may be looked at torch says NaN, and we say zero
     return Parity(
         "torch.nn.MultiheadAttention",

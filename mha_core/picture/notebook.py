@@ -136,8 +136,12 @@ def show(
 
 def _titles(a: Record, b: Record) -> tuple[str, str]:
     """Which model made each of the two, and whether something was done to it."""
-    said = [title_of(each) + (", changed" if each.interventions else "") for each in (a, b)]
+    said = [title_of(each) + (", changed" if _is_changed(each) else "") for each in (a, b)]
     return said[0], said[1]
+
+
+def _is_changed(record: Record) -> bool:
+    return bool(record.interventions) or (record.gates is not None and bool((record.gates != 1).any()))
 
 
 def _check(record: object, *, alone: bool) -> None:

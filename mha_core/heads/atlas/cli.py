@@ -20,7 +20,7 @@ from mha_core.heads.atlas.shipped import read_shipped, shipped_file, write_shipp
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas, atlas_data
 from mha_core.models import Model, load_model
 from mha_core.reader import read_reader
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head, counted, head_name
 
 LINES = 8  # moments of a head in the table
 Stop = Callable[[], bool]
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
     data = atlas_data(found, head)
     give(args, Answer(data, data["heads"], lambda: _table(found, model, head), cells_of_atlas(data)))
     if stopped:
-        _say(f"Stopped after {found.n_passages:,} passages; the numbers are those of what was read.")
+        _say(f"Stopped after {counted(found.n_passages, 'passage')}; the numbers are those of what was read.")
     return STOPPED if stopped else 0
 
 
@@ -72,7 +72,7 @@ def _found(args: argparse.Namespace, model: Model, stop: Stop) -> tuple[Atlas, b
     for part in read_passages(lines, model):
         sums = part.sums
         if args.progress:
-            _say(f"{part.n:,} passages")
+            _say(counted(part.n, "passage"))
         if stop():
             return atlas(sums), True
     if sums is None:
@@ -107,8 +107,9 @@ def _table(found: Atlas, model: Model, head: Head | None) -> str:
     if head is not None:
         return "\n".join(_card(found, found.entry(head), rests_on)) + "\n"
     lines = [
-        f"{model.title}: {found.n_passages:,} passages, {found.n_tokens:,} tokens. {found.n_described} of "
-        f"{len(found.heads)} heads have a description, {found.n_by_content} by more than a position.",
+        f"{model.title}: {counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}. "
+        f"{found.n_described} of {len(found.heads)} heads have a description, "
+        f"{found.n_by_content} by more than a position.",
         f"{'head':>6}  {'rests':>6}  does",
     ]
     for entry in found.heads:

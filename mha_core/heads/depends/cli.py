@@ -18,7 +18,7 @@ from mha_core.corpus import Lines, Reading
 from mha_core.errors import InputError
 from mha_core.experiments.interventions import heads_from
 from mha_core.experiments.parts import Part
-from mha_core.heads.answers import Answer, add_answer, give, rows_of_depends
+from mha_core.heads.answers import Answer, add_answer, give, positive, rows_of_depends
 from mha_core.heads.builtin import AGREEMENT, builtin_items, builtin_path, read_builtin
 from mha_core.heads.corpus_run import items_of, kind_of
 from mha_core.heads.depends.questions import Choice, Question, Relation
@@ -28,7 +28,7 @@ from mha_core.heads.depends.trying import depends
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.rows import Row
 from mha_core.models import Model, load_model
-from mha_core.wording import head_name
+from mha_core.wording import counted, head_name
 
 Stop = Callable[[], bool]
 SHOWN = 8  # earlier heads in the table
@@ -78,7 +78,7 @@ def add_depends_parser(questions: "argparse._SubParsersAction[argparse.ArgumentP
     parser.add_argument("--reverse", action="store_true", help="the other direction: head word, or mention")
     parser.add_argument("--agreement", action="store_true", help="without a file: gender and number alone")
     parser.add_argument("--way", choices=WAYS, help="take a head away or put its mean there (both)")
-    parser.add_argument("--limit", type=int, help="no more texts than that")
+    parser.add_argument("--limit", type=positive, help="no more texts than that")
     parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     add_answer(parser)
@@ -91,8 +91,8 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
     model = load_model(args.model, trained=not args.untrained)
     if args.ship:
         return _ship(args, model, stop)
-    if not args.head:
-        raise InputError("Name the head with --head, layer and head from 1, such as 4-2.")
+    if len(heads_from(args.head or "", model.n_layers, model.n_heads)) != 1:
+        raise InputError("Name one head with --head, layer and head from 1, such as 4-2.")
     question = Relation(args.relation, args.reverse) if args.relation else Choice(args.reverse)
     corpus = args.file.name if args.file else "the built-in sentences"
     found, stopped = _measured(args, model, args.head, question, _items(args, model), stop)
@@ -124,7 +124,7 @@ def _measured(
 ) -> tuple[Depends, bool]:
     """What was found, and whether the reader stopped it."""
     ways: tuple[Way, ...] = (args.way,) if args.way else WAYS
-    (one,) = heads_from(head, model.n_layers, model.n_heads)[:1]
+    (one,) = heads_from(head, model.n_layers, model.n_heads)
     with closing(_told(depends(items, model, one, question, ways, len(items)), args.progress)) as parts:
         for found in parts:
             if stop():
@@ -145,8 +145,8 @@ def _told(parts: Iterator[Part[Depends]], aloud: bool) -> Generator[Depends]:
 
 def _text(found: Depends, corpus: str) -> str:
     lines = [
-        f"{head_name(found.head)} is right in {found.score:.1%} of {found.n:,} cases "
-        f"({corpus}, {found.n_texts:,} texts)."
+        f"{head_name(found.head)} is right in {found.score:.1%} of {counted(found.n, 'case')} "
+        f"({corpus}, {counted(found.n_texts, 'text')})."
     ]
     for way in found.ways:
         lines.append(

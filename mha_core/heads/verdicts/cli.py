@@ -12,7 +12,7 @@ from pathlib import Path
 from mha_core.console import STOPPED
 from mha_core.corpus import Reading
 from mha_core.errors import InputError
-from mha_core.heads.answers import Answer, add_answer, cells_of_verdicts, give
+from mha_core.heads.answers import Answer, add_answer, cells_of_verdicts, give, positive
 from mha_core.heads.survey import Options
 from mha_core.heads.verdicts.making import make
 from mha_core.heads.verdicts.shipped import evidence_file, read_evidence, write_evidence
@@ -33,7 +33,7 @@ def add_verdicts_parser(questions: "argparse._SubParsersAction[argparse.Argument
         "--corpus", type=Path, metavar="FILE", nargs="+", default=[],
         help="a treebank (.conllu), GAP (.tsv), pairs (.json), - for standard input; without it the shipped numbers",
     )  # fmt: skip
-    parser.add_argument("--limit", type=int, help="no more texts of each file than that")
+    parser.add_argument("--limit", type=positive, help="no more texts of each file than that")
     add_answer(parser)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
     parser.add_argument("--progress", action="store_true", help="say how far it is")

@@ -15,6 +15,7 @@ from mha_core.learning.classroom.lexicon import APART, Verb, held_out, lexicon
 Kind = Literal["animate", "inanimate"]
 TEST_SEED, CHOICE_SEED = 1, 2
 N_PAIRS = 400
+MOST_PAIRS = 3_000  # half of them have an animal, and of such there are some 1,700
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,9 @@ FAMOUS = {
 
 def pairs(seed: int, n: int = N_PAIRS, *, unseen: bool = True) -> tuple[Pair, ...]:
     """n different pairs, half of them with an animal. `unseen`: what is said of either noun is held out; else none
-    of it is. Raises InputError for less than two pairs."""
-    if n < 2:
-        raise InputError(f"{n} pairs were asked for; give 2 or more.")
+    of it is. Raises InputError for fewer than two pairs, and for more than there are."""
+    if not 2 <= n <= MOST_PAIRS:
+        raise InputError(f"{n:,} pairs were asked for; give 2 to {MOST_PAIRS:,}.")
     rng, found = random.Random(seed), dict[tuple[str, str], Pair]()  # noqa: S311 - a sample, no secret
     while len(found) < n:
         kind: Kind = "animate" if len(found) < n // 2 else "inanimate"
