@@ -21,6 +21,7 @@ from visit import (
 )
 
 from mha_core import Unavailable, load_model, models
+from mha_core.heads.measures import importance
 from pages.parts.frame import presets
 from pages.parts.frame.controls import MENU
 from pages.parts.serve import cache, server
@@ -315,12 +316,40 @@ def test_a_minimal_pair_is_one_click():
 
 
 @pytest.mark.slow
+def test_the_pair_that_moves_opens_in_the_trained_model_in_which_it_does():
+    at = open_page("pages/compare.py", weights="untrained", against="weights")
+    press_example(at, "tired / wide, where it moves")
+    assert [record["model"] for record in mounted(at, "record")] == ["Classroom", "Classroom"]
+    assert link(at).keys().isdisjoint({"weights", "against"})
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["value", "residual", "rollout"])
 def test_another_measure_is_drawn_from_a_link_and_says_where_it_disagrees(measure):
     at = open_page(text=TIRED, measure=measure, head="4-2")
     assert not said(at, "problem") + said(at, "notice")
     (shown,) = [text for text in said(at, "why") if text.startswith("Shown: ")]
     assert re.search(r"In \d+ of 16 rows the top word differs from the (mean|raw)", shown)
+
+
+@pytest.mark.slow
+def test_what_is_said_of_raw_weights_is_said_as_such_under_another_measure():
+    raw = [text for text in said(open_page(text=TIRED, head="4-2"), "why") if "is a case of" not in text]
+    assert raw
+    first, *others = said(open_page(text=TIRED, head="4-2", measure="value"), "why")
+    assert first.startswith("Shown: ")
+    assert others == [f"Raw attention: {text}" for text in raw]
+
+
+@pytest.mark.slow
+def test_what_a_word_is_brought_is_told_beside_raw_weights_alone(model):
+    asked = {"text": TIRED, "head": "4-2", "pin": "10", "brings": "1"}
+    brings = picture(open_page(**asked))["brings"]
+    assert (brings["head"], brings["pins"]) == ([3, 1], [10])
+    truth = importance(model.tokenizer.encode(TIRED), model, "value").weights[3, 1, 10]
+    assert brings["rows"][0] == pytest.approx(truth, abs=1e-5)
+    assert picture(open_page(**asked, measure="value"))["brings"] is None
+    assert picture(open_page(**asked | {"pin": "none"}))["brings"] is None
 
 
 def test_a_measure_that_this_model_lacks_is_one_sentence_and_the_weights_stay():
@@ -420,9 +449,12 @@ def test_what_the_model_did_not_read_is_said_above_the_picture_on_every_page():
     assert cut == "The text was cut: 90 pieces were left out, for this model takes 512 at most."
 
 
+@pytest.mark.slow
 def test_comparing_a_model_with_itself_says_that_it_is_one():
     at = open_page("pages/compare.py", against="model")
     assert said(at, "notice") == ["A and B are the same model: choose another one for B."]
+    assert "ready" not in picture(at), "no other sentence is asked for"
+    assert "ready" in picture(open_page("pages/compare.py", text="The cat sat."))
 
 
 def test_the_look_of_a_view_is_in_its_link_and_nothing_else_is_believed():

@@ -26,6 +26,7 @@ from mha_core.heads.atlas.table import Line
 from mha_core.reader import REGISTERS, read_reader
 from mha_core.wording import head_name, percent
 from pages.parts.atlas import ask, component, figure, lost, own_text, view
+from pages.parts.atlas import head as head_page
 from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, word
 from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
@@ -170,6 +171,16 @@ def test_whether_a_head_does_here_what_it_does_elsewhere_goes_by_who_looks_at_wh
             assert there not in same
 
 
+def test_heads_that_act_alike_open_in_their_own_model(minilm, monkeypatch):
+    lines = []
+    monkeypatch.setattr(head_page, "markup", lines.append)
+    monkeypatch.setattr(head_page, "relatives", lambda *_: [((1, 2), 5)])
+    head_page._like(Source(minilm, "the reader", "minilm", "", read_shipped("minilm")), (2, 8))
+    links = [html.unescape(one) for line in lines for one in re.findall(r'href="([^"]*)"', line)]
+    asked = [parse_qs(one.partition("?")[2]) for one in links]
+    assert asked == [{"head": ["2-3"]}, {"model": ["smollm2"], "head": ["2-3"]}]
+
+
 def test_of_another_model_the_head_of_the_same_number_is_a_head_like_any(minilm):
     assert relatives(minilm, (2, 8), replace(minilm))[0] == ((2, 8), 40)
 
@@ -192,6 +203,24 @@ def test_how_far_the_reading_is_is_said_while_it_goes_on_when_it_stops_and_when_
     assert said(False, False, 8.0) == "Stopped after 1,200 passages."
     assert said(False, True, 8.0) == "1,200 passages, about 8 seconds left"
     assert said(False, True, None) == "1,200 passages"
+
+
+@pytest.mark.slow
+def test_the_same_text_is_read_anew_for_other_weights_and_for_all_readers_once(monkeypatch):
+    asked = []
+    job = SimpleNamespace(finished=True, step=None)
+    monkeypatch.setattr(own_text.cache, "task", lambda key, _: asked.append(key) or job)
+    monkeypatch.setattr(own_text, "_progress", lambda *_: None)
+    for weights, text in (
+        ("trained", "My old dog."),
+        ("untrained", "My old dog."),
+        ("trained", "My new dog."),
+    ):
+        at = unopened("pages/atlas.py", weights=weights).run()
+        at.text_area(key="atlas-text").set_value(text).run()
+        assert not at.exception
+    at.text_area(key="atlas-text").set_value(" My old dog.\n").run()
+    assert [asked.index(key) for key in asked] == [0, 1, 2, 0]
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
 """A word changed where it stands: what the text becomes, and where the other words are afterwards."""
 
 import pytest
+from visit import link, open_page, picture, run
 
 from mha_core import trace
+from pages.parts.explore import before
 from pages.parts.explore.before import Change, change_between, with_word, words_between
 from pages.parts.frame.request import Request
 
@@ -67,3 +69,47 @@ def test_units_are_found_again_after_the_change():
 def test_the_changed_words_are_named_without_their_stops():
     assert words_between(Request(TIRED), Request(WIDE)) == ("tired", "wide")
     assert words_between(Request("a b c d"), Request("a b x c d")) == ("", "x")
+
+
+def ghost(at):
+    """The words of the trace in the picture, before and after; None where there is none."""
+    found = picture(at)["ghost"]
+    return found and found["words"]
+
+
+@pytest.mark.slow
+def test_what_was_before_is_a_trace_until_something_else_is_changed_than_how_the_page_is_presented():
+    at = open_page(text=TIRED)
+    assert ghost(at) is None
+    at.text_input(key="text").set_value(WIDE)
+    assert ghost(run(at)) == ["tired", "wide"]
+    at.button(key="presenter").click()
+    assert ghost(run(at)) == ["tired", "wide"]
+    (units,) = (one for one in at.get("button_group") if one.key == "unit")
+    units.set_value("words")
+    assert ghost(run(at)) is None
+
+
+@pytest.mark.parametrize(("pin", "kept"), [("none", "none"), ("10", "10"), ("13", "14")])
+def test_a_word_that_is_chosen_stays_so_where_another_one_is_changed_and_so_does_none(pin, kept):
+    at = open_page(text=TIRED, pin=pin)
+    at.text_input(key="text").set_value(TIRED.replace("too", "much too"))
+    assert link(run(at))["pin"] == kept
+
+
+def test_a_word_is_changed_in_its_own_sentence_and_in_both_runs_of_one(monkeypatch):
+    other = "The cat sat."
+
+    def after(said, against="sentence", *sides):
+        session = {"text": TIRED, "pair": "", "text2": other, "against": against}
+        monkeypatch.setattr(before.st, "session_state", session)
+        monkeypatch.setattr(before, "retyped", lambda _: said)
+        before.retype_side("compare", sides or (Request(TIRED), Request(other)))
+        return session["text"], session["text2"]
+
+    assert after({"side": 0, "unit": 2, "word": "dog"}) == (TIRED.replace("animal", "dog"), other)
+    assert after({"side": 1, "unit": 2, "word": "dog"}) == (TIRED, "The dog sat.")
+    twice = Request(TIRED), Request(TIRED, unit="words")
+    assert after({"side": 1, "unit": 2, "word": "dog"}, "model", *twice)[0] == TIRED.replace("animal", "dog")
+    for forged in (None, {}, {"side": 2, "unit": 2, "word": "dog"}, {"side": 0, "unit": "2", "word": "dog"}):
+        assert after(forged) == (TIRED, other)

@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,14 +16,15 @@ from mha_core import InputError, ModelError, embedded, load_model, predict_maske
 from mha_core.cli import main
 from mha_core.learning.classroom import live
 from mha_core.learning.classroom.batches import MASK, UNKNOWN, Hider, batches
-from mha_core.learning.classroom.evaluation import RIGHT, WRONG, evaluate, masses
+from mha_core.learning.classroom.evaluation import RIGHT, WRONG, Answers, Evaluation, evaluate, masses
 from mha_core.learning.classroom.grammar import Grammar, first_texts
 from mha_core.learning.classroom.lexicon import APART, FAMOUS, HELD_OUT, held_out, lexicon, vocabulary
 from mha_core.learning.classroom.moments import MOMENTS, at_step
 from mha_core.learning.classroom.pairs import pairs
 from mha_core.learning.classroom.recipe import CLASSROOM
-from mha_core.learning.classroom.report import over_seeds
+from mha_core.learning.classroom.report import over_seeds, table
 from mha_core.learning.classroom.shipped import home, report, save_model
+from mha_core.learning.classroom.tasks import TASKS
 from mha_core.learning.classroom.training import Training
 from mha_core.learning.live import begin
 
@@ -157,6 +159,13 @@ def test_the_pairs_part_in_one_word_that_each_noun_has_alone():
         )
     with pytest.raises(InputError, match="1 pairs were asked for"):
         pairs(1, 1)
+    with pytest.raises(InputError, match="3,001 pairs were asked for; give 2 to 3,000"):
+        pairs(1, 3_001)
+
+
+def test_as_many_different_pairs_are_found_as_may_be_asked_for():
+    for unseen in (True, False):
+        assert len({pair.nouns for pair in pairs(1, 3_000, unseen=unseen)}) == 3_000
 
 
 # ---- the model and its training
@@ -327,6 +336,28 @@ def test_every_seed_reaches_the_goal_in_both_famous_sentences_and_none_is_left_o
         assert card["models"][one]["pass"] < 0.05
 
 
+def test_the_table_of_an_evaluation_has_every_number_in_its_own_place():
+    nouns = {"street": ("animal", "street"), "suitcase": ("trophy", "suitcase"), "mat": ("cat", "mat")}
+    famous = {name: ({a: 0.8, b: 0.1}, {a: 0.2, b: 0.7}) for name, (a, b) in nouns.items()}
+    tasks = dict.fromkeys(TASKS, 0.9)
+    found = Evaluation(
+        200, (2, 3), 0.95, (0.91, 0.97), 0.96, 0.94, 0.77, 0.03, famous, Answers(0.5, 0.6), Answers(0.4, 0.3),
+        ((2, 3),), Answers(0.2, 0.1), tasks, tasks | {"names": 0.25},
+    )  # fmt: skip
+    lines = table(found).splitlines()
+    assert lines[0].startswith("3-4 passes 95.0 % of 200 pairs (95 %: 91.0 % to 97.0 %): ")
+    assert lines[1] == (
+        "  with an animal 96.0 %, without 94.0 %; on average 77.0 % on the right noun and 3.0 % on the other."
+    )
+    assert lines[2] == "  tired: animal 80.0 %, street 10.0 %; wide: animal 20.0 %, street 70.0 %"
+    assert lines[5].endswith("hidden: the noun itself in 50.0 %, the right one of the two in 60.0 %.")
+    assert lines[6].endswith(
+        "hidden without 3-4: the noun itself in 40.0 %, the right one of the two in 30.0 %."
+    )
+    assert "  names: 90.0 % right, without 3-4 25.0 %" in lines
+    assert "  gender: 90.0 % right, without 3-4 90.0 %" in lines
+
+
 def test_what_is_shipped_takes_no_more_than_six_megabytes():
     files = [path for path in home().rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 6_000_000
@@ -377,6 +408,19 @@ def test_damaged_weights_are_refused(tmp_path, monkeypatch):
     (folder.parent / "report.json").unlink()
     with pytest.raises(ModelError, match="report card"):
         embedded.classroom_folder("classroom")
+
+
+def test_a_line_of_the_curve_is_of_pairs_that_its_head_was_not_chosen_on(monkeypatch):
+    monkeypatch.setattr(live, "WATCHED", 6)
+    live.watched.cache_clear()
+    stack, plain = load_model("classroom", device="cpu").encoder, Plain(home() / "seed-1")
+    line = live.rows_of(SimpleNamespace(stack=stack, done=7), [1.0, 2.0])
+    live.watched.cache_clear()
+    layer, number = (int(part) - 1 for part in line["head"].split("-"))
+    held = np.array([plain_masses(plain, pair, (layer, number)) for pair in pairs(1, 6)])
+    passed = ((held[..., 0] >= RIGHT) & (held[..., 1] <= WRONG)).all(-1)
+    assert (line["step"], line["loss"], line["pass"]) == (7, 1.5, passed.mean())
+    assert [line["right"], line["wrong"]] == pytest.approx(held.mean((0, 1)).tolist(), abs=1e-4)
 
 
 @pytest.mark.slow

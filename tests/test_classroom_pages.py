@@ -2,6 +2,8 @@
 
 import html
 import re
+from contextlib import nullcontext
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -9,13 +11,14 @@ import pytest
 
 from mha_core import load_model, trace
 from mha_core.heads.notices import unread
+from mha_core.learning.classroom.moments import MOMENTS
 from mha_core.learning.classroom.pairs import FAMOUS
 from mha_core.learning.classroom.shipped import report
 from mha_core.wording import head_name
-from pages.parts.explore import beside
+from pages.parts.explore import beside, moments
 from pages.parts.explore.beside import moved_most
 from pages.parts.explore.moments import said as moment_said
-from pages.parts.frame import presets
+from pages.parts.frame import presets, words
 from pages.parts.frame.request import Request, model_allowed
 from pages.parts.training.picture_board import live_board
 from pages.parts.training.picture_board import said as came_out
@@ -39,6 +42,15 @@ def test_what_it_does_not_know_is_said_and_what_it_knows_is_offered(model):
     assert known is not None
     assert {"animal", "street", "wide"} <= set(known)
     assert not set(known) & {"[PAD]", "[UNK]", "[MASK]"}
+
+
+def test_the_words_that_a_model_knows_are_counted_and_offered_once(monkeypatch):
+    offered, said = [], []
+    monkeypatch.setattr(words.st, "popover", lambda label, **_: offered.append(label) or nullcontext())
+    monkeypatch.setattr(words, "say", said.append)
+    few = SimpleNamespace(known_words=("a", "dog", "ran"))
+    words.known([few, few, SimpleNamespace(known_words=None)])
+    assert (offered, said) == (["The 3 words it knows"], ["a dog ran"])
 
 
 def test_every_sentence_that_is_offered_first_is_known(model):
@@ -94,6 +106,33 @@ def test_a_moment_says_how_far_it_is_and_only_moments_of_the_classroom_are_model
     assert model_allowed("classroom@400")
     assert not model_allowed("minilm@400")
     assert not model_allowed("classroom@../400")
+
+
+def test_at_a_moment_both_sides_are_the_model_as_it_was_then_and_another_model_is_as_it_is():
+    both = Request("a", model="classroom", other=Request("b", model="classroom"))
+    then = moments.at(both, 400)
+    assert [(side.text, side.model) for side in (then, then.other)] == [
+        ("a", "classroom@400"),
+        ("b", "classroom@400"),
+    ]
+    mixed = moments.at(Request("a", model="classroom", other=Request("a", model="minilm")), 400)
+    assert [mixed.model, mixed.other.model] == ["classroom@400", "minilm"]
+    untrained = moments.at(
+        Request("a", model="classroom", other=Request("a", model="classroom", trained=False)), 0
+    )
+    assert [untrained.model, untrained.other.model] == ["classroom@0", "classroom"]
+    assert moments.at(both, MOMENTS[-1]) is both
+
+
+def test_play_goes_on_from_where_the_slider_stands_and_from_the_start_at_its_end(monkeypatch):
+    def pressed(**session):
+        monkeypatch.setattr(moments.st, "session_state", session)
+        moments._toggle()
+        return session.get(moments.PLAYING), session.get(moments.NEXT)
+
+    assert pressed(moment=MOMENTS[3]) == (True, None)
+    assert pressed(moment=MOMENTS[-1]) == (True, MOMENTS[0])
+    assert pressed(**{moments.PLAYING: True, "moment": MOMENTS[-1]}) == (False, None)
 
 
 def test_what_came_out_says_what_is_left_without_the_head():

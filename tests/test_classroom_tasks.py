@@ -1,6 +1,8 @@
 """The classroom's tasks and its heads' jobs, against plain torch; how both came about; and what the pages say of it."""
 
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +22,9 @@ from mha_core.learning.classroom.training import Training, masked_loss
 from pages.parts.explore.moment_courses import board_of
 from pages.parts.explore.moments import at
 from pages.parts.frame.request import Request
+from pages.parts.picture.course import course
+from pages.parts.picture.tiles import Board
+from pages.parts.training import held_out
 from pages.parts.training.held_out import table_of
 from pages.parts.training.picture_board import verdict_board
 from pages.parts.training.twins import elsewhere, rows_of
@@ -120,6 +125,29 @@ def test_lines_are_the_famous_pairs_and_then_the_held_out_ones(small):
     assert shown.count("fails") == sum(not line.passes for line in found)
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_of_the_pairs_those_it_never_saw_are_counted_and_failures_stand_alone_if_asked(monkeypatch, alone):
+    famous, held = [True] * len(FAMOUS), [True, False, True, False, False]
+    found = [SimpleNamespace(passes=passes) for passes in (*famous, *held)]
+    box, said, drawn = nullcontext(), [], []
+    box.open = True
+    controls = SimpleNamespace(expander=lambda *_, **__: box, toggle=lambda *_, **__: alone)
+    for name, stand_in in {
+        "st": controls,
+        "_lines": lambda _: ((1, 0), found),
+        "heading": lambda *_: None,
+        "say": said.append,
+        "table_of": lambda _, shown: shown,
+        "markup": drawn.append,
+    }.items():
+        monkeypatch.setattr(held_out, name, stand_in)
+    monkeypatch.setattr(held_out.cache, "at_hand", lambda _: "a model")
+    held_out.table()
+    assert said[0].startswith("Head 2-1 passes 2 of these 5: ")
+    assert " on the other. 3 it fails." in said[0]
+    assert [line.passes for line in drawn[0]] == ([False] * 3 if alone else [*famous, *held])
+
+
 # ---- how it came about
 
 MOMENTS = [
@@ -149,6 +177,26 @@ def test_the_curves_mark_where_the_slider_stands():
     rows = board.blocks[1]["rows"]
     assert rows[0] == ["1-1", "what is said of “it”", "40.0 %", "45.0 %", "never has it"]
     assert rows[1][2:] == ["30.0 %", "80.0 %", "400"]
+    tasks, heads = (block["describe"] for block in curves)
+    assert tasks.endswith(
+        ": now what “it” is 50.0 %, a name again 50.0 %, she or he 50.0 %, one or many 50.0 %, "
+        "a noun again 50.0 %"
+    )
+    assert heads.endswith(": now 1-1 40.0 %, 2-1 30.0 %")
+
+
+def test_of_a_course_the_last_value_is_said():
+    loss = [("training", [(0, 4.0), (10, 2.0), (20, 2.5)]), ("held out", [(0, 4.5), (20, 3.25)])]
+    assert course(Board(), "loss", "Loss", loss, None)["describe"] == "Loss: now training 2.50, held out 3.25"
+
+
+def test_a_job_is_named_for_the_side_on_which_the_word_stands():
+    moments = [
+        {"step": 0, "tasks": dict.fromkeys(TASKS, 0.5), "jobs": {"1-1": {job: 0.9}}}
+        for job in ("previous", "next")
+    ]
+    said = [board_of([one], 0).blocks[1]["rows"][0][1] for one in moments]
+    assert said == ["the word before", "the word after"]
 
 
 def test_the_slider_moves_both_sides_that_it_can_move():

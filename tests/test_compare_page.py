@@ -1,5 +1,7 @@
 """What stands below the two pictures of Compare, each number computed here from the rows of the two runs."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from bert_folders import random_bert, write
@@ -8,6 +10,7 @@ from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said, tabl
 from mha_core import load_model, models, trace
 from mha_core.compare import HeadChange
 from pages.parts.explore import comparison
+from pages.parts.frame.request import Request
 from pages.parts.frame.shell import CAVEAT
 from pages.parts.serve import cache
 
@@ -123,6 +126,20 @@ def test_a_word_is_not_among_its_own_candidates():
     assert [row[0] for row in tables(at)[MASSES][1:]] == ["street"]
     assert "animal (2)" not in at.multiselect[0].options
     assert changes_of(at)[0] == ["Head", "Moved", "street, A → B"], "one candidate alone cannot be preferred"
+
+
+def test_in_a_decoder_the_candidates_are_the_words_that_each_sentence_shows_its_own_word(monkeypatch):
+    monkeypatch.setattr(comparison.st, "multiselect", lambda _label, options, **_: options)
+    words = ["It", "said", "so", "twice"]
+    a, b = (
+        SimpleNamespace(labels=labels, visible=np.tril(np.ones((len(labels),) * 2, dtype=bool)))
+        for labels in (words, ["That", "day", *words])
+    )
+    pairs = ((None, 0), (None, 1), *((i, i + 2) for i in range(4)))
+    request = Request("It said so twice", other=Request("That day It said so twice"))
+    assert comparison._candidates(request, a, b, pairs, (2, 4)) == [(0, 2), (1, 3)]
+    other_way = tuple((j, i) for i, j in pairs)
+    assert comparison._candidates(request, b, a, other_way, (4, 2)) == [(2, 0), (3, 1)]
 
 
 def test_words_that_only_one_side_has_count_in_full_and_are_no_candidates():

@@ -3,6 +3,7 @@
 What is expected comes from gates on a plain run (mha_core's own, older than the page), never from the page's code.
 """
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,9 +20,10 @@ from mha_core.heads.jobs import KIND_OF
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
-from pages.parts.experiment import changed, deciding, pruning, selective, switch, trials
-from pages.parts.experiment.asked import asked
+from pages.parts.experiment import changed, deciding, matter, pruning, selective, switch, trials
+from pages.parts.experiment.asked import Asked, asked
 from pages.parts.experiment.frame import PARTS
+from pages.parts.experiment.said import finding
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import JOHN, MARY
 from pages.parts.serve import cache
@@ -168,13 +170,14 @@ def test_undo_takes_back_one_change_after_the_other(monkeypatch):
     seen = []
     for ask in (
         *({"do": "set", "off": ["1-1"]}, {"do": "set", "off": []}, {"do": "factor", "value": "2"}),
-        *[{"do": "undo"}] * 4,
+        {"do": "word", "text": " John"},
+        *[{"do": "undo"}] * 5,
     ):
         session[switch.PICTURE] = {"ask": ask}
         switch._heard()
-        seen.append((link.get("off"), link.get("set")))
-    forward = [("1-1", None), (None, None), (None, "2")]
-    assert seen == [*forward, *forward[1::-1], ("6-6", None), ("6-6", None)]
+        seen.append((link.get("off"), link.get("set"), link.get("word")))
+    forward = [("1-1", None, None), (None, None, None), (None, "2", None), (None, "2", " John")]
+    assert seen == [*forward, *forward[2::-1], ("6-6", None, None), ("6-6", None, None)]
 
 
 def test_the_same_heads_at_their_mean_and_doubled_are_other_interventions():
@@ -234,11 +237,42 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
 
 
 @pytest.mark.slow
+def test_what_a_head_gives_in_its_turn_is_what_the_address_says_also_after_back():
+    at = open_page(PAGE, **{"try": MATTER}, model="minilm", text=TIRED)
+
+    def gives():
+        (control,) = (one for one in at.get("button_group") if one.key == "every-how")
+        return control
+
+    gives().set_value("mean")
+    assert link(run(at))["set"] == gives().value == "mean"
+    del at.query_params["set"]
+    assert "set" not in link(run(at))
+    assert gives().value == "factor"
+    at.query_params["set"] = "mean"
+    run(at)
+    assert gives().value == "mean"
+
+
+@pytest.mark.slow
 def test_a_word_that_the_model_does_not_have_is_refused_and_the_page_stays(smollm2):
     at = open_page(PAGE, **{"try": MATTER}, word="Mississippi river")
     (problem,) = said(at, "problem")
     assert problem.startswith("'Mississippi river' is")
     assert not at.button
+
+
+def test_words_that_are_typed_go_before_those_that_a_sentence_is_about():
+    record = SimpleNamespace(tokens=SimpleNamespace(text=MARY))
+    used = SimpleNamespace(
+        tokenizer=SimpleNamespace(ids_of=lambda _: (7,), is_special=lambda _: False), next_head=object()
+    )
+    for typed, words in {
+        ("", ""): (" Mary", " John"),
+        ("", "Ann"): (" Mary", " Ann"),
+        ("Ann", "Bill"): (" Ann", " Bill"),
+    }.items():
+        assert matter.outcome_of(record, used, *typed) == Word(*words)
 
 
 # ---- from another sentence
@@ -263,6 +297,42 @@ def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     assert minilm.tokenizer.encode(TIRED).pieces[wide].text == "tired"
     assert share[:, 0] == pytest.approx(np.eye(16)[wide], abs=1e-4), "only the embedding of what differs"
     assert 0 < share[:, -1].max() < 1, "no single last state is the whole mean"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "module", "changes"),
+    [
+        (MATTER, matter, ({}, {"set": "mean"}, {"text": WIDE}, {"weights": "untrained"})),
+        (
+            WHERE,
+            deciding,
+            (
+                {},
+                {"from": TIRED.replace("tired", "old")},
+                {"map": "layers and tokens"},
+                {"text": WIDE},
+                {"weights": "untrained"},
+            ),
+        ),
+    ],
+)
+def test_what_was_asked_otherwise_is_tried_anew(part, module, changes, monkeypatch):
+    kept = []
+    monkeypatch.setattr(module, "work", lambda key, *_, **__: kept.append(key))
+    link_of = {"try": part, "model": "minilm", "text": TIRED}
+    for change in changes:
+        open_page(PAGE, **(link_of | change))
+    assert len(set(kept)) == len(kept) == len(changes)
+    open_page(PAGE, **link_of)
+    assert kept[-1] == kept[0]
+
+
+def test_a_pair_is_taken_over_from_its_first_sentence_into_its_second():
+    at = open_page(PAGE, **{"try": WHERE}, model="minilm", text="The cat sat.")
+    at.button(key="pair-tired / wide").click()
+    run(at)
+    assert (at.text_input(key="text").value, at.text_input(key="from").value) == (WIDE, TIRED)
 
 
 def test_what_carries_the_difference_is_said_as_runs_of_states():
@@ -295,6 +365,8 @@ def test_the_pair_of_names_is_weighed_by_what_the_other_sentence_says(smollm2):
     assert deciding.outcome_of(smollm2.tokenizer.encode(one), record, smollm2) == Word(
         theirs.target, own.target
     )
+    with pytest.raises(InputError, match=r"^“Mary” has 1 token and your sentence 6; to take over"):
+        deciding.outcome_of(smollm2.tokenizer.encode("Mary"), trace(f"{two} very", smollm2), smollm2)
     with pytest.raises(InputError, match=r"has 5 tokens and your sentence 6; to take over"):
         deciding.outcome_of(smollm2.tokenizer.encode(one), trace(f"{two} very", smollm2), smollm2)
 
@@ -328,6 +400,15 @@ def test_the_verdict_says_where_the_claim_stands_and_where_it_falls():
     assert row("x", NAME, 1.0, (2.0, 4.0)).worse, "a smaller difference of logits is worse"
 
 
+def test_dot_line_and_band_stand_on_one_scale_from_the_least_number_to_the_most():
+    body = selective.table((row("x", REPEATED, 7.0, (4.0, 6.0)),))
+    assert re.findall(r'<i class="(\w+)" style="([^"]+)">', body) == [
+        ("is", "left:0.0%"),
+        ("band", "left:25.0%;width:50.0%"),
+        ("dot", "left:100.0%"),
+    ], "as it is 3, random sets 4 to 6, without the role 7"
+
+
 def test_a_role_is_taken_away_as_a_whole_from_three_heads_on_and_if_as_many_are_left_to_draw_from():
     kinds = {"sink": 4, "broad": 3, "copy": 2, "separator": 6}
     names = [key for key, count in kinds.items() for _ in range(count)]
@@ -351,6 +432,20 @@ def test_where_points_are_lost_is_read_off_the_best_curve(monkeypatch):
         "Next words right: 50.0 points at first (n = 90). Taken by effect, 1 point is lost with 10 heads gone (25 %) "
         "and 5 points are lost with 20 heads gone (50 %); at random 5 points are lost with 5 heads gone (12 %)."
     )
+    # One loses its first point early and five late, the other all of them soon after the first.
+    two = {
+        pruning.GRADIENT: Curve("next words right", 90, (0, 5, 10, 20), (50.0, 49.9, 44.0, 40.0)),
+        pruning.EFFECT: Curve("next words right", 90, (0, 5, 10, 20), (50.0, 48.9, 48.0, 44.0)),
+    }
+    assert "Taken by effect, 1 point is lost with 5 heads gone (12 %) and 5 points are lost with 20" in (
+        pruning.finding(two, 40)
+    )
+    begun = {pruning.EFFECT: Curve("next words right", 90, (0, 1), (50.0, 49.5))}
+    assert "by effect, 1 point is not lost by 1 head and 5 points are not lost by 1 head." in pruning.finding(
+        begun, 40
+    )
+    at_once = {pruning.EFFECT: Curve("next words right", 90, (0, 1), (50.0, 40.0))}
+    assert "1 point is lost with 1 head gone (2 %) and" in pruning.finding(at_once, 40)
     shown = []
     monkeypatch.setattr(pruning, "say", lambda *given: shown.append(given))
     monkeypatch.setattr(pruning, "Board", lambda: SimpleNamespace(add=shown.append, show=shown.append))
@@ -358,6 +453,7 @@ def test_where_points_are_lost_is_read_off_the_best_curve(monkeypatch):
     assert shown == [(pruning.finding(curve, 40), "finding"), pruning.chart(curve, 40), "pruned-tiny"]
     chart = pruning.chart(curve, 40)
     assert [level["y"] for level in chart["levels"]] == [49.0, 45.0]
+    assert (chart["xName"], chart["xOne"]) == ("heads gone", "head gone")
 
 
 @pytest.mark.slow
@@ -440,6 +536,27 @@ def test_a_word_that_only_one_run_names_has_at_most_the_least_of_the_other():
         changed.Guess(2, " b", 0.25, 0.125),
         changed.Guess(3, " c", 0.25, 0.125),
     )
+
+
+def test_the_likeliest_word_is_said_as_it_is_without_the_heads():
+    words = (
+        changed.Guess(1, " a", 0.5, 0.1),
+        changed.Guess(2, " b", 0.3, 0.2),
+        changed.Guess(3, " c", 0.1, 0.6),
+    )
+    found = changed.Changed(words, np.ones(0, np.float32), ())
+    without = Asked(((0, 1),))
+    assert finding(without, found, words[1], None) == (
+        "Without 1-2 ` b` falls from 30.0 % to 20.0 %; likeliest is then ` c` with 60.0 %."
+    )
+    assert finding(without, found, words[2], None) == "Without 1-2 ` c` rises from 10.0 % to 60.0 %."
+
+
+def test_a_head_rests_by_the_mean_of_the_rows_that_see_more_than_the_first_token(monkeypatch):
+    weights = np.zeros((1, 2, 3, 3))
+    weights[0, :, :, 0] = [[1, 0.4, 0.5], [1, 0.5, 0.6]]  # the first row sees itself alone: always 1
+    monkeypatch.setattr(trials, "trace_tokens", lambda *_: SimpleNamespace(weights=weights))
+    assert trials.resting_heads(None, None) == ((0, 1),)
 
 
 def test_heads_at_rest_come_to_bars_of_each_way_to_take_them_away():

@@ -13,8 +13,10 @@ from mha_core.cli import main
 from mha_core.experiments import (
     Cosine,
     Curve,
+    Effects,
     Factor,
     Loss,
+    Word,
     last,
     measure,
     order_by_effect,
@@ -27,7 +29,7 @@ from mha_core.experiments import (
     selective,
 )
 from mha_core.experiments.pruning import gate_gradient
-from mha_core.experiments.report import effects_rows
+from mha_core.experiments.report import Asked, effects_data, effects_rows, once_text
 from mha_core.experiments.selective import Selectivity
 from mha_core.experiments.tasks import (
     AGREEMENT,
@@ -195,6 +197,14 @@ def test_the_gradient_of_a_gate_is_what_a_small_step_changes(llama, model, texts
     assert all(p.grad is None and not p.requires_grad for p in parameters)
 
 
+def test_an_encoder_s_order_by_gradient_asks_for_the_cosine_with_the_next_text(model):
+    tokens, other = (model.tokenizer.encode(text) for text in ("Rain falls.", "Snow melts."))
+    gradient = gate_gradient(tokens, model, other)
+    least = (gradient / np.linalg.norm(gradient, axis=1, keepdims=True)).ravel().argsort()
+    first = next(order_by_gradient([tokens, other], model)).result
+    assert first == tuple(divmod(int(i), 12) for i in least)
+
+
 @pytest.mark.slow
 def test_orders_hold_every_head_once_the_least_missed_first(llama, texts):
     every = {(layer, head) for layer in range(3) for head in range(6)}
@@ -275,6 +285,29 @@ def test_rows_of_effects_count_heads_from_one_and_states_and_tokens_from_nought(
     }
 
 
+def test_the_table_of_one_run_has_the_words_before_on_the_left_and_those_after_on_the_right():
+    def run(number, word):
+        return {"logit": number, "next": [{"token": word, "probability": 0.25, "logit": number}]}
+
+    data = {"model": {"title": "M"}, "how": "mean", "heads": "1-2"}
+    lines = once_text(data | {"before": run(2.0, " cat"), "after": run(-1.0, " dog")}).splitlines()
+    assert lines[0] == "M: 1-2 replaced by its mean output."
+    assert lines[1].split() == ["logit", "2.0000", "->", "-1.0000"]
+    assert " ".join(lines[2].split()) == "25.0 % ' cat' 25.0 % ' dog'"
+
+
+def test_a_patched_state_is_named_by_its_token_from_one_and_the_source_has_its_own_outcome(llama):
+    into, source = (llama.tokenizer.encode(text) for text in ("the cat", "the dog"))
+    numbers = np.zeros((4, len(into), 1))
+    numbers[2, 1] = 3.0
+    found = Effects(("logit",), (1.0,), numbers, (5.0,))
+    asked = Asked(into, llama.info, Word(" the"), "", "patch", source)
+    data = effects_data(asked, found, 1)
+    assert (data["before"], data["source_outcome"]) == ({"logit": 1.0}, {"logit": 5.0})
+    label = into.label(into.pieces[1])
+    assert data["strongest"] == [{"place": f"layer 2, token 2 {label!r}", "effect": 2.0}]
+
+
 # The command line
 
 
@@ -303,8 +336,6 @@ def test_ablate_says_what_changes(command, folder):
     found, model = json.loads(out), load_model(folder)
     assert code == 0
     tokens = model.tokenizer.encode("the cat")
-    from mha_core.experiments import Word
-
     before, after = (
         measure(tokens, model, Word(" the", " it"), chosen) for chosen in ((), (Factor(((0, 1), (2, 0))),))
     )

@@ -5,6 +5,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -139,6 +140,7 @@ def test_the_json_says_of_which_weights_it_is_and_how_they_are_drawn(trained):
     assert content["model_details"]["title"] == "MiniLM" + ("" if trained else ", untrained")
     assert (content["n_layers"], content["n_heads"]) == (6, 12)
     assert (content["measure"], content["unit"], content["specials"]) == ("value", "words", "hidden")
+    assert content["normalisation"] == "special tokens left out, rows sum to less than 1, shares of the row"
     assert (content["head"], content["pinned"], content["pair"]) == ("3-1", [3, 1], "It slept.")
     assert content["units"][:2] == ["The", "animal"]
     assert (content["layers"], content["heads"]) == ([3], [2])
@@ -246,13 +248,45 @@ def test_what_is_offered_is_of_the_view_on_the_screen():
     assert "for query in [2, 4]:" in lines
 
 
+@pytest.mark.parametrize(
+    ("b", "wanted"),
+    [
+        ({"trained": True}, {"against": "weights"}),
+        ({"model": "classroom"}, {"against": "model", "model2": "classroom"}),
+        ({"text": "It rained."}, {"against": "sentence", "text2": "It rained."}),
+    ],
+)
+def test_the_link_of_a_comparison_is_that_of_its_first_side_and_how_the_other_differs(b, wanted):
+    a = Request("The cat saw it.", trained=False)
+    query = export.query_of(a, replace(a, **b))
+    assert {key: query[key] for key in ("text", "model", "weights")} == {
+        "text": "The cat saw it.", "model": "minilm", "weights": "untrained",
+    }  # fmt: skip
+    assert {key: query.get(key) for key in ("against", "model2", "text2") if key in query} == wanted
+
+
+@pytest.mark.slow
+def test_the_page_to_take_away_holds_the_weights_as_the_engine_has_them(monkeypatch, model):
+    kept = {}
+    monkeypatch.setattr(downloads, "standalone_html", lambda payload, **_: kept.update(payload) or "")
+    taken_away(text="The cat saw it.", head="2-3")
+    weights = trace("The cat saw it.", model).weights
+    (record,) = kept["records"]
+    assert np.array_equal(record["exact"].reshape(weights.shape), weights)
+
+
 @pytest.mark.slow
 def test_the_files_hold_the_chosen_head_alone_where_all_would_be_too_much(monkeypatch):
     at = taken_away(text="The cat saw it.", head="2-3")
     monkeypatch.setattr(downloads, "CELLS_AT_MOST", 72 * 7 * 7)
-    assert run(at).get("download_button")[0].proto.label == "CSV, all 72 heads"
+    (every, *_) = run(at).get("download_button")
+    assert every.proto.label == "CSV, all 72 heads"
+    assert "headscope-all-the-cat-saw-it" in every.proto.id
     monkeypatch.setattr(downloads, "CELLS_AT_MOST", 72 * 7 * 7 - 1)
-    assert run(at).get("download_button")[0].proto.label == "CSV, head 2-3"
+    table, numbers, _page = run(at).get("download_button")
+    assert (table.proto.label, numbers.proto.label) == ("CSV, head 2-3", "JSON, head 2-3")
+    for file in (table, numbers):
+        assert "headscope-head-2-3-the-cat-saw-it" in file.proto.id, "the button is called as its file"
 
 
 def test_the_heatmap_of_the_page_is_the_chosen_head(model):
@@ -286,3 +320,20 @@ def test_the_heatmap_has_one_row_for_each_token_also_for_repeated_ones(record):
     assert figure["data"][0]["customdata"][10][2] == ["it", "animal"]
     assert figure["layout"]["yaxis"]["autorange"] == "reversed"
     assert figure["data"][0]["colorscale"][0] == (0, "rgb(251, 250, 247)"), "what holds nothing is paper"
+
+
+def test_the_heatmap_is_shaded_up_to_the_largest_weight_of_its_own_head(record):
+    for head in ((3, 1), (0, 0)):
+        figure = figures.heatmap(record.grid(), head, dark=False)
+        assert figure["data"][0]["zmax"] == pytest.approx(float(record.weights[head].max()))
+
+
+def test_of_a_long_text_the_axis_names_the_tokens_at_its_marks():
+    labels = [f"w{i}" for i in range(130)]
+    axis = figures.heatmap(
+        SimpleNamespace(labels=labels, weights=np.full((1, 1, 130, 130), 1 / 130), visible=None),
+        (0, 0),
+        dark=False,
+    )["layout"]["xaxis"]
+    assert axis["ticktext"] == [f"w{i}" for i in axis["tickvals"]]
+    assert 32 <= len(axis["tickvals"]) <= 64

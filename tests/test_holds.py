@@ -2,6 +2,7 @@
 
 import html
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.record import Unit
 from pages.parts.explore import holds
 from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
 
 KNOWN = (
     "det",
@@ -44,6 +46,7 @@ def units(text: str) -> list[Unit]:
         ("They sold their house", 3, 4, "nmod:poss"),
         ("A dog met a dog", 5, 2, "copy"),
         ("Dogs run fast", 2, 1, "previous"),
+        ("Dogs saw them run", 3, 2, "previous"),
         ("Dogs run fast", 2, 3, "next"),
         ("Dogs run fast", 2, 2, "self"),
         ("Dogs run very fast", 1, 4, None),
@@ -79,6 +82,27 @@ def test_explore_says_where_the_head_stands_on_real_text_and_draws_it_beside_its
     assert strip["marks"][0] == {"name": "simple rule", "value": pytest.approx(entry.baseline, abs=1e-4)}
     for number in (score, entry.baseline, float(twin.heads[3, 1])):
         assert f"{100 * number:.1f} %" in strip["said"]
+
+
+@pytest.mark.slow
+def test_an_untrained_head_stands_beside_the_trained_ones():
+    at = visit.open_page(text=visit.TIRED, weights="untrained", head="4-2", pin="10", to="2")
+    (strip,) = visit.mounted(at, "jobs")
+    assert [row["name"] for row in strip["rows"]] == ["Random weights", "Trained"]
+    trained = read_evidence("minilm").entry("antecedent").heads
+    twin = read_evidence("minilm").twin.entry("antecedent").heads
+    for row, heads in zip(strip["rows"], (twin, trained), strict=True):
+        np.testing.assert_allclose(list(dict(map(tuple, row["heads"])).values()), heads.ravel(), atol=1e-4)
+    both = f"this head {100 * trained[3, 1]:.1f} %, the best {100 * trained.max():.1f} %"
+    assert f"; trained: {both}" in strip["said"]
+
+
+def test_without_a_target_the_link_is_the_strongest_to_another_word():
+    weights = np.array([[[[0.1] * 4, [0.1] * 4, [0.2, 0.05, 0.6, 0.15], [0.1] * 4]]])
+    grid = SimpleNamespace(weights=weights, units=units("Dogs run fast"))
+    assert holds.chosen_link(grid, Selection((0, 0), (2,))) == (2, 3)
+    assert holds.chosen_link(grid, Selection((0, 0), (2,), 1)) == (2, 1)
+    assert holds.chosen_link(grid, Selection((0, 0))) is None
 
 
 @pytest.mark.slow

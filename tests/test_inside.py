@@ -14,12 +14,13 @@ from visit import unopened
 from mha_core import layer_details, load_model, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
-from mha_core.inside import CellEdit, ScoreEdit
-from pages.parts.inside import origin_panel, scene
-from pages.parts.inside.changes import edits_of, read_changes
+from mha_core.inside import CellEdit, Edits, ScoreEdit
+from pages.parts.inside import many, origin_panel, picking, scene, steps
+from pages.parts.inside.changes import edits_of, read_changes, said_changes
 from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
 from pages.parts.inside.sizes import read_own
+from pages.parts.picture.tiles import Board
 
 TIRED = "The animal didn't cross the street because it was too tired."
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
@@ -255,8 +256,16 @@ def test_a_change_is_undone_step_by_step_and_reset_at_once():
     assert not at.exception
 
 
+def test_changed_numbers_are_named_by_row_and_column_and_what_is_more_is_counted():
+    cells = [CellEdit("W_q", 1, 0, 6, 3.0), CellEdit("W_v", 1, 2, 1, -2.5), CellEdit("W_o", 0, 4, 4, 1.0)]
+    named = ["W_q row 1, column 7 = 3", "W_v row 3, column 2 = -2.5"]
+    assert said_changes(Edits(cells=tuple(cells)), ("a", "b")) == [*named, "one more number of matrices"]
+    assert said_changes(Edits(cells=(*cells, *cells)), ("a", "b")) == [*named, "4 more numbers of matrices"]
+    assert said_changes(Edits(cells=tuple(cells[:2])), ("a", "b")) == named
+
+
 def test_how_far_the_output_moved_is_said_and_each_weight_before_and_after():
-    at = walk("weights", head="4-2", pin="10", temperature="2.0")
+    at = walk("weights", "parts", head="4-2", pin="10", temperature="2.0")
     truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
     powers = np.exp(truth.scores / 2)
     weights = powers / powers.sum(axis=-1, keepdims=True)
@@ -265,6 +274,8 @@ def test_how_far_the_output_moved_is_said_and_each_weight_before_and_after():
     moved = np.linalg.norm(output[10] - truth.output[10])
     share = 100 * moved / np.linalg.norm(truth.output[10])
     assert f"The output of it moved by {moved:.3f}: {share:.1f} % of its length." in prose(at)
+    parts = [(weights[i] @ truth.v[i])[10] @ used.W_o[i] for i in range(12)]
+    np.testing.assert_allclose(matrix(at, "parts")[:12], parts, atol=NEAR)
     block, numbers = one(at, "softmax")
     for name, expected in (
         ("before", truth.weights[1, 10]),
@@ -300,9 +311,14 @@ def test_with_every_token_hidden_nothing_is_said_to_be_looked_at_or_equal():
 
 def test_what_is_compared_with_torch_is_the_layer_as_it_was_changed(monkeypatch):
     compared, equal = [], scene.equal_to_torch
-    monkeypatch.setattr(scene, "equal_to_torch", lambda run: compared.append(run.edits) or equal(run))
+    apart = {"output": 2e-3, "weights": 3e-4}
+    monkeypatch.setattr(
+        scene, "equal_to_torch", lambda run: compared.append(run.edits) or replace(equal(run), **apart)
+    )
     for query in ({}, {"temperature": "2.0"}):
-        walk("torch", head="1-1", pin="1", text="Two owls compare their wings.", **query)
+        said = prose(walk("torch", head="1-1", pin="1", text="Two owls compare their wings.", **query))
+        assert "within 2.0e-03, for all" in said
+        assert "Its attention weights and ours, all 12 heads: within 3.0e-04." in said
     assert [edits.temperature for edits in compared] == [1, 2]
 
 
@@ -582,6 +598,22 @@ def test_one_head_or_many_shows_the_rows_it_speaks_of():
     assert "outside the hulls of 12 of 12 heads" in prose(at)
 
 
+def test_of_a_row_the_tokens_are_written_out_that_it_looks_at_most():
+    tokens = load_model().tokenizer.encode(TIRED)
+    run, labels = layer_details(tokens, load_model(), 3), tuple(piece.text for piece in tokens.pieces)
+    at = scene.Scene(labels, (False,) * 16, (3, 1), 10, run, run, "", None)
+    most = np.argsort(-run.weights[1, 10], kind="stable")[:5]
+    assert steps.follow_block(Board(), at, 5)["shown"] == sorted(most.tolist())
+
+
+def test_what_the_one_wide_head_looks_at_is_not_counted_among_what_the_heads_do(monkeypatch):
+    most = set(trace(TIRED, load_model()).weights[3, :, 10].argmax(axis=1).tolist())
+    other = next(i for i in range(16) if i not in most)
+    monkeypatch.setattr(many, "one_head", lambda _: np.eye(16)[[other] * 16])
+    said = prose(open_inside(part="One head or many", at="rows", head="4-2", pin="10"))
+    assert f": 100.0 %. Split, its 12 heads look most at {len(most)} different tokens" in said
+
+
 def test_the_variants_show_their_own_weights():
     at = walk(part="Variants", head="4-2", pin="10", across="A wide street.")
     record = trace(TIRED, load_model())
@@ -591,6 +623,39 @@ def test_the_variants_show_their_own_weights():
     said = prose(at)
     assert "591,360 parameters; K and V of 16 tokens: 24.0 KiB" in said
     assert "K and V of 16 tokens: 2.0 KiB" in said
+
+
+@pytest.mark.slow
+def test_cross_attention_is_to_the_sentence_of_the_link_or_else_to_the_second_text():
+    def crossed(**more):
+        at = open_inside(part="Variants", at="cross", head="4-2", pin="10", text=TIRED, **more)
+        (block,) = [block for block, _ in found(at) if block.get("id") == "weights-Cross"]
+        return block["cols"], matrix(at, "weights-Cross")
+
+    labels, other = crossed(across=TIRED.replace("tired", "wide"))
+    assert "wide" in labels
+    labels, itself = crossed(across=TIRED)
+    assert "tired" in labels
+    np.testing.assert_allclose(itself, trace(TIRED, load_model()).weights[3, 1], atol=NEAR)
+    assert np.abs(itself - other).max() > 1e-3
+    second = trace("She read it.", load_model()).grid().labels
+    assert crossed(pair="She read it.")[0] == list(second)
+    assert crossed(pair="She sold it.", across="She read it.")[0] == list(second)
+
+
+def test_with_another_head_the_number_that_was_asked_about_is_left(monkeypatch):
+    here = SimpleNamespace(
+        key="sentence-3", head=(3, 1), labels=("a", "b"), sizes=SimpleNamespace(n_heads=12)
+    )
+
+    def after(pressed):
+        session = {"board": {"head": pressed}}
+        monkeypatch.setattr(picking.st, "session_state", session)
+        picking.told("board", here)["head"]()
+        return session.get("link-changes")
+
+    assert after("4-5") == {"head": "4-5", "cell": None}
+    assert [after(pressed) for pressed in ("5-5", "4-13", "4", 45, None)] == [None] * 5
 
 
 def test_the_configurations_and_the_readers_own():

@@ -150,6 +150,7 @@ def test_every_chosen_number_has_its_own_products():
         assert f" of head {(column // width if width else row) + 1} = " in block["title"], name
     at = open_inside(head="4-2", pin="10", at="parts", cell="parts:14:5")
     assert one(at, "sum")[0]["value"] == pytest.approx(truth.output[10, 4], abs=1e-3)
+    assert one(at, "sum")[0]["title"].startswith("output of it, number 5 = "), "no head's: the sum of all"
     assert "b_o, number 5: " in prose(open_inside(head="4-2", pin="10", at="parts", cell="parts:13:5"))
 
 

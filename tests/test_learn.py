@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -32,9 +33,10 @@ from pages.parts.learn.honest import DRAWN
 from pages.parts.learn.memory import take_in
 from pages.parts.learn.progress import Lesson, known_answers, read_place, step_called
 from pages.parts.learn.relations import relations_in
+from pages.parts.learn.summary import summary
 from pages.parts.learn.sums import value_of
 from pages.parts.learn.teacher import class_link
-from pages.parts.learn.views import VIEWS
+from pages.parts.learn.views import VIEWS, norms
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -516,6 +518,31 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     assert [block["labels"][i] for i in block["needs"]] == ["animal", "tired"]
 
 
+def test_of_a_long_text_the_tokens_are_drawn_that_are_looked_at_or_bring_most():
+    """Much looked at and without length the first, hardly looked at and very long the second, the others in between."""
+    looks = np.array([0.3, 0.001, *np.arange(1, 19) / 100])
+    lengths = np.array([0.0, 1000.0, *np.ones(18)])
+    labels = tuple(map(str, range(20)))
+    drawn, rest = norms(
+        None,
+        SimpleNamespace(
+            plain=SimpleNamespace(weights=looks[None, None], v=lengths[None, :, None]),
+            sizes=SimpleNamespace(W_o=np.ones((1, 1, 1))),
+            h=0,
+            kv=0,
+            query=0,
+            labels=labels,
+            there=labels,
+        ),
+    )
+    assert drawn["values"] == [0, 1, *range(4, 20)]
+    shares = [row["values"] for row in drawn["item"]["rows"]]
+    arrived = looks * lengths
+    np.testing.assert_allclose(shares, np.stack([looks, arrived / arrived.sum()], 1)[drawn["values"]])
+    assert [row["label"] for row in drawn["item"]["rows"]] == list(map(str, drawn["values"]))
+    assert "The 18 of 20 tokens with most; 2 more." in str(rest)
+
+
 @pytest.mark.parametrize(
     ("text", "pin", "needs"),
     [
@@ -581,6 +608,8 @@ def test_a_guessed_head_is_answered_with_what_it_gives_the_token_before(monkeypa
         assert f"Yes: 1-3 puts {100 * mass[2]:.1f} % of its attention on the token before." in prose(at)
     else:
         assert f"4-2 puts {100 * mass[37]:.1f} % on the token before. 1-3 puts most there" in prose(at)
+    (sheets,) = [block for block, _ in found(at) if block.get("about") == "All heads"]
+    assert (len(sheets["labels"]), sheets["line"]) == (72, 12), "a line for each layer"
 
 
 def test_words_of_a_picture_fit_light_and_dark():
@@ -630,6 +659,13 @@ def test_the_notation_has_the_numbers_of_the_model_at_hand():
         *("16", "384", "12", "32"),
         *("16 × 32", "16 × 16", "16 × 32", "384 × 384 for all heads"),
     ]
+
+
+def test_the_notation_counts_query_heads_where_keys_are_shared_and_values_have_a_width_of_their_own():
+    sizes = SimpleNamespace(d_model=24, n_heads=6, n_kv_heads=3, d_k=4, d_v=5)
+    table = summary(None, SimpleNamespace(sizes=sizes, plain=SimpleNamespace(n=7)))[-1]
+    here = {sign: number for sign, _, number in table["rows"]}
+    assert (here["h"], here["Z"], here["Q, K, V"]) == ("6", "7 × 5", "7 × 4")
 
 
 def test_the_quiz_counts_what_is_done():
@@ -682,6 +718,11 @@ def test_the_teachers_link_is_the_one_that_is_typed():
     at.selectbox(key="class-unit").set_value("words").run()
     query = parse_qs(urlsplit(at.code[0].value).query)
     assert (query["step"], query["pin"], query["unit"]) == (["costs"], ["2"], ["words"])
+    at.selectbox(key="class-unit").set_value("pieces")
+    at.selectbox(key="class-specials").set_value("hidden").run()
+    assert parse_qs(urlsplit(at.code[0].value).query)["pin"] == ["1"], (
+        "[CLS] is not counted where it is hidden"
+    )
     at.text_input(key="class-token").set_value("walked").run()
     assert "There is no token “walked” in this sentence." in said_of(at)
     assert not at.code
@@ -704,6 +745,11 @@ def test_every_row_of_the_plan_has_a_button_and_the_printed_plan_its_link():
         query = parse_qs(urlsplit(button.url).query)
         assert (query["step"], query["text"]) == ([row.step], ["Ann ran."])
         assert step_called(row.step)
+    at.selectbox(key="class-page").set_value("Learn").run()
+    at.selectbox(key="class-place-Learn").set_value("Quiz").run()
+    assert parse_qs(urlsplit(at.code[0].value).query)["show"] == ["Quiz"]
+    links = [parse_qs(urlsplit(e.proto.url).query) for e in at.get("link_button")]
+    assert all("show" not in query for query in links), "a row opens its step, whatever the class opens first"
     printed = plan.as_page(
         "One hour", {row: f"https://h/learn?step={row.step}" for row in plan.rows()}, "# x"
     )

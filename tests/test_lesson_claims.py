@@ -78,6 +78,8 @@ HIGH, LOW, COIN = Share(0.9, 0.8, 0.95), Share(0.45, 0.4, 0.48), Share(0.5, 0.42
          "training made a difference.", True),
         ((LOW, Share(0.2, 0.1, 0.3)), (COIN, LOW), "On GAP, training made no difference that shows. On the sentences "
          "of meaning alone, training made a difference, yet not enough to beat a coin.", False),
+        ((Share(0.55, 0.45, 0.6), Share(0.2, 0.1, 0.3)), (HIGH, COIN), "What 4-2 can do on GAP it learnt. On the "
+         "sentences of meaning alone, training made a difference, yet not enough to beat a coin.", True),
     ],
 )  # fmt: skip
 def test_what_a_head_learnt_follows_from_the_intervals(meaning, names, says, held):
@@ -108,15 +110,15 @@ def test_pronouns_and_other_words_are_told_apart():
 def test_a_model_that_passes_is_told_so(monkeypatch):
     """Another model, with a head that does what is claimed: none of the sentences is of MiniLM's."""
     good = {
-        "accuracy": 0.9,
-        "ci_low": 0.85,
+        "accuracy": 0.8,
+        "ci_low": 0.75,
         "ci_high": 0.95,
         "control": 0.5,
         "verdict": "specialist",
         "because": "beats",
     }
     card = {"n": 9, "baselines": {"first": 0.6}, "head": good}
-    twin = card | {"head": good | {"accuracy": 0.5, "ci_low": 0.4, "ci_high": 0.6}}
+    twin = card | {"n": 8, "head": good | {"accuracy": 0.4, "ci_low": 0.3, "ci_high": 0.6}}
     monkeypatch.setattr(claims, "gap", lambda: {"trained": card, "untrained": twin})
     monkeypatch.setattr(
         claims.cache, "findings", lambda name, trained=True: table_of(0.9 if trained else 0.5)
@@ -126,6 +128,8 @@ def test_a_model_that_passes_is_told_so(monkeypatch):
     )
     tests = [test() for _, test in claims.TESTS]
     assert [test.held for test in tests] == [True] * 4
+    assert tests[3].got == "50.0 % of the 130, 40.0 % of GAP's 8"
+    assert tests[3].beat == "Trained: 90.0 % and 80.0 %."
     assert fallen(tests).startswith("The claim has passed")
     monkeypatch.setattr(claims.cache, "findings", lambda name, trained=True: table_of(0.5))
     assert [test().held for _, test in claims.TESTS] == [True, False, True, False]

@@ -61,6 +61,12 @@ def test_the_list_under_the_sentence_is_what_the_model_would_say():
     assert (shown["place"], shown["note"], shown["talk"]["running"]) == (END, "", False)
 
 
+def test_of_several_pinned_words_the_last_one_is_gone_on_from(model):
+    record = trace(TIRED, model)
+    offered = next_word.places(record, record.grid(), (10, 2))
+    assert [(place.label, place.position) for place in offered] == [("At the end", 15), ("After “animal”", 2)]
+
+
 @pytest.mark.usefixtures("quiet", "smollm2")
 @pytest.mark.parametrize(
     ("text", "expected"),

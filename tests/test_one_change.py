@@ -221,6 +221,13 @@ def test_an_example_is_compared_with_its_own_twin():
     assert run(at).text_input(key="text2").value.endswith("too small.")
 
 
+def test_a_text_that_goes_on_keeps_what_is_chosen_and_is_compared_with_no_sentence_of_before(monkeypatch):
+    session = {"text": OWN, "pair": "", "text2": WIDE}
+    monkeypatch.setattr(state.st, "session_state", session)
+    state.grow(f"{OWN} And")
+    assert session == {"text": f"{OWN} And", "pair": ""}
+
+
 @pytest.mark.parametrize("b", [WIDE, "word " * LINK_CHARS], ids=["in the address", "too long for it"])
 def test_sentence_b_stays_while_sentence_a_is_mended(b):
     at = open_page(COMPARE, text=TIRED, text2=b, to="2")
@@ -295,6 +302,30 @@ def test_the_menu_takes_the_whole_view_along():
     at = open_page(**query, present="1", hide="title")
     for entry in at.get("page_link"):
         assert dict(pair.split("=", 1) for pair in entry.proto.query_string.split("&")).keys() == query.keys()
+
+
+def places(block, inside=()):
+    """The links of the menu, each with the keys of the containers that it stands in."""
+    for entry in block.children.values():
+        if entry.type == "page_link":
+            yield entry.proto.label, {key.rpartition("-")[2] for key in inside}
+        elif hasattr(entry, "children"):
+            yield from places(entry, (*inside, getattr(entry.proto, "id", "") or ""))
+
+
+@pytest.mark.parametrize(
+    ("page", "entry", "tab"),
+    [
+        ("app.py", "Explore", None),
+        ("pages/specialization.py", "Heads", "Jobs"),
+        ("pages/atlas.py", "Heads", "Atlas"),
+        ("pages/training.py", "Learn", "Training"),
+    ],
+)
+def test_the_menu_marks_the_entry_and_the_tab_of_the_page_that_is_open(page, entry, tab):
+    links = list(places(open_page(page)._tree))
+    assert [label for label, inside in links if {"top", "here"} <= inside] == [entry]
+    assert [label for label, inside in links if {"tabs", "tab"} <= inside] == [tab] * (tab is not None)
 
 
 def test_presenter_mode_is_entered_and_left_by_the_button_and_is_in_the_link():

@@ -33,6 +33,12 @@ def test_repetition_rests_on_heads_only_if_no_draw_did_as_much_harm():
         )
 
 
+def test_of_uneven_draws_the_median_is_said_and_drawn():
+    answer = answers.repetition([(0, 0)], 0.5, 9.0, (2.0, 3.0, 7.0), 8)
+    assert "random others 3.00 (median of 3 draws, 2.00 to 7.00)" in answer.said
+    assert bars(answer)[2] == ("without 1 others, the median draw", 3.0, "3.00")
+
+
 @pytest.mark.parametrize(
     ("without", "meaning"),
     [

@@ -98,6 +98,22 @@ def test_a_fresh_sentence_opens_on_its_pronoun():
     assert from_params({"pin": "none"}, REQUEST, SHAPE, LABELS)[0].pins == ()
 
 
+@pytest.mark.parametrize(
+    ("asked", "head", "pins", "to"),
+    [
+        ({"head": "2-1"}, (1, 0), (1,), 0),
+        ({"head": "1-3"}, (0, 2), (0,), 2),
+        ({"head": "2-1", "to": "4"}, (1, 0), (), None),
+        ({"head": "2-1", "pin": "3", "to": "4"}, (1, 0), (3,), 4),
+        ({"head": "2-1", "pin": "none"}, (1, 0), (), None),
+    ],
+)
+def test_a_text_without_a_word_to_follow_opens_in_the_links_head_and_its_own_link(asked, head, pins, to):
+    request = Request("Birds sing in old cages")
+    view, said = from_params(asked, request, (3, 4, 5, 5), request.text.split(), lambda here: here)
+    assert (view.head, view.pins, view.to, said) == (head, pins, to, [])
+
+
 def test_a_position_behind_the_last_word_is_refused():
     view, said = from_params({"pin": "1,7", "to": "6"}, REQUEST, SHAPE, LABELS)
     assert view == Selection((2, 1), (3,), 6)
@@ -119,6 +135,23 @@ def test_the_followed_word_and_the_candidates_of_every_preset_are_in_its_sentenc
         assert {pair.word, *pair.candidates} <= {label.removeprefix("##") for label in labels}, pair.name
         assert presets.twin_sentence(pair.a) == pair.b
         assert presets.twin_sentence(pair.b) == pair.a
+
+
+def test_another_measure_is_that_of_both_sides_and_changes_nothing_else():
+    both = Request("A.", unit="words", other=Request("B.", trained=False))
+    assert both.measured("value") == Request(
+        "A.", unit="words", measure="value", other=Request("B.", trained=False, measure="value")
+    )
+    assert Request("A.").measured("value") == Request("A.", measure="value")
+
+
+def test_the_sentence_of_an_experiment_is_weighed_by_the_word_that_belongs_there():
+    assert presets.FOLLOWED == {
+        "When Mary and John went to the store, John gave a drink to": (" Mary", " John"),
+        "When Mary and John went to the store, Mary gave a drink to": (" John", " Mary"),
+        "The key to the cabinets": (" is", " are"),
+        "The keys to the cabinet": (" are", " is"),
+    }
 
 
 def test_folders_and_any_model_need_the_owners_word(monkeypatch, tmp_path):

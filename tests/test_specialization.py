@@ -5,6 +5,7 @@ import html
 import io
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -29,6 +30,7 @@ from mha_core.heads.verdict import DOES
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.wording import head_name, percent
 from pages.parts.frame import mounts
+from pages.parts.frame.request import Request
 from pages.parts.picture import evidence, head_map
 from pages.parts.serve import cache
 from pages.parts.serve.store import Store
@@ -37,12 +39,14 @@ from pages.parts.specialization import (
     beside,
     builtin,
     card,
+    colouring,
     corpus_view,
     corpus_work,
     examples,
     sheets,
     tables,
     upstream,
+    view,
 )
 
 SENTENCE = (
@@ -185,6 +189,10 @@ def test_a_head_is_called_good_only_at_jobs_where_it_is_among_the_best_sixth(mod
     made = replace(found, study=replace(found.study, tables=tables))
     assert {table.verdict(*head) for head in made.heads} == {"specialist"}
     assert [head for head in made.heads if made.best_jobs(head)] == list(made.heads[:12])
+    poorer = replace(table, baseline=0.1)  # the same head is further above this one's rule
+    both = replace(found.study.tables, jobs={"near": table, "far": poorer})
+    made = replace(found, study=replace(found.study, tables=both))
+    assert [job.baseline for job in made.best_jobs((0, 0))] == [0.1, 0.4]
 
 
 def test_a_row_holds_its_own_numbers_and_those_of_the_twin(model):
@@ -318,6 +326,51 @@ def test_a_card_says_one_thing_of_a_job_and_real_text_says_it(model):
     assert beside.on_real_text(on_real, (beaten,)) == beside.on_real_text(alone.builtin[0], ()) == ""
 
 
+def test_where_the_two_texts_disagree_both_heads_are_told_with_what_they_reach_on_either(model):
+    made = table_of(model, [0.9, 0.5, 0.6, 0.48])
+    here = sheets.of_table(replace(made, job=replace(made.job, name="determiner")))
+    there = replace(
+        here, key="real:det", table=None, best=(1, 1), heads=np.array([[0.2, 0], [0, 0.7]]), score=0.7
+    )
+    said = builtin._disagreement((there,), (here,))
+    assert "maker → made: 1-1 here (90.0 %, there 20.0 %), 2-2 there (70.0 %, here 48.0 %). " in said
+    as_good = replace(there, equals=((1, 1), (0, 0)))
+    assert builtin._disagreement((as_good,), (here,)).startswith(
+        "In every job that both were asked, the best"
+    )
+
+
+def test_the_job_that_opens_is_the_one_that_a_head_does_best_where_it_was_not_chosen(model, monkeypatch):
+    made = sheets.of_table(table_of(model, [0.9, 0.5, 0.6, 0.48]))
+    lucky = replace(made, key="real:lucky", score=0.9, held_out=0.6)
+    good = replace(made, key="real:good", score=0.85, held_out=0.7)
+    monkeypatch.setattr(colouring.state, "params", dict)
+    assert colouring.chosen_job((lucky, good)) == colouring.chosen_job((good, lucky)) == "real:good"
+
+
+def test_a_head_has_its_own_control_and_rank_in_every_job(model):
+    sheet = sheets.of_table(table_of(model, [0.9, 0.5, 0.6, 0.48], control=[0.1, 0.2, 0.3, 0.4]))
+    (group,) = tables.of_head((1, 0), [("Here", [sheet])], "", "", lambda _sheet: "no")["groups"]
+    score, rule, control, n, rank, verdict = (cell["text"] for cell in group["rows"][0]["cells"])
+    assert (score, rule, control, n, rank, verdict) == ("60.0 %", "40.0 %", "30.0 %", "40", "2", "no")
+
+
+@pytest.mark.parametrize(
+    ("nearest", "said"), [(0.2, "Looks at the same places as:"), (0.5, "Looks like no other head; nearest:")]
+)
+def test_a_head_is_alone_where_even_the_nearest_is_further_than_two_heads_are_on_average(
+    nearest, said, monkeypatch
+):
+    drawn = []
+    near = SimpleNamespace(relatives=((0, 1, nearest), (2, 0, 0.6)))
+    monkeypatch.setattr(card, "report_card", lambda _study, *_head: near)
+    monkeypatch.setattr(card.evidence, "draw", lambda data, key: drawn.append(data))
+    card._relatives(SimpleNamespace(study=SimpleNamespace(similarity=SimpleNamespace(mean=0.4))), (3, 1))
+    (group,) = drawn[0]["groups"]
+    assert group["said"] == said
+    assert group["heads"] == [{"id": "1-2", "note": f"({nearest:.3f})"}, {"id": "3-1", "note": "(0.600)"}]
+
+
 def test_what_tells_related_words_is_said_and_for_whom_it_is_a_circle(model):
     shown = sheets.of_table(table_of(model, [0.9, 0.5, 0.6, 0.48]))
     assert "chosen by hand" in beside.related_by(shown, "minilm")
@@ -379,6 +432,10 @@ def test_the_csv_and_the_json_hold_every_head_in_every_job(found):
     (row,) = [r for r in table if r["job"] == "previous token" and (r["layer"], r["head"]) == ("1", "3")]
     assert float(row["score"]) == pytest.approx(found.jobs["previous"].score[0, 2], abs=1e-6)
     assert row["verdict"] == "specialist"
+    headings = {r["job"]: r["kind"] for r in table}  # of the table of jobs, not the letters on heads
+    assert headings["previous token"] == "positional"
+    assert {headings[job] for job in ("rarest word", "earlier copy", "induction")} == {"rare/copy"}
+    assert headings["pronoun → antecedent by gender or number"] == "coreference"
     assert content["model"]["digest"] == found.model.digest
     assert len(content["distance"]["nats"]) == 72
 
@@ -626,6 +683,26 @@ def test_the_best_heads_of_pronouns_come_first_with_their_own_numbers(model):
     assert shown["Head"] == f"{rows[0]['layer']}-{rows[0]['head']}"
 
 
+@pytest.mark.parametrize(
+    ("equals", "said"),
+    [
+        (["3-1"], ""),
+        (["3-1", "1-2", "2-2", "4-4"], "1-2, 2-2, 4-4"),
+        (["3-1", "1-2", "2-2", "4-4", "5-5"], "1-2, 2-2, 4-4 …"),
+    ],
+)
+def test_beside_the_best_head_of_a_relation_stand_the_others_that_are_as_good(equals, said):
+    shares = dict.fromkeys(("accuracy", "ci_low", "ci_high", "offset_accuracy", "held_out"), 0.5)
+    row = {"relation": "det", "direction": "dep->head", "layer": 3, "head": 1, "n": 40, "offset": 1}
+    shown = corpus_work.shown(row | shares | {"equals": equals, "beats_offset": False})
+    assert (shown["Best head"], shown["As good"]) == ("3-1", said)
+
+
+def test_how_far_words_stand_apart_is_counted_whichever_comes_first():
+    assert builtin.mean_distance(Counter({-1: 3, 2: 1})) == 1.25
+    assert builtin.mean_distance(Counter()) == 0
+
+
 @pytest.mark.parametrize("trained", [True, False])
 def test_the_corpus_file_says_of_which_weights_and_whether_it_was_read_to_the_end(trained):
     tally = measured(SENTENCE.encode() * 3, "conllu", load_model(trained=trained)).step.result
@@ -666,6 +743,29 @@ def test_a_corpus_that_was_brought_is_counted_shown_and_offered(monkeypatch):
         r"<th scope=\"row\">det</th><td>dep → head</td>.*?<td>31</td><td>100.0 % \(\+1\)</td>", table
     )
     assert [b.proto.label for b in at.get("download_button")] == ["CSV", "JSON"] * 2
+
+
+@pytest.mark.parametrize(("n", "more"), [(2, ""), (3, ""), (1005, " and 1,002 more")])
+def test_of_the_lines_left_out_three_are_named_and_the_others_counted(n, more, monkeypatch):
+    said = []
+    monkeypatch.setattr(corpus_view, "say", lambda text, *_: said.append(text))
+    notes = ["One.", "Two.", "Three.", "Four."][:n]
+    reading = SimpleNamespace(n_skipped=n, notes=notes, n_unused=0)
+    corpus_view._left_out(SimpleNamespace(reading=reading, n_later=0, n_cut=0))
+    assert said == [f"Left out: {' '.join(notes[:3])}{more}"]
+
+
+@pytest.mark.parametrize(
+    ("n", "unused", "later"),
+    [(1, "1 pronoun has", "1 case is"), (1200, "1,200 pronouns have", "1,200 cases are")],
+)
+def test_what_is_not_used_of_a_corpus_is_counted(n, unused, later, monkeypatch):
+    said = []
+    monkeypatch.setattr(corpus_view, "say", lambda text, *_: said.append(text))
+    reading = SimpleNamespace(n_skipped=0, notes=[], n_unused=n)
+    corpus_view._left_out(SimpleNamespace(reading=reading, n_later=n, n_cut=0))
+    assert said[0] == f"{unused} not exactly one right candidate and {'is' if n == 1 else 'are'} not used."
+    assert said[1].startswith(f"{later} left out: what the word belongs to comes later")
 
 
 @pytest.mark.slow
@@ -776,6 +876,14 @@ def test_the_links_of_the_page_keep_the_weights():
     assert all("weights=untrained" in link for link in links)
 
 
+@pytest.mark.parametrize("trained", [True, False])
+def test_beside_the_weights_that_are_shown_stand_the_others(trained, monkeypatch):
+    monkeypatch.setattr(view.cache, "known_findings", lambda _, weights: weights)
+    monkeypatch.setattr(view, "builtin_sheets", lambda weights: (weights,))
+    monkeypatch.setattr(view, "called", lambda *_: {})
+    assert view._known(None, None, Request("", trained=trained)).twins == (not trained,)
+
+
 def test_trained_and_untrained_stand_side_by_side_without_being_asked_for(found):
     twin = cache.findings("minilm", False)
     at = open_page()
@@ -855,6 +963,8 @@ def test_a_card_names_the_earlier_heads_that_a_head_needs_and_no_others():
     none = upstream.said(measured_without([0.001, 0.012, 0.002, 0, 0.01, -0.03], [0.007] * 6))
     assert "none costs it more than luck explains; the most, without 1-2 it loses 1.2 points" in none
     assert "mean output" not in needs + none
+    helped = upstream.said(measured_without([-0.03, -0.03, -0.03, -0.03, 0.058, -0.03], [0.007] * 6))
+    assert helped.count(" it loses ") == 1, "without the others it does better"
     assert upstream.lines(None, (3, 1)) == []
 
 

@@ -16,8 +16,9 @@ from mha_core.learning import report
 from mha_core.learning.live import begin
 from mha_core.learning.train import Setup
 from pages.parts.picture.tiles import Board
+from pages.parts.serve.store import Store
 from pages.parts.serve.training import BROKEN, TRAINER, LiveTraining, Trainer
-from pages.parts.training import boards, export, parts, view
+from pages.parts.training import after, boards, export, parts, view
 
 # A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.
 FAKE = """
@@ -104,6 +105,7 @@ def test_a_reader_has_one_training_at_a_time(trainer):
     trainer.start(before, "anna")
     until(lambda: before.rows, "it begins")
     trainer.start(now, "anna")
+    assert not before.wanted(), "at once, and not only when its reader is taken to be gone"
     until(lambda: now.state == "finished", "the next one gets its turn")
     assert before.state == "stopped"
     assert len(before.rows) < 1000
@@ -236,13 +238,52 @@ def test_heads_that_can_go_for_nothing_are_counted():
     assert "Of 2 heads one can go for nothing" in parts.free_said(found)
     assert parts.free_said(found).endswith(": 1-1.")
     assert parts.lost_most(found, found["without"][1]) == ("mirror", pytest.approx(0.4))
-    found["without"] = found["without"][1:]
-    assert parts.free_said(found).startswith("None of these 1 heads")
+    first, second = found["without"]
+    found["without"] = [second, second | {"head": "1-3"}]
+    assert parts.free_said(found) == "None of these 2 heads can go without a loss of more than one point."
+    found["without"] = [second]
+    assert parts.free_said(found) == "The only head cannot go without a loss of more than one point."
+    found["without"] = [first]
+    assert parts.free_said(found) == "The only head can go for nothing, which is to lose at most one point."
+
+
+def test_what_is_left_without_heads_is_set_beside_what_all_of_them_do(monkeypatch):
+    report = {
+        "curve": [{"accuracy": 0.9}],
+        "heads": [
+            {"head": "1-1", "role": "previous", "induction": 0.1},
+            {"head": "2-1", "role": "induction", "induction": 0.8},
+        ],
+    }
+    left = {"accuracy": 0.4, "induction": {"1-1": 0.0, "2-1": 0.3}}
+    monkeypatch.setattr(after, "_left", lambda choice, gone: left)
+    said, table = after._gone(parts.induction_choice(1, 2, 4, 0, 600), report, [(0, 0)])
+    assert said["spans"] == ["Without 1-1, 40.0 % of the answers are right instead of 90.0 %."]
+    assert table["rows"] == [
+        ["right answers", "90.0 %", "40.0 %", "−50.0"],
+        ["induction mass of 2-1", "80.0 %", "30.0 %", "−50.0"],
+    ]
 
 
 def blocks(at: AppTest) -> str:
     """All that the boards of the page were given, as text."""
     return "\n".join(str(element.proto) for element in at.get("bidi_component"))
+
+
+def test_what_is_left_is_that_of_the_training_that_is_shown_and_of_these_heads(monkeypatch):
+    monkeypatch.setattr(after.cache, "STORE", Store(1_000_000))
+    monkeypatch.setattr(after, "taken_away", lambda setup, parameters, gone: (setup.seed, parameters, *gone))
+
+    def ask(_, settings):
+        seed = settings["runs"][1]["seed"]
+        return SimpleNamespace(
+            name=f"seed {seed}", now={"runs": [{"parameters": "left"}, {"parameters": seed}]}
+        )
+
+    monkeypatch.setattr(after, "TRAINER", SimpleNamespace(ask=ask))
+    for seed in (1, 2):
+        for gone in ([(0, 1)], [(0, 2)], [(0, 1), (0, 2)]):
+            assert after._left(parts.jobs_choice(1, 4, seed, 200), gone) == (seed, seed, *gone)
 
 
 def test_every_curve_has_its_own_numbers_and_every_picture_its_own_head_and_job():
@@ -292,8 +333,12 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
         "guess": "about 40 %",
         "without": "1-2,9-9",
     }
-    at = unopened("pages/training.py", **link).run()
+    at = unopened("pages/training.py", **link)
+    at.session_state["training-take"] = True
+    at.run()
     assert not at.exception, at.exception[0].message
+    again, _ = at.code
+    assert {"guess=about+40+%25", "without=1-2%2C9-9", "seed=3", "limit=200"} <= set(again.value.split("&"))
     shown = blocks(at)
     left, right = (run["report"] for run in state["runs"])
     for run in (left, right):
@@ -305,10 +350,17 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     assert "Without 1-2 `" in shown or "Without 1-2" in shown
     assert np.isclose(gone["accuracy"], right["without"][1]["accuracy"])
     (table,) = [block for block, _ in found(at) if block.get("id") == "taken-away"]
-    for job, before, after, change in table["rows"]:
+    for job, before, later, change in table["rows"]:
         shares = right["curve"][-1]["jobs"][job], gone["jobs"][job]
-        assert [before, after] == [f"{100 * share:.1f} %" for share in shares]
+        assert [before, later] == [f"{100 * share:.1f} %" for share in shares]
         assert float(change.replace("−", "-")) == pytest.approx(100 * (shares[1] - shares[0]), abs=0.06)
+    del at.query_params["without"]
+    at.run()
+    assert not [block for block, _ in found(at) if block.get("id") == "taken-away"], "Back puts it back"
+    (heads,) = (one for one in at.get("button_group") if str(one.key).startswith("training-away"))
+    heads.set_value(["1-1"]).run()
+    assert at.query_params["without"] == "1-1"
+    assert "Without 1-1" in blocks(at)
 
 
 @pytest.mark.slow

@@ -99,8 +99,8 @@ def outcome_of(source: Tokens, record: Record, used: Model) -> Outcome:
     """
     if len(source) != len(record.tokens):
         raise InputError(
-            f"{quoted(source.text)} has {len(source)} tokens and your sentence {len(record.tokens)}; to take over from "
-            "place to same place both need as many."
+            f"{quoted(source.text)} has {len(source)} token{'s' * (len(source) != 1)} and your sentence "
+            f"{len(record.tokens)}; to take over from place to same place both need as many."
         )
     usual = presets.FOLLOWED.get(source.text)
     if used.next_head is None:

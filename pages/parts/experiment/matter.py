@@ -83,11 +83,11 @@ def spaced(word: str, used: Model) -> str:
 
 
 def setting(how: str) -> str:
-    """What a head gives when its turn comes."""
+    """What a head gives when its turn comes: what the link says, also after Back."""
+    st.session_state["every-how"] = how
     chosen = st.segmented_control(
         "In its turn a head gives",
         list(HOW),
-        default=how,
         format_func=HOW.__getitem__,
         required=True,
         key="every-how",

@@ -80,6 +80,7 @@ def chart(found: Curves, n_heads: int) -> Block:
         "type": "curves",
         "of": n_heads,
         "xName": "heads gone",
+        "xOne": "head gone",
         "series": [{"name": name, "x": list(c.gone), "y": list(c.points)} for name, c in found.items()],
         "levels": [{"y": first - lost, "text": f"−{lost:.0f} point{'s' * (lost != 1)}"} for lost in LOST],
         "describe": "; ".join(told),
@@ -126,9 +127,11 @@ def _kept(curve: Curve, points: float) -> int:
 
 def _lost(curve: Curve, points: float, n_heads: int) -> str:
     gone = curve.loses(points)
-    name = f"{points:.0f} point{'s' * (points != 1)}"
+    name = f"{points:.0f} point{'s are' if points != 1 else ' is'}"
     if gone is None:
-        return f"{name} are not lost by {curve.gone[-1]} heads"
-    return (
-        f"{name} {'is' if points == 1 else 'are'} lost with {gone} heads gone ({100 * gone / n_heads:.0f} %)"
-    )
+        return f"{name} not lost by {_heads(curve.gone[-1])}"
+    return f"{name} lost with {_heads(gone)} gone ({100 * gone / n_heads:.0f} %)"
+
+
+def _heads(count: int) -> str:
+    return f"{count} head{'s' * (count != 1)}"

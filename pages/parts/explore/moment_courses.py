@@ -54,7 +54,8 @@ def board_of(moments: Moments, step: int) -> Board:
 
 def _course(board: Board, key: str, name: str, ways: Sequence[Any], step: int) -> Block:
     """Lines over steps on a logarithmic axis, with a mark where the slider stands."""
-    return course(board, key, f"{name} (steps on a logarithmic axis)", ways, 1.0) | {"log": True, "now": step}
+    made = course(board, key, f"{name} (steps on a logarithmic axis)", ways, 1.0, now=step)
+    return made | {"log": True, "now": step}
 
 
 def table_of(heads: Sequence[HeadCourse], steps: Sequence[int], step: int) -> Block:

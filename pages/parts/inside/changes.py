@@ -138,6 +138,7 @@ def reset() -> None:
 
 def said_changes(edits: Edits, labels: Sequence[str]) -> list[str]:
     """Every change in a few words."""
+    more = _counted(max(0, len(edits.cells) - 2), "more number")
     kept = [
         "not divided by √d_k" if not edits.scaled else "",
         f"temperature {edits.temperature:g}" if edits.temperature != 1 else "",
@@ -148,7 +149,7 @@ def said_changes(edits: Edits, labels: Sequence[str]) -> list[str]:
             f"{cell.matrix} row {cell.row + 1}, column {cell.column + 1} = {cell.value:g}"
             for cell in edits.cells[:2]
         ),
-        f"{len(edits.cells) - 2} more numbers of matrices" if len(edits.cells) > 2 else "",
+        f"{more} of matrices" if more else "",
     ]
     return [part for part in kept if part]
 

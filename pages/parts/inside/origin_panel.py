@@ -114,7 +114,7 @@ def _sum(board: Board, scene: Scene, name: str, i: int, j: int) -> Block:
     return {
         "type": "sum",
         "id": "origin",
-        "title": f"{title}{_whose(scene)} = {digits(found.value)}",
+        "title": f"{title}{_whose(scene, name)} = {digits(found.value)}",
         "names": [left, right],
         "count": len(found.left),
         "most": MOST_TERMS if name == "z" else 2 * MOST_TERMS,
@@ -129,9 +129,9 @@ def _sum(board: Board, scene: Scene, name: str, i: int, j: int) -> Block:
     }
 
 
-def _whose(scene: Scene) -> str:
-    """The head, where the picture shows all of them."""
-    return f" of head {scene.h + 1}" if scene.cell and scene.cell[0] in OF_ALL_HEADS else ""
+def _whose(scene: Scene, name: str) -> str:
+    """The head, where the picture shows all of them; the output below their parts is no head's."""
+    return f" of head {scene.h + 1}" if scene.cell and OF_ALL_HEADS.get(scene.cell[0]) == name else ""
 
 
 def _without_bias(found: Origin) -> float:

@@ -16,14 +16,18 @@ def course(
     name: str,
     ways: Sequence[tuple[str, Sequence[tuple[int, float]]]],
     high: float | None,
+    now: int | None = None,
 ) -> Block:
-    """Lines over steps; each way is its label and (step, value). Without `high` the largest value is the top."""
+    """Lines over steps; each way is its label and (step, value). Without `high` the largest value is the top.
+
+    `now`: the step whose values are said to those who do not see the lines, the last one unless given.
+    """
     lines, said = [], []
     for label, points in ways:
         steps, values = [step for step, _ in points], [value for _, value in points]
         lines.append({"label": label, "at": board.put(np.array([steps, values])), "count": len(points)})
-        end = values[-1] if values else 0.0
-        said.append(f"{label} {percent(end) if high else f'{end:.2f}'}")
+        here = 0.0 if not values else values[-1] if now is None else values[steps.index(now)]
+        said.append(f"{label} {percent(here) if high else f'{here:.2f}'}")
     top = high or max([value for _, points in ways for _, value in points] or [1.0])
     ticks = SHARES if high else [{"value": value, "text": f"{value:.1f}"} for value in (0, top / 2, top)]
     return {

@@ -139,10 +139,14 @@ def _left_out(result: CorpusResult) -> None:
         more = f" and {reading.n_skipped - 3:,} more" if reading.n_skipped > 3 else ""
         say(f"Left out: {shown}{more}", "notice")
     if reading.n_unused:
-        say(f"{reading.n_unused:,} pronouns have not exactly one right candidate and are not used.")
-    if result.n_later:
+        unused = "1 pronoun has" if reading.n_unused == 1 else f"{reading.n_unused:,} pronouns have"
         say(
-            f"{result.n_later:,} cases are left out: what the word belongs to comes later, and a decoder's word cannot "
+            f"{unused} not exactly one right candidate and {'is' if reading.n_unused == 1 else 'are'} not used."
+        )
+    if result.n_later:
+        later = "1 case is" if result.n_later == 1 else f"{result.n_later:,} cases are"
+        say(
+            f"{later} left out: what the word belongs to comes later, and a decoder's word cannot "
             "see what comes after it.",
             "notice",
         )

@@ -31,11 +31,11 @@ def take_away(choice: Choice, reports: Sequence[Report]) -> None:
     a_job = " a job" if choice.task == "jobs" else ""
     asked = [head for head in state.params().get("without", "").split(",") if head in heads]
     key = f"training-away-{choice.task}-{setup.layers}-{setup.heads}"
+    st.session_state[key] = asked  # also after Back
     picked = st.pills(
         f"Heads of the model with {name} to take away",
         heads,
         selection_mode="multi",
-        default=asked,
         key=key,
         on_change=lambda: state.change({"without": ",".join(st.session_state[key]) or None}),
     )

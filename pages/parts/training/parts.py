@@ -185,6 +185,13 @@ def free_said(report: Report) -> str:
     """How many heads could go alone for nothing."""
     lost = {line["head"]: lost_most(report, line)[1] for line in report["without"]}
     free = [head for head, cost in lost.items() if cost <= FREE]
+    if len(lost) == 1:
+        can = (
+            "can go for nothing, which is to lose at most one point"
+            if free
+            else "cannot go without a loss of more than one point"
+        )
+        return f"The only head {can}."
     if not free:
         return f"None of these {len(lost)} heads can go without a loss of more than one point."
     can = "one can go" if len(free) == 1 else f"any one of {len(free)} can go"
