@@ -105,11 +105,15 @@ def test_a_word_is_changed_in_its_own_sentence_and_in_both_runs_of_one(monkeypat
         monkeypatch.setattr(before.st, "session_state", session)
         monkeypatch.setattr(before, "retyped", lambda _: said)
         before.retype_side("compare", sides or (Request(TIRED), Request(other)))
-        return session["text"], session["text2"]
+        return session["text"], session["text2"], session["pair"]
 
-    assert after({"side": 0, "unit": 2, "word": "dog"}) == (TIRED.replace("animal", "dog"), other)
-    assert after({"side": 1, "unit": 2, "word": "dog"}) == (TIRED, "The dog sat.")
+    assert after({"side": 0, "unit": 2, "word": "dog"}) == (TIRED.replace("animal", "dog"), other, "")
+    assert after({"side": 1, "unit": 2, "word": "dog"}) == (TIRED, "The dog sat.", "")
+    second = Request(TIRED, "It slept."), Request(other, "It slept.")
+    said = {"side": 1, "unit": 7, "word": "ran"}
+    assert after(said, "sentence", *second) == (TIRED, other, "It ran.")
+    assert after(said | {"unit": 2}, "sentence", *second) == (TIRED, "The ran sat.", "It slept.")
     twice = Request(TIRED), Request(TIRED, unit="words")
     assert after({"side": 1, "unit": 2, "word": "dog"}, "model", *twice)[0] == TIRED.replace("animal", "dog")
     for forged in (None, {}, {"side": 2, "unit": 2, "word": "dog"}, {"side": 0, "unit": "2", "word": "dog"}):
-        assert after(forged) == (TIRED, other)
+        assert after(forged) == (TIRED, other, "")

@@ -129,7 +129,8 @@ def retype(key: str, request: Request) -> None:
 
 
 def retype_side(key: str, sides: Sequence[Request]) -> None:
-    """The same for two sentences: the word stands in A (`side` 0) or B (1). Where B is A in another model, in both."""
+    """The same for two sentences: the word stands in A (`side` 0) or B (1). Where B is A in another model, in both; so
+    is a word of the second sentence that both are followed by."""
     said = retyped(key)
     if not isinstance(said, Mapping) or said.get("side") not in (0, 1):
         return
@@ -139,7 +140,7 @@ def retype_side(key: str, sides: Sequence[Request]) -> None:
     if changed is None:
         return
     if side and st.session_state["against"] == "sentence":
-        st.session_state["text2"] = changed[0]
+        st.session_state.update(text2=changed[0], pair=changed[1] or "")
     else:
         state.retype(changed[0], changed[1] or "", twin=st.session_state.get("text2"))
 
