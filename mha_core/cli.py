@@ -76,7 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_format(models)
     models.set_defaults(run=_run_models)
     add_heads_parser(commands)
-    add_experiment_parsers(commands, _load, _write, NOTE)
+    add_experiment_parsers(commands, _load, _write, _warn_if_cut, NOTE)
     add_learn_parser(commands)
     add_decoder_parser(commands)
     add_completion_parser(commands, build_parser)

@@ -53,10 +53,18 @@ def first_change(a: Grid, a_tokens: Tokens, b: Grid, b_tokens: Tokens) -> FirstC
     if place == 0 or place == len(a) == len(b):
         return None
     before = a.weights[:, :, :place, :place] - b.weights[:, :, :place, :place]
-    pairs = align(a.labels, b.labels)
+    after = align(a.labels[place:], b.labels[place:])
+    pairs = (
+        *((i, i) for i in range(place)),
+        *((_moved_by(place, i), _moved_by(place, j)) for i, j in after),
+    )
     movers = [_mover(a, b, pairs, i, j) for i, j in pairs if i is not None and j is not None and i >= place]
     movers.sort(key=lambda mover: -mover.moved)
     return FirstChange(place, float(np.abs(before).max(initial=0)), tuple(movers))
+
+
+def _moved_by(place: int, i: int | None) -> int | None:
+    return None if i is None else place + i
 
 
 def _ids(unit: Unit, tokens: Tokens) -> tuple[int, ...]:

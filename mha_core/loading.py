@@ -67,7 +67,7 @@ def build(
     leaves its layers as they are, so that their weights can be changed."""
     step = step_of(name)
     if step is not None:
-        parts = _at_step(step)
+        parts = _at_step(step, trained, seed)
     elif name == DECODER:
         parts = _from_gguf(decoder_file(), trained, seed)
     else:
@@ -143,13 +143,15 @@ def _from_gguf(path: Path, trained: bool, seed: int) -> _Parts:
     return _Parts(config, tokenizer, encoder, head, DECODER_DIGEST, path.stem, files, pinned=True)
 
 
-def _at_step(step: int) -> _Parts:
-    """The classroom's model after so many steps of its training."""
+def _at_step(step: int, trained: bool, seed: int) -> _Parts:
+    """The classroom's model after so many steps of its training, or its twin with random weights."""
     stack, folder = at_step(step), classroom_folder(CLASSROOM)
     family = FAMILIES[stack.config.model_type]
     tokenizer = family.tokenizer(folder, stack.config.max_positions)
     files = digests(folder, weight_files(folder))
     digest, title = f"{files['model.safetensors']}@{step}", f"Classroom after {step:,} steps"
+    if not trained:
+        return _untrained(stack.config, tokenizer, seed, title, files, pinned=False)
     return _Parts(stack.config, tokenizer, stack, family.head(stack, {}), digest, title, files, pinned=False)
 
 

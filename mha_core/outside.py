@@ -153,7 +153,9 @@ class OutsideModel:
         ids = torch.tensor(
             [[start, *(piece.id for piece in kept)]], device=next(self.model.parameters()).device
         )
-        return Tokens(target, None, (*begin, *kept), words), ids
+        return Tokens(
+            tokens.text, None, (*begin, *kept), words
+        ), ids  # a slow tokenizer spells it by its pieces
 
     def _tokens(self, tokenizer: Callable[..., Any], texts: list[str]) -> tuple[Tokens, dict[str, list[int]]]:
         """A text or a pair as the model's tokenizer cuts it; one that tells no spans spells the text by its pieces."""

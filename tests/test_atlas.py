@@ -374,7 +374,10 @@ def test_a_sentence_says_two_findings_by_content_and_the_place():
         "position": "one token back",
     }
     findings = tuple(Finding(Feature(kind, kind, words), 0.6, 0.1, 40) for kind, words in said.items())
+    unframed = sentence(HeadEntry((0, 0), Description(findings), {"rests": 0.25}, (), (), ()), "")
+    assert unframed.startswith("When it acts, it looks ")
     found = sentence(HeadEntry((0, 0), Description(findings), {"rests": 0.25}, (), (), ()), "the first token")
+    assert found == f"Rests on the first token in 25 % of the rows. {unframed}"
     assert [words in found for words in said.values()] == [True, True, False, True]
 
 

@@ -30,7 +30,7 @@ from pages.parts.atlas import head as head_page
 from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, word
 from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
-from pages.parts.atlas.source import OWN, Source
+from pages.parts.atlas.source import OWN, Source, rests_on
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl
 
 TEXT = "We saw the fox and the owl."
@@ -418,3 +418,13 @@ def test_a_pressed_description_is_the_one_that_is_shown(monkeypatch):
         monkeypatch.setattr(component, "heard_from", lambda *_, pressed=pressed: pressed)
         component._choose_description("points")
     assert told == [{"does": "the previous token"}, {"does": None}]
+
+
+def test_where_heads_rest_is_what_the_model_frames_a_text_by():
+    names = {name: used for name in ("minilm", "classroom") if (used := mha_core.load_model(name))}
+    assert {name: rests_on(name, used) for name, used in names.items()} == {
+        "minilm": "[CLS] or [SEP]",
+        "classroom": "",
+    }
+    assert rests_on("all-MiniLM-L12", names["minilm"]) == "[CLS] or [SEP]"
+    assert (rests_on("minilm"), rests_on("smollm2")) == ("[CLS] or [SEP]", "the first token")

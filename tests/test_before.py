@@ -1,5 +1,8 @@
 """A word changed where it stands: what the text becomes, and where the other words are afterwards."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 from visit import link, open_page, picture, run
 
@@ -117,3 +120,27 @@ def test_a_word_is_changed_in_its_own_sentence_and_in_both_runs_of_one(monkeypat
     assert after({"side": 1, "unit": 2, "word": "dog"}, "model", *twice)[0] == TIRED.replace("animal", "dog")
     for forged in (None, {}, {"side": 2, "unit": 2, "word": "dog"}, {"side": 0, "unit": "2", "word": "dog"}):
         assert after(forged) == (TIRED, other, "")
+
+
+def test_a_word_is_found_again_under_the_same_options_whatever_stands_beside_it(monkeypatch):
+    def found(was, now):
+        drawn = before.Drawn(was, ("[CLS]", "cat"), "a record")
+        monkeypatch.setattr(before.st, "session_state", {before.state.BEFORE: drawn})
+        return before._was(now) is drawn
+
+    a, b = "The cat sat.", "The dog sat."
+    for beside in ({}, {"trained": False}, {"model": "smollm2"}):
+        one, other = (replace(Request(text), other=replace(Request(text), **beside)) for text in (a, b))
+        assert found(one, other)
+    assert not found(Request(a), Request(a))
+    assert not found(Request(a, trained=False), Request(b))
+
+
+def test_a_word_of_a_second_sentence_leads_to_no_comparison_for_that_has_one_second_sentence(monkeypatch):
+    def compare(was, now):
+        drawn = before.Drawn(was, ("Who", "cat"), "a record")
+        monkeypatch.setattr(before.st, "session_state", {before.state.BEFORE: drawn})
+        return before.ghost(now, SimpleNamespace(labels=("Who", "dog")))["compare"]
+
+    assert compare(Request("Who?", "The cat."), Request("Who?", "The dog.")) == ""
+    assert "text2=Whose" in compare(Request("Who?", "The cat."), Request("Whose?", "The cat."))

@@ -172,6 +172,16 @@ def test_later_words_are_ranked_by_how_much_their_rows_moved():
     )
 
 
+def test_what_the_texts_begin_with_together_is_no_counterpart_of_later_words():
+    a = record_of(["the", "cat", "sat", "while", "the", "cat", "slept"], seed=1, split=None, same_up_to=2)
+    b = record_of(["the", "cat", "slept"], seed=2, split=None, same_up_to=2)
+    found = first_change(a.grid(), a.tokens, b.grid(), b.tokens)
+    assert [mover.places for mover in found.movers] == [(6, 2)], "as if only the tails were there"
+    row_a, row_b = a.weights[:, :, 6], b.weights[:, :, 2]
+    moved = np.abs(row_a[..., [0, 1, 6]] - row_b).sum(-1) + row_a[..., 2:6].sum(-1)
+    assert found.movers[0].moved == pytest.approx(moved.mean() / 2, abs=1e-6)
+
+
 def test_a_text_that_goes_on_differs_nowhere():
     a, b = record_of(WORDS[:4], seed=7), record_of(WORDS, seed=7)
     found = first_change(a.grid(), a.tokens, b.grid(), b.tokens)

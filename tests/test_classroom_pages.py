@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
+import torch
 
 from mha_core import load_model, trace
 from mha_core.heads.notices import unread
@@ -157,3 +158,14 @@ def test_the_live_board_draws_the_row_of_it_of_every_head():
         np.testing.assert_array_equal(numbers[block["at"] : block["at"] + 12], weights[text, 1, 0, 7])
     assert pictures[0]["rows"] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
     assert pictures[0]["cols"][7] == "it"
+
+
+def test_a_moment_of_the_training_without_training_has_random_weights():
+    trained, untrained = (load_model("classroom@400", trained=one) for one in (True, False))
+    assert untrained.title == "Classroom after 400 steps, untrained"
+    assert untrained.digest.startswith("untrained")
+    a, b = (dict(model.encoder.named_parameters()) for model in (trained, untrained))
+    assert a.keys() == b.keys()
+    assert not any(
+        torch.equal(a[name], b[name]) for name in a if name.endswith("weight") and "norm" not in name
+    )

@@ -351,6 +351,14 @@ def test_ablate_says_what_changes(command, folder):
     assert (code, len(out.splitlines())) == (0, 4)
 
 
+def test_a_text_that_is_cut_is_said_to_be(command, folder):
+    most = load_model(folder).max_tokens
+    long = "it " * (most + 2)
+    for asked in (("ablate", long, "--heads", "1-2"), ("patch", long, long, "--heads", "1-2")):
+        code, _, err = command(*asked, "--model", folder, "--target", " the")
+        assert (code, err.count(f"longer than the {most} tokens")) == (0, len(asked) - 3)
+
+
 def test_ablate_measures_the_embedding_of_a_model_that_says_nothing(command):
     code, out, _ = command("ablate", "Rain falls.", "--model", "minilm", "--heads", "6-6")
     assert code == 0

@@ -36,7 +36,7 @@ from pages.parts.learn.relations import relations_in
 from pages.parts.learn.summary import summary
 from pages.parts.learn.sums import value_of
 from pages.parts.learn.teacher import class_link
-from pages.parts.learn.views import VIEWS, norms
+from pages.parts.learn.views import VIEWS, needed, norms, split
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -610,6 +610,32 @@ def test_a_guessed_head_is_answered_with_what_it_gives_the_token_before(monkeypa
         assert f"4-2 puts {100 * mass[37]:.1f} % on the token before. 1-3 puts most there" in prose(at)
     (sheets,) = [block for block, _ in found(at) if block.get("about") == "All heads"]
     assert (len(sheets["labels"]), sheets["line"]) == (72, 12), "a line for each layer"
+
+
+def test_of_a_single_token_no_head_is_guessed():
+    one = SimpleNamespace(weights=np.ones((2, 3, 1, 1), np.float32))
+    said = asking._guessed_head(2, one)
+    assert (said.right, said.say) == (None, "A single token has none before it; choose a longer sentence.")
+
+
+def test_a_sentence_of_ones_own_needs_its_own_words_however_it_ends():
+    labels = ["The", "dog", "stayed", "home", "because", "it", "was", "too", "tired", "."]
+    chosen = {"token": "it"}
+    scene = SimpleNamespace(labels=labels, query=5, **chosen)
+    assert [labels[i] for i in needed(scene, list(range(10)))] == ["home", "tired"]
+    famous = ["The", "animal", "was", "too", "tired", "because", "it", "ran"]
+    scene = SimpleNamespace(labels=famous, query=6, **chosen)
+    assert [famous[i] for i in needed(scene, list(range(8)))] == ["animal", "tired"]
+
+
+def test_where_heads_share_keys_the_shapes_say_so():
+    sizes = SimpleNamespace(d_model=24, n_heads=6, n_kv_heads=3, d_k=4, d_v=4)
+    scene = SimpleNamespace(sizes=sizes, plain=SimpleNamespace(n=7, q=np.zeros((6, 7, 4))), h=0, head=(0, 0))
+    board = SimpleNamespace(sheets=lambda *_, **__: {})
+    shapes = split(board, scene)[-1]["rows"]
+    assert shapes[:2] == [["Q", "1 × 7 × 24", "6 × 7 × 4"], ["K, V", "1 × 7 × 24", "3 × 7 × 4"]]
+    notation = {sign: number for sign, _, number in summary(board, scene)[-1]["rows"]}
+    assert notation["W_q, W_k, W_v, W_o"] == "24 × 24 for all heads; W_k, W_v 24 × 12"
 
 
 def test_words_of_a_picture_fit_light_and_dark():

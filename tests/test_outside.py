@@ -249,6 +249,11 @@ def test_a_tokenizer_that_tells_no_spans_spells_the_text_by_its_pieces():
     assert found.encoder.tokens.text == "The animal sat."
     assert found.encoder.grid(words=True).labels == ("The", "animal", "sat", ".", "</s>")
     assert found.cross.grid(words=True).labels == ("</s>", "The", "animal", "sat", ".")
+    spaced = traced("The animal sat.", target="The  animal   sat.")
+    assert spaced.decoder.tokens.text == "The animal sat.", (
+        "spelt by the pieces, whose places are in that text"
+    )
+    assert spaced.cross.grid(words=True).labels == ("</s>", "The", "animal", "sat", ".")
     with pytest.raises(InputError, match="give one text"):
         traced("a", pair="b", target="c")
 

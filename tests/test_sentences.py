@@ -380,12 +380,14 @@ def test_what_hangs_on_a_word_is_no_word_of_its_own():
     assert found["case"] == {}
     assert (found["nsubj"], found["obj"], found["det"]) == ({2: 1}, {-2: 1}, {1: 1})
     assert apart(Counter({1: 3, 2: 1}), Counter({1: 1, 3: 1})) == pytest.approx(0.5)
+    assert apart(Counter({1: 3}), Counter()) is apart(Counter(), Counter({1: 3})) is None
 
 
 def test_a_distance_has_a_line_where_it_is_common_in_one_of_both():
     ours, theirs = ({relation: Counter() for relation in reference().distances} for _ in range(2))
     ours["det"], theirs["det"] = Counter({1: 3, 2: 1}), Counter({1: 97, 3: 2, 9: 1})
     lines = table(ours, theirs)
+    assert lines[-2].endswith(": built-in n = 0, treebank n = 0, nothing to compare")
     at = lines.index("det: built-in n = 4, treebank n = 100, apart 25.0%")
     assert [line.split() for line in lines[at + 1 : at + 5]] == [
         ["+1", "75.0%", "97.0%"],

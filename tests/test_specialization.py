@@ -199,6 +199,10 @@ def test_a_row_holds_its_own_numbers_and_those_of_the_twin(model):
     sure = table_of(model, [0.9, 0.95, 0.8, 0.5], control=[0.1, 0.2, 0.3, 0.4])
     luck = table_of(model, [0.2, 0.1, 0.3, 0.55], baseline=0.42)
     data = tables.of_jobs([sheets.of_table(sure)], [sheets.of_table(luck)], "", "")
+    other = tables.of_jobs([sheets.of_table(luck)], [sheets.of_table(sure)], "", "", trained=False)
+    titles = [str(each["columns"]) for each in (data, other)]
+    assert ["Random weights" in said for said in titles] == [True, False]
+    assert ["Trained" in said for said in titles] == [False, True]
     (row,) = data["groups"][0]["rows"]
     best, score, line, rule, control, n, twin, verdict = row["cells"]
     assert (best["head"], score["text"], score["note"]) == ("1-2", "95.0 %", "85.0 % to 100.0 %")

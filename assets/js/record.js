@@ -95,7 +95,8 @@ export function rankHeads(record, pins, to, allowed = () => true) {
   if (!record.full && !(record.links && samePins(record.links.pins, pins))) return null;
   for (const [layer, head] of allHeads(record)) {
     const link = record.full ? fromFull(record, [layer, head], pins, to, allowed) : fromLinks(record, [layer, head], to, allowed);
-    if (link) entries.push({ layer, head, ...link });
+    if (!link) return null;
+    entries.push({ layer, head, ...link });
   }
   return ranked(entries);
 }

@@ -49,6 +49,7 @@ from mha_core.wording import Head
 
 Commands = Any  # argparse keeps the type of its subparsers to itself
 Load = Callable[[argparse.Namespace], Model]
+Warn = Callable[[int, Model], None]  # of so many tokens that a model leaves out
 NO_HEADS = "Say which heads with --heads 19-7,18-4, or try one after the other with --every."
 NO_PATCH = "Say which heads to take over with --heads 19-7,18-4, or --every heads, or --every layers."
 
@@ -62,7 +63,7 @@ class Found:
     text: str
 
 
-def add_experiment_parsers(commands: Commands, load: Load, write: Write, note: str) -> None:
+def add_experiment_parsers(commands: Commands, load: Load, write: Write, warn: Warn, note: str) -> None:
     """Add `ablate` and `patch` to the command line, which loads models and writes results as it always does."""
     ablate = commands.add_parser(
         "ablate", help="take heads away: what changes in what the model says", epilog=note
@@ -77,7 +78,7 @@ def add_experiment_parsers(commands: Commands, load: Load, write: Write, note: s
     how.add_argument(
         "--mean", action="store_true", help="its mean output over the built-in sentences instead"
     )
-    ablate.set_defaults(run=partial(_run_ablate, load, write))
+    ablate.set_defaults(run=partial(_run_ablate, load, write, warn))
     patch = commands.add_parser(
         "patch", help="run one text with the heads' output, or the states, of another", epilog=note
     )
@@ -89,7 +90,7 @@ def add_experiment_parsers(commands: Commands, load: Load, write: Write, note: s
         choices=("heads", "layers"),
         help="one head after the other, or the state of every layer at every token",
     )
-    patch.set_defaults(run=partial(_run_patch, load, write))
+    patch.set_defaults(run=partial(_run_patch, load, write, warn))
     for parser in (ablate, patch):
         _add_options(parser)
 
@@ -110,7 +111,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
 
 
-def _run_ablate(load: Load, write: Write, options: argparse.Namespace) -> int:
+def _run_ablate(load: Load, write: Write, warn: Warn, options: argparse.Namespace) -> int:
     if not options.heads and not options.every:
         raise InputError(NO_HEADS)
     _check_top(options)
@@ -119,14 +120,16 @@ def _run_ablate(load: Load, write: Write, options: argparse.Namespace) -> int:
     heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
     if not heads and not options.every:
         raise InputError(NO_HEADS)
-    found = [_ablated(text, model, heads, options) for _, text in told(texts)]
+    found = [_ablated(text, model, heads, options, warn) for _, text in told(texts)]
     _answer(write, options, found, numbered=len(texts) > 1)
     return 0
 
 
-def _ablated(text: str, model: Model, heads: tuple[Head, ...], options: argparse.Namespace) -> Found:
+def _ablated(
+    text: str, model: Model, heads: tuple[Head, ...], options: argparse.Namespace, warn: Warn
+) -> Found:
     """One text, with the heads changed together or one after the other."""
-    tokens, outcome = _begin(text, model, options)
+    tokens, outcome = _begin(text, model, options, warn)
     chosen: tuple[Intervention, ...] = ()
     if heads:
         chosen = (MeanOutput(heads) if options.mean else Factor(heads, options.factor),)
@@ -139,15 +142,16 @@ def _ablated(text: str, model: Model, heads: tuple[Head, ...], options: argparse
     return _once(options, asked, model, chosen)
 
 
-def _run_patch(load: Load, write: Write, options: argparse.Namespace) -> int:
+def _run_patch(load: Load, write: Write, warn: Warn, options: argparse.Namespace) -> int:
     if bool(options.heads) == bool(options.every):
         raise InputError(NO_PATCH)
     if options.source == options.text == STDIN:
         raise InputError("Standard input can be read once: one of the two texts can be -.")
     _check_top(options)
     model = load(options)
-    tokens, outcome = _begin(one_text(options.text), model, options)
+    tokens, outcome = _begin(one_text(options.text), model, options, warn)
     source = model.tokenizer.encode(one_text(options.source))
+    warn(source.n_cut, model)
     same_length(source, tokens)
     asked = Asked(tokens, model.info, outcome, options.heads or "", "patch", source)
     if options.every:
@@ -165,9 +169,10 @@ def _check_top(options: argparse.Namespace) -> None:
         raise InputError(f"--top is {options.top}; it is the number of words and heads to list, from 1.")
 
 
-def _begin(text: str, model: Model, options: argparse.Namespace) -> tuple[Tokens, Outcome]:
+def _begin(text: str, model: Model, options: argparse.Namespace, warn: Warn) -> tuple[Tokens, Outcome]:
     """The text and what is measured: known to be sound before anything is tried."""
     tokens = model.tokenizer.encode(text)
+    warn(tokens.n_cut, model)
     outcome = default_outcome(tokens, model, options.target, options.against)
     bind(outcome, tokens, model)
     return tokens, outcome

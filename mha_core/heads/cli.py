@@ -113,7 +113,7 @@ def _measure(args: argparse.Namespace, stop: Callable[[], bool]) -> int:
     """One of QUESTIONS, with what was left out said beside the answer."""
     reading = Reading(on_error=args.on_error)
     answer, done = _ask(args, reading, stop)
-    if not done.n_texts or answer.data.get("rows") == []:
+    if not done.n_texts or answer.data.get("rows") == [] or answer.data.get("n") == 0:
         raise InputError(f"There is nothing in {args.file or 'the built-in sentences'} to measure.")
     counts = {"n_cut": done.n_cut, "left_out": reading.n_skipped, "unused": reading.n_unused}
     answer.data.update(counts)

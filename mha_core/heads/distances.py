@@ -61,9 +61,12 @@ def of_builtin(tokenizer: Tokenizer, sentences: Iterable[BuiltIn] | None = None)
     return found
 
 
-def apart(one: Counter[int], other: Counter[int]) -> float:
-    """The share of one that would have to move to another distance to give the other, from 0 to 1."""
-    n, m = max(one.total(), 1), max(other.total(), 1)
+def apart(one: Counter[int], other: Counter[int]) -> float | None:
+    """The share of one that would have to move to another distance to give the other, from 0 to 1; None where one of
+    them is empty."""
+    n, m = one.total(), other.total()
+    if not n or not m:
+        return None
     return sum(abs(one[place] / n - other[place] / m) for place in one.keys() | other.keys()) / 2
 
 
@@ -84,9 +87,9 @@ def table(ours: Distances, theirs: Distances, rare: float = 0.02) -> list[str]:
     lines = []
     for relation in RELATIONS:
         a, b = ours[relation], theirs[relation]
-        lines.append(
-            f"{relation}: built-in n = {a.total():,}, treebank n = {b.total():,}, apart {apart(a, b):.1%}"
-        )
+        share = apart(a, b)
+        said = "nothing to compare" if share is None else f"apart {share:.1%}"
+        lines.append(f"{relation}: built-in n = {a.total():,}, treebank n = {b.total():,}, {said}")
         shares = {
             place: (a[place] / max(a.total(), 1), b[place] / max(b.total(), 1)) for place in sorted(a | b)
         }

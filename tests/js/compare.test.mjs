@@ -48,7 +48,7 @@ test("a filter leaves out what it hides, on short texts and on long ones", () =>
   assert.deepEqual(order.map((entry) => [entry.head, entry.to]), [[1, 2], [0, 1]]);
   near(order.map((entry) => entry.weight), [0.4, 0.3]);
   near(records.rankHeads(long, [0, 2], 2).map((entry) => entry.weight), [0.4, 0.1]);
-  assert.deepEqual(records.rankHeads(long, [0, 2], 1), [], "what was sent is for another word");
+  assert.equal(records.rankHeads(long, [0, 2], 1), null, "what was sent is for another word");
 });
 
 test("a filter by pair asks about the query first and the key second", () => {

@@ -171,6 +171,10 @@ test("special tokens are left out of a ranking where the reader asks for that, a
 test("where the numbers of a ranking are not here they are on their way, or not in the saved file", () => {
   const record = opened({ packing: "small", side: 1, weights: column(new Uint8Array(4)) });
   const hint = (live) => withGlobals({ headscope: { live } }, () => ranking({ pins: [2] }, { record })).hint;
+  record.links = { pins: [2], to: 0, k: 1, index: Uint16Array.of(1, 1, 1, 1), weight: numbers.quantise([0.5, 0.5, 0.5, 0.5]), toward: numbers.quantise([0.1, 0.1, 0.1, 0.1]) };
+  const other = withGlobals({ headscope: { live: false } }, () => ranking({ pins: [2], to: 1 }, { record }));
+  assert.deepEqual([other.entries ?? null, other.hint], [null, "This file ranks only the words that were pinned when it was saved."]);
+  record.links = null;
   assert.deepEqual([hint(true), hint(false)], ["Counting.", "This file ranks only the words that were pinned when it was saved."]);
   const blind = (per) => ranking({ pins: [1], to: 2 }, { record: opened({ causal: true, per }) }).hint;
   assert.deepEqual([blind("head"), blind("layer")].map((text) => text.slice(0, 28)), ["No head: “cat” cannot see “i", "No layer: “cat” cannot see “"]);

@@ -54,7 +54,7 @@ export function drawRanking(view) {
   const who = listed((shared.length ? shared : pins).map((pin) => quoted(view.record.named[pin])));
   const alone = pins.length > 0 && !shared.length;
   const kind = kindOf(view.common);
-  const still = ranking && nothingMoved(view.common, ranking, who, pins.length);
+  const still = ranking && nothingMoved(view.common, ranking, who, shared.length);
   const entries = still || alone ? null : ranking;
   const title = !pins.length ? `Which ${kind.many} changed?` : to === null ? `${kind.many[0].toUpperCase()}${kind.many.slice(1)} that changed most for ${who}` : `${who} to ${quoted(view.nameOf(view.columnOf[0][to]))}, A and B`;
   view.ranking.draw({
@@ -71,7 +71,7 @@ export function drawRanking(view) {
     to,
     chosen: view.state.head,
     offers: still ? view.offers : [],
-    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : alone ? `${who} ${pins.length > 1 ? "stand" : "stands"} in A only: there is no row of B to compare ${pins.length > 1 ? "them" : "it"} with. Choose a word that both have.` : pins.length ? "Counting." : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
+    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : alone ? `${who} ${pins.length > 1 ? "stand" : "stands"} in A only: there is no row of B to compare ${pins.length > 1 ? "them" : "it"} with. Choose a word that both have.` : pins.length ? (globalThis.headscope?.live === false ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
   });
 }
 

@@ -86,6 +86,7 @@ function drawTrace(view) {
   const before = (unit) => unitBefore(view.ghost.change, unit);
   const aim = to === null ? null : before(to);
   const chosen = { head: headName(head), pin: pins.map(before).join(), ...(aim === null ? {} : { to: String(aim) }) };
+  view.keepBoth.hidden = !view.ghost.compare;
   view.keepBoth.href = `${view.ghost.compare}&${new URLSearchParams(chosen)}`;
 }
 

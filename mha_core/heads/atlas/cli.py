@@ -103,7 +103,7 @@ def _head(given: str | None, model: Model) -> Head | None:
 
 
 def _table(found: Atlas, model: Model, head: Head | None) -> str:
-    rests_on = "the first token" if model.is_causal else "the special tokens"
+    rests_on = "the first token" if model.is_causal else " or ".join(model.tokenizer.special_names)
     if head is not None:
         return "\n".join(_card(found, found.entry(head), rests_on)) + "\n"
     lines = [

@@ -19,20 +19,22 @@ def label(description: Description) -> str:
 
 
 def sentence(entry: HeadEntry, rests_on: str) -> str:
-    """How it rests, and what it does when it acts, with the evidence."""
-    rests = f"Rests on {rests_on} in {_whole(entry.measures['rests'])} of the rows."
+    """How it rests, where there is a token to rest on, and what it does when it acts, with the evidence."""
+    rests = f"Rests on {rests_on} in {_whole(entry.measures['rests'])} of the rows. " if rests_on else ""
     description = entry.description
     if not description.findings:
         return (
-            f"{rests} No description: none of the fixed features is true of at least half of its strongest moments "
+            f"{rests}No description: none of the fixed features is true of at least half of its strongest moments "
             "and clearly more often than of other pairs, in both halves of the passages."
         )
     if description.two:
         first, second = description.findings[:2]
-        return f"{rests} When it acts, it does two things: it looks {_with(first)}; and it looks {_with(second)}."
+        return (
+            f"{rests}When it acts, it does two things: it looks {_with(first)}; and it looks {_with(second)}."
+        )
     content = [one for one in description.findings if one.feature.kind != "position"][:SAID]
     place = [one for one in description.findings if one.feature.kind == "position"]
-    return f"{rests} When it acts, it looks {'; '.join(map(_with, content + place))}."
+    return f"{rests}When it acts, it looks {'; '.join(map(_with, content + place))}."
 
 
 def _with(one: Finding) -> str:

@@ -11,6 +11,7 @@ from mha_core.embedded import EMBEDDED
 from mha_core.families.bert import SPECIALS
 from mha_core.heads.atlas.shipped import Shipped
 from mha_core.heads.atlas.table import Atlas
+from mha_core.models import Model
 from pages.parts.frame.links import model_in_link
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
@@ -40,9 +41,12 @@ class Source:
         return "_self" if self.more else "_blank"
 
 
-def rests_on(model: str) -> str:
-    """Where the heads of a model on the shelf rest, in words."""
-    framed = model == EMBEDDED or "bert" in model.lower()
+def rests_on(name: str, used: Model | None = None) -> str:
+    """Where the heads of a model rest, in words; empty where no token is only there to be rested on. Without the model
+    itself, of those whose numbers come with the program."""
+    if used is not None:
+        return "the first token" if used.is_causal else " or ".join(used.tokenizer.special_names)
+    framed = name == EMBEDDED or "bert" in name.lower()
     return f"{SPECIALS.begin} or {SPECIALS.separator}" if framed else "the first token"
 
 
@@ -50,7 +54,8 @@ def source(request: Request) -> Source | None:
     """What there is to show: the reader's own text first."""
     own: tuple[tuple[str, bool], Atlas] | None = st.session_state.get(OWN)
     if own is not None and own[0] == (request.model, request.trained):
-        return Source(own[1], "your text", request.model, rests_on(request.model), trained=request.trained)
+        rests = rests_on(request.model, cache.at_hand(request.model, request.trained))
+        return Source(own[1], "your text", request.model, rests, trained=request.trained)
     there = cache.shipped_atlas(request.model, request.trained)
     if there is None:
         return None

@@ -42,7 +42,6 @@ def sections(request: Request) -> None:
         )
         own_text(request)
         return
-    chosen = _chosen(found.atlas)
     say(_summary(found), "why")
     _heads(request)
     _files(found)
@@ -55,7 +54,7 @@ def sections(request: Request) -> None:
     if box.open:
         with box:
             ask(found, request)
-    own_text(request, chosen.head)
+    own_text(request, _chosen(found.atlas).head)
     say(CAVEAT, "caveat")
 
 
@@ -66,6 +65,9 @@ def _heads(request: Request) -> None:
     if found is None:
         return
     chosen = _chosen(found.atlas)
+    asked = state.params().get("head", "")
+    if asked and chosen.head != parse_head(asked):
+        say(f"There is no head “{asked[:20]}” here.", "notice")
     _overview(found, chosen)
     with st.container(key="atlas-card"):
         head.card(found, chosen, request)
@@ -93,13 +95,10 @@ def _summary(found: Source) -> str:
 
 def _chosen(found: Atlas) -> HeadEntry:
     """The head of the link, or the most telling one."""
-    given = state.params().get("head", "")
-    asked = parse_head(given)
+    asked = parse_head(state.params().get("head", ""))
     for entry in found.heads:
         if entry.head == asked:
             return entry
-    if given:
-        say(f"There is no head “{given[:20]}” here.", "notice")
     return max(
         found.heads, key=lambda entry: max((one.weight for one in entry.description.findings), default=0.0)
     )

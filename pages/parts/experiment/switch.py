@@ -132,8 +132,13 @@ def result(wanted: Asked, found: Changed, followed: Guess | None, record: Record
             | _spelled(guess.text)
             for guess in found.words
         ]
-        note = "Click a word to follow it. Probabilities are this model's, of the next token only."
-        return {"title": "What it says next", **sides, "unit": "percent", "rows": rows, "note": note}
+        title, what = (
+            ("What it says next", "the next token")
+            if record.model.is_causal
+            else ("What it says for the mask", "the first mask")
+        )
+        note = f"Click a word to follow it. Probabilities are this model's, of {what} only."
+        return {"title": title, **sides, "unit": "percent", "rows": rows, "note": note}
     cosines = found.cosines.tolist()
     names = [*(piece.text for piece in record.tokens.pieces), "the whole text"]
     order = [len(names) - 1, *sorted(range(len(names) - 1), key=cosines.__getitem__)][:7]

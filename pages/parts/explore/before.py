@@ -88,11 +88,12 @@ def ghost(request: Request, grid: Grid) -> dict[str, Any] | None:
     if not was or not change:
         return None
     link = export.query_of(was.request, request) | {"against": "sentence", "text2": request.text}
+    one_pair = was.request.pair == request.pair  # Compare has one second sentence for both
     return {
         "of": was.record,
         "change": {"start": change.start, "old": change.old, "new": change.new},
         "words": list(words_between(was.request, request)),
-        "compare": link_to("Compare", link),
+        "compare": link_to("Compare", link) if one_pair else "",
     }
 
 
@@ -101,7 +102,10 @@ def _was(request: Request) -> Drawn | None:
     was: Drawn | None = st.session_state.get(state.BEFORE)
     if was is None or (was.request.text, was.request.pair) == (request.text, request.pair):
         return None
-    same = replace(was.request, text=request.text, pair=request.pair, present=request.present) == request
+    beside = replace(
+        was.request, other=request.other
+    )  # what stands beside it may be the same text in another model
+    same = replace(beside, text=request.text, pair=request.pair, present=request.present) == request
     return was if same else None
 
 

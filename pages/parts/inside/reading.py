@@ -64,11 +64,8 @@ def x(scene: Scene, stage: Stage) -> None:
     """The rows that attention is given."""
     now = scene.now
     d = now.projections.d_model
-    start = (
-        "the numbers of its word and of its position"
-        if scene.head[0] == 0
-        else f"what layer {scene.head[0]} made of it"
-    )
+    first = "the numbers of its word" + ("" if now.rotary else " and of its position")
+    start = first if scene.head[0] == 0 else f"what layer {scene.head[0]} made of it"
     if scene.small:
         say(
             stage.words,

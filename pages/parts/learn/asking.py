@@ -102,6 +102,8 @@ def _guessed_token(guess: int, scene: Scene) -> Verdict:
 
 
 def _guessed_head(guess: int, record: Record) -> Verdict:
+    if record.weights.shape[-1] < 2:
+        return Verdict(None, "A single token has none before it; choose a longer sentence.")
     mass = previous_mass(record.weights).reshape(-1)
     if not 0 <= guess < len(mass):
         return Verdict(None, "")

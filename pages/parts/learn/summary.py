@@ -22,6 +22,8 @@ def summary(board: Board, scene: Scene) -> list[Block]:
     """What to keep, on one screen."""
     del board
     sizes, n = scene.sizes, scene.plain.n
+    of_heads = f"{sizes.d_model} × {sizes.n_heads * sizes.d_k}"
+    of_shared = f"{sizes.d_model} × {sizes.n_kv_heads * sizes.d_k}"
     here = {
         "n (also T)": f"{n}",
         "d_model": f"{sizes.d_model}",
@@ -30,7 +32,8 @@ def summary(board: Board, scene: Scene) -> list[Block]:
         "Q, K, V": f"{n} × {sizes.d_k}",
         "A (also α)": f"{n} × {n}",
         "Z": f"{n} × {sizes.d_v}",
-        "W_q, W_k, W_v, W_o": f"{sizes.d_model} × {sizes.n_heads * sizes.d_k} for all heads",
+        "W_q, W_k, W_v, W_o": f"{of_heads} for all heads"
+        + (f"; W_k, W_v {of_shared}" if of_shared != of_heads else ""),
     }
     return [
         paragraph("headᵢ = softmax(Qᵢ Kᵢᵀ / √d_k) Vᵢ", "formula"),

@@ -60,7 +60,7 @@ def needed(scene: Scene, places: list[int]) -> list[int]:
     words = [scene.labels[i].lower() for i in places]
     text = " ".join(words)
     asked = next((names for sentence, names in NEEDS.items() if sentence in text), None)
-    if asked and scene.token.lower() == "it":
+    if asked and scene.token.lower() == "it" and set(asked) <= set(words):
         return [words.index(word) for word in asked]
     before = [j for j, i in reversed(list(enumerate(places))) if i < scene.query]
     after = [j for j, i in enumerate(places) if i > scene.query]
@@ -146,8 +146,13 @@ def split(board: Board, scene: Scene) -> list[Block]:
     d = scene.sizes.d_model
     drawn = board.sheets("q", scene.plain.q, chosen=scene.h, labels=[head_name((scene.head[0], i)) for i in range(h)],
                          pick="Head", tells="head", about="Queries of all heads", line=6, small=True)  # fmt: skip
+    shared = scene.sizes.n_kv_heads
+    wide, narrow = f"1 × {n} × {h * d_k}", f"{h} × {n} × {d_k}"
+    sets = [["Q, K, V", wide, narrow]]
+    if shared < h:
+        sets = [["Q", wide, narrow], ["K, V", wide, f"{shared} × {n} × {d_k}"]]
     lines = [
-        ["Q, K, V", f"1 × {n} × {h * d_k}", f"{h} × {n} × {d_k}"],
+        *sets,
         ["scores, weights", f"1 × {n} × {n}", f"{h} × {n} × {n}"],
         ["what heads bring", f"1 × {n} × {h * d_k}", f"{h} × {n} × {d_k}"],
         ["side by side", f"{n} × {h * d_k}", f"{n} × {h * d_k}"],

@@ -53,7 +53,7 @@ def section(
         say(firm(_disagreement(real, sheets)), "why")
     twins = _twins(request)
     title = "Every job on the built-in sentences, with its best head"
-    evidence.draw(tables.of_jobs(sheets, twins, by, title), key="builtin-jobs")
+    evidence.draw(tables.of_jobs(sheets, twins, by, title, request.trained), key="builtin-jobs")
     if twins:
         say(_learned(sheets, twins, request.trained))
     for said in (absent_said(found), unneeded_said(found)):

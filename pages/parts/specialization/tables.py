@@ -15,8 +15,11 @@ Row = dict[str, Any]
 RULE = ("Strongest simple rule", "what one gets without looking at the model")
 
 
-def of_jobs(sheets: Sequence[Sheet], twins: Sequence[Sheet], job: str, caption: str) -> dict[str, Any]:
-    """All jobs by kind, each with its best head; the untrained twin's best beside it where it is known."""
+def of_jobs(
+    sheets: Sequence[Sheet], twins: Sequence[Sheet], job: str, caption: str, trained: bool = True
+) -> dict[str, Any]:
+    """All jobs by kind, each with its best head; the best of the twin beside it where it is known, which has random
+    weights where these are `trained`, and else trained ones."""
     halves = any(sheet.held_out is not None for sheet in sheets)
     score = ("Held out", "on the half where it was not chosen") if halves else ("Score", "best of all heads")
     usual = _usual(s.control_name for s in sheets if s.control is not None), _usual(s.where for s in sheets)
@@ -24,7 +27,7 @@ def of_jobs(sheets: Sequence[Sheet], twins: Sequence[Sheet], job: str, caption: 
     columns += [
         ("Control", usual[0]),
         ("n", usual[1]),
-        *([("Random weights", "its best head")] if twins else []),
+        *([("Random weights" if trained else "Trained", "its best head")] if twins else []),
     ]
     columns.append(("Verdict", ""))
     groups = [

@@ -50,7 +50,7 @@ TERMS = (
     "<div><dt>Strongest simple rule</dt><dd>What guessing by place or part of speech reaches without any head. A head "
     "that does not beat it need not know anything.</dd></div><div><dt>Control</dt><dd>The same head asked where the "
     "answer should not be known: from other words, or with another word put in. What it keeps there is no skill.</dd>"
-    "</div><div><dt>Random weights</dt><dd>The same model before any training, its best head beside it.</dd></div></dl>"
+    "</div><div><dt>{}</dt><dd>The same model {} any training, its best head beside it.</dd></div></dl>"
 )
 
 
@@ -94,7 +94,7 @@ def sections(request: Request) -> None:
         card(known, head, sheet, request, query)
     every_job(known, head, sheet)
     if real is not None:
-        _real(known, real, by)
+        _real(known, real, by, request.trained)
     if is_here:
         builtin.section(known.real, known.builtin, found, request, by)
         corpus(request)
@@ -176,15 +176,15 @@ def _summary(real: Verdicts) -> str:
     )
 
 
-def _real(known: Known, real: Verdicts, by: str) -> None:
+def _real(known: Known, real: Verdicts, by: str, trained: bool) -> None:
     """The table of all jobs as evidence, trained beside untrained, and how to make it again."""
     heading("All jobs on real text")
-    markup(TERMS)
+    markup(TERMS.format(*(("Random weights", "before") if trained else ("Trained", "after"))))
     twins = [twin for twin in known.twins if twin.table is None]
     some = [sheet for sheet in known.real if sheet.word in DOES or sheet.kind.key != "syntactic"]
     rest = [sheet for sheet in known.real if sheet not in some]
     evidence.draw(
-        tables.of_jobs(some, twins, by, "Every job that a head does, and what else was asked"),
+        tables.of_jobs(some, twins, by, "Every job that a head does, and what else was asked", trained),
         key="real-jobs",
     )
     if rest:
@@ -192,7 +192,9 @@ def _real(known: Known, real: Verdicts, by: str) -> None:
         box = st.expander(title, key="real-rest", on_change="rerun")
         if box.open:
             with box:
-                evidence.draw(tables.of_jobs(rest, twins, by, "The best head of each"), key="real-others")
+                evidence.draw(
+                    tables.of_jobs(rest, twins, by, "The best head of each", trained), key="real-others"
+                )
     digests = "; ".join(
         f"{info.title}: {info.file} ({info.version}), SHA-256 {info.digest[:16]}…, {info.licence}"
         for key, info in real.corpora.items()
