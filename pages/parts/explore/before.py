@@ -102,9 +102,8 @@ def _was(request: Request) -> Drawn | None:
     was: Drawn | None = st.session_state.get(state.BEFORE)
     if was is None or (was.request.text, was.request.pair) == (request.text, request.pair):
         return None
-    beside = replace(
-        was.request, other=request.other
-    )  # what stands beside it may be the same text in another model
+    # What stands beside it may be the same text, by another model or with other weights.
+    beside = replace(was.request, other=request.other)
     same = replace(beside, text=request.text, pair=request.pair, present=request.present) == request
     return was if same else None
 
