@@ -116,8 +116,8 @@ def test_a_head_of_another_measure_is_drawn_and_told_in_the_same_way(visit):
 
 
 def weights_are_exact(file: Path, head, a, b) -> None:
-    """Every number of a file is the engine's, not a step of the picture; a busy server computes several texts in one
-    product of matrices, which rounds scores of some forty otherwise, and with them the last digits of a tiny weight."""
+    """Every number of a file is the engine's, not a step of the picture. The last digits of a tiny weight depend on the
+    order in which another process sums a score of some forty."""
     lines = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
     assert len(lines) == len(a) ** 2
     for side, grid in (("A", a), ("B", b)):
