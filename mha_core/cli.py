@@ -87,7 +87,7 @@ def _warn_if_cut(n_cut: int, model: Model) -> None:
     if n_cut:
         print(
             f"The text is longer than the {model.max_tokens} tokens that {model.title} takes; "
-            f"{counted(n_cut, 'token')} {'was' if n_cut == 1 else 'were'} left out.",
+            f"{counted(n_cut, 'token', ('was', 'were'))} left out.",
             file=sys.stderr,
         )
 

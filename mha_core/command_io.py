@@ -34,6 +34,14 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS
     parser.set_defaults(formats=formats)
 
 
+def positive(text: str) -> int:
+    """A number of the command line that counts something. Raises ArgumentTypeError."""
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return number
+
+
 def form_of(options: argparse.Namespace, default: str = "table") -> str:
     """The format that was asked for, by name or by the ending of the file."""
     if options.format is not None:

@@ -153,9 +153,8 @@ class OutsideModel:
         ids = torch.tensor(
             [[start, *(piece.id for piece in kept)]], device=next(self.model.parameters()).device
         )
-        return Tokens(
-            tokens.text, None, (*begin, *kept), words
-        ), ids  # a slow tokenizer spells it by its pieces
+        # A tokenizer that tells no spans has its words in a text that it spells itself.
+        return Tokens(tokens.text, None, (*begin, *kept), words), ids
 
     def _tokens(self, tokenizer: Callable[..., Any], texts: list[str]) -> tuple[Tokens, dict[str, list[int]]]:
         """A text or a pair as the model's tokenizer cuts it; one that tells no spans spells the text by its pieces."""

@@ -29,9 +29,10 @@ def always(offset: int) -> str:
     )
 
 
-def counted(n: int, noun: str) -> str:
-    """So many of something: "1 word", "1,200 words"."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+def counted(n: int, noun: str, verbs: tuple[str, str] | None = None) -> str:
+    """So many of something, "1 word", "1,200 words"; with `verbs`, of one and of many, also "1 word is"."""
+    said = f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    return f"{said} {verbs[n != 1]}" if verbs else said
 
 
 def percent(share: float) -> str:

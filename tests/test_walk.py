@@ -525,18 +525,19 @@ def test_many_heads_cost_what_one_costs():
 
 
 def test_the_known_models_have_their_known_sizes():
-    sizes = {c.name: (c.d_model, c.n_heads, c.d_k) for c in CONFIGURATIONS}
+    sizes = {
+        c.name: (c.d_model, c.n_heads, c.d_k, c.n_layers, c.kv_heads, c.max_tokens) for c in CONFIGURATIONS
+    }
     assert sizes == {
-        "BERT-base": (768, 12, 64), "BERT-large": (1024, 16, 64), "GPT-2": (768, 12, 64),
-        "GPT-3 175B": (12288, 96, 128), "LLaMA-7B": (4096, 32, 128), "LLaMA-2-7B": (4096, 32, 128),
-        "LLaMA-2-70B": (8192, 64, 128), "Llama 3 8B": (4096, 32, 128),
-    }  # fmt: skip
-    known = {c.name: (c.n_layers, c.kv_heads, c.max_tokens) for c in CONFIGURATIONS}
-    assert known == {
-        "BERT-base": (12, 12, 512), "BERT-large": (24, 16, 512), "GPT-2": (12, 12, 1024),
-        "GPT-3 175B": (96, 96, 2048), "LLaMA-7B": (32, 32, 2048), "LLaMA-2-7B": (32, 32, 4096),
-        "LLaMA-2-70B": (80, 8, 4096), "Llama 3 8B": (32, 8, 8192),
-    }  # fmt: skip
+        "BERT-base": (768, 12, 64, 12, 12, 512),
+        "BERT-large": (1024, 16, 64, 24, 16, 512),
+        "GPT-2": (768, 12, 64, 12, 12, 1024),
+        "GPT-3 175B": (12288, 96, 128, 96, 96, 2048),
+        "LLaMA-7B": (4096, 32, 128, 32, 32, 2048),
+        "LLaMA-2-7B": (4096, 32, 128, 32, 32, 4096),
+        "LLaMA-2-70B": (8192, 64, 128, 80, 8, 4096),
+        "Llama 3 8B": (4096, 32, 128, 32, 8, 8192),
+    }
     assert parameters(12288, 96)["all"] == 4 * (12288**2 + 12288)
     # LLaMA-2-7B, 4,096 tokens in 16 bits: 2 GiB, as its users know.
     assert kv_cache_bytes(4096, 128, 32, 32) == 2 * 1024**3

@@ -155,9 +155,14 @@ export class Compare {
     return this.state.pins.map((pin) => this.columnOf[0][pin]);
   }
 
+  // Those of these columns that both have.
+  shared(columns) {
+    return columns.filter((column) => this.onlyIn(column) === null);
+  }
+
   // The pinned words that can be compared.
   sharedPins() {
-    return this.pinColumns().filter((column) => this.onlyIn(column) === null);
+    return this.shared(this.pinColumns());
   }
 
   pictureOf = (head, span = this.span) => {

@@ -7,8 +7,6 @@ import { say } from "./svg.js";
 
 const LINK_AT_MOST = 900; // characters of a link that is printed in a picture; its description has it whole
 const WAIT = 8000;
-const LEFT_OUT = "this file holds this head only as a picture";
-const LATE = "the numbers have not come yet, try once more";
 
 // "head 4-2", "layer 4", "all layers": as Python names it.
 export function placeName(record, head) {
@@ -59,13 +57,13 @@ function chunks(text, size) {
 // A file may hold a head only in steps of 1/65535: five digits of it are right.
 function coarse(record, head) {
   const steps = matrixOf(record, head);
-  if (!steps) throw new Error(LEFT_OUT);
+  if (!steps) throw notHere();
   return Float32Array.from(steps, (step) => Number((step / STEPS).toFixed(5)));
 }
 
-// No picture is made of a head whose numbers are not here.
-export function mustBeHere(records, head) {
-  if (!records.every((record) => matrixOf(record, head))) throw new Error(globalThis.headscope?.live === false ? LEFT_OUT : LATE);
+// Why nothing is made of a head whose numbers are not here.
+export function notHere() {
+  return new Error(globalThis.headscope?.live === false ? "this file holds this head only as a picture" : "the numbers have not come yet, try once more");
 }
 
 // The engine's numbers of a head; the server brings them a moment after it is chosen.
@@ -73,7 +71,7 @@ export async function exact(record, head) {
   const until = performance.now() + WAIT;
   while (!exactOf(record, head)) {
     if (globalThis.headscope?.live === false) return coarse(record, head);
-    if (performance.now() > until) throw new Error(LATE);
+    if (performance.now() > until) throw notHere();
     await new Promise((done) => setTimeout(done, 50));
   }
   return exactOf(record, head);

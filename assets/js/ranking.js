@@ -3,6 +3,9 @@ import { arrowStep, fillOptions, make, repeated, write } from "./dom.js";
 import { percent } from "./format.js";
 import { headName, listed } from "./words.js";
 
+// Why there are no numbers of these words: a server is still counting, and a file has those of other words.
+export const notRanked = () => (globalThis.headscope?.live === false ? "This file ranks only the words that were pinned when it was saved." : "Counting.");
+
 export class Ranking {
   constructor(actions) {
     this.actions = actions;

@@ -45,14 +45,6 @@ def add_answer(parser: argparse.ArgumentParser, piped: bool = False) -> None:
         add_format(parser)
 
 
-def positive(text: str) -> int:
-    """A number of the command line that counts something. Raises ArgumentTypeError."""
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
-    return number
-
-
 def give(args: argparse.Namespace, answer: Answer, default: str = "table") -> None:
     """Write the answer where it was asked for."""
     put(answer.as_form(form_of(args, default)), args.out)

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from mha_core import export
-from mha_core.command_io import at_terminal
+from mha_core.command_io import at_terminal, positive
 from mha_core.console import STOPPED, UNUSABLE
 from mha_core.corpus import Lines, Reading
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads import tables
-from mha_core.heads.answers import Answer, add_answer, give, positive, rows_of_similarity
+from mha_core.heads.answers import Answer, add_answer, give, rows_of_similarity
 from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as run_atlas
 from mha_core.heads.builtin import builtin_items, read_builtin

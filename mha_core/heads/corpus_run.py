@@ -136,7 +136,7 @@ class CorpusResult:
 
 def cut_note(n_texts: int, n_dependents: int, model: Model) -> str:
     """What is said of texts that were cut."""
-    said = f"{n_texts:,} {'text is' if n_texts == 1 else 'texts are'} longer than the {model.max_tokens} tokens that "
+    said = f"{counted(n_texts, 'text', ('is', 'are'))} longer than the {model.max_tokens} tokens that "
     said += f"{model.title} reads; what is beyond is not counted"
     return said + (f", {counted(n_dependents, 'dependent')} among it." if n_dependents else ".")
 

@@ -14,7 +14,7 @@ from mha_core.heads.role_here import role_said
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.record import Grid, Record, sharing
-from mha_core.wording import Head, Per, head_name, percent, place_name
+from mha_core.wording import Head, Per, counted, head_name, percent, place_name
 
 HALF = 0.5
 NEARLY_UNIFORM = 0.9
@@ -280,7 +280,7 @@ def _cut(record: Record) -> Notice | None:
     limit = record.model.max_tokens
     return Notice(
         "cut",
-        f"The text was cut: {_count(cut, 'piece')} left out, for this model takes {limit} at most.",
+        f"The text was cut: {counted(cut, 'piece', ('was', 'were'))} left out, for this model takes {limit} at most.",
         cut,
     )
 
@@ -291,7 +291,8 @@ def _unknown(record: Record) -> Notice | None:
         return None
     return Notice(
         "unknown",
-        f"{_count(len(unknown), 'piece')} not in the model's vocabulary: the model sees only `{unknown[0]}` there.",
+        f"{counted(len(unknown), 'piece', ('was', 'were'))} not in the model's vocabulary: "
+        f"the model sees only `{unknown[0]}` there.",
         len(unknown),
     )
 
@@ -329,7 +330,3 @@ def _and_at_specials(record: Record) -> str:
 
 def _special(record: Record) -> npt.NDArray[np.bool_]:
     return np.array([piece.special for piece in record.tokens.pieces], dtype=bool)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"1 {noun} was" if number == 1 else f"{number:,} {noun}s were"

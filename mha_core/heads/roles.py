@@ -20,7 +20,7 @@ from mha_core.heads.relations import NOT_IN_ALL
 from mha_core.heads.scoring import RESTS
 from mha_core.heads.verdict import MIN_CASES, Claim, Evidence, called, tries
 from mha_core.heads.verdicts.table import Verdicts
-from mha_core.wording import Head, always, percent
+from mha_core.wording import Head, always, counted, percent
 
 NONE = "none"
 EVERYWHERE = "looking everywhere alike"
@@ -160,10 +160,6 @@ def _measured(tables: Tables, head: Head, told: set[str]) -> Iterator[Claim]:
             yield from _choices(table, head, kind)
 
 
-def _texts(n: int) -> str:
-    return "1 text" if n == 1 else f"{n:,} texts"
-
-
 def _places(table: PositionTable, head: Head, named: set[int]) -> Iterator[Claim]:
     """Every distance that most rows have; those that are `named` are jobs."""
     tried = tries(table["entropy"].size, len(DISTANCES))
@@ -171,7 +167,8 @@ def _places(table: PositionTable, head: Head, named: set[int]) -> Iterator[Claim
         if distance in named or table.peak_rows[i] < max(MIN_CASES, table.peak_rows.max() / 2):
             continue
         peak, mass = float(table.peak[head][i]), float(table.distance[head][i])
-        says = f"{percent(peak)} of its largest weights lie there, in {_texts(table.n_texts)}, and {percent(mass)} "
+        texts = counted(table.n_texts, "text")
+        says = f"{percent(peak)} of its largest weights lie there, in {texts}, and {percent(mass)} "
         found = Evidence("positional", peak, table.n_texts, table.uniform_share, EVERYWHERE, tried, mass)
         yield Claim(found, distance_said(distance), f"{says}of its mass.", str(distance))
 
@@ -182,14 +179,14 @@ def _separator(table: PositionTable, head: Head) -> Claim:
     rest = max(masses, key=lambda rest: masses[rest])
     name = table.names.get(rest, rest)
     mass, n, blind = masses[rest], table.n_texts, table.uniform_share
-    says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {_texts(n)}."
+    says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {counted(n, 'text')}."
     found = Evidence("separator", mass, n, blind, EVERYWHERE, tries(table["cls"].size, 1), mass)
     return Claim(found, f"looks at {name}", says)
 
 
 def _sink(table: PositionTable, head: Head) -> Claim:
     mass, n, blind = float(table["first"][head]), table.n_texts, table.uniform_share
-    says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {_texts(n)}."
+    says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {counted(n, 'text')}."
     found = Evidence("sink", mass, n, blind, EVERYWHERE, tries(table["first"].size, 1), mass)
     return Claim(found, "rests on the first token", says)
 
@@ -198,7 +195,7 @@ def _broad(table: PositionTable, head: Head) -> Claim:
     """Against the middle head, as for the built-in sentences: of random weights every head looks broadly."""
     shares = table["entropy"] / (table.uniform_entropy or np.inf)
     n, nats = table.n_texts, float(table["entropy"][head])
-    says = f"Entropy {nats:.2f} nats of {table.uniform_entropy:.2f} possible, in {_texts(n)}."
+    says = f"Entropy {nats:.2f} nats of {table.uniform_entropy:.2f} possible, in {counted(n, 'text')}."
     middle = float(np.median(shares))
     found = Evidence("broad", float(shares[head]), n, middle, "the middle head", tries(shares.size, 1))
     return Claim(found, "looks broadly", says)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mha_core.record import Grid
 from mha_core.thumbnails import STEPS, quantise
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, counted, head_name, percent
 
 Spelling = dict[str, list[str]]
 _BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -87,7 +87,7 @@ def marks(grid: Grid, tokens: Tokens) -> dict[str, Any]:
     if any(unknown):
         said["unknownName"] = next(piece.text for piece in pieces if piece.role == "unknown")
     if tokens.n_cut:
-        said["cut"] = "1 piece left out" if tokens.n_cut == 1 else f"{tokens.n_cut:,} pieces left out"
+        said["cut"] = f"{counted(tokens.n_cut, 'piece')} left out"
     return said
 
 

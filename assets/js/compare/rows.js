@@ -24,7 +24,7 @@ export function rowsFor(view, columns, head = view.state.head) {
 
 // Of these columns those that both have, whose rows can be set beside each other; all of them where there is none.
 export function compared(view, columns) {
-  const shared = columns.filter((column) => view.onlyIn(column) === null);
+  const shared = view.shared(columns);
   return shared.length ? shared : columns;
 }
 

@@ -3,6 +3,7 @@ import { nothingMoved, triangleNote } from "../causal.js";
 import { spoken } from "../dom.js";
 import { percent, points } from "../format.js";
 import { strongest } from "../numbers.js";
+import { notRanked } from "../ranking.js";
 import { kindOf, titleOf } from "../record.js";
 import { changeInWords, listed, quoted } from "../words.js";
 import { compared, describe, isHere, rankingNow, rowsFor, seenIn } from "./rows.js";
@@ -71,7 +72,7 @@ export function drawRanking(view) {
     to,
     chosen: view.state.head,
     offers: still ? view.offers : [],
-    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : alone ? `${who} ${pins.length > 1 ? "stand" : "stands"} in A only: there is no row of B to compare ${pins.length > 1 ? "them" : "it"} with. Choose a word that both have.` : pins.length ? (globalThis.headscope?.live === false ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
+    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : alone ? `${who} ${pins.length > 1 ? "stand" : "stands"} in A only: there is no row of B to compare ${pins.length > 1 ? "them" : "it"} with. Choose a word that both have.` : pins.length ? notRanked() : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
   });
 }
 

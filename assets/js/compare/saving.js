@@ -2,7 +2,7 @@
 import { maskNote } from "../causal.js";
 import { css } from "../colour.js";
 import { LONG_COLUMNS, saveCsv, WEIGHT_COLUMNS } from "../csv.js";
-import { chosenIn, exact, factsOf, linkOf, mustBeHere, placeCells, placeName, smallPrint } from "../files.js";
+import { chosenIn, exact, factsOf, linkOf, notHere, placeCells, placeName, smallPrint } from "../files.js";
 import { percent } from "../format.js";
 import { arrowTip } from "../geometry.js";
 import { digits } from "../numbers.js";
@@ -11,7 +11,7 @@ import { fileName, printPdf, saveJson, savePng, saveSvg } from "../save.js";
 import { tipOf } from "../sentence.js";
 import { matrixPicture, say, svgPage, tag } from "../svg.js";
 import { sidesDrawn, specOf } from "./drawn.js";
-import { seenIn } from "./rows.js";
+import { isHere, seenIn } from "./rows.js";
 
 function fileOf(view, ending, picture = false) {
   const { pins, to, head } = view.state;
@@ -23,7 +23,7 @@ function fileOf(view, ending, picture = false) {
 const linkNow = (view) => linkOf(view, view.query, { ...chosenIn(view.state, view.state.head), ...view.look() });
 
 export function pageOf(view) {
-  mustBeHere(view.records, view.state.head);
+  if (!isHere(view)) throw notHere();
   const paint = view.paint;
   const width = Math.max(960, view.duo.width);
   const body = [...duoSvg(view.duo, paint)];

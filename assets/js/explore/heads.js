@@ -4,6 +4,7 @@ import { fillOptions, make, write } from "../dom.js";
 import { percent } from "../format.js";
 import { tintOf } from "../lines.js";
 import { meanRow, STEPS, strongestLinks } from "../numbers.js";
+import { notRanked } from "../ranking.js";
 import { allHeads, kindOf, matrixOf, rankHeads, titleOf } from "../record.js";
 import { headName, listed, quoted, rolesInWords, rowInWords } from "../words.js";
 
@@ -77,7 +78,6 @@ export function drawRanking(view) {
   const who = listed(pins.map((pin) => quoted(names[pin])));
   const blind = noneSees(view.record, pins, to);
   const entries = blind ? null : rankHeads(view.record, pins, to, (k) => !(plain && specials[k]) && pins.every((q) => view.allowed(q, k)));
-  const alone = globalThis.headscope?.live === false;
   const kind = kindOf(view.record);
   let title = kind.which;
   if (pins.length && to !== null) title = `${who} to ${quoted(names[to])}`;
@@ -90,7 +90,7 @@ export function drawRanking(view) {
     pins,
     to,
     chosen: view.state.head,
-    hint: blind ? noneSeesInWords(names, pins, to, view.record.per) : pins.length ? (alone ? "This file ranks only the words that were pinned when it was saved." : "Counting.") : `Choose a word, here or in the sentence, to rank the ${kind.many} by where that word looks.`,
+    hint: blind ? noneSeesInWords(names, pins, to, view.record.per) : pins.length ? notRanked() : `Choose a word, here or in the sentence, to rank the ${kind.many} by where that word looks.`,
   });
 }
 

@@ -13,12 +13,13 @@ from itertools import islice
 from pathlib import Path
 
 from mha_core import export
+from mha_core.command_io import positive
 from mha_core.console import STOPPED
 from mha_core.corpus import Lines, Reading
 from mha_core.errors import InputError
 from mha_core.experiments.interventions import heads_from
 from mha_core.experiments.parts import Part
-from mha_core.heads.answers import Answer, add_answer, give, positive, rows_of_depends
+from mha_core.heads.answers import Answer, add_answer, give, rows_of_depends
 from mha_core.heads.builtin import AGREEMENT, builtin_items, builtin_path, read_builtin
 from mha_core.heads.corpus_run import items_of, kind_of
 from mha_core.heads.depends.questions import Choice, Question, Relation

@@ -1,7 +1,6 @@
 """A head's page: one sentence with its certainty, its moments, what it raises, what is lost without it, its like."""
 
 import html
-from collections.abc import Mapping
 
 import streamlit as st
 
@@ -116,13 +115,7 @@ def _like(found: Source, head: Head) -> None:
         here = name == found.model
         where = "Heads that act at the same moments" if here else f"In {title_of(name)}"
         links = ", ".join(
-            f"{head_anchor(query, one) if here else _other(query, one)} "
-            f"({n} of {len(found.atlas.entry(head).strongest)})"
+            f"{head_anchor(query, one, here)} ({n} of {len(found.atlas.entry(head).strongest)})"
             for one, n in like
         )
         markup(f'<p class="hs-note">{html.escape(where)}: {links or "none"}.</p>')
-
-
-def _other(query: Mapping[str, str], head: Head) -> str:
-    link = link_to("Atlas", {**query, "head": head_name(head)})
-    return f'<a href="{html.escape(link)}" target="_self">{head_name(head)}</a>'

@@ -38,11 +38,12 @@ def marked(passage: Line, query: int, key: int) -> dict[str, Any]:
     return {"line": shown, "first": "query" if query <= key else "key"}
 
 
-def head_anchor(query: Mapping[str, str], head: Head) -> str:
-    """A link to another head of the same atlas, which the browser follows on this page (assets/js/atlas.js)."""
+def head_anchor(query: Mapping[str, str], head: Head, here: bool = True) -> str:
+    """A link to another head; one of the same atlas the browser follows on this page (assets/js/atlas.js)."""
     name = head_name(head)
     link = html.escape(link_to("Atlas", {**query, "head": name}))
-    return f'<a href="{link}" target="_self" data-head="{name}">{name}</a>'
+    followed = f' data-head="{name}"' if here else ""
+    return f'<a href="{link}" target="_self"{followed}>{name}</a>'
 
 
 def moment_data(

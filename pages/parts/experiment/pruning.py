@@ -16,7 +16,7 @@ from mha_core.experiments import (
     prune_curve,
     pruning_texts,
 )
-from mha_core.wording import Head
+from mha_core.wording import Head, counted
 from pages.parts.experiment.frame import caveats
 from pages.parts.frame import shell
 from pages.parts.frame.prose import heading, say
@@ -129,9 +129,5 @@ def _lost(curve: Curve, points: float, n_heads: int) -> str:
     gone = curve.loses(points)
     name = f"{points:.0f} point{'s are' if points != 1 else ' is'}"
     if gone is None:
-        return f"{name} not lost by {_heads(curve.gone[-1])}"
-    return f"{name} lost with {_heads(gone)} gone ({100 * gone / n_heads:.0f} %)"
-
-
-def _heads(count: int) -> str:
-    return f"{count} head{'s' * (count != 1)}"
+        return f"{name} not lost by {counted(curve.gone[-1], 'head')}"
+    return f"{name} lost with {counted(gone, 'head')} gone ({100 * gone / n_heads:.0f} %)"

@@ -148,13 +148,12 @@ def split(board: Board, scene: Scene) -> list[Block]:
                          pick="Head", tells="head", about="Queries of all heads", line=6, small=True)  # fmt: skip
     shared = scene.sizes.n_kv_heads
     wide, narrow = f"1 × {n} × {h * d_k}", f"{h} × {n} × {d_k}"
-    sets = [["Q, K, V", wide, narrow]]
-    if shared < h:
-        sets = [["Q", wide, narrow], ["K, V", wide, f"{shared} × {n} × {d_k}"]]
+    keys = [["K, V", wide, f"{shared} × {n} × {d_k}"]] if shared < h else []
     lines = [
-        *sets,
+        ["Q" if keys else "Q, K, V", wide, narrow],
+        *keys,
         ["scores, weights", f"1 × {n} × {n}", f"{h} × {n} × {n}"],
-        ["what heads bring", f"1 × {n} × {h * d_k}", f"{h} × {n} × {d_k}"],
+        ["what heads bring", wide, narrow],
         ["side by side", f"{n} × {h * d_k}", f"{n} × {h * d_k}"],
         ["output", f"{n} × {d}", f"{n} × {d}"],
     ]

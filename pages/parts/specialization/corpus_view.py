@@ -6,6 +6,7 @@ import html
 import streamlit as st
 
 from mha_core.heads.corpus_run import KIND_OF, CorpusKind, CorpusResult, cut_note
+from mha_core.wording import counted
 from pages.parts.frame.prose import heading, markup, quoted, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
@@ -139,12 +140,12 @@ def _left_out(result: CorpusResult) -> None:
         more = f" and {reading.n_skipped - 3:,} more" if reading.n_skipped > 3 else ""
         say(f"Left out: {shown}{more}", "notice")
     if reading.n_unused:
-        unused = "1 pronoun has" if reading.n_unused == 1 else f"{reading.n_unused:,} pronouns have"
+        unused = counted(reading.n_unused, "pronoun", ("has", "have"))
         say(
             f"{unused} not exactly one right candidate and {'is' if reading.n_unused == 1 else 'are'} not used."
         )
     if result.n_later:
-        later = "1 case is" if result.n_later == 1 else f"{result.n_later:,} cases are"
+        later = counted(result.n_later, "case", ("is", "are"))
         say(
             f"{later} left out: what the word belongs to comes later, and a decoder's word cannot "
             "see what comes after it.",

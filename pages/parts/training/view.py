@@ -11,6 +11,7 @@ import streamlit as st
 
 from mha_core.learning.tasks import TEXT
 from mha_core.picture.bundle import ASSETS
+from mha_core.wording import counted
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.tiles import Board, paragraph
@@ -205,7 +206,7 @@ def how_far(training: LiveTraining, ahead: int, working: bool) -> str:
     if not working:
         return "Stopped; what was reached is shown."
     if training.state == "waiting" and ahead:
-        return f"Waiting: {ahead} {'training is' if ahead == 1 else 'trainings are'} before yours."
+        return f"Waiting: {counted(ahead, 'training', ('is', 'are'))} before yours."
     return "Training …" if training.rows else "Starting …"
 
 
