@@ -5,6 +5,7 @@ In: options. Out: this process becomes Streamlit's server, in the folder that ho
 
 import argparse
 import os
+import socket
 import sys
 from importlib.util import find_spec
 from typing import Any
@@ -12,20 +13,41 @@ from typing import Any
 from mha_core.errors import Unavailable
 from mha_core.resources import home
 
+LAST_PORT = 65535
+
 
 def add_app_parser(commands: Any) -> None:
     """The command `app` and its options."""
     parser = commands.add_parser(
         "app", help="start the web app and print its address", description="Start the web app."
     )
-    parser.add_argument("--port", type=int, metavar="N", help="the port (8501, or the next free one)")
+    parser.add_argument("--port", type=_port, metavar="N", help="the port (8501, or the next free one)")
     parser.add_argument(
         "--address",
-        default="localhost",
+        default=os.environ.get("STREAMLIT_SERVER_ADDRESS") or "localhost",
         help="who is listened to: localhost, or 0.0.0.0 for everybody who reaches this machine (%(default)s)",
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.set_defaults(run=_run)
+
+
+def _port(text: str) -> int:
+    """A port that the command line names. Raises ArgumentTypeError."""
+    if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to {LAST_PORT}")
+    return int(text)
+
+
+def check_address(address: str) -> None:
+    """Raises Unavailable where this machine cannot listen at that address."""
+    if address in ("", "localhost", "0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
+        return
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as trial:
+            trial.bind((address, 0))
+    except (OSError, UnicodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is no address"
+        raise Unavailable(f"Nobody can listen at '{address[:60]}' on this machine: {reason}.") from None
 
 
 def command(options: argparse.Namespace) -> list[str]:
@@ -41,6 +63,7 @@ def command(options: argparse.Namespace) -> list[str]:
 
 def _run(options: argparse.Namespace) -> int:
     started = command(options)
+    check_address(options.address)
     os.chdir(home())
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     os.execv(started[0], started)  # noqa: S606 - our own interpreter

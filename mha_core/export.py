@@ -111,9 +111,11 @@ def weights_json(
 
 
 def described(record: Record | CrossRecord, grid: Grid) -> dict[str, Any]:
-    """What numbers of a grid are, as the JSON of weights says it: all but the numbers. Of cross-attention `tokens` and
-    `units` are those of the rows, `key_tokens` and `key_units` those of the columns."""
+    """What numbers of a grid are, as the JSON of weights says it: all but the numbers. `changed` is there where heads
+    were changed on the way. Of cross-attention `tokens` and `units` are those of the rows, `key_tokens` and `key_units`
+    those of the columns."""
     tokens, model = record.tokens, record.model
+    changed = getattr(record, "changed", ())
     columns = {}
     if isinstance(record, CrossRecord):
         columns = {
@@ -140,6 +142,7 @@ def described(record: Record | CrossRecord, grid: Grid) -> dict[str, Any]:
         "n_layers": record.n_layers,
         "n_heads": record.n_heads,
         "versions": dict(record.versions),
+        **({"changed": list(changed)} if changed else {}),
         **columns,
     }
 

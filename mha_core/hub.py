@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -19,12 +20,14 @@ from mha_core.checkpoints import read_config, weight_files
 from mha_core.embedded import EMBEDDED
 from mha_core.errors import HeadScopeError, InputError, ModelError, Unavailable
 from mha_core.model_files import sha256
+from mha_core.wording import counted
 
 Progress = Callable[[str, int, int], None]  # file, bytes so far, bytes in all
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 HUB_SECONDS = 4.0  # until the hub answers at all
 FETCH_SECONDS = 60.0  # for all files of a model; HEADSCOPE_HUB_SECONDS is another number
+MOST_SECONDS = 1e9  # a queue cannot wait for much longer
 AWAY_SECONDS = 60.0  # so long a hub that did not answer is not asked again
 AGAIN_SECONDS = 5.0  # so long a model that could not be fetched is not fetched again
 UNFINISHED_SECONDS = 600.0  # a part of a file that nobody has written to for so long is left over
@@ -40,15 +43,20 @@ def is_hub_id(name: str) -> bool:
 
 
 def is_here(name: str) -> bool:
-    """Whether a hub model has been fetched before; nobody is asked."""
+    """Whether a hub model has been fetched before, every shard of it; nobody is asked."""
     if not is_hub_id(name):
         return False
     from huggingface_hub import try_to_load_from_cache
 
-    weights = ("model.safetensors", "model.safetensors.index.json")
-    return isinstance(try_to_load_from_cache(name, "config.json"), str) and any(
-        isinstance(try_to_load_from_cache(name, file), str) for file in weights
-    )
+    whole, index = (try_to_load_from_cache(name, f"model.safetensors{end}") for end in ("", ".index.json"))
+    if not isinstance(try_to_load_from_cache(name, "config.json"), str):
+        return False
+    if isinstance(whole, str) or not isinstance(index, str):
+        return isinstance(whole, str)
+    try:
+        return all(shard.is_file() for shard in weight_files(Path(index).parent))
+    except ModelError:
+        return True  # whoever loads it is told
 
 
 def from_hub(name: str, progress: Progress | None) -> Path:
@@ -102,8 +110,10 @@ def fetch_seconds() -> float:
         seconds = float(said) if said else FETCH_SECONDS
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise InputError(f"HEADSCOPE_HUB_SECONDS is '{said[:40]}'; it takes a number of seconds.")
+    if not 0 < seconds <= MOST_SECONDS:
+        raise InputError(
+            f"HEADSCOPE_HUB_SECONDS is '{said[:40]}'; it takes a number of seconds up to {MOST_SECONDS:,.0f}."
+        )
     return seconds
 
 
@@ -134,7 +144,8 @@ def _within(seconds: float, name: str, fetch: Callable[[Progress | None], T], pr
         raise problems[0]
     if not found:
         raise Unavailable(
-            f"'{name}' did not arrive within {seconds:.0f} seconds; ask again to go on, or set HEADSCOPE_HUB_SECONDS."
+            f"'{name}' did not arrive within {counted(ceil(seconds), 'second')}; ask again to go on, or set "
+            "HEADSCOPE_HUB_SECONDS."
         )
     return found[0]
 

@@ -27,7 +27,7 @@ def render(record: Record, grid: Grid, choice: HeadFilter, form: str) -> str | b
             else export.weights_csv(grid, _heads(grid, layers, heads))
         )
     if form == "npz":
-        return _npz(record, grid, weights)
+        return _npz(record, grid, layers, heads)
     return _ranking_table(grid, choice) if choice.ranking else _table(record, grid, weights, choice)
 
 
@@ -49,15 +49,18 @@ def _ranking(grid: Grid, choice: HeadFilter) -> list[dict[str, object]]:
     ]
 
 
-def _npz(record: Record, grid: Grid, weights: Array) -> bytes:
+def _npz(record: Record, grid: Grid, layers: slice, heads: slice) -> bytes:
     buffer = io.BytesIO()
     np.savez_compressed(
         buffer,
-        weights=weights,
+        weights=grid.weights[layers, heads],
         units=np.array(grid.labels),
         tokens=np.array([piece.text for piece in record.tokens.pieces]),
         words=np.array([word.text for word in record.tokens.words]),
         model=np.array(record.model.name),
+        trained=np.array("unknown" if record.model.trained is None else record.model.trained),
+        layers=np.arange(1, record.n_layers + 1)[layers],
+        heads=np.arange(1, record.n_heads + 1)[heads],
     )
     return buffer.getvalue()
 

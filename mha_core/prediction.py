@@ -15,6 +15,7 @@ from mha_core.modes import plain_numbers
 from mha_core.record import Array
 from mha_core.tokens import Tokens
 from mha_core.trace import as_tokens, gate_tensor, run, to_numpy
+from mha_core.wording import counted
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def predict_next(
     """
     tokens = as_tokens(tokens, model)
     if not -len(tokens) <= position < len(tokens):
-        raise InputError(f"There is no position {position}; the text has {len(tokens)} tokens.")
+        raise InputError(f"There is no position {position}; the text has {counted(len(tokens), 'token')}.")
     return likeliest(next_logits(tokens, model, gates=gates, position=position), model, k)
 
 

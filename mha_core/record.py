@@ -16,6 +16,7 @@ from mha_core.errors import HeadScopeError, InputError, SizeError
 from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
 from mha_core.views import Frozen, GridViews, RecordViews
+from mha_core.wording import head_name
 
 Array = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -147,6 +148,15 @@ class Record(RecordViews):
         return quoted(text, len(self.tokens), len(self.tokens.words))
 
     @property
+    def changed(self) -> tuple[str, ...]:
+        """What was done to its heads on the way, as a person reads it; empty where nothing was."""
+        gates = {} if self.gates is None else dict(np.ndenumerate(self.gates))
+        gated = (
+            f"{head_name((layer, head))} times {gate:g}" for (layer, head), gate in gates.items() if gate != 1
+        )
+        return (*map(str, self.interventions), *gated)
+
+    @property
     def n_layers(self) -> int:
         """How many layers there are."""
         return self.model.n_layers
@@ -191,7 +201,7 @@ def grid_of(
         raise SizeError(
             f"Weights of shape {weights.shape} are not between the {len(tokens)} pieces of this text."
         )
-    units = word_units(tokens) if words else piece_units(tokens)
+    units = units_of(tokens, words)
     if words:
         weights = merge_words(weights, [unit.pieces[0] for unit in units])
     if specials != "shown":
@@ -202,6 +212,12 @@ def grid_of(
             weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     visible = seen_back(units) if model and model.is_causal else None
     return Grid(units, freeze(weights), words, specials, visible, sharing(model, weights.shape[1]))
+
+
+def units_of(tokens: Tokens, words: bool = False, specials: Specials = "shown") -> tuple[Unit, ...]:
+    """The rows and columns of a grid of that text, see `Record.grid`."""
+    units = word_units(tokens) if words else piece_units(tokens)
+    return units if specials == "shown" else tuple(unit for unit in units if not unit.special)
 
 
 def seen_back(units: tuple[Unit, ...]) -> Mask:

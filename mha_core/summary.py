@@ -49,10 +49,12 @@ def _facts(record: "Record | CrossRecord") -> list[tuple[str, str]]:
     trained = {True: "trained", False: "untrained", None: "weights of unknown training"}[model.trained]
     shape = f"{counted(model.n_layers, 'layer')} x {counted(model.n_heads, 'head')}, {trained}"
     digest = f", digest {model.digest[:12]}" if model.digest else ""
+    done = getattr(record, "changed", ())
+    changed = f"; changed: {_cut('; '.join(done))}" if done else ""
     by = model.computed_by if model.is_ours else f"{model.computed_by}, not by HeadScope's engine"
     return [
         ("record", record.said),
-        ("model", f"{_cut(model.title)}: {shape}{digest}"),
+        ("model", f"{_cut(model.title)}: {shape}{digest}{changed}"),
         ("computed by", by),
         ("strongest links", _links(record.grid())),
     ]

@@ -53,11 +53,18 @@ def _bands(n: int, count: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
-def strongest(rows: Floats, k: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """The k largest of each row (..., n), largest first: their positions and their weights in steps."""
-    k = min(k, rows.shape[-1])
-    order = np.argsort(-rows, axis=-1, kind="stable")[..., :k]
-    return order.astype(np.uint16), quantise(np.take_along_axis(rows, order, axis=-1))
+def strongest(rows: Floats, kinds: NDArray[np.int_]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """The largest of each row (..., n) among the positions of every kind (n,): positions and weights in steps.
+
+    Both (..., kinds), largest first, the first position where two are equal: the first that is of one of some kinds is
+    the strongest of all positions of these kinds.
+    """
+    of_kind = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
+    at = np.stack([here[rows[..., here].argmax(axis=-1)] for here in of_kind], axis=-1)
+    weights = np.take_along_axis(rows, at, axis=-1)
+    order = np.lexsort((at, -weights), axis=-1)
+    at, weights = (np.take_along_axis(each, order, axis=-1) for each in (at, weights))
+    return at.astype(np.uint16), quantise(weights)
 
 
 def toward(rows: Floats, key: int) -> NDArray[np.uint16]:

@@ -146,7 +146,10 @@ def head_from(name: object, n_layers: int, n_heads: int) -> Head:
         raise InputError(f"{str(name)[:40]!r} is no head; write layer and head from 1, as in '4-2'.")
     layer, head = int(found[1]) - 1, int(found[2]) - 1
     if not (0 <= layer < n_layers and 0 <= head < n_heads):
-        raise InputError(f"There is no head {name}; there are {n_layers} layers of {n_heads} heads.")
+        there = "there is" if n_layers == 1 else "there are"
+        raise InputError(
+            f"There is no head {name}; {there} {counted(n_layers, 'layer')} of {counted(n_heads, 'head')}."
+        )
     return layer, head
 
 

@@ -20,6 +20,11 @@ def place_name(head: Head, per: Per = "head") -> str:
     return {"head": f"head {head_name(head)}", "layer": f"layer {head[0] + 1}", "model": "all layers"}[per]
 
 
+def short_name(head: Head, per: Per = "head") -> str:
+    """The same without the word "head": "4-2", "layer 4", or "all layers"."""
+    return head_name(head) if per == "head" else place_name(head, per)
+
+
 def always(offset: int) -> str:
     """A rule that goes by place alone: "always two words ahead"."""
     count = _NUMBERS.get(abs(offset), str(abs(offset)))

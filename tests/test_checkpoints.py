@@ -9,7 +9,7 @@ import torch
 from bert_folders import change_config, change_weights, embedded_folder, random_bert, write
 from safetensors.torch import load_file, save_file
 
-from mha_core import ModelError, load_model, models, trace
+from mha_core import InputError, ModelError, load_model, models, trace
 from mha_core import embedded as embedded_module
 from mha_core.checkpoints import load_encoder, read_config, untrained_encoder
 
@@ -294,6 +294,12 @@ def test_missing_and_strange_shards_are_refused(tmp_path):
         (folder / "model.safetensors.index.json").write_text(content)
         with pytest.raises(ModelError, match=r"index.* of 'bert' is damaged"):
             load_encoder(folder, read_config(folder))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**31, 10**30, 1.5, "a"])
+def test_a_seed_of_random_weights_is_a_whole_number(seed):
+    with pytest.raises(InputError, match=r"^The seed is .*; it is a whole number from 0 to 2147483647\.$"):
+        load_model(trained=False, seed=seed)
 
 
 def test_the_untrained_twin_has_the_shape_and_the_spread_that_bert_starts_with(folder):

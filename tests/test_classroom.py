@@ -157,7 +157,7 @@ def test_the_pairs_part_in_one_word_that_each_noun_has_alone():
         assert (
             not {(noun, words[-2]) for noun, words in zip(pair.nouns, pair.words, strict=True)} & held_out()
         )
-    with pytest.raises(InputError, match="1 pairs were asked for"):
+    with pytest.raises(InputError, match="1 pair was asked for"):
         pairs(1, 1)
     with pytest.raises(InputError, match="3,001 pairs were asked for; give 2 to 3,000"):
         pairs(1, 3_001)
@@ -391,7 +391,7 @@ def test_the_command_line_trains_a_model_that_the_shelf_reads(tmp_path, capsys):
     for wrong, sentence in (
         (["evaluate", "minilm"], "no classroom model"),
         (["train", "classroom", "--steps", "0", "--out", str(out)], "0 steps were asked for"),
-        (["evaluate", "classroom", "--pairs", "1"], "1 pairs were asked for"),
+        (["evaluate", "classroom", "--pairs", "1"], "1 pair was asked for"),
     ):
         assert main(["learn", *wrong]) == 2
         assert sentence in capsys.readouterr().err

@@ -87,12 +87,18 @@ def test_the_npz_is_read_without_pickle_and_holds_the_same(run, model, tmp_path)
         assert content["tokens"][8] == "street"
         assert content["words"][2] == "didn't"
         assert content["model"] == "minilm"
+        assert content["trained"]
+        assert (content["layers"].tolist(), content["heads"].tolist()) == ([*range(1, 7)], [*range(1, 13)])
+    run("trace", "It rained.", "--untrained", "--out", str(tmp_path / "random.npz"))
+    with np.load(tmp_path / "random.npz", allow_pickle=False) as content:
+        assert not content["trained"], "random weights are not taken for trained ones"
     run("trace", "tiredness", "--out", str(tmp_path / "split.npz"))
     with np.load(tmp_path / "split.npz", allow_pickle=False) as content:
         assert content["units"].tolist() == ["[CLS]", "tired", "##ness", "[SEP]"]
     run("trace", CLASSIC, "--layer", "4", "--head", "2", "--out", str(tmp_path / "one.npz"))
     with np.load(tmp_path / "one.npz", allow_pickle=False) as content:
         np.testing.assert_array_equal(content["weights"], trace(CLASSIC, model).weights[3:4, 1:2])
+        assert (content["layers"].tolist(), content["heads"].tolist()) == ([4], [2])
 
 
 def test_the_csv_has_a_line_for_every_link(run, model):

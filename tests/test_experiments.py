@@ -1,7 +1,9 @@
 """Interventions against transformers' own models with the matrices cut, and every shortcut against the long way."""
 
+import re
 import threading
 from itertools import pairwise
+from types import SimpleNamespace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,7 +12,7 @@ import torch
 from bert_folders import embedded_folder, random_bert, write
 from decoder_folders import random_decoder, write_decoder
 
-from mha_core import InputError, layer_details, load_model, trace_tokens
+from mha_core import HeadScopeError, InputError, layer_details, load_model, predict_next, trace_tokens
 from mha_core.experiments import (
     Cosine,
     Factor,
@@ -36,10 +38,13 @@ from mha_core.experiments import (
     trace_changed,
 )
 from mha_core.experiments.changes import changes_of
+from mha_core.experiments.interventions import same_length
 from mha_core.experiments.kept import kept_of
+from mha_core.experiments.outcomes import check_position
 from mha_core.heads.builtin import read_builtin
 from mha_core.run import Run
-from mha_core.trace import hidden_states, run
+from mha_core.trace import gate_tensor, hidden_states, run
+from mha_core.views import head_from
 
 pytest.importorskip("transformers")
 TEXT, OTHER = "the cat it", "it dog the"  # as many tokens of the tiny decoders
@@ -399,7 +404,7 @@ def test_silly_heads_get_a_sentence(text, message):
         (Rows(((0, 0),), "sideways"), "'sideways' is none"),
         (Rows(((0, 0),), 5, 2), "Token 2 of a decoder cannot look at 5"),
         (Rows(((0, 0),), 9), "There is no position 9; the text has 6 tokens"),
-        (Rows(((0, 0),), (1.0,)), "1 numbers were given for a row of 6 tokens"),
+        (Rows(((0, 0),), (1.0,)), "1 number was given for a row of 6 tokens"),
         (Rows(((0, 0),), (-1.0, 2.0, 0.0, 0.0, 0.0, 0.0)), "must be 0 or more"),
         (Rows(((0, 0),), (0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 2), "one that the token sees above 0"),
         (PatchHeads(((0, 0),), "cat"), "has 3 tokens and the other 6"),
@@ -411,6 +416,21 @@ def test_silly_heads_get_a_sentence(text, message):
 def test_what_a_text_or_model_does_not_allow_gets_a_sentence(one, message, llama):
     with pytest.raises(InputError, match=message):
         trace_changed(llama.tokenizer.encode("catdog"), llama, (one,))
+
+
+def test_one_layer_one_head_and_one_token_are_said_as_one(llama):
+    tiny = SimpleNamespace(title="M", device="cpu", n_layers=1, n_heads=1)
+    one = next(tokens for tokens in map(llama.tokenizer.encode, "acet") if len(tokens) == 1)
+    for refuse, sentence in (
+        (lambda: heads_from("2-1", 1, 1), "There is no head 2-1; the model has 1 layer of 1 head."),
+        (lambda: head_from("2-1", 1, 1), "There is no head 2-1; there is 1 layer of 1 head."),
+        (lambda: gate_tensor(np.ones((2, 1)), tiny), "M has 1 layer of 1 head."),
+        (lambda: same_length(one, llama.tokenizer.encode("catdog")), "has 1 token and the other 6;"),
+        (lambda: check_position(3, one), "the text has 1 token, counted from 0."),
+        (lambda: predict_next(one, llama, 3), "There is no position 3; the text has 1 token."),
+    ):
+        with pytest.raises(HeadScopeError, match=re.escape(sentence)):
+            refuse()
 
 
 @pytest.mark.parametrize(

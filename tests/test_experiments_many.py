@@ -29,7 +29,7 @@ from mha_core.experiments import (
     selective,
 )
 from mha_core.experiments.pruning import gate_gradient
-from mha_core.experiments.report import Asked, effects_data, effects_rows, once_text
+from mha_core.experiments.report import Asked, effects_data, effects_rows, effects_text, once_text
 from mha_core.experiments.selective import Selectivity
 from mha_core.experiments.tasks import (
     AGREEMENT,
@@ -296,6 +296,27 @@ def test_the_table_of_one_run_has_the_words_before_on_the_left_and_those_after_o
     assert " ".join(lines[2].split()) == "25.0 % ' cat' 25.0 % ' dog'"
 
 
+@pytest.mark.parametrize(
+    ("how", "axes", "heads", "said"),
+    [
+        (0.0, ["layer", "head"], "", "each head times 0."),
+        (2.0, ["layer", "head"], "1-2", "each head times 2, with 1-2 the same throughout."),
+        (
+            "mean",
+            ["layer", "head"],
+            "1-2",
+            "each head replaced by its mean output, with 1-2 the same throughout.",
+        ),
+        ("patch", ["layer", "head"], "", "each head taken over from 'the dog'."),
+        ("patch", ["state", "token"], "", "each place taken over from 'the dog'."),
+    ],
+)
+def test_the_table_of_every_change_says_what_is_changed_in_turn_and_what_all_the_time(how, axes, heads, said):
+    asked = {"model": {"title": "M"}, "how": how, "axes": axes, "heads": heads, "source": "the dog"}
+    first, *_ = effects_text(asked | {"before": {"logit": 2.0}, "strongest": []}).splitlines()
+    assert first == f"M: logit 2.0000; the strongest changes, {said}"
+
+
 def test_a_patched_state_is_named_by_its_token_from_one_and_the_source_has_its_own_outcome(llama):
     into, source = (llama.tokenizer.encode(text) for text in ("the cat", "the dog"))
     numbers = np.zeros((4, len(into), 1))
@@ -399,6 +420,7 @@ def test_patch_takes_over_heads_or_states_one_by_one(every, command, folder):
         (("ablate", " ", "--every"), "The sentence is empty"),
         (("patch", "the cats", "the cat", "--every", "heads"), "has 6 tokens and the other 5"),
         (("patch", "the dog", "the cat"), "Say which heads to take over"),
+        (("patch", "the dog", "the cat", "--heads", " , "), "Say which heads to take over"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(arguments, sentence, command, folder):

@@ -15,6 +15,7 @@ from drawn import lightness, rgb, shares
 from mha_core import InputError, record_of
 from mha_core.figures import Design, all_heads, caption, figure, files, panels, save, svg
 from mha_core.figures.colours import oklab
+from mha_core.figures.colours import rgb as nearest
 from mha_core.figures.lettering import FOLDER, faces_for, width
 from mha_core.figures.scatter import Axis, Dot, scatter
 from mha_core.record import Grid, Unit
@@ -291,7 +292,7 @@ def test_the_bar_of_colours_has_the_largest_weight_on_top_with_its_number():
 
 def test_a_head_that_is_not_there_is_refused_by_its_layer_and_by_its_number():
     for head in ((1, 0), (0, 1)):
-        with pytest.raises(InputError, match=f"no head {head[0] + 1}-{head[1] + 1} in 1 layers of 1"):
+        with pytest.raises(InputError, match=f"no head {head[0] + 1}-{head[1] + 1} in 1 layer of 1"):
             panels(ONE, Design(heads=(head,)))
 
 
@@ -586,6 +587,11 @@ def test_dark_colours_are_as_light_as_published():
     for grey in (2, 8, 12, 40, 200):
         colour = f"#{grey:02x}{grey:02x}{grey:02x}"
         assert oklab(colour) == pytest.approx([lightness((grey,) * 3), 0, 0], abs=1e-6)
+
+
+def test_a_colour_is_the_nearest_that_a_screen_has():
+    every = [(at, 255 - at, at // 2) for at in range(256)]
+    assert [nearest(oklab(f"#{red:02x}{green:02x}{blue:02x}")) for red, green, blue in every] == every
 
 
 # The studio

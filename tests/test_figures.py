@@ -156,6 +156,9 @@ def test_what_a_text_says_is_never_markup_and_a_missing_head_is_said(model):
     assert "<" in texts(svg)
     with pytest.raises(InputError, match="no head 9-1"):
         figure(grid, Design(heads=((8, 0),)))
+    for beyond in ((-1, 0), (0, -1)):  # NumPy would take the last one
+        with pytest.raises(InputError, match="There is no head"):
+            figure(grid, Design(heads=(beyond,)))
 
 
 def test_too_little_room_is_said(model):

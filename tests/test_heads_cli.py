@@ -7,6 +7,7 @@ import csv
 import json
 from collections import Counter
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import once
@@ -226,6 +227,13 @@ def test_similarity_writes_json_and_csv(heads, treebank, tmp_path):
     assert len(found["map"]) == len(found["cluster"]) == len(found["heads"]) == 72
 
 
+def test_one_head_alone_is_compared_with_none(heads, treebank, monkeypatch):
+    tiny = SimpleNamespace(title="Tiny", n_layers=1, n_heads=1, pinned=True)
+    monkeypatch.setattr("mha_core.heads.cli.load_model", lambda *_, **__: tiny)
+    said = "Tiny has one head, and there is no other to compare it with.\n"
+    assert heads("similarity", treebank) == (2, "", said)
+
+
 def test_without_a_file_the_builtin_sentences_are_used(heads):
     code, text, _ = heads("coreference", "--limit", 4)
     assert code == 0
@@ -282,6 +290,87 @@ def test_of_many_broken_lines_twenty_are_named_and_all_are_counted(heads, treeba
     *named, last = heads("relations", treebank, "--on-error", "skip")[2].splitlines()
     assert [line.split(":")[0] for line in named] == [f"Skipped. Line {i}" for i in range(1, 41, 2)]
     assert last == "Skipped 22 in all."
+
+
+def test_where_nothing_is_left_it_is_said_what_was_left_out(heads, treebank):
+    treebank.write_text("broken\n")
+    *skipped, last = heads("relations", treebank, "--on-error", "skip")[2].splitlines()
+    assert skipped == ["Skipped. Line 1: 1 column, and CoNLL-U has 10."]
+    assert last == f"There is nothing in {treebank} to measure."
+
+
+def test_a_treebank_without_a_relation_is_compared_with_nothing(heads, treebank):
+    treebank.write_text("")
+    assert heads("distances", treebank) == (2, "", "There is nothing in small.conllu to measure.\n")
+
+
+DEPENDS = ("depends", "--head", "3-9", "--way", "zero")
+
+
+def test_lines_that_a_dependence_leaves_out_are_refused_or_said(heads, treebank):
+    treebank.write_text("broken\n\n" + TREEBANK)
+    asked = (*DEPENDS, treebank, "--relation", "det")
+    assert heads(*asked) == (2, "", "Line 1: 1 column, and CoNLL-U has 10.\n")
+    code, text, said = heads(*asked, "--on-error", "skip", "--format", "json")
+    assert (code, said) == (0, "Skipped. Line 1: 1 column, and CoNLL-U has 10.\n")
+    assert [json.loads(text)[name] for name in ("n", "n_cut", "left_out", "unused")] == [1, 0, 1, 0]
+
+
+def test_a_dependence_says_what_is_beyond_the_model_and_which_pronouns_it_does_not_use(heads, tmp_path):
+    pronouns = tmp_path / "gap.tsv"
+    pronouns.write_text(GAP)
+    found = json.loads(heads("coreference", pronouns)[1])
+    code, text, said = heads(*DEPENDS, pronouns, "--format", "json")
+    assert code == 0
+    assert {name: json.loads(text)[name] for name in ("n", "unused")} == {"n": found["n"], "unused": 2}
+    assert said == "Not used: 2 pronouns that have not exactly one right candidate.\n"
+    words = [line(str(i), "dog", str(i - 1), "dep" if i > 1 else "root") for i in range(1, 600)]
+    long = tmp_path / "long.conllu"
+    long.write_text("\n".join(words) + "\n")
+    said = heads("depends", "--head", "2-1", "--way", "zero", long, "--relation", "dep")[2]
+    assert said == "1 text is longer than the 512 tokens that MiniLM reads; what is beyond is not counted.\n"
+
+
+def test_what_one_text_loses_is_not_called_beyond_luck(heads, treebank):
+    """Of these three words head 3-2 finds the noun no more without 1-2."""
+    words = (("The", "2", "det"), ("cat", "3", "nsubj"), ("sat", "0", "root"))
+    treebank.write_text("\n".join(line(str(i), *one) for i, one in enumerate(words, 1)) + "\n")
+    asked = ("depends", "--head", "3-2", "--way", "zero", treebank, "--relation", "det")
+    code, text, _ = heads(*asked)
+    assert code == 0
+    assert "1-2  falls by +100.0 points\n" in text
+    assert text.endswith(
+        "One text, or one pair, says nothing of others: no interval, and nothing is beyond luck.\n"
+    )
+    rows = [json.loads(row) for row in heads(*asked, "--format", "jsonl")[1].splitlines()]
+    assert {(row["ci_low"], row["ci_high"], row["beyond_luck"]) for row in rows} == {(None, None, False)}
+    assert json.loads(heads(*asked, "--format", "json")[1])["error (zero)"][0] == [None] * 12
+
+
+def test_gender_and_number_are_not_asked_of_a_file(heads, treebank):
+    said = "--agreement is of the built-in sentences; leave it out, or the file.\n"
+    assert heads(*DEPENDS, treebank, "--agreement") == (2, "", said)
+
+
+def test_a_dependence_that_is_stopped_says_so(heads, treebank, monkeypatch):
+    import signal
+
+    from mha_core.heads.depends import cli, trying
+
+    monkeypatch.setattr(trying, "REPORT_EVERY", 0.0)
+    real = cli.depends
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return real(*arguments)
+
+    monkeypatch.setattr(cli, "depends", interrupted)
+    asked = ("depends", "--head", "2-4", treebank, "--format", "json", "--relation")
+    code, text, said = heads(*asked, "obj", "--way", "zero")
+    assert (code, json.loads(text)["n_texts"]) == (130, 1)
+    assert said == "Stopped after 1 text; the numbers are those of what was read.\n"
+    monkeypatch.setattr("mha_core.experiments.means._MEANS", {})
+    assert heads(*asked, "obj", "--way", "mean") == (130, "", "Stopped before the first case.\n")
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "some"])

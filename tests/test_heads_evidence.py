@@ -212,6 +212,18 @@ def judged(kind, score, n, baseline=0.5, **more):
     return judge(Evidence(kind, score, n, baseline, "a rule", tried=1, **more)).word
 
 
+def test_thin_evidence_says_by_how_many_cases_or_by_what_they_are_worth():
+    said = [
+        judge(Evidence("syntactic", 1.0, n, 0.1, "a rule", tried=1, effective=worth)).because
+        for n, worth in ((1, None), (29, 20.0), (40, 12.0))
+    ]
+    assert said == [
+        "only 1 case: thin evidence",
+        "only 29 cases: thin evidence",
+        "only 40 cases, worth 12 independent ones: thin evidence",
+    ]
+
+
 def test_ten_points_over_the_baseline_are_asked_of_a_specialist():
     """The interval of 61 % begins at 57.9 % for 1,000 cases, and at 47.2 % for 50."""
     assert judged("syntactic", 0.59, 1000) == "unsure"

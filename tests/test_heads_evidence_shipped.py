@@ -6,6 +6,7 @@ The corpora are the reader's own: name them in HEADSCOPE_UD_EWT and HEADSCOPE_GA
 import csv
 import hashlib
 import io
+import json
 import os
 import re
 import time
@@ -233,8 +234,6 @@ def verdicts(capsys):
 
 
 def test_the_command_prints_what_comes_with_the_program(verdicts):
-    import json
-
     code, out, _ = verdicts("--model", "minilm")
     assert code == 0
     assert re.search(r"determiner → its noun +3-9 +80\.8 .*rule: .*next noun", out)
@@ -274,6 +273,25 @@ def test_what_cannot_be_used_is_one_sentence(verdicts, tmp_path):
     assert code == 2
     assert "come with the program" in said
     assert verdicts("--ship", "--untrained")[0] == 2
+    said = "The shipped verdicts are those of whole corpora; --limit needs --corpus.\n"
+    assert verdicts("--limit", 3) == (2, "", said)
+
+
+def test_what_was_left_out_of_a_corpus_is_said_beside_the_verdicts(verdicts, tmp_path, monkeypatch):
+    monkeypatch.setattr(making, "measure_agreement", lambda *_: [])
+    corpus = tmp_path / "own.conllu"
+    corpus.write_text("broken\n")
+    skipped = "Skipped. Line 1: 1 column, and CoNLL-U has 10.\n"
+    empty = "There is nothing in own.conllu to measure.\n"
+    assert verdicts("--corpus", corpus, "--on-error", "skip") == (2, "", skipped + empty)
+    monkeypatch.undo()
+    corpus.write_text("broken\n\n1\tRain\t_\tNOUN\t_\t_\t0\troot\t_\t_\n")
+    code, out, said = verdicts("--corpus", corpus, "--on-error", "skip", "--limit", 5, "--format", "json")
+    assert (code, said) == (0, skipped)
+    found = json.loads(out)
+    assert (found["left_out"], found["corpora"]["treebank"]["n_texts"]) == (1, 1)
+    assert found["command"].endswith(" --corpus own.conllu --limit 5 --on-error skip")
+    assert "own.conllu: 1 text, SHA-256" in verdicts("--corpus", corpus, "--on-error", "skip")[1]
 
 
 @pytest.mark.parametrize(("trained", "more"), [(True, ""), (False, " --untrained --seed 7")])

@@ -290,6 +290,14 @@ def test_choosing_on_one_half_and_counting_on_the_other_takes_luck_away():
     assert len(found.equals("x", "dep->head")) > 3, "heads at random cannot be told apart"
 
 
+def test_where_one_half_has_no_case_nothing_is_chosen_on_it():
+    counts = RelationCounts(1, 2)
+    words = ["a", "b"]
+    for _ in range(3):  # one sentence, so one group: the other half is empty
+        counts.add(random_attention(1, 1, 2, 4), cases(words, [1, -1], ["det", "root"]))
+    assert counts.result().held_out("det", "dep->head") is None
+
+
 def test_wilson_is_the_published_interval():
     low, high = wilson(8, 10)
     assert (float(low), float(high)) == pytest.approx((0.4902, 0.9433), abs=1e-4)

@@ -1,10 +1,14 @@
 """How far apart heads are, the map of them, and clusters."""
 
+import json
+
 import numpy as np
 import pytest
 
+from mha_core import export, load_model
 from mha_core.errors import InputError, SizeError
 from mha_core.heads.similarity import SimilaritySums, clusters, js_divergence, plane
+from mha_core.heads.tables import similarity_data, similarity_text
 from tests.heads_by_hand import looking, random_attention
 
 
@@ -64,6 +68,25 @@ def test_relatives_are_the_nearest_other_heads():
     assert len(sums.result().relatives(0, 0, 2)) == 2
 
 
+@pytest.mark.parametrize(("heads", "others"), [(1, []), (2, [(0, 1)]), (3, [(0, 1), (0, 2)])])
+def test_a_head_is_never_its_own_relative(heads, others):
+    sums = SimilaritySums(1, heads)
+    sums.add(random_attention(3, 1, heads, 5), object())
+    found = sums.result().relatives(0, 0)
+    assert sorted((layer, head) for layer, head, _ in found) == others
+    assert all(np.isfinite(distance) for *_, distance in found)
+    assert np.isnan(sums.result().mean) == (heads == 1)
+    assert "nan" not in similarity_text(sums.result())
+
+
+def test_of_a_head_alone_there_is_a_file_in_which_no_number_is_made_up():
+    sums = SimilaritySums(1, 1)
+    sums.add(random_attention(3, 1, 1, 5), object())
+    data = similarity_data(sums.result(), load_model().info)
+    told = json.loads(export.json_of(data))
+    assert (told["mean"], told["map"], told["distance"]) == (None, [[0, 0]], [[0]])
+
+
 def test_points_of_a_plane_are_found_again():
     points = np.random.default_rng(7).normal(size=(11, 2))
     apart = np.sqrt(((points[:, None] - points) ** 2).sum(-1))
@@ -71,6 +94,11 @@ def test_points_of_a_plane_are_found_again():
     again = np.sqrt(((found[:, None] - found) ** 2).sum(-1))
     np.testing.assert_allclose(again, apart, atol=1e-5)
     assert stress < 1e-6
+
+
+def test_a_head_alone_has_its_place_on_the_map_too():
+    found, stress = plane(np.zeros((1, 1)))
+    assert (found.tolist(), stress) == ([[0, 0]], 0)
 
 
 def test_the_map_is_better_than_classical_scaling_and_always_the_same():

@@ -58,7 +58,9 @@ def test_dependent_cases_count_for_as_many_as_they_are_worth():
     assert (
         judge(replace(GOOD, score=0.8, n=120, effective=31.0)).because == "could be luck, as the best of 576"
     )
-    assert judge(replace(GOOD, effective=29.0)).because == "only 60 cases: thin evidence"
+    assert judge(replace(GOOD, n=29)).because == "only 29 cases: thin evidence"
+    worth = judge(replace(GOOD, effective=29.0))
+    assert worth.because == "only 60 cases, worth 29 independent ones: thin evidence"
 
 
 def test_a_head_that_a_rule_with_parts_of_speech_equals_has_a_word_of_its_own():

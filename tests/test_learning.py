@@ -77,7 +77,7 @@ def test_a_head_taken_away_is_a_head_whose_slice_of_w_o_is_zero():
     assert examine(training.model, training.task, [(0, 2)]) == examine(cut, training.task)
     assert examine(training.model, training.task, [(0, 1)]) != examine(cut, training.task)
     assert gates_without(setup.shape, [(0, 2)]).tolist() == [[1, 1, 0, 1]]
-    with pytest.raises(InputError, match="no head 2-1 in a model of 1 layers with 4 heads"):
+    with pytest.raises(InputError, match="no head 2-1 in a model of 1 layer with 4 heads"):
         gates_without(setup.shape, [(1, 0)])
 
 
@@ -311,12 +311,18 @@ def test_the_table_has_a_line_a_head_with_what_is_left_without_it():
     )
 
 
+def test_the_table_of_one_step_says_one_step_and_of_one_task_no_job():
+    end = {"step": 1, "accuracy": 0.02, "loss": 4.3}
+    made = report.table({"curve": [end], "answers": 1536, "heads": [], "without": []})
+    assert made == "After 1 step: accuracy 2.0 %, loss 4.300 nats (n = 1,536 answers, on texts held out).\n"
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (["--heads", "3"], "3 heads were asked for; a small model has one of 1, 2, 4, 8, 16."),
         (["--layers", "9"], "9 layers were asked for; a small model has 1 to 4."),
-        (["--steps", "0"], "0 steps were asked for; at most 20,000 are made."),
+        (["--steps", "0"], "0 steps were asked for; a training takes 1 to 20,000."),
         (["--seed", "-1"], "The seed is -1; it is a whole number from 0 to 2147483647."),
     ],
 )

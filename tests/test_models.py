@@ -322,6 +322,11 @@ def test_a_fetch_that_never_ends_is_given_up_in_time_and_holds_no_other_model_up
         hub.fetch_seconds()
 
 
+def test_the_time_that_a_model_had_is_said_in_whole_seconds():
+    with pytest.raises(Unavailable, match="'some/model' did not arrive within 1 second; ask"):
+        hub._within(0.01, "some/model", lambda _: time.sleep(0.3), None)
+
+
 def test_what_killed_fetches_left_is_removed_and_what_another_writes_stays(cache):
     blobs = cache / "models--some--model" / "blobs"
     blobs.mkdir(parents=True)
@@ -367,6 +372,17 @@ def test_shards_in_the_hubs_cache_are_read_and_compared_too(damaged, cache, tmp_
         assert not shard.exists()
     else:
         assert load_model("someone/parts", device="cpu").n_layers == 3
+
+
+def test_a_model_of_which_a_shard_is_missing_has_to_be_fetched(cache, tmp_path):
+    write(tmp_path / "parts", random_bert(), max_shard_size="200KB")
+    repository = cached(cache, "someone/parts", tmp_path / "parts")
+    assert not models.must_be_fetched("someone/parts")
+    sorted((repository / "snapshots" / COMMIT).glob("*.safetensors"))[-1].unlink()
+    assert models.must_be_fetched("someone/parts")
+    write(tmp_path / "whole", random_bert())
+    cached(cache, "someone/whole", tmp_path / "whole")
+    assert not models.must_be_fetched("someone/whole")
 
 
 def test_a_model_known_to_have_no_tokenizer_json_is_read_by_its_vocabulary(cache, tmp_path):

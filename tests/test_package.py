@@ -5,13 +5,14 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import mha_core
 from mha_core import app_command, resources
-from mha_core.cli import build_parser
+from mha_core.cli import build_parser, main
 from mha_core.errors import Unavailable
 
 ROOT = Path(__file__).parent.parent
@@ -106,6 +107,31 @@ def test_the_app_is_started_where_its_files_are():
     assert started[1:5] == ["-m", "streamlit", "run", "app.py"]
     assert " ".join(started).endswith("--server.address 192.0.2.1 --server.headless true --server.port 8600")
     assert (resources.home() / "app.py").is_file()
+
+
+def test_the_app_listens_where_the_environment_says_unless_the_command_says_it(monkeypatch):
+    monkeypatch.setenv("STREAMLIT_SERVER_ADDRESS", "0.0.0.0")  # noqa: S104 - nobody listens
+    assert "--server.address 0.0.0.0" in " ".join(app_command.command(build_parser().parse_args(["app"])))
+    said = app_command.command(build_parser().parse_args(["app", "--address", "localhost"]))
+    assert "--server.address localhost" in " ".join(said)
+
+
+@pytest.mark.parametrize(("option", "wrong", "told"), [
+    ("--address", "192.0.2.7", "Nobody can listen at '192.0.2.7' on this machine"),
+    ("--address", "..a", "Nobody can listen at '..a' on this machine"),
+    ("--port", "65536", "'65536' is not a port from 0 to 65535"),
+    ("--port", "many", "'many' is not a port from 0 to 65535"),
+])  # fmt: skip
+def test_an_app_that_could_not_be_served_is_refused_in_a_sentence(monkeypatch, capsys, option, wrong, told):
+    started = []
+    monkeypatch.setattr(os, "execv", lambda *command: started.append(command))
+    monkeypatch.setattr(os, "chdir", started.append)
+    with suppress(SystemExit):
+        main(["app", "--no-browser", option, wrong])
+    said = capsys.readouterr().err
+    assert told in said
+    assert "Traceback" not in said
+    assert not started
 
 
 def test_without_its_parts_the_app_is_refused_in_a_sentence(monkeypatch, tmp_path):

@@ -179,6 +179,9 @@ def test_each_of_two_records_says_what_it_is_itself():
     on, off = (replace(a, gates=np.array([[1, 1, last], [1, 1, 1]], dtype=np.float32)) for last in (1, 0))
     titles = content_of(show(on, off).html)["view"]["titles"]
     assert [title.endswith(", changed") for title in titles] == [False, True], "a head is switched off"
+    alone = content_of(show(off).html)
+    assert alone["records"][0]["model"].endswith(", changed")
+    assert alone["records"][0]["columns"]["changed"] == "1-3 times 0"
 
 
 # One text that looks at another

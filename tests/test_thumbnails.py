@@ -60,12 +60,12 @@ def test_a_small_difference_holds_the_change_of_the_largest_size_with_its_sign(n
             assert small[(0, head, *at)] == round(127 * max(cells, key=abs))
 
 
-def test_the_strongest_come_largest_first_and_of_equals_the_first():
+def test_the_strongest_of_every_kind_come_largest_first_and_of_equals_the_first():
     rows = np.array([[0.1, 0.3, 0.1, 0.3, 0.2], [0.0, 0.0, 1.0, 0.0, 0.0]])
-    positions, steps = strongest(rows, 4)
-    assert positions.tolist() == [[1, 3, 4, 0], [2, 0, 1, 3]]
-    assert steps[0].tolist() == [round(65535 * weight) for weight in (0.3, 0.3, 0.2, 0.1)]
-    assert strongest(rows, 9)[0].shape == (2, 5)
+    positions, steps = strongest(rows, np.array([9, 4, 4, 9, 1]))
+    assert positions.tolist() == [[1, 3, 4], [2, 0, 4]]
+    assert steps[0].tolist() == [round(65535 * weight) for weight in (0.3, 0.3, 0.2)]
+    assert strongest(rows, np.zeros(5))[0].tolist() == [[1], [2]]
 
 
 def test_toward_a_key_is_its_column():

@@ -3,16 +3,20 @@
 import base64
 import copy
 import io
+import json
 import pickle
 import re
 import sys
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from mha_core import InputError, Unavailable, record_of, trace
+from mha_core import InputError, Unavailable, export, record_of, trace
+from mha_core.experiments import Factor, MeanOutput, PatchHeads, PatchStates, Rows
+from mha_core.figures import Design, caption
 
 TEXT = "The animal didn't cross the street because it was too tired."
 
@@ -90,6 +94,35 @@ def test_a_record_prints_five_lines_whatever_its_text(record, model):
     assert len(long) < 600
     assert len(repr(record.grid())) < 100
     assert len(repr(record["4-2"])) < 100
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (Factor(((3, 1), (5, 5))), "4-2, 6-6 times 0"),
+        (Factor(((3, 1),), 2.5), "4-2 times 2.5"),
+        (MeanOutput(((3, 1),)), "4-2 replaced by the mean output"),
+        (Rows(((3, 1),), 0, 2), "4-2 with other weights of token 3"),
+        (PatchHeads(((3, 1),), "It rained."), "4-2 taken over from 'It rained.'"),
+        (PatchStates(((0, 1),), "It rained."), "1 state taken over from 'It rained.'"),
+    ],
+)
+def test_a_record_of_changed_heads_says_so_wherever_it_goes(record, change, said):
+    changed = replace(record, interventions=(change,))
+    lines = repr(changed).splitlines()
+    assert (len(lines), lines[1].split("; ")[1]) == (5, f"changed: {said}")
+    assert json.loads(export.weights_json(changed, changed.grid()))["changed"] == [said]
+    design = Design(heads=((0, 0),))
+    assert f"(changed: {said}), for" in caption(changed, changed.grid(), design)
+    assert "changed" not in repr(record) + caption(record, record.grid(), design)
+    assert "changed" not in json.loads(export.weights_json(record, record.grid()))
+
+
+def test_a_head_that_is_gated_is_changed_and_a_gate_of_one_changes_nothing(record):
+    gates = np.ones((6, 12), dtype=np.float32)
+    assert replace(record, gates=gates.copy()).changed == ()
+    gates[3, 1] = 0.5
+    assert replace(record, gates=gates).changed == ("4-2 times 0.5",)
 
 
 def test_one_of_a_thing_is_not_said_as_several():

@@ -1,9 +1,11 @@
 """What to do about a broken line, and what was left out so far."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from mha_core.errors import InputError
+from mha_core.wording import counted
 
 OnError = Literal["refuse", "skip"]
 
@@ -34,6 +36,15 @@ class Reading:
     def left_out(self, line: int, what: str) -> None:
         """Note a line that holds nothing to measure, whatever is done about broken ones."""
         self._note(f"Line {line:,}: {what}")
+
+    def said(self) -> Iterator[str]:
+        """What was left out, a sentence each."""
+        yield from (f"Skipped. {note}" for note in self.notes)
+        if self.n_skipped > len(self.notes):
+            yield f"Skipped {self.n_skipped:,} in all."
+        if self.n_unused:
+            have = "has" if self.n_unused == 1 else "have"
+            yield f"Not used: {counted(self.n_unused, 'pronoun')} that {have} not exactly one right candidate."
 
     def _note(self, message: str) -> None:
         self.n_skipped += 1

@@ -159,6 +159,8 @@ def _run_patch(load: Load, write: Write, warn: Warn, options: argparse.Namespace
         found = _every(options, asked, sweep(source, tokens, model, outcome))
     else:
         heads = heads_from(options.heads, model.n_layers, model.n_heads)
+        if not heads:
+            raise InputError(NO_PATCH)
         found = _once(options, asked, model, (PatchHeads(heads, source.text),))
     _answer(write, options, [found])
     return 0

@@ -17,7 +17,7 @@ from typing import Literal
 from mha_core.errors import InputError
 from mha_core.models import Model
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head, counted, head_name
 
 LARGEST = 100.0  # a factor beyond it says nothing that one below it does not
 
@@ -29,12 +29,18 @@ class Factor:
     heads: tuple[Head, ...]
     factor: float = 0.0
 
+    def __str__(self) -> str:
+        return f"{_names(self.heads)} times {self.factor:g}"
+
 
 @dataclass(frozen=True)
 class MeanOutput:
     """What these heads mixed, replaced by what each mixes on average over the built-in sentences."""
 
     heads: tuple[Head, ...]
+
+    def __str__(self) -> str:
+        return f"{_names(self.heads)} replaced by the mean output"
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,10 @@ class Rows:
     to: Literal["uniform"] | int | tuple[float, ...] = "uniform"
     query: int | None = None
 
+    def __str__(self) -> str:
+        where = "" if self.query is None else f" of token {self.query + 1}"
+        return f"{_names(self.heads)} with other weights{where}"
+
 
 @dataclass(frozen=True)
 class PatchHeads:
@@ -60,6 +70,9 @@ class PatchHeads:
     pair: str | None = None
     positions: tuple[int, ...] | None = None
 
+    def __str__(self) -> str:
+        return f"{_names(self.heads)} taken over from '{self.text}'"
+
 
 @dataclass(frozen=True)
 class PatchStates:
@@ -69,8 +82,15 @@ class PatchStates:
     text: str
     pair: str | None = None
 
+    def __str__(self) -> str:
+        return f"{counted(len(self.places), 'state')} taken over from '{self.text}'"
+
 
 Intervention = Factor | MeanOutput | Rows | PatchHeads | PatchStates
+
+
+def _names(heads: Iterable[Head]) -> str:
+    return ", ".join(map(head_name, heads))
 
 
 def heads_from(text: str, n_layers: int, n_heads: int) -> tuple[Head, ...]:
@@ -93,7 +113,8 @@ def check_heads(heads: Iterable[Head], n_layers: int, n_heads: int) -> None:
     for layer, head in heads:
         if not (0 <= layer < n_layers and 0 <= head < n_heads):
             raise InputError(
-                f"There is no head {head_name((layer, head))}; the model has {n_layers} layers of {n_heads} heads."
+                f"There is no head {head_name((layer, head))}; the model has {counted(n_layers, 'layer')} of "
+                f"{counted(n_heads, 'head')}."
             )
 
 
@@ -124,7 +145,7 @@ def same_length(source: Tokens, into: Tokens) -> None:
     """Raise InputError unless both texts have as many tokens: what is patched goes from place to same place."""
     if len(source) != len(into):
         raise InputError(
-            f"The text to take from has {len(source)} tokens and the other {len(into)}; "
+            f"The text to take from has {counted(len(source), 'token')} and the other {len(into):,}; "
             "for patching both need the same number."
         )
 
@@ -132,13 +153,17 @@ def same_length(source: Tokens, into: Tokens) -> None:
 def _check_positions(positions: Iterable[int], n: int) -> None:
     for position in positions:
         if not 0 <= position < n:
-            raise InputError(f"There is no position {position}; the text has {n} tokens, counted from 0.")
+            raise InputError(
+                f"There is no position {position}; the text has {counted(n, 'token')}, counted from 0."
+            )
 
 
 def _check_places(one: PatchStates, tokens: Tokens, model: Model) -> None:
     for state, _ in one.places:
         if not 0 <= state <= model.n_layers:
-            raise InputError(f"There is no state {state}; {model.title} has {model.n_layers} layers.")
+            raise InputError(
+                f"There is no state {state}; {model.title} has {counted(model.n_layers, 'layer')}."
+            )
     _check_positions((position for _, position in one.places), len(tokens))
 
 
@@ -147,7 +172,9 @@ def _check_rows(one: Rows, n: int, is_causal: bool) -> None:
     seen = n if one.query is None or not is_causal else one.query + 1
     if isinstance(one.to, tuple):
         if len(one.to) != n:
-            raise InputError(f"{len(one.to)} numbers were given for a row of {n} tokens.")
+            raise InputError(
+                f"{counted(len(one.to), 'number', ('was', 'were'))} given for a row of {counted(n, 'token')}."
+            )
         if not all(math.isfinite(number) and number >= 0 for number in one.to) or not sum(one.to[:seen]) > 0:
             raise InputError("The numbers of a row must be 0 or more, and one that the token sees above 0.")
     elif isinstance(one.to, int):

@@ -17,6 +17,7 @@ from mha_core.models import Model
 from mha_core.prediction import likeliest
 from mha_core.tokens import Tokens
 from mha_core.trace import run, to_numpy
+from mha_core.wording import counted
 
 GUESSES = 50  # among which the two words are looked for that are measured unless others are asked for
 SCORES_AT_ONCE = 32_000_000  # numbers of logits that are held together
@@ -142,7 +143,7 @@ def check_position(position: int, tokens: Tokens) -> None:
     """Raise InputError for a position that is not there."""
     if not 0 <= position < len(tokens):
         raise InputError(
-            f"There is no position {position}; the text has {len(tokens)} tokens, counted from 0."
+            f"There is no position {position}; the text has {counted(len(tokens), 'token')}, counted from 0."
         )
 
 

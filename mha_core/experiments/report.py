@@ -105,10 +105,15 @@ def effects_text(data: Mapping[str, Any]) -> str:
 
 def _what(data: Mapping[str, Any]) -> str:
     """What was done, in words."""
-    how, each = data["how"], "each head" if "axes" in data else data["heads"]
+    how, axes = data["how"], data.get("axes")
     if how == "patch":
-        return f"{'each place' if 'axes' in data else data['heads']} taken over from '{data['source']}'."
-    return f"{each} {'replaced by its mean output' if how == 'mean' else f'times {how:g}'}."
+        each = data["heads"] if axes is None else "each head" if axes[1] == "head" else "each place"
+        return f"{each} taken over from '{data['source']}'."
+    done = "replaced by its mean output" if how == "mean" else f"times {how:g}"
+    if axes is None:
+        return f"{data['heads']} {done}."
+    beside = f", with {data['heads']} the same throughout" if data["heads"] else ""
+    return f"each head {done}{beside}."
 
 
 def _asked(asked: Asked) -> dict[str, Any]:

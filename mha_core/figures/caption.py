@@ -44,7 +44,9 @@ def caption(
         text = f"{record.keys.text}” (source) and “{text}"
     digest = f" (SHA-256 {record.model.digest[:DIGITS]}…)" if record.model.digest else ""
     by = "" if record.model.is_ours else f", computed by {record.model.computed_by}"
-    model = f"{record.model.title}{digest}{by}"
+    done = getattr(record, "changed", ())
+    changed = f" (changed: {'; '.join(done)})" if done else ""
+    model = f"{record.model.title}{digest}{by}{changed}"
     drawn = DRAWN_OF_SEVERAL if design.kind == "bars" and len(pins) > 1 else DRAWN[design.kind]
     drawn = drawn.replace("token", "word") if grid.words else drawn
     scale = "0 to 100 %" if design.scale == "full" else "0 to the largest weight shown"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mha_core.errors import InputError
 from mha_core.figures.design import Design
 from mha_core.record import Grid
-from mha_core.wording import Head, Per, place_name
+from mha_core.wording import Head, Per, counted, place_name
 
 Floats = NDArray[np.float64]
 
@@ -28,9 +28,9 @@ class Panel:
 def panels(grid: Grid, design: Design, per: Per = "head") -> list[Panel]:
     """The panels of a figure. Raises InputError for a head that the grid does not have."""
     layers, heads = grid.weights.shape[:2]
-    missing = [head for head in design.heads if head[0] >= layers or head[1] >= heads]
+    missing = [head for head in design.heads if not (0 <= head[0] < layers and 0 <= head[1] < heads)]
     if missing:
-        raise InputError(f"There is no {place_name(missing[0])} in {layers} layers of {heads}.")
+        raise InputError(f"There is no {place_name(missing[0])} in {counted(layers, 'layer')} of {heads}.")
     each = [grid.weights[head].astype(np.float64) for head in design.heads]
     if design.mix == "each" or len(each) == 1:
         return [Panel(_title(head, per), weights) for head, weights in zip(design.heads, each, strict=True)]

@@ -113,8 +113,8 @@ def rows_of_depends(found: Depends) -> list[Row]:
                     "layer": one.head[0] + 1,
                     "head": one.head[1] + 1,
                     "fall": one.fall,
-                    "ci_low": one.low,
-                    "ci_high": one.high,
+                    "ci_low": None if np.isnan(one.low) else one.low,
+                    "ci_high": None if np.isnan(one.high) else one.high,
                     "beyond_luck": one.beyond_luck,
                 }
             )

@@ -23,7 +23,7 @@ from mha_core.heads.answers import Answer, add_answer, give, rows_of_similarity
 from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as run_atlas
 from mha_core.heads.builtin import builtin_items, read_builtin
-from mha_core.heads.corpus_run import CorpusKind, cut_note, items_of, kind_of
+from mha_core.heads.corpus_run import CorpusKind, cut_note, items_of, kind_of, later_note
 from mha_core.heads.depends.cli import add_depends_parser
 from mha_core.heads.depends.cli import run as run_depends
 from mha_core.heads.distances_cli import add_distances_parser
@@ -114,6 +114,7 @@ def _measure(args: argparse.Namespace, stop: Callable[[], bool]) -> int:
     reading = Reading(on_error=args.on_error)
     answer, done = _ask(args, reading, stop)
     if not done.n_texts or answer.data.get("rows") == [] or answer.data.get("n") == 0:
+        _say_left_out(reading)
         raise InputError(f"There is nothing in {args.file or 'the built-in sentences'} to measure.")
     counts = {"n_cut": done.n_cut, "left_out": reading.n_skipped, "unused": reading.n_unused}
     answer.data.update(counts)
@@ -128,13 +129,8 @@ def _measure(args: argparse.Namespace, stop: Callable[[], bool]) -> int:
 
 
 def _say_left_out(reading: Reading) -> None:
-    for note in reading.notes:
-        _say(f"Skipped. {note}")
-    if reading.n_skipped > len(reading.notes):
-        _say(f"Skipped {reading.n_skipped:,} in all.")
-    if reading.n_unused:
-        have = "has" if reading.n_unused == 1 else "have"
-        _say(f"Not used: {counted(reading.n_unused, 'pronoun')} that {have} not exactly one right candidate.")
+    for sentence in reading.said():
+        _say(sentence)
 
 
 def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -> tuple[Answer, Done]:
@@ -146,6 +142,8 @@ def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -
         _say(
             f"The files of {model.title} were compared with no digest; --sha256 {model.files_digest} pins them."
         )
+    if args.question == "similarity" and model.n_layers * model.n_heads == 1:
+        raise InputError(f"{model.title} has one head, and there is no other to compare it with.")
     progress = _report if args.progress else None
     fraction = (lambda: lines.fraction) if lines is not None else None
     options = Options(args.batch_size, args.limit, progress, stop, fraction)
@@ -153,10 +151,7 @@ def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -
         found, done = study_items(args.question, _items(args, lines, kind, model, reading), model, options)
         later = getattr(found, "n_later", 0)
         if later:
-            _say(
-                f"Left out: {counted(later, 'case')} in which what should be looked at comes later, "
-                "where a decoder cannot look."
-            )
+            _say(later_note(later))
         return _told(args, found, model.info, done, _said_of_cuts(done, found, model)), done
     study = (
         study_builtin(model, options=options, similarity=False)

@@ -99,13 +99,15 @@ def items_of(lines: Lines, kind: CorpusKind, model: Model, reading: Reading) -> 
 
 
 class CorpusResult:
-    """The sums of one corpus so far: `rows()` is what there is to say."""
+    """The sums of one corpus so far: `rows()` is what there is to say. `is_part`: the file goes on after the last that
+    was taken."""
 
     def __init__(self, kind: CorpusKind, model: Model, reading: Reading) -> None:
         self.kind, self.model, self.reading = kind, model, reading
         self.sums: dict[str, Sums] = {}
         self.n = 0
         self.n_cut = 0
+        self.is_part = False
 
     def begin(self, counts: IntArray) -> None:
         """Empty sums; `counts` (vocabulary,) says how often each token occurs."""
@@ -141,6 +143,11 @@ def cut_note(n_texts: int, n_dependents: int, model: Model) -> str:
     return said + (f", {counted(n_dependents, 'dependent')} among it." if n_dependents else ".")
 
 
+def later_note(n: int) -> str:
+    """What is said of cases that a decoder is not asked for."""
+    return f"Left out: {counted(n, 'case')} in which what should be looked at comes later, where a decoder cannot look."
+
+
 @dataclass(frozen=True)
 class Part:
     """How far a run is (0 to 1), and the result so far: no sentence while the tokens are being counted."""
@@ -163,7 +170,8 @@ def run(
             yield Part(0.0, result)
     result.begin(counts)
     lines, fraction = Lines(source), 0.0
-    for window in _windows(kind.items(lines, reading, model.tokenizer), limit):
+    items = kind.items(lines, reading, model.tokenizer)
+    for window in _windows(items, limit):
         before, read = result.n, max(lines.fraction, (result.n + len(window)) / limit)
         for chunk in _chunks(sorted(window, key=lambda item: -len(item.tokens))):
             result.add(chunk)
@@ -171,6 +179,7 @@ def run(
             yield Part(fraction, result)
         if not window:
             yield Part(fraction, result)
+    result.is_part = result.n == limit and any(item is not None for item in items)
     yield Part(1.0, result)
 
 

@@ -131,12 +131,16 @@ class RelationTable:
         used = self.group_n[self._row(relation)] > 0
         return tuple(self._place(int(i)) for i in tied_with_best(hits[used])) if used.any() else ()
 
-    def held_out(self, relation: str, direction: Direction) -> float:
-        """Accuracy of the best head, chosen on one half of the sentences and counted on the other."""
+    def held_out(self, relation: str, direction: Direction) -> float | None:
+        """Accuracy of the best head, chosen on one half of the sentences and counted on the other; None where one half
+        has no case to choose by."""
+        n = self.group_n[self._row(relation)]
+        if not (n[0::2].any() and n[1::2].any()):
+            return None
         hits = self.hits[self._row(relation), :, DIRECTIONS.index(direction)]
         halves = hits[0::2].sum(0), hits[1::2].sum(0)
         found = halves[1][halves[0].argmax()] + halves[0][halves[1].argmax()]
-        return float(found / max(self.n(relation), 1))
+        return float(found / n.sum())
 
     def scores(self, every_head: bool = False) -> list[RelationScore]:
         """The best head of each relation, in its better direction; or every head in both directions."""

@@ -31,16 +31,16 @@ class SimilarityTable:
 
     @property
     def mean(self) -> float:
-        """The mean distance of two different heads."""
-        return float(self.distance[np.triu_indices(len(self.distance), 1)].mean())
+        """The mean distance of two different heads; nan where there is one only."""
+        pairs = self.distance[np.triu_indices(len(self.distance), 1)]
+        return float(pairs.mean()) if len(pairs) else np.nan
 
     def relatives(self, layer: int, head: int, count: int = 3) -> tuple[tuple[int, int, float], ...]:
-        """The nearest heads of one head: (layer, head, distance), all from 0."""
+        """The nearest other heads of one head: (layer, head, distance), all from 0; fewer where there are fewer."""
         row = self.distance[layer * self.shape[1] + head].copy()
         row[layer * self.shape[1] + head] = np.inf
-        return tuple(
-            (int(i) // self.shape[1], int(i) % self.shape[1], float(row[i])) for i in row.argsort()[:count]
-        )
+        nearest = row.argsort()[: min(count, len(row) - 1)]
+        return tuple((int(i) // self.shape[1], int(i) % self.shape[1], float(row[i])) for i in nearest)
 
 
 class SimilaritySums:
@@ -130,7 +130,8 @@ def _classical(distance: FloatArray) -> FloatArray:
     points = vectors[:, top] * np.sqrt(np.maximum(values[top], 0))
     # An eigenvector's sign is arbitrary: fix it so that the largest coordinate is positive.
     signs = np.sign(points[np.abs(points).argmax(0), np.arange(len(top))])
-    found: FloatArray = points * np.where(signs == 0, 1, signs)
+    found: FloatArray = np.zeros((n, 2))  # of a head alone there is one axis only
+    found[:, : len(top)] = points * np.where(signs == 0, 1, signs)
     return found
 
 

@@ -137,7 +137,7 @@ def similarity_data(table: SimilarityTable, model: ModelInfo) -> Row:
         "model": export.model_of(model),
         "n_texts": table.n_texts,
         "unit": "nats",
-        "mean": table.mean,
+        "mean": None if math.isnan(table.mean) else table.mean,
         "heads": names,
         "distance": table.distance.tolist(),
         "map": points.tolist(),
@@ -152,7 +152,10 @@ def similarity_text(table: SimilarityTable) -> str:
     lines += [
         (row["pair"], " and ".join(row["heads"]), f"{row['distance']:.3f}") for row in similarity_rows(table)
     ]
-    return _text(lines) + f"mean {table.mean:.3f} nats, {counted(table.n_texts, 'text')}\n"
+    mean = (
+        f"mean {table.mean:.3f} nats" if len(table.distance) > 1 else "one head, which no other can be like"
+    )
+    return _text(lines) + f"{mean}, {counted(table.n_texts, 'text')}\n"
 
 
 def similarity_cells(data: Mapping[str, Any]) -> list[Row]:

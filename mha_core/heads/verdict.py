@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mha_core.heads.intervals import binomial_tail, wilson
-from mha_core.wording import percent
+from mha_core.wording import counted, percent
 
 Word = Literal["specialist", "rule", "unsure", "none"]
 
@@ -156,7 +156,8 @@ def judge(found: Evidence) -> Verdict:
     if not cases or float(wilson(found.score * cases, cases)[0]) <= found.baseline:
         return Verdict("none", f"no better than {found.baseline_name}")
     if thin(found.n) or thin(cases):
-        return Verdict("unsure", f"only {found.n} cases: thin evidence")
+        worth = "" if thin(found.n) else f", worth {cases:.0f} independent ones"
+        return Verdict("unsure", f"only {counted(found.n, 'case')}{worth}: thin evidence")
     if _in_control(found):
         return Verdict("unsure", f"the control does too: {percent(found.control or 0.0)}")
     if not beyond_luck(found.score, cases, found.baseline, found.tried):

@@ -13,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from mha_core.errors import SizeError
 from mha_core.modes import plain_numbers
 from mha_core.multihead import MultiHeadAttention
+from mha_core.wording import counted
 
 
 def explain_division(d_model: int, n_heads: int) -> None:
@@ -55,7 +56,7 @@ class Configuration:
             explain_division(self.d_model, self.n_heads)
         if self.kv_heads < 1 or self.n_heads % self.kv_heads:
             raise SizeError(
-                f"{self.n_heads} query heads cannot share {self.kv_heads} key heads evenly: "
+                f"{counted(self.n_heads, 'query head')} cannot share {counted(self.kv_heads, 'key head')} evenly: "
                 f"{self.n_heads} / {self.kv_heads} is not a whole number."
             )
 

@@ -5,6 +5,7 @@ In: tokens and a decoder. Out: the bytes that its cache held after each of them,
 
 from dataclasses import dataclass, replace
 
+from mha_core.errors import InputError
 from mha_core.models import Model
 from mha_core.record import Array
 from mha_core.tokens import Tokens
@@ -29,7 +30,10 @@ class Growth:
 
 
 def growth(tokens: Tokens, model: Model, most: int = READ_AT_MOST) -> Growth:
-    """Read a text one token at a time, `most` of them at most. Raises InputError for a model without a cache."""
+    """Read a text one token at a time, `most` of them at most. Raises InputError for a model without a cache, or for
+    no token to read."""
+    if most < 1:
+        raise InputError(f"At least one token is read; {most} was given.")
     ids = tokens.ids[:most]
     state = model.start(replace(tokens, pieces=tokens.pieces[:1]))
     n_bytes = [state.n_bytes]

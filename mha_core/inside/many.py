@@ -141,7 +141,8 @@ def distance_to_hull(point: np.ndarray, points: np.ndarray, steps: int = 400) ->
 
 
 def sum_of_heads(run: LayerRun, query: int) -> tuple[np.ndarray, np.ndarray]:
-    """Every head's values seen through its slice of W_o (H, key, d_model), and their sum over the heads."""
+    """Every head's values seen through its slice of W_o (H, key, d_model), and their sum over the heads. The keys are
+    those that the query may look at."""
     shared = run.projections.n_heads // run.projections.n_kv_heads
-    mapped = np.repeat(run.v[:, : run.seen(query)], shared, axis=0) @ run.projections.W_o
+    mapped = np.repeat(run.v[:, run.allowed[query]], shared, axis=0) @ run.projections.W_o
     return mapped, run.contributions[:, query].sum(axis=0)

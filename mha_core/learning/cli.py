@@ -14,7 +14,7 @@ from mha_core.export import json_of
 from mha_core.learning import report
 from mha_core.learning.classroom_cli import add_classroom_parsers
 from mha_core.learning.train import Setup, Snapshot
-from mha_core.wording import percent
+from mha_core.wording import counted, percent
 
 # Steps at most: enough for what is to be seen (one layer is given time to show that it never learns).
 STEPS = {"jobs": 8_000, "induction": 6_000}
@@ -58,6 +58,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _tell(now: Snapshot) -> None:
-    line = f"{now.step:,} steps, accuracy {percent(now.accuracy)}"
+    line = f"{counted(now.step, 'step')}, accuracy {percent(now.accuracy)}"
     sys.stderr.write(f"\r{line:<60}")
     sys.stderr.flush()

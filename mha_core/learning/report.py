@@ -14,7 +14,7 @@ from mha_core.heads.words import FloatArray
 from mha_core.learning.scores import MEASURES, effects, head_scores, repeated_table
 from mha_core.learning.tasks import task_called
 from mha_core.learning.train import Setup, Snapshot, Training, answers_of, examine, revived
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, counted, head_name, percent
 
 
 def report(training: Training, curve: Sequence[Snapshot]) -> dict[str, Any]:
@@ -58,8 +58,8 @@ def table(found: Mapping[str, Any]) -> str:
     """The end of the curve, and a line a head: where it looks, what it is called, what is left without it."""
     last = found["curve"][-1]
     lines = [
-        f"After {last['step']:,} steps: accuracy {percent(last['accuracy'])}, loss {last['loss']:.3f} nats "
-        f"(n = {found['answers']:,} answers a job, on texts held out)."
+        f"After {counted(last['step'], 'step')}: accuracy {percent(last['accuracy'])}, loss {last['loss']:.3f} nats "
+        f"(n = {found['answers']:,} answers{' a job' if 'jobs' in last else ''}, on texts held out)."
     ]
     lines += [f"  {job}: {percent(share)}" for job, share in last.get("jobs", {}).items()]
     for head, effect in zip(found["heads"], found["without"], strict=True):

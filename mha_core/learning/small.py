@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from mha_core.errors import InputError, SizeError
 from mha_core.multihead import MultiHeadAttention
 from mha_core.rotary import rotation
+from mha_core.wording import counted
 
 HEADS = (1, 2, 4, 8, 16)
 LAYERS_AT_MOST = 4
@@ -89,8 +90,8 @@ def gates_without(shape: Shape, heads: Sequence[tuple[int, int]]) -> Tensor:
     for layer, head in heads:
         if not (0 <= layer < shape.n_layers and 0 <= head < shape.n_heads):
             raise InputError(
-                f"There is no head {layer + 1}-{head + 1} in a model of {shape.n_layers} layers "
-                f"with {shape.n_heads} heads."
+                f"There is no head {layer + 1}-{head + 1} in a model of {counted(shape.n_layers, 'layer')} "
+                f"with {counted(shape.n_heads, 'head')}."
             )
         gates[layer, head] = 0
     return gates

@@ -41,7 +41,7 @@ class Setup:
         if not 0 <= self.seed < 2**31:
             raise InputError(f"The seed is {self.seed}; it is a whole number from 0 to {2**31 - 1}.")
         if not 1 <= self.steps <= STEPS_AT_MOST:
-            raise InputError(f"{self.steps:,} steps were asked for; at most {STEPS_AT_MOST:,} are made.")
+            raise InputError(f"{self.steps:,} steps were asked for; a training takes 1 to {STEPS_AT_MOST:,}.")
 
     @property
     def shape(self) -> Shape:

@@ -111,7 +111,7 @@ def show(
         payload: Payload = explore_payload(
             grid,
             record.tokens,
-            model_title=title_of(record),
+            model_title=_title(record),
             selection=chosen,
             about=about(record, grid),
             full_bytes=FULL_BYTES,
@@ -125,7 +125,7 @@ def show(
         record.tokens,
         second,
         other.tokens,
-        titles=_titles(record, other),
+        titles=(_title(record), _title(other)),
         selection=chosen,
         abouts=[about(record, grid), about(other, second)],
         full_bytes=FULL_BYTES,
@@ -134,14 +134,9 @@ def show(
     return Shown(standalone_html(payload, title=title), title, said)
 
 
-def _titles(a: Record, b: Record) -> tuple[str, str]:
-    """Which model made each of the two, and whether something was done to it."""
-    said = [title_of(each) + (", changed" if _is_changed(each) else "") for each in (a, b)]
-    return said[0], said[1]
-
-
-def _is_changed(record: Record) -> bool:
-    return bool(record.interventions) or (record.gates is not None and bool((record.gates != 1).any()))
+def _title(record: Record) -> str:
+    """Which model made it, and whether something was done to it."""
+    return title_of(record) + (", changed" if record.changed else "")
 
 
 def _check(record: object, *, alone: bool) -> None:

@@ -1,8 +1,8 @@
 """What travels to the browser for a picture: records (big, constant for a text) and a view (small, changes often).
 
 In: grids (layer, head, query, key) and a selection. Out: dicts of JSON values and flat integer arrays. Short
-texts send every head in full; long ones small pictures of all heads, the chosen head in full, and for the
-pinned words the strongest links of every head, so that rankings stay exact.
+texts send every head in full; long ones small pictures of all heads, the chosen head in full, and the strongest links
+of the pinned words in every head, so that rankings stay exact.
 """
 
 import hashlib
@@ -24,7 +24,6 @@ from mha_core.wording import Head, head_name
 # All heads travel in full up to here (72 heads of 69 units, 144 of 48); longer texts get small pictures.
 FULL_BYTES = 680_000
 SIDE = 64
-LINKS = 8
 PACKED = "packed"
 # What numbers are where nobody says more.
 RAW_WEIGHTS: dict[str, Any] = {
@@ -312,11 +311,12 @@ def opened(grid: Grid, record: int, head: Head) -> Payload:
 
 
 def _links(grid: Grid, selection: Selection) -> Payload:
-    """Where the pinned words look in every head: the strongest few, and the exact weight of the target."""
+    """Where the pinned words look most in every head, in each sentence, among words and among special tokens: so it is
+    known whichever of them a reader leaves out. And the exact weight of the target."""
     if not selection.pins:
         return {}
     row = grid.weights[:, :, list(selection.pins)].astype(np.float64).mean(axis=2)
-    index, weight = strongest(row, LINKS)
+    index, weight = strongest(row, np.array([2 * unit.segment + unit.special for unit in grid.units]))
     links: Payload = {
         "links": {
             "pins": list(selection.pins),

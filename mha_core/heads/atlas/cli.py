@@ -97,7 +97,8 @@ def _head(given: str | None, model: Model) -> Head | None:
         1 <= int(layer) <= model.n_layers and 1 <= int(head) <= model.n_heads
     ):
         raise InputError(
-            f"There is no head '{given[:20]}'; {model.title} has {model.n_layers} layers of {model.n_heads} heads."
+            f"There is no head '{given[:20]}'; {model.title} has {counted(model.n_layers, 'layer')} of "
+            f"{counted(model.n_heads, 'head')}."
         )
     return int(layer) - 1, int(head) - 1
 

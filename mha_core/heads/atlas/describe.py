@@ -50,10 +50,12 @@ class Finding:
 @dataclass(frozen=True)
 class Description:
     """What a head does when it acts: `findings`, content before position and the commonest first; none where there is
-    no description. `two`: the first two exclude one another, so the head does two things."""
+    no description. `two`: the first two exclude one another, so the head does two things. `few`: none was looked for,
+    since there are too few moments."""
 
     findings: tuple[Finding, ...] = ()
     two: bool = False
+    few: bool = False
 
     @property
     def by_content(self) -> bool:
@@ -120,7 +122,7 @@ def _describe(lookup: _Lookup, head: int) -> Description:
     share, baseline, marks = lookup.measured(head, 0)
     share_2, baseline_2, marks_2 = lookup.measured(head, 1)
     if not len(marks) or not len(marks_2):
-        return Description()
+        return Description(few=True)
     found, printed = (
         [
             Finding(f, float(s), float(b), len(of))

@@ -3,7 +3,7 @@
 In: a head's entry. Out: text; words in `backquotes` are tokens.
 """
 
-from mha_core.heads.atlas.describe import Description, Finding
+from mha_core.heads.atlas.describe import LEAST_MOMENTS, Description, Finding
 from mha_core.heads.atlas.table import HeadEntry
 
 NO_DESCRIPTION = "no description"
@@ -22,6 +22,11 @@ def sentence(entry: HeadEntry, rests_on: str) -> str:
     """How it rests, where there is a token to rest on, and what it does when it acts, with the evidence."""
     rests = f"Rests on {rests_on} in {_whole(entry.measures['rests'])} of the rows. " if rests_on else ""
     description = entry.description
+    if description.few:
+        return (
+            f"{rests}No description: it has too few moments in this text to look for one; {LEAST_MOMENTS} at least are "
+            "asked for in each half of the passages."
+        )
     if not description.findings:
         return (
             f"{rests}No description: none of the fixed features is true of at least half of its strongest moments "

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from mha_core import export
 from mha_core.command_io import positive
 from mha_core.console import STOPPED
@@ -21,13 +23,14 @@ from mha_core.experiments.interventions import heads_from
 from mha_core.experiments.parts import Part
 from mha_core.heads.answers import Answer, add_answer, give, rows_of_depends
 from mha_core.heads.builtin import AGREEMENT, builtin_items, builtin_path, read_builtin
-from mha_core.heads.corpus_run import items_of, kind_of
-from mha_core.heads.depends.questions import Choice, Question, Relation
+from mha_core.heads.corpus_run import cut_note, items_of, kind_of, later_note
+from mha_core.heads.depends.questions import Asked, Choice, Question, Relation
 from mha_core.heads.depends.shipped import Shipped, Source, digest_of, row_of, write
 from mha_core.heads.depends.table import WAYS, Depends, Way
 from mha_core.heads.depends.trying import depends
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.rows import Row
+from mha_core.heads.survey import was_cut
 from mha_core.models import Model, load_model
 from mha_core.wording import counted, head_name
 
@@ -84,11 +87,16 @@ def add_depends_parser(questions: "argparse._SubParsersAction[argparse.ArgumentP
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     add_answer(parser)
     parser.add_argument("--progress", action="store_true", help="say how far it is")
+    parser.add_argument(
+        "--on-error", choices=("refuse", "skip"), default="refuse", help="what to do about a broken line"
+    )
     parser.add_argument("--ship", nargs=2, type=Path, metavar=("UD", "GAP"), help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
     """Write what was found. Raises HeadScopeError."""
+    if args.agreement and args.file is not None:
+        raise InputError("--agreement is of the built-in sentences; leave it out, or the file.")
     model = load_model(args.model, trained=not args.untrained)
     if args.ship:
         return _ship(args, model, stop)
@@ -96,17 +104,40 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
         raise InputError("Name one head with --head, layer and head from 1, such as 4-2.")
     question = Relation(args.relation, args.reverse) if args.relation else Choice(args.reverse)
     corpus = args.file.name if args.file else "the built-in sentences"
-    found, stopped = _measured(args, model, args.head, question, _items(args, model), stop)
+    reading = Reading(on_error=args.on_error)
+    items = _items(args, model, reading)
+    _say_left_out(items, question, model, reading)
+    found, stopped = _measured(args, model, args.head, question, items, stop)
+    if stopped and not found.n:
+        _say("Stopped before the first case.")
+        return STOPPED
     data = _data(found, model, corpus)
+    n_cut = sum(was_cut(item) for item in items)
+    data |= {"n_cut": n_cut, "left_out": reading.n_skipped, "unused": reading.n_unused}
     give(args, Answer(data, rows_of_depends(found), lambda: _text(found, corpus)))
+    if stopped:
+        _say(f"Stopped after {counted(found.n_texts, 'text')}; the numbers are those of what was read.")
     return STOPPED if stopped else 0
 
 
-def _items(args: argparse.Namespace, model: Model) -> list[HasTokens]:
+def _say_left_out(items: Sequence[HasTokens], question: Question, model: Model, reading: Reading) -> None:
+    """Lines of a file that were not read, texts that were cut, and cases in which a decoder cannot look."""
+    for sentence in reading.said():
+        _say(sentence)
+    n_cut = sum(was_cut(item) for item in items)
+    if n_cut:
+        _say(cut_note(n_cut, 0, model))
+    n, n_seen = (
+        sum(asked.n for item in items if (asked := Asked.of(question, item, is_causal)))
+        for is_causal in (False, model.is_causal)
+    )
+    if n > n_seen:
+        _say(later_note(n - n_seen))
+
+
+def _items(args: argparse.Namespace, model: Model, reading: Reading) -> list[HasTokens]:
     if args.file is not None:
-        found = items_of(
-            Lines(args.file), kind_of(args.file, ("tsv", "json", "conllu")), model, Reading("skip")
-        )
+        found = items_of(Lines(args.file), kind_of(args.file, ("tsv", "json", "conllu")), model, reading)
     else:
         kept = [one for one in read_builtin() if not args.agreement or one.kind in AGREEMENT]
         if not args.agreement and not args.relation:
@@ -138,7 +169,7 @@ def _measured(
 def _told(parts: Iterator[Part[Depends]], aloud: bool) -> Generator[Depends]:
     for part in parts:
         if aloud:
-            sys.stderr.write(f"\r{100 * part.fraction:.0f} %, {part.n:,} texts")
+            sys.stderr.write(f"\r{100 * part.fraction:.0f} %, {counted(part.n, 'text')}")
             sys.stderr.flush()
         yield part.result
     sys.stderr.write("\n" if aloud else "")
@@ -149,16 +180,19 @@ def _text(found: Depends, corpus: str) -> str:
         f"{head_name(found.head)} is right in {found.score:.1%} of {counted(found.n, 'case')} "
         f"({corpus}, {counted(found.n_texts, 'text')})."
     ]
+    alone = bool(np.isnan(found.error).all())
     for way in found.ways:
         lines.append(
             "without one head (taken away):" if way == "zero" else "with its mean output in its place:"
         )
         for one in found.strongest(way, SHOWN):
             mark = "  beyond luck" if one.beyond_luck else ""
-            points = f"{100 * one.fall:+5.1f} points [{100 * one.low:+.1f}, {100 * one.high:+.1f}]"
-            lines.append(f"  {head_name(one.head):>5}  falls by {points}{mark}")
+            within = "" if alone else f" [{100 * one.low:+.1f}, {100 * one.high:+.1f}]"
+            lines.append(f"  {head_name(one.head):>5}  falls by {100 * one.fall:+5.1f} points{within}{mark}")
     lines.append(
-        f"Beyond luck: as the best of {found.fall[0].size} earlier heads. 95 % intervals over texts."
+        "One text, or one pair, says nothing of others: no interval, and nothing is beyond luck."
+        if alone
+        else f"Beyond luck: as the best of {found.fall[0].size} earlier heads. 95 % intervals over texts."
     )
     return "\n".join(lines) + "\n"
 
@@ -169,6 +203,10 @@ def _data(found: Depends, model: Model, corpus: str) -> Row:
     for name in ("job", "file", "sha256", "command", "date"):
         row.pop(name)
     return row | {"model": export.model_of(model.info)}
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")
 
 
 def _ship(args: argparse.Namespace, model: Model, stop: Stop) -> int:
@@ -183,7 +221,8 @@ def _ship(args: argparse.Namespace, model: Model, stop: Stop) -> int:
             | {"file": None if one.corpus == "agreement" else file, "relation": None, "limit": one.limit}
         )
         given.agreement = one.corpus == "agreement"
-        result, stopped = _measured(given, model, one.head, one.question, _items(given, model), stop)
+        items = _items(given, model, Reading("skip"))
+        result, stopped = _measured(given, model, one.head, one.question, items, stop)
         if stopped:
             return STOPPED
         source = Source(CORPORA[one.corpus], file.name, digest_of(file))

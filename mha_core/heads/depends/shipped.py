@@ -80,7 +80,9 @@ def row_of(one: Shipped) -> dict[str, object]:
         "n_texts": found.n_texts,
         "score": round(found.score, 6),
         **{
-            f"{name} ({way})": np.round(values[at], 6).tolist()
+            f"{name} ({way})": [
+                [None if np.isnan(one) else one for one in row] for row in np.round(values[at], 6).tolist()
+            ]
             for at, way in enumerate(found.ways)
             for name, values in numbers.items()
         },

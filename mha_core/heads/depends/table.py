@@ -33,7 +33,7 @@ class Upstream:
 @dataclass(frozen=True)
 class Depends:
     """A head's score over `n` cases of `n_texts` texts, and what it loses without each earlier head: `fall` and its
-    standard `error`, (way, layer, head), 0 to 1. Layers and heads from 0."""
+    standard `error`, (way, layer, head), 0 to 1; nan where there is but one text. Layers and heads from 0."""
 
     head: Head
     question: Question
@@ -110,6 +110,8 @@ class Sums:
             len(cases), np.full(len(cases), 1 / len(cases)), size=N_DRAWS
         )
         error = ((draws @ lost) / (draws @ cases)[:, None]).std(0)
+        if len(cases) == 1:  # one text says nothing of others
+            error[:] = np.nan
         return Depends(
             self.head,
             self.question,

@@ -50,7 +50,12 @@ def add_verdicts_parser(questions: "argparse._SubParsersAction[argparse.Argument
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
     """Write the verdicts. Raises HeadScopeError."""
-    found = _found(args, stop)
+    reading = Reading(on_error=args.on_error)
+    try:
+        found = _found(args, reading, stop)
+    finally:
+        for sentence in reading.said():
+            _say(sentence)
     if found is None:
         sys.stderr.write("Stopped; nothing is concluded from a part of a corpus.\n")
         return STOPPED
@@ -58,12 +63,14 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
         write_evidence(found, evidence_file(args.model))
         return 0
     data = packed(found)
+    if args.corpus:
+        data |= {"left_out": reading.n_skipped, "unused": reading.n_unused}
     table = "\n".join([*text(found), ""])
     give(args, Answer(data, data["entries"], lambda: table, cells_of_verdicts(found)))
     return 0
 
 
-def _found(args: argparse.Namespace, stop: Stop) -> Verdicts | None:
+def _found(args: argparse.Namespace, reading: Reading, stop: Stop) -> Verdicts | None:
     if args.ship and (args.untrained or args.limit or not args.corpus):
         raise InputError(
             "The shipped verdicts are those of the trained model on whole corpora: name them with --corpus."
@@ -72,10 +79,11 @@ def _found(args: argparse.Namespace, stop: Stop) -> Verdicts | None:
     if missing is not None:
         raise InputError(f"There is no file {missing.name}.")
     if not args.corpus:
+        if args.limit:
+            raise InputError("The shipped verdicts are those of whole corpora; --limit needs --corpus.")
         return _shipped(args)
     model = load_model(args.model, trained=not args.untrained, seed=args.seed, device=args.device)
     options = Options(limit=args.limit, stop=stop)
-    reading = Reading(on_error=args.on_error)
     found = make(
         model,
         args.corpus,
@@ -87,6 +95,9 @@ def _found(args: argparse.Namespace, stop: Stop) -> Verdicts | None:
     )
     if stop():
         return None
+    empty = next((info.file for info in found.corpora.values() if not info.n_texts), None)
+    if empty is not None:
+        raise InputError(f"There is nothing in {empty} to measure.")
     if not found.entries:
         raise InputError("There are too few cases in the corpus to answer any question.")
     return found

@@ -25,6 +25,7 @@ from mha_core.heads.verdicts.related import related_measured
 from mha_core.heads.verdicts.table import CorpusInfo, Verdicts
 from mha_core.heads.verdicts.treebank import measure, questions
 from mha_core.models import Model, load_model
+from mha_core.wording import counted
 
 COMMAND = "python -m mha_core heads verdicts --model {model}{twin} --corpus {files}"
 # What is known of a corpus by the digest of its file; of another file nothing is said.
@@ -58,16 +59,20 @@ def make(
     questions, corpora = measured(model, files, say, options, reading)
     tried = tries(model.n_layers * model.n_heads, len(questions))
     entries = [conclude(one, (model.n_layers, model.n_heads), tried) for one in questions]
-    say(f"{model.title}: {len(entries)} questions answered")
+    answered = tuple(entry for entry in entries if entry is not None)
+    say(f"{model.title}: {counted(len(answered), 'question')} answered")
     other = None
     if twin:
         untrained = load_model(model.name, trained=False, seed=seed, device=str(model.device))
-        other = make(untrained, files, say, options=options, reading=reading)
+        again = None if reading is None else Reading(reading.on_error)  # what is left out is counted once
+        other = make(untrained, files, say, options=options, reading=again)
     command = COMMAND.format(
         model=model.name,
         twin="" if model.info.trained else f" --untrained --seed {seed}",
         files=" ".join(info.file for info in corpora if info.key != BUILT_IN),
     )
+    command += f" --limit {options.limit}" if options and options.limit else ""
+    command += " --on-error skip" if reading and reading.on_error == "skip" else ""
     return Verdicts(
         model.name,
         model.digest,
@@ -77,7 +82,7 @@ def make(
         datetime.datetime.now(datetime.UTC).date().isoformat(),
         tried,
         {info.key: info for info in corpora},
-        tuple(entry for entry in entries if entry is not None),
+        answered,
         other,
     )
 
@@ -102,7 +107,7 @@ def measured(
         here, info = ask(model, path, options or Options(), reading or Reading())
         if info.key in infos:
             raise InputError(f"One {info.key} at a time: {infos[info.key].file} or {path.name}.")
-        say(f"{path.name}: {info.n_texts:,} texts read")
+        say(f"{path.name}: {counted(info.n_texts, 'text')} read")
         found += here
         infos[info.key] = info
     found += measure_agreement(model, BUILT_IN, options)

@@ -15,7 +15,7 @@ from mha_core.heads.verdict import Verdict, Word
 from mha_core.heads.verdicts.entries import Entry, Rule, Substitute
 from mha_core.heads.verdicts.halves import Gap
 from mha_core.heads.verdicts.measured import CIRCLE, RELATED_BY, Question
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head, counted, head_name
 
 DIGITS = 4
 Row = dict[str, Any]
@@ -196,7 +196,7 @@ def text(found: Verdicts) -> Iterator[str]:
     for line in lines:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
     for info in found.corpora.values():
-        yield f"{info.title}: {info.n_texts:,} texts, SHA-256 {info.digest[:12]}."
+        yield f"{info.title}: {counted(info.n_texts, 'text')}, SHA-256 {info.digest[:12]}."
     if any(entry.kind == "semantic" for entry in found.entries):
         yield f"Related in meaning: {RELATED_BY}; {CIRCLE}."
     yield f"One correction for {found.tried:,} attempts: all heads, directions and questions."

@@ -11,6 +11,7 @@ from typing import Literal
 from mha_core.errors import InputError
 from mha_core.learning.classroom.grammar import PLACES, PORTABLE
 from mha_core.learning.classroom.lexicon import APART, Verb, held_out, lexicon
+from mha_core.wording import counted
 
 Kind = Literal["animate", "inanimate"]
 TEST_SEED, CHOICE_SEED = 1, 2
@@ -57,7 +58,7 @@ def pairs(seed: int, n: int = N_PAIRS, *, unseen: bool = True) -> tuple[Pair, ..
     """n different pairs, half of them with an animal. `unseen`: what is said of either noun is held out; else none
     of it is. Raises InputError for fewer than two pairs, and for more than there are."""
     if not 2 <= n <= MOST_PAIRS:
-        raise InputError(f"{n:,} pairs were asked for; give 2 to {MOST_PAIRS:,}.")
+        raise InputError(f"{counted(n, 'pair', ('was', 'were'))} asked for; give 2 to {MOST_PAIRS:,}.")
     rng, found = random.Random(seed), dict[tuple[str, str], Pair]()  # noqa: S311 - a sample, no secret
     while len(found) < n:
         kind: Kind = "animate" if len(found) < n // 2 else "inanimate"
