@@ -221,12 +221,17 @@ def test_the_sockets_of_one_address_share_what_it_may_ask():
 def test_limits_are_the_owners_and_a_mistake_stops_the_start():
     assert limits({}) == Limits()
     assert limits({setting("sockets"): " 40 "}) == Limits(sockets=40)
-    for wrong in ("0", "-3", "many", "1.5", "\N{ARABIC-INDIC DIGIT THREE}"):
+    assert limits({setting("sockets"): "0999999999"}) == Limits(sockets=999_999_999)
+    for wrong in ("0", "-3", "many", "1.5", "\N{ARABIC-INDIC DIGIT THREE}", "1000000000", "9" * 5000):
         with pytest.raises(SystemExit, match=r"HEADSCOPE_SOCKETS is .* a whole number"):
             limits({"HEADSCOPE_SOCKETS": wrong})
     found = origins({"HEADSCOPE_ORIGINS": "https://A.example/, http://b:1"})
     assert found == {"https://a.example", "http://b:1"}
-    for wrong in ("a.example", "ftp://a", "https://a/b", "https://"):
+    # As browsers write it: the port of https itself is left out.
+    found = origins({"HEADSCOPE_ORIGINS": "https://a.example:443 http://b:80/ http://c:443 http://[::1]:80"})
+    assert found == {"https://a.example", "http://b", "http://c:443", "http://[::1]"}
+    never_asked = ("https://a?b", "https://a#b", "https://b@a", "https://*.a.example", "http://[")
+    for wrong in ("a.example", "ftp://a", "https://a/b", "https://", *never_asked):
         with pytest.raises(SystemExit, match="written like"):
             origins({"HEADSCOPE_ORIGINS": wrong})
 
@@ -236,6 +241,7 @@ def test_limits_are_the_owners_and_a_mistake_stops_the_start():
     ("HEADSCOPE_ALLOW_HUB", "true", "it takes 1 or 0"),
     ("HEADSCOPE_LAYOUT", "pillars", "is one of rows, panels, columns, onednn"),
     ("HEADSCOPE_HUB_SECONDS", "soon", "takes a number of seconds"),
+    ("HEADSCOPE_HUB_SECONDS", "99999999999", "takes a number of seconds"),
 ])  # fmt: skip
 def test_what_is_read_only_later_stops_the_start_too(monkeypatch, name, wrong, told):
     check_the_rest()

@@ -74,6 +74,16 @@ def test_no_model_is_opened_that_is_not_offered(key, value):
     assert [refusal(key, name) for name in models()] == [None] * len(models())
 
 
+def test_a_head_that_is_not_there_is_refused_in_the_words_of_the_picture():
+    def said(shape, measure="raw"):
+        return from_params({"head": "x"}, replace(REQUEST, measure=measure), shape, LABELS)[1]
+
+    assert said((6, 12, 7, 7)) == ["There is no head “x” in 6 layers of 12; showing 4-2."]
+    assert said((1, 4, 7, 7)) == ["There is no head “x” in 1 layer of 4; showing 1-2."]
+    assert said((6, 1, 7, 7), "rollout") == ["There is no head “x” in 6 layers; showing layer 4."]
+    assert said((1, 1, 7, 7), "gradient") == ["There is no head “x”; showing all layers."]
+
+
 def test_the_owner_may_take_the_hub_away(monkeypatch):
     assert {"minilm", "bert-base-uncased"} <= set(models())
     monkeypatch.setenv("HEADSCOPE_ALLOW_HUB", "0")

@@ -2,15 +2,19 @@
 
 import asyncio
 import hashlib
+import os
+import threading
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from queue import Empty, Queue
 from types import SimpleNamespace
 from unittest.mock import MagicMock
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import pytest
+from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -21,6 +25,8 @@ from benchmarks.steps import Reader, sentence
 from benchmarks.wire import socket_to, until_over
 from mha_core import ModelError
 from pages.parts.frame.pages import PAGES
+from pages.parts.frame.request import models
+from pages.parts.frame.state import LINK_CHARS
 from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server, streamlit_private
 from pages.parts.serve.guard import HEADERS, Guard, LimitedSocket, classify_frame
@@ -506,3 +512,81 @@ def test_after_a_sentence_the_menu_has_the_links_that_a_fresh_visit_would_have(a
     assert len(fresh) == len({page.entry for page in PAGES})
     assert after == fresh
     assert list(after) == list(links_of(opened))
+
+
+def test_a_link_with_the_longest_texts_it_can_hold_opens(app_server):
+    text = urlencode(dict.fromkeys(("text", "pair", "text2"), "\N{GRINNING FACE}" * LINK_CHARS))
+    assert len(text) > 140_000
+    assert app_server.get(f"/compare?{text}")[0] == 200
+
+
+def options(monkeypatch, **said):
+    """Settings of Streamlit, whose dots are two underscores here."""
+    known, values = config.get_option, {name.replace("__", "."): value for name, value in said.items()}
+    for where in (config, server.st):
+        monkeypatch.setattr(where, "get_option", lambda name: values[name] if name in values else known(name))
+
+
+@pytest.fixture
+def started(monkeypatch, capsys):
+    """`started(server__address="0.0.0.0")`: what a server with these options prints, and opens in a browser."""
+    monkeypatch.setenv(
+        "HEADSCOPE_ALLOW_HUB", os.environ.get("HEADSCOPE_ALLOW_HUB", "")
+    )  # which the start sets
+    monkeypatch.setattr(server, "warm_up", list)  # no problems
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+
+    def start(**said):
+        opened = Queue()
+        options(monkeypatch, **{"server__port": 8600, "server__headless": False, **said})
+        monkeypatch.setattr(streamlit_private, "open_page", opened.put)
+
+        async def live():
+            async with server.settings()["lifespan"](MagicMock()):
+                pass
+
+        in_a_loop(live())
+        try:
+            return capsys.readouterr().out, opened.get(timeout=0.2)
+        except Empty:
+            return capsys.readouterr().out, None
+
+    return start
+
+
+def test_the_page_opens_in_a_browser_where_somebody_sits_and_wants_one(monkeypatch, started):
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert started(server__address="localhost") == ("", "http://localhost:8600")
+    assert started(server__address="localhost", server__headless=True)[1] is None
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr(server.sys, "platform", "linux")
+    assert started(server__address="localhost")[1] is None
+
+
+def test_a_server_at_one_address_says_that_localhost_does_not_lead_to_it(monkeypatch, started):
+    monkeypatch.setenv("DISPLAY", ":0")
+    said, opened = started(server__address="192.0.2.7")
+    assert "http://192.0.2.7:8600 alone" in said
+    assert opened == "http://192.0.2.7:8600"
+    assert started(server__address="2001:db8::7")[1] == "http://[2001:db8::7]:8600"
+    assert [started(server__address=own)[0] for own in ("localhost", "127.0.0.1", "::1")] == [""] * 3
+
+
+@pytest.mark.parametrize(("address", "may"), [("::", "0"), ("localhost", "1")])
+@pytest.mark.parametrize("said", ["", " ", None])
+def test_readers_from_elsewhere_fetch_no_models_unless_the_owner_says_so(
+    monkeypatch, started, said, address, may
+):
+    monkeypatch.setenv("HEADSCOPE_ALLOW_HUB", said or "")
+    if said is None:
+        monkeypatch.delenv("HEADSCOPE_ALLOW_HUB")
+    started(server__address=address, server__headless=True)
+    assert os.environ["HEADSCOPE_ALLOW_HUB"] == may
+    assert ("bert-base-uncased" in models()) == (may == "1")
+
+
+def test_what_the_owner_says_of_the_hub_stays(monkeypatch, started):
+    monkeypatch.setenv("HEADSCOPE_ALLOW_HUB", "1")
+    started(server__address="::", server__headless=True)
+    assert os.environ["HEADSCOPE_ALLOW_HUB"] == "1"

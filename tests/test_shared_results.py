@@ -11,9 +11,10 @@ from bert_folders import random_bert, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mha_core import InputError, ModelError, grid_of, load_model, trace
+from mha_core import InputError, ModelError, grid_of, load_model, projections_of, trace
 from mha_core.heads.measures import importance
 from pages.parts.frame.request import Request
+from pages.parts.inside.scene import layer_of
 from pages.parts.serve import cache
 from pages.parts.serve.store import Store
 
@@ -188,6 +189,18 @@ class Named:
     n_parameters: int = 1000
 
 
+def test_the_layers_of_untrained_models_are_each_their_own(monkeypatch):
+    """Their digests say the seed, which is the same."""
+    monkeypatch.setattr(cache, "STORE", Store(100_000_000))
+    monkeypatch.setattr(cache, "model", lambda request: load_model(request.model, trained=request.trained))
+    for name in ("minilm", "classroom"):
+        used = load_model(name, trained=False)
+        tokens = used.tokenizer.encode("the cat sat")
+        weights = layer_of(Request("the cat sat", model=name, trained=False), tokens, 1).projections
+        assert np.array_equal(weights.W_q, projections_of(used, 1).W_q)
+        assert weights.W_q.shape == {"minilm": (12, 384, 32), "classroom": (4, 128, 32)}[name]
+
+
 @pytest.fixture
 def found(monkeypatch):
     """Findings that only say of which model they are; nothing is found before the gate is open."""
@@ -211,13 +224,14 @@ def found(monkeypatch):
 def test_nobody_waits_for_roles_and_each_model_gets_its_own(found):
     names = [("a", True), ("a", False), ("b", True)]
     assert [cache.roles_of(*name) for name in names] == [{}, {}, {}]
+    assert [cache.known_roles(*name) for name in names] == [{}, {}, {}]
     begun = dict(cache._begun)
     assert [cache.roles_of(*name) for name in names] == [{}, {}, {}]
     assert cache._begun == begun, "whoever asks meanwhile begins nothing"
     found.gate.set()
     for name in names:
         assert cache.findings(*name).model == Named(*name)
-        assert cache.roles_of(*name) == {(0, 0): Named(*name)}
+        assert cache.roles_of(*name) == cache.known_roles(*name) == {(0, 0): Named(*name)}
     assert found.made == [Named(*name) for name in names], "each is found out once"
 
 

@@ -32,7 +32,11 @@ def test_this_streamlit_has_every_part():
 
 @pytest.mark.parametrize(
     ("where", "part"),
-    [(QueryParams, "discard_param_no_forward_msg"), (ScriptRunContext, "is_history_navigation")],
+    [
+        (QueryParams, "discard_param_no_forward_msg"),
+        (QueryParams, "unbind_widget"),
+        (ScriptRunContext, "is_history_navigation"),
+    ],
 )
 def test_a_part_that_is_gone_is_missed_by_name_and_the_server_does_not_start(monkeypatch, where, part):
     monkeypatch.delattr(where, part)

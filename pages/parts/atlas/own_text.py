@@ -9,7 +9,7 @@ from mha_core import InputError, Model
 from mha_core.heads.atlas.reading import read_passages, split_passages
 from mha_core.heads.atlas.sums import AtlasSums
 from mha_core.heads.atlas.table import Atlas, atlas, line_of
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head, counted, head_name
 from pages.parts.atlas.lines import word
 from pages.parts.atlas.source import OWN
 from pages.parts.frame import state
@@ -44,7 +44,7 @@ def own_text(request: Request, head: Head = (0, 0)) -> None:
     model = or_show_error(cache.named_model, request.model, request.trained)
     if model is None:
         return
-    key = ("atlas", hashlib.sha256(text.encode()).hexdigest(), request.model, str(request.trained))
+    key = ("atlas", hashlib.sha256(text.encode()).hexdigest(), request.model, model.digest)
     job: BackgroundTask[AtlasSums] = cache.task(key, lambda: work(text, model))
     watch = cache.reader_control(key)
     working = watch.running and not job.finished
@@ -60,15 +60,18 @@ def own_text(request: Request, head: Head = (0, 0)) -> None:
 
 
 def _text(pasted: str, data: bytes | None) -> str:
-    """The reader's text. Raises InputError for a file that is none, or is too large."""
+    """The reader's text. Raises InputError for a file that is none, is empty, or is too large."""
     if data is None:
         return pasted.strip()
     if len(data) > MAX_BYTES:
         raise InputError(f"The file has {len(data):,} bytes; {MAX_BYTES:,} are taken at most.")
     try:
-        return data.decode("utf-8-sig").strip()
+        text = data.decode("utf-8-sig").strip()
     except UnicodeDecodeError:
         raise InputError("The file is not UTF-8 text; save it as UTF-8 and bring it again.") from None
+    if not text:
+        raise InputError("The file is empty.")
+    return text
 
 
 def work(text: str, model: Model) -> Iterator[Step[AtlasSums]]:
@@ -111,12 +114,13 @@ def _so_far(sums: AtlasSums, head: Head) -> list[str]:
 
 
 def _how_far(job: BackgroundTask[AtlasSums], watch: ReaderControl, n: int) -> str:
+    said = counted(n, "passage")
     if job.finished:
-        return f"Done: {n:,} passages in {job.seconds:.0f} seconds."
+        return f"Done: {said} in {counted(round(job.seconds), 'second')}."
     if not watch.running:
-        return f"Stopped after {n:,} passages."
+        return f"Stopped after {said}."
     left = job.remaining
-    return f"{n:,} passages" + ("" if left is None else f", about {left:.0f} seconds left")
+    return said + ("" if left is None else f", about {counted(round(left), 'second')} left")
 
 
 def _show(job: BackgroundTask[AtlasSums], request: Request) -> None:

@@ -103,14 +103,12 @@ def model_allowed(value: str) -> bool:
     return allowed("ANY_MODEL") and re.fullmatch(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", value) is not None
 
 
-def refusal(key: str, value: str) -> str | None:
-    """Why a choice is not taken, in one sentence; None where it is."""
+def refusal(key: str, value: str, shown: str = EMBEDDED) -> str | None:
+    """Why a choice is not taken, in one sentence; None where it is. `shown` is the model that is shown instead."""
     if key in ("model", "model2"):
         there = model_allowed(value)
         return (
-            None
-            if there
-            else f"There is no model {quoted(value)} on this server; showing {title_of(EMBEDDED)}."
+            None if there else f"There is no model {quoted(value)} on this server; showing {title_of(shown)}."
         )
     options = {
         "weights": WEIGHTS,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mha_core.picture.selection import Selection
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head, counted, short_name
 from pages.parts.frame import presets
 from pages.parts.frame.prose import quoted
 from pages.parts.frame.request import Request
@@ -72,9 +72,9 @@ def from_params(
             head = _clamped(asked, shape)
         else:
             given = quoted(params["head"])
-            said.append(
-                f"There is no head {given} in {shape[0]} layers of {shape[1]}; showing {head_name(head)}."
-            )
+            layers = f" in {counted(shape[0], 'layer')}"
+            among = {"head": f"{layers} of {shape[1]}", "layer": layers, "model": ""}[request.per]
+            said.append(f"There is no head {given}{among}; showing {short_name(head, request.per)}.")
     pins = _positions(params, "pin", len(labels), said)
     if pins is None:
         found = presets.opening_word(request.text, request.pair or "", labels)

@@ -6,7 +6,7 @@ Streamlit's own binding serves a page's own controls (`Page.own`); what goes alo
 the binding forgets a link's values on the way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -60,7 +60,7 @@ def enter(title: str) -> list[str]:
             value = typed.get(field.key)
         if value is None:
             value = query.get(field.key, _first(field, title))
-        problem = refusal(field.key, value) if field.options else None
+        problem = refusal(field.key, value, _first(field, title)) if field.options else None
         if problem:
             problems.append(problem)
         st.session_state[field.key] = _first(field, title) if problem else value
@@ -102,6 +102,12 @@ def asked() -> Asked:
 def own(key: str, first: str) -> str:
     """The value of a page's own control before it is drawn: the reader's, else the link's, else the first."""
     return st.session_state.get(key) or params().get(key, first)
+
+
+def own_part(key: str, parts: Sequence[str]) -> str:
+    """The same of a row of parts: what is none of them counts as the first, as it does in the row."""
+    asked = own(key, parts[0])
+    return asked if asked in parts else parts[0]
 
 
 def change(changes: Mapping[str, str | None]) -> None:

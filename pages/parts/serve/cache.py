@@ -161,8 +161,9 @@ def of_run(run: Run, used: Model, part: Hashable, make: Callable[[], T]) -> T:
 
 
 def of_model(used: Model, part: Hashable, make: Callable[[], T]) -> T:
-    """Something computed of a model alone, made once for all readers; `part` says what it is."""
-    return STORE.get(("model", used.digest, part), make)
+    """Something computed of a model alone, made once for all readers; `part` says what it is. The digest of random
+    weights names their seed and no model."""
+    return STORE.get(("model", used.name, used.files, used.digest, part), make)
 
 
 def record(request: Request) -> Record:
@@ -288,9 +289,11 @@ def finding(name: str, trained: bool = True) -> bool:
 
 
 def known_roles(name: str, trained: bool = True) -> Mapping[Head, Role]:
-    """The same if it is known already: nothing is loaded or begun for it."""
+    """The same if it is known already: nothing is begun for it, and of what is shipped nothing is loaded."""
     digest = ATLAS_DIGESTS.get(name) if trained else None
-    found: Findings | None = STORE.peek(("findings", name, trained, digest))
+    found: Findings | None = (
+        STORE.peek(("findings", name, trained, digest)) if digest else known_findings(name, trained)
+    )
     return {} if found is None else found.roles
 
 

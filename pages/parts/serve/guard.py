@@ -47,6 +47,7 @@ MESSAGES = streamlit_private.KINDS - {OPERATION}
 LOG = logging.getLogger("streamlit.headscope")
 TOO_MUCH, NOT_OURS, UNREADABLE, FOREIGN, FULL = 1009, 1003, 1002, 1008, 1013
 FRAME_BYTES = 512 * 1024  # a text of 100,000 characters must arrive to be answered
+HEAD_BYTES = 256 * 1024  # three texts of 4,000 characters, each of which is twelve in an address at most
 # An address is forgotten once nothing of it is left and its share is full again.
 FORGOTTEN_AFTER = 60.0
 FULL_PAGE = """<!doctype html>
@@ -98,6 +99,8 @@ class Guard:
                 LOG.warning(
                     "This server weighs a message only once all of it is here; uvicorn would stop it earlier."
                 )
+            if not streamlit_private.take_long_heads(receive, HEAD_BYTES):
+                LOG.warning("This server may refuse the links of long texts.")
             if not streamlit_private.limit_waiting(
                 receive, self.limits.request_seconds, self.limits.upload_seconds
             ):

@@ -4,9 +4,9 @@ In: the environment. Out: a frozen `Limits`; a value that is no number is refuse
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from urllib.parse import urlsplit
 
 from mha_core.errors import HeadScopeError
 from mha_core.hub import fetch_seconds
@@ -39,6 +39,7 @@ class Limits:
 
 # Pages of these origins may open sockets besides those that this server served itself: "https://example.org".
 ORIGINS = "HEADSCOPE_ORIGINS"
+ORIGIN = r"(https?://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/*"
 SWITCHES = tuple(f"HEADSCOPE_ALLOW_{what}" for what in ("HUB", "ANY_MODEL", "FOLDERS"))
 
 
@@ -48,14 +49,14 @@ def setting(name: str) -> str:
 
 
 def limits(environment: Mapping[str, str] = os.environ) -> Limits:
-    """The limits of this server. Raises SystemExit with a sentence for a value that is no number of 1 or more."""
+    """The limits of this server. Raises SystemExit with a sentence for a value that is no such number."""
     given = {}
     for field in fields(Limits):
         said = environment.get(setting(field.name), "").strip()
         if said:
-            if not said.isascii() or not said.isdigit() or int(said) < 1:
+            if not re.fullmatch(r"0*[1-9][0-9]{0,8}", said):
                 raise SystemExit(
-                    f"{setting(field.name)} is '{said[:40]}'; it takes a whole number of 1 or more."
+                    f"{setting(field.name)} is '{said[:40]}'; it takes a whole number from 1 to 999,999,999."
                 )
             given[field.name] = int(said)
     return Limits(**given)
@@ -68,10 +69,11 @@ def origins(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
     """
     found = set()
     for said in environment.get(ORIGINS, "").replace(",", " ").split():
-        parts = urlsplit(said.rstrip("/"))
-        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path:
+        origin = re.fullmatch(ORIGIN, said.lower())
+        if origin is None:
             raise SystemExit(f"{ORIGINS} has '{said[:80]}'; an origin is written like https://example.org.")
-        found.add(said.rstrip("/").lower())
+        # A browser does not name the port that is its scheme's own.
+        found.add(re.sub("^(http://.*):80$|^(https://.*):443$", r"\1\2", origin[1]))
     return frozenset(found)
 
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 import streamlit as st
 
 from mha_core.experiments import Part
+from mha_core.wording import counted
 from pages.parts.frame.prose import say
 from pages.parts.serve import cache
 from pages.parts.serve.slices import bar, slice_of
@@ -31,10 +32,11 @@ def work(
     draw: Callable[[T | None], None],
     *,
     unit: str,
+    one: str = "",
     button: str = "",
 ) -> bool:
-    """The button, then the work and `draw` of what there is; `unit` is what is counted ("heads"). Without a button
-    it begins by itself. Returns whether it is done."""
+    """The button, then the work and `draw` of what there is; `unit` is what is counted ("passages"), `one` the same
+    of a single one where that reads otherwise. Without a button it begins by itself. Returns whether it is done."""
     job: BackgroundTask[T] | None = cache.begun(key)
     if job is None and not button:
         _begin(key, begin)
@@ -45,7 +47,9 @@ def work(
         return False
     watch = cache.reader_control(key)
     working = watch.running and not job.finished
-    st.fragment(_slice, run_every=TICK if working else None)(job, watch, draw, key[0], unit, working)
+    st.fragment(_slice, run_every=TICK if working else None)(
+        job, watch, draw, key[0], (one or unit, unit), working
+    )
     return job.finished and not job.problem
 
 
@@ -59,21 +63,22 @@ def _slice(
     watch: ReaderControl,
     draw: Callable[[T | None], None],
     name: str,
-    unit: str,
+    units: tuple[str, str],
     was_working: bool,
 ) -> None:
     with slice_of(job, watch, was_working) as working:
         if not job.finished:
             keys = {"row": f"progress-row-{name}", "stop": f"stop-{name}", "go": f"go-{name}"}
-            bar(job, watch, working, _how_far(job, watch, unit), **keys)
+            bar(job, watch, working, _how_far(job, watch, units), **keys)
         if job.problem:
             say(job.problem, "problem")
         draw(job.read(lambda step: step.result))
 
 
-def _how_far(job: BackgroundTask[T], watch: ReaderControl, unit: str) -> str:
+def _how_far(job: BackgroundTask[T], watch: ReaderControl, units: tuple[str, str]) -> str:
     n = job.step.n if job.step else 0
+    said = f"{n:,} {units[n != 1]}"
     if not watch.running:
-        return f"Stopped after {n:,} {unit}; what is shown is what was tried."
+        return f"Stopped after {said}; what is shown is what was tried."
     left = job.remaining
-    return f"{n:,} {unit}" + ("" if left is None else f", about {left:.0f} seconds left")
+    return said + ("" if left is None else f", about {counted(round(left), 'second')} left")

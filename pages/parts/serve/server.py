@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
@@ -47,6 +48,8 @@ from pages.parts.serve.logs import log_threads, make_discreet
 
 PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
+HUB = "HEADSCOPE_ALLOW_HUB"
+EVERYWHERE = (None, "", "0.0.0.0", "::")  # noqa: S104 - compared, not listened on
 FILES_OPEN = 65_536
 SWITCH = 0.001  # seconds after which a thread in Python lets another one go on; 0.005 by itself
 KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"  # names have the digest of what they name
@@ -65,13 +68,13 @@ def settings() -> dict[str, Any]:
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
         # Who serves others says which models they may have fetched; at home the reader is the owner.
-        os.environ.setdefault(
-            "HEADSCOPE_ALLOW_HUB", "1" if is_alone(st.get_option("server.address")) else "0"
-        )
+        if not os.environ.get(HUB, "").strip():
+            os.environ[HUB] = "1" if is_alone(st.get_option("server.address")) else "0"
         log_threads()
         problems[:] = await anyio.to_thread.run_sync(warm_up)
         sys.stdout.write(others_say())
         sys.stdout.flush()
+        open_a_browser()
         yield {}
 
     async def ready(_request: Request) -> PlainTextResponse:
@@ -95,10 +98,35 @@ def is_alone(address: str | None) -> bool:
         return False
 
 
+def own_address() -> str:
+    """The address of the pages on this machine."""
+    address = st.get_option("server.address")
+    if address in (*EVERYWHERE, "127.0.0.1", "::1"):
+        address = "localhost"
+    return streamlit_private.address_at(f"[{address}]" if ":" in address else address)
+
+
+def open_a_browser() -> None:
+    """Open the first page in a browser, unless none is wanted, or nobody sits in front of a screen. For an `st.App`
+    Streamlit opens none."""
+    if st.get_option("server.headless"):
+        return
+    if sys.platform.startswith("linux") and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
+        return
+    # In a thread of its own, for what is opened may come back only when it is closed.
+    threading.Thread(target=streamlit_private.open_page, args=(own_address(),), daemon=True).start()
+
+
 def others_say() -> str:
-    """The line that tells what others in this network type, where the server listens to them; else nothing."""
-    if st.get_option("server.address") not in (None, "", "0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
-        return ""
+    """The line that tells what others in this network type, where the server listens to them, or that localhost, which
+    Streamlit prints, does not lead to it; else nothing."""
+    if st.get_option("server.address") not in EVERYWHERE:
+        here = own_address()
+        return (
+            ""
+            if here == streamlit_private.address_at("localhost")
+            else f"  The server listens at {here} alone.\n\n"
+        )
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
             # Sends nothing: the system says which of its addresses it would use.
@@ -106,7 +134,7 @@ def others_say() -> str:
             here = route.getsockname()[0]
     except OSError:
         return ""
-    return f"  In this network: http://{here}:{st.get_option('server.port')}\n\n"
+    return f"  In this network: {streamlit_private.address_at(here)}\n\n"
 
 
 def raise_file_limit() -> None:

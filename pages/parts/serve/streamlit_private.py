@@ -13,6 +13,7 @@ import numpy as np
 import streamlit
 from google.protobuf.message import DecodeError
 from starlette.formparsers import MultiPartParser
+from streamlit import cli_util
 from streamlit.cursor import Cursor
 from streamlit.dataframe_util import convert_anything_to_arrow_bytes
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -31,6 +32,7 @@ from streamlit.runtime.state.query_params import QueryParams
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import Serialized, WStates
 from streamlit.runtime.state.session_state_proxy import get_session_state
+from streamlit.web.server import server_util
 
 from pages.parts.serve import (
     streamlit_again,
@@ -59,6 +61,8 @@ def missing_parts() -> list[str]:
     )
     parts = {name: there for module in elsewhere for name, there in module.parts().items()} | {
         "QueryParams.discard_param_no_forward_msg": hasattr(QueryParams, "discard_param_no_forward_msg"),
+        "QueryParams.get_binding_for_param": hasattr(QueryParams, "get_binding_for_param"),
+        "QueryParams.unbind_widget": hasattr(QueryParams, "unbind_widget"),
         "ScriptRunContext.is_history_navigation": hasattr(ScriptRunContext, "is_history_navigation"),
         "MemoryUploadedFileManager.file_storage": hasattr(MemoryUploadedFileManager("/"), "file_storage"),
         "MemoryUploadedFileManager.remove_session_files": hasattr(
@@ -66,6 +70,8 @@ def missing_parts() -> list[str]:
         ),
         "MultiPartParser.spool_max_size": hasattr(MultiPartParser, "spool_max_size"),
         "app_session._populate_theme_msg": hasattr(app_session, "_populate_theme_msg"),
+        "cli_util.open_browser": hasattr(cli_util, "open_browser"),
+        "server_util.get_url": hasattr(server_util, "get_url"),
         "Cursor._transient_elements": "_transient_elements" in Cursor.__init__.__code__.co_names,
         "Runtime.is_active_session": hasattr(Runtime, "is_active_session"),
         "SafeSessionState.get_widget_states": hasattr(SafeSessionState, "get_widget_states"),
@@ -107,6 +113,14 @@ def discard_params(keys: Iterable[str]) -> None:
     with get_session_state().query_params() as params:
         for key in keys:
             params.discard_param_no_forward_msg(key)
+
+
+def leave_param(key: str) -> None:
+    """Have a parameter stay in the link though its control is drawn no more; Streamlit would take it out."""
+    with get_session_state().query_params() as params:
+        binding = params.get_binding_for_param(key)
+        if binding is not None:
+            params.unbind_widget(binding.widget_id)
 
 
 def message_kind(frame: bytes) -> tuple[str, str]:
@@ -161,6 +175,17 @@ def forget_uploads(session: str) -> None:
     manager.remove_session_files(session)
 
 
+def address_at(host: str) -> str:
+    """The address of the pages under that name, with the port, and what else of it is set."""
+    url: str = server_util.get_url(host)
+    return url
+
+
+def open_page(url: str) -> None:
+    """Open an address in a browser, whose messages are not printed."""
+    cli_util.open_browser(url)
+
+
 def limit_incoming(receive: Any, n_bytes: int) -> bool:
     """Have uvicorn refuse a message of more bytes while it arrives, in every socket from now on; whether it does.
 
@@ -171,6 +196,18 @@ def limit_incoming(receive: Any, n_bytes: int) -> bool:
     if not hasattr(config, "ws_max_size"):
         return False
     config.ws_max_size = n_bytes
+    return True
+
+
+def take_long_heads(receive: Any, n_bytes: int) -> bool:
+    """Have uvicorn read requests whose address and headers have up to so many bytes, from now on; whether it does.
+
+    By itself it refuses more than 16 kB, unless they happen to arrive at once.
+    """
+    config = _config(receive)
+    if not hasattr(config, "h11_max_incomplete_event_size"):
+        return False
+    config.h11_max_incomplete_event_size = n_bytes
     return True
 
 

@@ -78,13 +78,13 @@ class Trainer:
         """Start the process, so that it is there when somebody presses the button. Returns at once."""
         with self._work:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="trainer", daemon=True)
+                self._thread = threading.Thread(target=self._live, name="trainer", daemon=True)
                 self._thread.start()
 
     def start(self, training: LiveTraining, reader: str) -> None:
         """Let it begin, or go on: at the end of the line, if others train. What this reader had before it stops."""
-        self.warm()
         with self._work:
+            self.warm()
             for other in self._line:
                 other.looks.pop(reader, None)
             training.looks[reader] = time.monotonic()
@@ -118,8 +118,20 @@ class Trainer:
         if thread is not None:
             thread.join()
 
+    def _live(self) -> None:
+        """The thread; where the system starts no process now, all who wait are told, and the next who asks has it try
+        again."""
+        try:
+            self._run()
+        except OSError:
+            with self._lock:
+                for training in self._line:
+                    training.state, training.problem = "problem", BROKEN
+                self._line.clear()
+                self._thread = self._process = None
+
     def _run(self) -> None:
-        """The thread: starts the process, hands it what is first in line, and ends when there was long nothing."""
+        """What it does: starts the process, hands it what is first in line, and ends when there was long nothing."""
         process = self._started()
         while (training := self._next()) is not None:
             if process.poll() is not None:  # it died while nothing was to be trained

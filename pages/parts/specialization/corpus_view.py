@@ -51,7 +51,7 @@ def corpus(request: Request) -> None:
     model = or_show_error(cache.named_model, request.model, request.trained) if kind else None
     if kind is None or model is None:
         return
-    key = (hashlib.sha256(data).hexdigest(), kind.ending, request.model, str(request.trained))
+    key = (hashlib.sha256(data).hexdigest(), kind.ending, request.model, model.digest)
     job: BackgroundTask[CorpusResult] = cache.task(
         key, lambda: cache.in_turns(corpus_work.start(data, kind, model))
     )
@@ -77,16 +77,17 @@ def _progress(
 
 
 def _how_far(job: BackgroundTask[CorpusResult], watch: ReaderControl, n: int) -> str:
+    said = counted(n, "sentence")
     if job.finished:
-        return f"Done: {n:,} sentences in {job.seconds:.0f} seconds."
+        return f"Done: {said} in {counted(round(job.seconds), 'second')}."
     if not watch.running:
-        return f"Stopped after {n:,} sentences; the numbers below are those of what was read."
+        return f"Stopped after {said}; the numbers below are those of what was read."
     left = job.remaining
-    return f"{n:,} sentences" + ("" if left is None else f", about {_time(left)} left")
+    return said + ("" if left is None else f", about {_time(left)} left")
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+    return counted(round(seconds), "second") if seconds < 90 else counted(round(seconds / 60), "minute")
 
 
 def _result(job: BackgroundTask[CorpusResult]) -> None:
@@ -135,6 +136,11 @@ def _cell(name: str, text: str, first: bool) -> str:
 
 def _left_out(result: CorpusResult) -> None:
     reading = result.reading
+    if result.is_part:
+        say(
+            f"The file goes on; the first {result.n:,} sentences are counted, which are all that are taken.",
+            "notice",
+        )
     if reading.n_skipped:
         shown = " ".join(reading.notes[:3])
         more = f" and {reading.n_skipped - 3:,} more" if reading.n_skipped > 3 else ""
