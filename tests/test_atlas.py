@@ -1,5 +1,6 @@
 """The atlas of heads: moments equal transformers' numbers, features are what they say, descriptions need evidence."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -322,6 +323,16 @@ def test_a_head_that_looks_at_negations_is_described_so(model):
 def test_a_head_that_looks_anywhere_has_no_description(model):
     sums = invented(model, lambda tokens, query, rng: int(rng.integers(1, len(tokens) - 1)))
     assert describe(sums)[0] == Description()
+
+
+def test_of_a_short_text_it_is_said_that_there_are_too_few_moments_to_look(model):
+    for part in read_passages(LINES[:1], model):
+        found = atlas(part.sums).entry((0, 0))
+    assert found.description.findings == ()
+    assert "too few moments in this text" in sentence(found, "[CLS] or [SEP]")
+    assert "none of the fixed features" not in sentence(found, "[CLS] or [SEP]")
+    looked = replace(found, description=Description())
+    assert "none of the fixed features" in sentence(looked, "[CLS] or [SEP]")
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from visit import mounted, unopened
 import mha_core
 from mha_core import InputError
 from mha_core.figures.colours import page
+from mha_core.heads.atlas.features import features
 from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.losses import HeadLoss, Loss
 from mha_core.heads.atlas.moments import Moment
@@ -31,7 +32,8 @@ from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, wor
 from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
 from pages.parts.atlas.source import OWN, Source, rests_on
-from pages.parts.serve.tasks import BackgroundTask, ReaderControl
+from pages.parts.serve import progress
+from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
 TEXT = "We saw the fox and the owl."
 STARTS, ENDS = (0, 3, 7, 11, 15, 19, 23, 26), (2, 6, 10, 14, 18, 22, 26, 27)
@@ -65,6 +67,12 @@ def test_a_long_line_is_cut_between_words():
 
 def test_a_bare_space_is_shown_as_a_sign():
     assert word(Line("a 1", ("a", " ", "1"), (0, 2, 2), (1, 2, 3)), 1) == BLANK
+
+
+def test_a_character_in_several_tokens_stands_in_its_line_once():
+    line = Line("犬が鳴く", ("犬", "…犬", "が", "鳴", "く"), (0, 0, 1, 2, 3), (1, 1, 2, 3, 4))
+    assert marked(line, 1, 0)["line"] == ["", "犬", "", "", "が鳴く"]
+    assert marked(line, 2, 1)["line"] == ["", "犬", "", "が", "鳴く"]
 
 
 def test_a_moment_opens_in_explore_with_head_and_words_chosen():
@@ -160,15 +168,38 @@ def test_whether_a_head_does_here_what_it_does_elsewhere_goes_by_who_looks_at_wh
         head_name(entry.head): [one.feature.key for one in entry.description.findings]
         for entry in minilm.heads
     }
+    names = {one.key: one.name for one in features(is_causal=False)}
     for query, key, here, there in ((5, 4, "one back", "one on"), (4, 5, "one on", "one back")):
         table = ask._table(Source(minilm, "", "minilm", ""), record, query, key)
         verdicts = dict(re.findall(r">(\d+-\d+)</a></th><td>[^<]*</td><td>[^<]*</td><td>([^<]*)</td>", table))
         assert len(verdicts) == 10
         assert any(here in described[name] for name in verdicts)
         for name, verdict in verdicts.items():
-            same = verdict.removeprefix("as elsewhere: ").split(", ")
-            assert (here in same) == (here in described[name]), name
-            assert there not in same
+            same = verdict.removeprefix("as elsewhere: ").split("; ")
+            assert (names[here] in same) == (here in described[name]), name
+            assert names[there] not in same
+
+
+@pytest.mark.slow
+def test_what_a_head_does_as_elsewhere_is_said_in_words(minilm):
+    at = unopened("pages/atlas.py", looks="8: or").run()
+    row = re.search(r"3-5 89\.2 % (.*?) \d+-\d+ ", said(at))[1]
+    assert row == "from and, or, but or a comma as elsewhere: from and, or, but or a comma"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", [{"looks": "9: walk"}, {"seen": "2: can"}, {"ask": "Dogs bark."}])
+def test_an_example_opens_with_its_link_and_stays_open_while_it_is_changed(link):
+    def words(at):
+        return [one.value for one in at.selectbox if one.key in ("looks", "seen")]
+
+    at = unopened("pages/atlas.py", **link).run()
+    assert len(words(at)) == 2
+    at.text_input(key="ask").set_value("Cats sleep.").run()
+    assert words(at) == ["3: .", "1: Cats"]
+    at.session_state["ask-box"] = False
+    assert words(at.run()) == [], "who closes it has it closed"
+    assert words(unopened("pages/atlas.py").run()) == []
 
 
 def test_heads_that_act_alike_open_in_their_own_model(minilm, monkeypatch):
@@ -195,14 +226,40 @@ def test_a_head_is_most_like_itself_and_not_listed(minilm):
 
 
 def test_how_far_the_reading_is_is_said_while_it_goes_on_when_it_stops_and_when_it_is_done():
-    def said(finished, running, remaining):
-        job = SimpleNamespace(finished=finished, seconds=12.4, remaining=remaining)
-        return own_text._how_far(job, SimpleNamespace(running=running), 1200)
+    def said(finished, running, remaining, n=1200, seconds=12.4):
+        job = SimpleNamespace(finished=finished, seconds=seconds, remaining=remaining)
+        return own_text._how_far(job, SimpleNamespace(running=running), n)
 
     assert said(True, False, None) == "Done: 1,200 passages in 12 seconds."
     assert said(False, False, 8.0) == "Stopped after 1,200 passages."
     assert said(False, True, 8.0) == "1,200 passages, about 8 seconds left"
     assert said(False, True, None) == "1,200 passages"
+    assert said(True, False, None, 1, 1.2) == "Done: 1 passage in 1 second."
+    assert said(False, False, None, 1) == "Stopped after 1 passage."
+    assert said(False, True, 0.8, 1) == "1 passage, about 1 second left"
+
+
+def test_of_one_passage_and_one_head_the_page_speaks_in_the_singular(minilm):
+    def said(heads, **more):
+        return view._summary(Source(replace(minilm, heads=heads, **more), "your text", "minilm", ""))
+
+    none = [entry for entry in minilm.heads if not entry.description.findings]
+    some = [entry for entry in minilm.heads if entry.description.findings]
+    assert "read your text: 1 passage, 9 tokens. 0 of 1 head has a description" in said(
+        (none[0],), n_passages=1, n_tokens=9
+    )
+    assert " 1 of 2 heads has a description" in said((none[0], some[0]))
+    assert " 2 of 3 heads have a description" in said((none[0], *some[:2]))
+
+
+def test_of_work_in_parts_one_part_is_said_in_the_singular():
+    def said(n, running=True, left=None):
+        job = SimpleNamespace(step=Step(0.5, n, None), remaining=left)
+        return progress._how_far(job, ReaderControl(running), ("passage", "passages"))
+
+    assert (said(1), said(2)) == ("1 passage", "2 passages")
+    assert said(1, left=1.4) == "1 passage, about 1 second left"
+    assert said(1, running=False) == "Stopped after 1 passage; what is shown is what was tried."
 
 
 @pytest.mark.slow
@@ -236,6 +293,9 @@ def test_own_text_is_read_in_steps_and_a_file_is_checked(model):
         own_text._text("", b"\xff\xfe\x00")
     with pytest.raises(InputError, match="taken at most"):
         own_text._text("", b"a" * (own_text.MAX_BYTES + 1))
+    for empty in (b"", b" \n\n", b"\xef\xbb\xbf"):
+        with pytest.raises(InputError, match="The file is empty"):
+            own_text._text("", empty)
     assert own_text._text("  pasted ", None) == "pasted"
     empty = BackgroundTask(own_text.work("a\n", model))
     empty.advance()
@@ -321,6 +381,32 @@ def test_the_picture_as_a_file_has_every_head_where_it_stands(minilm):
     layers = figure.svg(points_data(minilm, "rests", "brings", "layer", "", (2, 8)), "x")
     assert "color-mix" not in layers
     assert figure.plain("transparent") == ""
+
+
+@pytest.mark.parametrize(
+    ("only", "of"),
+    [
+        ("", "All heads"),
+        ("one token back", "Heads described by “one token back”"),
+        ("no description", "Heads without a description"),
+    ],
+)
+def test_the_picture_is_named_by_the_heads_that_are_in_it(minilm, only, of):
+    data = points_data(minilm, "rests", "brings", "description", only, (2, 8))
+    drawn = ElementTree.fromstring(figure.svg(data, "").encode())  # noqa: S314 - our own drawing
+    title = drawn.find("{http://www.w3.org/2000/svg}title").text
+    assert title.startswith(f"{of}: {HABITS['rests'][0]} across")
+
+
+@pytest.mark.parametrize(
+    ("layers", "named"), [(1, ["1"]), (2, ["1", "2"]), (3, ["1", "2", "3"]), (6, ["1", "3", "6"])]
+)
+def test_the_legend_has_each_layer_once_in_the_colour_of_its_heads(minilm, layers, named):
+    some = replace(minilm, heads=tuple(entry for entry in minilm.heads if entry.head[0] < layers))
+    data = points_data(some, "rests", "brings", "layer", "", (0, 0))
+    drawn = {head["id"].partition("-")[0]: head["colour"] for head in data["heads"]}
+    legend = [(one["name"], one["colour"]) for one in data["legend"]]
+    assert legend == [(f"layer {layer}", drawn[layer]) for layer in named]
 
 
 def test_in_the_file_the_last_layer_has_the_accent_and_the_first_the_paper(minilm):

@@ -15,6 +15,7 @@ import visit
 from streamlit.testing.v1 import AppTest
 
 from mha_core import HeadScopeError, InputError, load_model, trace
+from mha_core.embedded import EMBEDDED_DIGESTS
 from mha_core.heads import findings
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpus_run import KIND_OF, CorpusResult
@@ -209,7 +210,9 @@ def test_a_row_holds_its_own_numbers_and_those_of_the_twin(model):
     assert line["bar"] == {"dot": 0.95, "low": 0.85, "high": 1.0, "base": 0.4}
     assert (rule["text"], rule["note"]) == ("40.0 %", "nearest")
     assert (control["text"], n["text"]) == ("20.0 %", "40")
-    assert (twin["text"], twin["note"]) == ("2-2: 55.0 %", "no")
+    assert (twin["text"], twin["note"]) == ("2-2: 55.0 %", "not on these sentences"), (
+        "real text alone says no"
+    )
     assert (verdict["text"], verdict["note"]) == ("specialist", "beats the baseline beyond luck")
 
 
@@ -219,7 +222,9 @@ def test_a_row_holds_its_own_numbers_and_those_of_the_twin(model):
 def test_a_job_that_works_nowhere_or_seldom_says_so(works, said, monkeypatch):
     monkeypatch.setattr(examples, "_item", lambda look, *_: f"<li>{look}</li>")
     rows = {True: ["yes"] * works, False: ["no"]}
-    table = SimpleNamespace(job=None, examples=lambda _layer, _head, n, right=True: rows[right][:n])
+    table = SimpleNamespace(
+        job=SimpleNamespace(repeated=False), examples=lambda _layer, _head, n, right=True: rows[right][:n]
+    )
     body = examples.shown(table, (0, 0), {}, grid_of)
     parts = re.findall(r"<li>(?:<small>)?([^<]+)", body)
     assert parts == [*["yes"] * works, said, "no"]
@@ -632,6 +637,21 @@ def test_no_more_sentences_are_read_than_are_taken(model, monkeypatch):
     assert measured(SENTENCE.encode() * 40, "conllu", model).step.n == 20
 
 
+@pytest.mark.parametrize(("kind", "one"), [("conllu", SENTENCE), ("txt", "It ran away.\n"), ("json", PAIR)])
+def test_of_a_file_that_goes_on_it_is_said_that_only_its_beginning_was_read(model, monkeypatch, kind, one):
+    monkeypatch.setattr(corpus_work, "MAX_ITEMS", 20)
+    for n, goes_on in ((19, False), (20, False), (21, True)):
+        data = json.dumps([one] * n) if kind == "json" else one * n
+        tally = measured(data.encode(), kind, model).step.result
+        told = json.loads(corpus_work.as_json(tally, tally.rows(), finished=True))
+        assert (tally.n, told["finished"]) == (min(n, 20), not goes_on)
+        said = []
+        with monkeypatch.context() as patched:
+            patched.setattr(corpus_view, "say", lambda text, *_, said=said: said.append(text))
+            corpus_view._left_out(tally)
+        assert any("The file goes on; the first 20 sentences are counted" in text for text in said) == goes_on
+
+
 RELATION = {"relation": "det", "n": 30, "beats_offset": True}
 CHOICE = {"direction": "pronoun->antecedent", "n": 30, "resolves": False, "because": "no better than a coin"}
 MASS = {"measure": "mass", "n": 30, "value": 0.2, "baseline": 0.2}
@@ -643,6 +663,7 @@ MASS = {"measure": "mass", "n": 30, "value": 0.2, "baseline": 0.2}
         (RELATION, {}, "beats its offset"),
         (RELATION, {"beats_offset": False}, "no better than its offset"),
         (RELATION, {"n": 29}, "thin evidence: 29 cases"),
+        (RELATION, {"n": 1}, "thin evidence: 1 case"),
         (CHOICE, {"resolves": True}, "above every simple rule"),
         (CHOICE, {}, "no better than a coin"),
         (MASS, {}, "no more than by looking everywhere"),
@@ -702,6 +723,40 @@ def test_beside_the_best_head_of_a_relation_stand_the_others_that_are_as_good(eq
     assert (shown["Best head"], shown["As good"]) == ("3-1", said)
 
 
+def test_a_relation_that_one_half_lacks_has_no_held_out_score(model):
+    row = measured(SENTENCE.encode(), "conllu", model).step.result.rows()[1]
+    assert (row["relation"], row["n"], row["held_out"]) == ("det", 1, None)
+    assert corpus_work.shown(row)["Held out"] == ""
+
+
+def test_how_far_a_corpus_is_is_said_in_the_singular_of_one():
+    def said(finished, running, left, n=1, seconds=1.2):
+        job = SimpleNamespace(finished=finished, seconds=seconds, remaining=left)
+        return corpus_view._how_far(job, SimpleNamespace(running=running), n)
+
+    assert said(True, False, None) == "Done: 1 sentence in 1 second."
+    assert said(True, False, None, 1200, 12.4) == "Done: 1,200 sentences in 12 seconds."
+    assert said(False, False, None).startswith("Stopped after 1 sentence;")
+    assert said(False, True, 0.9) == "1 sentence, about 1 second left"
+    assert said(False, True, 150.0, 2) == "2 sentences, about 2 minutes left"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("job", "opens"), [("duplicate", False), ("determiner", True)])
+def test_random_tokens_are_not_called_sentences_that_open(found, job, opens):
+    text = html.unescape(re.sub(r"<[^>]+>", "", bodies(open_page(by=f"job:{job}"))))
+    title = found.jobs[job].job.title
+    assert (f"{title}, in built-in sentences" in text) == opens
+    assert (f"{title}, in random tokens said twice" in text) == (not opens)
+    assert ("Each sentence opens in Explore" in text) == opens
+
+
+def test_a_share_is_rounded_once_on_its_way_to_the_strip():
+    data = evidence.strip_data((0, 0), np.array([[0.082475]]), None, [("simple rule", 0.500462)], "x")
+    shown = [data["rows"][0]["heads"][0][1], data["marks"][0]["value"]]
+    assert [percent(share) for share in shown] == ["8.2 %", "50.0 %"]
+
+
 def test_how_far_words_stand_apart_is_counted_whichever_comes_first():
     assert builtin.mean_distance(Counter({-1: 3, 2: 1})) == 1.25
     assert builtin.mean_distance(Counter()) == 0
@@ -755,7 +810,7 @@ def test_of_the_lines_left_out_three_are_named_and_the_others_counted(n, more, m
     monkeypatch.setattr(corpus_view, "say", lambda text, *_: said.append(text))
     notes = ["One.", "Two.", "Three.", "Four."][:n]
     reading = SimpleNamespace(n_skipped=n, notes=notes, n_unused=0)
-    corpus_view._left_out(SimpleNamespace(reading=reading, n_later=0, n_cut=0))
+    corpus_view._left_out(SimpleNamespace(reading=reading, is_part=False, n_later=0, n_cut=0))
     assert said == [f"Left out: {' '.join(notes[:3])}{more}"]
 
 
@@ -767,7 +822,7 @@ def test_what_is_not_used_of_a_corpus_is_counted(n, unused, later, monkeypatch):
     said = []
     monkeypatch.setattr(corpus_view, "say", lambda text, *_: said.append(text))
     reading = SimpleNamespace(n_skipped=0, notes=[], n_unused=n)
-    corpus_view._left_out(SimpleNamespace(reading=reading, n_later=n, n_cut=0))
+    corpus_view._left_out(SimpleNamespace(reading=reading, is_part=False, n_later=n, n_cut=0))
     assert said[0] == f"{unused} not exactly one right candidate and {'is' if n == 1 else 'are'} not used."
     assert said[1].startswith(f"{later} left out: what the word belongs to comes later")
 
@@ -790,7 +845,7 @@ def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch, found):
     open_page(weights="untrained")
     trained, untrained = kept
     assert trained[:3] == untrained[:3]
-    assert (trained[3], untrained[3]) == ("True", "False")
+    assert (trained[3], untrained[3]) == (EMBEDDED_DIGESTS["model.safetensors"], "untrained, seed 0")
 
 
 # The picture of all heads and the card
@@ -834,6 +889,39 @@ def test_a_job_that_a_browser_makes_up_opens_the_first_and_a_head_or_job_pressed
         evidence._choose_head("x")
         evidence._choose_job("x")
     assert changed == [{"head": "4-2"}, {"head": "4-2"}, {"by": "4-2"}, {"by": "0-1"}]
+
+
+def test_a_measure_that_there_is_not_opens_the_first_job_and_one_to_come_is_not_explained_yet(
+    monkeypatch, found
+):
+    first = drawn(open_page(), "chips")[0]["job"]
+    at = open_page(by="place:nowhere")
+    assert drawn(at, "chips")[0]["job"] == first
+    assert "Each number is a head's share" in html.unescape(bodies(at))
+    monkeypatch.setattr(cache, "known_findings", lambda *_: None)
+    monkeypatch.setattr(cache, "begin_findings", lambda *_: None)
+    monkeypatch.setattr(cache, "finding", lambda *_: True)
+    at = open_page(by="place:entropy")
+    assert {mark["text"] for mark in heads_map(at)["heads"]} == {""}
+    assert "have no clear role" in bodies(at)
+    assert "in percent or in nats" not in bodies(at)
+
+
+@pytest.mark.parametrize(
+    ("title", "said"), [("entropy in nats", ("0.40", "0.90")), ("mean of the largest weight", ("40", "90"))]
+)
+def test_an_entropy_is_in_nats_however_small_and_a_share_in_percent(title, said):
+    marks = [colouring._measured(title, np.array([[0.4, 0.9]]), (0, head)) for head in (0, 1)]
+    assert tuple(mark.text for mark in marks) == said
+    assert all(("%" in mark.label) == (title != "entropy in nats") for mark in marks)
+
+
+def test_where_a_cluster_is_too_small_for_an_outline_none_is_promised(found):
+    sizes = Counter(found.cluster.tolist())
+    alone = next(head for head in found.heads if sizes[found.cluster[found.heads.index(head)]] == 1)
+    body = bodies(open_page(by="role", **{"as": "map"}, head=head_name(alone)))
+    assert "The chosen head's cluster has 1 head of 72, too few for an outline." in html.unescape(body)
+    assert "The outline is drawn" not in body
 
 
 def test_the_map_outlines_the_cluster_of_the_chosen_head(found):

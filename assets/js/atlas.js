@@ -1,6 +1,6 @@
 // The atlas of heads: all heads as points, and moments as lines of text with two words marked and an arc between them.
 //
-// data: {kind: "points", chosen: "4-2", x: {label, low, high}, y: {...}, legend: [{letter, name, colour}],
+// data: {kind: "points", of: "All heads", chosen: "4-2", x: {label, low, high}, y: {...}, legend: [{letter, name, colour}],
 //        heads: [{id, x: 0..1, y: 0..1, letter, colour, extreme, label, line: [before, first, between, second, after]}]}
 //    or {kind: "moments", target: "_self" | "_blank", groups: [{title, moments: [{line, first: "query" | "key", href, label, note}]}]}
 // A press on a point sends the trigger "head" with the id; hover and focus send nothing. So do links of the page that have
@@ -48,7 +48,7 @@ function points(view, data, choose) {
   const { root } = view;
   const hadFocus = root.contains(root.getRootNode().activeElement);
   const note = make("p", { class: "note", "aria-live": "polite" });
-  const plane = make("div", { class: "plane", role: "group", "aria-label": `All heads: ${data.x.label} across, ${data.y.label} upwards` });
+  const plane = make("div", { class: "plane", role: "group", "aria-label": `${data.of}: ${data.x.label} across, ${data.y.label} upwards` });
   const buttons = data.heads.map((head) => dot(head, data.chosen));
   plane.append(...buttons);
   const chart = make(

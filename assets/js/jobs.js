@@ -7,6 +7,7 @@
 //    or {kind: "strip", said, rows: [{name, heads: [[id, share], ...]}], chosen: "4-2", marks: [{name, value, above}]}
 // A press on a job sends the trigger "job" with its key, on a head "head" with its id; shares go from 0 to 1.
 import { arrowStep, make } from "./dom.js";
+import { percent } from "./format.js";
 
 const views = new WeakMap();
 const DRAWN = { chips, table, heads, strip };
@@ -140,7 +141,7 @@ function rug({ name, heads: all }, chosen, full, marks) {
   const left = (share) => `${(100 * share) / full}%`;
   const ticks = make("div", { class: "ticks" });
   for (const [id, share] of all) {
-    const tick = make("i", { class: id === chosen ? "chosen" : null, title: `${id}: ${(100 * share).toFixed(1)} %` });
+    const tick = make("i", { class: id === chosen ? "chosen" : null, title: `${id}: ${percent(share)}` });
     tick.style.left = left(share);
     ticks.append(tick);
   }
@@ -150,8 +151,8 @@ function rug({ name, heads: all }, chosen, full, marks) {
     ticks.append(line);
   }
   const mine = all.find(([id]) => id === chosen);
-  const flags = mine ? [flag(`${chosen}: ${(100 * mine[1]).toFixed(1)} %`, mine[1] / full, "chosen")] : [];
-  const below = marks.map((mark) => flag(`${mark.name} ${(100 * mark.value).toFixed(1)} %`, mark.value / full, "mark"));
+  const flags = mine ? [flag(`${chosen}: ${percent(mine[1])}`, mine[1] / full, "chosen")] : [];
+  const below = marks.map((mark) => flag(`${mark.name} ${percent(mark.value)}`, mark.value / full, "mark"));
   const parts = [make("span", { class: "name", text: name }), over(flags), ticks, ...below.map((one) => over([one]))];
   return make("div", { class: "rug", "aria-hidden": "true" }, ...parts);
 }

@@ -23,7 +23,7 @@ test("a longer arc rises higher, up to a bound", () => {
 });
 
 const HEADS = [["1-1", 0.2, 0.1], ["1-2", 0.8, 0.1], ["2-1", 0.2, 0.9]].map(([id, x, y]) => ({ id, x, y, label: `Head ${id}.`, letter: "P", colour: "red", extreme: id === "2-1", line: ["", "it", " is ", "so", "."], first: "query" }));
-const POINTS = { kind: "points", chosen: "1-2", heads: HEADS, legend: [{ letter: "P", name: "position", colour: "red" }], x: { label: "distance", low: "0", high: "9" }, y: { label: "entropy", low: "none", high: "all" } };
+const POINTS = { kind: "points", of: "All heads", chosen: "1-2", heads: HEADS, legend: [{ letter: "P", name: "position", colour: "red" }], x: { label: "distance", low: "0", high: "9" }, y: { label: "entropy", low: "none", high: "all" } };
 
 function atlas(data, use) {
   return onPage((page) => {
@@ -48,6 +48,12 @@ test("every head of the atlas stands where its numbers say, up is more, and the 
     assert.match(root.querySelector(".note").textContent, /^Head 2-1\./);
     dots[0].onclick();
     assert.deepEqual(told, [["head", "1-1"]]);
+  });
+});
+
+test("the picture of one description's heads is not called that of all heads", () => {
+  atlas({ ...POINTS, of: "Heads described by “itself”" }, (root) => {
+    assert.equal(root.querySelector(".plane").getAttribute("aria-label"), "Heads described by “itself”: distance across, entropy upwards");
   });
 });
 

@@ -30,8 +30,16 @@ test("the chosen head is marked among the model's heads, not among the untrained
   assert.deepEqual(untrained.querySelectorAll(".chosen"), []);
 });
 
+test("on the strip a share has the tenths that it has everywhere else: halves of a tenth go up", () => {
+  const rows = [{ name: "trained", heads: [["1-1", 0.7865], ["1-2", 0.1285]] }];
+  const page = drawn(jobs, { kind: "strip", said: "", rows, chosen: "1-1", marks: [{ name: "simple rule", value: 0.9335 }] });
+  assert.deepEqual(texts(page.querySelectorAll(".flag")), ["1-1: 78.7 %", "simple rule 93.4 %"]);
+  assert.deepEqual(page.querySelectorAll("i").map((tick) => tick.getAttribute("title")), ["1-1: 78.7 %", "1-2: 12.9 %"]);
+});
+
 const POINTS = {
   kind: "points",
+  of: "All heads",
   chosen: "1-2",
   x: { label: "first token", low: "0 %", high: "100 %" },
   y: { label: "entropy", low: "0.0", high: "3.2" },

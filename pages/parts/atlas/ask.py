@@ -19,6 +19,7 @@ from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
 
 MOST = 10
+KEYS = ("ask", "looks", "seen")  # of the link
 FIRST = "You can either stay in the village or walk to the harbour."
 
 
@@ -66,10 +67,10 @@ def _table(found: Source, record: Record, query: int, key: int) -> str:
     for flat in order:
         head = divmod(int(flat), weights.shape[1])
         entry = found.atlas.entry(head)
-        of = [one.feature.key for one in entry.description.findings]
-        same = [name for name in of if name in here]
+        of = [one.feature for one in entry.description.findings]
+        same = [feature.name for feature in of if feature.key in here]
         verdict = (
-            f"as elsewhere: {', '.join(same)}" if same else ("not what it is described by" if of else "")
+            f"as elsewhere: {'; '.join(same)}" if same else ("not what it is described by" if of else "")
         )
         rows.append(
             f'<tr><th scope="row">{head_anchor(found.query, head)}</th>'

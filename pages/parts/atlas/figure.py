@@ -22,7 +22,7 @@ def svg(data: Mapping[str, Any], told: str) -> str:
     ]
     axes = [Axis(data[name]["label"], data[name]["low"], data[name]["high"]) for name in ("x", "y")]
     legend = [(one["letter"], one["name"], plain(one["colour"])) for one in data["legend"]]
-    title = f"All heads: {axes[0].label} across, {axes[1].label} upwards"
+    title = f"{data['of']}: {axes[0].label} across, {axes[1].label} upwards"
     return scatter(dots, (axes[0], axes[1]), legend, title, told)
 
 

@@ -25,12 +25,13 @@ def word(passage: Line, place: int) -> str:
 
 
 def marked(passage: Line, query: int, key: int) -> dict[str, Any]:
-    """The line around two tokens, as assets/js/atlas.js takes it."""
+    """The line around two tokens, as assets/js/atlas.js takes it; what is of both, as a character in several tokens,
+    stands in it once."""
     low, high = sorted((query, key))
     text, starts, ends = passage.text, passage.starts, passage.ends
     before = _end(text[: starts[low]], BEFORE)
-    if low == high:
-        line = [before, word(passage, low), "", "", _start(text[ends[low] :], AFTER)]
+    if low == high or starts[high] < ends[low]:
+        line = [before, word(passage, low), "", "", _start(text[ends[high] :], AFTER)]
     else:
         between = _middle(text[ends[low] : starts[high]])
         line = [before, word(passage, low), between, word(passage, high), _start(text[ends[high] :], AFTER)]

@@ -44,6 +44,7 @@ def lost(found: Source, entry: HeadEntry, request: Request) -> None:
         lambda: _sweep(found, entry.head, request),
         lambda asked: _drawn(asked, "of the reader" if found.more else "of your text"),
         unit="passages",
+        one="passage",
         button=f"Take {name} away over {where}",
     )
 

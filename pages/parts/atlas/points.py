@@ -40,9 +40,7 @@ def points_data(found: Atlas, x: str, y: str, by: str, only: str, chosen: Head) 
     for entry in shown:
         letter, colour = colours.get(label(entry.description), ("", ""))
         if by == "layer":
-            share = round(100 * entry.head[0] / max(n_layers - 1, 1))
-            letter = ""
-            colour = MIXED.format(share)
+            letter, colour = "", _of_layer(entry.head[0], n_layers)
         heads.append(
             {
                 "id": head_name(entry.head),
@@ -57,11 +55,19 @@ def points_data(found: Atlas, x: str, y: str, by: str, only: str, chosen: Head) 
         )
     return {
         "kind": "points",
+        "of": _of(only),
         "chosen": head_name(chosen),
         "heads": heads,
         "legend": _legend(colours, by, n_layers),
         **{axis: _ends_said(key, axes[axis]) for axis, key in (("x", x), ("y", y))},
     }
+
+
+def _of(only: str) -> str:
+    """Which heads the picture has."""
+    if only == NO_DESCRIPTION:
+        return "Heads without a description"
+    return f"Heads described by “{only}”" if only else "All heads"
 
 
 def _strongest(found: Atlas, entry: HeadEntry) -> dict[str, Any]:
@@ -100,11 +106,17 @@ def _colours(found: Atlas) -> dict[str, tuple[str, str]]:
     return given
 
 
+def _of_layer(layer: int, n_layers: int) -> str:
+    """The colour of a layer (from 0)."""
+    return MIXED.format(round(100 * layer / max(n_layers - 1, 1)))
+
+
 def _legend(colours: dict[str, tuple[str, str]], by: str, n_layers: int) -> list[dict[str, str]]:
     if by == "layer":
+        some = dict.fromkeys((0, (n_layers - 1) // 2, n_layers - 1))
         return [
-            {"letter": "", "name": f"layer {layer}", "colour": MIXED.format(share)}
-            for layer, share in ((1, 0), ((n_layers + 1) // 2, 50), (n_layers, 100))
+            {"letter": "", "name": f"layer {layer + 1}", "colour": _of_layer(layer, n_layers)}
+            for layer in some
         ]
     named = [(letter, name, colour) for name, (letter, colour) in colours.items() if letter != OTHER[0]]
     rest = [(OTHER[0], OTHER[1], COLOURS[-1])] if len(colours) > COLOURED else []

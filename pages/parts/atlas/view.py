@@ -9,9 +9,8 @@ from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.said import label
 from mha_core.heads.atlas.shipped import COMMAND
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas_data
-from mha_core.wording import head_name
-from pages.parts.atlas import figure, head
-from pages.parts.atlas.ask import ask
+from mha_core.wording import counted, head_name
+from pages.parts.atlas import ask, figure, head
 from pages.parts.atlas.component import draw
 from pages.parts.atlas.own_text import own_text
 from pages.parts.atlas.points import BY, counts, points_data
@@ -24,6 +23,7 @@ from pages.parts.frame.selection import parse_head
 from pages.parts.frame.shell import CAVEAT, CSS
 
 X, Y = "rests", "brings"
+BOX, ASKED = "ask-box", "ask-in-link"
 
 
 def style() -> None:
@@ -45,17 +45,21 @@ def sections(request: Request) -> None:
     say(_summary(found), "why")
     _heads(request)
     _files(found)
-    box = st.expander(
-        "Ask by example: which heads link two words?",
-        key="ask-box",
-        on_change="rerun",
-        expanded="looks" in state.params(),
-    )
+    _open_if_asked()
+    box = st.expander("Ask by example: which heads link two words?", key=BOX, on_change="rerun")
     if box.open:
         with box:
-            ask(found, request)
+            ask.ask(found, request)
     own_text(request, _chosen(found.atlas).head)
     say(CAVEAT, "caveat")
+
+
+def _open_if_asked() -> None:
+    """A link with an example opens its box; after that it is open or closed as the reader leaves it."""
+    before, asks = st.session_state.get(ASKED), any(key in state.params() for key in ask.KEYS)
+    if asks and not (before and BOX in st.session_state):
+        st.session_state[BOX] = True
+    st.session_state[ASKED] = asks
 
 
 @st.fragment
@@ -76,11 +80,12 @@ def _heads(request: Request) -> None:
 
 def _summary(found: Source) -> str:
     atlas, weights = found.atlas, "" if found.trained else " with random weights"
+    has = "has" if 1 in (atlas.n_described, len(atlas.heads)) else "have"
     said = (
-        f"{title_of(found.model)}{weights} read {found.text}: {atlas.n_passages:,} passages, "
-        f"{atlas.n_tokens:,} tokens. "
-        f"{atlas.n_described} of {len(atlas.heads)} heads have a description, {atlas.n_by_content} of them by more "
-        "than a distance; the others have none, and none is guessed."
+        f"{title_of(found.model)}{weights} read {found.text}: {counted(atlas.n_passages, 'passage')}, "
+        f"{counted(atlas.n_tokens, 'token')}. "
+        f"{atlas.n_described} of {counted(len(atlas.heads), 'head')} {has} a description, {atlas.n_by_content} of "
+        "them by more than a distance; the others have none, and none is guessed."
     )
     controls = found.more.controls if found.more else {}
     for name, words in (

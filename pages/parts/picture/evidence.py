@@ -19,6 +19,7 @@ from pages.parts.picture.shared import brought
 
 Mark = tuple[str, float]
 NAME_AT_MOST = 60
+DIGITS = 6  # with fewer, the tenths of a percent would be rounded twice
 
 
 @cache
@@ -69,12 +70,14 @@ def strip_data(
         rows.append({"name": names[1], "heads": _shares(twin)})
         said += f"; {names[1].lower()}: this head {percent(float(twin[head]))}, the best {percent(float(twin.max()))}"
     said += "".join(f"; {name} {percent(value)}" for name, value in marks)
-    named = [{"name": name, "value": round(value, 4)} for name, value in marks]
+    named = [{"name": name, "value": round(value, DIGITS)} for name, value in marks]
     return {"kind": "strip", "said": f"{said}.", "rows": rows, "chosen": head_name(head), "marks": named}
 
 
 def _shares(scores: FloatArray) -> list[tuple[str, float]]:
     layers, heads = scores.shape
     return [
-        (head_name((la, h)), round(float(scores[la, h]), 4)) for la in range(layers) for h in range(heads)
+        (head_name((la, h)), round(float(scores[la, h]), DIGITS))
+        for la in range(layers)
+        for h in range(heads)
     ]

@@ -88,7 +88,7 @@ def every_job(known: Known, head: Head, sheet: Sheet | None) -> None:
 
 
 def _sentences(known: Known, head: Head, sheet: Sheet, request: Request, query: dict[str, str]) -> None:
-    """Built-in sentences of the job that is shown, with what this head really does in them."""
+    """Built-in sentences of the job that is shown, or random tokens, with what this head really does in them."""
     made = sheet if sheet.table is not None else counterpart(sheet, known.builtin)
     if made is None or made.table is None:
         return
@@ -97,9 +97,11 @@ def _sentences(known: Known, head: Head, sheet: Sheet, request: Request, query: 
         asked = Request(text, None, request.model, request.trained, unit)
         return cache.grid(asked, cache.record(asked))
 
-    heading(f"{sheet.title}, in built-in sentences", 3)
+    job = made.table.job
+    heading(f"{sheet.title}, in {made.where}", 3)
     markup(f'<div class="jobs">{examples.shown(made.table, head, query, grid_of)}</div>')
-    say(f"Correct when {made.table.job.does}. Each sentence opens in Explore, with the weight said here.")
+    opens = "" if job.repeated else " Each sentence opens in Explore, with the weight said here."
+    say(f"Correct when {job.does}.{opens}")
 
 
 def verdict(known: Known, sheet: Sheet, head: Head) -> str:

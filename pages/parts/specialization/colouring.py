@@ -11,8 +11,9 @@ import numpy as np
 
 from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import CHOICES, GROUPS, KIND_OF, KINDS, NO_ROLE_SAID
+from mha_core.heads.positions import LABELS
 from mha_core.heads.verdict import DOES
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.prose import say
 from pages.parts.frame.selection import parse_head
@@ -24,6 +25,8 @@ BY_ROLE = "role"
 ALWAYS = CHOICES  # kinds that are offered whatever the verdict
 PLACE = "place:"
 GREY = "#8a8a8a"
+OUTLINED = 3  # heads at least of a cluster that the map draws an outline around (assets/js/head_map.js)
+NATS = LABELS["entropy"]  # the one measure that is no share
 CHIPS = 30  # of more jobs only those that a head does are offered; the table has them all
 
 
@@ -36,10 +39,12 @@ class Called:
     evidence: str
 
 
-def chosen_job(sheets: Sequence[Sheet]) -> str:
-    """What the link colours the heads by, or what a head ties together best."""
+def chosen_job(sheets: Sequence[Sheet], found: Findings | None = None) -> str:
+    """What the link colours the heads by, or what a head ties together best. Which measures there are is known once the
+    built-in sentences were read."""
     asked = state.params().get("by", "")
-    if asked == BY_ROLE or with_key(sheets, asked) or asked.startswith(PLACE):
+    is_measure = asked.startswith(PLACE) if found is None else asked in measures(found)
+    if asked == BY_ROLE or with_key(sheets, asked) or is_measure:
         return asked
     done = [sheet for sheet in sheets if sheet.word in DOES] or list(sheets)
     telling = [sheet for sheet in done if sheet.kind.key == "syntactic"] or done
@@ -54,7 +59,7 @@ def chosen_head(shape: tuple[int, int], sheet: Sheet | None, called: Mapping[Hea
     if asked and asked[0] < layers and asked[1] < heads:
         return asked
     if given:
-        say(f"There is no head “{given[:20]}” in {layers} layers of {heads}.", "notice")
+        say(f"There is no head “{given[:20]}” in {counted(layers, 'layer')} of {heads}.", "notice")
     return sheet.best if sheet else min(called, default=(0, 0))
 
 
@@ -129,8 +134,9 @@ def _scored(sheet: Sheet, head: Head) -> Mark:
 
 def _measured(title: str, values: np.ndarray, head: Head) -> Mark:
     value, largest = float(values[head]), max(1.0, float(values.max()))
-    text = f"{value:.2f}" if largest > 1 else f"{100 * value:.0f}"
-    said = f"{value:.2f}" if largest > 1 else percent(value)
+    in_nats = title == NATS
+    text = f"{value:.2f}" if in_nats else f"{100 * value:.0f}"
+    said = f"{value:.2f}" if in_nats else percent(value)
     return Mark(head, f"Head {head_name(head)}: {title} {said}", fill=value / largest, text=text)
 
 
@@ -165,21 +171,26 @@ def _note(
 ) -> str:
     if layout == "map" and found is not None:
         size = int((found.cluster == found.cluster[found.heads.index(head)]).sum())
+        outline = (
+            f"The outline is drawn around the cluster of the chosen head, {size} of {n}, joined by the distances "
+            "themselves; a plane may put other heads inside it."
+            if size >= OUTLINED
+            else f"The chosen head's cluster has {counted(size, 'head')} of {n}, too few for an outline."
+        )
         return (
             "Heads that behave alike lie close together. Distance: Jensen-Shannon divergence of the heads' rows over "
             f"{found.n_sentences:,} sentences, laid out on a plane (stress {found.stress:.2f}: what a plane cannot "
-            "show), pulled towards the middle and pushed apart so that the names can be read. The outline is drawn "
-            f"around the cluster of the chosen head, {size} of {n}, joined by the distances themselves; a plane may "
-            "put other heads inside it."
+            f"show), pulled towards the middle and pushed apart so that the names can be read. {outline}"
         )
     if sheet is not None:
         return (
             "Each number is a head's share in percent, shaded from the lowest to the best. The letter "
             f"{sheet.kind.letter} marks the heads that do this job by the verdict."
         )
-    if by == BY_ROLE:
-        return (
-            f"{n - len(called)} of {n} heads have no clear role on these sentences. That is a finding about the "
-            "sentences as much as about the heads."
-        )
-    return "Each number is that head's own, in percent or in nats (natural units of entropy; 0 is one place alone)."
+    if by in measures(found):
+        return "Each number is that head's own, in percent or in nats (natural units of entropy; 0 is one place alone)."
+    unnamed = n - len(called)
+    return (
+        f"{unnamed} of {counted(n, 'head')} {'has' if 1 in (unnamed, n) else 'have'} no clear role on these sentences. "
+        "That is a finding about the sentences as much as about the heads."
+    )

@@ -12,7 +12,7 @@ from mha_core.heads import corpus_run
 from mha_core.heads.corpus_run import CorpusKind, CorpusResult
 from mha_core.heads.rows import Row
 from mha_core.heads.verdict import thin
-from mha_core.wording import head_name, percent
+from mha_core.wording import counted, head_name, percent
 from pages.parts.serve.tasks import Step
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -40,7 +40,7 @@ def start(data: bytes, kind: CorpusKind, model: Model) -> Iterator[Step[CorpusRe
 def verdict(row: Row) -> str:
     """What a row of the result allows one to say, in a few words."""
     if thin(row["n"]):
-        return f"thin evidence: {row['n']} cases"
+        return f"thin evidence: {counted(row['n'], 'case')}"
     if "relation" in row:
         return "beats its offset" if row["beats_offset"] else "no better than its offset"
     if "direction" in row:
@@ -91,7 +91,7 @@ def _relation(row: Row) -> dict[str, str]:
         "Best head": _head(row),
         **_right(row),
         "Best fixed offset": f"{percent(row['offset_accuracy'])} ({row['offset']:+d})",
-        "Held out": percent(row["held_out"]),
+        "Held out": "" if row["held_out"] is None else percent(row["held_out"]),
         "As good": ", ".join(row["equals"][1:4]) + (" …" if len(row["equals"]) > 4 else ""),
         "": verdict(row),
     }
@@ -136,7 +136,7 @@ def as_json(result: CorpusResult, rows: list[Row], finished: bool) -> str:
         "model": export.model_of(result.model.info),
         "kind": result.kind.ending,
         "n": result.n,
-        "finished": finished,
+        "finished": finished and not result.is_part,
         "n_cut": result.n_cut,
         "n_dependents_cut": result.n_dependents_cut,
         "left_out": result.reading.n_skipped,

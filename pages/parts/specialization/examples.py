@@ -122,14 +122,15 @@ def shown(table: JobTable, head: Head, query: Mapping[str, str], grid_of: GridOf
     good, bad = table.examples(*head, N_GOOD), table.examples(*head, 1, right=False)
     items = [_item(look, table.job, head, query, grid_of) for look in (*good, *bad)]
     if len(good) < N_GOOD:
-        items.insert(len(good), f"<li><small>{_no_more(len(good))}</small></li>")
+        items.insert(len(good), f"<li><small>{_no_more(len(good), table.job.repeated)}</small></li>")
     return f'<ul class="examples">{"".join(items)}</ul>'
 
 
-def _no_more(n: int) -> str:
+def _no_more(n: int, repeated: bool) -> str:
+    where = "text" if repeated else "sentence"
     if n == 0:
-        return "In no sentence does this head look there."
-    return "No other sentence works."
+        return f"In no {where} does this head look there."
+    return f"No other {where} works."
 
 
 def _item(look: ExampleRow, job: Job, head: Head, query: Mapping[str, str], grid_of: GridOf) -> str:

@@ -76,7 +76,7 @@ def _control(value: float | None, name: str) -> Row:
 def _twin(twin: Sheet | None) -> Row:
     if twin is None:
         return {"text": "", "note": ""}
-    return {"text": f"{head_name(twin.best)}: {percent(twin.shown)}", "note": SAID[twin.word]}
+    return {"text": f"{head_name(twin.best)}: {percent(twin.shown)}", "note": word_said(twin, twin.word)}
 
 
 def _bar(score: float, low: float, high: float, rule: float) -> dict[str, float]:

@@ -22,7 +22,6 @@ from pages.parts.specialization import builtin, tables
 from pages.parts.specialization.beside import on_real_text, related_by
 from pages.parts.specialization.card import Known, card, every_job, where_it_stands
 from pages.parts.specialization.colouring import (
-    PLACE,
     Called,
     chosen_head,
     chosen_job,
@@ -68,7 +67,7 @@ def sections(request: Request) -> None:
         return
     known = _known(real, found, request)
     shown = _shown(known)
-    by = chosen_job(shown)
+    by = chosen_job(shown, found)
     sheet = with_key(shown, by)
     if real is not None:
         markup(f'<p class="summary">{html.escape(_summary(real))}</p>')
@@ -114,7 +113,7 @@ def _known(real: Verdicts | None, found: Findings | None, request: Request) -> K
 def _shown(known: Known) -> tuple[Sheet, ...]:
     """The sheets of the text that the link asks for: real text where there is any."""
     asked = state.params().get("by", "")
-    if known.builtin and (not known.real or asked.startswith(("job:", PLACE))):
+    if known.builtin and (not known.real or asked.startswith("job:") or asked in measures(known.found)):
         return known.builtin
     return known.real
 
