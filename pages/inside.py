@@ -16,7 +16,7 @@ OF_THE_SENTENCE = {
     "Sizes and costs": sizes_view,
 }
 
-asked = state.own("part", PARTS[0])
+asked = state.own_part("part", PARTS)
 with shell.page(
     "Inside",
     question="How does a head arrive at its attention weights?",

@@ -9,7 +9,7 @@ from pages.parts.learn.teacher import teacher_view
 
 SHOWN = ("Lesson", "Quiz", "Glossary", "References", "For teachers")
 
-asked = state.own("show", SHOWN[0])
+asked = state.own_part("show", SHOWN)
 with shell.page(
     "Learn",
     question="How does multi-head attention work?",

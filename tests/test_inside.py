@@ -731,7 +731,7 @@ def test_it_is_said_what_a_number_goes_into_next_and_by_which_row_and_column():
     shown = SimpleNamespace(
         h=1,
         sizes=SimpleNamespace(n_heads=12, d_v=32, d_model=384),
-        now=SimpleNamespace(n=16, x=np.zeros((16, 384))),
+        now=SimpleNamespace(n=16, x=np.zeros((16, 384)), rotary=None),
     )
     said = {
         "X": "query, key and value of {token} in all 12 heads: times row 6 of W_q, W_k and W_v",
@@ -767,3 +767,131 @@ def test_it_is_said_what_a_number_goes_into_next_and_by_which_row_and_column():
     }
     for link, cell in links.items():
         assert origin_panel.cell_of(link, shown, first) == cell, link
+
+
+@pytest.mark.slow
+def test_who_shares_keys_is_said_in_the_number_that_it_has():
+    for key, said in (
+        ("mha", "12 query heads, each with keys and values of its own"),
+        ("gqa", "12 query heads share 4 key and value heads"),
+        ("mqa", "12 query heads share 1 key and value head"),
+    ):
+        block, _ = one(open_inside(part="Variants", at=key), "groups")
+        assert block["describe"] == said
+    assert read_own(8, 1, 1, 2)[1].startswith("1 query head cannot share 2 key heads evenly")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "learned", "random"),
+    [
+        ({"at": "qkv"}, "a matrix that was learned.", "a matrix that was drawn at random."),
+        (
+            {"at": "qkv", "matrices": "true", "cell": "W_q:1:1"},
+            "W_q of head 2 was learned in training",
+            "W_q of head 2 was drawn at random",
+        ),
+        ({"at": "parts", "cell": "parts:13:1"}, ", learned in training.", ", as it is before any training."),
+        (
+            {"part": "One head or many", "at": "rows"},
+            "These matrices were trained as separate heads",
+            "These matrices are random, not trained.",
+        ),
+        (
+            {"part": "Variants", "at": "mqa"},
+            "averaging the trained ones of a group",
+            "averaging those of a group: they show",
+        ),
+    ],
+)
+def test_random_weights_are_not_said_to_be_trained(query, learned, random):
+    trained, untrained = (
+        prose(open_inside(head="4-2", pin="10", weights=weights, **query))
+        for weights in ("trained", "untrained")
+    )
+    assert (learned in trained, random in trained) == (True, False)
+    assert (learned in untrained, random in untrained) == (False, True)
+
+
+def test_the_difference_from_torch_is_printed_for_the_rows_that_it_is_of():
+    def last_lines(**query):
+        block, _ = one(open_inside(at="torch", **query), "code")
+        return [line.strip() for line, _ in block["lines"] if "theirs - output" in line]
+
+    assert last_lines() == ["(theirs - output).abs().max()"]
+    assert last_lines(causal="true", unseen="1") == ["(theirs - output)[:, allowed.any(dim=1)].abs().max()"]
+    assert last_lines(unseen=",".join(map(str, range(1, 17)))) == []
+
+
+def test_a_switch_stands_as_the_layer_was_computed_however_a_link_spells_it():
+    for key, value, label, said in (
+        ("divide", "False", "Divide by", "not divided by"),
+        ("causal", "True", "Look only back", "a causal mask"),
+    ):
+        at = open_inside(at="scaled", **{key: value})
+        (switch,) = [toggle for toggle in at.toggle if toggle.label.startswith(label)]
+        assert switch.value is (value == "True")
+        assert said in prose(at)
+
+
+def test_a_score_that_was_typed_or_asked_about_stays_in_its_row_however_little_it_gets():
+    text = TIRED.replace(".", ", and the street was wide and long.")
+    at = open_inside(
+        text=text, at="weights", head="4-2", pin="10", cell="weights:3:20", edits="4-2:score:3:9:-50"
+    )
+    block, _ = one(at, "softmax")
+    assert (block["query"], block["edited"], block["chosen"]) == (2, [8], 19)
+    assert {8, 19} <= set(block["shown"])
+    assert (len(block["shown"]), block["shown"]) == (16, sorted(block["shown"]))
+
+
+def test_a_hidden_score_is_not_said_to_feed_anything():
+    at = open_inside(at="scaled", unseen="3", cell="scores:5:3")
+    assert "is hidden from" in prose(at)
+    assert "It feeds" not in prose(at)
+    assert "It feeds every weight" in prose(open_inside(at="scaled", unseen="3", cell="scores:5:4"))
+
+
+def test_beside_a_pair_the_sentence_that_is_typed_is_the_one_that_is_attended_to():
+    at = open_inside(part="Variants", at="cross", pair="She read it.")
+    at.text_input(key="inside-across").set_value("The street was too wide.").run()
+    assert at.text_input(key="inside-across").value == "The street was too wide."
+    (block,) = [block for block, _ in found(at) if block.get("id") == "weights-Cross"]
+    assert "street" in block["cols"]
+
+
+def test_reset_leaves_the_numbers_of_other_layers():
+    at = open_inside(
+        at="scaled", head="4-2", temperature="2.0", edits="4-2:score:1:1:3,5-1:score:1:2:2.5,4-1:W_q:1:1:1"
+    )
+    at.button(key="inside-reset-button").click().run()
+    assert "You changed" not in prose(at)
+    assert at.query_params["edits"] in ("5-1:score:1:2:2.5", ["5-1:score:1:2:2.5"])
+    assert "temperature" not in at.query_params
+
+
+@pytest.mark.parametrize(("same", "name"), [("true", "W1"), ("false", "W_q1")])
+def test_the_example_names_the_matrix_that_is_on_the_screen(same, name):
+    at = open_inside(part="By hand", at="qkv", same=same)
+    assert f"Where {name} has a 0 nothing is left" in prose(at)
+    assert name in [block["name"] for block, _ in found(at) if "shape" in block]
+
+
+@pytest.mark.slow
+def test_in_a_layer_with_a_window_only_what_is_near_is_counted_and_drawn():
+    """Layer 1 of the classroom's model sees three words to either side."""
+    model = load_model("classroom")
+    truth = layer_details(trace(TIRED, model).tokens, model, 0)
+    at = walk("scaled", model="classroom", head="1-3", pin="6")
+    largest = re.search(r"; divided, [\d.]+ and ([\d.]+) %", prose(at))
+    assert float(largest[1]) == pytest.approx(100 * truth.weights[2].max(axis=-1).mean(), abs=0.06)
+    assert "layer 1 sees 3 tokens to either side: hatched cells lie further away." in prose(at)
+    labels = trace(TIRED, model).grid().labels
+    at = open_inside(model="classroom", head="1-3", pin="6", part="One head or many", at="hulls")
+    for block in (block for block, _ in found(at) if block["type"] == "plane"):
+        assert block["labels"] == list(labels[3:10])
+        assert len(block["points"]) == 7
+        np.testing.assert_allclose(block["weights"], truth.weights[2, 6, 3:10], atol=1e-5)
+    (places,) = {tuple(block["values"]) for block, _ in found(at) if block["type"] == "choosing"}
+    assert places == tuple(range(3, 10))
+    assert "either side" not in prose(open_inside(model="classroom", head="2-3", at="scaled"))

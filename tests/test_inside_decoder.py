@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from boards import boards, found, matrix, one, prose
 from decoder_folders import random_decoder, write_decoder
 from test_inside import NEAR, PARTS, open_inside, walk
 
-from mha_core import layer_details, load_model, trace
+from mha_core import InputError, layer_details, load_model, trace
 from mha_core.inside import (
     SUMS,
     CellEdit,
@@ -30,7 +31,7 @@ from mha_core.inside import (
     variants,
 )
 from mha_core.rotary import Rotary
-from pages.parts.inside import scene
+from pages.parts.inside import origin_panel, scene
 from pages.parts.serve.store import Store, bytes_of
 
 pytestmark = pytest.mark.slow  # a page of the app on the embedded decoder
@@ -210,6 +211,9 @@ def test_the_growing_cache_is_the_runs_keys_and_values_byte_by_byte(case):
     assert grown.n_bytes[-1] == grown.k.nbytes + grown.v.nbytes
     short = growth(tokens, model, most=2)
     assert (short.n, short.cut) == (2, len(tokens) - 2)
+    for most in (0, -1):
+        with pytest.raises(InputError, match=f"At least one token is read; {most} was given"):
+            growth(tokens, model, most=most)
 
 
 def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
@@ -422,3 +426,68 @@ def test_what_a_long_run_takes_in_the_store_is_what_its_arrays_take(model):
 
 def trace_tokens_of(at):
     return trace(at.session_state["text"], load_model("smollm2")).tokens
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part != "By hand"])
+def test_one_token_and_one_head_are_said_to_be_one(tmp_path, monkeypatch, part):
+    write_decoder(tmp_path, random_decoder("gpt2", 1))
+    model = load_model(str(tmp_path))
+    monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: model)
+    at = walk(part=part, text="x", head="1-1", n="1")
+    said = prose(at) + "\n".join(str(block) for block, _ in found(at))
+    assert (
+        re.findall(r"\b1 (?:query |key |key and value )?(?:tokens|heads|rows|tables|parts)\b.*", said) == []
+    )
+    expected = {
+        "Step by step": (
+            "The model reads your sentence as one token: x.",
+            "This layer has a single head, so nothing is cut: 22 → 1 × 22.",
+            "in the one head: times row",
+            "The one head made 22 numbers per token.",
+            "the 1 part and b_o were computed",
+            "for the one token of this sentence",
+            "Its attention weights and ours: within",
+        ),
+        "One head or many": (
+            "Split into 1 head, x has 1 row,",
+            "Split, its 1 head looks most at the same token.",
+            "1 head, each 1/1 as wide",
+            "1 table of 1 × 1",
+            "1 token, d_model 22",
+            "of 1 head; ",
+            "Values of 1 token in a plane",
+        ),
+        "Variants": ("1 query head with keys and values of its own", "K and V of 1 token:"),
+        "Sizes and costs": (
+            "operations and memory for 1 token, or",
+            "2 · 2 layers · 1 key head · 22",
+            "layer 1, 1 key head",
+        ),
+    }
+    for sentence in expected[part]:
+        assert sentence in said
+
+
+def test_a_number_that_is_turned_feeds_two_of_each_product(truth):
+    """A query that is 1 at one place alone is, turned, something at that place and at its pair's."""
+    rotary = truth.rotary
+    for j in range(10):
+        alone = np.eye(10, dtype=np.float32)[j]
+        first, second = np.flatnonzero(np.abs(turned(rotary, alone, 3)) > 1e-9) + 1
+        shown = SimpleNamespace(
+            h=1, sizes=truth.projections, now=SimpleNamespace(n=5, rotary=rotary, allowed=truth.allowed)
+        )
+        for name, line in (("Q", "row"), ("K", "column")):
+            assert (
+                f"whole {line} of {{token}} in Q Kᵀ: turned with its pair first, numbers {first} and {second} of each"
+                in origin_panel.fed_by(shown, name, 1, j)
+            )
+    part = SimpleNamespace(d_k=10, n_turned=2)
+    shown.now.rotary = part
+    assert "Q Kᵀ: number 4 of each" in origin_panel.fed_by(shown, "Q", 1, 3)
+    assert "numbers 2 and 7 of each" in origin_panel.fed_by(shown, "Q", 1, 6)
+
+
+def test_of_a_text_that_is_one_token_too_long_for_the_cache_one_is_left_out(page):
+    at = page(part="Sizes and costs", at="cache", text="x" * 33, pin="0")
+    assert "Read up to token 32; 1 more is left out here." in prose(at)

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
@@ -15,6 +16,8 @@ from streamlit.testing.v1 import AppTest
 from visit import unopened
 
 from mha_core import layer_details, load_model, trace
+from mha_core.checkpoints import untrained_encoder
+from mha_core.families.bert import EncoderConfig
 from pages.parts.frame.glossary import LESSON, spans, terms
 from pages.parts.inside.route import KEYS
 from pages.parts.learn import asking, lesson, plan
@@ -135,13 +138,14 @@ ODD = {
     "count": ["1'048'576", "1’048’576", "1 048 576", "1_048_576", "4*512^2", "4·512²", "2^20", "4 × 512 × 512",
               "8*3*512*64+512*512", "8·3·512·64 + 512² = 1048576", "1.05 million", "1,05 Mio", "1.05M", "~1.05e6"],
     "square": ["2²", "quadruples", "it quadruples", "4n^2", "4n²", "from n² to 4n²", "×4", "a factor of four", "400 %"],
-    "kv": ["one-third", "⅓", "0.33", "to 33 %", "12 -> 4, so 3", "4/12 = 1/3", "threefold", "12:4"],
+    "kv": ["one-third", "⅓", "0.33", "to 33 %", "12 -> 4, so 3", "4/12 = 1/3", "threefold", "12:4", "33 %", "33,3%",
+           "three-fold", "by a factor of 1/3"],
 }  # fmt: skip
 WRONG = {
     "dk1024": ["not 64", "1024*16", "64 or 32", "two to the six"],
     "shape": ["not the same", "it is not the same", "a different shape", "2 times 100"],
     "square": ["doubles", "it doubles", "2n", "2*4", "four or eight"],
-    "kv": ["two thirds", "1/4", "3 or 4"],
+    "kv": ["two thirds", "1/4", "3 or 4", "by a third", "by 33 %", "by 1/3", "1.33 %"],
     "count": ["about a million", "1M", "512*512", "10M", "2^10^10", "9^9^9"],
     "mixed": ["-8", "1/0", "(-8)^0.5", "10 + 2"],
     "softmax": ["94.4", "0.056 and 0.944", "1/17.9, 16.9/17.9"],
@@ -405,6 +409,14 @@ def test_every_step_opens_from_its_link(step):
     assert any(data.get("keys") for data, _ in boards(at))
     (route,) = [b for b, _ in found(at) if b["type"] == "route"]
     assert route["items"][route["now"]]["key"] == step.station
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("show", "has_a_sentence"), [("Lesson", True), ("lesson", True), ("Quiz", False)])
+def test_a_part_that_does_not_exist_opens_the_lesson_with_its_sentence(show, has_a_sentence):
+    at = open_learn(show=show)
+    assert at.button_group(key="show").value == ("Lesson" if has_a_sentence else "Quiz")
+    assert ("· word pieces ·" in said_of(at)) == has_a_sentence  # how the sentence is read
 
 
 @pytest.mark.parametrize("asked", ["0", "-3", "99", "x", "1e9"])
@@ -843,3 +855,63 @@ def test_a_link_hides_only_what_may_be_hidden_on_every_page(page):
     assert not at.exception
     styles = [e.proto.body for e in at.get("html") if e.proto.body.startswith("<style>.st-key")]
     assert styles == ["<style>.st-key-top, .st-key-controls { display: none; }</style>"]
+
+
+def test_who_listens_hears_the_token_that_a_question_is_about():
+    at = open_learn(step="matter", pin="2", head="1-1")
+    (box,) = [box for box in at.text_input if box.key == "answer-strongest"]
+    assert box.label.startswith("Your answer: Which head has the longest part in the output of animal?")
+
+
+def test_a_text_without_words_is_told_that_there_is_nothing_to_spread_over():
+    at = open_learn(step="budget", text="...")
+    assert not [block for block, _ in found(at) if block["type"] == "budget"]
+    assert "There is no word here that a head could mix" in prose(at)
+
+
+def test_the_map_of_the_lesson_leads_on_in_presenter_mode_and_hides_what_the_class_shall_not_see():
+    def links(**query):
+        block = next(
+            block for block, _ in found(open_learn(step="asking", **query)) if block["type"] == "route"
+        )
+        return [item["link"] for item in block["items"]]
+
+    assert all(
+        "present=1" in link and "hide=menu%2Ctitle" in link for link in links(present="1", hide="menu,title")
+    )
+    assert not any("present" in link or "hide" in link for link in links())
+
+
+def test_it_is_said_how_much_of_a_long_text_the_heads_to_guess_from_are_drawn_of():
+    at = open_learn(step="heads", text=" ".join(["word"] * 38))
+    assert "Drawn are the first 32 of 40 tokens" in prose(at)
+    assert "Drawn are" not in prose(open_learn(step="heads"))
+
+
+def test_an_answer_without_a_number_gets_the_hint_too():
+    verdict = check(exercises()["kv"], "by a third")
+    assert verdict.right is False
+    assert "How many key and value heads are kept, instead of 12?" in verdict.say
+
+
+def test_one_head_has_nothing_to_split_and_the_lesson_says_so(monkeypatch):
+    config = EncoderConfig(load_model().config.vocab_size, d_model=12, n_layers=1, n_heads=1, d_ff=13)
+    model = replace(
+        load_model(), encoder=untrained_encoder(config, seed=3).eval(), config=config, digest="a single head"
+    )
+    monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: model)
+    assert "This layer has a single head: there is nothing to split." in prose(
+        open_learn(step="rank", head="1-1")
+    )
+    (table,) = [
+        block for block, _ in found(open_learn(step="split", head="1-1")) if block.get("id") == "shapes"
+    ]
+    assert table["head"][-1] == "1 head"
+
+
+def test_a_special_token_is_no_word_of_the_model_answer():
+    labels, special = ["[CLS]", "She", "fed", "the", "dog", "[SEP]"], [True, *[False] * 4, True]
+    for query in (0, 5):
+        said = relations_in(labels, special, query)
+        assert "[" not in said
+        assert "(the → dog)" in said

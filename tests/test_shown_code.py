@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from mha_core import LayerRun, layer_details, load_model
 from mha_core.inside import CellEdit, Edits, ScoreEdit, edited, torch_layer
-from pages.parts.inside.shown_code import comparison_lines, function_lines, program
+from pages.parts.inside.shown_code import comparison_lines, difference_line, function_lines, program
 
 EDITS = {
     "nothing": Edits(),
@@ -92,3 +92,11 @@ def test_the_printed_program_of_a_rotating_decoder_with_shared_keys_is_its_own(n
     rows = now.allowed.any(axis=1)
     np.testing.assert_allclose(left.output[0][rows], now.output[rows], atol=2e-5 * scale + 1e-4)
     np.testing.assert_allclose(left.theirs[0][rows], now.output[rows], atol=2e-5 * scale + 1e-4)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_the_printed_difference_from_torch_is_a_small_number_whatever_was_changed(model, name):
+    plain = layer_details(model.tokenizer.encode("The animal was too tired."), model, 3)
+    now = edited(plain, EDITS[name])
+    left = executed(plain, [*program(now), *comparison_lines(now)], torch_layer(now.projections))
+    assert float(eval(difference_line(now), vars(left))) < 1e-4  # noqa: S307, our own line is what is tested

@@ -9,6 +9,7 @@ import { curve, freePlace, groups, plane } from "../../assets/js/tiles/charts.js
 import { course } from "../../assets/js/tiles/course.js";
 import { keyboard, pager, undo } from "../../assets/js/tiles/controls.js";
 import { curves } from "../../assets/js/tiles/curves.js";
+import { follow } from "../../assets/js/tiles/follow.js";
 import { softmaxRow, sum } from "../../assets/js/tiles/origin.js";
 import { numberTiles } from "../../assets/js/tiles/number_tiles.js";
 import { painted, reach } from "../../assets/js/tiles/painted.js";
@@ -274,4 +275,39 @@ test("keys turn the screens, but not those that are typed, and not with Control,
     stop();
     assert.deepEqual(heard, {});
   });
+});
+
+test("in what scrolls sideways the arrows scroll, and elsewhere they turn the screens", () => {
+  onPage(() => {
+    const told = [];
+    const heard = {};
+    Object.assign(document, { addEventListener: (kind, act) => (heard[kind] = act), removeEventListener: (kind) => delete heard[kind] });
+    keyboard({ setTriggerValue: (...given) => told.push(given) });
+    const press = (key, sizes) => {
+      const table = { matches: (selector) => selector === "[role=group][tabindex]", ...sizes };
+      heard.keydown({ key, preventDefault: () => {}, composedPath: () => [{ matches: () => false }, table, {}] });
+      return told.splice(0).length;
+    };
+    const turned = (sizes) => ["ArrowRight", "ArrowLeft", "PageDown", "PageUp"].map((key) => press(key, sizes));
+    assert.deepEqual(turned({ scrollWidth: 900, clientWidth: 400 }), [0, 0, 1, 1]);
+    assert.deepEqual(turned({ scrollWidth: 400, clientWidth: 400 }), [1, 1, 1, 1]);
+  });
+});
+
+test("the keys that are not shown have together what is left of the row, and nothing where all is hidden", () => {
+  const rest = (weights) => {
+    const n = weights.length;
+    const block = { tokens: ["a", "b", "c"], query: 0, shown: [0, 1], d_k: 1, d_v: 1, divisor: 1, q: 0, k: 0, products: 0, raw: 0, scores: 0, weights: n, weighted: 0, z: 0 };
+    const made = onPage(() => follow(board(...weights.map(() => 1), ...weights), block));
+    return made.textContent;
+  };
+  assert.match(rest([0.5, 0.25, 0.25]), /1 more25\.0 %sum100\.0 %/);
+  assert.match(rest([0, 0, 0]), /1 more0\.0 %sum0\.0 %/);
+});
+
+test("one product is not called products", () => {
+  const block = { title: "z", names: ["weights", "V"], count: 1, most: 32, left: 0, right: 1, products: 2, sum: 0.5, added: null, terms: null };
+  const said = (more) => onPage(() => sum(board(1, 0.5, 0.5), { ...block, ...more })).textContent;
+  assert.match(said({}), /1 product adds up to 0\.5/);
+  assert.match(said({ added: 1, added_name: "b_v", value: 1.5 }), /1 product: 0\.5 \+ 1/);
 });

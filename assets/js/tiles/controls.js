@@ -83,11 +83,16 @@ export function undo(board, block) {
   return made;
 }
 
+// Whether a key moves a wide table or long lines of code that have the focus.
+function scrolls(node, key) {
+  return key.startsWith("Arrow") && node.matches && node.matches("[role=group][tabindex]") && node.scrollWidth > node.clientWidth + 1;
+}
+
 export function keyboard(component) {
   const pressed = (event) => {
     const path = event.composedPath();
     if (path.some((node) => node.matches && node.matches("input,textarea,select,[role=radio],[role=application],[role=combobox],[role=slider],[contenteditable=true]"))) return;
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || path.some((node) => scrolls(node, event.key))) return;
     const go = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }[event.key];
     if (!go) return;
     event.preventDefault();

@@ -60,10 +60,11 @@ function keyLine(board, block, row, i, { raw, scores, weights, strongest, widest
 
 // The keys that are not shown, together.
 function restLine(rest, shown, { weights, widest }) {
-  const kept = shown.reduce((all, i) => all + weights[i], 0);
+  const sum = (places) => places.reduce((all, i) => all + weights[i], 0);
+  const left = Math.max(0, sum([...weights.keys()]) - sum(shown));
   cell(rest, "word", `${weights.length - shown.length} more`);
   for (const name of ["k", "product", "raw", "score"]) cell(rest, name, "");
-  cell(rest, "bar", barline(Math.max(0, 1 - kept), percent(Math.max(0, 1 - kept)), widest));
+  cell(rest, "bar", barline(left, percent(left), widest));
   cell(rest, "value", "");
 }
 

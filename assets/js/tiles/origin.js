@@ -54,8 +54,8 @@ function productTiles(board, block, products, said, rest) {
 
 function total(block, more) {
   const line = make("p", { class: "total" });
-  if (block.added === null) line.append(`${block.count} products add up to ${trim(fixed(block.sum))}`);
-  else lowered(line, `${block.count} products: ${trim(fixed(block.sum))} ${block.added < 0 ? "−" : "+"} ${trim(fixed(Math.abs(block.added)))} (${block.added_name}) = ${trim(fixed(block.value))}`);
+  if (block.added === null) line.append(`${block.count === 1 ? "1 product adds" : `${block.count} products add`} up to ${trim(fixed(block.sum))}`);
+  else lowered(line, `${block.count} ${block.count === 1 ? "product" : "products"}: ${trim(fixed(block.sum))} ${block.added < 0 ? "−" : "+"} ${trim(fixed(Math.abs(block.added)))} (${block.added_name}) = ${trim(fixed(block.value))}`);
   line.append(" ", more);
   return line;
 }
@@ -66,7 +66,7 @@ function saving(block, { left, right, products }) {
     for (let t = 0; t < block.count; t += 1) rows.push([block.terms ? block.terms[t] : t + 1, left[t], right[t], products[t]]);
     saveCsv("products.csv", rows);
   };
-  return make("button", { class: "numbers", type: "button", text: "CSV", "aria-label": `All ${block.count} products as CSV`, onclick });
+  return make("button", { class: "numbers", type: "button", text: "CSV", "aria-label": block.count === 1 ? "The product as CSV" : `All ${block.count} products as CSV`, onclick });
 }
 
 // A row of scores to type over, what the exponential makes of each, and its share of their sum, before and now.

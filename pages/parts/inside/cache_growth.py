@@ -12,6 +12,7 @@ import streamlit as st
 from mha_core import Model, Record, Tokens
 from mha_core.inside import Growth, growth, kv_cache_bytes
 from mha_core.record import piece_units
+from mha_core.wording import counted
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import visible
 from pages.parts.frame.request import Request
@@ -32,8 +33,9 @@ def cache_view(request: Request, record: Record) -> None:
         board = Board()
         board.add(
             paragraph(
-                f"{used.title} reads its {len(record.tokens)} tokens at once and writes none, so it keeps nothing from "
-                "one token to the next. A model that writes, such as SmolLM2 (Options, Model), keeps K and V."
+                f"{used.title} reads its {counted(len(record.tokens), 'token')} at once and writes none, so it keeps "
+                "nothing from one token to the next. A model that writes, such as SmolLM2 (Options, Model), keeps K "
+                "and V."
             )
         )
         board.show("cache-none")
@@ -97,7 +99,7 @@ def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> li
         return wide
 
     size = {"high": max(2.0, min(14.0, 140 / found.n)), "wide": min(4.0, 380 / (heads * width))}
-    note = f"layer {layer + 1}, {heads} key heads side by side"
+    note = f"layer {layer + 1}, {counted(heads, 'key head')}{' side by side' if heads > 1 else ''}"
     options: dict[str, Any] = {
         "rows": labels,
         "follow": True,
@@ -132,7 +134,7 @@ def _counted(used: Model, found: Growth, n: int) -> list[Block]:
     measured = found.n_bytes[n - 1]
     unshared = kv_cache_bytes(n, d_k, heads, layers, EACH)
     grown = measured - (found.n_bytes[n - 2] if n > 1 else 0)
-    formula = f"2 · {layers} layers · {keys} key heads · {d_k} · {n} · {EACH} bytes"
+    formula = f"2 · {counted(layers, 'layer')} · {counted(keys, 'key head')} · {d_k} · {n} · {EACH} bytes"
     lines = [
         ["kept, measured", f"{measured:,}", format_bytes(measured)],
         ["by the formula", f"{kv_cache_bytes(n, d_k, keys, layers, EACH):,}", formula],
@@ -172,4 +174,5 @@ def _counted(used: Model, found: Growth, n: int) -> list[Block]:
 def _notes(found: Growth, used: Model) -> list[Block]:
     if not found.cut:
         return []
-    return [paragraph(f"Read up to token {found.n}; {found.cut} more are left out here.", "quiet")]
+    left_out = f"{found.cut} more {'is' if found.cut == 1 else 'are'} left out here"
+    return [paragraph(f"Read up to token {found.n}; {left_out}.", "quiet")]

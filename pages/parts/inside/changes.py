@@ -73,9 +73,9 @@ def edits_of(query: Mapping[str, str], run: LayerRun, layer: int) -> tuple[Edits
         if re.fullmatch(r"[1-9]\d{0,3}", part) and int(part) <= run.n_keys
     )
     edits = Edits(
-        scaled=query.get("divide") != "false",
+        scaled=query.get("divide", "").lower() != "false",
         temperature=_temperature(query.get("temperature", "")),
-        causal=query.get("causal") == "true" and not run.is_causal,
+        causal=query.get("causal", "").lower() == "true" and not run.is_causal,
         hidden_keys=unseen,
         cells=tuple(
             CellEdit(c.kind, c.head[1], c.row, c.column, c.value) for c in there if c.kind != "score"
@@ -131,9 +131,11 @@ def undo() -> None:
     state.change(dict.fromkeys(KEYS))
 
 
-def reset() -> None:
-    """The layer as the model has it."""
-    change_link(dict.fromkeys(KEYS))
+def reset(layer: int) -> None:
+    """The layer (from 0) as the model has it; numbers that were changed in other layers stay."""
+    changes, _ = read_changes(state.params().get("edits", ""))
+    kept = ",".join(change.as_text() for change in changes if change.head[0] != layer)
+    change_link({**dict.fromkeys(KEYS), "edits": kept or None})
 
 
 def said_changes(edits: Edits, labels: Sequence[str]) -> list[str]:

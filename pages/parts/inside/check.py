@@ -4,7 +4,7 @@ In: a scene. Out: a filled stage.
 """
 
 from pages.parts.inside.scene import Scene, format_error, parity_of
-from pages.parts.inside.shown_code import comparison_lines, function_lines, program
+from pages.parts.inside.shown_code import comparison_lines, difference_line, function_lines, program
 from pages.parts.inside.stage import Stage, say
 
 
@@ -22,7 +22,7 @@ def equal(scene: Scene, stage: Stage) -> None:
         )
     else:
         whom = (
-            f"all {now.n} tokens"
+            (f"all {now.n} tokens" if now.n > 1 else "the one token")
             if found.rows == now.n
             else f"the {found.rows} of {now.n} tokens that may look somewhere"
         )
@@ -36,7 +36,8 @@ def equal(scene: Scene, stage: Stage) -> None:
             heads = scene.sizes.n_heads
             say(
                 stage.words,
-                f"Its attention weights and ours, all {heads} heads: within {format_error(found.weights)}.",
+                f"Its attention weights and ours{f', all {heads} heads' if heads > 1 else ''}: within "
+                f"{format_error(found.weights)}.",
             )
     say(
         stage.words,
@@ -45,11 +46,9 @@ def equal(scene: Scene, stage: Stage) -> None:
         "the same changes.",
     )
     own = found.weights is not None
-    lines = [
-        *program(now),
-        *(comparison_lines(now) if own else function_lines(now)),
-        ("(theirs - output).abs().max()", format_error(found.output)),
-    ]
+    lines = [*program(now), *(comparison_lines(now) if own else function_lines(now))]
+    if found.rows:
+        lines.append((difference_line(now), format_error(found.output)))
     wide = max(len(line) for line, remark in lines if remark)
     stage.picture.add(
         {"type": "code", "lines": [[f"{line:<{wide}}" if remark else line, remark] for line, remark in lines]}

@@ -5,17 +5,20 @@ In: a layer's projections and a head. Out: blocks.
 
 from mha_core import Projections
 from mha_core.picture.text import listed
+from mha_core.wording import counted
 from pages.parts.picture.tiles import Block, paragraph
 
 
 def groups_block(owner: tuple[int, ...], keys: int, chosen: int) -> Block:
     """Which query heads use which key and value head."""
+    own = f"{', each' if keys > 1 else ''} with keys and values of its own"
+    shared = f" share {counted(keys, 'key and value head')}"
     return {
         "type": "groups",
         "owner": list(owner),
         "keys": keys,
         "chosen": chosen,
-        "describe": f"{len(owner)} query heads share {keys} key and value heads",
+        "describe": counted(len(owner), "query head") + (own if keys == len(owner) else shared),
     }
 
 
@@ -29,8 +32,9 @@ def shared_keys(sizes: Projections, h: int) -> list[Block]:
     return [
         paragraph(
             f"Query heads **{listed([str(i + 1) for i in group])}** read the same K and V: this layer has "
-            f"{sizes.n_kv_heads} key and value heads for {sizes.n_heads} query heads ([[GQA|grouped queries]]). W_k "
-            f"and W_v are {sizes.d_model} × {narrow} each, W_q is {sizes.d_model} × {wide}; each token leaves {narrow} "
+            f"{counted(sizes.n_kv_heads, 'key and value head')} for {sizes.n_heads} query heads ([[GQA|grouped "
+            f"queries]]). W_k and W_v are {sizes.d_model} × {narrow} each, "
+            f"W_q is {sizes.d_model} × {wide}; each token leaves {narrow} "
             f"numbers of K and {narrow} of V instead of {wide}."
         ),
         groups_block(owner, sizes.n_kv_heads, h),

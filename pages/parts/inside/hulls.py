@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mha_core.inside import Outside, distance_to_hull, plane, sum_of_heads
-from mha_core.wording import percent
+from mha_core.wording import counted, percent
 from pages.parts.inside.picking import DOTS, tokens_of, told
 from pages.parts.inside.scene import Scene, format_error
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
@@ -25,11 +25,12 @@ def _all_outside(scene: Scene) -> list[Outside]:
 def hulls(scene: Scene) -> None:
     """One head's mean inside the hull of its values, the sum of all heads outside."""
     now, h, i = scene.plain, scene.h, scene.query
-    values = now.v[scene.kv, : len(scene.there)]
+    near = now.allowed[i]
+    values = now.v[scene.kv, near]
     mapped, total = sum_of_heads(now, i)
     outside = _all_outside(scene)
     proven = sum(found.gap > 0 for found in outside)
-    remade = float(np.abs(now.weights[h, i, : len(values)] @ values - now.context[h, i]).max())
+    remade = float(np.abs(now.weights[h, i, near] @ values - now.context[h, i]).max())
     board = Board()
     words = column(
         paragraph(
@@ -54,8 +55,8 @@ def hulls(scene: Scene) -> None:
         ),
         column(
             paragraph(
-                f"**All heads added**, as W_o adds them: outside the hulls of {proven} of {len(outside)} heads; "
-                f"{outside[h].distance:.2f} away from this one's."
+                f"**All heads added**, as W_o adds them: outside the hulls of {proven} of "
+                f"{counted(len(outside), 'head')}; {outside[h].distance:.2f} away from this one's."
             ),
             _plane(scene, mapped[h], total, "sum of all heads"),
             size="narrow",
@@ -68,15 +69,17 @@ def hulls(scene: Scene) -> None:
 def _plane(scene: Scene, points: np.ndarray, mark: np.ndarray, name: str) -> Block:
     """The values as points, their hull, and what is compared with it."""
     flat = plane(points, mark[None])
+    near = np.flatnonzero(scene.plain.allowed[scene.query]).tolist()
     found: dict[str, Any] = {
         "type": "plane",
         "wide": 340,
         "points": flat.points.round(5).tolist(),
         "hull": flat.hull.round(5).tolist(),
         "marks": flat.marks.round(5).tolist(),
-        "labels": list(scene.there),
+        "labels": [scene.labels[j] for j in near],
         "markLabels": [name],
-        "weights": scene.plain.weights[scene.h, scene.query, : len(points)].round(5).tolist(),
-        "describe": f"Values of {len(points)} tokens in a plane with their hull, and {name}; {percent(flat.kept)} kept",
+        "weights": scene.plain.weights[scene.h, scene.query, near].round(5).tolist(),
+        "describe": f"Values of {counted(len(points), 'token')} in a plane with their hull, and {name}; "
+        f"{percent(flat.kept)} kept",
     }
-    return tokens_of(scene, found, DOTS, list(range(len(points))))
+    return tokens_of(scene, found, DOTS, near)

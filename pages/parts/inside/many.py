@@ -17,7 +17,7 @@ from mha_core.inside import (
     parameters,
     unsplit,
 )
-from mha_core.wording import percent
+from mha_core.wording import counted, percent
 from pages.parts.frame import state
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import hulls
@@ -60,25 +60,33 @@ def _rows(scene: Scene) -> None:
     one = one_head(scene)
     rows = np.concatenate([one[i, :n][None], now.weights[:, i, :n]])
     best = rows.argmax(axis=1)
+    different = len(set(best[1:].tolist()))
+    aims = f"**{different}** different tokens" if different > 1 else "**the same** token"
     board = Board()
     words = column(
         paragraph(
             f"Take the layer's own matrices and do not split them: one head, {h * scene.sizes.d_k} numbers wide. "
             "{token} then has a single row of attention weights that must add up to 100 %, so more for one token is "
             "less for "
-            f"the others. Split into {h} heads, {{token}} has {h} rows, each with 100 % of its own.",
+            f"the others. Split into {counted(h, 'head')}, {{token}} has {counted(h, 'row')}, each with 100 % of its "
+            "own.",
             token=scene.token,
         ),
         paragraph(
-            f"As one head, {{token}} looks most at {{first}}: **{percent(rows[0].max())}**. Split, its {h} heads look "
-            f"most at **{len(set(best[1:].tolist()))}** different tokens.",
+            f"As one head, {{token}} looks most at {{first}}: **{percent(rows[0].max())}**. Split, its "
+            f"{counted(h, 'head', ('looks', 'look'))} most at {aims}.",
             "verdict",
             token=scene.token,
             first=scene.labels[best[0]],
         ),
         paragraph(
-            "These matrices were trained as separate heads; a model trained with one head would have found other "
-            "numbers. What does not depend on training is that one row adds up to 100 %, once.",
+            (
+                "These matrices were trained as separate heads; a model trained with one head would have found other "
+                "numbers. "
+                if scene.trained
+                else "These matrices are random, not trained. "
+            )
+            + "What does not depend on training is that one row adds up to 100 %, once.",
             "quiet",
         ),
         size="third",
@@ -122,11 +130,11 @@ def _costs(scene: Scene) -> None:
     )
     words = column(
         paragraph(
-            f"{h} heads, each 1/{h} as wide: {sizes.d_k} numbers instead of {width}. " + said + shared
+            f"{counted(h, 'head')}, each 1/{h} as wide: {sizes.d_k} numbers instead of {width}. " + said + shared
         ),
         paragraph(
-            f"Only the attention weights are more: {h} tables of {n} × {n} to keep instead of one, and their softmax. "
-            "What that comes to in time is measured in the last line.",
+            f"Only the attention weights are more: {counted(h, 'table')} of {n} × {n} to keep instead of one, and "
+            "their softmax. What that comes to in time is measured in the last line.",
             "quiet",
         ),
         size="third",
@@ -138,7 +146,7 @@ def _costs(scene: Scene) -> None:
 def cost_block(n: int, sizes: Projections) -> Block:
     """Parameters, operations and time of one head and of h heads, for n tokens; and of heads that share keys."""
     d, h, kv, d_k = sizes.d_model, sizes.n_heads, sizes.n_kv_heads, sizes.d_k
-    shapes = {"1 head": (1, 1, h * d_k), f"{h} heads": (h, h, d_k)}
+    shapes = {"1 head": (1, 1, h * d_k), counted(h, "head"): (h, h, d_k)}
     if kv < h:
         shapes[f"{h} on {kv}"] = (h, kv, d_k)
     every = shapes.values()
@@ -166,7 +174,7 @@ def cost_block(n: int, sizes: Projections) -> Block:
         "type": "grid",
         "id": "costs",
         "label": "Parameters and operations",
-        "head": [f"{n} tokens, d_model {d}", *shapes],
+        "head": [f"{counted(n, 'token')}, d_model {d}", *shapes],
         "rows": lines,
     }
 

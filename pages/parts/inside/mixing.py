@@ -6,6 +6,7 @@ In: a scene. Out: a filled stage.
 import numpy as np
 
 from mha_core.inside import shares
+from mha_core.wording import counted
 from pages.parts.inside.gone import heads_gone
 from pages.parts.inside.picking import LABELS, heads_of
 from pages.parts.inside.scene import Scene, format_error
@@ -20,9 +21,10 @@ def side_by_side(scene: Scene, stage: Stage) -> None:
     """Concat: every head keeps to its own columns."""
     now, sizes = scene.now, scene.sizes
     h, d_v, d = sizes.W_o.shape
+    who = f"Each of the {h} heads" if h > 1 else "The one head"
     say(
         stage.words,
-        f"Each of the {h} heads made {d_v} numbers per token. [[concatenation|Set side by side]] they are **{h} × "
+        f"{who} made {d_v} numbers per token. [[concatenation|Set side by side]] they are **{h} × "
         f"{d_v} → "
         f"{h * d_v}** again, and every head still keeps to its own columns; the frame is head {scene.h + 1}.",
     )
@@ -104,9 +106,9 @@ def parts(scene: Scene, stage: Stage) -> None:
     )
     say(
         stage.words,
-        f"A check: the {h} parts{with_bias} were computed head by head and added up; the output is one product Z W_o "
-        "of "
-        f"all heads. Largest difference **{format_error(found.difference)}**.",
+        f"A check: the {counted(h, 'part')}{with_bias} {'was' if h == 1 and not with_bias else 'were'} computed head "
+        "by head and added up; the output is one product Z W_o of all heads. Largest difference "
+        f"**{format_error(found.difference)}**.",
     )
     stage.latex = r"\mathrm{output} = \sum_{i=1}^{h} z_i\,W_o^{(i)}" + ("" if sizes.b_o is None else " + b_o")
     drawn = stage.picture.matrix(

@@ -90,7 +90,10 @@ def fill(board: Board, scene: Scene) -> None:
         board.add(_sum(board, scene, name, i, j))
     elif name == "b_o" and scene.sizes.b_o is not None:
         board.add(
-            paragraph(f"b_o, number {j + 1}: **{digits(float(scene.sizes.b_o[j]))}**, learned in training.")
+            paragraph(
+                f"b_o, number {j + 1}: **{digits(float(scene.sizes.b_o[j]))}**, "
+                + ("learned in training." if scene.trained else "as it is before any training.")
+            )
         )
     elif name == "X":
         board.add(
@@ -205,9 +208,21 @@ def _weight(scene: Scene, name: str, i: int, j: int) -> list[Block]:
         "was": was if value != was else None,
     }
     return [
-        paragraph(f"{name} of head {scene.h + 1} was learned in training: this number comes from no other."),
+        paragraph(
+            f"{name} of head {scene.h + 1} was {'learned in training' if scene.trained else 'drawn at random'}: this "
+            "number comes from no other."
+        ),
         box,
     ]
+
+
+def _in_products(scene: Scene, j: int) -> str:
+    """Where number j of a query or a key is in its products with others: rotation mixes the two of a pair."""
+    rotary = scene.now.rotary
+    half = rotary.d_k // 2 if rotary else 0
+    if rotary is None or j % half >= rotary.n_turned:
+        return f"number {j + 1}"
+    return f"turned with its pair first, numbers {j % half + 1} and {j % half + 1 + half}"
 
 
 def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
@@ -216,13 +231,17 @@ def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
     d_v, d = used.d_v, used.d_model
     at = f"number {j + 1}"
     return {
-        "X": f"It feeds every number of the query, key and value of {{token}} in all {used.n_heads} heads: times row "
-        f"{j + 1} of W_q, W_k and W_v.",
-        "Q": f"It feeds the whole row of {{token}} in Q Kᵀ: {at} of each of the products there.",
-        "K": f"It feeds the whole column of {{token}} in Q Kᵀ: {at} of each of the products there.",
+        "X": "It feeds every number of the query, key and value of {token} in "
+        + (f"all {used.n_heads} heads" if used.n_heads > 1 else "the one head")
+        + f": times row {j + 1} of W_q, W_k and W_v.",
+        "Q": f"It feeds the whole row of {{token}} in Q Kᵀ: {_in_products(scene, j)} of each of the products there.",
+        "K": f"It feeds the whole column of {{token}} in Q Kᵀ: {_in_products(scene, j)} of each of the products "
+        "there.",
         "V": f"It feeds {at} of every z, times the weight that {{token}} gets.",
         "raw": "It feeds one score, by the division on the next screen.",
-        "scores": "It feeds every weight of the row of {token}: softmax divides by the sum over all of them.",
+        "scores": "It feeds every weight of the row of {token}: softmax divides by the sum over all of them."
+        if name == "scores" and scene.now.allowed[i, j]
+        else "",
         "weights": f"It feeds all {d_v} numbers of the z of {{token}}: times the value it belongs to.",
         "z": f"It feeds all {d} numbers of the output of {{token}}: times row {scene.h * d_v + j + 1} of W_o.",
         "part": f"It is added to the parts of the other heads: {at} of the output of {{token}}.",

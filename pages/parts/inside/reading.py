@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mha_core import LayerRun, Projections
-from mha_core.wording import head_name, percent
+from mha_core.wording import counted, head_name, percent
 from pages.parts.inside.groups import shared_keys
 from pages.parts.inside.picking import DOTS, WORDS, heads_of, tokens_of
 from pages.parts.inside.scene import Scene
@@ -29,10 +29,12 @@ def sentence(scene: Scene, stage: Stage) -> None:
             "each, two [[head|heads]] of two numbers. Go through it with a pencil; every number can be asked where it "
             "comes from, and X and the matrices can be typed over.",
         )
+    elif scene.now.n == 1:
+        say(stage.words, "The model reads your sentence as **one** [[token]]: {token}.", token=scene.token)
     else:
         say(
             stage.words,
-            f"The model cuts your sentence into **{scene.now.n}** [[token|tokens]]; some words become several. One of "
+            f"The model cuts your sentence into **{scene.now.n}** [[token|tokens]]; a word can become several. One of "
             "them is followed: {token}. Choose another above, or its name in any picture.",
             token=scene.token,
         )
@@ -103,13 +105,14 @@ def qkv(scene: Scene, stage: Stage) -> None:
         "I "
         "offer to be matched on?) and a [[value]] (what do I hand over?). Each reading is the row times a matrix that "
         "was "
-        + ("chosen here." if scene.small else "learned.")
+        + ("chosen here." if scene.small else "learned." if scene.trained else "drawn at random.")
         + f" Of {sizes.d_model} numbers {d_k} are left.",
     )
     if scene.small:
+        which = f"W{scene.h + 1}" if scene.together else f"W_q{scene.h + 1}"
         say(
             stage.words,
-            f"Where W{scene.h + 1} has a 0 nothing is left of the product, so the query of {{token}} is "
+            f"Where {which} has a 0 nothing is left of the product, so the query of {{token}} is "
             f"**{written_row(scene, 'Q', scene.query)}**.",
             token=scene.token,
         )
@@ -210,12 +213,15 @@ def heads(scene: Scene, stage: Stage) -> None:
     sizes, now = scene.sizes, scene.now
     h, d, d_k = sizes.W_q.shape
     q = now.q if now.q_unrotated is None else now.q_unrotated
+    cut = (
+        f"All {h} heads take part at once. One product gives {counted(now.n, 'row')} of {h * d_k} numbers. Cut into "
+        f"{h} pieces of {d_k}, they are the queries of {h} heads: **{d} → {h} × {d_k}**. Nothing is computed in the "
+        "cut."
+    )
+    whole = f"This layer has a single head, so nothing is cut: **{d} → 1 × {d_k}**."
     say(
         stage.words,
-        f"All {h} heads take part at once. One product gives {now.n} rows of {h * d_k} numbers. Cut into {h} pieces of "
-        f"{d_k}, they are the queries of {h} heads: **{d} → {h} × {d_k}**. Nothing is computed in the cut. At W_o the "
-        "way "
-        f"leads back: **{h} × {sizes.d_v} → {d}**.",
+        f"{cut if h > 1 else whole} At W_o the way leads back: **{h} × {sizes.d_v} → {d}**.",
     )
     stage.words.add(*(block for block in shared_keys(sizes, scene.h) if block["type"] == "paragraph"))
     stage.picture.add(
@@ -234,7 +240,7 @@ def heads(scene: Scene, stage: Stage) -> None:
     stage.picture.add(
         table(
             stage.picture, scene, "all queries", wide, "Q-all",
-            note=f"{h} heads beside each other; the frame is this head",
+            note=f"{h} heads beside each other; the frame is this head" if h > 1 else "",
             wide=min(2.0, 680 / (h * d_k)), high=high_of(now.n, 150), hue="q", **options,
         ),
         heads_of(scene, stage.picture.sheets("q", q, chosen=scene.h, slim=True), "figure"),

@@ -82,6 +82,11 @@ class Scene:
         return cache.model(self.request).title.partition(",")[0]
 
     @property
+    def trained(self) -> bool:
+        """Whether the numbers of the matrices were learned."""
+        return self.request.trained
+
+    @property
     def there(self) -> tuple[str, ...]:
         """The tokens that there are for the followed one: all, or those up to itself under a causal model."""
         return self.labels[: self.now.seen(self.query)]

@@ -161,6 +161,13 @@ def _before(run: LayerRun, head: int, query: int, key: int) -> float:
     return float(run.raw(head)[query, key] / run.divisor)
 
 
+def difference_line(run: LayerRun) -> str:
+    """How far the two are apart, over the tokens that may look somewhere: of the others torch says that it is no
+    number."""
+    empty = not run.allowed.any(axis=1).all()
+    return f"(theirs - output){'[:, allowed.any(dim=1)]' if empty else ''}.abs().max()"
+
+
 def function_lines(run: LayerRun) -> list[Line]:
     """torch's attention function, for layers that torch's own layer cannot be; it follows `program`."""
     grouped = ", enable_gqa=True" if run.projections.n_kv_heads < run.projections.n_heads else ""

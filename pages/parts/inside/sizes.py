@@ -14,6 +14,7 @@ from mha_core.inside import (
     parameters,
     weights_bytes,
 )
+from mha_core.wording import counted
 from pages.parts.frame import state
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
@@ -88,7 +89,7 @@ def _table(used: Model) -> None:
     board.add(
         paragraph(
             "[[d_k]] is the width d_model divided by the heads. Parameters are counted from a layer of that size, "
-            f"operations and memory for {n:,} tokens, or as many as the model reads: the [[weight|attention "
+            f"operations and memory for {counted(n, 'token')}, or as many as the model reads: the [[weight|attention "
             "weights]] of all heads in 32 bits if all are kept, the [[KV-cache|KV cache]] in 16 bits, 2 · layers · "
             "key heads · d_k · tokens numbers. Where heads share keys (“on”), its size without sharing stands in "
             "brackets; BERT-like models keep none. The last line is yours. Attention weights grow with the square of "
@@ -124,7 +125,7 @@ def read_own(
 
 def _line(one: Configuration, asked: int) -> list[str]:
     n = one.reads(asked)
-    counted = parameters(one.d_model, one.n_heads, one.n_kv_heads, one.d_k, one.bias)["all"]
+    held = parameters(one.d_model, one.n_heads, one.n_kv_heads, one.d_k, one.bias)["all"]
     done = operations(n, one.d_model, one.n_heads, one.n_kv_heads, one.d_k)["all"]
     shared = f" on {one.kv_heads}" if one.kv_heads < one.n_heads else ""
     return [
@@ -132,8 +133,8 @@ def _line(one: Configuration, asked: int) -> list[str]:
         f"{one.d_model:,} / {one.n_heads}{shared}",
         str(one.d_k),
         str(one.n_layers),
-        f"{counted:,}",
-        format_count(counted * one.n_layers),
+        f"{held:,}",
+        format_count(held * one.n_layers),
         f"{n:,}",
         format_count(done),
         format_bytes(weights_bytes(n, one.n_heads)),

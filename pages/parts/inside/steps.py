@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mha_core.inside import follow, spread
-from mha_core.wording import percent
+from mha_core.wording import counted, percent
 from pages.parts.frame.prose import visible
 from pages.parts.inside.picking import WORDS, tokens_of
 from pages.parts.inside.scene import SHOWN_KEYS, Scene, format_error
@@ -66,8 +66,7 @@ def _square(
 def scaled(scene: Scene, stage: Stage) -> None:
     """The division and the mask, with the variance of these very scores."""
     now, d_k = scene.now, scene.sizes.d_k
-    there = np.tril(np.ones_like(now.allowed)) if now.is_causal else None
-    with_, without = (spread(now.raw(scene.h), d, there) for d in (np.sqrt(d_k), 1.0))
+    with_, without = (spread(now.raw(scene.h), d, scene.plain.allowed) for d in (np.sqrt(d_k), 1.0))
     say(
         stage.words,
         f"Why divide by √{d_k} ([[scaling]])? The variance of a sum of {d_k} products grows with {d_k}. Undivided, "
@@ -84,6 +83,12 @@ def scaled(scene: Scene, stage: Stage) -> None:
             f" {scene.title} predicts each next token, so its mask is part of the model and cannot be switched off. "
             "Hatched cells have no weight at all, not a weight of 0 %."
             if scene.plain.is_causal
+            else ""
+        )
+        + (
+            f" In {scene.title} layer {scene.head[0] + 1} sees {counted(scene.plain.window, 'token')} to either side: "
+            "hatched cells lie further away."
+            if scene.plain.window is not None
             else ""
         ),
     )
@@ -165,15 +170,18 @@ def softmax_block(board: Board, scene: Scene) -> Block:
     line = np.where(now.allowed[i, :seen], now.scores[h, i, :seen], np.nan)
     powers = np.exp(line - np.nanmax(line)) if np.isfinite(line).any() else line
     here, before = now.weights[h, i, :seen], scene.plain.weights[h, i, :seen]
-    shown = np.sort(np.argsort(-here, kind="stable")[:ROWS])
+    typed = [edit.key for edit in now.edits.scores if (edit.head, edit.query) == (h, i) and edit.key < seen]
+    chosen = scene.cell[2] if scene.cell and scene.cell[0] == "weights" else int(here.argmax())
+    asked = [key for key in dict.fromkeys((*typed, chosen)) if key < seen][:ROWS]
+    largest = [int(key) for key in np.argsort(-here, kind="stable") if key not in asked]
     return {
         "type": "softmax",
         "tokens": [visible(label) for label in scene.labels[:seen]],
         "query": i,
-        "shown": shown.tolist(),
-        "chosen": scene.cell[2] if scene.cell and scene.cell[0] == "weights" else int(here.argmax()),
+        "shown": sorted((*asked, *largest[: ROWS - len(asked)])),
+        "chosen": chosen,
         "editable": not scene.small,
-        "edited": [edit.key for edit in now.edits.scores if (edit.head, edit.query) == (h, i)],
+        "edited": typed,
         "scores": board.put(line),
         "powers": board.put(powers),
         "weights": board.put(here),

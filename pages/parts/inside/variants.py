@@ -11,7 +11,7 @@ import streamlit as st
 from mha_core import LayerRun
 from mha_core.inside import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
 from mha_core.record import piece_units
-from mha_core.wording import percent
+from mha_core.wording import counted, percent
 from pages.parts.frame import shell, state
 from pages.parts.frame.request import Request
 from pages.parts.inside.groups import groups_block
@@ -53,7 +53,8 @@ def variants_view(request: Request) -> None:
     scene = make_plain(request, pick(request, record))
     if scene is None:
         return
-    across = state.params().get("across") or request.pair or SECOND
+    first = request.pair or SECOND
+    across = state.params().get("across") or first
     made = shell.or_show_error(_made, scene, across, _groups(scene))
     if made is None:
         return
@@ -66,7 +67,7 @@ def variants_view(request: Request) -> None:
             aloud(at, screens[at])
             _words(scene, ways[at], labels)
             if ways[at].name == "Cross":
-                _second(across)
+                _second(across, first)
             elif ways[at].name == "GQA":
                 _choose_groups(scene)
         with st.container(key="inside-picture"):
@@ -74,16 +75,20 @@ def variants_view(request: Request) -> None:
     state.write()
 
 
-def _second(across: str) -> None:
+def _second(across: str, first: str) -> None:
     st.session_state["inside-across"] = across
     st.text_input(
-        "Second sentence, for cross-attention", key="inside-across", max_chars=500, on_change=_second_typed
+        "Second sentence, for cross-attention",
+        key="inside-across",
+        max_chars=500,
+        on_change=_second_typed,
+        args=(first,),
     )
 
 
-def _second_typed() -> None:
+def _second_typed(first: str) -> None:
     typed = st.session_state["inside-across"].strip()
-    state.change({"across": typed if typed and typed != SECOND else None})
+    state.change({"across": typed if typed and typed != first else None})
 
 
 def _choose_groups(scene: Scene) -> None:
@@ -112,11 +117,16 @@ def _how_made(scene: Scene) -> str:
     """Which of them the model is, and how the others come from it."""
     h, own = scene.sizes.n_heads, scene.sizes.n_kv_heads
     made = (
-        "Fewer key and value heads are made here by averaging the trained ones of a group, and are not trained "
-        "further: they show the sharing, not a model that learned with it."
+        "Fewer key and value heads are made here by averaging "
+        + (
+            "the trained ones of a group, and are not trained further"
+            if scene.trained
+            else "those of a group"
+        )
+        + ": they show the sharing, not a model that learned with it."
     )
     if own < h:
-        made = f"{scene.title} is the one with {own} key and value heads. " + made
+        made = f"{scene.title} is the one with {counted(own, 'key and value head')}. " + made
     if scene.plain.is_causal:
         made += f" All but the last look only back, as {scene.title} does."
     return made
@@ -153,7 +163,7 @@ def _words(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
     length = float(np.linalg.norm(scene.plain.output[i])) or 1.0
     best = int(run.weights[h, i].argmax())
     kept = kv_cache_bytes(n, d_k, variant.n_kv_heads)
-    counted = parameters(d, heads, variant.n_kv_heads, d_k, scene.sizes.has_bias)["all"]
+    held = parameters(d, heads, variant.n_kv_heads, d_k, scene.sizes.has_bias)["all"]
     board = Board()
     board.add(
         paragraph(_about(variant, scene)),
@@ -165,7 +175,7 @@ def _words(scene: Scene, variant: Variant, other: tuple[str, ...]) -> None:
             token=scene.token,
             best=(other if variant.name == "Cross" else scene.labels)[best],
         ),
-        paragraph(f"{counted:,} parameters; K and V of {n} tokens: {format_bytes(kept)} in 16 bits."),
+        paragraph(f"{held:,} parameters; K and V of {counted(n, 'token')}: {format_bytes(kept)} in 16 bits."),
     )
     if variant.name in ("GQA", "MQA"):
         board.add(paragraph(_how_made(scene), "quiet"))

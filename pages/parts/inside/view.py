@@ -73,7 +73,7 @@ def _bar(scene: Scene) -> None:
         )
         board.show("inside-changes")
         st.button("Undo", key="inside-undo-button", on_click=changes.undo)
-        st.button("Reset", key="inside-reset-button", on_click=changes.reset)
+        st.button("Reset", key="inside-reset-button", on_click=changes.reset, args=(scene.head[0],))
 
 
 def _matrices() -> None:

@@ -51,7 +51,7 @@ def plain(typed: str) -> str:
     """The signs of the keyboard for those of the typesetter, and digits for numbers in words; what is said not to be
     the answer is left out."""
     text = unicodedata.normalize("NFKC", typed.translate(_SIGNS)).translate(_SIGNS).lower()
-    text = re.sub(r"\b([a-z]+)(?:fold)\b", r"\1", text)
+    text = re.sub(r"\b([a-z]+)-?fold\b", r"\1", text)
     text = re.sub(rf"\b({_TENS.replace(' ', '|')})[- ]([a-z]+)\b", _two_words, text)
     text = re.sub(r"(?<![-\w])[a-z]+(?![-\w])", lambda word: _digits(word[0]), text)
     text = re.sub(r"\ba million\b", "1 million", text)

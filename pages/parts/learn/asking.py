@@ -13,7 +13,7 @@ from mha_core import Record
 from mha_core.inside import shares
 from mha_core.record import piece_units
 from mha_core.wording import head_name, percent
-from pages.parts.frame.prose import lowered, markup, prose
+from pages.parts.frame.prose import lowered, markup, prose, visible
 from pages.parts.inside.scene import Scene, nothing, sentence_key
 from pages.parts.learn.answers import head_of
 from pages.parts.learn.exercises import Exercise, Verdict, check, exercises, previous_mass
@@ -145,14 +145,15 @@ def ask(key: str, asked: Asked, verdict: Verdict | None) -> None:
         board = Board()
         board.add(paragraph(exercise.question, "strong", token=asked.scene.token if asked.scene else ""))
         board.show(f"question-{key}")
-        _control(exercise)
+        _control(exercise, asked)
         if verdict is not None and verdict.say:
             lead = "Compare with ours: " if exercise.kind == "free" else LEADS[verdict.right]
             markup(f'<p class="hs-notice" role="status">{lowered(prose(lead + verdict.say))}</p>')
 
 
-def _control(exercise: Exercise) -> None:
-    name, label = f"answer-{exercise.key}", f"Your answer: {exercise.question}"
+def _control(exercise: Exercise, asked: Asked) -> None:
+    question = exercise.question.replace("{token}", visible(asked.scene.token) if asked.scene else "")
+    name, label = f"answer-{exercise.key}", f"Your answer: {question}"
     if exercise.kind == "choice":
         options = [option["text"] for option in exercise.options]
         st.session_state.setdefault(name, None)
@@ -215,4 +216,7 @@ def ask_head(key: str, asked: Asked, verdict: Verdict | None) -> None:
             pick="Choose", about="All heads", **({"chosen": int(kept)} if kept.isdecimal() else {}),
         ),
     )  # fmt: skip
+    if size < record.weights.shape[2]:
+        said = f"Drawn are the first {size} of {record.weights.shape[2]} tokens; what is said counts all of them."
+        board.add(paragraph(said, "quiet"))
     board.show(f"predict-{place}", {"picked": nothing})

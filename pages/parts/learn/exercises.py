@@ -115,7 +115,7 @@ def check(exercise: Exercise, typed: str) -> Verdict:
         return Verdict(True, exercise.right)
     given = _readings(exercise, typed)
     if not given:
-        return Verdict(False, "There is no number in your answer.")
+        return Verdict(False, f"There is no number in your answer. {exercise.hint}")
     if any(_same(exercise, one, exercise.answer) for one in given):
         return Verdict(True, exercise.right)
     return Verdict(False, _why_not(exercise, given))

@@ -171,7 +171,8 @@ def _picture(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
 def _where(step: Step, scene: Scene) -> None:
     """The map of the calculation, and the sentence to choose a token of."""
     board, key = Board(), f"lesson-where-{scene.key}"
-    links = {one: link_to("Inside", {**state.link_params(), "at": one}) for one in KEYS}
+    kept = {key: value for key, value in state.params().items() if key in ("present", "hide")}
+    links = {one: link_to("Inside", {**state.link_params(), **kept, "at": one}) for one in KEYS}
     board.add(route(scene.plain, step.station, links=links))
     if step.view not in (*OF_THEIR_OWN, *IN_THE_PICTURE):
         board.add(token_row(scene.labels, scene.special, "Token to follow", size="snug"))

@@ -20,11 +20,16 @@ def rank(board: Board, scene: Scene) -> list[Block]:
     )
     wide: Bilinear = cache.of_model(model, ("ranks", layer), lambda: _unsplit(scene))
     alike = cache.of_model(model, ("forms alike", layer), lambda: forms_alike(used.W_q, used.W_k))
+    split = (
+        f"Split: **{used.n_heads}** forms. Two of them are alike by **{alike:.2f}** on average (cosine, without "
+        "sign; 1 would be the same comparison twice)."
+        if used.n_heads > 1
+        else "This layer has a single head: there is nothing to split."
+    )
     return [
         paragraph(
             f"Head {h + 1} of layer {layer + 1}: rank **{narrow.rank}** of {used.d_model}. The same matrices, not "
-            f"split: one form of rank **{wide.rank}**. Split: **{used.n_heads}** forms. Two of them are alike by "
-            f"**{alike:.2f}** on average (cosine, without sign; 1 would be the same comparison twice)."
+            f"split: one form of rank **{wide.rank}**. {split}"
         ),
         {
             "type": "curve",

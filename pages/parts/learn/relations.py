@@ -44,9 +44,8 @@ def _found(labels: Sequence[str], special: Sequence[bool], query: int) -> Iterat
     again = next((i for i in plain if labels[i] in [labels[j] for j in plain if j < i]), None)
     if again is not None:
         yield f"a word and its earlier copy ({labels[again]} → {labels[again]})"
-    before = query - 1 if query - 1 in plain else None
-    if before is not None:
-        yield f"a word and the one before it ({word} → {labels[before]})"
-    if query + 1 in plain:
+    if query in plain and query - 1 in plain:
+        yield f"a word and the one before it ({word} → {labels[query - 1]})"
+    if query in plain and query + 1 in plain:
         yield f"a word and the one after it ({word} → {labels[query + 1]})"
     yield "a verb and its subject, if the sentence has both"

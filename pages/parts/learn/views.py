@@ -11,7 +11,7 @@ from mha_core.heads.copying import FUNCTION_WORDS
 from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.inside.costs import CONFIGURATIONS
 from mha_core.inside.worked import TOKENS
-from mha_core.wording import head_name
+from mha_core.wording import counted, head_name
 from pages.parts.inside.groups import groups_block
 from pages.parts.inside.many import cost_block, one_head
 from pages.parts.inside.mixing import head_table
@@ -30,6 +30,8 @@ def budget(board: Board, scene: Scene) -> list[Block]:
     """100 % to spread over the words that the followed one needs, and a second head where one is not enough."""
     plain = [i for i, special in enumerate(scene.special) if not special and scene.labels[i].strip("'.,;:!?")]
     places = plain[:24]
+    if not places:
+        return [paragraph("There is no word here that a head could mix; write a sentence with words.")]
     values = scene.plain.v[scene.kv][places]
     return [
         {
@@ -168,7 +170,7 @@ def split(board: Board, scene: Scene) -> list[Block]:
             "id": "shapes",
             "label": "Shapes of one wide head and of many narrow ones",
             "size": "snug",
-            "head": ["shapes here", "one wide head", f"{h} heads"],
+            "head": ["shapes here", "one wide head", counted(h, "head")],
             "rows": lines,
         },
     ]  # fmt: skip
