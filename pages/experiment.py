@@ -13,7 +13,7 @@ SHOWN = {
     "Ready-made": ready.view,
 }
 
-asked = state.own("try", PARTS[0])
+asked = state.own_part("try", PARTS)
 with shell.page(
     "Experiment",
     question="What breaks without a head?",

@@ -12,7 +12,7 @@ from visit import TIRED, WIDE, bodies, link, mounted, open_page, run, said
 
 from mha_core import InputError, NextToken, grid_of, load_model, predict_next, trace
 from mha_core.embedded import DECODER
-from mha_core.experiments import Curve, Effects, Selectivity, Word, default_outcome
+from mha_core.experiments import Curve, Effects, Selectivity, Word, default_outcome, last
 from mha_core.experiments.tasks import NAME, ORDINARY, REPEATED
 from mha_core.heads.ablation import ablate_each
 from mha_core.heads.builtin import read_builtin
@@ -23,7 +23,7 @@ from mha_core.wording import percent
 from pages.parts.experiment import changed, deciding, matter, pruning, selective, switch, trials
 from pages.parts.experiment.asked import Asked, asked
 from pages.parts.experiment.frame import PARTS
-from pages.parts.experiment.said import finding
+from pages.parts.experiment.said import elsewhere, finding
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import JOHN, MARY
 from pages.parts.serve import cache
@@ -65,6 +65,18 @@ def test_parts_that_read_the_readers_sentence_have_its_controls_and_the_others_n
         at = open_page(PAGE, model="minilm", **{"try": part})
         labels = [box.label for box in (*at.text_area, *at.text_input)]
         assert ("Second sentence (optional)" in labels) == (part in with_sentence), part
+    at = open_page(PAGE, model="minilm", **{"try": "switch heads off"})  # is none, so the first one is shown
+    assert at.button_group(key="try").value == PARTS[0]
+    assert "Second sentence (optional)" in [box.label for box in (*at.text_area, *at.text_input)]
+
+
+@pytest.mark.slow
+def test_the_model_that_is_shown_for_one_that_is_not_there_is_the_one_that_is_named(smollm2):
+    at = open_page(PAGE, model="no-such-model")
+    assert at.session_state["model"] == DECODER
+    assert "There is no model “no-such-model” on this server; showing SmolLM2 135M, 4-bit." in said(
+        at, "notice"
+    )
 
 
 # ---- heads switched off
@@ -271,6 +283,8 @@ def test_words_that_are_typed_go_before_those_that_a_sentence_is_about():
         ("", ""): (" Mary", " John"),
         ("", "Ann"): (" Mary", " Ann"),
         ("Ann", "Bill"): (" Ann", " Bill"),
+        ("Mary", ""): (" Mary", " John"),  # what the empty box says
+        ("Ann", ""): (" Ann", None),
     }.items():
         assert matter.outcome_of(record, used, *typed) == Word(*words)
 
@@ -333,6 +347,18 @@ def test_a_pair_is_taken_over_from_its_first_sentence_into_its_second():
     at.button(key="pair-tired / wide").click()
     run(at)
     assert (at.text_input(key="text").value, at.text_input(key="from").value) == (WIDE, TIRED)
+
+
+@pytest.mark.parametrize("shape", deciding.MAPS)
+def test_between_sentences_that_come_to_the_same_there_is_no_way_and_no_map(shape, minilm, monkeypatch):
+    monkeypatch.setattr(deciding, "work", lambda key, begin, draw, **_: draw(last(begin())))
+    at = open_page(PAGE, **{"try": WHERE}, model="minilm", text="The cat sat.", map=shape)
+    assert said(at, "finding") == [
+        "In both sentences the cosine of the embedding is 1.00, so there is no way from one to the other; take over "
+        "from a sentence in which it differs."
+    ]
+    assert not mounted(at, "view")
+    assert not mounted(at, "tiles")
 
 
 def test_what_carries_the_difference_is_said_as_runs_of_states():
@@ -538,6 +564,68 @@ def test_a_word_that_only_one_run_names_has_at_most_the_least_of_the_other():
     )
 
 
+def test_a_word_that_is_typed_without_its_space_is_followed_with_it_unless_it_is_likely_as_typed(monkeypatch):
+    def followed(word, *likely):
+        unlikely = (NextToken(2, "Mary", 0.01, 0.0), NextToken(3, " Mary", 0.01, 0.0))
+        tokens = (*(NextToken(10 + i, text, 0.1, 1.0) for i, text in enumerate(likely)), *unlikely)
+        monkeypatch.setattr(switch.state, "params", lambda: {"word": word} if word else {})
+        found = changed.Changed(changed.guesses(tokens, tokens, word), np.ones(0, np.float32), ())
+        return switch.the_followed(found).text
+
+    likely = ("a", "b", "c", "d", "e")
+    assert followed("Mary", *likely) == " Mary"
+    assert followed(" Mary", *likely) == " Mary"
+    assert followed("Mary", "Mary", *likely[1:]) == "Mary"
+    assert followed(None, " None", *likely[1:]) == " None"
+    assert followed(None, "a", " None", *likely[2:]) == "a"
+
+
+@pytest.mark.slow
+def test_the_word_that_is_followed_goes_along_from_the_map_to_the_switches():
+    at = open_page(PAGE, **{"try": MATTER}, word=" John")
+    del at.query_params["try"]
+    (part,) = (one for one in at.get("button_group") if one.key == "try")
+    part.set_value(PARTS[0])
+    run(at)
+    assert link(at)["word"] == " John"
+    at.query_params["off"] = "24-4"
+    assert said(run(at), "finding")[0].startswith("Without 24-4  John rises from 0.2 %")
+
+
+def test_a_word_with_a_quote_of_its_own_is_said_whole():
+    found = Effects(("logit", "probability of ''s'"), (1.0, 0.5), np.array([[[0.0, 0.25]]]), None)
+    assert matter.finding(found, {}, "factor") == (
+        "Of 1 head 1-1 matters most: without it the logit goes from 1.00 to 0.00, and `'s` falls from 50.0 % to "
+        "25.0 %."
+    )
+
+
+def test_the_one_head_above_is_said_as_one():
+    record = SimpleNamespace(tokens=SimpleNamespace(pieces=[SimpleNamespace(bare="cat")]))
+    moved = changed.Moved((1, 0), 0.125, 0, 0.5)
+    assert elsewhere([], record, {}, 1) == "The one head above does not move 5 % of its attention."
+    assert elsewhere([], record, {}, 2) == "None of the 2 heads above moves 5 % of its attention."
+    assert elsewhere([moved], record, {}, 1) == (
+        "The one head above now looks elsewhere with 5 % of its attention or more, mean over all tokens: 2-1 12.5 %, "
+        "most at `cat`."
+    )
+    assert elsewhere([moved], record, {}, 2).startswith(
+        "Of the 2 heads above one now looks elsewhere with 5 % of its"
+    )
+    assert elsewhere([moved, moved], record, {}, 2).startswith(
+        "2 of the 2 heads above now look elsewhere with 5 % of their"
+    )
+
+
+def test_bars_are_no_means_until_the_means_are_known(minilm, monkeypatch):
+    link_of = {"model": "minilm", "text": "The cat sat.", "off": "4-2", "set": "mean"}
+    monkeypatch.setattr(switch, "ready", lambda *_: False)
+    waiting = view(open_page(PAGE, **link_of))
+    assert (waiting["off"], waiting["result"]["after"]) == (["4-2"], "")
+    monkeypatch.setattr(switch, "ready", lambda *_: True)
+    assert view(open_page(PAGE, **link_of))["result"]["after"] == "with 4-2 at its mean output"
+
+
 def test_the_likeliest_word_is_said_as_it_is_without_the_heads():
     words = (
         changed.Guess(1, " a", 0.5, 0.1),
@@ -550,6 +638,13 @@ def test_the_likeliest_word_is_said_as_it_is_without_the_heads():
         "Without 1-2 ` b` falls from 30.0 % to 20.0 %; likeliest is then ` c` with 60.0 %."
     )
     assert finding(without, found, words[2], None) == "Without 1-2 ` c` rises from 10.0 % to 60.0 %."
+    record = SimpleNamespace(model=None)
+    told = [finding(asked({"set": value}, (1, 1))[0], found, None, record) for value in ("0", "mean", "2")]
+    assert [one.rpartition(". ")[2] for one in told] == [
+        "Click heads to take them away.",
+        "Click heads to set them to their mean output.",
+        "Click heads to double them.",
+    ]
 
 
 def test_a_head_rests_by_the_mean_of_the_rows_that_see_more_than_the_first_token(monkeypatch):

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from boards import flat, found
 from streamlit.testing.v1 import AppTest
-from visit import unopened
+from visit import link, open_page, settled, unopened
 
 from mha_core.device import use_one_thread
 from mha_core.learning import report
 from mha_core.learning.live import begin
 from mha_core.learning.train import Setup
-from pages.parts.picture.tiles import Board
+from pages.parts.picture.course import course
+from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.store import Store
 from pages.parts.serve.training import BROKEN, TRAINER, LiveTraining, Trainer
 from pages.parts.training import after, boards, export, parts, view
@@ -134,6 +135,19 @@ def test_a_process_that_dies_is_said_and_the_next_one_trains(trainer):
     until(lambda: whole.state == "finished", "the next one trains")
     assert (broken.state, broken.problem) == ("problem", BROKEN)
     assert len(whole.rows) == 3
+
+
+def test_where_no_process_can_be_started_all_who_wait_are_told_and_may_try_again(trainer):
+    trainer._command = ("/no/such/program",)
+    one, other = trainer.ask("x", {"n": 2}), trainer.ask("x", {"n": 3})
+    trainer.start(one, "anna")
+    until(lambda: one.state == "problem", "it is told")
+    trainer.start(other, "ben")
+    until(lambda: other.state == "problem", "so is the next")
+    assert one.problem == other.problem == BROKEN
+    trainer._command = (sys.executable, "-c", FAKE)
+    trainer.start(one, "anna")
+    until(lambda: one.state == "finished", "now there is one")
 
 
 def test_old_trainings_are_forgotten_but_none_in_line(trainer, monkeypatch):
@@ -263,6 +277,45 @@ def test_what_is_left_without_heads_is_set_beside_what_all_of_them_do(monkeypatc
         ["right answers", "90.0 %", "40.0 %", "−50.0"],
         ["induction mass of 2-1", "80.0 %", "30.0 %", "−50.0"],
     ]
+
+
+def test_where_no_job_loses_by_it_none_suffers(monkeypatch):
+    whole = {"repeat": 1.0, "mirror": 0.9, "rotate": 0.8}
+    report = {"curve": [{"accuracy": 0.9, "jobs": whole}], "heads": [{"head": "1-1", "role": None}]}
+    for left, sentence in (
+        (whole | {"mirror": 0.91}, "Without 1-1 no job suffers."),
+        (whole | {"mirror": 0.8996}, "Without 1-1 no job suffers."),
+        (whole | {"mirror": 0.899}, "Without 1-1 `mirror` suffers most: it loses 0.1 points."),
+    ):
+        monkeypatch.setattr(after, "_left", lambda *_, left=left: {"jobs": left})
+        said, _ = after._gone(parts.jobs_choice(1, 4, 0, 200), report, [(0, 0)])
+        assert said["spans"] == paragraph(sentence, "verdict")["spans"]
+
+
+def test_a_model_that_has_no_curve_yet_is_not_said_to_be_at_nought():
+    ways = [("1 layer", [(0, 4.25)]), ("2 layers", [])]
+    loss, share = (course(Board(), "k", "Loss", ways, high)["describe"] for high in (None, 1.0))
+    assert loss == "Loss: now 1 layer 4.25, 2 layers not known yet"
+    assert share == "Loss: now 1 layer 425.0 %, 2 layers not known yet"
+
+
+def test_every_part_has_the_seed_of_the_link_and_without_one_its_own(monkeypatch):
+    monkeypatch.setattr(TRAINER, "warm", lambda: None)
+    at = open_page("pages/training.py")
+
+    def seed_in(part):
+        (row,) = (one for one in at.get("button_group") if one.key == "train")
+        row.set_value(part)
+        return settled(at.run()).number_input(key="seed").value
+
+    assert [seed_in(parts.PARTS[part]) for part in ("jobs", "picture", "induction")] == [0, 1, 0]
+    assert "seed" not in link(at)
+    at.number_input(key="seed").set_value(1)
+    assert link(settled(at.run()))["seed"] == "1"
+    assert [seed_in(parts.PARTS[part]) for part in ("picture", "jobs")] == [1, 1]
+    assert link(at)["seed"] == "1"
+    at.query_params["seed"] = "2147483648"
+    assert settled(at.run()).number_input(key="seed").value == 0
 
 
 def blocks(at: AppTest) -> str:

@@ -2,6 +2,8 @@
 import { make } from "../dom.js";
 import { headName } from "../words.js";
 
+const FIRST = 8; // drawn where none is switched
+
 export class Toolbar {
   constructor(actions) {
     this.actions = actions;
@@ -28,8 +30,9 @@ export class Toolbar {
   mark(off) {
     this.off = off;
     const n = off.size;
-    this.random.textContent = n ? `${n} at random` : "8 at random";
-    this.random.title = n ? `As many others, drawn at random` : "Heads drawn at random";
+    const all = this.data.shape[0] * this.data.shape[1];
+    this.random.textContent = `${n || Math.min(FIRST, all)} at random`;
+    this.random.title = !n ? "Heads drawn at random" : 2 * n > all ? "As many, drawn at random from all: too few others are left" : "As many others, drawn at random";
     this.clear.disabled = !n;
   }
 
@@ -45,7 +48,7 @@ export class Toolbar {
     const all = Array.from({ length: layers * heads }, (_, i) => headName([Math.floor(i / heads), i % heads]));
     const rest = all.filter((name) => !this.off.has(name));
     const from = rest.length < this.off.size ? all : rest;
-    const wanted = Math.min(this.off.size || 8, from.length);
+    const wanted = Math.min(this.off.size || FIRST, from.length);
     for (let i = 0; i < wanted; i++) {
       const j = i + Math.floor(Math.random() * (from.length - i));
       [from[i], from[j]] = [from[j], from[i]];

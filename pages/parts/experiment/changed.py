@@ -93,10 +93,15 @@ def changed_by(
 
 
 def guesses(before: Sequence[NextToken], after: Sequence[NextToken], word: str | None) -> tuple[Guess, ...]:
-    """The likeliest words of both, the likeliest before first; of a word that is not known, what it has at most."""
+    """The likeliest words of both, the likeliest before first; of a word that is not known, what it has at most.
+
+    A `word` that is none of the likeliest as it is typed is the one with a space before it, where that is known.
+    """
     then, now = ({token.id: token.probability for token in side} for side in (before, after))
     named = {token.id: token.text for token in (*after, *before)}
     wanted = dict.fromkeys(token.id for token in (*before[:SHOWN], *after[:SHOWN]))
+    if word and word not in (named[i] for i in wanted) and f" {word}" in named.values():
+        word = f" {word}"
     wanted |= dict.fromkeys(i for i, text in named.items() if text == word)
     least_then, least_now = before[-1].probability, after[-1].probability
     found = [Guess(i, named[i], then.get(i, least_then), now.get(i, least_now)) for i in wanted]

@@ -10,7 +10,7 @@ from mha_core.experiments import Effects, Outcome, Word, default_outcome, patch_
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.experiment.frame import caveats, kept, roles_of
 from pages.parts.experiment.said import number, shown
 from pages.parts.frame import presets, shell, state
@@ -64,6 +64,9 @@ def view(request: Request) -> None:
     def draw(effects: Effects | None) -> None:
         if effects is None:
             return
+        if effects.source is not None and effects.source[0] == effects.before[0]:
+            say(no_way(effects), "finding")
+            return
         if sweep is patch_heads:
             say(of_heads(effects, roles), "finding")
             _heads(effects, request, used, roles)
@@ -76,7 +79,10 @@ def view(request: Request) -> None:
         lambda: sweep(other, record.tokens, used, outcome),
         draw,
         button="Take over one at a time",
-        unit=f"of {used.n_layers * used.n_heads} heads tried" if sweep is patch_heads else "states tried",
+        unit=f"of {counted(used.n_layers * used.n_heads, 'head')} tried"
+        if sweep is patch_heads
+        else "states tried",
+        one="" if sweep is patch_heads else "state tried",
     )
     caveats(NOT_ALL)
 
@@ -111,6 +117,14 @@ def outcome_of(source: Tokens, record: Record, used: Model) -> Outcome:
     if isinstance(theirs, Word) and isinstance(own, Word) and own.target != theirs.target:
         return Word(theirs.target, own.target)
     return theirs
+
+
+def no_way(effects: Effects) -> str:
+    """What is said where both sentences come to the same."""
+    return (
+        f"In both sentences the {effects.names[0]} is {number(effects.before[0])}, so there is no way from one to the "
+        "other; take over from a sentence in which it differs."
+    )
 
 
 def ways(effects: Effects) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 from mha_core import Model, Record
 from mha_core.experiments import Effects, Outcome, default_outcome, every_head, token_of
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, head_name
+from mha_core.wording import Head, counted, head_name
 from pages.parts.experiment.frame import caveats, kept, roles_of
 from pages.parts.experiment.said import moves, number, shown, signed
 from pages.parts.frame import presets, shell, state
@@ -44,7 +44,7 @@ def view(request: Request) -> None:
             lambda: every_head(record.tokens, used, outcome, factor=0.0 if how == "factor" else None),
             lambda effects: picture(effects, request, record, used, roles, how),
             button="Try every head",
-            unit=f"of {used.n_layers * used.n_heads} heads tried",
+            unit=f"of {counted(used.n_layers * used.n_heads, 'head')} tried",
         )
     caveats()
 
@@ -56,9 +56,8 @@ def followed(record: Record, used: Model) -> Outcome:
         return default_outcome(record.tokens, used)
     usual = presets.FOLLOWED.get(record.tokens.text, ("the likeliest", "the one after it"))
     word = st.text_input("Word", key="word", bind="query-params", placeholder=usual[0].strip(), width=150)
-    rival = st.text_input(
-        "Against", key="rival", bind="query-params", placeholder=usual[1].strip(), width=150
-    )
+    against = usual[1].strip() if not word or spaced(word, used) == usual[0] else "no word"
+    rival = st.text_input("Against", key="rival", bind="query-params", placeholder=against, width=150)
     return outcome_of(record, used, word or "", rival or "")
 
 
@@ -68,7 +67,7 @@ def outcome_of(record: Record, used: Model, word: str, rival: str) -> Outcome:
     Raises InputError for words that are no token of this model.
     """
     usual = presets.FOLLOWED.get(record.tokens.text)
-    if not word and usual:
+    if usual and (not word or spaced(word, used) == usual[0]):
         word, rival = usual[0], rival or usual[1]
     asked = [spaced(each, used) if each else None for each in (word, rival)]
     for each in filter(None, asked):
@@ -142,11 +141,11 @@ def finding(effects: Effects, roles: Mapping[Head, Role], how: str) -> str:
     after = effects.numbers[layer, head]
     done = "without it" if how == "factor" else "with its mean output instead"
     first = (
-        f"Of {tried} heads {named((layer, head), roles)} matters most: {done} the {names[0]} goes from "
+        f"Of {counted(tried, 'head')} {named((layer, head), roles)} matters most: {done} the {names[0]} goes from "
         f"{number(before[0])} to {number(float(after[0]))}"
     )
     if len(names) > 1:
-        word = names[1].removeprefix("probability of ").strip("'")
+        word = names[1].removeprefix("probability of ")[1:-1]  # "'s" has a quote of its own
         first += f", and `{shown(word)}` {moves(before[1], float(after[1]))}"
     return f"{first}. Then {listed(rest, roles)}." if rest else f"{first}."
 

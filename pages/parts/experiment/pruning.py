@@ -56,6 +56,7 @@ def _one(used: Model) -> None:
         lambda found: _show(found, used),
         button=f"Take the heads of {used.title} away",
         unit="steps",
+        one="step",
     )
 
 

@@ -11,6 +11,7 @@ from pages.parts.experiment.changed import WORTH_SAYING, Changed, Guess, Moved
 MOVED_NAMED = 3
 LEAST = f"{WORTH_SAYING:.0%}".replace("%", " %")
 TENTH = 0.0005
+TO = {"0": "take them away", "mean": "set them to their mean output", "2": "double them"}
 
 
 def chance(p: float) -> str:
@@ -21,13 +22,13 @@ def chance(p: float) -> str:
 def finding(asked: Asked, found: Changed, followed: Guess | None, record: Record) -> str:
     """The one sentence above the picture."""
     if not asked.heads:
-        return _as_it_is(found, record)
+        return _as_it_is(asked, found, record)
     if followed is not None:
         return _of_words(asked, found, followed)
     return _of_cosines(asked, found, record)
 
 
-def _as_it_is(found: Changed, record: Record) -> str:
+def _as_it_is(asked: Asked, found: Changed, record: Record) -> str:
     title = record.model.title if record.model else "the model"
     if not found.words:
         return (
@@ -36,7 +37,8 @@ def _as_it_is(found: Changed, record: Record) -> str:
         )
     first, *rest = sorted(found.words, key=lambda guess: -guess.before)
     then = f", `{shown(rest[0].text)}` {chance(rest[0].before)}" if rest else ""
-    return f"As it is, {title} gives `{shown(first.text)}` {chance(first.before)}{then}. Click heads to take them away."
+    told = f"As it is, {title} gives `{shown(first.text)}` {chance(first.before)}{then}"
+    return f"{told}. Click heads to {TO[asked.setting.value]}."
 
 
 def _of_words(asked: Asked, found: Changed, followed: Guess) -> str:
@@ -69,16 +71,18 @@ def elsewhere(moved: Sequence[Moved], record: Record, roles: Mapping[Head, Role]
     if not n_above:
         return "No head stands above the last layer, so none looks elsewhere now."
     if not moved:
-        return f"None of the {n_above} heads above moves {LEAST} of its attention."
+        above = (
+            f"None of the {n_above} heads above moves" if n_above > 1 else "The one head above does not move"
+        )
+        return f"{above} {LEAST} of its attention."
     names = [_moved_said(each, record, roles) for each in moved[:MOVED_NAMED]]
     many = (
         f"{len(moved)} of the {n_above} heads above now look"
         if len(moved) > 1
-        else f"Of the {n_above} heads above one now looks"
+        else f"{f'Of the {n_above} heads above one' if n_above > 1 else 'The one head above'} now looks"
     )
-    return (
-        f"{many} elsewhere with {LEAST} of their attention or more, mean over all words: {'; '.join(names)}."
-    )
+    whose = "their" if len(moved) > 1 else "its"
+    return f"{many} elsewhere with {LEAST} of {whose} attention or more, mean over all tokens: {'; '.join(names)}."
 
 
 def _moved_said(each: Moved, record: Record, roles: Mapping[Head, Role]) -> str:

@@ -24,6 +24,7 @@ from pages.parts.frame.selection import parse_head
 from pages.parts.picture.head_switches import head_switches
 from pages.parts.serve import cache
 from pages.parts.serve.progress import work
+from pages.parts.serve.streamlit_private import leave_param
 
 PICTURE = "switches"
 UNDONE = "experiment-undo"
@@ -41,6 +42,7 @@ def view(request: Request) -> None:
     if record is None:
         return
     used = cache.model(request)
+    leave_param("word")  # its box is in another part
     wanted, refused = asked(state.params(), (used.n_layers, used.n_heads))
     for sentence in refused:
         say(sentence, "notice")
@@ -55,7 +57,9 @@ def view(request: Request) -> None:
     if how:
         above = (used.n_layers - 1 - min(layer for layer, _ in wanted.heads)) * used.n_heads
         say(elsewhere(found.moved, record, roles, above), "moved")
-    _picture(request, record, used, wanted, found, followed, roles)
+    _picture(
+        request, record, wanted, found, result(wanted if how else Asked(), found, followed, record), roles
+    )
     caveats()
 
 
@@ -64,27 +68,27 @@ def ready(wanted: Asked, used: Model) -> bool:
     if wanted.setting.value != "mean" or not wanted.heads:
         return True
     return work(
-        ("means", used.digest),
+        ("means", used.name, used.digest),
         lambda: mean_steps(used),
         lambda _: None,
         unit="built-in sentences read for the mean outputs",
+        one="built-in sentence read for the mean outputs",
     )
 
 
 def the_followed(found: Changed) -> Guess | None:
     """The word that the sentence is about: the link's, else the likeliest as the model is."""
-    word = state.params().get("word")
-    named = next((guess for guess in found.words if guess.text == word), None)
+    word = state.params().get("word") or ""
+    named = next((guess for text in (word, f" {word}") for guess in found.words if guess.text == text), None)
     return named or max(found.words, key=lambda guess: guess.before, default=None)
 
 
 def _picture(
     request: Request,
     record: Record,
-    used: Model,
     wanted: Asked,
     found: Changed,
-    followed: Guess | None,
+    bars: Payload,
     roles: Mapping[Head, Role],
 ) -> None:
     shown = replace(request, measure=MEASURES[0], unit=UNITS[0], specials=SPECIALS[0])
@@ -102,7 +106,7 @@ def _picture(
         "groups": groups(roles),
         "undo": bool(st.session_state.get(UNDONE)),
         "moved": {head_name(each.head): each.share for each in found.moved},
-        "result": result(wanted, found, followed, record),
+        "result": bars,
         "hint": HINT if roles else f"{HINT} {NO_ROLES}",
     }  # fmt: skip
     head_switches(payload, view, key=PICTURE, on_ask=_heard)

@@ -26,7 +26,10 @@ def course(
     for label, points in ways:
         steps, values = [step for step, _ in points], [value for _, value in points]
         lines.append({"label": label, "at": board.put(np.array([steps, values])), "count": len(points)})
-        here = values[-1 if now is None else steps.index(now)] if values else 0.0
+        if not values:
+            said.append(f"{label} not known yet")
+            continue
+        here = values[-1 if now is None else steps.index(now)]
         said.append(f"{label} {percent(here) if high else f'{here:.2f}'}")
     top = high or max([value for _, points in ways for _, value in points] or [1.0])
     ticks = SHARES if high else [{"value": value, "text": f"{value:.1f}"} for value in (0, top / 2, top)]

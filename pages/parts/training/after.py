@@ -20,6 +20,7 @@ from pages.parts.serve.training import TRAINER
 from pages.parts.training import boards, export
 from pages.parts.training.parts import Choice, Report, free_said, lost_most, points
 
+SEEN = 0.0005  # of a share: less is 0.0 %
 AGAIN = "tower lemon river candle horse silver garden winter "  # said twice: the same kind of text
 
 
@@ -66,6 +67,8 @@ def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> list[Block]:
     if jobs:
         worst, cost = lost_most(report, left)
         said = f"Without {names} `{worst}` suffers most: it loses {points(cost)} points."
+        if cost < SEEN:
+            said = f"Without {names} no job suffers."
     else:
         now, whole = percent(left["accuracy"]), percent(last["accuracy"])
         said = f"Without {names}, {now} of the answers are right instead of {whole}."

@@ -19,7 +19,7 @@ from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.training import TRAINER, LiveTraining
 from pages.parts.training import held_out, twins
 from pages.parts.training.picture_board import PAIR, live_board, said, verdict_board
-from pages.parts.training.view import TICK, how_far, is_working, reader
+from pages.parts.training.view import TICK, how_far, is_working, reader, seed_of
 
 WINDOWS = {"three words": False, "the whole sentence": True}
 QUESTION = (
@@ -48,10 +48,10 @@ def picture_part() -> None:
             key="window",
             bind="query-params",
         )
-        seed = st.number_input("Seed", 0, 2**31 - 1, 1, key="seed", bind="query-params", width=130)
+        seed = seed_of(1)
     TRAINER.warm()
     twin = WINDOWS.get(window or "", False)
-    training = TRAINER.ask("classroom", {"seed": int(seed), "twin": twin})
+    training = TRAINER.ask("classroom", {"seed": seed, "twin": twin})
     working = is_working(training, reader())
     st.fragment(_watch, run_every=TICK if working else None)(training, working)
     if training.state == "finished":

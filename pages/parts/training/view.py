@@ -3,6 +3,7 @@
 In: the reader's choices. Out: the page. One training runs at a time for all readers; this page says how many wait.
 """
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -12,6 +13,7 @@ import streamlit as st
 from mha_core.learning.tasks import TEXT
 from mha_core.picture.bundle import ASSETS
 from mha_core.wording import counted
+from pages.parts.frame import state
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.tiles import Board, paragraph
@@ -58,7 +60,7 @@ def jobs_part() -> None:
     )
     with _choices():
         left, right = _pick("Heads, left", HEADS, 1, "left"), _pick("Heads, right", HEADS, 4, "right")
-        choice = or_show_error(jobs_choice, left, right, _seed(), _limit(LIMITS, 8_000, "limit"))
+        choice = or_show_error(jobs_choice, left, right, seed_of(0), _limit(LIMITS, 8_000, "limit"))
     if choice is None:
         return
     guess = st.segmented_control(
@@ -90,7 +92,9 @@ def induction_part() -> None:
         shallow = _pick("Layers, left", LAYERS, 1, "shallow")
         deep = _pick("Layers, right", LAYERS, 2, "deep")
         heads = _pick("Heads a layer", HEADS, 4, "each")
-        choice = or_show_error(induction_choice, shallow, deep, heads, _seed(), _limit(UP_TO, 1_500, "upto"))
+        choice = or_show_error(
+            induction_choice, shallow, deep, heads, seed_of(0), _limit(UP_TO, 1_500, "upto")
+        )
     if choice is None:
         return
     names = choice.names()
@@ -129,8 +133,16 @@ def _pick(label: str, options: Sequence[int], first: int, key: str) -> int:
     return chosen if chosen in options else first
 
 
-def _seed() -> int:
-    return int(st.number_input("Seed", 0, SEEDS, 0, key="seed", bind="query-params", width=130))
+def seed_of(first: int) -> int:
+    """The seed that the link says, also after Back and from another part; else the first one of this part."""
+    said = state.params().get("seed", "")
+    known = re.fullmatch(r"[0-9]{1,10}", said) and int(said) <= SEEDS
+    st.session_state["seed"] = int(said) if known else first
+    return int(st.number_input("Seed", 0, SEEDS, key="seed", on_change=_keep_seed, width=130))
+
+
+def _keep_seed() -> None:
+    state.change({"seed": str(st.session_state["seed"])})
 
 
 def _limit(options: Sequence[int], first: int, key: str) -> int:
