@@ -2,6 +2,7 @@
 
 import re
 import time
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -425,10 +426,41 @@ def test_the_figure_studio_draws_the_unit_and_the_width_that_its_controls_ask_fo
     (made,) = mounted(at, "figure")
     assert ">didn't</text>" in made["svg"]
     assert "from “it”" in made["alt"]
+    assert not made["clear"]
+    (opens,) = re.findall(r"HeadScope, (\S+)\.$", made["alt"])
+    shown = dict(parse_qsl(urlsplit(opens).query))
+    assert shown["figure"] == "arcs_4-2_each_8.5_8_white_words_full"
+    assert (shown["head"], shown["pin"]) == ("4-2", "10")
+    assert shown["unit"] == "pieces", "the page stays as it is"
+    (fits,) = [note for note in said(at, "note") if "so that the line fits" in note]
+    assert re.fullmatch(r"The words are set in [4-7]\.\d points, so that the line fits into 8\.5 cm\.", fits)
     at.session_state["figure-column"] = "two columns, 17 cm"
     assert link(run(at))["figure"] == "arcs_4-2_each_17_8_white_words_full"
     (made,) = mounted(at, "figure")
     assert 'width="17.000cm"' in made["svg"]
+
+
+def test_the_figure_studio_says_what_its_numbers_are_and_what_is_chosen():
+    at = open_page(figure="matrix_4-2_each_9_8_transparent_pieces_full", measure="value", pin="none")
+    (made,) = mounted(at, "figure")
+    assert made["alt"].startswith("Value-weighted (attention block only) in head 4-2")
+    assert made["clear"]
+    assert not [note for note in said(at, "note") if "so that the line fits" in note]
+    assert at.segmented_control(key="figure-column").value == "free"
+    assert at.number_input(key="figure-width").value == 9
+
+
+@pytest.mark.slow
+def test_the_figure_studio_goes_along_with_another_measure_or_model():
+    at = open_page(figure="matrix_4-12,5-2,4-12,4-1_each_8.5_8_white_pieces_full")
+    drawn_as = [link(at)["figure"].split("_")[1]]
+    for key, value in (("measure", "rollout"), ("measure", "raw"), ("model", "classroom")):
+        at.session_state[key] = value
+        run(at)
+        assert not said(at, "problem")
+        drawn_as.append(link(at)["figure"].split("_")[1])
+        assert [at.multiselect(key="figure-heads").value] == [drawn_as[-1].split(",")]
+    assert drawn_as == ["4-12,5-2,4-1", "4-1,5-1", "4-1,5-1", "2-2"]
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from mha_core.listing import HeadFilter, strongest_heads
 from mha_core.output import render
 from mha_core.picture.payload import record_payload
 from mha_core.thumbnails import strongest_link
+from mha_core.wording import percent
 from pages.parts.explore.causal_finding import in_words
 from pages.parts.picture.attention_view import sentence_in_words
 from pages.parts.picture.figures import heatmap
@@ -170,6 +171,18 @@ def test_later_words_are_ranked_by_how_much_their_rows_moved():
     assert (
         f"Its rows differ most in {layer + 1}-{head + 1} ({100 * moved[layer, head, 2]:.1f} % moved)" in said
     )
+
+
+def test_layers_are_named_as_layers_where_two_texts_part():
+    words = ["a", "b", "c", "d"]
+    texts = ([*words[:2], "x", *words[3:]], [*words[:2], "y", *words[3:]])
+    a, b = (record_of(text, seed=seed, split=None, same_up_to=2) for seed, text in enumerate(texts))
+    mixed = [replace(run.grid(), weights=run.weights.mean(axis=1, keepdims=True)) for run in (a, b)]
+    found = first_change(mixed[0], a.tokens, mixed[1], b.tokens)
+    moved = np.abs(mixed[0].weights - mixed[1].weights).sum(-1)[:, 0, 2] / 2
+    most = int(moved.argmax())
+    wanted = f"Its rows differ most in layer {most + 1} ({percent(moved[most])} moved), layer "
+    assert wanted in in_words(found, *mixed, "layer")
 
 
 def test_what_the_texts_begin_with_together_is_no_counterpart_of_later_words():

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from visit import TIRED, WIDE, drawn, open_page, picture, said
+from visit import TIRED, WIDE, drawn, open_page, picture, plain, said, tables
 
 from mha_core import trace
+from mha_core.heads.measures import importance
 from mha_core.heads.notices import to_first
 from mha_core.wording import head_name, percent
 
@@ -35,6 +36,45 @@ def test_compare_says_what_a_decoder_cannot_know_and_which_words_to_look_from(sm
     assert not at.exception
     assert picture(at)["selection"]["pins"] == [CHANGED]
     assert "is the same in both" not in "\n".join(said(at, "note"))
+
+
+def test_compare_tells_a_measure_of_layers_by_layers(smollm2):
+    at = open_page(
+        "pages/compare.py", model="smollm2", text=TIRED, text2=WIDE, pin=str(IT), measure="rollout"
+    )
+    a, b = (
+        importance(trace(text, smollm2).tokens, smollm2, "rollout").weights[:, 0, CHANGED].astype(np.float64)
+        for text in (TIRED, WIDE)
+    )
+    moved = np.abs(a - b).sum(-1) / 2
+    most = ", ".join(f"layer {at + 1} ({percent(moved[at])} moved)" for at in np.argsort(-moved)[:4])
+    assert f"Its rows differ most in {most}." in said(at, "finding")[0]
+    notes = "\n".join(said(at, "note"))
+    assert "The row of it is the same in both, in all 30 layers: it stands before" in notes
+    assert "(how much of its attention moved, mean of all layers):" in notes
+
+
+def test_compare_tells_a_measure_of_all_layers_together_by_one_number_a_side(smollm2):
+    at = open_page(
+        "pages/compare.py", model="smollm2", text=TIRED, text2=WIDE, pin=str(CHANGED), measure="gradient"
+    )
+    a, b = (
+        importance(trace(text, smollm2).tokens, smollm2, "gradient").weights[0, 0].astype(np.float64)
+        for text in (TIRED, WIDE)
+    )
+    moved = percent(np.abs(a - b)[CHANGED].sum() / 2)
+    assert tables(at)["All layers together"] == [
+        ["Candidate", "A", "B"],
+        *(
+            [word, percent(a[CHANGED, key]), percent(b[CHANGED, key])]
+            for word, key in (("animal", 1), ("street", 6))
+        ),
+    ]
+    ((head, row),) = [rows for caption, rows in tables(at).items() if caption.startswith("How far")]
+    assert (head[:2], row[:2]) == (["Layers", "Moved"], ["all layers", moved])
+    told = " ".join([*tables(at), *(plain(e.proto.body) for e in at.get("html") if "<h2>" in e.proto.body)])
+    assert "Did all layers together change their mind about “tired”?" in told
+    assert "All layers together do not change their mind." in said(at, "note")
 
 
 def test_explore_draws_the_mask_and_counts_the_heads_that_rest_on_the_first_token(smollm2):

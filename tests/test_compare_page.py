@@ -9,6 +9,7 @@ from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said, tabl
 
 from mha_core import load_model, models, trace
 from mha_core.compare import HeadChange
+from mha_core.heads import measures
 from pages.parts.explore import comparison
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import CAVEAT
@@ -100,13 +101,24 @@ def test_the_heads_that_went_over_are_counted_in_both_directions():
     there = [HeadChange((0, at), 0.5, (0.6, 0.1), (0.1, 0.3)) for at in range(2)]
     back = [HeadChange((3, 1), 0.4, (0.0, 0.5), (0.4, 0.1))]
     assert all(change.flips for change in there + back)
-    line = comparison._flips_in_words([*back, *there], 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)])
+    line = comparison._flips_in_words([*back, *there], 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "head")
     assert line == (
         "3 of 72 heads change their mind: 2 from `animal` to `street`, 1 the other way. First in the difference "
         "between the two: 4-2 (−80.0 points), 1-1 (+70.0 points), 1-2 (+70.0 points)."
     )
-    alone = comparison._flips_in_words(back, 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)])
+    alone = comparison._flips_in_words(back, 72, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "head")
     assert alone.startswith("1 of 72 heads changes its mind: 0 from `animal` to `street`, 1 the other way.")
+    layers = comparison._flips_in_words(there[:1], 6, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "layer")
+    assert layers.startswith("1 of 6 layers changes its mind: 1 from `animal`")
+    assert layers.endswith("First in the difference between the two: layer 1 (+70.0 points).")
+    together = [
+        comparison._flips_in_words(flips, 1, grid, [(ANIMAL, ANIMAL), (STREET, STREET)], "model")
+        for flips in (there[:1], [])
+    ]
+    assert together == [
+        "All layers together change their mind.",
+        "All layers together do not change their mind.",
+    ]
 
 
 def test_a_famous_pair_is_said_to_prove_nothing_and_ones_own_is_not(tired_and_wide):
@@ -173,6 +185,15 @@ def test_candidates_picked_for_one_sentence_are_not_kept_for_another():
     assert [row[0] for row in tables(run(at))[MASSES][1:]] == ["animal", "street"]
 
 
+def test_candidates_picked_in_one_second_sentence_are_not_kept_for_another():
+    at = open_page(COMPARE, text="The cat sat here today.", pair="A dog ran over the hill.", pin="2")
+    at.multiselect[0].set_value([9])
+    assert changes_of(run(at))[0] == ["Head", "Moved", "dog, A → B"]
+    at.session_state["pair"] = "Not a word of it was true."
+    assert changes_of(run(at))[0] == ["Head", "Moved"]
+    assert at.multiselect[0].value == []
+
+
 def test_two_runs_of_the_same_change_nothing():
     at = open_page(COMPARE, text=TIRED, text2=TIRED)
     assert {row[1] for row in changes_of(at)[1:]} == {"0.0 %"}
@@ -225,3 +246,38 @@ def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():
     assert len(said(at, "problem")) == 1
     assert drawn(at, 0)[:, :, IT] == pytest.approx(rows_of(TIRED, IT), abs=2e-5)
     assert drawn(at, 1)[:, :, IT] == pytest.approx(rows_of(WIDE, IT), abs=2e-5)
+
+
+def test_a_measure_of_layers_is_told_by_layers():
+    model = load_model()
+    a, b = (
+        measures.importance(trace(text, model).tokens, model, "rollout").weights[:, 0, IT].astype(np.float64)
+        for text in (TIRED, WIDE)
+    )
+    at = open_page(COMPARE, measure="rollout")
+    (shown,) = [rows for caption, rows in tables(at).items() if "looks there most" in caption]
+    for row, key in zip(shown[1:], (ANIMAL, STREET), strict=True):
+        tops = [f"{percent(side[:, key].max())} in layer {side[:, key].argmax() + 1}" for side in (a, b)]
+        assert row[1:] == [percent(a[:, key].mean()), percent(b[:, key].mean()), *tops]
+    swing = (a[:, ANIMAL] - a[:, STREET]) - (b[:, ANIMAL] - b[:, STREET])
+    head, *changed = changes_of(at)
+    assert head[0] == "Layer"
+    assert [row[0] for row in changed] == [f"layer {at + 1}" for at in np.argsort(-np.abs(swing))]
+    assert "Which layers changed their mind about “it”" in headings(at)
+    notes = [note for note in said(at, "note") if "changes its mind" in note]
+    assert notes[-1] == "None of 6 layers changes its mind."
+    told = " ".join([*tables(at), *headings(at), *notes])
+    assert "The 6 layers where" in told
+    assert "head" not in told
+
+
+@pytest.mark.slow
+def test_layers_of_two_models_are_not_set_beside_each_other(monkeypatch, tmp_path):
+    write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
+    small = load_model(str(tmp_path))
+    monkeypatch.setattr(
+        cache, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else small
+    )
+    monkeypatch.setattr(models, "is_here", lambda _name: True)
+    at = open_page(COMPARE, against="model", model2="bert-base-uncased", measure="rollout")
+    assert said(at, "notice") == ["Layers cannot be compared one by one: A has 6 and B has 2."]

@@ -1,14 +1,20 @@
 """What would it say next? The list under the sentence, a click that appends, going on; and a mask in BERT."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from bert_folders import random_bert, write
+from decoder_folders import byte_tokenizer
 from visit import TIRED, bodies, drawn, mounted, open_page, picture, run, said
 
 from mha_core import InputError, cached, embedded, load_model, models, predict_masked, trace
+from mha_core.bpe import BytePairs
 from mha_core.cached import DecoderState
 from pages.parts.explore import next_word
 from pages.parts.explore.next_word import END, MOST, PIN, Place, Talk, answer
+from pages.parts.frame import state
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache, speech
 from pages.parts.serve.store import Store, bytes_of
@@ -259,6 +265,26 @@ def test_a_state_is_given_to_one_alone_and_counts_its_bytes(smollm2, store):
     assert room <= bytes_of(state_of_one) < room * 1.01
     cache.keep_state(asked().run, smollm2, state_of_one)
     assert cache.take_state(asked().run, smollm2) is state_of_one
+
+
+@pytest.mark.parametrize(
+    ("specials", "unit", "last"),
+    [("shown", "pieces", 5), ("hidden", "pieces", 4), ("renormalised", "words", 2)],
+)
+def test_the_pin_on_the_end_goes_along_also_where_the_first_token_is_hidden(
+    monkeypatch, specials, unit, last
+):
+    tokenizer = BytePairs(byte_tokenizer(("<s>",), begin="<s>"), 40)  # <s>, c, a, t, " the", " it"
+    told = {}
+    monkeypatch.setattr(next_word, "heard_from", lambda *_: {"do": "append"})
+    monkeypatch.setattr(
+        cache, "at_hand", lambda *_: SimpleNamespace(tokenizer=tokenizer, next_head=True, trained=True)
+    )
+    monkeypatch.setattr(next_word, "answer", lambda _ask, request, *_: replace(request, text="cat the it"))
+    monkeypatch.setattr(state, "grow", lambda *text: told.update(text=text))
+    monkeypatch.setattr(state, "change", told.update)
+    next_word._heard("explore", asked("cat the", specials=specials, unit=unit), [], at_end=True)
+    assert told == {"text": ("cat the it", ""), "pin": str(last), "to": None}
 
 
 # ---- the shelf

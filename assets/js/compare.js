@@ -10,7 +10,8 @@ import { svgFile } from "./compare/saving.js";
 import { percent } from "./format.js";
 import { mix, STEPS } from "./numbers.js";
 import { legend, noted } from "./parts.js";
-import { allHeads, exactOf, headIndex, titleOf } from "./record.js";
+import { allHeads, exactOf, headIndex, kindOf, titleOf } from "./record.js";
+import { nameAll } from "./sheet.js";
 import { drawTable } from "./table.js";
 
 const TWEEN_BOTH = 150;
@@ -231,6 +232,7 @@ export class Compare {
     this.duo.measure(this.present);
     if (this.sheetFor !== this.opened || !this.sheet.cells.length) {
       this.sheetFor = this.opened;
+      nameAll(this, `${kindOf(this.common).all}, A minus B`);
       this.span = this.both.length ? spanOf(this) : 1;
       const end = Math.round(this.span * 100);
       this.legend.replaceChildren(legend(`more in B, ${end} points`, `${end} points, more in A`, "change"));

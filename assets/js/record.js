@@ -123,6 +123,8 @@ export function loudest(record, head) {
 
 // Two segments: which links the reader wants to see ("all", "AA", "AB", "BA", "BB").
 export function pairAllows(record, filter, q, k) {
-  if (filter === "all") return true;
-  return record.segments[q] === (filter[0] === "A" ? 0 : 1) && record.segments[k] === (filter[1] === "A" ? 0 : 1);
+  return filter === "all" || (startsIn(record, filter, q) && record.segments[k] === (filter[1] === "A" ? 0 : 1));
 }
+
+// Whether any link from q is among those.
+export const startsIn = (record, filter, q) => filter === "all" || record.segments[q] === (filter[0] === "A" ? 0 : 1);

@@ -1,7 +1,7 @@
 // The contact sheet: every head a small picture, layers downward, heads across, one canvas under a grid of buttons.
 import { groupColumns, keysOf, sharers, stairs } from "./causal.js";
 import { LEVELS } from "./colour.js";
-import { arrowStep, make } from "./dom.js";
+import { arrowStep, make, write } from "./dom.js";
 import { edges } from "./geometry.js";
 import { poolMax, poolSigned } from "./numbers.js";
 import { headIndex, kindOf, thumbOf } from "./record.js";
@@ -9,11 +9,17 @@ import { headName, listed } from "./words.js";
 
 const LONG = 16; // rows
 
+// What all the small pictures together are called, seen and read aloud.
+export function nameAll(view, name) {
+  write(view.allTitle, name);
+  view.overview.setAttribute("aria-label", name);
+}
+
 export class Sheet {
   constructor(actions) {
     this.actions = actions;
     this.canvas = make("canvas", { "aria-hidden": "true" });
-    this.grid = make("div", { class: "heads", role: "grid", "aria-label": "All heads: layers downward, heads across" });
+    this.grid = make("div", { class: "heads", role: "grid" });
     this.stage = make("div", { class: "stage" }, this.canvas, this.grid);
     this.root = make("div", { class: "sheet" }, this.stage);
     this.cells = [];
@@ -57,6 +63,7 @@ export class Sheet {
     }
     this.form = form;
     this.stale = true;
+    this.grid.setAttribute("aria-label", this.grouped ? "All heads: layers downward, heads across" : kindOf(record).all);
     const rows = [];
     this.cells = order.map((head, i) => {
       const role = roles?.[headName(head)];

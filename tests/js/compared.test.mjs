@@ -80,8 +80,12 @@ test("another pair of texts has its own differences, pictures and legend, which 
     };
     const first = [["more in B, 60 points", "60 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −55.0 points"]];
     assert.deepEqual([drawn(), drawn()], [first, [first[0], []]], "what is the same pair is not drawn anew");
+    assert.deepEqual([view.allTitle.textContent, view.overview.getAttribute("aria-label")], ["All heads, A minus B", "All heads, A minus B"]);
     const other = run("c", ["[CLS]", "She"], [[[0.6, 0.4], [0.25, 0.75]], B[1]]);
-    view.open([view.records[0], other], { pairs: PAIRS, titles: ["one", "two"] });
+    view.open([{ ...view.records[0], id: "layers", per: "layer" }, view.records[1]], { pairs: PAIRS, titles: ["one", "two"] });
+    assert.equal(drawn()[1][0].slice(0, 8), "Layer 1:");
+    assert.deepEqual([view.allTitle.textContent, view.overview.getAttribute("aria-label")], ["All layers, A minus B", "All layers, A minus B"]);
+    view.open([run("a", ["[CLS]", "cat", "it"], A), other], { pairs: PAIRS, titles: ["one", "two"] });
     assert.deepEqual(drawn(), [["more in B, 70 points", "70 points, more in A"], ["Head 1-1: largest change “it / She” to “it / She”, −70.0 points"]]);
   });
 });

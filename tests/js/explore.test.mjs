@@ -186,9 +186,12 @@ test("a word that stands twice is named with its number", () => {
   assert.deepEqual([title, entries.map((e) => e.note)], ["Where “cat₂” looks most", ["cat₁", "cat₂", "[CLS]", "[CLS]"]]);
 });
 
-test("of pinned words in both sentences the ranking counts only what the filter lets each of them look at", () => {
+test("the ranking of a pair counts what its filter lets the pinned words look at, and says of which it lets nothing", () => {
   assert.deepEqual(ranking({ pins: [0, 1], pair: "AB" }).entries.map((e) => [words.headName([e.layer, e.head]), tidy(e.weight)]), [["1-1", 0.475], ["1-2", 0.47], ["2-2", 0.27], ["2-1", 0]]);
-  assert.ok(ranking({ pins: [1, 2], pair: "AB" }).entries.every((e) => e.weight === 0 && e.note === null), "“it” is in B");
+  const said = (pins, pair, to = null) => (({ entries, hint }) => entries?.length ?? hint)(ranking({ pins, pair, to }));
+  assert.equal(said([1, 2], "AB"), "No link from “it” goes A → B: it stands in sentence B.");
+  assert.equal(said([0, 1], "BA"), "No link from “[CLS]” and “cat” goes B → A: they stand in sentence A.");
+  assert.deepEqual([said([1, 2], "all"), said([1, 2], "AB", 0)], [4, 4]);
 });
 
 test("the filter on a pair counts in the ranking as it does in the picture", () => {
@@ -198,7 +201,7 @@ test("the filter on a pair counts in the ranking as it does in the picture", () 
 function sheet(state, record = opened()) {
   return onPage(() => {
     const filled = [];
-    const view = viewOf({ state, record, allTitle: document.createElement("h2"), sort: document.createElement("select"), kinds: document.createElement("p"), sheet: { fill: (...given) => filled.push(given) } });
+    const view = viewOf({ state, record, allTitle: document.createElement("h2"), overview: document.createElement("section"), sort: document.createElement("select"), kinds: document.createElement("p"), sheet: { fill: (...given) => filled.push(given) } });
     fillSheet(view);
     const [, order, , said, groups] = filled[0];
     return { order: order.map(words.headName), said: said([0, 0]), groups: groups?.map((group) => [group.title, group.heads.map(words.headName)]) ?? null, view };
@@ -216,6 +219,8 @@ test("the sheet of all heads has them by layer, by weight once a word is pinned,
   assert.deepEqual(found.order, ["1-2", "2-2", "1-1", "2-1"]);
   assert.deepEqual(found.groups, [["positional · 1 head", ["1-2"]], ["rare words · 1 head", ["2-2"]], ["no clear role · 2 heads", ["1-1", "2-1"]]]);
   assert.equal(sheet({ sort: "role" }).view.state.sort, "layer", "without roles there is no such order");
+  const named = ["head", "layer", "model"].map((per) => sheet({}, opened({ per })).view);
+  assert.deepEqual(named.map((view) => [view.allTitle.textContent, view.overview.getAttribute("aria-label")]), ["All heads", "All layers", "All layers together"].map((name) => [name, name]));
 });
 
 test("of the heads of a layer the ones drawn together are pressed, and their sum is offered from two on", () => {
@@ -287,11 +292,15 @@ test("of what was before a word was changed a link leads to Compare, with the wo
 });
 
 test("a saved file of a long text says which head it holds in full", () => {
-  const record = opened({ packing: "small", side: 1, layers: 2, heads: 3, weights: column(new Uint8Array(6)) });
-  records.keepOpened(record, [1, 0], Float32Array.from(WEIGHTS[0].flat()));
-  const rest = (live) => withGlobals({ headscope: { live } }, () => said({ head: [1, 0] }, { record }).rest);
-  assert.match(rest(false), / This file holds head 2-1 in full, the others as small pictures\.$/);
-  assert.doesNotMatch(rest(true), /This file/);
+  const rest = (live, head, more) => {
+    const record = opened({ packing: "small", side: 1, layers: 2, heads: 3, weights: column(new Uint8Array(6)), ...more });
+    records.keepOpened(record, head, Float32Array.from(WEIGHTS[0].flat()));
+    return withGlobals({ headscope: { live } }, () => said({ head }, { record }).rest);
+  };
+  assert.match(rest(false, [1, 0]), / This file holds head 2-1 in full, the others as small pictures\.$/);
+  assert.doesNotMatch(rest(true, [1, 0]), /This file/);
+  assert.match(rest(false, [1, 0], { heads: 1, per: "layer" }), / This file holds layer 2 in full, the others as small pictures\.$/);
+  assert.match(rest(false, [0, 0], { layers: 1, heads: 1, per: "model" }), / This file holds all layers in full\.$/);
 });
 
 test("the hint says what a click does next", () => {

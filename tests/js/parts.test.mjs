@@ -64,6 +64,19 @@ test("words of the text stand out in a notice, the rest is plain", () => {
   });
 });
 
+test("the small pictures are read out as what they are of, and where they lie while they go layer by layer", () => {
+  onPage(() => {
+    const named = (order, more) => {
+      const sheet = new Sheet({});
+      sheet.fill(opened(more), order, {}, () => "");
+      return sheet.grid.getAttribute("aria-label");
+    };
+    assert.equal(named(ALL), "All heads: layers downward, heads across");
+    assert.equal(named([...ALL].reverse()), "All heads", "by weight they lie otherwise");
+    assert.equal(named([[0, 0], [1, 0]], { heads: 1, per: "layer", packing: "none" }), "All layers");
+  });
+});
+
 test("a sheet of sixteen rows is long", () => {
   onPage(() => {
     const long = (layers) => {

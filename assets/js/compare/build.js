@@ -56,8 +56,9 @@ function overviewOf(view) {
   view.previewed = make("p", { class: "caption" });
   view.why = make("div", { class: "why" });
   view.legend = make("div");
-  const header = make("header", {}, (view.allTitle = make("h2", { text: "All heads, A minus B" })));
-  return make("section", { class: "part overview", "aria-label": "All heads, A minus B" }, header, view.sheet.root, view.legend, view.previewed, view.why);
+  view.allTitle = make("h2", {});
+  view.overview = make("section", { class: "part overview" }, make("header", {}, view.allTitle), view.sheet.root, view.legend, view.previewed, view.why);
+  return view.overview;
 }
 
 // The chosen head: three matrices, or a table.

@@ -71,9 +71,10 @@ function overviewOf(view) {
   view.previewed = make("p", { class: "caption" });
   view.why = make("div", { class: "why" });
   view.kinds = make("p", { class: "kinds" });
-  view.allTitle = make("h2", { text: "All heads" });
+  view.allTitle = make("h2", {});
   const header = make("header", {}, view.allTitle, view.sort);
-  return make("section", { class: "part overview", "aria-label": "All heads" }, header, view.sheet.root, legend("0 %", "100 %", "ramp"), view.kinds, view.previewed, view.why);
+  view.overview = make("section", { class: "part overview" }, header, view.sheet.root, legend("0 %", "100 %", "ramp"), view.kinds, view.previewed, view.why);
+  return view.overview;
 }
 
 // The chosen head as matrix, lines or table.

@@ -1,18 +1,19 @@
 // All heads in Explore: their order, what is said of each, the ranking, and the chips of one layer.
 import { chose, noneSees, noneSeesInWords } from "../causal.js";
-import { fillOptions, make, write } from "../dom.js";
+import { fillOptions, make } from "../dom.js";
 import { percent } from "../format.js";
 import { tintOf } from "../lines.js";
 import { meanRow, STEPS, strongestLinks } from "../numbers.js";
 import { notRanked } from "../ranking.js";
-import { allHeads, kindOf, matrixOf, rankHeads, titleOf } from "../record.js";
+import { allHeads, kindOf, matrixOf, rankHeads, startsIn, titleOf } from "../record.js";
+import { nameAll } from "../sheet.js";
 import { headName, listed, quoted, rolesInWords, rowInWords } from "../words.js";
 
 export function fillSheet(view) {
   const roles = view.record.roles;
   const orders = [["layer", "layer by layer"], ["weight", weightOrderName(view)]];
   if (roles && Object.keys(roles).length) orders.push(["role", "by role"]);
-  write(view.allTitle, kindOf(view.record).all);
+  nameAll(view, kindOf(view.record).all);
   fillOptions(view.sort, orders);
   if (!orders.some(([value]) => value === view.state.sort)) view.state.sort = "layer";
   view.sort.value = view.state.sort;
@@ -77,7 +78,8 @@ export function drawRanking(view) {
   const { pins, to, plain } = view.state;
   const who = listed(pins.map((pin) => quoted(names[pin])));
   const blind = noneSees(view.record, pins, to);
-  const entries = blind ? null : rankHeads(view.record, pins, to, (k) => !(plain && specials[k]) && pins.every((q) => view.allowed(q, k)));
+  const elsewhere = to === null ? pins.filter((pin) => !startsIn(view.record, view.state.pair, pin)) : [];
+  const entries = blind || elsewhere.length ? null : rankHeads(view.record, pins, to, (k) => !(plain && specials[k]) && pins.every((q) => view.allowed(q, k)));
   const kind = kindOf(view.record);
   let title = kind.which;
   if (pins.length && to !== null) title = `${who} to ${quoted(names[to])}`;
@@ -90,8 +92,12 @@ export function drawRanking(view) {
     pins,
     to,
     chosen: view.state.head,
-    hint: blind ? noneSeesInWords(names, pins, to, view.record.per) : pins.length ? notRanked() : `Choose a word, here or in the sentence, to rank the ${kind.many} by where that word looks.`,
+    hint: blind ? noneSeesInWords(names, pins, to, view.record.per) : elsewhere.length ? noneStartsInWords(elsewhere.map((pin) => names[pin]), view.state.pair) : pins.length ? notRanked() : `Choose a word, here or in the sentence, to rank the ${kind.many} by where that word looks.`,
   });
+}
+
+function noneStartsInWords(names, filter) {
+  return `No link from ${listed(names.map(quoted))} goes ${filter[0]} → ${filter[1]}: ${names.length > 1 ? "they stand" : "it stands"} in sentence ${filter[0] === "A" ? "B" : "A"}.`;
 }
 
 export function drawChips(view) {

@@ -70,10 +70,17 @@ export function drawWords(view) {
   view.adding.setAttribute("aria-pressed", String(view.state.adding));
   view.clear.hidden = !pins.length;
   view.previewRest = view.record.packing === "small" ? "Each row shows where one word looks; a cell of a small picture is the strongest link under it." : "Each row shows where one word looks; darker = more.";
-  if (globalThis.headscope?.live === false && view.headNow && view.record.packing === "small") view.previewRest += ` This file holds head ${headName([...view.record.opened.keys()].map((at) => [Math.floor(at / view.record.heads), at % view.record.heads])[0])} in full, the others as small pictures.`;
+  if (globalThis.headscope?.live === false && view.headNow && view.record.packing === "small") view.previewRest += heldInWords(view.record);
   view.previewRest += triangleNote(view.record);
   if (view.paint.dark) view.previewRest = view.previewRest.replace("darker", "brighter");
   write(view.previewed, view.previewRest);
+}
+
+// Of a long text a file holds one matrix in full.
+function heldInWords(record) {
+  const [at] = record.opened.keys();
+  const others = record.layers * record.heads > 1 ? ", the others as small pictures" : "";
+  return ` This file holds ${placeName(record, [Math.floor(at / record.heads), at % record.heads])} in full${others}.`;
 }
 
 // The way to Compare leads to the same head and words, by their places in the sentence as it was.

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mha_core import Grid, Record
 from mha_core.first_change import FirstChange, Mover, first_change
-from mha_core.wording import head_name, percent
+from mha_core.wording import Per, counted, percent, short_name
 from pages.parts.frame import state
 from pages.parts.frame.prose import heading, say, visible
 
@@ -27,13 +27,13 @@ def found_in(records: Sequence[Record], a: Grid, b: Grid) -> FirstChange | None:
     return found if found and found.largest < ROUNDING else None
 
 
-def finding(found: FirstChange, a: Grid, b: Grid) -> None:
+def finding(found: FirstChange, a: Grid, b: Grid, per: Per = "head") -> None:
     """The finding, with its numbers."""
     heading("What this model cannot do")
-    say(in_words(found, a, b), "finding")
+    say(in_words(found, a, b, per), "finding")
 
 
-def in_words(found: FirstChange, a: Grid, b: Grid) -> str:
+def in_words(found: FirstChange, a: Grid, b: Grid, per: Per = "head") -> str:
     """The finding in plain sentences."""
     last = a.units[found.place - 1].bare
     how = ", number for number" if found.largest == 0 else f" but for rounding ({found.largest:.6f} at most)"
@@ -46,23 +46,26 @@ def in_words(found: FirstChange, a: Grid, b: Grid) -> str:
         said.append(f"{longer} only goes on where {shorter} ends, so nothing that both have differs.")
     elif found.first:
         here = f"`{a.units[found.place].bare}` in A and `{b.units[found.place].bare}` in B"
-        most = ", ".join(f"{head_name(head)} ({percent(share)} moved)" for head, share in found.first.heads)
+        most = ", ".join(
+            f"{short_name(head, per)} ({percent(share)} moved)" for head, share in found.first.heads
+        )
         said.append(f"The first word that can differ is {here}. Its rows differ most in {most}.")
     else:
         said.append(f"The texts part after `{last}`.")
     return " ".join(said)
 
 
-def no_difference(found: FirstChange, a: Grid, b: Grid, pin: int) -> None:
+def no_difference(found: FirstChange, a: Grid, b: Grid, pin: int, per: Per = "head") -> None:
     """In place of tables of zeros: that this row is the same, and the words that do differ, to look from."""
     say(
-        f"The row of `{a.units[pin].bare}` is the same in both, in all {a.weights.shape[0] * a.weights.shape[1]} "
-        "heads: it stands before the first difference."
+        f"The row of `{a.units[pin].bare}` is the same in both, in all "
+        f"{counted(a.weights.shape[0] * a.weights.shape[1], per)}: it stands before the first difference."
     )
     if not found.movers:
         return
     say(
-        "Later words carry the difference. Look from one of them (how much of its attention moved, mean of all heads):"
+        "Later words carry the difference. Look from one of them (how much of its attention moved, mean of all "
+        f"{per}s):"
     )
     with st.container(horizontal=True, key="movers"):
         for place, words in offers(found, a, b):

@@ -12,7 +12,7 @@ import streamlit as st
 from mha_core import Grid, HeadScopeError, Record
 from mha_core.compare import FLOOR, MARGIN, HeadChange, align, candidates, counterpart, head_changes
 from mha_core.first_change import FirstChange
-from mha_core.wording import head_name, percent
+from mha_core.wording import Per, counted, percent, short_name
 from pages.parts.explore import before, beside, causal_finding, export, measured, opening
 from pages.parts.explore.table import table
 from pages.parts.frame import presets, shell
@@ -24,8 +24,8 @@ from pages.parts.serve import cache
 
 ROWS = 12
 MIND = (
-    f"A head changes its mind if in each run one candidate has {FLOOR:.0%} at least and leads by {MARGIN * 100:.0f} "
-    "points at least, and it is not the same one.".replace("%", " %")
+    f" if in each run one candidate has {FLOOR:.0%} at least and leads by {MARGIN * 100:.0f} points at least, and it "
+    "is not the same one.".replace("%", " %")
 )
 ONE_MODEL = (
     "A and B are the same model: there is nothing to compare. This server offers only one; compare its trained and "
@@ -137,9 +137,9 @@ def below(
         if why := opening.reason_of_change(request, a, b, selection):
             say(why, "look")
         if parting:
-            causal_finding.finding(parting, a, b)
+            causal_finding.finding(parting, a, b, request.per)
         if parting and query and query[0] < parting.place:
-            causal_finding.no_difference(parting, a, b, query[0])
+            causal_finding.no_difference(parting, a, b, query[0], request.per)
         elif query is None and selection.pins:
             word = visible(a.labels[selection.pins[0]])
             say(f"`{word}` stands in A only: B has no row to compare. Choose a word that both have.", "look")
@@ -150,9 +150,9 @@ def below(
             with left:
                 heading(f"What “{a.labels[query[0]]}” looks at")
                 keys = _candidates(request, a, b, pairs, query)
-                _masses(a, b, query, keys)
+                _masses(a, b, query, keys, request.per)
             with right:
-                _changes(a, b, query, keys)
+                _changes(a, b, query, keys, request.per)
         say(
             PROVES_NOTHING if presets.minimal_pair(request.text, _text_b(request)) else shell.CAVEAT, "caveat"
         )
@@ -184,7 +184,8 @@ def _candidates(
         [i for i, _ in both],
         default=at_first,
         format_func=lambda i: f"{visible(labels[i])} ({i})",
-        key=f"candidates-{request.text}-{_text_b(request)}-{request.model}-{request.unit}-{request.specials}",
+        key=f"candidates-{request.text}-{request.pair}-{_text_b(request)}-{request.model}-{request.unit}-"
+        f"{request.specials}",
         max_selections=6,
         placeholder="Pick two or more",
     )
@@ -195,44 +196,52 @@ def _sees(grid: Grid, query: int, key: int) -> bool:
     return grid.visible is None or bool(grid.visible[query, key])
 
 
-def _masses(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]]) -> None:
+def _masses(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]], per: Per) -> None:
     if not keys:
         return
-    rows = [
-        (
-            _both(found.label_a, found.label_b),
-            percent(found.mean_a),
-            percent(found.mean_b),
-            f"{percent(found.top_a)} in {head_name(found.head_a)}",
-            f"{percent(found.top_b)} in {head_name(found.head_b)}",
+    found = candidates(a, b, query, keys)
+    rows = [(_both(each.label_a, each.label_b), percent(each.mean_a), percent(each.mean_b)) for each in found]
+    if per == "model":
+        table("All layers together", ("Candidate", "A", "B"), rows)
+        return
+    most = [
+        tuple(
+            f"{percent(top)} in {short_name(place, per)}"
+            for top, place in ((each.top_a, each.head_a), (each.top_b, each.head_b))
         )
-        for found in candidates(a, b, query, keys)
+        for each in found
     ]
     columns = ("Candidate", "Mean, A", "Mean, B", "Most, A", "Most, B")
-    table("Mean of all heads, and the head that looks there most", columns, rows)
+    title = f"Mean of all {per}s, and the {per} that looks there most"
+    table(title, columns, [(*row, *tops) for row, tops in zip(rows, most, strict=True)])
 
 
-def _changes(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]]) -> None:
-    word = a.labels[query[0]]
+def _changes(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]], per: Per) -> None:
+    if per == "layer" and len(a.weights) != len(b.weights):
+        sizes = f"A has {len(a.weights)} and B has {len(b.weights)}"
+        say(f"Layers cannot be compared one by one: {sizes}.", "notice")
+        return
     try:
         changes = head_changes(a, b, query, keys)
     except HeadScopeError as error:
         say(str(error), "notice")
         return
-    heading(f"Which heads changed their mind about “{word}”")
-    say(MIND, "note")
+    together, word = per == "model", a.labels[query[0]]
+    about = f"change{'' if together else 'd'} their mind about “{word}”"
+    heading(f"Did all layers together {about}?" if together else f"Which {per}s {about}")
+    say(f"{'They change their mind' if together else f'A {per} changes its mind'}{MIND}", "note")
     if len(keys) > 1:
-        say(_flips_in_words([change for change in changes if change.flips], len(changes), a, keys))
+        say(_flips_in_words([change for change in changes if change.flips], len(changes), a, keys, per))
     labels = [_both(a.labels[i], b.labels[j]) for i, j in keys]
     columns = (
-        "Head",
+        "Layers" if together else per.capitalize(),
         "Moved",
         *(f"{label}, A → B" for label in labels),
-        *(["Difference moved", "Changes its mind"] if len(keys) > 1 else []),
+        *(["Difference moved", "Mind changed" if together else "Changes its mind"] if len(keys) > 1 else []),
     )
     rows = [
         (
-            head_name(change.head),
+            short_name(change.head, per),
             percent(change.moved),
             *(f"{percent(x)} → {percent(y)}" for x, y in zip(change.masses_a, change.masses_b, strict=True)),
             *([points(change.swing), "yes" if change.flips else "no"] if len(keys) > 1 else []),
@@ -240,19 +249,25 @@ def _changes(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int
         for change in changes[:ROWS]
     ]
     by = "between the first two candidates the difference" if len(keys) > 1 else "attention"
-    table(f"The {len(rows)} heads where {by} moved most", columns, rows)
+    which = "How far" if together else f"The {counted(len(rows), per)} where"
+    table(f"{which} {by} moved{'' if together else ' most'}", columns, rows)
 
 
-def _flips_in_words(flips: list[HeadChange], total: int, a: Grid, keys: list[tuple[int, int]]) -> str:
+def _flips_in_words(
+    flips: list[HeadChange], total: int, a: Grid, keys: list[tuple[int, int]], per: Per
+) -> str:
+    if per == "model":
+        return f"All layers together {'' if flips else 'do not '}change their mind."
     if not flips:
-        return f"None of {total} heads changes its mind."
+        return f"None of {counted(total, per)} changes its mind."
     first, second = a.labels[keys[0][0]], a.labels[keys[1][0]]
     there = [f for f in flips if f.masses_a[0] == max(f.masses_a) and f.masses_b[1] == max(f.masses_b)]
     back = [f for f in flips if f.masses_a[1] == max(f.masses_a) and f.masses_b[0] == max(f.masses_b)]
+    verb = "changes its mind" if len(flips) == 1 else "change their mind"
     return (
-        f"{len(flips)} of {total} heads {'changes its mind' if len(flips) == 1 else 'change their mind'}: {len(there)} "
+        f"{len(flips)} of {counted(total, per)} {verb}: {len(there)} "
         f"from `{first}` to `{second}`, {len(back)} the other way. First in the difference between the two: "
-        + ", ".join(f"{head_name(f.head)} ({points(f.swing)})" for f in flips[:4])
+        + ", ".join(f"{short_name(f.head, per)} ({points(f.swing)})" for f in flips[:4])
         + "."
     )
 

@@ -21,7 +21,7 @@ def raw_instead(request: Request) -> Request:
     """The same with raw weights, also for the next run: a refused measure is no title over other numbers."""
     st.session_state["measure"] = measures.RAW.key
     state.change({"measure": None})
-    return replace(request, measure=measures.RAW.key)
+    return request.measured(measures.RAW.key)
 
 
 def offered(record: Record, used: Model, *others: Model) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from mha_core import Grid, HeadScopeError, InputError, Model, Record
 from mha_core.continued import check_choice
 from mha_core.embedded import DECODER
 from mha_core.picture.text import visible
-from mha_core.record import piece_units, word_units
+from mha_core.record import units_of
 from mha_core.tokens import Piece
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
@@ -194,8 +194,8 @@ def _heard(key: str, request: Request, offered: Sequence[Place], at_end: bool) -
         return
     state.grow(longer.text, longer.pair or "")
     if at_end and used.next_head is not None:  # the pin goes along with the end
-        units = word_units if request.words else piece_units
-        state.change({"pin": str(len(units(used.tokenizer.encode(longer.text))) - 1), "to": None})
+        units = units_of(used.tokenizer.encode(longer.text), request.words, request.specials)
+        state.change({"pin": str(len(units) - 1), "to": None})
 
 
 def answer(

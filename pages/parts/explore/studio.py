@@ -19,7 +19,7 @@ from mha_core.heads import measures
 from mha_core.picture.bundle import bundle, style
 from mha_core.picture.payload import Role
 from mha_core.picture.text import spelled
-from mha_core.wording import Head, head_name, place_name
+from mha_core.wording import Head, Per, head_name, place_name
 from pages.parts.explore import export
 from pages.parts.frame import state
 from pages.parts.frame.prose import heading, say
@@ -29,7 +29,7 @@ from pages.parts.serve import cache
 from pages.parts.serve.streamlit_again import unless_drawn
 
 FIELD = "figure"
-SAID = "figure-said"  # the design that the controls show
+SAID = "figure-said"  # the design that the controls show, and of how many layers and heads
 COLUMNS = {"one column, 8.5 cm": 8.5, "two columns, 17 cm": 17.0}
 FREE = "free"
 ANY_ROLE = "—"
@@ -70,7 +70,7 @@ def _studio(
         _show(asked, chosen, request, grid)
         design = _controls(grid, request, roles)
         state.change({FIELD: design.as_link()})
-        st.session_state[SAID] = design.as_link()
+        st.session_state[SAID] = (design.as_link(), *grid.weights.shape[:2])
         drawn = request if request.unit == design.unit else replace(request, unit=design.unit)
         figured = cache.grid(drawn, record)
         pins = moved(chosen.pins, grid, figured)
@@ -82,15 +82,16 @@ def _studio(
 
 def _show(asked: str, chosen: Selection, request: Request, grid: Grid) -> None:
     """Let the controls show what the link asks for, unless they say so already."""
-    if st.session_state.get(SAID) == asked and f"{FIELD}-kind" in st.session_state:
+    layers, heads = grid.weights.shape[:2]
+    if st.session_state.get(SAID) == (asked, layers, heads) and f"{FIELD}-kind" in st.session_state:
         return
     try:
         design = from_link(asked)
     except InputError as error:
         say(str(error), "notice")
         design = first(chosen, request)
-    layers, heads = grid.weights.shape[:2]
-    inside = [head for head in design.heads if head[0] < layers and head[1] < heads] or [chosen.head]
+    wanted = dict.fromkeys(_place(head, request.per) for head in design.heads)
+    inside = [head for head in wanted if head[0] < layers and head[1] < heads] or [chosen.head]
     column = next((name for name, width in COLUMNS.items() if width == design.width), FREE)
     values = {
         "kind": design.kind,
@@ -104,6 +105,11 @@ def _show(asked: str, chosen: Selection, request: Request, grid: Grid) -> None:
         "scale": design.scale,
     }
     st.session_state.update({f"{FIELD}-{name}": value for name, value in values.items()})
+
+
+def _place(head: Head, per: Per) -> Head:
+    """The picture that a head is part of: its own, that of its layer, or the only one."""
+    return head if per == "head" else (head[0] if per == "layer" else 0, 0)
 
 
 def _controls(grid: Grid, request: Request, roles: Roles) -> Design:
