@@ -46,6 +46,12 @@ def _say(sentence: object) -> None:
     sys.stderr.write(f"{sentence}\n")
 
 
+def check_file(path: Path | None) -> None:
+    """Raises InputError where a file cannot be written for want of its folder: before what takes long, not after it."""
+    if path is not None and not Path(os.path.realpath(path)).parent.is_dir():
+        raise InputError(f"'{path}' cannot be written: there is no such folder.")
+
+
 def write_file(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all: beside its place, then renamed. Raises InputError with the system's reason."""
     data = content if isinstance(content, bytes) else content.encode()

@@ -7,6 +7,7 @@ from typing import Any
 
 from mha_core.command_io import Write, add_format, add_texts, form_of, texts_of, told, written
 from mha_core.embedded import DECODER
+from mha_core.export import model_of
 from mha_core.models import Model
 from mha_core.prediction import predict_next
 
@@ -42,7 +43,7 @@ def _run(load: Load, write: Write, warn: Callable[[int, Model], None], options: 
             {"token": one.text, "id": one.id, "probability": round(one.probability, 6), "logit": one.logit}
             for one in predict_next(tokens, model, k=options.top)
         ]
-        answers.append({"text": text, "next": best})
+        answers.append({"model": model_of(model.info), "text": text, "next": best})
     if form == "csv":
         rows = [
             {"text": answer["text"], "rank": rank, **row}

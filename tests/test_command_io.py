@@ -114,6 +114,10 @@ def test_next_words_of_many_texts(run, tmp_path):
     assert float(table[0]["probability"]) == rows[0]["next"][0]["probability"]
     _, out, _ = run(*base, "the", "--format", "json")
     assert json.loads(out) == rows[0]
+    assert rows[0]["model"]["trained"] is True
+    assert "model.safetensors" in rows[0]["model"]["files"]
+    _, out, _ = run(*base, "the", "--format", "json", "--untrained")
+    assert json.loads(out)["model"]["trained"] is False
     _, out, _ = run(*base, "-", "--format", "table", stdin="the\nit was\n")
     lines = out.splitlines()
     assert (len(lines), lines[0], lines[3]) == (6, "the", "it was")

@@ -317,6 +317,22 @@ def test_the_table_of_every_change_says_what_is_changed_in_turn_and_what_all_the
     assert first == f"M: logit 2.0000; the strongest changes, {said}"
 
 
+@pytest.mark.parametrize(
+    ("name", "against", "said"),
+    [
+        ("logit difference", " John", "logit difference of ' Mary' against ' John'"),
+        ("logit", None, "logit of ' Mary'"),
+        ("probability of ' Mary'", " John", "probability of ' Mary'"),
+    ],
+)
+def test_a_logit_is_said_with_the_words_that_it_is_of(name, against, said):
+    asked = {"model": {"title": "M"}, "how": 0.0, "heads": "1-1", "target": " Mary", "against": against}
+    every = asked | {"axes": ["layer", "head"], "heads": "", "before": {name: 2.0}, "strongest": []}
+    assert effects_text(every).startswith(f"M: {said} 2.0000; the strongest changes,")
+    once = asked | {"before": {name: 2.0, "next": []}, "after": {name: -1.0, "next": []}}
+    assert once_text(once).splitlines()[1].split("  ")[0].startswith(said)
+
+
 def test_a_patched_state_is_named_by_its_token_from_one_and_the_source_has_its_own_outcome(llama):
     into, source = (llama.tokenizer.encode(text) for text in ("the cat", "the dog"))
     numbers = np.zeros((4, len(into), 1))

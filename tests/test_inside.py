@@ -258,7 +258,7 @@ def test_a_change_is_undone_step_by_step_and_reset_at_once():
 
 def test_changed_numbers_are_named_by_row_and_column_and_what_is_more_is_counted():
     cells = [CellEdit("W_q", 1, 0, 6, 3.0), CellEdit("W_v", 1, 2, 1, -2.5), CellEdit("W_o", 0, 4, 4, 1.0)]
-    named = ["W_q row 1, column 7 = 3", "W_v row 3, column 2 = -2.5"]
+    named = ["W_q of head 2, row 1, column 7 = 3", "W_v of head 2, row 3, column 2 = -2.5"]
     assert said_changes(Edits(cells=tuple(cells)), ("a", "b")) == [*named, "one more number of matrices"]
     assert said_changes(Edits(cells=(*cells, *cells)), ("a", "b")) == [*named, "4 more numbers of matrices"]
     assert said_changes(Edits(cells=tuple(cells[:2])), ("a", "b")) == named

@@ -17,7 +17,7 @@ from mha_core import InputError
 from mha_core.cli import main
 from mha_core.device import use_one_thread
 from mha_core.heads.repeated import Copies, RepeatedSums
-from mha_core.learning import report
+from mha_core.learning import classroom_cli, report
 from mha_core.learning.descent import Recipe, begun, descend, random_for
 from mha_core.learning.live import begin
 from mha_core.learning.scores import effects, head_scores, repeated_table, texts_for
@@ -329,6 +329,23 @@ def test_the_table_of_one_step_says_one_step_and_of_one_task_no_job():
 def test_what_cannot_be_trained_is_refused_in_a_sentence(options, sentence, capsys):
     assert main(["learn", "induction", *options]) == 2
     assert capsys.readouterr().err == sentence + "\n"
+
+
+def test_a_file_that_could_not_be_written_is_refused_before_anything_is_trained(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(report, "trained", None)
+    out = tmp_path / "nowhere" / "curve.csv"
+    assert main(["learn", "jobs", "--format", "csv", "--out", str(out)]) == 2
+    assert capsys.readouterr().err == f"'{out}' cannot be written: there is no such folder.\n"
+
+
+@pytest.mark.parametrize("given", [["--twin"], ["--seed", "1"], ["--steps", "9"]])
+def test_what_is_shipped_has_its_own_seeds_and_steps(tmp_path, monkeypatch, capsys, given):
+    monkeypatch.setattr(classroom_cli, "ship", None)
+    assert main(["learn", "train", "classroom", "--ship", "--out", str(tmp_path / "x"), *given]) == 2
+    assert capsys.readouterr().err.startswith("--ship trains what the project ships, with its own seeds")
+    assert not (tmp_path / "x").exists()
 
 
 def test_arrays_come_back_from_the_other_process_as_they_were():

@@ -536,9 +536,9 @@ def started(monkeypatch, capsys):
     monkeypatch.setattr(server, "warm_up", list)  # no problems
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
 
-    def start(**said):
+    def start(**settings):
         opened = Queue()
-        options(monkeypatch, **{"server__port": 8600, "server__headless": False, **said})
+        options(monkeypatch, **{"server__port": 8600, "server__headless": False, **settings})
         monkeypatch.setattr(streamlit_private, "open_page", opened.put)
 
         async def live():
@@ -546,10 +546,11 @@ def started(monkeypatch, capsys):
                 pass
 
         in_a_loop(live())
+        said = capsys.readouterr().out
         try:
-            return capsys.readouterr().out, opened.get(timeout=0.2)
+            return said, opened.get(timeout=0.2)
         except Empty:
-            return capsys.readouterr().out, None
+            return said, None
 
     return start
 
@@ -571,6 +572,16 @@ def test_a_server_at_one_address_says_that_localhost_does_not_lead_to_it(monkeyp
     assert opened == "http://192.0.2.7:8600"
     assert started(server__address="2001:db8::7")[1] == "http://[2001:db8::7]:8600"
     assert [started(server__address=own)[0] for own in ("localhost", "127.0.0.1", "::1")] == [""] * 3
+
+
+def test_the_address_in_this_network_is_said_where_it_leads_here(monkeypatch, started, tmp_path):
+    route = MagicMock()
+    route.socket.return_value.__enter__.return_value.getsockname.return_value = ("192.0.2.9", 0)
+    monkeypatch.setattr(server, "socket", route)
+    monkeypatch.setattr(server, "CONTAINER", (tmp_path / "none", tmp_path / "mark"))
+    assert "In this network: http://192.0.2.9:8600\n" in started(server__address="::")[0]
+    (tmp_path / "mark").touch()
+    assert started(server__address="::")[0] == "", "a container's own address leads nowhere from outside"
 
 
 @pytest.mark.parametrize(("address", "may"), [("::", "0"), ("localhost", "1")])

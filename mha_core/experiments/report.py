@@ -88,7 +88,7 @@ def once_text(data: Mapping[str, Any]) -> str:
     lines = [f"{data['model']['title']}: {_what(data)}"]
     for name, number in data["before"].items():
         if name != "next":
-            lines.append(f"{name:32} {number:9.4f} -> {data['after'][name]:9.4f}")
+            lines.append(f"{_measured(name, data):32} {number:9.4f} -> {data['after'][name]:9.4f}")
     for old, new in zip(data["before"]["next"], data["after"]["next"], strict=True):
         left, right = (f"{100 * row['probability']:5.1f} %  {row['token']!r}" for row in (old, new))
         lines.append(f"{left:26} {right}")
@@ -98,9 +98,18 @@ def once_text(data: Mapping[str, Any]) -> str:
 def effects_text(data: Mapping[str, Any]) -> str:
     """The strongest, by how much they change the outcome."""
     name, before = next(iter(data["before"].items()))
-    lines = [f"{data['model']['title']}: {name} {before:.4f}; the strongest changes, {_what(data)}"]
+    told = _measured(name, data)
+    lines = [f"{data['model']['title']}: {told} {before:.4f}; the strongest changes, {_what(data)}"]
     lines += [f"{row['place']:>24}  {row['effect']:+9.4f}" for row in data["strongest"]]
     return "\n".join(lines) + "\n"
+
+
+def _measured(name: str, data: Mapping[str, Any]) -> str:
+    """What a number is of, with the words whose logits it compares."""
+    if name not in ("logit", "logit difference") or data.get("target") is None:
+        return name
+    against = "" if data["against"] is None else f" against {data['against']!r}"
+    return f"{name} of {data['target']!r}{against}"
 
 
 def _what(data: Mapping[str, Any]) -> str:

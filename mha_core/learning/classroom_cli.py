@@ -23,7 +23,7 @@ def add_classroom_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentPa
     """Add `train` and `evaluate` to `learn`."""
     train = verbs.add_parser("train", help="train the classroom model and save it")
     train.add_argument("model", choices=("classroom",), help="what to train")
-    train.add_argument("--seed", type=int, default=1, help="the same seed, the same weights (%(default)s)")
+    train.add_argument("--seed", type=int, help="the same seed, the same weights (1)")
     train.add_argument("--twin", action="store_true", help="without the window of layer 1")
     train.add_argument("--steps", type=int, help="another number of steps than the recipe's")
     train.add_argument("--ship", action="store_true", help="all that the project ships: five seeds, a twin")
@@ -43,6 +43,8 @@ def add_classroom_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentPa
 
 def run_train(options: argparse.Namespace) -> int:
     """Train on one thread, and save."""
+    if options.ship and (options.twin or options.seed is not None or options.steps is not None):
+        raise InputError("--ship trains what the project ships, with its own seeds and steps; give it alone.")
     use_one_thread()
     recipe = recipe_of(options.twin, options.steps)
     try:
@@ -52,7 +54,7 @@ def run_train(options: argparse.Namespace) -> int:
     if options.ship:
         ship(options.out, _told)
     else:
-        save_model(trained(options.seed, recipe, _told), options.out)
+        save_model(trained(1 if options.seed is None else options.seed, recipe, _told), options.out)
     sys.stderr.write("\n")
     return 0
 

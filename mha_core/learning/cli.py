@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mha_core.command_io import add_format, at_terminal, form_of, put
+from mha_core.console import check_file
 from mha_core.device import use_one_thread
 from mha_core.export import json_of
 from mha_core.learning import report
@@ -51,6 +52,7 @@ def add_learn_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
 def run(options: argparse.Namespace) -> int:
     """Train and write what was found; csv and jsonl are the curve alone."""
     setup = Setup(options.task, options.layers, options.heads, options.seed, options.steps)
+    check_file(options.out)
     use_one_thread()
     found = report.trained(setup, _tell if at_terminal() else None)
     put(WRITERS[form_of(options)](found), options.out)

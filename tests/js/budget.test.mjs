@@ -89,6 +89,22 @@ test("what the browser kept of a budget comes back, and what is no budget does n
   assert.deepEqual([[1], [3], [-1], [0.5], "1"].map(needed), [1, 0, 0, 0, 0]);
 });
 
+test("six words at most are needed: a seventh is not taken, no other one is lost, and the line says why", () => {
+  const labels = ["a", "b", "c", "d", "e", "f", "g", "h"];
+  const found = onPage(() => {
+    const made = budget({ numbers: new Float32Array(24), component: { setStateValue() {} } }, { labels, needs: [1, 2, 3, 4, 5], at: 0, width: 3, token: "it", name: "n" });
+    const press = (i) => {
+      made.querySelectorAll(".need")[i].onclick();
+      const buttons = made.querySelectorAll(".need");
+      const with_ = (name) => labels.filter((_, at) => buttons[at].getAttribute(name) === "true").join("");
+      return [made.querySelector(".needs").querySelector(".quiet").textContent, with_("aria-pressed"), with_("aria-disabled")];
+    };
+    return [press(7), press(0), press(2), press(0)];
+  });
+  const full = "What it needs (6 at most):";
+  assert.deepEqual(found, [[full, "bcdefh", "ag"], [full, "bcdefh", "ag"], ["What it needs:", "bdefh", ""], [full, "abdefh", "cg"]]);
+});
+
 test("a second head is offered once the first has given all, and the next one up to the fourth", () => {
   const offered = (heads) => reopened({ heads }, (made) => made.querySelectorAll(".press").map(({ textContent, disabled }) => [textContent, disabled]));
   const back = ["Take all back", false];

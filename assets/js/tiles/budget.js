@@ -8,6 +8,7 @@ import { said } from "./budget_said.js";
 import { added, empty, left, MOST_HEADS, STEP } from "./budget_sums.js";
 
 const STORE = "headscope-budget";
+const NEEDS_AT_MOST = 6; // so that the row of marked words stays short
 
 export function budget(board, block) {
   const made = make("div", { class: "budget" });
@@ -28,13 +29,15 @@ export function budget(board, block) {
 
 function needsRow(block, state, redraw) {
   const made = make("div", { class: "needs", role: "group", "aria-label": "Words that are needed" });
-  made.append(make("span", { class: "quiet", text: `What ${block.token} needs:` }));
+  const full = state.needs.length >= NEEDS_AT_MOST;
+  made.append(make("span", { class: "quiet", text: `What ${block.token} needs${full ? ` (${NEEDS_AT_MOST} at most)` : ""}:` }));
   block.labels.forEach((label, i) => {
     const needed = state.needs.includes(i);
-    const button = make("button", { type: "button", class: "need", "data-focus": `need-${i}`, "aria-pressed": String(needed), text: label });
+    const button = make("button", { type: "button", class: "need", "data-focus": `need-${i}`, "aria-pressed": String(needed), "aria-disabled": String(full && !needed), text: label });
     button.tabIndex = i === (state.need ?? state.needs[0] ?? 0) ? 0 : -1;
     button.onclick = () => {
-      state.needs = needed ? state.needs.filter((j) => j !== i) : [...state.needs, i].sort((a, b) => a - b).slice(0, 6);
+      if (full && !needed) return;
+      state.needs = needed ? state.needs.filter((j) => j !== i) : [...state.needs, i].sort((a, b) => a - b);
       state.need = i;
       redraw(`need-${i}`);
     };

@@ -168,7 +168,7 @@ def _descriptions(found: Source, counted: list[tuple[str, int]], only: str, chos
 
 def _files(found: Source) -> None:
     with st.container(key="atlas-files", horizontal=True, vertical_alignment="center", gap="small"):
-        say("Every head, every moment:", "label")
+        say("Every head, its strongest moments:", "label")
         name = _file(found)
         st.download_button("CSV", lambda: _csv(found.atlas), f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button(

@@ -148,7 +148,7 @@ def said_changes(edits: Edits, labels: Sequence[str]) -> list[str]:
         _hidden(edits, labels),
         _counted(len(edits.scores), "changed score"),
         *(
-            f"{cell.matrix} row {cell.row + 1}, column {cell.column + 1} = {cell.value:g}"
+            f"{cell.matrix} of head {cell.head + 1}, row {cell.row + 1}, column {cell.column + 1} = {cell.value:g}"
             for cell in edits.cells[:2]
         ),
         f"{more} of matrices" if more else "",

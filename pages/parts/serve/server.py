@@ -50,6 +50,7 @@ PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
 HUB = "HEADSCOPE_ALLOW_HUB"
 EVERYWHERE = (None, "", "0.0.0.0", "::")  # noqa: S104 - compared, not listened on
+CONTAINER = (Path("/.dockerenv"), Path("/run/.containerenv"))  # of Docker and of Podman
 FILES_OPEN = 65_536
 SWITCH = 0.001  # seconds after which a thread in Python lets another one go on; 0.005 by itself
 KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"  # names have the digest of what they name
@@ -127,6 +128,8 @@ def others_say() -> str:
             if here == streamlit_private.address_at("localhost")
             else f"  The server listens at {here} alone.\n\n"
         )
+    if any(mark.exists() for mark in CONTAINER):  # its own address leads nowhere from outside
+        return ""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
             # Sends nothing: the system says which of its addresses it would use.
