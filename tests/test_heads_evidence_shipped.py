@@ -277,6 +277,7 @@ def test_what_cannot_be_used_is_one_sentence(verdicts, tmp_path):
     assert verdicts("--limit", 3) == (2, "", said)
 
 
+@pytest.mark.slow
 def test_what_was_left_out_of_a_corpus_is_said_beside_the_verdicts(verdicts, tmp_path, monkeypatch):
     monkeypatch.setattr(making, "measure_agreement", lambda *_: [])
     corpus = tmp_path / "own.conllu"
