@@ -191,6 +191,7 @@ test("the ranking of a pair counts what its filter lets the pinned words look at
   const said = (pins, pair, to = null) => (({ entries, hint }) => entries?.length ?? hint)(ranking({ pins, pair, to }));
   assert.equal(said([1, 2], "AB"), "No link from “it” goes A → B: it stands in sentence B.");
   assert.equal(said([0, 1], "BA"), "No link from “[CLS]” and “cat” goes B → A: they stand in sentence A.");
+  assert.equal(said([2], "AA"), "No link from “it” goes A → A: it stands in sentence B.");
   assert.deepEqual([said([1, 2], "all"), said([1, 2], "AB", 0)], [4, 4]);
 });
 
