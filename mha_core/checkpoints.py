@@ -14,9 +14,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from mha_core.errors import InputError, ModelError, SizeError
+from mha_core.errors import ModelError, SizeError
 from mha_core.families import FAMILIES
 from mha_core.model_files import MOST_INDEX, read_json, reading
+from mha_core.seeds import check_seed
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import model_name
 from mha_core.wording import counted
@@ -92,8 +93,7 @@ def load_encoder(folder: Path, config: StackConfig) -> tuple[Stack, nn.Module | 
 def untrained_encoder(config: StackConfig, seed: int) -> Stack:
     """The same shape with random weights, as its family starts: normal, biases zero, norms one. Raises InputError for
     a seed that is none."""
-    if not isinstance(seed, int) or not 0 <= seed < 2**31:
-        raise InputError(f"The seed is {seed!r:.40}; it is a whole number from 0 to {2**31 - 1}.")
+    check_seed(seed)
     encoder = FAMILIES[config.model_type].stack(config)
     generator = torch.Generator().manual_seed(seed)
     for module in encoder.modules():

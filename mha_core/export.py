@@ -115,7 +115,6 @@ def described(record: Record | CrossRecord, grid: Grid) -> dict[str, Any]:
     were changed on the way. Of cross-attention `tokens` and `units` are those of the rows, `key_tokens` and `key_units`
     those of the columns."""
     tokens, model = record.tokens, record.model
-    changed = getattr(record, "changed", ())
     columns = {}
     if isinstance(record, CrossRecord):
         columns = {
@@ -142,7 +141,7 @@ def described(record: Record | CrossRecord, grid: Grid) -> dict[str, Any]:
         "n_layers": record.n_layers,
         "n_heads": record.n_heads,
         "versions": dict(record.versions),
-        **({"changed": list(changed)} if changed else {}),
+        **({"changed": list(record.changed)} if record.changed else {}),
         **columns,
     }
 

@@ -149,7 +149,7 @@ class Record(RecordViews):
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """What was done to its heads on the way, as a person reads it; empty where nothing was."""
+        """What was done to its heads: with it, and by the gates."""
         gates = {} if self.gates is None else dict(np.ndenumerate(self.gates))
         gated = (
             f"{head_name((layer, head))} times {gate:g}" for (layer, head), gate in gates.items() if gate != 1

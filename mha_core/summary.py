@@ -49,8 +49,7 @@ def _facts(record: "Record | CrossRecord") -> list[tuple[str, str]]:
     trained = {True: "trained", False: "untrained", None: "weights of unknown training"}[model.trained]
     shape = f"{counted(model.n_layers, 'layer')} x {counted(model.n_heads, 'head')}, {trained}"
     digest = f", digest {model.digest[:12]}" if model.digest else ""
-    done = getattr(record, "changed", ())
-    changed = f"; changed: {_cut('; '.join(done))}" if done else ""
+    changed = f"; changed: {_cut('; '.join(record.changed))}" if record.changed else ""
     by = model.computed_by if model.is_ours else f"{model.computed_by}, not by HeadScope's engine"
     return [
         ("record", record.said),

@@ -24,7 +24,7 @@ from mha_core.outside import OutsideModel
 from mha_core.record import Array, Record, freeze
 from mha_core.stack import LayerStep, RunChange, StackOutput, near_tokens
 from mha_core.tokens import Tokens
-from mha_core.wording import counted
+from mha_core.wording import size_in_words
 
 WINDOW = 8  # batches that are sorted by length together
 HELD_BYTES = 256 * 1024 * 1024  # weights that wait for their turn to be handed out
@@ -312,7 +312,7 @@ def gate_tensor(gates: ArrayLike | None, model: Model) -> Tensor | None:
     if factors.shape != (model.n_layers, model.n_heads):
         raise SizeError(
             f"Gates of shape {tuple(factors.shape)} were given; {model.title} has "
-            f"{counted(model.n_layers, 'layer')} of {counted(model.n_heads, 'head')}."
+            f"{size_in_words(model.n_layers, model.n_heads)}."
         )
     return factors
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mha_core.errors import InputError, Unavailable
 from mha_core.listing import RankedHead, strongest_heads, unit_named
-from mha_core.wording import Head, counted, head_name
+from mha_core.wording import Head, counted, head_name, size_in_words
 
 if TYPE_CHECKING:
     from mha_core.record import Array, Grid, Mask, Specials
@@ -115,6 +115,11 @@ class GridViews:
 class RecordViews(Frozen):
     """The same of a record, whose grid is asked for."""
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """What was done to its heads on the way, as a person reads it; empty where nothing was."""
+        return ()
+
     def grid(self, words: bool = False, specials: "Specials" = "shown") -> "Grid":
         """The weights between pieces or words."""
         raise NotImplementedError
@@ -147,9 +152,7 @@ def head_from(name: object, n_layers: int, n_heads: int) -> Head:
     layer, head = int(found[1]) - 1, int(found[2]) - 1
     if not (0 <= layer < n_layers and 0 <= head < n_heads):
         there = "there is" if n_layers == 1 else "there are"
-        raise InputError(
-            f"There is no head {name}; {there} {counted(n_layers, 'layer')} of {counted(n_heads, 'head')}."
-        )
+        raise InputError(f"There is no head {name}; {there} {size_in_words(n_layers, n_heads)}.")
     return layer, head
 
 

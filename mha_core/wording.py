@@ -40,6 +40,11 @@ def counted(n: int, noun: str, verbs: tuple[str, str] | None = None) -> str:
     return f"{said} {verbs[n != 1]}" if verbs else said
 
 
+def size_in_words(n_layers: int, n_heads: int) -> str:
+    """How many heads there are: "6 layers of 12 heads"."""
+    return f"{counted(n_layers, 'layer')} of {counted(n_heads, 'head')}"
+
+
 def percent(share: float) -> str:
     """A share with one decimal, "12.3 %". Halves of a tenth go up, as in the browser's own scripts."""
     tenths = math.floor(abs(share) * 1000 + 0.5)

@@ -218,14 +218,20 @@ def test_the_weights_that_the_reader_chose_are_a_and_the_others_b(weights):
     assert picture(at)["titles"] == ["MiniLM", "MiniLM, untrained"][:: 1 if trained else -1]
 
 
-@pytest.mark.slow
-def test_models_of_two_sizes_have_masses_and_no_change_head_by_head(monkeypatch, tmp_path):
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """A model of 2 layers of 3 heads, which stands for every other on the shelf."""
     write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
-    small = load_model(str(tmp_path))
+    found = load_model(str(tmp_path))
     monkeypatch.setattr(
-        cache, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else small
+        cache, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else found
     )
     monkeypatch.setattr(models, "is_here", lambda _name: True)
+    return found
+
+
+@pytest.mark.slow
+def test_models_of_two_sizes_have_masses_and_no_change_head_by_head(small):
     at = open_page(COMPARE, against="model", model2="bert-base-uncased")
     assert said(at, "notice") == [
         "Heads cannot be compared one by one: A has 6 × 12 and B has 2 × 3, layers times heads."
@@ -272,12 +278,7 @@ def test_a_measure_of_layers_is_told_by_layers():
 
 
 @pytest.mark.slow
-def test_layers_of_two_models_are_not_set_beside_each_other(monkeypatch, tmp_path):
-    write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
-    small = load_model(str(tmp_path))
-    monkeypatch.setattr(
-        cache, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else small
-    )
-    monkeypatch.setattr(models, "is_here", lambda _name: True)
+@pytest.mark.usefixtures("small")
+def test_layers_of_two_models_are_not_set_beside_each_other():
     at = open_page(COMPARE, against="model", model2="bert-base-uncased", measure="rollout")
     assert said(at, "notice") == ["Layers cannot be compared one by one: A has 6 and B has 2."]

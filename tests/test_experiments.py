@@ -38,9 +38,8 @@ from mha_core.experiments import (
     trace_changed,
 )
 from mha_core.experiments.changes import changes_of
-from mha_core.experiments.interventions import same_length
+from mha_core.experiments.interventions import check_position, same_length
 from mha_core.experiments.kept import kept_of
-from mha_core.experiments.outcomes import check_position
 from mha_core.heads.builtin import read_builtin
 from mha_core.run import Run
 from mha_core.trace import gate_tensor, hidden_states, run
@@ -426,7 +425,7 @@ def test_one_layer_one_head_and_one_token_are_said_as_one(llama):
         (lambda: head_from("2-1", 1, 1), "There is no head 2-1; there is 1 layer of 1 head."),
         (lambda: gate_tensor(np.ones((2, 1)), tiny), "M has 1 layer of 1 head."),
         (lambda: same_length(one, llama.tokenizer.encode("catdog")), "has 1 token and the other 6;"),
-        (lambda: check_position(3, one), "the text has 1 token, counted from 0."),
+        (lambda: check_position(3, len(one)), "the text has 1 token, counted from 0."),
         (lambda: predict_next(one, llama, 3), "There is no position 3; the text has 1 token."),
     ):
         with pytest.raises(HeadScopeError, match=re.escape(sentence)):

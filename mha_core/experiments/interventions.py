@@ -17,7 +17,7 @@ from typing import Literal
 from mha_core.errors import InputError
 from mha_core.models import Model
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, head_name
+from mha_core.wording import Head, counted, head_name, size_in_words
 
 LARGEST = 100.0  # a factor beyond it says nothing that one below it does not
 
@@ -113,8 +113,7 @@ def check_heads(heads: Iterable[Head], n_layers: int, n_heads: int) -> None:
     for layer, head in heads:
         if not (0 <= layer < n_layers and 0 <= head < n_heads):
             raise InputError(
-                f"There is no head {head_name((layer, head))}; the model has {counted(n_layers, 'layer')} of "
-                f"{counted(n_heads, 'head')}."
+                f"There is no head {head_name((layer, head))}; the model has {size_in_words(n_layers, n_heads)}."
             )
 
 
@@ -150,12 +149,17 @@ def same_length(source: Tokens, into: Tokens) -> None:
         )
 
 
+def check_position(position: int, n: int) -> None:
+    """Raise InputError for a position that a text of `n` tokens has not."""
+    if not 0 <= position < n:
+        raise InputError(
+            f"There is no position {position}; the text has {counted(n, 'token')}, counted from 0."
+        )
+
+
 def _check_positions(positions: Iterable[int], n: int) -> None:
     for position in positions:
-        if not 0 <= position < n:
-            raise InputError(
-                f"There is no position {position}; the text has {counted(n, 'token')}, counted from 0."
-            )
+        check_position(position, n)
 
 
 def _check_places(one: PatchStates, tokens: Tokens, model: Model) -> None:

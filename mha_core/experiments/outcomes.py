@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from mha_core.errors import InputError
+from mha_core.experiments.interventions import check_position
 from mha_core.models import Model
 from mha_core.prediction import likeliest
 from mha_core.tokens import Tokens
 from mha_core.trace import run, to_numpy
-from mha_core.wording import counted
 
 GUESSES = 50  # among which the two words are looked for that are measured unless others are asked for
 SCORES_AT_ONCE = 32_000_000  # numbers of logits that are held together
@@ -78,7 +78,7 @@ def bind(outcome: Outcome, tokens: Tokens, model: Model) -> Bound:
     if isinstance(outcome, Cosine):
         mean = plain.mean(1)
         return Bound(("cosine of the embedding",), lambda hidden: _cosine(hidden.mean(1), mean))
-    check_position(outcome.position, tokens)
+    check_position(outcome.position, len(tokens))
     at = plain[:, outcome.position]
     return Bound(("cosine of the state",), lambda hidden: _cosine(hidden[:, outcome.position], at))
 
@@ -126,7 +126,7 @@ def default_outcome(
 def place_of(position: int | None, tokens: Tokens, model: Model) -> int:
     """Where the model predicts a word. Raises InputError where it predicts none."""
     if position is not None:
-        check_position(position, tokens)
+        check_position(position, len(tokens))
         return position
     if model.next_head is not None:
         return len(tokens) - 1
@@ -137,14 +137,6 @@ def place_of(position: int | None, tokens: Tokens, model: Model) -> int:
         name = model.tokenizer.mask_name or "mask"
         raise InputError(f"There is no {name} in the sentence; put it where the word to predict stands.")
     return tokens.ids.index(mask)
-
-
-def check_position(position: int, tokens: Tokens) -> None:
-    """Raise InputError for a position that is not there."""
-    if not 0 <= position < len(tokens):
-        raise InputError(
-            f"There is no position {position}; the text has {counted(len(tokens), 'token')}, counted from 0."
-        )
 
 
 def scores_of(hidden: Tensor, model: Model) -> Tensor:

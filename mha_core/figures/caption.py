@@ -6,7 +6,7 @@ from mha_core.cross import CrossRecord
 from mha_core.export import NORMALISED
 from mha_core.figures.design import Design
 from mha_core.record import Grid, Record
-from mha_core.wording import Per, head_name, place_name
+from mha_core.wording import Per, short_name
 
 DRAWN = {
     "matrix": "Each row shows where one token looks (query), each column where it is looked at (key)",
@@ -29,7 +29,7 @@ def caption(
     link: str = "",
 ) -> str:
     """What a figure shows, of which model and text, on which scale; `link` opens it again."""
-    names = [head_name(head) if per == "head" else place_name(head, per) for head in design.heads]
+    names = [short_name(head, per) for head in design.heads]
     place = _listed(names)
     if per == "head":
         place = f"{'head' if len(names) == 1 else 'heads'} {place} (layer-head)"
@@ -44,8 +44,7 @@ def caption(
         text = f"{record.keys.text}” (source) and “{text}"
     digest = f" (SHA-256 {record.model.digest[:DIGITS]}…)" if record.model.digest else ""
     by = "" if record.model.is_ours else f", computed by {record.model.computed_by}"
-    done = getattr(record, "changed", ())
-    changed = f" (changed: {'; '.join(done)})" if done else ""
+    changed = f" (changed: {'; '.join(record.changed)})" if record.changed else ""
     model = f"{record.model.title}{digest}{by}{changed}"
     drawn = DRAWN_OF_SEVERAL if design.kind == "bars" and len(pins) > 1 else DRAWN[design.kind]
     drawn = drawn.replace("token", "word") if grid.words else drawn

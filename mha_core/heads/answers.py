@@ -15,6 +15,7 @@ from mha_core.command_io import FORMATS, PIPED, add_format, form_of, put, writte
 from mha_core.export import csv_of, json_of
 from mha_core.heads.depends.table import Depends
 from mha_core.heads.rows import Row
+from mha_core.heads.tables import number
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.wording import head_name
 
@@ -113,8 +114,8 @@ def rows_of_depends(found: Depends) -> list[Row]:
                     "layer": one.head[0] + 1,
                     "head": one.head[1] + 1,
                     "fall": one.fall,
-                    "ci_low": None if np.isnan(one.low) else one.low,
-                    "ci_high": None if np.isnan(one.high) else one.high,
+                    "ci_low": number(one.low),
+                    "ci_high": number(one.high),
                     "beyond_luck": one.beyond_luck,
                 }
             )

@@ -137,7 +137,7 @@ def similarity_data(table: SimilarityTable, model: ModelInfo) -> Row:
         "model": export.model_of(model),
         "n_texts": table.n_texts,
         "unit": "nats",
-        "mean": None if math.isnan(table.mean) else table.mean,
+        "mean": number(table.mean),
         "heads": names,
         "distance": table.distance.tolist(),
         "map": points.tolist(),

@@ -19,6 +19,7 @@ from mha_core.heads.words import FloatArray
 from mha_core.learning.descent import Recipe, begun, descend, random_for
 from mha_core.learning.small import Shape, SmallModel, gates_without
 from mha_core.learning.tasks import Batch, Task, task_called
+from mha_core.seeds import check_seed
 from mha_core.wording import Head
 
 EVERY = 50
@@ -38,8 +39,7 @@ class Setup:
 
     def __post_init__(self) -> None:
         self.shape  # noqa: B018 - refuses what cannot be
-        if not 0 <= self.seed < 2**31:
-            raise InputError(f"The seed is {self.seed}; it is a whole number from 0 to {2**31 - 1}.")
+        check_seed(self.seed)
         if not 1 <= self.steps <= STEPS_AT_MOST:
             raise InputError(f"{self.steps:,} steps were asked for; a training takes 1 to {STEPS_AT_MOST:,}.")
 

@@ -57,8 +57,8 @@ def columns(record: Record | CrossRecord, grid: Grid, measure: str = RAW.key) ->
     }
     if not record.model.is_ours:
         said["computed_by"] = record.model.computed_by
-    if changed := getattr(record, "changed", ()):
-        said["changed"] = "; ".join(changed)
+    if record.changed:
+        said["changed"] = "; ".join(record.changed)
     if isinstance(record, CrossRecord):
         return said | {"source": record.keys.text}
     return said | ({"pair": tokens.pair} if tokens.pair else {})

@@ -81,6 +81,10 @@ export function drawRanking(view) {
   const elsewhere = to === null ? pins.filter((pin) => !startsIn(view.record, view.state.pair, pin)) : [];
   const entries = blind || elsewhere.length ? null : rankHeads(view.record, pins, to, (k) => !(plain && specials[k]) && pins.every((q) => view.allowed(q, k)));
   const kind = kindOf(view.record);
+  let hint = notRanked();
+  if (!pins.length) hint = `Choose a word, here or in the sentence, to rank the ${kind.many} by where that word looks.`;
+  else if (blind) hint = noneSeesInWords(names, pins, to, view.record.per);
+  else if (elsewhere.length) hint = noneStartsInWords(elsewhere.map((pin) => names[pin]), view.state.pair);
   let title = kind.which;
   if (pins.length && to !== null) title = `${who} to ${quoted(names[to])}`;
   else if (pins.length) title = `Where ${who} ${pins.length > 1 ? "look" : "looks"} most`;
@@ -92,7 +96,7 @@ export function drawRanking(view) {
     pins,
     to,
     chosen: view.state.head,
-    hint: blind ? noneSeesInWords(names, pins, to, view.record.per) : elsewhere.length ? noneStartsInWords(elsewhere.map((pin) => names[pin]), view.state.pair) : pins.length ? notRanked() : `Choose a word, here or in the sentence, to rank the ${kind.many} by where that word looks.`,
+    hint,
   });
 }
 

@@ -20,7 +20,7 @@ from mha_core.heads.atlas.shipped import read_shipped, shipped_file, write_shipp
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas, atlas_data
 from mha_core.models import Model, load_model
 from mha_core.reader import read_reader
-from mha_core.wording import Head, counted, head_name
+from mha_core.wording import Head, counted, head_name, size_in_words
 
 LINES = 8  # moments of a head in the table
 Stop = Callable[[], bool]
@@ -97,8 +97,7 @@ def _head(given: str | None, model: Model) -> Head | None:
         1 <= int(layer) <= model.n_layers and 1 <= int(head) <= model.n_heads
     ):
         raise InputError(
-            f"There is no head '{given[:20]}'; {model.title} has {counted(model.n_layers, 'layer')} of "
-            f"{counted(model.n_heads, 'head')}."
+            f"There is no head '{given[:20]}'; {model.title} has {size_in_words(model.n_layers, model.n_heads)}."
         )
     return int(layer) - 1, int(head) - 1
 

@@ -106,13 +106,12 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
     corpus = args.file.name if args.file else "the built-in sentences"
     reading = Reading(on_error=args.on_error)
     items = _items(args, model, reading)
-    _say_left_out(items, question, model, reading)
+    n_cut = _say_left_out(items, question, model, reading)
     found, stopped = _measured(args, model, args.head, question, items, stop)
     if stopped and not found.n:
         _say("Stopped before the first case.")
         return STOPPED
     data = _data(found, model, corpus)
-    n_cut = sum(was_cut(item) for item in items)
     data |= {"n_cut": n_cut, "left_out": reading.n_skipped, "unused": reading.n_unused}
     give(args, Answer(data, rows_of_depends(found), lambda: _text(found, corpus)))
     if stopped:
@@ -120,19 +119,22 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
     return STOPPED if stopped else 0
 
 
-def _say_left_out(items: Sequence[HasTokens], question: Question, model: Model, reading: Reading) -> None:
-    """Lines of a file that were not read, texts that were cut, and cases in which a decoder cannot look."""
+def _say_left_out(items: Sequence[HasTokens], question: Question, model: Model, reading: Reading) -> int:
+    """Lines of a file that were not read, texts that were cut, whose number it returns, and cases in which a decoder
+    cannot look."""
     for sentence in reading.said():
         _say(sentence)
     n_cut = sum(was_cut(item) for item in items)
     if n_cut:
         _say(cut_note(n_cut, 0, model))
-    n, n_seen = (
-        sum(asked.n for item in items if (asked := Asked.of(question, item, is_causal)))
-        for is_causal in (False, model.is_causal)
-    )
-    if n > n_seen:
-        _say(later_note(n - n_seen))
+    if model.is_causal:
+        n, n_seen = (
+            sum(asked.n for item in items if (asked := Asked.of(question, item, is_causal)))
+            for is_causal in (False, True)
+        )
+        if n > n_seen:
+            _say(later_note(n - n_seen))
+    return n_cut
 
 
 def _items(args: argparse.Namespace, model: Model, reading: Reading) -> list[HasTokens]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from mha_core.heads.depends.questions import Choice, Question, Relation
 from mha_core.heads.depends.table import Depends, Way
+from mha_core.heads.tables import number
 from mha_core.resources import asset
 from mha_core.wording import Head, head_name
 
@@ -80,9 +81,7 @@ def row_of(one: Shipped) -> dict[str, object]:
         "n_texts": found.n_texts,
         "score": round(found.score, 6),
         **{
-            f"{name} ({way})": [
-                [None if np.isnan(one) else one for one in row] for row in np.round(values[at], 6).tolist()
-            ]
+            f"{name} ({way})": [[number(one) for one in row] for row in np.round(values[at], 6)]
             for at, way in enumerate(found.ways)
             for name, values in numbers.items()
         },

@@ -17,11 +17,11 @@ from mha_core.learning.classroom.pairs import CHOICE_SEED, FAMOUS, TEST_SEED, Pa
 from mha_core.learning.classroom.recipe import CLASSROOM, TWIN
 from mha_core.learning.classroom.report import card
 from mha_core.learning.classroom.training import Training
+from mha_core.seeds import LAST, is_seed
 from mha_core.wording import head_name
 
 WATCHED = 40  # pairs that are tried all the while, and as many to choose the head on
 STEPS_FIRST, STEPS_EVERY = 8, 24  # a little less than a second of one processor core; the first time at once
-SEEDS = 2**31 - 1
 Told = tuple[float, dict[str, Any], dict[str, Any]]
 
 
@@ -48,8 +48,8 @@ def rows_of(training: Training, losses: list[float]) -> dict[str, Any]:
 def live(settings: Mapping[str, Any]) -> Iterator[Told]:
     """The training of a `seed`, or of its `twin`. Raises InputError for a seed that cannot be."""
     seed = settings.get("seed")
-    if not isinstance(seed, int) or not 0 <= seed <= SEEDS:
-        raise InputError(f"The seed is a whole number from 0 to {SEEDS:,}.")
+    if not is_seed(seed):
+        raise InputError(f"The seed is a whole number from 0 to {LAST:,}.")
     yield from followed(Training(seed, TWIN if settings.get("twin") else CLASSROOM))
 
 

@@ -18,7 +18,7 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.selection import parse_head
 from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
-from pages.parts.serve.slices import bar, slice_of
+from pages.parts.serve.slices import bar, slice_of, time_left
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -119,8 +119,7 @@ def _how_far(job: BackgroundTask[AtlasSums], watch: ReaderControl, n: int) -> st
         return f"Done: {said} in {counted(round(job.seconds), 'second')}."
     if not watch.running:
         return f"Stopped after {said}."
-    left = job.remaining
-    return said + ("" if left is None else f", about {counted(round(left), 'second')} left")
+    return said + time_left(job)
 
 
 def _show(job: BackgroundTask[AtlasSums], request: Request) -> None:

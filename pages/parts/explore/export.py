@@ -12,7 +12,7 @@ from mha_core import Grid, Record
 from mha_core.export import weights_csv, weights_json
 from mha_core.heads import measures
 from mha_core.picture import about as numbers
-from mha_core.wording import Head, head_name, place_name
+from mha_core.wording import Head, place_name, short_name
 from pages.parts.frame.links import with_params
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import Selection
@@ -43,9 +43,7 @@ def json_of(
         "measure": request.measure,
         "per": request.per,
         "normalisation": numbers.normalised(grid, request.measure),
-        "head": head_name(selection.head)
-        if request.per == "head"
-        else place_name(selection.head, request.per),
+        "head": short_name(selection.head, request.per),
         "pinned": list(selection.pins),
         "to": selection.to,
         "link": link,

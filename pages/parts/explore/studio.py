@@ -19,7 +19,7 @@ from mha_core.heads import measures
 from mha_core.picture.bundle import bundle, style
 from mha_core.picture.payload import Role
 from mha_core.picture.text import spelled
-from mha_core.wording import Head, Per, head_name, place_name
+from mha_core.wording import Head, Per, head_name, short_name
 from pages.parts.explore import export
 from pages.parts.frame import state
 from pages.parts.frame.prose import heading, say
@@ -124,7 +124,7 @@ def _controls(grid: Grid, request: Request, roles: Roles) -> Design:
         "Heads" if request.per == "head" else "Layers",
         every,
         key=f"{FIELD}-heads",
-        format_func=lambda name: name if request.per == "head" else place_name(_head(name), request.per),
+        format_func=lambda name: short_name(_head(name), request.per),
         placeholder="Choose one or more",
     )
     if roles:

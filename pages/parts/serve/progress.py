@@ -10,10 +10,9 @@ from typing import TypeVar
 import streamlit as st
 
 from mha_core.experiments import Part
-from mha_core.wording import counted
 from pages.parts.frame.prose import say
 from pages.parts.serve import cache
-from pages.parts.serve.slices import bar, slice_of
+from pages.parts.serve.slices import bar, slice_of, time_left
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
 T = TypeVar("T")
@@ -80,5 +79,4 @@ def _how_far(job: BackgroundTask[T], watch: ReaderControl, units: tuple[str, str
     said = f"{n:,} {units[n != 1]}"
     if not watch.running:
         return f"Stopped after {said}; what is shown is what was tried."
-    left = job.remaining
-    return said + ("" if left is None else f", about {counted(round(left), 'second')} left")
+    return said + time_left(job)

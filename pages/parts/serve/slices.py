@@ -11,6 +11,7 @@ from typing import Any
 
 import streamlit as st
 
+from mha_core.wording import counted
 from pages.parts.serve.streamlit_private import end_if_left
 from pages.parts.serve.tasks import BackgroundTask, ReaderControl
 
@@ -30,6 +31,12 @@ def slice_of(job: BackgroundTask[Any], watch: ReaderControl, was_working: bool) 
         job.advance(between=end_if_left)
         if job.finished:
             st.rerun()
+
+
+def time_left(job: BackgroundTask[Any]) -> str:
+    """ ", about 5 seconds left", where that is known; else nothing."""
+    left = job.remaining
+    return "" if left is None else f", about {counted(round(left), 'second')} left"
 
 
 def bar(

@@ -12,6 +12,7 @@ import streamlit as st
 
 from mha_core.learning.tasks import TEXT
 from mha_core.picture.bundle import ASSETS
+from mha_core.seeds import LAST
 from mha_core.wording import counted
 from pages.parts.frame import state
 from pages.parts.frame.prose import heading, say
@@ -43,7 +44,6 @@ from pages.parts.training.parts import (
 Phase = Literal["still", "beginning", "going on"]
 TICK = 1.0  # seconds
 TICKS: Mapping[Phase, float | None] = {"still": None, "beginning": 0.3, "going on": TICK}
-SEEDS = 2**31 - 1
 
 
 def style() -> None:
@@ -136,9 +136,9 @@ def _pick(label: str, options: Sequence[int], first: int, key: str) -> int:
 def seed_of(first: int) -> int:
     """The seed that the link says, also after Back and from another part; else the first one of this part."""
     said = state.params().get("seed", "")
-    known = re.fullmatch(r"[0-9]{1,10}", said) and int(said) <= SEEDS
+    known = re.fullmatch(r"[0-9]{1,10}", said) and int(said) <= LAST
     st.session_state["seed"] = int(said) if known else first
-    return int(st.number_input("Seed", 0, SEEDS, key="seed", on_change=_keep_seed, width=130))
+    return int(st.number_input("Seed", 0, LAST, key="seed", on_change=_keep_seed, width=130))
 
 
 def _keep_seed() -> None:
