@@ -121,6 +121,12 @@ class Model:
         """One digest for all its files, with which they can be pinned."""
         return joint_digest(dict(self.files))
 
+    @property
+    def fingerprint(self) -> str:
+        """What everything that is computed with it depends on: its weights, or the seed that random ones are drawn
+        with, and its other files (configuration, tokens), which `digest` says nothing of."""
+        return f"{self.digest}/{self.files_digest}"
+
     @cached_property
     def n_bytes(self) -> int:
         """How much memory its weights take."""

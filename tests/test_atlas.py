@@ -398,8 +398,8 @@ def test_a_moment_in_the_file_points_at_its_own_passage():
         (0, 1), Description(), {}, (Moment(8, 1, 0, 0.5, 2.0), Moment(3, 1, 0, 0.4, 1.0)), (), ()
     )
     data = atlas_data(Atlas((entry,), passages, 9, 18))
-    moments = data["heads"][0]["moments"]
-    assert [data["passages"][one["passage"]][one["key"]] for one in moments] == ["b", "a"]
+    assert data["passages"] == {"3": ["a", "x"], "8": ["b", "x"]}
+    assert [one["passage"] for one in data["heads"][0]["moments"]] == [8, 3]
 
 
 def test_the_data_are_as_documented(pair):
@@ -418,7 +418,7 @@ def test_the_data_are_as_documented(pair):
     assert (head["layer"], head["head"]) == (2, 1)
     one = head["moments"][0]
     assert list(one) == ["passage", "query", "key", "weight", "brings"]
-    assert data["passages"][one["passage"]][one["query"]]
+    assert data["passages"][str(one["passage"])][one["query"]]
 
 
 def decoder(tmp_path, kind, which):

@@ -1,9 +1,11 @@
 """The Atlas page without a browser: points, lines of text, links, heads that act alike, the reader's own text."""
 
 import csv
+import gc
 import html
 import io
 import re
+import weakref
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
@@ -214,6 +216,15 @@ def test_heads_that_act_alike_open_in_their_own_model(minilm, monkeypatch):
 
 def test_of_another_model_the_head_of_the_same_number_is_a_head_like_any(minilm):
     assert relatives(minilm, (2, 8), replace(minilm))[0] == ((2, 8), 40)
+
+
+def test_no_atlas_is_kept_for_its_relatives(minilm):
+    own = replace(minilm)
+    assert relatives(own, (2, 8), minilm)
+    left = weakref.ref(own)
+    del own
+    gc.collect()
+    assert left() is None
 
 
 @pytest.mark.slow

@@ -170,7 +170,7 @@ def test_a_text_of_ones_own_on_the_command_line(capsys, tmp_path):
     assert main(["heads", "atlas", "--text", str(file), "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert len(data["passages"]) == 2
-    assert data["passages"][0][1] == "The"
+    assert data["passages"]["0"][1] == "The"
     assert len(data["heads"]) == 72
     assert main(["heads", "atlas", "--text", str(file), "--format", "table"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]

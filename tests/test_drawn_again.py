@@ -105,6 +105,7 @@ def fresh(_name, _inputs, draw):
     draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_is_drawn_again_is_what_a_fresh_run_sends(monkeypatch, roles, alone):
     with monkeypatch.context() as patched:

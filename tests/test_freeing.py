@@ -149,7 +149,7 @@ def test_what_finding_out_what_heads_do_took_goes_back(fails, monkeypatch):
 
     monkeypatch.setattr(cache.STORE, "get", found)
     monkeypatch.setattr(cache, "hand_back", lambda: calls.append("handed back"))
-    model = SimpleNamespace(name="a", trained=True, digest="b")
+    model = SimpleNamespace(name="a", trained=True, fingerprint="b")
     with pytest.raises(MemoryError) if fails else nullcontext():
         assert cache._find(model) == "what they do"
     assert calls == ["found", "handed back"]

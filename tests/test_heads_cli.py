@@ -331,16 +331,19 @@ def test_a_dependence_says_what_is_beyond_the_model_and_which_pronouns_it_does_n
     assert said == "1 text is longer than the 512 tokens that MiniLM reads; what is beyond is not counted.\n"
 
 
-def test_what_one_text_loses_is_not_called_beyond_luck(heads, treebank):
-    """Of these three words head 3-2 finds the noun no more without 1-2."""
+@pytest.mark.parametrize("n", [1, 9])
+def test_what_few_texts_lose_is_not_called_beyond_luck(n, heads, treebank):
+    """Of these three words head 3-2 finds the noun no more without 1-2; the same sentence again finds the same."""
     words = (("The", "2", "det"), ("cat", "3", "nsubj"), ("sat", "0", "root"))
-    treebank.write_text("\n".join(line(str(i), *one) for i, one in enumerate(words, 1)) + "\n")
+    sentence = "\n".join(line(str(i), *one) for i, one in enumerate(words, 1)) + "\n\n"
+    treebank.write_text(sentence * n)
     asked = ("depends", "--head", "3-2", "--way", "zero", treebank, "--relation", "det")
     code, text, _ = heads(*asked)
     assert code == 0
     assert "1-2  falls by +100.0 points\n" in text
     assert text.endswith(
-        "One text, or one pair, says nothing of others: no interval, and nothing is beyond luck.\n"
+        "Fewer than 10 texts (a pair counts once) say too little of others: no interval, and nothing is "
+        "beyond luck.\n"
     )
     rows = [json.loads(row) for row in heads(*asked, "--format", "jsonl")[1].splitlines()]
     assert {(row["ci_low"], row["ci_high"], row["beyond_luck"]) for row in rows} == {(None, None, False)}

@@ -109,6 +109,18 @@ def test_the_interval_is_over_texts_and_twins_are_one():
     assert two.error.item() == pytest.approx(0.112, abs=0.007)
 
 
+@pytest.mark.parametrize(("texts", "pairs"), [(9, 0), (0, 9), (4, 5)])
+def test_few_texts_that_all_lose_the_same_say_nothing_of_others(texts, pairs):
+    found = Sums((1, 0), Choice(), ("zero",), 1)
+    for name in [None] * texts + [f"pair {i // 2}" for i in range(2 * pairs)]:
+        found.add(name, 1, 1.0, np.zeros((1, 1, 1)))
+    few = found.result()
+    assert (few.n_texts, few.fall.item(), few.beyond_luck.item()) == (texts + 2 * pairs, 1, False)
+    assert np.isnan([few.error, few.low, few.high]).all()
+    found.add(None, 1, 1.0, np.zeros((1, 1, 1)))
+    assert (found.result().error.item(), found.result().beyond_luck.item()) == (0, True)
+
+
 def test_the_largest_of_many_falls_must_be_beyond_luck():
     z = z_for_best_of(12)
     fall, error = np.zeros((1, 1, 12)), np.full((1, 1, 12), 0.01)

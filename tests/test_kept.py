@@ -18,7 +18,7 @@ PAGES = (
     ("pages/inside.py", {"part": "One head or many"}),
     ("pages/inside.py", {"part": "Variants"}),
     ("pages/learn.py", {}),
-    ("pages/experiment.py", {}),
+    ("pages/experiment.py", {"model": "minilm"}),
 )
 
 

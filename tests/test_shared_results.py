@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -185,7 +186,7 @@ class Named:
 
     name: str
     trained: bool
-    digest: str = "none"
+    fingerprint: str = "none"
     n_parameters: int = 1000
 
 
@@ -199,6 +200,18 @@ def test_the_layers_of_untrained_models_are_each_their_own(monkeypatch):
         weights = layer_of(Request("the cat sat", model=name, trained=False), tokens, 1).projections
         assert np.array_equal(weights.W_q, projections_of(used, 1).W_q)
         assert weights.W_q.shape == {"minilm": (12, 384, 32), "classroom": (4, 128, 32)}[name]
+
+
+def test_an_untrained_folder_whose_configuration_has_changed_is_read_anew(monkeypatch, tmp_path):
+    """Its weights are drawn with the same seed, so their digest is the same."""
+    monkeypatch.setattr(cache, "STORE", Store(100_000_000))
+    monkeypatch.setattr(cache, "turn", nullcontext)
+    written, shapes = tmp_path / "folder", []
+    for layers in (2, 3):
+        write(written, random_bert(**{**SIZE, "num_hidden_layers": layers}))
+        request = Request("the cat sat", model=str(written), trained=False)
+        shapes.append(cache.record_of(request.run, load_model(str(written), trained=False)).weights.shape[:2])
+    assert shapes == [(2, 3), (3, 3)]
 
 
 @pytest.fixture

@@ -113,11 +113,10 @@ def _tenths(drawn: list[Moment]) -> tuple[tuple[Moment, ...], ...]:
 
 
 def atlas_data(found: Atlas, only: Head | None = None) -> dict[str, Any]:
-    """The atlas as it leaves the program: passages as tokens, heads counted from 1, all indices from 0."""
-    numbers = list(found.passages)
-    place = {number: i for i, number in enumerate(numbers)}
+    """The atlas as it leaves the program: heads counted from 1, all indices from 0, passages as tokens by their number
+    in the text; those without a moment are left out."""
     return {
-        "passages": [list(line.labels) for line in found.passages.values()],
+        "passages": {str(number): list(line.labels) for number, line in found.passages.items()},
         "heads": [
             {
                 "layer": entry.head[0] + 1,
@@ -126,7 +125,7 @@ def atlas_data(found: Atlas, only: Head | None = None) -> dict[str, Any]:
                 "measures": entry.measures,
                 "moments": [
                     {
-                        "passage": place[one.passage],
+                        "passage": one.passage,
                         "query": one.query,
                         "key": one.key,
                         "weight": one.weight,

@@ -26,7 +26,7 @@ from mha_core.heads.builtin import AGREEMENT, builtin_items, builtin_path, read_
 from mha_core.heads.corpus_run import cut_note, items_of, kind_of, later_note
 from mha_core.heads.depends.questions import Asked, Choice, Question, Relation
 from mha_core.heads.depends.shipped import Shipped, Source, digest_of, row_of, write
-from mha_core.heads.depends.table import WAYS, Depends, Way
+from mha_core.heads.depends.table import LEAST_TEXTS, WAYS, Depends, Way
 from mha_core.heads.depends.trying import depends
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.rows import Row
@@ -192,7 +192,8 @@ def _text(found: Depends, corpus: str) -> str:
             within = "" if alone else f" [{100 * one.low:+.1f}, {100 * one.high:+.1f}]"
             lines.append(f"  {head_name(one.head):>5}  falls by {100 * one.fall:+5.1f} points{within}{mark}")
     lines.append(
-        "One text, or one pair, says nothing of others: no interval, and nothing is beyond luck."
+        f"Fewer than {LEAST_TEXTS} texts (a pair counts once) say too little of others: no interval, and nothing is "
+        "beyond luck."
         if alone
         else f"Beyond luck: as the best of {found.fall[0].size} earlier heads. 95 % intervals over texts."
     )

@@ -16,6 +16,8 @@ from mha_core.wording import Head
 
 Way = Literal["zero", "mean"]
 WAYS: tuple[Way, ...] = ("zero", "mean")
+# Of fewer, all may lose the same by chance, and drawing them again would find no error at all.
+LEAST_TEXTS = 10
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Upstream:
 @dataclass(frozen=True)
 class Depends:
     """A head's score over `n` cases of `n_texts` texts, and what it loses without each earlier head: `fall` and its
-    standard `error`, (way, layer, head), 0 to 1; nan where there is but one text. Layers and heads from 0."""
+    standard `error`, (way, layer, head), 0 to 1; nan of fewer texts than LEAST_TEXTS, twins counted once. Layers and
+    heads from 0."""
 
     head: Head
     question: Question
@@ -110,7 +113,7 @@ class Sums:
             len(cases), np.full(len(cases), 1 / len(cases)), size=N_DRAWS
         )
         error = ((draws @ lost) / (draws @ cases)[:, None]).std(0)
-        if len(cases) == 1:  # one text says nothing of others
+        if len(cases) < LEAST_TEXTS:
             error[:] = np.nan
         return Depends(
             self.head,

@@ -44,7 +44,7 @@ def own_text(request: Request, head: Head = (0, 0)) -> None:
     model = or_show_error(cache.named_model, request.model, request.trained)
     if model is None:
         return
-    key = ("atlas", hashlib.sha256(text.encode()).hexdigest(), request.model, model.digest)
+    key = ("atlas", hashlib.sha256(text.encode()).hexdigest(), request.model, model.fingerprint)
     job: BackgroundTask[AtlasSums] = cache.task(key, lambda: work(text, model))
     watch = cache.reader_control(key)
     working = watch.running and not job.finished

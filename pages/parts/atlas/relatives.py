@@ -4,7 +4,7 @@ In: atlases of the same text. Out: heads with the number of moments that they sh
 words of it begin at the same characters of the same passage.
 """
 
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from mha_core.heads.atlas.table import Atlas
 from mha_core.wording import Head
@@ -14,9 +14,18 @@ MOST = 6
 Place = tuple[int, int, int]
 
 
-@lru_cache(maxsize=8)
+# An atlas of a reader's own text goes when its reader does.
+_places: WeakKeyDictionary[Atlas, dict[Head, frozenset[Place]]] = WeakKeyDictionary()
+
+
 def places(found: Atlas) -> dict[Head, frozenset[Place]]:
     """Passage and the two words' first characters of every strongest moment."""
+    if found not in _places:
+        _places[found] = _found(found)
+    return _places[found]
+
+
+def _found(found: Atlas) -> dict[Head, frozenset[Place]]:
     return {
         entry.head: frozenset(
             (

@@ -58,7 +58,7 @@ def view(request: Request) -> None:
     if outcome is None:
         return
     sweep = patch_heads if shape != MAPS[1] else patch_states
-    key = ("patch", *map(repr, (request.run, donor, used.digest, outcome, sweep.__name__)))
+    key = ("patch", *map(repr, (request.run, donor, used.fingerprint, outcome, sweep.__name__)))
     roles = roles_of(request)
 
     def draw(effects: Effects | None) -> None:

@@ -37,7 +37,7 @@ def view(request: Request) -> None:
     if outcome is None:
         return
     roles = roles_of(request)
-    key = ("every", *map(repr, (request.run, used.digest, outcome, how)))
+    key = ("every", *map(repr, (request.run, used.fingerprint, outcome, how)))
     with st.container(key="sweep"):
         work(
             key,

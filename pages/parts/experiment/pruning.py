@@ -51,7 +51,7 @@ def view(_request: Request) -> None:
 def _one(used: Model) -> None:
     heading(f"{used.title}, {used.n_layers * used.n_heads} heads")
     work(
-        (f"prune-{used.name}", used.digest),
+        (f"prune-{used.name}", used.fingerprint),
         lambda: curves(used),
         lambda found: _show(found, used),
         button=f"Take the heads of {used.title} away",

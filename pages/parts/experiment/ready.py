@@ -47,7 +47,7 @@ def _trial(trial: Trial) -> None:
     if used is None:
         return
     say(f"{used.title}, {used.n_layers * used.n_heads} heads.", "label")
-    work((f"ready-{trial.key}", used.digest), lambda: trial.run(used), _show, unit="steps", one="step")
+    work((f"ready-{trial.key}", used.fingerprint), lambda: trial.run(used), _show, unit="steps", one="step")
     caveats()
 
 

@@ -45,7 +45,7 @@ def view(request: Request) -> None:
         say(f"No role of {used.title} has {LEAST} heads or more, so there is no set to take away.", "notice")
         return
     work(
-        ("selective", used.name, used.digest, repr(sets)),
+        ("selective", used.name, used.fingerprint, repr(sets)),
         lambda: selective(sets, used, draws=DRAWS),
         lambda found: _show(found, len(sets)),
         button=f"Take {len(sets)} roles away, one after the other",

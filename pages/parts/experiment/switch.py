@@ -68,7 +68,7 @@ def ready(wanted: Asked, used: Model) -> bool:
     if wanted.setting.value != "mean" or not wanted.heads:
         return True
     return work(
-        ("means", used.name, used.digest),
+        ("means", used.name, used.fingerprint),
         lambda: mean_steps(used),
         lambda _: None,
         unit="built-in sentences read for the mean outputs",

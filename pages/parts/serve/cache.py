@@ -157,13 +157,12 @@ def of_run(run: Run, used: Model, part: Hashable, make: Callable[[], T]) -> T:
         with breaking_off(end_if_left):
             return make()
 
-    return STORE.get((run, used.digest, part), unless_left)
+    return STORE.get((run, used.fingerprint, part), unless_left)
 
 
 def of_model(used: Model, part: Hashable, make: Callable[[], T]) -> T:
-    """Something computed of a model alone, made once for all readers; `part` says what it is. The digest of random
-    weights names their seed and no model."""
-    return STORE.get(("model", used.name, used.files, used.digest, part), make)
+    """Something computed of a model alone, made once for all readers; `part` says what it is."""
+    return STORE.get(("model", used.name, used.fingerprint, part), make)
 
 
 def record(request: Request) -> Record:
@@ -204,7 +203,7 @@ def keep_state(run: Run, used: Model, state: DecoderState) -> None:
 
 def take_state(run: Run, used: Model) -> DecoderState:
     """The state that has read the text of this run, for one alone: going on changes it. Made anew if it is gone."""
-    kept: DecoderState | None = STORE.take((run, used.digest, STATE))
+    kept: DecoderState | None = STORE.take((run, used.fingerprint, STATE))
     if kept is not None:
         return kept
     record = record_of(run, used)
@@ -247,7 +246,7 @@ def keeper(*requests: Request) -> Keep:
     """What keeps the parts of a picture of these requests, for `explore_view` and `compare_view`."""
 
     def keep(part: Hashable, make: Callable[[], Payload]) -> Payload:
-        names = tuple((request.run, model(request).digest, *drawn(request)) for request in requests)
+        names = tuple((request.run, model(request).fingerprint, *drawn(request)) for request in requests)
         return STORE.get(("picture", names, part), make)
 
     return keep
@@ -328,7 +327,7 @@ def _find(used: Model) -> Findings:
 
 
 def _findings_key(used: Model) -> Hashable:
-    return ("findings", used.name, used.trained, used.digest)
+    return ("findings", used.name, used.trained, used.fingerprint)
 
 
 # What is being found out behind the pages: a key is begun once, and again only if that failed or was let go.

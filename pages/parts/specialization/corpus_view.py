@@ -51,7 +51,7 @@ def corpus(request: Request) -> None:
     model = or_show_error(cache.named_model, request.model, request.trained) if kind else None
     if kind is None or model is None:
         return
-    key = (hashlib.sha256(data).hexdigest(), kind.ending, request.model, model.digest)
+    key = (hashlib.sha256(data).hexdigest(), kind.ending, request.model, model.fingerprint)
     job: BackgroundTask[CorpusResult] = cache.task(
         key, lambda: cache.in_turns(corpus_work.start(data, kind, model))
     )
