@@ -10,6 +10,13 @@ const FOLLOWED = /\/(inside|learn)\/?$/;
 // What only Compare asks for. A page takes out of the address what the page before had alone: that is no step either, or
 // Back would lead from it to itself.
 const COMPARED = ["against", "text2", "model2"];
+// What Streamlit writes into the address in place, as its control says it. With the part of the page in which the control
+// stands it goes and comes, and there Streamlit would make a step of it.
+const BOUND = [
+  ...["word", "rival", "from", "map"],
+  ...["left", "right", "shallow", "deep", "each", "window", "limit", "upto", "guess", "expect", "held-out-failures"],
+  ...["colour", "which", "ask", "looks", "seen", "as", "moment"],
+];
 
 // Do two addresses differ in nothing but what is chosen? The first one may still lack what is in the box.
 export function sameSentence(before, after) {
@@ -18,7 +25,7 @@ export function sameSentence(before, after) {
   const followed = FOLLOWED.test(b.pathname);
   const others = [...(b.pathname.endsWith("/compare") ? [] : COMPARED), ...(followed ? LOOKS : [])];
   const left = (key) => others.includes(key) && !b.searchParams.has(key);
-  const keys = new Set([...a.searchParams.keys(), ...b.searchParams.keys()].filter((key) => !left(key) && (followed || !CHOICES.includes(key))));
+  const keys = new Set([...a.searchParams.keys(), ...b.searchParams.keys()].filter((key) => !left(key) && !BOUND.includes(key) && (followed || !CHOICES.includes(key))));
   const completed = (key) => !followed && ["text", "text2"].includes(key) && !a.searchParams.has(key);
   return [...keys].every((key) => completed(key) || a.searchParams.get(key) === b.searchParams.get(key));
 }

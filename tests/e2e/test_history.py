@@ -144,3 +144,18 @@ def test_who_goes_on_at_once_takes_along_the_head_that_was_chosen(visit):
     tab.drawn()
     assert asked(tab)["head"] == "3-2"
     assert tab.head("3-2").get_attribute("aria-selected") == "true"
+
+
+def test_parts_of_a_page_come_and_go_with_what_their_controls_say_and_that_is_no_step(visit):
+    """Streamlit takes what a control said out of the link once it is gone, and tells of a first seed as changed."""
+    tab = visit("/training?guess=nearly+all").settled()
+    there, before = completed(tab), steps(tab)
+    assert there == {"text": TIRED, "guess": "nearly all"}
+    tab.page.get_by_role("radio", name="Where does it look?").click()
+    tab.page.wait_for_url(lambda url: "guess" not in url)
+    assert asked(tab.settled()) == {"text": TIRED, "train": "Where does it look?"}
+    assert tab.page.get_by_label("Seed").input_value() == "1", "this part's own"
+    tab.page.get_by_role("radio", name="One head or four?").click()
+    tab.page.wait_for_url("**guess=*")
+    assert asked(tab.settled()) == there
+    assert steps(tab) == before

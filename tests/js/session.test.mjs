@@ -141,6 +141,8 @@ test("tab, heads, threshold, order and pair filter go into the link and come bac
   const forged = lookFrom({ tab: "<b>", also: "9-9,4-99,4-2", least: "999", sort: "x", between: "AC", brings: "yes", scale: "x" }, [3, 1], { heads: 12 });
   assert.deepEqual(lookOf(forged), {}, "what is no such value is left out");
   assert.equal(lookFrom({ least: "99" }).least, 0.5, "nobody's link hides everything");
+  const between = (segments) => lookFrom({ between: "BA" }, [0, 0], { heads: 1, segments }).pair;
+  assert.deepEqual([between([0, 0, 1]), between([0, 0, 0])], ["BA", "all"], "one sentence has no other to look at");
 });
 
 test("asking from one word to another is answered: weight, rank, and who links them best", () => {
@@ -227,6 +229,11 @@ test("another head is no step of the history, another sentence is one", () => {
   assert.equal(sameSentence("http://h/inside?text=a&against=model&model2=m&head=1-1", "http://h/inside?text=a&head=1-1"), true, "also of two models");
   assert.equal(sameSentence("http://h/inside?text=a&text2=b&head=1-1", "http://h/inside?text=a&head=1-2"), false);
   assert.equal(sameSentence("http://h/compare?text=a&against=model", "http://h/compare?text=a"), false, "but on Compare itself");
+  for (const own of ["rival", "guess", "which"]) {
+    assert.equal(sameSentence(at(`try=Selective%3F&${own}=a`), at("try=Selective%3F")), true, `${own} goes with its control`);
+    assert.equal(sameSentence(at("train=x"), at(`train=x&${own}=a`)), true, `${own} comes with its control`);
+    assert.equal(sameSentence(at(`try=Selective%3F&${own}=a&text=a`), at("try=Selective%3F&text=b")), false, "another sentence");
+  }
   const done = [];
   const history = { pushState: (...given) => done.push(["push", given[2]]), replaceState: (...given) => done.push(["replace", given[2]]) };
   for (let i = 0; i < 2; i++) oneStepASentence(history, () => at("text=a"));

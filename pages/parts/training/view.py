@@ -138,11 +138,14 @@ def seed_of(first: int) -> int:
     said = state.params().get("seed", "")
     known = re.fullmatch(r"[0-9]{1,10}", said) and int(said) <= LAST
     st.session_state["seed"] = int(said) if known else first
-    return int(st.number_input("Seed", 0, LAST, key="seed", on_change=_keep_seed, width=130))
+    return int(st.number_input("Seed", 0, LAST, key="seed", on_change=_keep_seed, args=(first,), width=130))
 
 
-def _keep_seed() -> None:
-    state.change({"seed": str(st.session_state["seed"])})
+def _keep_seed(first: int) -> None:
+    """Have the link say the reader's seed. A browser's first message tells of one that nobody has changed."""
+    chosen = str(st.session_state["seed"])
+    if chosen != state.params().get("seed", str(first)):
+        state.change({"seed": chosen})
 
 
 def _limit(options: Sequence[int], first: int, key: str) -> int:
