@@ -15,7 +15,7 @@ const COMPARED = ["against", "text2", "model2"];
 const BOUND = [
   ...["word", "rival", "from", "map"],
   ...["left", "right", "shallow", "deep", "each", "window", "limit", "upto", "guess", "expect", "held-out-failures"],
-  ...["colour", "which", "ask", "looks", "seen", "as", "moment"],
+  ...["x", "y", "colour", "which", "ask", "looks", "seen", "as", "moment"],
 ];
 
 // Do two addresses differ in nothing but what is chosen? The first one may still lack what is in the box.
