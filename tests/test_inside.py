@@ -11,15 +11,16 @@ from boards import Walked, boards, flat, found, matrix, one, prose
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
-from mha_core import layer_details, load_model, trace
+from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
-from mha_core.inside import CellEdit, Edits, ScoreEdit
+from mha_core.inside import CellEdit, Edits, ScoreEdit, distance_to_hull, sum_of_heads
 from pages.parts.inside import many, origin_panel, picking, scene, steps
 from pages.parts.inside.changes import edits_of, read_changes, said_changes
 from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
 from pages.parts.inside.sizes import read_own
+from pages.parts.inside.stage import digits
 from pages.parts.picture.tiles import Board
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -285,6 +286,28 @@ def test_how_far_the_output_moved_is_said_and_each_weight_before_and_after():
         np.testing.assert_allclose(numbers[block[name] :][:16], expected, atol=NEAR, err_msg=name)
 
 
+def test_a_score_says_its_weight_as_it_is_and_as_it_was_before_the_change():
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    powers = np.exp(truth.scores[1, 10] / 2)
+    now, before = (100 * float(row[8]) for row in (powers / powers.sum(), truth.weights[1, 10]))
+    query = {"at": "scaled", "head": "4-2", "pin": "10", "cell": "scores:11:9"}
+    assert f"Its weight: {now:.1f} %, before {before:.1f} %." in prose(
+        open_inside(temperature="2.0", **query)
+    )
+    assert f"Its weight: {before:.1f} %." in prose(open_inside(**query))
+
+
+def test_a_change_is_of_the_layer_that_is_shown_whatever_layer_was_changed_before():
+    tokens = trace(TIRED, load_model()).tokens
+    for layer in (3, 4, 0):
+        truth = layer_details(tokens, load_model(), layer)
+        powers = np.exp(truth.scores[1] / 2.5)
+        at = open_inside(at="weights", head=f"{layer + 1}-2", pin="10", temperature="2.5")
+        np.testing.assert_allclose(
+            matrix(at, "weights"), powers / powers.sum(axis=1, keepdims=True), atol=NEAR
+        )
+
+
 def test_a_hidden_token_gets_nothing_and_the_rows_still_add_up():
     at = walk("scaled", "weights", head="4-2", pin="10", unseen="3")
     weights = matrix(at, "weights")
@@ -307,6 +330,16 @@ def test_with_every_token_hidden_nothing_is_said_to_be_looked_at_or_equal():
     assert "There is nothing to compare: every token is hidden" in said
     assert "looks most" not in said
     assert "Equal to" not in said
+
+
+def test_a_row_that_may_look_at_nothing_does_not_make_all_tokens_hidden():
+    for token, query in (
+        ("[CLS]", {"causal": "true", "unseen": "1"}),
+        ("The", {"model": "classroom", "head": "1-2", "unseen": "1,2,3,4"}),  # a window of three words
+    ):
+        said = prose(walk("sentence", "weights", pin="0", **query))
+        assert f"Every token that {token} could look at is hidden: nothing is left to look at." in said
+        assert f"{token} may look at nothing: every token that it could look at is hidden." in said
 
 
 def test_what_is_compared_with_torch_is_the_layer_as_it_was_changed(monkeypatch):
@@ -433,6 +466,16 @@ def test_the_two_heads_of_the_example_differ_in_more_than_the_order_of_columns()
     first, second = (walk("weights", part="By hand", by=by) for by in "12")
     assert matrix(first, "weights")[0, 0] > 0.9
     assert matrix(second, "weights")[0, 0] < 0.2
+
+
+def test_what_is_too_small_for_four_places_is_not_said_to_be_nothing():
+    """Query (6, 0), keys (6, 0) and (0, 4): a score of 36 / 1.4142 = 25.4558 and one of 0."""
+    at = open_inside(part="By hand", at="weights", typed="W_q1:1:1:3,W_q1:3:1:3")
+    (block,) = [block for block, _ in found(at) if block.get("id") == "weights"]
+    assert block["origins"][1] == "e^0 ÷ (e^25.4558 + e^0) = 8.8e−12"  # 1 / (1 + e^25.4558)
+    assert [digits(x) for x in (0.0, -0.0, 3e-5, -3.26e-5, 5e-5, 0.25, -2.0)] == [
+        *("0", "0", "3.0e−5", "−3.3e−5", "0.0001", "0.25", "−2"),
+    ]
 
 
 def test_every_sum_of_the_example_is_written_out():
@@ -598,6 +641,38 @@ def test_one_head_or_many_shows_the_rows_it_speaks_of():
     assert "outside the hulls of 12 of 12 heads" in prose(at)
 
 
+def test_ranks_are_those_of_the_head_and_layer_that_are_shown_whatever_was_shown_before():
+    model = load_model()
+    for layer, head in ((0, 2), (4, 2), (4, 7), (1, 2)):
+        block, numbers = one(
+            open_inside(part="One head or many", at="ranks", head=f"{layer + 1}-{head + 1}"), "curve"
+        )
+        used = projections_of(model, layer)
+        forms = [
+            used.W_q[head] @ used.W_k[head].T,
+            sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True)),
+        ]
+        for line, form in zip(block["lines"], forms, strict=True):
+            drawn = numbers[line["at"] :][: line["count"]]
+            expected = np.linalg.svd(form.astype(np.float64), compute_uv=False)[: line["count"]]
+            np.testing.assert_allclose(
+                drawn, expected, atol=1e-4 * expected[0], err_msg=f"{layer} {line['label']}"
+            )
+
+
+def test_how_far_the_sum_of_heads_is_outside_is_of_the_token_that_is_followed_now():
+    run = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    for token in (10, 2, 8):
+        mapped, total = sum_of_heads(run, token)
+        outside = [distance_to_hull(total, points) for points in mapped]
+        proven = sum(one.gap > 0 for one in outside)
+        said = prose(open_inside(part="One head or many", at="hulls", head="4-2", pin=str(token)))
+        assert (
+            f"outside the hulls of {proven} of 12 heads; {outside[1].distance:.2f} away from this one's"
+            in said
+        )
+
+
 def test_of_a_row_the_tokens_are_written_out_that_it_looks_at_most():
     tokens = load_model().tokenizer.encode(TIRED)
     run, labels = layer_details(tokens, load_model(), 3), tuple(piece.text for piece in tokens.pieces)
@@ -626,6 +701,25 @@ def test_the_variants_show_their_own_weights():
 
 
 @pytest.mark.slow
+def test_as_many_groups_are_drawn_as_are_asked_for_whatever_was_asked_for_before():
+    """Each group's keys are the mean of its heads' own, from X on."""
+    run = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    used, h = run.projections, 5
+    for groups in (2, 6, 4):
+        at = open_inside(part="Variants", at="gqa", head="4-6", pin="10", groups=str(groups))
+        size = 12 // groups
+        mine = slice(h // size * size, h // size * size + size)
+        keys = run.x @ used.W_k[mine].mean(axis=0) + used.b_k[mine].mean(axis=0)
+        powers = np.exp(run.q[h] @ keys.T / 32**0.5)
+        np.testing.assert_allclose(
+            matrix(at, "weights-GQA"),
+            powers / powers.sum(axis=1, keepdims=True),
+            atol=NEAR,
+            err_msg=str(groups),
+        )
+        assert one(at, "groups")[0]["keys"] == groups
+
+
 def test_cross_attention_is_to_the_sentence_of_the_link_or_else_to_the_second_text():
     def crossed(**more):
         at = open_inside(part="Variants", at="cross", head="4-2", pin="10", text=TIRED, **more)
@@ -811,6 +905,17 @@ def test_random_weights_are_not_said_to_be_trained(query, learned, random):
     )
     assert (learned in trained, random in trained) == (True, False)
     assert (learned in untrained, random in untrained) == (False, True)
+
+
+@pytest.mark.slow
+def test_before_its_first_step_the_classrooms_model_has_learned_nothing():
+    for model, learned in (("classroom@0", False), ("classroom@100", True), ("classroom", True)):
+        said = prose(open_inside(model=model, at="qkv", matrices="true", cell="W_q:1:1"))
+        assert ("a matrix that was learned." in said, "was learned in training" in said) == (
+            learned,
+            learned,
+        ), model
+        assert ("drawn at random" in said) is not learned, model
 
 
 def test_the_difference_from_torch_is_printed_for_the_rows_that_it_is_of():

@@ -1,5 +1,6 @@
 """Inside with decoders, against transformers and by hand: rotation, shared keys, the mask, the growing cache."""
 
+import json
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import torch
 from boards import boards, found, matrix, one, prose
 from decoder_folders import random_decoder, write_decoder
 from test_inside import NEAR, PARTS, open_inside, walk
+from visit import link
 
 from mha_core import InputError, layer_details, load_model, trace
 from mha_core.inside import (
@@ -317,6 +319,13 @@ def test_the_cache_on_the_page_grows_by_a_token_at_a_time(page, grouped):
     assert table()["kept, measured"][1] == f"{2 * each:,}"
     assert table()["new with this token"][1] == f"{each:,}"
     assert table()["with 6 key heads"][1] == f"{4 * each:,}"
+    at.session_state["cache-read"] = 4
+    at.run()
+    assert [table()[name][1] for name in ("kept, measured", "new with this token")] == [
+        f"{4 * each:,}",
+        f"{each:,}",
+    ]
+    at.session_state["cache-read"] = 2
     at.session_state["cache-layer"] = 2
     at.run()
     truth = layer_details(grouped.tokenizer.encode(TEXT), grouped, 1)
@@ -462,10 +471,80 @@ def test_one_token_and_one_head_are_said_to_be_one(tmp_path, monkeypatch, part):
             "operations and memory for 1 token, or",
             "2 · 2 layers · 1 key head · 22",
             "layer 1, 1 key head",
+            "its q meets the one key that is there.",
         ),
     }
     for sentence in expected[part]:
         assert sentence in said
+
+
+def told(at, board, event, value):
+    """What a browser sends when something is pressed or typed on a board."""
+    (element,) = (e.proto for e in at.get("bidi_component") if e.proto.id.endswith(board))
+    sent = at._tree.get_widget_states()
+    new = sent.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{element.id}__events")
+    new.json_trigger_value = json.dumps({"event": event, "value": value})
+    at._run(sent)
+    assert not at.exception, at.exception[0].message
+    return at
+
+
+def test_a_number_that_is_pressed_is_in_the_link_by_row_and_column_from_one(page):
+    at = told(page(at="scores"), "inside-picture-walk", "cell", ["raw", 4, 1])
+    assert link(at)["cell"] == "raw:5:2"
+    shown = [at, *(page(at="scores", cell=cell) for cell in ("raw:5:2", "raw:2:5"))]
+    same, other, turned_round = ([b["title"] for b, _ in found(one) if b["type"] == "sum"] for one in shown)
+    assert same == other != turned_round
+
+
+@pytest.mark.parametrize("name", ["W_k", "W_v"])
+def test_a_number_of_shared_keys_is_put_back_from_any_head_that_shares_them(page, name):
+    """Heads 3 and 4 share a key and value head; head 5 has another one, and layer 3 heads of its own."""
+    others = f"2-5:{name}:1:2:7,3-3:{name}:1:2:8,2-3:{name}:1:3:6,2-3:W_q:1:2:4,2-4:W_q:1:2:3"
+
+    def here(**query):
+        return page(at="qkv", matrices="true", cell=f"{name}:1:2", **query)
+
+    at = here(head="2-4", edits=f"2-3:{name}:1:2:5,{others}")
+    block, _ = one(at, "change")
+    assert (block["value"], block["was"] is None) == (5, False)
+    told(at, "inside-origin-walk", "edit", [*block["place"], 9.0])
+    assert link(at)["edits"] == f"{others},2-4:{name}:1:2:9"
+    told(at, "inside-origin-walk", "edit", [*block["place"], None])
+    assert link(at)["edits"] == others
+    at = here(head="2-3", edits="2-3:W_q:1:2:4,2-4:W_q:1:2:3")
+    told(at, "inside-origin-walk", "edit", ["W_q", 0, 1, None])
+    assert link(at)["edits"] == "2-4:W_q:1:2:3", "each head has queries of its own"
+
+
+def test_a_number_of_a_matrix_feeds_one_number_where_there_is_one_token(tmp_path, monkeypatch):
+    write_decoder(tmp_path, random_decoder("gpt2", 1))
+    model = load_model(str(tmp_path))
+    monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: model)
+    for name, place, feeds in (
+        ("W_q", "qkv", "Q"),
+        ("W_k", "qkv", "K"),
+        ("W_v", "qkv", "V"),
+        ("W_o", "output", "the output"),
+    ):
+        for text, numbers in (("x", "1 number."), ("xy", "2 numbers.")):
+            said = prose(open_inside(text=text, head="1-1", at=place, matrices="true", cell=f"{name}:1:3"))
+            assert f"feeds column 3 of {feeds}: {numbers}" in said, name
+
+
+def test_one_key_head_for_all_is_said_to_be_one(tmp_path, monkeypatch):
+    write_decoder(tmp_path, random_decoder("llama", 0))
+    model = load_model(str(tmp_path))
+    monkeypatch.setattr("pages.parts.serve.cache.load_model", lambda name, trained=True, **_options: model)
+    said = prose(open_inside(text=TEXT, part="One head or many", at="costs"))
+    assert "Here 5 query heads share 1 key and value head, so" in said
+
+
+def test_of_a_row_that_may_look_at_nothing_no_key_is_said_to_be_looked_at(page):
+    said = prose(page(at="distance", pin="0", unseen="1"))
+    assert "looks at most" not in said
+    assert "The query of it and the key of it at their own positions" in said
+    assert "the key of it, the token it looks at most, at their own" in prose(page(at="distance", pin="0"))
 
 
 def test_a_number_that_is_turned_feeds_two_of_each_product(truth):

@@ -15,7 +15,7 @@ from boards import boards, flat, found, matrix, prose
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
-from mha_core import layer_details, load_model, trace
+from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
 from pages.parts.frame.glossary import LESSON, spans, terms
@@ -126,19 +126,27 @@ def test_an_answer_is_judged_by_its_meaning(key, typed, right):
 
 
 ODD = {
-    "dk1024": ["sixty four", "64 (1024:16)", "2^6", "2**6", "２^６", "1024 divided by 16 is 64", "1024 over 16",
+    "dk1024": ["16 heads of 64 numbers", "64 each, 16 heads", "1/16 of 1024",
+               "sixty four", "64 (1024:16)", "2^6", "2**6", "２^６", "1024 divided by 16 is 64", "1024 over 16",
                "1024:16=64", "d_k=1024/16=64", "not 32 but 64", "1,024 / 16"],
     "dkquiz": ["768/12 is 64", "64-dimensional", "768 / 12 → 64"],
     "softmax": ["16.9/17.9, 1/17.9", "16.9/17.9=0.944 1/17.9=0.056", "16.9/17.9 = 0.944 and 1/17.9 = 0.056",
+                "94.4 % for 2.83 and 5.6 % for 0", "16.9/(16.9+1), 1/(16.9+1)", "0.944 for 2.83, 0.056 for 0",
                 "w1=0.944 w2=0.056", "w1 = 0.944, w2 = 0.056", "94.4:5.6", "[.944 .056]", "0.944 | 0.056"],
-    "mixed": ["7.5+0.5", "10*0.75+2*0.25", "0.75·10 + 0.25·2 = 8", "eight", "8,00"],
+    "mixed": ["75 % of 10 + 25 % of 2", "75% * 10 + 25% * 2", "3/4 of 10 plus 1/4 of 2", "7.5+0.5",
+              "10*0.75+2*0.25", "0.75·10 + 0.25·2 = 8", "eight", "8,00"],
     "mixing": ["0.5*4 + 0.3*(-2) + 0.2*10", "2 - 0.6 + 2", "2 − .6 + 2 = 3.4", "17/5"],
-    "shape": ["same", "Same!", "it doesn't change", "it does not change", "equal to the input", "2×100×512",
+    "shape": ["same", "Same!", "it doesn't change", "it does not change", "equal to the input",
+              "It keeps its shape", "stays as it is", "like the input", "not changed",
+              "not (2, 8, 100, 64) but (2, 100, 512)", "2×100×512",
               "torch.Size([2, 100, 512])", "batch 2, 100 tokens, 512"],
-    "count": ["1'048'576", "1’048’576", "1 048 576", "1_048_576", "4*512^2", "4·512²", "2^20", "4 × 512 × 512",
+    "count": ["4 times 512 squared", "1'048'576", "1’048’576", "1 048 576", "1_048_576", "4*512^2", "4·512²",
+              "2^20", "4 × 512 × 512",
               "8*3*512*64+512*512", "8·3·512·64 + 512² = 1048576", "1.05 million", "1,05 Mio", "1.05M", "~1.05e6"],
-    "square": ["2²", "quadruples", "it quadruples", "4n^2", "4n²", "from n² to 4n²", "×4", "a factor of four", "400 %"],
-    "kv": ["one-third", "⅓", "0.33", "to 33 %", "12 -> 4, so 3", "4/12 = 1/3", "threefold", "12:4", "33 %", "33,3%",
+    "square": ["2 squared", "two squared is 4", "2²", "quadruples", "it quadruples", "4n^2", "4n²",
+               "from n² to 4n²", "×4", "a factor of four", "400 %"],
+    "kv": ["4/12", "to 4/12", "one-third", "⅓", "0.33", "to 33 %", "12 -> 4, so 3", "4/12 = 1/3", "threefold",
+           "12:4", "33 %", "33,3%",
            "three-fold", "by a factor of 1/3"],
 }  # fmt: skip
 WRONG = {
@@ -147,7 +155,7 @@ WRONG = {
     "square": ["doubles", "it doubles", "2n", "2*4", "four or eight"],
     "kv": ["two thirds", "1/4", "3 or 4", "by a third", "by 33 %", "by 1/3", "1.33 %"],
     "count": ["about a million", "1M", "512*512", "10M", "2^10^10", "9^9^9"],
-    "mixed": ["-8", "1/0", "(-8)^0.5", "10 + 2"],
+    "mixed": ["75 % of 10", "25 % of 10 + 75 % of 2", "-8", "1/0", "(-8)^0.5", "10 + 2"],
     "softmax": ["94.4", "0.056 and 0.944", "1/17.9, 16.9/17.9"],
 }  # fmt: skip
 
@@ -228,13 +236,23 @@ def test_a_free_answer_is_never_graded():
         "4th layer, 8th head",
         "4-08",
         "4-8 (2.84)",
+        "8th head of the 4th layer",
+        "the eighth head of layer 4",
+        "Head number 8 in layer 4",
+        "layer: 4, head: 8",
+        "I think 4-8",
+        "The answer is 4-8.",
+        "4-8 because its bar is the longest",
+        "Head 4-8 has the longest bar, 0.35",
     ],
 )
 def test_a_head_is_read_as_people_write_it(typed):
     assert head_of(typed) == (3, 7)
 
 
-@pytest.mark.parametrize("typed", ["", "48", "4", "head four", "4-0", "0-8", "4-8-1", "-4", "4.8 and 4.7"])
+@pytest.mark.parametrize(
+    "typed", ["", "48", "4", "4-8 and 4-7", "fourth", "head four", "4-0", "0-8", "4-8-1", "-4", "4.8 and 4.7"]
+)
 def test_what_is_no_head_is_none(typed):
     assert head_of(typed) is None
 
@@ -443,6 +461,16 @@ def test_next_and_back_turn_the_steps_and_the_link():
     assert "Split, not multiplied" in said_of(at)
 
 
+def test_an_answer_that_is_taken_out_of_its_box_does_not_come_back():
+    at = open_learn(step="split")
+    at.text_input(key="answer-dk1024").set_value("64").run()
+    at.text_input(key="answer-dk1024").set_value("").run()
+    at.button(key="lesson-next").click().run()
+    at.button(key="lesson-back").click().run()
+    assert at.text_input(key="answer-dk1024").value == ""
+    assert "Right." not in said_of(at)
+
+
 def ticks(at: AppTest) -> list[bool]:
     (block,) = [b for b, _ in found(at) if b["type"] == "steps"]
     return block["done"]
@@ -555,6 +583,60 @@ def test_of_a_long_text_the_tokens_are_drawn_that_are_looked_at_or_bring_most():
     assert "The 18 of 20 tokens with most; 2 more." in str(rest)
 
 
+def test_of_a_long_text_the_words_around_the_followed_one_are_offered():
+    words = " ".join(
+        f"The {colour} cat of Ann slept there" for colour in ("red", "blue", "green", "white")
+    ).split()
+    text = " ".join([*words, "and", "the", "dog", "barked"])
+    words = text.split()
+    for word, first, next_to_it in (
+        ("red", 0, "cat"),
+        ("green", 15 - 12, "slept"),
+        ("dog", 32 - 24, "barked"),
+    ):
+        at = open_learn(text=text, step="budget", pin=str(1 + words.index(word)))
+        block = next(b for b, _ in found(at) if b["type"] == "budget")
+        assert block["labels"] == words[first : first + 24]
+        assert "The 24 words nearest to" in prose(at)
+        assert f"{word}; 8 more are left out." in prose(at)
+        assert next_to_it in [block["labels"][i] for i in block["needs"]]
+    at = open_learn(text=" ".join(words[:25]), step="budget", pin="1")
+    assert "; 1 more is left out." in prose(at)
+    assert "left out" not in prose(open_learn(text=" ".join(words[:24]), step="budget", pin="1"))
+
+
+@pytest.mark.slow
+def test_what_arrives_is_seen_through_the_heads_own_part_of_the_output_where_keys_are_shared():
+    model = load_model("smollm2")
+    run = layer_details(trace(TIRED, model).tokens, model, 2)
+    block = next(
+        b
+        for b, _ in found(open_learn(step="tells", model="smollm2", head="3-5", pin="8"))
+        if b["type"] == "bars"
+    )
+    looks, values = run.weights[4, 8, :9], run.v[4 // 3, :9]  # nine heads on three
+    arrived = looks * np.linalg.norm(values @ run.projections.W_o[4], axis=1)
+    np.testing.assert_allclose(
+        [row["values"] for row in block["rows"]], np.stack([looks, arrived / arrived.sum()], 1), atol=NEAR
+    )
+
+
+def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown():
+    model = load_model()
+    for layer, head in ((0, 2), (4, 2), (4, 7)):
+        used = projections_of(model, layer)
+        at = open_learn(step="rank", head=f"{layer + 1}-{head + 1}")
+        block, numbers = next((b, n) for b, n in found(at) if b["type"] == "curve")
+        forms = [
+            used.W_q[head] @ used.W_k[head].T,
+            sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True)),
+        ]
+        for line, form in zip(block["lines"], forms, strict=True):
+            drawn = numbers[line["at"] :][: line["count"]]
+            expected = np.linalg.svd(form.astype(np.float64), compute_uv=False)[: line["count"]]
+            np.testing.assert_allclose(drawn, expected, atol=1e-4 * expected[0])
+
+
 @pytest.mark.parametrize(
     ("text", "pin", "needs"),
     [
@@ -591,6 +673,25 @@ def test_a_guess_is_answered_with_the_models_weights(monkeypatch, guess, right):
     assert ticks(at)[2]
 
 
+@pytest.mark.slow
+def test_a_guess_that_a_decoder_has_not_read_yet_is_told_so(monkeypatch):
+    query = {
+        "step": "asking",
+        "head": "3-4",
+        "pin": "8",
+        "model": "smollm2",
+    }  # "it" looks back at "animal" and others
+    weights = trace(TIRED, load_model("smollm2")).weights[2, 3, 8]
+    most = f"Most goes to The: {100 * weights.max():.1f} %."
+    assert f"too comes later and is not there yet. {most}" in prose(
+        pressed(monkeypatch, open_learn(**query), 10)
+    )
+    said = f"because gets {100 * weights[7]:.1f} %. {most}"
+    assert said in prose(pressed(monkeypatch, open_learn(**query), 7))
+    beyond = prose(pressed(monkeypatch, open_learn(**query | {"pin": "7"}), 8))
+    assert "it comes later and is not there yet." in beyond
+
+
 def test_what_comes_later_is_not_shown_before(monkeypatch):
     """Scores and softmax are explained in the step after the one that shows how query and key fit."""
     at = pressed(monkeypatch, open_learn(step="asking", head="4-2", pin="10"), 2)
@@ -609,6 +710,30 @@ def test_a_guess_belongs_to_its_sentence(step, head):
         keys.append({found[0] for one in ids if (found := re.search(r"predict-\S+", one))})
     assert all(keys), "something is to be guessed on this step"
     assert not keys[0] & keys[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["asking", "heads"])
+@pytest.mark.parametrize(
+    ("model", "other"),
+    [
+        ("minilm", {"weights": "untrained"}),
+        ("classroom", {"model": "classroom@100"}),
+        ("classroom", {"weights": "untrained"}),
+    ],
+)
+def test_a_guess_belongs_to_its_model_and_weights(monkeypatch, step, model, other):
+    """The tokens are the same, and so are the heads' names; what was guessed of one model says nothing of another."""
+    judged = "Yes: |gets |on the token before[.]"
+    at = pressed(
+        monkeypatch, open_learn(step=step, head="1-1", pin="2", text="it was too wide", model=model), 2
+    )
+    assert re.search(judged, prose(at))
+    monkeypatch.undo()
+    for key, value in other.items():
+        at.session_state[key] = value
+    assert not re.search(judged, prose(at.run()))
+    assert re.search(judged, prose(pressed(monkeypatch, at, 1)))
 
 
 @pytest.mark.parametrize(("guess", "right"), [(2, True), (37, False)])
@@ -761,6 +886,12 @@ def test_the_teachers_link_is_the_one_that_is_typed():
     assert parse_qs(urlsplit(at.code[0].value).query)["pin"] == ["1"], (
         "[CLS] is not counted where it is hidden"
     )
+    at.text_input(key="class-text").set_value("Unmistakably Ann ran.")
+    at.selectbox(key="class-specials").set_value("shown")
+    for unit in ("pieces", "words"):  # its first word is several pieces
+        at.selectbox(key="class-unit").set_value(unit).run()
+        labels = trace("Unmistakably Ann ran.", load_model()).grid(words=unit == "words").labels
+        assert parse_qs(urlsplit(at.code[0].value).query)["pin"] == [str(labels.index("ran"))]
     at.text_input(key="class-token").set_value("walked").run()
     assert "There is no token “walked” in this sentence." in said_of(at)
     assert not at.code
@@ -772,6 +903,15 @@ def test_the_teachers_link_is_the_one_that_is_typed():
     assert "BERT large is not on this machine" in said_of(at)
     at.text_input(key="class-text").set_value(" ").run()
     assert "Write the sentence" in said_of(at)
+
+
+def test_a_long_sentence_is_in_the_teachers_link_to_its_end_or_there_is_no_link():
+    for text in ("The incomprehensibilities sat. " * 35 + "So be it.", "w" * 4000):
+        at = open_learn(show="For teachers", text=text)
+        assert parse_qs(urlsplit(at.code[0].value).query)["text"] == [text]
+    at.text_input(key="class-text").set_value(f"{text}s.").run()
+    assert not at.code
+    assert "A link can hold 4,000 characters; this text has 4,002." in said_of(at)
 
 
 def test_every_row_of_the_plan_has_a_button_and_the_printed_plan_its_link():
@@ -791,7 +931,8 @@ def test_every_row_of_the_plan_has_a_button_and_the_printed_plan_its_link():
     printed = plan.as_page(
         "One hour", {row: f"https://h/learn?step={row.step}" for row in plan.rows()}, "# x"
     )
-    assert all(f"https://h/learn?step={row.step}" in printed for row in plan.rows())
+    addresses = [f"https://h/learn?step={row.step}" for row in plan.rows()]
+    assert re.findall(r'<a href="([^"]+)">([^<]+)</a>', printed) == [(one, one) for one in addresses]
     assert printed.count("<h1>") == 1
 
 

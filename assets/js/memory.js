@@ -1,6 +1,7 @@
 // What a reader answered in the lesson, kept in this browser and nowhere else.
 // In: data.save ({answers, done}) and data.forget (a number that grows). Out: once a mount, state `kept`.
-const NAME = "headscope-lesson";
+import { ANSWERS, BUDGET } from "./kept.js";
+
 const mounts = new WeakMap();
 
 export default function memory(component) {
@@ -8,11 +9,14 @@ export default function memory(component) {
   // What was forgotten before this mount came is not forgotten again: another tab may have kept something since.
   const mount = mounts.get(parentElement) || { told: false, forgot: data.forget };
   mounts.set(parentElement, mount);
-  if (data.forget > mount.forgot) write({ answers: {}, done: [] });
+  if (data.forget > mount.forgot) {
+    write(ANSWERS, { answers: {}, done: [] });
+    write(BUDGET, {});
+  }
   mount.forgot = data.forget;
   const there = read();
   const all = merged(there, data.save);
-  write(all);
+  write(ANSWERS, all);
   if (!mount.told && JSON.stringify(all) !== JSON.stringify(merged({}, data.save))) component.setStateValue("kept", all);
   mount.told = true;
 }
@@ -26,16 +30,16 @@ export function merged(before, now) {
 
 function read() {
   try {
-    const found = JSON.parse(localStorage.getItem(NAME) || "{}");
+    const found = JSON.parse(localStorage.getItem(ANSWERS) || "{}");
     return found && typeof found === "object" ? found : {};
   } catch {
     return {};
   }
 }
 
-function write(all) {
+function write(name, all) {
   try {
-    localStorage.setItem(NAME, JSON.stringify(all));
+    localStorage.setItem(name, JSON.stringify(all));
   } catch {
     // A browser that keeps nothing: the answers stay as long as the page is open.
   }

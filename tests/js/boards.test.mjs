@@ -437,6 +437,11 @@ test("a sum of products: the product under the pointer in words, and what is add
     const [, second] = found(made, "products")[0].children;
     second.onclick();
     assert.equal(readout.textContent, "two: −2 × 4 = −8");
+    const small = sum(boardOf(0.00002, -0.5, -0.00001), { ...block, left: 0, right: 1, products: 2, count: 1, sum: -0.00001, added: 0.00003, value: 0.00002 });
+    found(small, "products")[0].children[0].onclick();
+    assert.deepEqual([found(small, "readout")[0].textContent, found(small, "total")[0].textContent], ["one: 2.0e−5 × −0.5 = −1.0e−5", "1 product: −1.0e−5 + 3.0e−5 (bq) = 2.0e−5 CSV"]);
+    const alone = sum(boardOf(0.00002, -0.5, -0.00001), { ...block, left: 0, right: 1, products: 2, count: 1, sum: -0.00001, added: null });
+    assert.equal(found(alone, "total")[0].textContent, "1 product adds up to −1.0e−5 CSV");
     found(made, "products")[0].onpointerleave();
     assert.equal(readout.textContent, "Point at a product, or tap it.");
     const canvas = made.querySelectorAll("canvas")[1];
@@ -474,6 +479,9 @@ test("a row of scores can be typed over, and says which are not shown", () => {
     rows[0].onclick({ target: { tagName: "INPUT" } });
     assert.deepEqual(board.told, [["cell", ["weights", 2, 1]]]);
     assert.deepEqual(made.querySelectorAll("i").map((bar) => bar.style.width), [`${(62 * 0.25) / 0.75}%`, "0%"]);
+    const hidden = softmaxRow(boardOf(NaN, NaN, NaN, NaN, NaN, NaN, 0, 0, 0, 0.25, 0, 0.75), { ...block, before: 9 });
+    const [, first, , last] = hidden.querySelectorAll("tr").map((row) => texts(row.children).slice(1));
+    assert.deepEqual([first, last], [["hidden", "0", "0.0 %", "25.0 %"], ["", "0.0000", "0.0 %", "100.0 %"]], "a row that may look at nothing any more");
   });
 });
 

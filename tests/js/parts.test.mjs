@@ -191,7 +191,11 @@ test("what is answered in the lesson is kept in the browser, told once, and forg
   const all = { answers: { a: 1, b: 2 }, done: ["x", "y"] };
   assert.deepEqual(mount({ answers: { b: 2 }, done: ["y"] }), [all, [["kept", all]]]);
   assert.deepEqual(mount({ answers: { c: 3 }, done: [] }), [{ answers: { a: 1, b: 2, c: 3 }, done: ["x", "y"] }, []], "once");
+  store.set("headscope-budget", JSON.stringify({ animal: { needs: [1] } }));
+  mount({ answers: { c: 3 }, done: [] });
+  assert.deepEqual(JSON.parse(store.get("headscope-budget")), { animal: { needs: [1] } });
   assert.deepEqual(mount({ answers: {}, done: [] }, 1), [{ answers: {}, done: [] }, []]);
+  assert.deepEqual(JSON.parse(store.get("headscope-budget")), {}, "what was spread is forgotten too");
   assert.deepEqual(mount({ answers: { d: 4 }, done: [] }, 1)[0], { answers: { d: 4 }, done: [] });
   assert.deepEqual(mount({ answers: {}, done: [] }, 1)[0], { answers: { d: 4 }, done: [] }, "what was forgotten is not forgotten again");
   assert.deepEqual(mount({ answers: {}, done: [] }, 1, {})[0], { answers: { d: 4 }, done: [] }, "nor where the page is opened anew");

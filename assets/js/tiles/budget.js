@@ -4,10 +4,10 @@
 // All of it happens in the browser, which also keeps what was spread, by the name of the sentence.
 import { make } from "../dom.js";
 import { fixed } from "../format.js";
+import { BUDGET } from "../kept.js";
 import { said } from "./budget_said.js";
 import { added, empty, left, MOST_HEADS, STEP } from "./budget_sums.js";
 
-const STORE = "headscope-budget";
 const NEEDS_AT_MOST = 6; // so that the row of marked words stays short
 
 export function budget(board, block) {
@@ -146,7 +146,7 @@ function validHeads(found, n) {
 
 function read() {
   try {
-    return JSON.parse(localStorage.getItem(STORE) || "{}") || {};
+    return JSON.parse(localStorage.getItem(BUDGET) || "{}") || {};
   } catch {
     return {};
   }
@@ -154,7 +154,7 @@ function read() {
 
 function write(all) {
   try {
-    localStorage.setItem(STORE, JSON.stringify(Object.fromEntries(Object.entries(all).slice(-20))));
+    localStorage.setItem(BUDGET, JSON.stringify(Object.fromEntries(Object.entries(all).slice(-20))));
   } catch {
     // Nothing is kept; the page works on.
   }

@@ -18,7 +18,7 @@ export function sum(board, block) {
   const readout = make("p", { class: "readout" });
   const rest = () => (readout.textContent = block.count > block.most ? `The ${LARGEST} largest of ${block.count} products:` : "Point at a product, or tap it.");
   const said = (t) => {
-    readout.textContent = `${block.terms ? block.terms[t] : t + 1}: ${trim(fixed(left[t]))} × ${trim(fixed(right[t]))} = ${trim(fixed(products[t]))}`;
+    readout.textContent = `${block.terms ? block.terms[t] : t + 1}: ${shownNumber(left[t])} × ${shownNumber(right[t])} = ${shownNumber(products[t])}`;
   };
   const strips = make("div", { class: "strips" });
   for (const [name, at] of [[block.names[0], block.left], [block.names[1], block.right], ["products", block.products]]) {
@@ -54,8 +54,8 @@ function productTiles(board, block, products, said, rest) {
 
 function total(block, more) {
   const line = make("p", { class: "total" });
-  if (block.added === null) line.append(`${block.count === 1 ? "1 product adds" : `${block.count} products add`} up to ${trim(fixed(block.sum))}`);
-  else lowered(line, `${block.count} ${block.count === 1 ? "product" : "products"}: ${trim(fixed(block.sum))} ${block.added < 0 ? "−" : "+"} ${trim(fixed(Math.abs(block.added)))} (${block.added_name}) = ${trim(fixed(block.value))}`);
+  if (block.added === null) line.append(`${block.count === 1 ? "1 product adds" : `${block.count} products add`} up to ${shownNumber(block.sum)}`);
+  else lowered(line, `${block.count} ${block.count === 1 ? "product" : "products"}: ${shownNumber(block.sum)} ${block.added < 0 ? "−" : "+"} ${shownNumber(Math.abs(block.added))} (${block.added_name}) = ${shownNumber(block.value)}`);
   line.append(" ", more);
   return line;
 }

@@ -115,7 +115,7 @@ def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> li
     return [
         paragraph(
             f"{{new}} is read, token {n}. Every layer computes one new row of q, k and v for it, and its q meets the "
-            f"{n} {'key' if n == 1 else 'keys'} that are there. "
+            f"{'one key that is' if n == 1 else f'{n} keys that are'} there. "
             + (
                 "There is nothing before it."
                 if n == 1

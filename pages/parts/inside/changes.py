@@ -19,6 +19,7 @@ from pages.parts.frame.prose import quoted
 
 KEYS = ("divide", "causal", "temperature", "unseen", "edits")
 MATRICES = ("W_q", "W_k", "W_v", "W_o")
+OF_KEY_HEADS = ("W_k", "W_v")
 HISTORY = "inside-undo"
 MOST = 1e6  # as the boxes of the page take them
 MOST_EDITS = 40
@@ -102,13 +103,21 @@ def _fits(change: Change, run: LayerRun) -> bool:
     return bool(change.row < rows and change.column < columns)
 
 
-def set_number(head: Head, kind: str, row: int, column: int, value: float | None) -> None:
-    """Replace one number in the link; None puts the model's own back."""
+def set_number(
+    head: Head, kind: str, row: int, column: int, value: float | None, group: Sequence[int] = ()
+) -> None:
+    """Replace one number in the link; None puts the model's own back. `group`: the heads (from 0) that share the key
+    and value head of this one; what one of them says of W_k and W_v is said for all."""
     kept, _ = read_changes(state.params().get("edits", ""))
-    place = (head, kind, row, column)
-    kept = [change for change in kept if (change.head, change.kind, change.row, change.column) != place]
+    shared = [(head[0], other) for other in group] if kind in OF_KEY_HEADS else []
+    place = (kind, row, column)
+    kept = [
+        change
+        for change in kept
+        if change.head not in (head, *shared) or (change.kind, change.row, change.column) != place
+    ]
     if value is not None:
-        kept.append(Change(*place, value))
+        kept.append(Change(head, *place, value))
     change_link({"edits": ",".join(change.as_text() for change in kept[-MOST_EDITS:]) or None})
 
 

@@ -124,7 +124,8 @@ def _costs(scene: Scene) -> None:
         else f"The four matrices hold 4 · {d} · {width} = {4 * d * width:,} [[parameter|parameters]] either way."
     )
     shared = (
-        f" Here {h} query heads share {sizes.n_kv_heads} key and value heads, so W_k and W_v are smaller still."
+        f" Here {h} query heads share {counted(sizes.n_kv_heads, 'key and value head')}, so W_k and W_v are smaller "
+        "still."
         if sizes.n_kv_heads < h
         else ""
     )

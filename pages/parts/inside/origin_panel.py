@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mha_core.inside import SUMS, Origin, origin, table_of
-from mha_core.wording import percent
+from mha_core.wording import counted, percent
 from pages.parts.frame.prose import visible
 from pages.parts.inside.scene import Scene
 from pages.parts.inside.stage import digits
@@ -227,7 +227,7 @@ def _in_products(scene: Scene, j: int) -> str:
 
 def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
     """What a number goes into next."""
-    used, n = scene.sizes, scene.now.n
+    used, numbers = scene.sizes, counted(scene.now.n, "number")
     d_v, d = used.d_v, used.d_model
     at = f"number {j + 1}"
     return {
@@ -247,8 +247,8 @@ def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
         "part": f"It is added to the parts of the other heads: {at} of the output of {{token}}.",
         "b_o": f"It is added to {at} of the output of every token.",
         "output": "It is added to the layer's input for {token}, and goes on to the feed-forward network.",
-        "W_q": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of Q: {n} numbers.",
-        "W_k": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of K: {n} numbers.",
-        "W_v": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of V: {n} numbers.",
-        "W_o": f"It multiplies number {i + 1} of this head's z and feeds column {j + 1} of the output: {n} numbers.",
+        "W_q": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of Q: {numbers}.",
+        "W_k": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of K: {numbers}.",
+        "W_v": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of V: {numbers}.",
+        "W_o": f"It multiplies number {i + 1} of this head's z and feeds column {j + 1} of the output: {numbers}.",
     }.get(name, "")

@@ -49,7 +49,9 @@ def sentence(scene: Scene, stage: Stage) -> None:
             best=scene.labels[best],
         )
     else:
-        say(stage.words, "Every token is hidden: nothing is left to look at.", "verdict")
+        whom = " that {token} could look at" if scene.now.allowed.any() else ""
+        said = f"Every token{whom} is hidden: nothing is left to look at."
+        say(stage.words, said, "verdict", token=scene.token)
     lines = [
         [str(i + 1), label, percent(weights[i]) if i < len(weights) else "not there yet"]
         for i, label in enumerate(scene.labels)

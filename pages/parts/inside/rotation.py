@@ -147,7 +147,9 @@ def _distance(scene: Scene, rotary: Rotary) -> list[Block]:
     now, i = scene.now, scene.query
     if now.q_unrotated is None or now.k_unrotated is None:
         return []
-    j = int(now.weights[scene.h, i, : len(scene.there)].argmax())
+    weights = now.weights[scene.h, i, : len(scene.there)]
+    j = int(weights.argmax())
+    which = ", the token it looks at most," if weights.any() else ""
     q, k = now.q_unrotated[scene.h, i], now.k_unrotated[scene.kv, j]
     places = [(i + moved, j + moved) for moved in MOVED] + [(i + 1, j), (i + 20, j)]
     products = [product_at(rotary, q, k, *place) for place in places]
@@ -159,8 +161,8 @@ def _distance(scene: Scene, rotary: Rotary) -> list[Block]:
     return [
         paragraph(
             "Why turn? In q · k only the difference of two angles is left, so a score depends on how far apart two "
-            "tokens are and not on where they stand. The query of {token} and the key of {best}, the token it looks at "
-            f"most, at their own positions, then both moved on by {MOVED[1]} and by {MOVED[2]}: the score stays, to "
+            "tokens are and not on where they stand. The query of {token} and the key of {best}"
+            f"{which} at their own positions, then both moved on by {MOVED[1]} and by {MOVED[2]}: the score stays, to "
             f"{format_error(apart)}. At another distance it is another score.",
             token=scene.token,
             best=scene.labels[j],

@@ -14,6 +14,7 @@ import streamlit as st
 
 from mha_core import Grid, LayerRun, Projections, Record, Tokens, Unit, layer_details, projections_of
 from mha_core.inside import Edits, Parity, edited, equal_to_torch
+from mha_core.learning.classroom.moments import step_of
 from mha_core.record import piece_units
 from mha_core.wording import Head, head_name
 from pages.parts.frame import shell, state
@@ -83,8 +84,8 @@ class Scene:
 
     @property
     def trained(self) -> bool:
-        """Whether the numbers of the matrices were learned."""
-        return self.request.trained
+        """Whether the numbers of the matrices were learned: not with random weights, nor before the first step."""
+        return self.request.trained and step_of(self.request.model) != 0
 
     @property
     def there(self) -> tuple[str, ...]:

@@ -96,8 +96,11 @@ def _added(parts: Sequence[str]) -> str:
 
 
 def digits(value: float) -> str:
-    """A number of the example: whole where it is, else four places."""
+    """A number of the example: whole where it is, else four places; what is too small for them is not called 0."""
     text = f"{value:.4f}".rstrip("0").rstrip(".")
+    if text in ("0", "-0") and value:
+        parts = f"{value:.1e}".split("e")
+        text = f"{parts[0]}e{int(parts[1])}"
     return "0" if text == "-0" else text.replace("-", "−")
 
 

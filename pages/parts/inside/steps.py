@@ -130,7 +130,9 @@ def weights(scene: Scene, stage: Stage) -> None:
             best=scene.labels[best],
         )
     else:
-        say(stage.words, "{token} may look at nothing: every token is hidden.", "verdict", token=scene.token)
+        which = " that it could look at" if now.allowed.any() else ""
+        said = f"{{token}} may look at nothing: every token{which} is hidden."
+        say(stage.words, said, "verdict", token=scene.token)
     typed = "" if scene.small else " Type another score in any box: the row answers at once."
     say(stage.words, said_sums(now.weights[h].sum(axis=-1)) + typed)
     stage.latex = r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right)"

@@ -62,7 +62,7 @@ def show(
     screens = screens_of(scene)
     at = here(screens, first)
     screen = screens[at]
-    name = "example" if scene.small else "walk"
+    name, group = "example" if scene.small else "walk", scene.sizes.group(scene.h)
     way(f"inside-way-{name}", screens, at, route(scene.now, screen.station, live=True))
     opening = first_cell(scene, screen.cell) if screen.cell else None
     cell = cell_of(state.params().get("cell", ""), scene, opening) if screen.cell else None
@@ -84,7 +84,7 @@ def show(
                 told = {
                     **({} if scene.small else picking.told(f"inside-picture-{name}", scene)),
                     "cell": partial(_ask, name),
-                    "edit": partial(_edit, f"inside-picture-{name}", scene.head),
+                    "edit": partial(_edit, f"inside-picture-{name}", scene.head, group),
                 }
                 stage.picture.show(
                     f"inside-picture-{name}", told | pictures.get("told", {}), **_data(scene, pictures)
@@ -97,7 +97,7 @@ def show(
             if stage.origin.blocks:
                 stage.origin.show(
                     f"inside-origin-{name}",
-                    {"edit": partial(_edit, f"inside-origin-{name}", scene.head)},
+                    {"edit": partial(_edit, f"inside-origin-{name}", scene.head, group)},
                     beside=True,
                 )
 
@@ -130,7 +130,7 @@ def _ask(name: str) -> None:
         state.change({"cell": f"{value[0]}:{value[1] + 1}:{value[2] + 1}"})
 
 
-def _edit(key: str, head: Head) -> None:
+def _edit(key: str, head: Head, group: Sequence[int]) -> None:
     """The reader typed another number, or put one back."""
     value = heard_from(key, "edit")
     if not (isinstance(value, list) and len(value) == 4 and value[0] in ("score", *MATRICES)):
@@ -141,4 +141,4 @@ def _edit(key: str, head: Head) -> None:
         and isinstance(column, int)
         and (number is None or isinstance(number, int | float))
     ):
-        set_number(head, kind, row, column, number)
+        set_number(head, kind, row, column, number, group)

@@ -22,10 +22,14 @@ _WORDS: dict[str, float] = (
     | {"half": 0.5, "twice": 2, "double": 2, "doubled": 2, "doubles": 2, "doubling": 2, "triple": 3, "triples": 3,
        "quadruple": 4, "quadrupled": 4, "quadruples": 4, "quadrupling": 4, "zero": 0}
 )  # fmt: skip
+_NTH = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_ORDINALS = {word: f"{i}" for i, word in enumerate(_NTH.split(), 1)}
 _SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "‑": "-", "‐": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*",
                         "÷": "/", "⁄": "/", "％": "%", "²": "^2", "³": "^3", "’": "'"})  # fmt: skip
 # What stands for a sign of arithmetic where it is between two numbers.
-_SPOKEN = {r"divided by|over": "/", r"times|multiplied by": "*", "plus": "+", "minus": "-"}
+_SPOKEN = {r"divided by|over": "/", r"times|multiplied by|of": "*", "plus": "+", "minus": "-"}
+# What is said beside an answer: what is in brackets, for which score, how many heads.
+_ASIDE = r"\([^()]*\)|\bfor\s+[-+]?[\d.,]*\d|\b\d+ heads?\b"
 _CONCLUDED = r"=|≈|->|→|\b(?:is|so|equals|gives|makes|thus|hence)\b"
 
 
@@ -59,8 +63,9 @@ def plain(typed: str) -> str:
         rf"({_NUMBER})\s*(?:millions?|mio|m)\b", lambda m: f"{1e6 * float(m[1].replace(',', '.')):.0f}", text
     )
     for words, sign in _SPOKEN.items():
-        text = re.sub(rf"(?<=\d)\s*\b(?:{words})\b\s*(?=\d)", sign, text)
-    return re.sub(r"\bnot\s+[-\d.,]+", " ", text)
+        text = re.sub(rf"(?<=[\d%])\s*\b(?:{words})\b\s*(?=\d)", sign, text)
+    text = re.sub(r"(?<=\d)\s*\bsquared\b", "^2", text)
+    return re.sub(r"\bnot\s+(?:[-\d.,]+|[(\[][^()\[\]]*[)\]])", " ", text)
 
 
 def _digits(word: str) -> str:
@@ -74,12 +79,12 @@ def _two_words(found: re.Match[str]) -> str:
 
 
 def _sides(text: str) -> Iterator[str]:
-    """What stands between equals signs, the last first, also without what is in brackets; a name such as d_k is no
+    """What stands between equals signs, the last first, also without what is said beside it; a name such as d_k is no
     number."""
     for side in reversed(re.split(_CONCLUDED, text)):
         named = re.sub(r"\b[a-z]+_?[a-z]*\d*\b(?![.,]?\d)", lambda m: " " if "_" in m[0] else m[0], side)
         yield named
-        if (bare := re.sub(r"\([^()]*\)", " ", named)) != named:
+        if (bare := re.sub(_ASIDE, " ", named)) != named:
             yield bare
 
 
@@ -88,12 +93,17 @@ def _listed(text: str) -> Iterator[list[float]]:
     yield numbers(re.sub(r"[^\s=]+\s*=\s*", " ", text))
     parts = [
         re.split("=|≈", part)[-1]
-        for part in re.split(r"[;|\n]|,\s|\band\b", text.strip("()[] "))
+        for part in re.split(r"[;|\n]|,\s|\band\b", _unwrapped(text.strip()))
         if part.strip()
     ]
     results = [value_of(part) for part in parts]
     if len(parts) > 1 and None not in results:
         yield [result for result in results if result is not None]
+
+
+def _unwrapped(text: str) -> str:
+    """Without the brackets around all of it."""
+    return text[1:-1] if text[:1] in "([" and text[-1:] in ")]" else text
 
 
 def numbers(text: str) -> list[float]:
@@ -107,14 +117,28 @@ def sizes(typed: str) -> list[float]:
     return [float(part) for part in re.findall(r"(?<!\d)-?\d+|\d+", plain(typed))]
 
 
+def _counted_out(typed: str) -> str:
+    """First, second, third and so on as digits: which head, or which layer."""
+    return re.sub(r"[A-Za-z]+", lambda word: _ORDINALS.get(word[0].lower(), word[0]), typed)
+
+
 def head_of(typed: str) -> Head | None:
-    """(layer, head) from 0 of 4-2, 4–2, 4.2, 4 2, (4, 2), L4H2, head 4-2, head 2 of layer 4; None of anything else."""
-    text = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", plain(typed))
-    text = re.sub(r"(?<=\S)\s*\([^()]*\)\s*$", "", text)
-    text = re.sub(r"^\W*(?:it is |it's )?(?:the )?", "", text)
+    """(layer, head) from 0 of 4-2, 4–2, 4.2, 4 2, (4, 2), L4H2, head 4-2, head 2 of layer 4, the second head of the
+    4th layer; None of anything else."""
+    text = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", plain(_counted_out(typed)))
+    text = re.sub(
+        r"^\W*(?:(?:i think|i guess|perhaps|the answer is|answer:|it is|it's) )?(?:the )?", "", text
+    )
+    text = re.sub(r"(?<=\S)\s*(?:\([^()]*\)|,?\s*\b(?:because|since|with|has|is)\b.*)\s*$", "", text)
+    text = re.sub(r"\b(layer|head)\s*(?:number\b|no\b\.?|[#:=])\s*", r"\1 ", text)
     number = r"0*([1-9][0-9]{0,2})"
-    if match := re.fullmatch(rf"(?:head|h)\s*{number}\s*,?\s*(?:of|in)\s*(?:the )?layer\s*{number}\W*", text):
-        return int(match[2]) - 1, int(match[1]) - 1
+    a_head, a_layer = (
+        rf"(?:{name}\s*{number}|{number}\s*{word})"
+        for name, word in (("(?:head|h)", "head"), ("layer", "layer"))
+    )
+    if match := re.fullmatch(rf"{a_head}\s*,?\s*(?:of|in)\s*(?:the )?{a_layer}\W*", text):
+        head, layer = match[1] or match[2], match[3] or match[4]
+        return int(layer) - 1, int(head) - 1
     between = r"(?:\s*[-.,:;/_|x]\s*|\s+and\s+|\W*\]\[|\s+|\W*(?=h)|\s+(?=layer))"
     match = re.fullmatch(
         rf"(?:l|layer|head(?=\s*\d+\s*\W\s*\d)|h(?=\d+\W\d))?\s*{number}\s*(?:layer)?{between}(?:head\s*|h\s*)?{number}"

@@ -5,11 +5,13 @@ at once; then the controls with what is said.
 """
 
 from dataclasses import dataclass
+from hashlib import blake2s
 
 import numpy as np
 import streamlit as st
 
 from mha_core import Record
+from mha_core.embedded import EMBEDDED
 from mha_core.inside import shares
 from mha_core.record import piece_units
 from mha_core.wording import head_name, percent
@@ -34,12 +36,20 @@ class Asked:
     record: Record | None = None
 
     def place(self, exercise: Exercise) -> str:
-        """The name under which an answer is kept: a guess belongs to its sentence, head and token."""
+        """The name under which an answer is kept: a guess belongs to its model, sentence, head and token."""
         if exercise.kind == "token" and self.scene:
-            return f"{exercise.key}@{self.scene.key.removeprefix('lesson-')}"
+            return f"{exercise.key}@{self.scene.key.removeprefix('lesson-')}{self._weights()}"
         if exercise.kind == "head" and self.record:
-            return f"{exercise.key}@{sentence_key(piece_units(self.record.tokens))}"
+            return f"{exercise.key}@{sentence_key(piece_units(self.record.tokens))}{self._weights()}"
         return exercise.key
+
+    def _weights(self) -> str:
+        """Names the model and its weights, where they are not those of the embedded one."""
+        request = self.scene.request if self.scene else None
+        if request is None or (request.model, request.trained) == (EMBEDDED, True):
+            return ""
+        name = f"{request.model} {request.trained}"
+        return f"-{blake2s(name.encode(), digest_size=4).hexdigest()}"
 
 
 def judge(keys: tuple[str, ...], asked: Asked) -> dict[str, Verdict]:
@@ -49,6 +59,8 @@ def judge(keys: tuple[str, ...], asked: Asked) -> dict[str, Verdict]:
         exercise = exercises()[key]
         typed = _typed(exercise, asked)
         if not typed.strip():
+            if here().answers.get(asked.place(exercise)):
+                answer(asked.place(exercise), "")  # emptied, and not to come back on another screen
             continue
         answer(asked.place(exercise), typed)
         found[key] = verdict_on(exercise, typed, asked)
@@ -97,8 +109,10 @@ def _guessed_token(guess: int, scene: Scene) -> Verdict:
         return Verdict(None, "")
     if guess == best:
         return Verdict(True, f"Yes: {{best}}, **{percent(weights[best])}**.")
-    most = percent(weights[best])
-    return Verdict(False, f"{{guess}} gets {percent(weights[guess])}. Most goes to {{best}}: **{most}**.")
+    gets = (
+        f"gets {percent(weights[guess])}" if guess < len(scene.there) else "comes later and is not there yet"
+    )
+    return Verdict(False, f"{{guess}} {gets}. Most goes to {{best}}: **{percent(weights[best])}**.")
 
 
 def _guessed_head(guess: int, record: Record) -> Verdict:

@@ -21,8 +21,10 @@ DONE: dict[type[ast.operator], Callable[[float, float], float]] = {
 
 
 def value_of(text: str) -> float | None:
-    """The value of a sum, or None of what is none; a comma between digits is decimal, x and : stand for * and /."""
+    """The value of a sum, or None of what is none; a comma between digits is decimal, x and : stand for * and /, and
+    75 % is 0.75."""
     written = text.strip().rstrip(".!?;,").replace("^", "**")
+    written = re.sub(r"(\d+(?:[.,]\d+)?|[.,]\d+)\s*%", r"(\1/100)", written)
     written = re.sub(r"(?<=[\d)])\s*x\s*(?=[\d(-])", "*", written)
     written = re.sub(r"(?<=[\d)])\s*:\s*(?=[\d(-])", "/", written)
     written = re.sub(r"(?<=\d),(?=\d)", ".", written)

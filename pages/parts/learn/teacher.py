@@ -16,6 +16,7 @@ from pages.parts.frame.pages import PAGES, page_called
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, models
 from pages.parts.frame.selection import parse_head
+from pages.parts.frame.state import LINK_CHARS
 from pages.parts.inside.route import STATIONS
 from pages.parts.learn.exercises import steps
 from pages.parts.learn.plan import as_page, rows
@@ -51,7 +52,7 @@ def teacher_view(request: Request) -> None:
 def _chosen(request: Request) -> tuple[dict[str, str] | None, str]:
     """What the link holds, or None where something cannot be; and the page."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        text = st.text_input("Sentence", request.text, key="class-text", max_chars=1000, width=460)
+        text = st.text_input("Sentence", request.text, key="class-text", width=460)
         page = st.selectbox("Page", TITLES, TITLES.index("Inside"), key="class-page", width=150) or "Inside"
         place = _place(page)
         token = st.text_input("Token", key="class-token", max_chars=60, width=90, placeholder="it")
@@ -95,6 +96,8 @@ def checked(text: str, token: str, head: str, query: Mapping[str, str]) -> tuple
     """Why the link cannot be made, or ""; and the token's place in the sentence, as the pages count."""
     if not text.strip():
         return "Write the sentence that the class shall see.", ""
+    if len(text) > LINK_CHARS:
+        return f"A link can hold {LINK_CHARS:,} characters; this text has {len(text):,}.", ""
     asked = parse_head(head)
     if asked is None:
         return "A head is written as layer and head, both from 1, such as 4-2.", ""

@@ -23,13 +23,14 @@ from pages.parts.learn.ranks import rank
 from pages.parts.learn.summary import summary
 from pages.parts.picture.tiles import Block, Board, column, op, paragraph, row
 
+WORDS_AT_MOST = 24  # to spread a budget over
 WIDTH = 560  # of a picture beside its text, without its names, in pixels at 1280
 
 
 def budget(board: Board, scene: Scene) -> list[Block]:
     """100 % to spread over the words that the followed one needs, and a second head where one is not enough."""
     plain = [i for i, special in enumerate(scene.special) if not special and scene.labels[i].strip("'.,;:!?")]
-    places = plain[:24]
+    places = sorted(sorted(plain, key=lambda i: abs(i - scene.query))[:WORDS_AT_MOST])
     if not places:
         return [paragraph("There is no word here that a head could mix; write a sentence with words.")]
     values = scene.plain.v[scene.kv][places]
@@ -43,12 +44,21 @@ def budget(board: Board, scene: Scene) -> list[Block]:
             "token": scene.token,
             "name": sentence_key_of(scene),
         },
+        *_left_out(len(plain) - len(places), scene.token),
         paragraph(
             f"“Like it”: the cosine between the mix and the word's own value in head {head_name(scene.head)}, both "
             "without the mean of all values.",
             "quiet",
         ),
     ]
+
+
+def _left_out(count: int, token: str) -> list[Block]:
+    """How many words of a long text are not offered."""
+    if not count:
+        return []
+    said = f"The {WORDS_AT_MOST} words nearest to {{token}}; {count} more are left out."
+    return [paragraph(said if count > 1 else said.replace("are", "is"), "quiet", token=token)]
 
 
 def sentence_key_of(scene: Scene) -> str:
