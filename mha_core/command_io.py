@@ -65,7 +65,8 @@ def texts_of(options: argparse.Namespace) -> list[str]:
     if options.file is None and options.text != STDIN:
         return [options.text]
     where = "standard input" if options.file is None else f"'{options.file}'"
-    found = [line for line in _read(options.file, where).splitlines() if line.strip()]
+    # By line ends alone: other signs that break a line, such as U+2028, stand in texts.
+    found = [line for line in _read(options.file, where).split("\n") if line.strip()]
     if not found:
         raise InputError(f"There is no text in {where}.")
     return found
@@ -81,7 +82,7 @@ def _read(path: Path | None, where: str) -> str:
         if path is None:
             if sys.stdin is None:
                 raise InputError("Standard input is closed.")
-            return sys.stdin.read()
+            return sys.stdin.read().removeprefix("\ufeff")  # a file's mark that it is UTF-8
         if path.stat().st_size > MOST_TEXTS:
             raise InputError(f"{where} has more than {MOST_TEXTS:,} bytes.")
         return path.read_text(encoding="utf-8-sig")

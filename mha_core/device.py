@@ -14,19 +14,21 @@ PRECISIONS = {
 
 def choose_device(name: str = "auto") -> torch.device:
     """ "cpu", "cuda", "mps", or "auto" for the fastest one here. Raises InputError for one that is not here."""
-    here = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    here = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
     if name == "auto":
         return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if here[kind]))
     kind, _, index = name.partition(":")
-    if kind not in here or (index and not index.isdigit()):
+    if kind not in here or (":" in name and not (index.isascii() and index.isdigit())):
         raise InputError(f"There is no device '{name}'; choose auto, cpu, cuda or mps.")
     if not here[kind]:
         raise InputError(
             f"The device '{name}' was asked for, and this machine has none; 'auto' takes what is there."
         )
-    if kind == "cuda" and index and int(index) >= torch.cuda.device_count():
-        raise InputError(f"The device '{name}' was asked for; this machine has {torch.cuda.device_count()}.")
-    return torch.device(name)
+    if not index:
+        return torch.device(kind)
+    if len(index) > 6 or int(index) >= here[kind]:
+        raise InputError(f"The device '{name}' was asked for, counted from 0; this machine has {here[kind]}.")
+    return torch.device(kind, int(index))
 
 
 def choose_precision(name: str | None, device: torch.device) -> torch.dtype:

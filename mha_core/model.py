@@ -1,6 +1,7 @@
 """A model ready to trace: frozen, shared by all readers."""
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -125,7 +126,7 @@ class Model:
     def fingerprint(self) -> str:
         """What everything that is computed with it depends on: its weights, or the seed that random ones are drawn
         with, and its other files (configuration, tokens), which `digest` says nothing of."""
-        return f"{self.digest}/{self.files_digest}"
+        return fingerprint_of(self.digest, dict(self.files))
 
     @cached_property
     def n_bytes(self) -> int:
@@ -142,3 +143,8 @@ class Model:
         Raises InputError for a model that predicts no next token.
         """
         return start(self.encoder, self.next_head, tokens, self.title, self.max_tokens)
+
+
+def fingerprint_of(digest: str, files: Mapping[str, str]) -> str:
+    """The fingerprint of a model whose weights have that digest, made from files with those."""
+    return f"{digest}/{joint_digest(files)}"

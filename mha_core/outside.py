@@ -106,10 +106,14 @@ class OutsideModel:
         width = (
             getattr(config, "head_dim", None) or getattr(config, "d_kv", None) or wide // max(1, info.n_heads)
         )
-        n_parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        limit = self._limit()
+        shared = getattr(config, "num_key_value_heads", None)
         return replace(
-            info, d_model=wide, d_k=int(width), n_parameters=n_parameters, max_tokens=limit or info.max_tokens
+            info,
+            d_model=wide,
+            d_k=int(width),
+            n_parameters=sum(parameter.numel() for parameter in self.model.parameters()),
+            max_tokens=self._limit() or info.max_tokens,
+            n_kv_heads=shared if shared and info.n_heads % shared == 0 else None,
         )
 
     def _check(self) -> None:

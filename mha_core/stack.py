@@ -256,6 +256,8 @@ class Stack(nn.Module):
         x = self._start(ids, segments, gates, stores, change)
         room = self._room(x, _n_before(stores) + ids.shape[1], gates) if need_weights else None
         mask, asked = _mask(real), (gates, details_of, change)
+        if mask is None and self.config.is_causal:
+            mask = _after(_n_before(stores), ids.shape[1], x.device)
         if room is not None and mask is None and all(one is None for one in asked):
             layers = self._straight_layers(x)
             if layers is not None:
@@ -286,7 +288,8 @@ class Stack(nn.Module):
     ) -> Iterator[LayerStep]:
         """The same run, one layer at a time as it is asked for; details of those in `details_of`, from 0.
 
-        `differentiable`: gradients can be taken with respect to every layer's weights, the first one's too.
+        `differentiable`: gradients can be taken with respect to every layer's weights, the first one's too, in
+        float32 and float64.
         """
         x = self._start(ids, segments, gates, None, change, differentiable=differentiable)
         room = self._room(x, ids.shape[1], gates) if need_weights else None
@@ -403,7 +406,9 @@ class Stack(nn.Module):
     ) -> Iterator[LayerStep]:
         """The loop, from layer `start` on, given its input."""
         n = x.shape[1]
-        is_causal, rotation = self.config.is_causal and n > 1, self.rotation(_n_before(stores), n, x)
+        # After other tokens the mask says what is seen.
+        is_causal = self.config.is_causal and n > 1 and not _n_before(stores)
+        rotation = self.rotation(_n_before(stores), n, x)
         for index in range(start, self.config.n_layers):
             checkpoint()
             block = self.layer(index)
@@ -468,6 +473,14 @@ def _n_before(stores: Sequence[KeyValueStore] | None) -> int:
 def _mask(real: Tensor | None) -> Tensor | None:
     """Which keys may be looked at, (batch, 1, 1, n); None where all may."""
     return None if real is None or bool(real.all()) else real[:, None, None, :]
+
+
+def _after(before: int, n: int, device: torch.device) -> Tensor | None:
+    """Which keys n tokens of a decoder may look at that are read together after others, (n, before + n); None where
+    there are none before them, and for one token, which sees all."""
+    if not before or n < 2:
+        return None
+    return torch.ones(n, before + n, dtype=torch.bool, device=device).tril(before)
 
 
 def within(mask: Tensor | None, window: int | None, n: int, device: torch.device) -> Tensor | None:

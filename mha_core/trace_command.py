@@ -85,9 +85,9 @@ def _answers(
         except InputError as problem:
             raise InputError(f"Text {number}: {problem}") from None
         if form == "csv":
-            heading, *rows = answer.splitlines(keepends=True)
-            answer = ("" if number > 1 else f"sentence,{heading}") + "".join(
-                f"{number},{row}" for row in rows
+            heading, *rows = answer.removesuffix("\n").split("\n")
+            answer = ("" if number > 1 else f"sentence,{heading}\n") + "".join(
+                f"{number},{row}\n" for row in rows
             )
         yield f"{text}\n{answer}\n" if form == "table" else answer
 

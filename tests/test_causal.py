@@ -8,6 +8,7 @@ import pytest
 from causal_runs import HEADS, LAYERS, WORDS, record_of, tokens_of
 
 from mha_core import HeadScopeError, InputError, Record, grid_of
+from mha_core import record_of as given
 from mha_core.export import weights_csv, weights_json
 from mha_core.first_change import first_change
 from mha_core.heads.notices import evenness, notices, to_first
@@ -94,6 +95,14 @@ def test_the_command_line_s_strongest_link_is_no_first_token_s(record):
     lines = render(record, record.grid(), HeadFilter(), "table").splitlines()[2:]
     assert len(lines) == LAYERS * HEADS
     assert not [line for line in lines if "Zoe → " in line]
+
+
+def test_the_command_line_says_of_an_only_token_that_it_looks_at_itself():
+    alone = given([[[[1.0]], [[1.0]]]], ["Rain"], causal=True)
+    lines = render(alone, alone.grid(), HeadFilter(), "table").splitlines()[2:]
+    assert [line.split() for line in lines] == [
+        [name, "100.0", "%", "Rain", "→", "Rain"] for name in ("1-1", "1-2")
+    ]
 
 
 def test_asking_for_a_later_word_is_answered_in_a_sentence(record):

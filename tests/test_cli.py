@@ -95,6 +95,10 @@ def test_the_npz_is_read_without_pickle_and_holds_the_same(run, model, tmp_path)
     run("trace", "tiredness", "--out", str(tmp_path / "split.npz"))
     with np.load(tmp_path / "split.npz", allow_pickle=False) as content:
         assert content["units"].tolist() == ["[CLS]", "tired", "##ness", "[SEP]"]
+    run("trace", "tiredness", "--words", "--out", str(tmp_path / "words.npz"))
+    with np.load(tmp_path / "words.npz", allow_pickle=False) as content:
+        assert content["units"].tolist() == ["[CLS]", "tiredness", "[SEP]"]
+        assert content["weights"].shape == (6, 12, 3, 3)
     run("trace", CLASSIC, "--layer", "4", "--head", "2", "--out", str(tmp_path / "one.npz"))
     with np.load(tmp_path / "one.npz", allow_pickle=False) as content:
         np.testing.assert_array_equal(content["weights"], trace(CLASSIC, model).weights[3:4, 1:2])

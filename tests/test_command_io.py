@@ -55,6 +55,29 @@ def test_a_mark_at_the_beginning_of_a_file_is_no_part_of_its_first_sentence(tmp_
     assert texts_of(options) == ["It sat.", "It slept."]
 
 
+def test_a_mark_at_the_beginning_of_standard_input_is_no_part_of_its_first_sentence(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\ufeffIt sat.\nIt slept.\n"))
+    assert texts_of(build_parser().parse_args(["trace", "-"])) == ["It sat.", "It slept."]
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\x85", "\x0b"])
+def test_a_line_is_one_sentence_whatever_other_signs_break_lines(run, tmp_path, sign):
+    from decoder_folders import byte_tokenizer, random_decoder, write_decoder
+
+    write_decoder(tmp_path, random_decoder("gpt2"), byte_tokenizer())
+    lines = f"It{sign}sat.\nIt slept.\n"
+    base = ("trace", "-", "--model", tmp_path, "--device", "cpu", "--words", "--layer", 1, "--head", 1)
+    _, out, _ = run(*base, "--format", "jsonl", stdin=lines)
+    assert [json.loads(row)["text"] for row in out.removesuffix("\n").split("\n")] == [
+        f"It{sign}sat.",
+        "It slept.",
+    ]
+    _, out, _ = run(*base, "--format", "csv", stdin=lines)
+    rows = list(csv.DictReader(io.StringIO(out, newline="")))
+    assert {row["sentence"] for row in rows} == {"1", "2"}
+    assert all(None not in row.values() for row in rows)
+
+
 def test_a_csv_of_many_sentences_has_its_headings_once(run):
     code, out, _ = run("trace", "-", "--format", "csv", "--layer", 4, "--head", 2, stdin="\n".join(SENTENCES))
     rows = list(csv.DictReader(io.StringIO(out)))

@@ -17,19 +17,19 @@ SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
 def sizes_of(kind, which):
     d, layers, heads, d_ff, positions = SIZES[which]
+    activation = ("gelu", "relu", "gelu")[which]
     if kind == "distilbert":
         sizes = {"dim": d, "n_layers": layers, "n_heads": heads, "hidden_dim": d_ff}
-        return sizes | {"max_position_embeddings": positions, "vocab_size": 30522}
+        return sizes | {"max_position_embeddings": positions, "vocab_size": 30522, "activation": activation}
     sizes = {
         "hidden_size": d, "num_hidden_layers": layers, "num_attention_heads": heads, "intermediate_size": d_ff,
-        "max_position_embeddings": positions,
+        "max_position_embeddings": positions, "hidden_act": activation,
     }  # fmt: skip
     if kind == "electra":
         return sizes | {"embedding_size": (9, 22, 30)[which], "vocab_size": 30522}
     return sizes | {
         "vocab_size": 262 if kind == "roberta" else 271,
         "type_vocab_size": (1, 2, 1)[which],
-        "hidden_act": ("gelu", "relu", "gelu")[which],
     }
 
 

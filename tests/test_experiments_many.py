@@ -388,6 +388,20 @@ def test_ablate_says_what_changes(command, folder):
     assert (code, len(out.splitlines())) == (0, 4)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("ablate", "the cat", "--heads", "1-2 03-1,1-2"), "1-2,3-1 times 0."),
+        (("ablate", "the cat", "--every", "--heads", ","), "each head times 0."),
+        (("patch", "the dog", "the cat", "--heads", ", 1-2,1-2"), "1-2 taken over from 'the dog'."),
+    ],
+)
+def test_heads_are_told_as_they_were_read_and_each_once(command, folder, asked, said):
+    code, out, _ = command(*asked, "--model", folder, "--target", " the")
+    assert code == 0
+    assert out.splitlines()[0].endswith(f" {said}")
+
+
 def test_a_text_that_is_cut_is_said_to_be(command, folder):
     most = load_model(folder).max_tokens
     long = "it " * (most + 2)

@@ -8,7 +8,7 @@ import torch
 from bert_folders import random_bert, write
 from decoder_folders import random_decoder, write_decoder
 
-from mha_core import embedding, layer_details, load_model, trace_tokens
+from mha_core import embedding, layer_details, load_model, predict_masked, trace_tokens
 from mha_core.errors import InputError, SizeError
 from mha_core.families.bert import MaskedHead
 from mha_core.heads.ablation import AblationSums, ablate_each
@@ -189,6 +189,35 @@ def test_gradient_weights_are_those_of_transformers_at_the_first_mask(model, tmp
     write(tmp_path, theirs)
     ours = load_model(str(tmp_path), device="cpu")
     np.testing.assert_allclose(gradient_weights(tokens, ours), np.maximum(products, 0), atol=1e-5, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_guess_and_relevance_are_of_a_token_that_the_vocabulary_has(tmp_path):
+    """Embeddings are padded to a round number; here a row without a piece has the largest score of all."""
+    theirs = random_bert("BertForMaskedLM", vocab_size=30528)
+    with torch.no_grad():
+        theirs.cls.predictions.bias[30524] = 1000.0
+    write(tmp_path, theirs)
+    ours = load_model(str(tmp_path), device="cpu")
+    tokens = ours.tokenizer.encode("The [MASK] sat.")
+    output = theirs(torch.tensor([tokens.ids]), output_attentions=True)
+    scores = output.logits[0, tokens.ids.index(ours.tokenizer.mask_id), :30522]
+    best = scores.max()
+    ((guessed, share),) = predict_masked("The [MASK] sat.", ours, k=1)[0]
+    assert guessed == ours.tokenizer.piece_name(int(scores.argmax()))
+    assert share == pytest.approx(float(scores.detach().softmax(-1).max()), rel=1e-4), (
+        "of all pieces that there are"
+    )
+    gradients = torch.autograd.grad(best, output.attentions)
+    expected = [(a * g)[0].clamp(min=0).detach() for a, g in zip(output.attentions, gradients, strict=True)]
+    found = gradient_weights(tokens, ours)
+    np.testing.assert_allclose(found, torch.stack(expected).numpy(), atol=1e-5, rtol=1e-3)
+
+
+def test_a_model_in_half_precision_has_no_gradients(predicting):
+    half = predicting.to("cpu", "bfloat16")
+    with pytest.raises(InputError, match=r"float32 or float64; MiniLM computes in bfloat16\.$"):
+        importance(half.tokenizer.encode("The cat [MASK]."), half, "gradient")
 
 
 def test_relevance_is_drawn_as_shares_of_a_row_and_no_row_is_empty(predicting):

@@ -159,8 +159,12 @@ def test_a_precision_by_name_is_that_of_every_parameter(dtype, folder):
 def test_devices_and_precisions_that_are_not_here_are_refused():
     assert choose_device("cpu") == torch.device("cpu")
     assert choose_device("auto").type in ("cpu", "cuda", "mps")
-    for name in ("tpu", "", "cuda:x", "CPU"):
+    assert choose_device("cpu:0") == torch.device("cpu", 0)
+    for name in ("tpu", "", "cuda:x", "CPU", "cpu:", "cpu:²", "cpu:-1"):
         with pytest.raises(InputError, match="There is no device"):
+            choose_device(name)
+    for name in ("cpu:1", "cpu:999", f"cpu:{10**30}"):  # torch takes 999 for -25
+        with pytest.raises(InputError, match="counted from 0; this machine has 1"):
             choose_device(name)
     if not torch.cuda.is_available():
         with pytest.raises(InputError, match="this machine has none"):

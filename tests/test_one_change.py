@@ -132,6 +132,28 @@ def test_one_change_changes_that_and_nothing_else(change, follows, two_models):
     shows(at, replace(asked, **change, **follows), two_models)
 
 
+def test_after_another_model_the_chosen_words_are_where_it_cuts_them_or_forgotten(monkeypatch):
+    monkeypatch.setattr(cache, "load_model", load_model)
+    text = "Zbigniew said that the old dog was late."
+    at = open_page(
+        text=text, model="smollm2", pin="9", to="8"
+    )  # Z b ign iew said that the old dog was late .
+    assert named(at) == ["was", "dog"]
+    set_control(at, "model", "classroom")  # for which a name is one piece
+    assert (named(at), picture(at)["selection"]["pins"]) == (["was", "dog"], [6])
+    set_control(
+        at, "model", "minilm"
+    )  # which reads [CLS] and [SEP] as well, so that hardly a place is the same
+    grid, chosen = trace(text, load_model()).grid(), picture(at)["selection"]
+    assert {"pins": tuple(chosen["pins"]), "to": chosen["to"]} == strongest(grid, tuple(chosen["head"]))
+
+
+def named(at: AppTest) -> list[str]:
+    """The words that are looked from, and the one that is looked at."""
+    chosen, (record,) = picture(at)["selection"], mounted(at, "record")
+    return [record["names"][unit] for unit in (*chosen["pins"], chosen["to"])]
+
+
 def strongest(grid, head) -> dict:
     """The strongest link between two different words, by hand."""
     words = [i for i, unit in enumerate(grid.units) if not unit.special]
@@ -219,6 +241,16 @@ def test_an_example_is_compared_with_its_own_twin():
     press_example(run(at), "trophy")
     run(at).switch_page(COMPARE)
     assert run(at).text_input(key="text2").value.endswith("too small.")
+
+
+def test_a_model_chosen_on_one_page_is_not_forgotten_on_a_page_that_begins_with_it():
+    at = open_page("pages/experiment.py", text=OWN, model="minilm")
+    at.switch_page("app.py")
+    assert link(run(at))["model"] == "minilm"
+    at.switch_page("pages/experiment.py")
+    assert run(at).session_state["model"] == "minilm"
+    at = open_page(text=OWN)
+    assert "model" not in link(at), "nobody chose it"
 
 
 def test_a_text_that_goes_on_keeps_what_is_chosen_and_is_compared_with_no_sentence_of_before(monkeypatch):

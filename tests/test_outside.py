@@ -23,13 +23,15 @@ from mha_core import (
     record_of,
     trace,
 )
+from mha_core.given import spelt_by
+from mha_core.picture.about import columns
 
 transformers = pytest.importorskip("transformers")
 TEXT, TARGET = "The animal didn't sit.", "It slept in tiredness"
 SMALL = {"vocab_size": 30522, "attn_implementation": "eager"}
 SEQUENCES = {
     "T5ForConditionalGeneration": transformers.T5Config(
-        d_model=15, d_kv=3, num_heads=5, d_ff=19, num_layers=2, num_decoder_layers=3, decoder_start_token_id=0, **SMALL
+        d_model=15, d_kv=4, num_heads=5, d_ff=19, num_layers=2, num_decoder_layers=3, decoder_start_token_id=0, **SMALL
     ),
     "BartForConditionalGeneration": transformers.BartConfig(
         d_model=18, encoder_layers=2, decoder_layers=3, encoder_attention_heads=3, decoder_attention_heads=3,
@@ -71,6 +73,24 @@ def test_arrays_of_ones_own_become_a_record_with_the_tokens_given():
     weights[0, 0, 0] = 0.2
     assert record.weights[0, 0, 0, 0] != 0.2
     assert not record.weights.flags.writeable
+
+
+def test_files_of_cross_attention_have_both_texts_each_under_its_name():
+    record = record_of(rows(1, 1, 1, 2), ["Katze"], keys=["The", "cat"])
+    said = columns(record, record.grid())
+    assert (said["text"], said["source"]) == ("Katze", "The cat")
+
+
+def test_a_piece_after_a_separator_goes_on_with_no_word():
+    record = record_of(rows(1, 1, 4, 4), ["tired", "[SEP]", "##ness", "[SEP]"])
+    assert record.grid(words=True).labels == ("tired", "[SEP]", "##ness", "[SEP]")
+
+
+def test_signs_of_spaces_and_of_a_word_s_end_are_read_as_spaces():
+    names = ["<s>", "low</w>", "er", "case</w>", "</s>"]
+    special = [True, False, False, False, True]
+    assert spelt_by(names, special) == ("low ercase", [(0, 0), (0, 3), (4, 6), (6, 10), (0, 0)])
+    assert spelt_by(["▁low", "er", "Ġcase"], [False] * 3) == ("lower case", [(0, 3), (3, 5), (6, 10)])
 
 
 def test_layers_as_transformers_gives_them_and_a_decoder_is_seen_to_be_one():
@@ -184,6 +204,17 @@ def test_a_decoder_sees_nothing_that_comes_later(tokenizer):
     assert record.grid().visible is not None
 
 
+@pytest.mark.parametrize(("shared", "kept", "together"), [(2, 2, 3), (6, 6, 1), (None, None, 1)])
+def test_heads_that_share_keys_in_another_library_s_model_are_known_to(tokenizer, shared, kept, together):
+    sizes = {"hidden_size": 24, "intermediate_size": 13, "num_hidden_layers": 1, "num_attention_heads": 6}
+    config = transformers.Qwen2Config(**sizes, num_key_value_heads=shared or 6, **SMALL)
+    theirs = transformers.Qwen2Model(config).eval()
+    if shared is None:
+        del config.num_key_value_heads
+    record = from_transformers(theirs, tokenizer)(TEXT)
+    assert (record.model.n_kv_heads, record.grid().sharing) == (kept, together)
+
+
 @pytest.mark.parametrize("kind", SEQUENCES)
 def test_an_encoder_decoder_gives_three_records_and_the_cross_one_between_two_lines(kind, tokenizer):
     torch.manual_seed(0)
@@ -197,6 +228,8 @@ def test_an_encoder_decoder_gives_three_records_and_the_cross_one_between_two_li
         expected = torch.cat(output[f"{name}_attentions"])
         np.testing.assert_allclose(record.weights, expected.numpy(), atol=1e-6)
     assert (found.encoder.model.is_causal, found.decoder.model.is_causal) == (False, True)
+    width = {"T5ForConditionalGeneration": 4, "BartForConditionalGeneration": 6, "MarianMTModel": 2}[kind]
+    assert {record.model.d_k for record in (found.encoder, found.decoder, found.cross)} == {width}
     start = tokenizer.convert_ids_to_tokens(theirs.config.decoder_start_token_id)
     assert found.cross.grid(words=True).labels == (start, "[CLS]", *TARGET.split())
     assert found.cross.grid(words=True).key_labels[3] == "didn't"

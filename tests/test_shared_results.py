@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mha_core import InputError, ModelError, grid_of, load_model, projections_of, trace
+from mha_core.embedded import DECODER, EMBEDDED
 from mha_core.heads.measures import importance
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import layer_of
@@ -246,6 +247,18 @@ def test_nobody_waits_for_roles_and_each_model_gets_its_own(found):
         assert cache.findings(*name).model == Named(*name)
         assert cache.roles_of(*name) == cache.known_roles(*name) == {(0, 0): Named(*name)}
     assert found.made == [Named(*name) for name in names], "each is found out once"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [EMBEDDED, DECODER])
+def test_what_was_found_of_a_model_that_comes_with_the_program_is_known_without_loading_it(monkeypatch, name):
+    monkeypatch.setattr(cache, "STORE", Store(10_000_000))
+    monkeypatch.setattr(cache, "find", lambda used, _: SimpleNamespace(roles={(0, 0): used.name}))
+    monkeypatch.setattr(cache, "refuse_unasked", lambda _: None)
+    used = load_model(name)
+    cache._find(used)
+    monkeypatch.setattr(cache, "load_model", lambda *_, **__: pytest.fail("nothing is loaded for it"))
+    assert cache.known_roles(name) == {(0, 0): name}
 
 
 def test_what_a_lesson_will_ask_for_is_found_out_before_and_its_model_loaded_behind_the_page(

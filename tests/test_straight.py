@@ -208,6 +208,20 @@ def test_a_text_read_in_pieces_gives_the_rows_of_the_whole(kind, taken):
     assert len(taken) == 5
 
 
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_tokens_that_are_read_together_after_others_see_those_and_nothing_later(kind, need_weights):
+    stack, ids, stores = stack_of(kind), IDS[:1], [KeyValues(2) for _ in range(3)]
+    with torch.inference_mode():
+        whole = stack(ids)
+        for start, stop in ((0, 2), (2, 5), (5, 7)):
+            found = stack(ids[:, start:stop], stores=stores, need_weights=need_weights)
+            torch.testing.assert_close(found.hidden, whole.hidden[:, start:stop], atol=2e-6, rtol=2e-5)
+            if need_weights:
+                expected = whole.stacked()[..., start:stop, :stop]
+                torch.testing.assert_close(found.stacked(), expected, atol=2e-6, rtol=2e-5)
+
+
 def test_layers_with_windows_or_in_plain_rows_go_through_the_modules(taken):
     windowed = pack(Classroom(ClassroomConfig(**SIZES, n_heads=6, turning=1, windows=(0, 2, 0))), "panels")
     for stack in (windowed, pack(KINDS["bert"](), "rows"), KINDS["bert"]().eval()):

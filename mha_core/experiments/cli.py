@@ -45,7 +45,7 @@ from mha_core.experiments.sweep import every_head, patch_heads, patch_states
 from mha_core.export import json_of
 from mha_core.models import Model
 from mha_core.tokens import Tokens
-from mha_core.wording import Head
+from mha_core.wording import Head, head_name
 
 Commands = Any  # argparse keeps the type of its subparsers to itself
 Load = Callable[[argparse.Namespace], Model]
@@ -133,9 +133,8 @@ def _ablated(
     chosen: tuple[Intervention, ...] = ()
     if heads:
         chosen = (MeanOutput(heads) if options.mean else Factor(heads, options.factor),)
-    asked = Asked(
-        tokens, model.info, outcome, options.heads or "", "mean" if options.mean else options.factor
-    )
+    how = "mean" if options.mean else options.factor
+    asked = Asked(tokens, model.info, outcome, _named(heads), how)
     if options.every:
         factor = None if options.mean else options.factor
         return _every(options, asked, every_head(tokens, model, outcome, factor=factor, base=chosen))
@@ -153,17 +152,22 @@ def _run_patch(load: Load, write: Write, warn: Warn, options: argparse.Namespace
     source = model.tokenizer.encode(one_text(options.source))
     warn(source.n_cut, model)
     same_length(source, tokens)
-    asked = Asked(tokens, model.info, outcome, options.heads or "", "patch", source)
+    heads = heads_from(options.heads or "", model.n_layers, model.n_heads)
+    asked = Asked(tokens, model.info, outcome, _named(heads), "patch", source)
     if options.every:
         sweep = patch_heads if options.every == "heads" else patch_states
         found = _every(options, asked, sweep(source, tokens, model, outcome))
     else:
-        heads = heads_from(options.heads, model.n_layers, model.n_heads)
         if not heads:
             raise InputError(NO_PATCH)
         found = _once(options, asked, model, (PatchHeads(heads, source.text),))
     _answer(write, options, [found])
     return 0
+
+
+def _named(heads: Sequence[Head]) -> str:
+    """The heads that are changed, each once, from 1: "19-7,18-4"."""
+    return ",".join(map(head_name, heads))
 
 
 def _check_top(options: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ Outcomes = tuple[tuple[float, ...], Sequence[NextToken]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked: the text, the model, what is measured, the heads as they were written, how they are changed (a
+    """What was asked: the text, the model, what is measured, the heads by their names, how they are changed (a
     factor, "mean" or "patch"), and the text that is taken from."""
 
     tokens: Tokens

@@ -17,11 +17,14 @@ from mha_core.tokens import Tokens
 
 def gradient_weights(tokens: Tokens, model: Model) -> FloatArray:
     """max(0, weight x gradient) for the likeliest token at the first masked place, or the likeliest next one, (layer,
-    head, query, key).
+    head, query, key). Raises InputError for a model that predicts nothing, or computes in half precision.
     """
     flaw = predicts_nothing(model)
     if flaw is not None:
         raise InputError(flaw)
+    if model.dtype not in (torch.float32, torch.float64):
+        kind = str(model.dtype).removeprefix("torch.")
+        raise InputError(f"Gradients are taken in float32 or float64; {model.title} computes in {kind}.")
     place = _place(tokens, model)
     ids = torch.tensor([tokens.ids], device=model.device)
     segments = torch.tensor([tokens.segments], device=model.device)
@@ -55,11 +58,11 @@ def _place(tokens: Tokens, model: Model) -> int:
 
 
 def _prediction(hidden: Tensor, place: int, model: Model) -> Tensor:
-    """The score of the likeliest token."""
+    """The score of the likeliest token that the vocabulary has; makers pad the matrix to a round number."""
     head = model.masked_head or model.next_head
     if head is None:
         raise InputError(predicts_nothing(model) or "")
-    scores: Tensor = head(hidden[place : place + 1])
+    scores: Tensor = head(hidden[place : place + 1])[:, : model.tokenizer.vocab_size]
     return scores.float().max()
 
 

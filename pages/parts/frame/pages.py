@@ -136,6 +136,9 @@ FIELDS = (
     Field("model2", lambda: models()[0], models, page="Compare"),
 )
 KEYS = tuple(value.key for value in FIELDS)
+OWN_FIRSTS = frozenset(
+    key for page in PAGES for key in page.first
+)  # that are not the same everywhere at first
 
 
 def first_of(value: Field, page: Page) -> str:

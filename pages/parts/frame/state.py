@@ -13,7 +13,7 @@ import streamlit as st
 from mha_core.heads import measures
 from mha_core.wording import Head, head_name
 from pages.parts.frame import presets
-from pages.parts.frame.pages import FIELDS, KEYS, Field, first_of, page_called
+from pages.parts.frame.pages import FIELDS, KEYS, OWN_FIRSTS, Field, first_of, page_called
 from pages.parts.frame.request import refusal
 from pages.parts.frame.selection import PARAMS, Selection, parse_head
 from pages.parts.serve.streamlit_links import tell_what_was_merged
@@ -24,7 +24,7 @@ LINK_CHARS = 4_000
 CHANGES = "link-changes"
 DRAWN = "drawn"  # what a picture shows now
 BEFORE = "before"  # and what it showed before the reader changed its text
-MOVES = "moves"  # the words that are chosen have yet to be found in the changed text
+MOVES = "moves"  # the words that are chosen have yet to be found in the changed text, or in another model's pieces
 PAGE = "page"
 FIRST = "first-visit"  # nothing was written into the link that a reader came by
 RECONNECTED = "The connection was made anew; what you typed is kept."
@@ -76,12 +76,15 @@ def _first(field: Field, title: str) -> str:
 
 
 def link(title: str) -> None:
-    """Let the address say what the controls say; what is first anyway is left out, so that links stay short."""
-    said, held = dict[str, str | None](), values_of(KEYS)
+    """Let the address say what the controls say; what is first anyway is left out, so that links stay short. What was
+    chosen where something else is first stays, or the next page would begin with its own."""
+    said, held, now = dict[str, str | None](), values_of(KEYS), params()
     for field in FIELDS:
         value = held.get(field.key) or ""
         here = field.page in (None, title) and len(value) <= LINK_CHARS
-        said[field.key] = value if here and (field.spelled_out or value != _first(field, title)) else None
+        chosen = field.key in OWN_FIRSTS and now.get(field.key) == value
+        spelled_out = field.spelled_out or chosen or value != _first(field, title)
+        said[field.key] = value if here and spelled_out else None
     change(said)
 
 
@@ -227,6 +230,12 @@ def changed_text() -> None:
         forget_words()
     else:
         st.session_state[BEFORE], st.session_state[MOVES] = shown, True
+
+
+def changed_model() -> None:
+    """The model is another one, which may cut the text elsewhere: chosen words are where they are found again."""
+    if DRAWN in st.session_state:
+        st.session_state[MOVES] = True
 
 
 def forget_before() -> None:

@@ -26,7 +26,7 @@ from mha_core import (
     trace_tokens,
 )
 from mha_core.continued import begin
-from mha_core.embedded import DECODER, DECODER_DIGEST, EMBEDDED, EMBEDDED_DIGESTS
+from mha_core.embedded import DECODER, DECODER_DIGEST, DECODER_FILE, EMBEDDED, EMBEDDED_DIGESTS
 from mha_core.heads.atlas.shipped import Shipped, read_shipped
 from mha_core.heads.findings import Findings, find
 from mha_core.heads.measures import importance
@@ -36,6 +36,7 @@ from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
 from mha_core.interrupt import breaking_off
+from mha_core.model import fingerprint_of
 from mha_core.picture.payload import Keep, Payload
 from mha_core.run import Run
 from mha_core.wording import Head
@@ -61,6 +62,10 @@ STORE = Store(limits().store_mb * 1_000_000)
 UNPACKING = "Unpacking SmolLM2: 135 million weights, from 98 MB to 540 MB. Once for all readers; seconds …"
 UNTRAINED = "Drawing 135 million random weights. Once for all readers; seconds …"
 ATLAS_DIGESTS = {EMBEDDED: EMBEDDED_DIGESTS["model.safetensors"], DECODER: DECODER_DIGEST}
+SHIPPED_FILES: Mapping[str, Mapping[str, str]] = {
+    EMBEDDED: EMBEDDED_DIGESTS,
+    DECODER: {DECODER_FILE: DECODER_DIGEST},
+}
 FOLLOWING = "Following the weights through the model …"
 STATE = "state"
 
@@ -289,10 +294,12 @@ def finding(name: str, trained: bool = True) -> bool:
 
 def known_roles(name: str, trained: bool = True) -> Mapping[Head, Role]:
     """The same if it is known already: nothing is begun for it, and of what is shipped nothing is loaded."""
-    digest = ATLAS_DIGESTS.get(name) if trained else None
-    found: Findings | None = (
-        STORE.peek(("findings", name, trained, digest)) if digest else known_findings(name, trained)
-    )
+    files = SHIPPED_FILES.get(name) if trained else None
+    if files is None:
+        found = known_findings(name, trained)
+    else:
+        key = ("findings", name, trained, fingerprint_of(ATLAS_DIGESTS[name], files))
+        found = STORE.peek(key)
     return {} if found is None else found.roles
 
 
