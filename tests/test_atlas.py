@@ -9,10 +9,10 @@ import torch
 
 from mha_core import load_model
 from mha_core.heads.atlas.classes import classes, opening_marks
-from mha_core.heads.atlas.describe import Description, Finding, _holds, describe
+from mha_core.heads.atlas.describe import Description, Finding, _holds, _Lookup, describe
 from mha_core.heads.atlas.effects import raised, surprise_without, through_norm
 from mha_core.heads.atlas.features import Feature, allowed, features, pair_features
-from mha_core.heads.atlas.losses import loss_of
+from mha_core.heads.atlas.losses import TOLD, HeadLoss, loss_of
 from mha_core.heads.atlas.making import shuffled
 from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of
 from mha_core.heads.atlas.reading import MOST_TOKENS, looked_at, passage_tokens, read_passages
@@ -202,6 +202,10 @@ def true_of(model, text, key):
 
 def test_features_of_pairs_by_hand(model):
     assert true_of(model, "the bridge and bridges", "another form") == {
+        ("bridge", "bridges"),
+        ("bridges", "bridge"),
+    }
+    assert true_of(model, "bridge or bridge near bridges", "another form") == {
         ("bridge", "bridges"),
         ("bridges", "bridge"),
     }
@@ -444,6 +448,19 @@ def test_what_is_lost_is_the_gated_runs_loss(tmp_path, kind, which):
     assert without[2] == pytest.approx(by_gates(gates), abs=1e-4)
 
 
+def test_the_tokens_that_lose_most_are_those_whose_probability_falls_most():
+    """Eight rare tokens lose nearly all they had, which is little; one loses a fifth, which is more."""
+    before = np.array([*[0.02] * TOLD, 0.5])
+    after = np.array([*[0.001] * TOLD, 0.4])
+    found = HeadLoss()
+    found.add(3, np.log(before), np.log(after))
+    assert len(found.tokens) == TOLD
+    first = found.tokens[0]
+    assert (first.passage, first.position) == (3, TOLD + 1)
+    assert (first.before, first.after) == (pytest.approx(0.5), pytest.approx(0.4))
+    assert found.nats == pytest.approx((TOLD * np.log(20) + np.log(1.25)) / (TOLD + 1))
+
+
 def test_what_one_head_costs_grows_with_every_passage(tmp_path):
     model = decoder(tmp_path, "llama", 1)
     passages = [(7, model.tokenizer.encode(LINES[0])), (2, model.tokenizer.encode(LINES[1]))]
@@ -520,6 +537,20 @@ def test_habits_by_hand(model):
     assert found["rests"] == 1
 
 
+def test_copies_are_looked_for_in_the_rows_that_have_some(model):
+    """Four of the five words have a copy, two an earlier one."""
+    tokens = model.tokenizer.encode("the cat saw the cat")
+    weights = np.zeros((1, 1, len(tokens), len(tokens)), np.float32)
+    for query, key, weight in ((1, 4, 0.2), (4, 1, 0.3), (4, 2, 0.4), (5, 2, 0.7), (5, 3, 0.2)):
+        weights[0, 0, query, key] = weight
+    weights[0, 0, :, 0] = 1 - weights[0, 0].sum(-1)
+    sums = AtlasSums(1, 1, is_causal=False)
+    sums.add(weights, np.ones((1, 1, len(tokens)), np.float32), tokens)
+    found = sums.habits.result()
+    assert float(found["same token"][0]) == pytest.approx((0.2 + 0.3 + 0.7) / 4)
+    assert float(found["after a copy"][0]) == pytest.approx((0.4 + 0.2) / 2)
+
+
 @pytest.mark.slow
 def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
     def negations(tokens, query, rng):
@@ -538,6 +569,20 @@ def test_a_description_holds_in_the_other_half_or_is_none(model):
         return max(query - 1, 1) if half_of(tokens) == 0 else int(rng.integers(1, len(tokens) - 1))
 
     assert describe(invented(model, look))[0] == Description()
+
+
+def test_every_passage_counts_once_in_the_baseline_however_many_moments_are_of_it(model):
+    """One back there is a negation in 1 of 3 pairs of the first text and in 1 of 5 of the second."""
+    sums = AtlasSums(1, 1, is_causal=False)
+    for text in ("tree not lamp door", "moon salt king not boat glass"):
+        tokens = model.tokenizer.encode(text)
+        n = len(tokens)
+        sums.add(np.full((1, 1, n, n), 1 / n, np.float32), np.ones((1, 1, n), np.float32), tokens)
+    moments = [Moment(0, 2, 1, 1.0, 1.0), Moment(0, 3, 2, 1.0, 1.0), Moment(1, 2, 1, 1.0, 1.0)]
+    names = [feature.key for feature in features(is_causal=False)]
+    expected = _Lookup(sums)._expected(moments)
+    assert expected[names.index("to negation")] == pytest.approx(2 / 8)
+    assert expected[names.index("one back")] == pytest.approx((1 / 4 + 1 / 4 + 1 / 6) / 3)
 
 
 @pytest.mark.slow

@@ -3,14 +3,15 @@
 import gzip
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from mha_core import InputError
+from mha_core import InputError, load_model
 from mha_core.cli import main
 from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
-from mha_core.heads.atlas.cli import add_atlas_parser
+from mha_core.heads.atlas.cli import _table, add_atlas_parser
 from mha_core.heads.atlas.reading import looked_at, passage_tokens, read_passages, split_passages
 from mha_core.heads.atlas.said import label, sentence
 from mha_core.heads.atlas.shipped import packed, read_shipped, shipped_file
@@ -115,6 +116,18 @@ def test_controls_say_that_content_is_not_found_where_there_is_none(name, there)
         assert control.by_content <= control.heads / 20
     assert there.controls["shuffled"].described > there.controls["shuffled"].heads / 5
     assert there.atlas.n_by_content > 3 * max(one.by_content for one in there.controls.values())
+
+
+def test_the_table_speaks_of_one_head_in_the_singular():
+    found, model = read_shipped("minilm").atlas, load_model("minilm")
+    none = [entry for entry in found.heads if not entry.description.findings]
+    some = [entry for entry in found.heads if entry.description.findings]
+    for heads, said in (
+        ((none[0],), ". 0 of 1 head has a description, 0 by more"),
+        ((none[0], some[0]), ". 1 of 2 heads has a description, "),
+        ((none[0], *some[:2]), ". 2 of 3 heads have a description, "),
+    ):
+        assert said in _table(replace(found, heads=heads), model, None)
 
 
 def test_what_is_known_of_the_decoder_stands_in_its_atlas():

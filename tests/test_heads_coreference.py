@@ -188,6 +188,14 @@ def test_baselines_are_what_a_lazy_reader_would_do(model):
     assert item.baselines == (0.0, 1.0, 1.0, 0.5), "the surname counts: Gray once, Lee twice"
 
 
+def test_the_nearest_name_is_the_one_with_least_between_however_long_it_is(model):
+    """“Maximilian Featherstone” ends one character before "he", "Bob" begins seven after."""
+    text = "Maximilian Featherstone he, then Bob"
+    long, he, bob = ((text.index(word), text.index(word) + len(word)) for word in (text[:23], "he,", "Bob"))
+    found = PronounCase(text, (he[0], he[0] + 2), (long, bob), 0)
+    assert choice_case(found, model.tokenizer).baselines[0] == 1.0
+
+
 def test_mentions_are_found_in_pieces(model):
     item = choice_case(choice("Susan Gray", "Ann Lee"), model.tokenizer)
     spelled = [[item.tokens.pieces[i].text for i in pieces] for pieces in (item.pronoun, *item.candidates)]

@@ -406,6 +406,12 @@ def test_a_causal_head_that_looks_at_all_it_sees_is_the_measure_of_evenness():
     assert table.uniform_share == pytest.approx(np.mean(1 / np.arange(1, 7)))
     assert table.peak_rows[11] == 0
     assert table.peak_rows[9] == 5
+    for measure in table.labels:
+        if table.baseline(measure) is not None:
+            assert table.baseline(measure) == pytest.approx(float(table[measure][0, 0]), abs=1e-5), measure
+    assert table.baseline("next") == 0
+    assert table.baseline("last") == pytest.approx(1 / 6 / 6)
+    assert table.baseline("previous") == pytest.approx(sum(1 / n for n in range(2, 7)) / 6)
     assert "cls" not in table.labels
     assert "first" in table.labels
 

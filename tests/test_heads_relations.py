@@ -270,6 +270,20 @@ def test_a_head_beats_its_offset_with_an_interval_that_allows_for_luck(tried, be
     assert score.beats_offset is beats
 
 
+@pytest.mark.parametrize(
+    ("accuracy", "n", "tried", "said"),
+    [
+        (0.60, 100, 1, ""),
+        (0.60, 100, 2, "could be luck, as the best of 2"),
+        (0.59, 100, 2, "no better than its offset"),
+        (0.90, 20, 5000, "only 20 cases: thin evidence"),
+    ],
+)
+def test_a_head_above_its_offset_is_not_said_to_be_no_better(accuracy, n, tried, said):
+    """The interval of 59 of 100 begins below 49.5 %, that of 60 above."""
+    assert RelationScore("det", "dep->head", 0, 0, n, accuracy, 0.5, 0.7, 1, 0.495, tried).said == said
+
+
 def test_a_head_whose_interval_begins_at_its_offset_does_not_beat_it():
     score = RelationScore("det", "dep->head", 0, 0, 100, 0.60, 0.502, 0.691, 1, 0.505, 1)
     assert not score.beats_offset

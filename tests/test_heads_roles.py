@@ -94,6 +94,18 @@ def test_half_of_the_mass_on_a_special_token_makes_a_separator_head():
     assert role(looking(6, dict.fromkeys(range(6), 0), 0.45)).key != "separator"
 
 
+def test_a_head_that_rests_on_punctuation_is_held_against_all_marks_that_there_are():
+    sums = PositionSums(1, 1)
+    marks = TextItem(tokens_of(["red", ",", "new", "."]))
+    weights = looking(6, dict.fromkeys(range(6), 4), 0.7)
+    for _ in range(30):
+        sums.add(weights[None, None], marks)
+    found = role_of(Tables(sums.result()), 0, 0)
+    assert found.label == "looks at punctuation"
+    assert found.baseline == pytest.approx(2 / 6)
+    assert found.evidence == "76.0 % of its mass, 33.3 % if it looked everywhere, in 30 texts."
+
+
 def test_a_head_that_looks_everywhere_is_broad():
     sums = PositionSums(1, 3)
     weights = np.stack([np.full((6, 6), 1 / 6), PLAIN, PLAIN])[None].astype(np.float32)
@@ -272,7 +284,7 @@ def test_the_report_card_ranks_a_head_in_every_measure():
     line = card.line("previous")
     assert (line.rank, line.of, line.n) == (1, 6, 30)
     assert line.value == pytest.approx(float(found.tables.positions["previous"][1, 2]))
-    assert line.baseline == pytest.approx(1 / 6)
+    assert line.baseline == pytest.approx(5 / 6 / 6)  # the first of six tokens has none before it
     assert card.line("entropy").rank == 6
     assert len(card.relatives) == 3
     with pytest.raises(InputError, match="Head 3-1 was asked for; there are 2 x 3 heads"):
@@ -296,7 +308,8 @@ def test_every_line_of_the_card_has_a_baseline_and_a_number_of_cases_of_its_own(
     )
     card = report_card(Study(Done(30, False), tables, None), 0, 0)
     expected = {
-        "previous": (1 / 6, 30),
+        "previous": (5 / 6 / 6, 30),
+        "self": (1 / 6, 30),
         "confidence": (1 / 6, 30),
         "entropy": (np.log(6), 30),
         "period": (None, 30),

@@ -1,7 +1,9 @@
 """Does it hold? Which question a link is a case of, and what is said and drawn of the chosen head there."""
 
 import html
+import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -51,10 +53,25 @@ def units(text: str) -> list[Unit]:
         ("Dogs run fast", 2, 2, "self"),
         ("Dogs run very fast", 1, 4, None),
         ("The a b c d dog", 1, 6, None),
+        ("The end of the day", 3, 4, "next"),
+        ("The end of the day", 4, 3, "previous"),
+        ("The end of the day", 4, 1, None),
+        ("Their own her old dog", 1, 3, None),
+        ("The dog saw the one it had", 6, 1, None),
+        ("The dog saw the one it had", 6, 4, None),
     ],
 )
 def test_a_link_is_a_case_of_the_question_that_its_words_ask(text, query, key, kind):
     assert link_kind(units(text), query, key, KNOWN) == kind
+
+
+def test_words_of_two_texts_stand_at_no_distance_from_each_other():
+    words = units("Maria hid the book . She knew")[1:]
+    both = [replace(unit, segment=int(i > 3)) for i, unit in enumerate(words)]
+    across = [link_kind(both, *link, KNOWN) for link in ((3, 4), (4, 3), (2, 6))]
+    assert across == [None, None, None]
+    assert [link_kind(both, *link, KNOWN) for link in ((3, 2), (2, 3))] == ["det:back", "det"]
+    assert link_kind(both, 5, 0, KNOWN) == "antecedent", "which is no matter of place"
 
 
 def test_a_special_token_is_a_rest_and_a_question_that_was_not_asked_is_none():
@@ -95,6 +112,17 @@ def test_an_untrained_head_stands_beside_the_trained_ones():
         np.testing.assert_allclose(list(dict(map(tuple, row["heads"])).values()), heads.ravel(), atol=1e-4)
     both = f"this head {100 * trained[3, 1]:.1f} %, the best {100 * trained.max():.1f} %"
     assert f"; trained: {both}" in strip["said"]
+
+
+def test_heads_that_score_alike_share_a_rank_in_the_sentence_as_in_the_picture():
+    found = read_evidence("minilm")
+    entry, grid = found.entry("case"), SimpleNamespace(units=units("They sat in the house"))
+    alike = [head for head in np.ndindex(6, 12) if (entry.heads == entry.heads[head]).sum() > 1]
+    assert alike
+    for head in alike:
+        rank = f"rank {1 + int((entry.heads > entry.heads[head]).sum())} of 72"
+        assert f"{rank};" in holds.said(found, entry, grid, (3, 5), head)
+        assert f"{rank} heads" in json.loads(holds._strip(found, None, "case", head))["said"]
 
 
 def test_without_a_target_the_link_is_the_strongest_to_another_word():

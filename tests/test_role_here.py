@@ -40,6 +40,16 @@ def test_a_resting_head_that_does_not_rest_here_is_said_to_do_something_else():
     assert other.startswith("Here head 1-1 does something else than what it is called by: words send 2.0 %")
 
 
+def test_a_head_that_rests_on_punctuation_is_not_told_where_there_is_none():
+    resting = role("separator", "looks at punctuation")
+    none = in_this_sentence(record(looking(6, {}, 0.8)), (0, 0), resting)
+    assert (none.says, none.does) == ("This sentence has no punctuation.", None)
+    some = in_this_sentence(
+        record(looking(6, dict.fromkeys(range(6), 4), 0.8), [*WORDS[:3], "."]), (0, 0), resting
+    )
+    assert (some.says, some.does) == ("words send 80.0 % of their attention to punctuation", True)
+
+
 def test_half_of_it_is_enough_and_half_of_that_is_less():
     resting = role("separator", "looks at [CLS]")
     for share, does, less in ((0.5, True, True), (0.25, False, True), (0.125, False, False)):

@@ -332,7 +332,58 @@ def test_a_card_says_one_thing_of_a_job_and_real_text_says_it(model):
     said = beside.on_real_text(alone.builtin[0], (beaten,))
     assert "head 1-1 reaches 20.0 % (verdict: no), the best is 2-2 with 70.0 %" in said
     assert said.endswith("the strongest simple rule reaches 80.0 %.")
+    halved = replace(beaten, held_out=0.6)
+    assert beside.on_real_text(alone.builtin[0], (halved,)) == said, "heads are compared over the same cases"
+    same = replace(halved, best=(0, 0), heads=np.array([[0.7, 0], [0, 0.2]]))
+    assert "reaches 70.0 % (verdict: no), and is the best there too, and" in beside.on_real_text(
+        alone.builtin[0], (same,)
+    )
     assert beside.on_real_text(on_real, (beaten,)) == beside.on_real_text(alone.builtin[0], ()) == ""
+
+
+def test_what_real_text_was_not_asked_is_not_said_of_it(found):
+    evidence_of = {sheet.key: sheet for sheet in sheets.real_sheets(read_evidence("minilm"))}
+    asked_again = evidence_of["real:agreement"]
+    assert asked_again.again
+    assert not evidence_of["real:antecedent"].again
+    table = sheets.of_table(found.jobs["agreement"])
+    assert sheets.counterpart(table, (asked_again,)) is asked_again
+    assert beside.on_real_text(table, (asked_again,)) == ""
+    groups = [("On real text", [asked_again, evidence_of["real:antecedent"]])]
+    (group,) = tables.of_head((1, 3), groups, "", "All", lambda _: "")["groups"]
+    assert [row["cells"][3]["note"] for row in group["rows"]] == ["the built-in sentences", ""]
+
+
+def test_where_heads_rest_real_text_is_asked_another_question_and_it_is_said(found):
+    evidence_of = {sheet.key: sheet for sheet in sheets.real_sheets(read_evidence("minilm"))}
+    table = sheets.of_table(found.jobs["separator"])
+    said = beside.on_real_text(table, (evidence_of["real:rest-begin"],))
+    asks = "which counts and asks “Do words send most of their attention to [CLS]?”, head "
+    assert said.startswith(f"On real text, {asks}")
+    copy = sheets.of_table(found.jobs["copy"])
+    assert "which counts, head" in beside.on_real_text(copy, (evidence_of["real:copy"],))
+
+
+def test_sentences_to_go_and_see_stand_under_the_job_that_they_are_cases_of(found):
+    assert "separator" in found.jobs
+    at = open_page(by="real:rest-begin", head="3-8")
+    assert "separators, in built-in sentences" in bodies(at)
+    assert "looks at [CLS], in built-in sentences" not in bodies(at)
+
+
+def test_a_share_of_the_entropy_is_no_share_of_cases(found):
+    sheet = sheets.of_table(found.jobs["broad"])
+    assert f" {percent(sheet.score)} of the possible entropy in 800 cases in" in sheets.conclusion(sheet)
+    copy = sheets.of_table(found.jobs["copy"])
+    assert f" {percent(copy.score)} of 120 cases in" in sheets.conclusion(copy)
+    assert f" {percent(copy.score)} of 1 case in" in sheets.conclusion(replace(copy, n=1))
+
+
+def test_all_sentences_that_are_read_are_counted_whatever_a_decoder_is_asked_of_them(found):
+    few = replace(found.jobs["semantic"], cases=found.jobs["semantic"].cases[:80])
+    asked = replace(found.study, tables=replace(found.study.tables, jobs={**found.jobs, "semantic": few}))
+    said = builtin._summary(replace(found, study=asked), ())
+    assert "read 800 sentences written for this page, 120 more about related words and 8 texts" in said
 
 
 def test_where_the_two_texts_disagree_both_heads_are_told_with_what_they_reach_on_either(model):
@@ -343,6 +394,7 @@ def test_where_the_two_texts_disagree_both_heads_are_told_with_what_they_reach_o
     )
     said = builtin._disagreement((there,), (here,))
     assert "maker → made: 1-1 here (90.0 %, there 20.0 %), 2-2 there (70.0 %, here 48.0 %). " in said
+    assert builtin._disagreement((replace(there, held_out=0.6),), (here,)) == said
     as_good = replace(there, equals=((1, 1), (0, 0)))
     assert builtin._disagreement((as_good,), (here,)).startswith(
         "In every job that both were asked, the best"
@@ -652,7 +704,7 @@ def test_of_a_file_that_goes_on_it_is_said_that_only_its_beginning_was_read(mode
         assert any("The file goes on; the first 20 sentences are counted" in text for text in said) == goes_on
 
 
-RELATION = {"relation": "det", "n": 30, "beats_offset": True}
+RELATION = {"relation": "det", "n": 30, "beats_offset": True, "verdict": "specialist", "tried": 2592}
 CHOICE = {"direction": "pronoun->antecedent", "n": 30, "resolves": False, "because": "no better than a coin"}
 MASS = {"measure": "mass", "n": 30, "value": 0.2, "baseline": 0.2}
 
@@ -661,7 +713,9 @@ MASS = {"measure": "mass", "n": 30, "value": 0.2, "baseline": 0.2}
     ("row", "more", "said"),
     [
         (RELATION, {}, "beats its offset"),
-        (RELATION, {"beats_offset": False}, "no better than its offset"),
+        (RELATION, {"beats_offset": False, "verdict": "none"}, "no better than its offset"),
+        (RELATION, {"beats_offset": False, "verdict": "unsure"}, "could be luck, as the best of 2,592"),
+        (RELATION, {"verdict": "unsure"}, "beats its offset"),
         (RELATION, {"n": 29}, "thin evidence: 29 cases"),
         (RELATION, {"n": 1}, "thin evidence: 1 case"),
         (CHOICE, {"resolves": True}, "above every simple rule"),
@@ -719,7 +773,7 @@ def test_the_best_heads_of_pronouns_come_first_with_their_own_numbers(model):
 def test_beside_the_best_head_of_a_relation_stand_the_others_that_are_as_good(equals, said):
     shares = dict.fromkeys(("accuracy", "ci_low", "ci_high", "offset_accuracy", "held_out"), 0.5)
     row = {"relation": "det", "direction": "dep->head", "layer": 3, "head": 1, "n": 40, "offset": 1}
-    shown = corpus_work.shown(row | shares | {"equals": equals, "beats_offset": False})
+    shown = corpus_work.shown(row | shares | {"equals": equals, "beats_offset": False, "verdict": "none"})
     assert (shown["Best head"], shown["As good"]) == ("3-1", said)
 
 
@@ -727,6 +781,20 @@ def test_a_relation_that_one_half_lacks_has_no_held_out_score(model):
     row = measured(SENTENCE.encode(), "conllu", model).step.result.rows()[1]
     assert (row["relation"], row["n"], row["held_out"]) == ("det", 1, None)
     assert corpus_work.shown(row)["Held out"] == ""
+
+
+def test_of_a_corpus_that_is_stopped_before_its_first_sentence_nothing_is_concluded(model, monkeypatch):
+    said = []
+    monkeypatch.setattr(corpus_view, "say", lambda text, *_: said.append(text))
+    job = BackgroundTask(corpus_work.start(b"A dog ran.\n" * 3, KIND_OF["txt"], model))
+    job.advance(0)
+    assert (job.step.n, job.finished) == (0, False), "its tokens are being counted"
+    corpus_view._result(job)
+    assert said == []
+    assert corpus_view._how_far(job, SimpleNamespace(running=False), 0) == "Stopped after 0 sentences."
+    empty = measured("\u200b\n".encode(), "txt", model)
+    corpus_view._result(empty)
+    assert said[-1] == "There is nothing in the file that could be measured."
 
 
 def test_how_far_a_corpus_is_is_said_in_the_singular_of_one():
@@ -845,7 +913,8 @@ def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch, found):
     open_page(weights="untrained")
     trained, untrained = kept
     assert trained[:3] == untrained[:3]
-    assert (trained[3], untrained[3]) == (EMBEDDED_DIGESTS["model.safetensors"], "untrained, seed 0")
+    weights = [key[3].partition("/")[0] for key in (trained, untrained)]
+    assert weights == [EMBEDDED_DIGESTS["model.safetensors"], "untrained, seed 0"]
 
 
 # The picture of all heads and the card

@@ -6,6 +6,7 @@ decide, fixed before any head was looked at; a link between two open words is of
 
 from collections.abc import Collection, Sequence
 
+from mha_core.heads.copying import FUNCTION_WORDS
 from mha_core.record import Unit
 
 
@@ -21,6 +22,8 @@ PREPOSITIONS = _words(
     "behind above below near"
 )
 PRONOUNS = _words("he she it they him her them his its their himself herself itself themselves")
+# No noun is among them: what ties two of them together is no question that is asked of nouns.
+CLOSED = FUNCTION_WORDS | OWNERS | DETERMINERS | PREPOSITIONS | PRONOUNS
 SPECIAL = {"begin": "rest-begin", "separator": "rest-separator"}
 STEPS = {-1: "previous", 0: "self", 1: "next"}
 
@@ -42,17 +45,20 @@ def _asked(units: Sequence[Unit], query: int, key: int, special: str | None) -> 
     if units[query].special:
         return []
     looks, seen = (units[i].bare.lower() for i in (query, key))
-    ahead, near = key > query, abs(key - query) <= FAR
+    together = (
+        units[query].segment == units[key].segment
+    )  # how far apart two texts stand is nobody's question
+    ahead, near = key > query, together and abs(key - query) <= FAR
     found = []
-    if looks == seen and not ahead and key != query and looks.isalpha():
+    if looks == seen and not ahead and key != query and looks.isalpha() and looks not in FUNCTION_WORDS:
         found.append("copy")
-    if looks in OWNERS and ahead and near:
+    if looks in OWNERS and seen not in CLOSED and ahead and near:
         found.append("nmod:poss")
-    if looks in PRONOUNS and not ahead and query - key > 1 and seen.isalpha():
+    if looks in PRONOUNS and seen not in CLOSED and not ahead and query - key > 1 and seen.isalpha():
         found.append("antecedent")
     for words, name in ((DETERMINERS, "det"), (PREPOSITIONS, "case")):
-        if looks in words and ahead and near:
+        if looks in words and seen not in CLOSED and ahead and near:
             found.append(name)
-        if seen in words and not ahead and near:
+        if seen in words and looks not in CLOSED and not ahead and near:
             found.append(f"{name}:back")
-    return [*found, STEPS.get(key - query, "")]
+    return [*found, STEPS.get(key - query, "") if together else ""]

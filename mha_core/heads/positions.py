@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from mha_core.errors import SizeError
-from mha_core.heads.seen import seen
+from mha_core.heads.seen import evenly, seen
 from mha_core.heads.words import BoolArray, FloatArray
 from mha_core.tokens import Tokens
 
@@ -56,7 +56,7 @@ class PositionTable:
 
     `first`, `last`: the first and last piece of the reader's own text. `cls`, `sep`: the special token in
     front and those that separate; `names` (by role) are those that the model has. `peak_rows` (distance,): the
-    rows behind `peak`. `uniform_entropy`, `uniform_share`: what a head that looks everywhere equally would have.
+    rows behind `peak`. `even`: every measure of a head that looks everywhere equally.
     """
 
     n_texts: int
@@ -64,8 +64,7 @@ class PositionTable:
     distance: FloatArray
     peak: FloatArray
     peak_rows: FloatArray
-    uniform_entropy: float
-    uniform_share: float
+    even: dict[str, float]
     names: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -81,7 +80,17 @@ class PositionTable:
         """What a head that looks everywhere equally would have; None where the text decides that."""
         if measure in ("period", "comma"):
             return None
-        return self.uniform_entropy if measure == "entropy" else self.uniform_share
+        return self.even[measure]
+
+    @property
+    def uniform_entropy(self) -> float:
+        """The entropy of a head that looks everywhere equally, in nats."""
+        return self.even["entropy"]
+
+    @property
+    def uniform_share(self) -> float:
+        """What such a head gives each token that it can see."""
+        return self.even["confidence"]
 
 
 class PositionSums:
@@ -97,7 +106,7 @@ class PositionSums:
         self.distance = np.zeros((heads, len(DISTANCES)))
         self.peaks = np.zeros((heads, len(DISTANCES)))
         self.peak_rows = np.zeros(len(DISTANCES))
-        self.uniform = np.zeros(2)
+        self.even = np.zeros(len(MEASURES))
 
     def add(self, weights: FloatArray, item: HasTokens) -> None:
         """Count one text; weights (layer, head, query, key) over its pieces."""
@@ -106,15 +115,16 @@ class PositionSums:
         diagonals = _diagonals(flat)
         self.n_texts += 1
         self.distance += diagonals
-        places = [diagonals[:, REACH - 1], diagonals[:, REACH + 1], diagonals[:, REACH]]
-        columns = flat.mean(axis=1) @ _columns(item.tokens)
-        self.sums[:9] += [*places, *columns.T]
+        columns = _columns(item.tokens)
+        self.sums[:9] += _masses(flat, diagonals, columns)
         can = seen(n, self.is_causal)
         self.names |= special_names(item.tokens)
         self.sums[9] += entropy(flat, can).mean(-1)
         self.sums[10] += flat.max(-1).mean(-1)
         self._count_peaks(flat.argmax(-1), n)
-        self.uniform += np.log(can.sum(-1)).mean(), (1 / can.sum(-1)).mean()
+        alike = evenly(n, self.is_causal)[None]
+        self.even[:9] += _masses(alike, _diagonals(alike), columns)[:, 0]
+        self.even[9:] += np.log(can.sum(-1)).mean(), (1 / can.sum(-1)).mean()
 
     def _count_peaks(self, looks_at: np.ndarray, n: int) -> None:
         """A row counts for a distance only if the text reaches that far."""
@@ -134,7 +144,7 @@ class PositionSums:
         self.distance += other.distance
         self.peaks += other.peaks
         self.peak_rows += other.peak_rows
-        self.uniform += other.uniform
+        self.even += other.even
         self.names |= other.names
 
     def result(self) -> PositionTable:
@@ -146,8 +156,7 @@ class PositionSums:
             self.distance.reshape(*self.shape, -1) / n,
             (self.peaks / np.maximum(self.peak_rows, 1)).reshape(*self.shape, -1),
             self.peak_rows.copy(),
-            float(self.uniform[0] / n),
-            float(self.uniform[1] / n),
+            dict(zip(MEASURES, (self.even / n).tolist(), strict=True)),
             dict(self.names),
         )
 
@@ -175,6 +184,12 @@ def _diagonals(flat: FloatArray) -> FloatArray:
     """
     n = flat.shape[-1]
     return np.stack([np.diagonal(flat, d, 1, 2).sum(-1) / n for d in DISTANCES], axis=-1)
+
+
+def _masses(flat: FloatArray, diagonals: FloatArray, columns: FloatArray) -> FloatArray:
+    """(measure, head): the nine measures of mass, in the order of LABELS."""
+    near = [diagonals[:, REACH - 1], diagonals[:, REACH + 1], diagonals[:, REACH]]
+    return np.stack([*near, *(flat.mean(axis=1) @ columns).T])
 
 
 def _columns(tokens: Tokens) -> FloatArray:

@@ -49,6 +49,14 @@ class RelationScore:
         """Is the interval above the best fixed offset, with room for the luck of being the best of `tried`?"""
         return beyond_luck(self.accuracy, self.n, self.offset_accuracy, self.tried)
 
+    @property
+    def said(self) -> str:
+        """What is said of it beside its offset; nothing where it beats it."""
+        found = judge(self.evidence)
+        if self.beats_offset:
+            return ""
+        return "no better than its offset" if found.word == "none" else found.because
+
     def as_row(self) -> dict[str, object]:
         """For files and tables: layer and head from 1, and the verdict."""
         said = {"beats_offset": self.beats_offset, "verdict": judge(self.evidence).word}

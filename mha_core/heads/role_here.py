@@ -82,6 +82,8 @@ def _rest(record: Record, head: Head, role: Role) -> Here | None:
         rows = rows & ~place
     if not rows.any():
         return None
+    if not place.any():
+        return Here(f"This sentence has no {name}.", None)
     share = float(record.weights[head][rows][:, place].sum(-1).mean())
     return Here(f"words send {percent(share)} of their attention to {name}", share >= HALF, share >= HALF / 2)
 

@@ -174,18 +174,18 @@ def _places(table: PositionTable, head: Head, named: set[int]) -> Iterator[Claim
 
 
 def _separator(table: PositionTable, head: Head) -> Claim:
-    punctuation = table["period"][head] + table["comma"][head]
-    masses = dict(zip(RESTS, map(float, (table["cls"][head], table["sep"][head], punctuation)), strict=True))
+    measures = dict(zip(RESTS, (("cls",), ("sep",), ("period", "comma")), strict=True))
+    masses = {rest: sum(float(table[each][head]) for each in of) for rest, of in measures.items()}
     rest = max(masses, key=lambda rest: masses[rest])
     name = table.names.get(rest, rest)
-    mass, n, blind = masses[rest], table.n_texts, table.uniform_share
+    mass, n, blind = masses[rest], table.n_texts, sum(table.even[each] for each in measures[rest])
     says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {counted(n, 'text')}."
     found = Evidence("separator", mass, n, blind, EVERYWHERE, tries(table["cls"].size, 1), mass)
     return Claim(found, f"looks at {name}", says)
 
 
 def _sink(table: PositionTable, head: Head) -> Claim:
-    mass, n, blind = float(table["first"][head]), table.n_texts, table.uniform_share
+    mass, n, blind = float(table["first"][head]), table.n_texts, table.even["first"]
     says = f"{percent(mass)} of its mass, {percent(blind)} if it looked everywhere, in {counted(n, 'text')}."
     found = Evidence("sink", mass, n, blind, EVERYWHERE, tries(table["first"].size, 1), mass)
     return Claim(found, "rests on the first token", says)

@@ -37,7 +37,7 @@ def relation_text(table: RelationTable) -> str:
                 interval,
                 f"{score.n:,}",
                 offset,
-                "" if score.beats_offset else "no better than its offset",
+                score.said,
             )
         )
     return _text(lines)

@@ -106,9 +106,10 @@ def _table(found: Atlas, model: Model, head: Head | None) -> str:
     rests_on = "the first token" if model.is_causal else " or ".join(model.tokenizer.special_names)
     if head is not None:
         return "\n".join(_card(found, found.entry(head), rests_on)) + "\n"
+    has = "has" if 1 in (found.n_described, len(found.heads)) else "have"
     lines = [
         f"{model.title}: {counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}. "
-        f"{found.n_described} of {len(found.heads)} heads have a description, "
+        f"{found.n_described} of {counted(len(found.heads), 'head')} {has} a description, "
         f"{found.n_by_content} by more than a position.",
         f"{'head':>6}  {'rests':>6}  does",
     ]

@@ -7,7 +7,6 @@ one that does the same from other dependents of the same word is not called by t
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -117,15 +116,9 @@ class Entry:
         """The strongest rule."""
         return self.rules[0].name
 
-    @cached_property
-    def order(self) -> tuple[Head, ...]:
-        """All heads, the best first."""
-        flat = np.argsort(-self.heads.ravel(), kind="stable")
-        return tuple(divmod(int(i), self.heads.shape[1]) for i in flat)
-
     def rank(self, head: Head) -> int:
-        """The place of a head among all, from 1."""
-        return self.order.index(head) + 1
+        """The place of a head among all, from 1; equal scores share the better one."""
+        return 1 + int((self.heads > self.heads[head]).sum())
 
     def share_below(self, head: Head) -> float:
         """The share of all heads that score less."""

@@ -35,12 +35,19 @@ def related_by(sheet: Sheet, model: str) -> str:
 def on_real_text(sheet: Sheet, real: Sequence[Sheet]) -> str:
     """What becomes on real text of a conclusion from the built-in sentences; empty where it was not asked the same."""
     there = None if sheet.table is None else counterpart(sheet, real)
-    if there is None:
+    if there is None or there.again:
         return ""
     word = word_said(there, str(there.words[sheet.best]))
-    best = "and is the best there too" if there.best == sheet.best else f"the best is {head_name(there.best)}"
+    # Over all cases, both of them: what the best reaches where it was not chosen stands beside no other head's score.
+    best = (
+        "and is the best there too"
+        if there.best == sheet.best
+        else f"the best is {head_name(there.best)} with {percent(there.score)}"
+    )
+    # Of rest real text is asked by the mass, and of one special token.
+    asks = f" and asks “{there.question}”" if there.kind.key == "separator" else ""
     return (
-        f"On real text, which counts, head {head_name(sheet.best)} reaches {percent(float(there.heads[sheet.best]))} "
-        f"(verdict: {word}), {best} with {percent(there.shown)}, and the strongest simple rule reaches "
+        f"On real text, which counts{asks}, head {head_name(sheet.best)} reaches "
+        f"{percent(float(there.heads[sheet.best]))} (verdict: {word}), {best}, and the strongest simple rule reaches "
         f"{percent(there.rule)}."
     )

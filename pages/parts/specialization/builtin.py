@@ -5,11 +5,13 @@ already said something.
 """
 
 from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 import streamlit as st
 
 from mha_core.heads import findings
+from mha_core.heads.builtin import read_builtin, related_path
 from mha_core.heads.distances import of_builtin, reference
 from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import GOLD, NO_ROLE_SAID
@@ -78,14 +80,19 @@ def _summary(found: Findings, sheets: tuple[Sheet, ...]) -> str:
     weights = "" if found.model.trained else ", with random weights"
     repeated = found.study.repeated
     random = "" if repeated is None else f" and {repeated.n_texts} texts of random tokens said twice"
-    pairs = found.jobs.get("semantic")
-    related = "" if pairs is None else f", {pairs.n} more about related words"
+    # All of them are read; a decoder is asked those of which it can see both nouns.
+    related = f", {_n_related()} more about related words" if "semantic" in found.jobs else ""
     return (
         f"{found.model.title}{weights} read {found.n_sentences:,} sentences written for this page{related}{random}. "
         "They hold everything still but the one thing that is asked: that makes them short and hard, and not like "
         "ordinary text. "
         f"In {sure} of {len(sheets)} jobs a head beats the best simple rule by more than luck explains."
     )
+
+
+@lru_cache
+def _n_related() -> int:
+    return len(read_builtin(related_path()))
 
 
 def _distances(request: Request) -> str:
@@ -112,7 +119,7 @@ def _disagreement(real: tuple[Sheet, ...], sheets: tuple[Sheet, ...]) -> str:
         return "In every job that both were asked, the best head is the same as on real text."
     said = "; ".join(
         f"{a.title}: {head_name(b.best)} here ({percent(b.score)}, there {percent(float(a.heads[b.best]))}), "
-        f"{head_name(a.best)} there ({percent(a.shown)}, here {percent(float(b.heads[a.best]))})"
+        f"{head_name(a.best)} there ({percent(a.score)}, here {percent(float(b.heads[a.best]))})"
         for a, b in pairs
     )
     return (

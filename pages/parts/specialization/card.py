@@ -12,7 +12,7 @@ from mha_core.heads.atlas.said import label as described
 from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import NO_ROLE_SAID
 from mha_core.heads.report import CardLine, report_card
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import heading, markup, prose, say
 from pages.parts.frame.request import Request
@@ -56,7 +56,7 @@ def where_it_stands(known: Known, head: Head, sheet: Sheet, request: Request) ->
     marks = [("simple rule", sheet.rule)]
     if sheet.controls is not None and np.isfinite(sheet.controls[head]):
         marks.append(("control", float(sheet.controls[head])))
-    what = f"{sheet.title}, {sheet.n:,} cases of {sheet.where}"
+    what = f"{sheet.title}, {counted(sheet.n, 'case')} of {sheet.where}"
     twin_heads = twin.heads if twin else None
     data = evidence.strip_data(head, sheet.heads, twin_heads, marks, what, request.trained)
     evidence.draw(data, key="card-strip")
@@ -98,7 +98,7 @@ def _sentences(known: Known, head: Head, sheet: Sheet, request: Request, query: 
         return cache.grid(asked, cache.record(asked))
 
     job = made.table.job
-    heading(f"{sheet.title}, in {made.where}", 3)
+    heading(f"{made.title}, in {made.where}", 3)
     markup(f'<div class="jobs">{examples.shown(made.table, head, query, grid_of)}</div>')
     opens = "" if job.repeated else " Each sentence opens in Explore, with the weight said here."
     say(f"Correct when {job.does}.{opens}")

@@ -81,7 +81,7 @@ def _how_far(job: BackgroundTask[CorpusResult], watch: ReaderControl, n: int) ->
     if job.finished:
         return f"Done: {said} in {counted(round(job.seconds), 'second')}."
     if not watch.running:
-        return f"Stopped after {said}; the numbers below are those of what was read."
+        return f"Stopped after {said}" + ("; the numbers below are those of what was read." if n else ".")
     left = job.remaining
     return said + ("" if left is None else f", about {_time(left)} left")
 
@@ -99,7 +99,8 @@ def _result(job: BackgroundTask[CorpusResult]) -> None:
     rows = job.read(lambda step: step.result.rows())
     _left_out(result)
     if not rows:
-        say("There is nothing in the file that could be measured.", "notice")
+        if job.finished:
+            say("There is nothing in the file that could be measured.", "notice")
         return
     table = [corpus_work.shown(row) for row in rows[:ROWS_AT_MOST]]
     names = list(table[0])

@@ -42,7 +42,10 @@ def verdict(row: Row) -> str:
     if thin(row["n"]):
         return f"thin evidence: {counted(row['n'], 'case')}"
     if "relation" in row:
-        return "beats its offset" if row["beats_offset"] else "no better than its offset"
+        if row["beats_offset"]:
+            return "beats its offset"
+        is_above = row["verdict"] == "unsure"
+        return f"could be luck, as the best of {row['tried']:,}" if is_above else "no better than its offset"
     if "direction" in row:
         return "above every simple rule" if row["resolves"] else row["because"]
     if _nowhere(row):

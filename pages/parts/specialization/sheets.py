@@ -14,10 +14,11 @@ from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import KIND_OF, JobKind, gold_of
 from mha_core.heads.verdict import DOES
 from mha_core.heads.verdicts.entries import Entry
+from mha_core.heads.verdicts.making import BUILT_IN
 from mha_core.heads.verdicts.measured import BACK
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, counted, head_name, percent
 
 REAL, BUILTIN = "real text", "built-in sentences"
 SAID = {
@@ -38,6 +39,7 @@ class Sheet:
 
     `held_out` is the score on the half of the cases on which the head was not chosen, `chosen_on` that on the other;
     both are None where the halves were not told apart, and `score` is over all cases. `rule`: the strongest simple one.
+    `again`: it stands among those of real text, and was asked of the built-in sentences, with other controls.
     """
 
     key: str
@@ -65,6 +67,7 @@ class Sheet:
     others: tuple[tuple[str, float, int], ...] = ()
     controls: FloatArray | None = None
     table: JobTable | None = None
+    again: bool = False
 
     @property
     def shown(self) -> float:
@@ -117,6 +120,7 @@ def of_entry(entry: Entry, found: Verdicts) -> Sheet:
         equals=entry.equals,
         others=tuple((one.name, one.score, one.n) for one in entry.substitutes),
         controls=entry.controls,
+        again=entry.corpus == BUILT_IN,
     )
 
 
@@ -188,7 +192,8 @@ def _asked(sheet: Sheet) -> tuple[str, bool] | None:
 def conclusion(sheet: Sheet) -> str:
     """What follows for a job, in one sentence with everything it rests on."""
     best, interval = head_name(sheet.best), f"95 % interval {percent(sheet.low)} to {percent(sheet.high)}"
-    scored = f"{percent(sheet.shown)} of {sheet.n:,} cases in {sheet.where} ({interval})"
+    of = "of the possible entropy in" if sheet.kind.key == "broad" else "of"
+    scored = f"{percent(sheet.shown)} {of} {counted(sheet.n, 'case')} in {sheet.where} ({interval})"
     if sheet.chosen_on is not None:
         scored = (
             f"{percent(sheet.shown)} where it was not chosen ({interval}) and {percent(sheet.chosen_on)} where it was, "

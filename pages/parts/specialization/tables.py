@@ -111,7 +111,7 @@ def _of_head(head: Head, sheet: Sheet, verdict: str) -> Row:
         {"text": percent(float(sheet.heads[head])), "note": ""},
         {"text": percent(sheet.rule), "note": sheet.rule_name},
         _control(control, ""),
-        {"text": f"{sheet.n:,}", "note": ""},
+        {"text": f"{sheet.n:,}", "note": sheet.where if sheet.again else ""},
         {"text": f"{sheet.rank(head)}", "note": ""},
         {"text": verdict, "note": ""},
     ]
