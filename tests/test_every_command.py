@@ -165,7 +165,9 @@ def test_progress_is_told_at_a_terminal_without_being_asked(run, monkeypatch):
         ("learn jobs", "2 steps"),
     ):
         line, piped, *_ = CALLS[name]
-        assert said in run(line, piped, "--format", "csv")[2], name
+        told = run(line, piped, "--format", "csv")[2]
+        assert said in told, name
+        assert told.endswith("\n"), f"{name}: the answer begins a line of its own"
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
     assert run(*CALLS["heads relations"][:2])[2] == ""
 

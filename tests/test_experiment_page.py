@@ -5,6 +5,7 @@ What is expected comes from gates on a plain run (mha_core's own, older than the
 
 import re
 from types import SimpleNamespace
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from visit import TIRED, WIDE, bodies, link, mounted, open_page, run, said
 
 from mha_core import InputError, NextToken, grid_of, load_model, predict_next, trace
 from mha_core.embedded import DECODER
-from mha_core.experiments import Curve, Effects, Selectivity, Word, default_outcome, last
+from mha_core.experiments import Curve, Effects, Factor, Loss, Part, Selectivity, Word, default_outcome, last
 from mha_core.experiments.tasks import NAME, ORDINARY, REPEATED
 from mha_core.heads.ablation import ablate_each
 from mha_core.heads.builtin import read_builtin
@@ -21,11 +22,12 @@ from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
 from pages.parts.experiment import changed, deciding, matter, pruning, selective, switch, trials
-from pages.parts.experiment.asked import Asked, asked
+from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.experiment.frame import PARTS
-from pages.parts.experiment.said import elsewhere, finding
+from pages.parts.experiment.said import elsewhere, finding, number, signed
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import JOHN, MARY
+from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 from pages.parts.serve.store import Store
 
@@ -204,6 +206,52 @@ def test_the_same_heads_at_their_mean_and_doubled_are_other_interventions():
     assert asked({"off": "1-1,1-2,1-3,1-4"}, shape)[0].said == "Without these 4 heads"
 
 
+def test_all_heads_of_a_large_model_can_be_switched_and_a_longer_link_is_refused_whole():
+    layers, heads = 36, 20
+    every = [(layer, head) for layer in range(layers) for head in range(heads)]
+    given = {"off": spelled(every)}
+    assert asked(given, (layers, heads)) == (Asked(tuple(every)), [])
+    refused = ["The link names more heads than any model has. No head is switched."]
+    assert asked({"off": "1-1," * 20_000}, (layers, heads)) == (Asked(), refused)
+
+
+@pytest.mark.slow
+def test_who_looks_elsewhere_now_by_how_much_and_where_most_is_that_of_these_heads(minilm):
+    """Also where other heads were switched off in the same text before."""
+    record = trace(TIRED, minilm)
+    for layer in (2, 4):
+        heads = [(layer, head) for head in range(1, 13)]
+        off = ",".join(f"{i}-{j}" for i, j in heads)
+        shares = (
+            np.abs(record.weights - trace(TIRED, minilm, gates=gates(minilm, *heads)).weights).sum(-1) / 2
+        )
+        mean = shares.mean(-1)
+        expected = []
+        for i, j in (divmod(int(place), 12) for place in np.argsort(-mean, axis=None)[:3]):
+            word = record.tokens.pieces[int(shares[i, j].argmax())].text
+            expected.append(f"{i + 1}-{j + 1} {percent(mean[i, j])}, most at {word}")
+        (sentence,) = said(open_page(PAGE, model="minilm", text=TIRED, off=off), "moved")
+        assert sentence.startswith(f"{(mean >= 0.05).sum()} of the {72 - 12 * layer} heads above now look")
+        assert sentence.endswith(f": {'; '.join(expected)}.")
+
+
+def test_the_heads_of_a_role_are_offered_in_order_the_largest_role_first():
+    roles = {
+        (0, 1): "sink",
+        (2, 0): "broad",
+        (1, 3): "broad",
+        (1, 0): "broad",
+        (0, 0): "sink",
+        (3, 3): "copy",
+    }
+    found = switch.groups({head: SimpleNamespace(key=key) for head, key in roles.items()})
+    assert [(one["label"], one["letter"], one["heads"]) for one in found] == [
+        (KIND_OF["broad"].name, KIND_OF["broad"].letter, ["2-1", "2-4", "3-1"]),
+        (KIND_OF["sink"].name, KIND_OF["sink"].letter, ["1-1", "1-2"]),
+        (KIND_OF["copy"].name, KIND_OF["copy"].letter, ["4-4"]),
+    ]
+
+
 # ---- the model of this page
 
 
@@ -274,6 +322,24 @@ def test_a_word_that_the_model_does_not_have_is_refused_and_the_page_stays(smoll
     assert not at.button
 
 
+def test_a_head_of_the_map_opens_with_its_text_its_weights_and_the_last_token_of_a_decoder(monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(matter, "head_effects", lambda *_, **given: drawn.update(given["addresses"]))
+    monkeypatch.setattr(matter, "say", lambda *_: None)
+    record = SimpleNamespace(tokens=["a", "b", "c"])
+    effects = Effects(("loss",), (1.0,), np.ones((2, 1, 1)))
+
+    def link_of(name, next_head, **weights):
+        used = SimpleNamespace(next_head=next_head, n_layers=2, n_heads=1)
+        matter.picture(effects, Request("a b c", model="smollm2", **weights), record, used, {}, "factor")
+        return dict(parse_qsl(urlsplit(drawn[name]).query))
+
+    shown = {"text": "a b c", "model": "smollm2", "head": "2-1"}
+    assert link_of("2-1", object()) == {**shown, "pin": "2"}
+    assert link_of("2-1", None) == shown
+    assert link_of("1-1", None, trained=False) == {**shown, "head": "1-1", "weights": "untrained"}
+
+
 def test_words_that_are_typed_go_before_those_that_a_sentence_is_about():
     record = SimpleNamespace(tokens=SimpleNamespace(text=MARY))
     used = SimpleNamespace(
@@ -296,6 +362,13 @@ def test_sentences_of_other_lengths_cannot_be_taken_over_from():
     at = open_page(PAGE, **{"try": WHERE}, model="minilm", text=TIRED, **{"from": "Too short."})
     (problem,) = said(at, "problem")
     assert problem.startswith("“Too short.” has 5 tokens and your sentence 16;")
+
+
+@pytest.mark.parametrize("nothing", [" ", "\u200b"])
+def test_nothing_cannot_be_taken_over_from(nothing):
+    at = open_page(PAGE, **{"try": WHERE}, model="minilm", text=TIRED, **{"from": nothing})
+    assert said(at, "problem") == ["The sentence is empty; type at least one word."]
+    assert not mounted(at, "view")
 
 
 @pytest.mark.slow
@@ -365,6 +438,8 @@ def test_what_carries_the_difference_is_said_as_runs_of_states():
     share = np.array([[0.9, 0.0], [0.8, 0.1], [0.4, 0.3], [0.1, 0.7], [0.0, 1.0]])
     assert deciding.carriers(share) == [(0, 0, 1), (1, 3, 4)]
     assert deciding.carriers(np.full((2, 2), np.nan)) == []
+    broken = np.array([[0.9, 0.0], [0.4, 0.3], [0.8, 0.1]])
+    assert deciding.carriers(broken) == [(0, 0, 0), (0, 2, 2)], "not by state 1, in which no token does"
 
 
 def test_a_state_is_named_by_its_layer_and_by_both_words(minilm):
@@ -376,6 +451,22 @@ def test_a_state_is_named_by_its_layer_and_by_both_words(minilm):
         "In your sentence the cosine is 0.00, in the other 1.00. What differs is carried by "
         "`wide → tired` (the embedding to layer 2), then by `it` (layer 5 to layer 6)."
     )
+
+
+def test_the_heads_that_bring_most_of_the_way_are_named_not_those_that_lead_away_from_it():
+    numbers = np.array([[[0.3], [-0.9]], [[0.1], [0.5]], [[0.2], [np.nan]]])
+    said_of = deciding.of_heads(Effects(("cosine",), (0.0,), numbers, (1.0,)), {})
+    assert said_of.endswith("brings at most: 2-2 50.0 %, 1-1 30.0 %, 3-1 20.0 % of the way there.")
+
+
+def test_a_difference_of_logits_that_was_taken_over_is_said_with_its_words():
+    names = ("logit difference", "probability of ' Mary'", "probability of ''s'")
+    found = Effects(names, (-1.0, 0.2, 0.5), np.full((1, 2, 3), 1.0), (3.0, 0.7, 0.1))
+    assert deciding.of_heads(found, {}).startswith(
+        "In your sentence the logit difference of ` Mary` against `'s` is −1.00, in the other 3.00. One head's"
+    )
+    same = Effects(names[:2], (2.0, 0.5), np.full((1, 2, 2), 2.0), (2.0, 0.5))
+    assert deciding.no_way(same).startswith("In both sentences the logit difference of ` Mary` is 2.00, so")
 
 
 @pytest.mark.slow
@@ -449,6 +540,21 @@ def test_a_role_is_taken_away_as_a_whole_from_three_heads_on_and_if_as_many_are_
     assert list(map(len, more.values())) == [6, 4, 3]
 
 
+@pytest.mark.parametrize(
+    ("n", "button"), [(1, "Take the one role away"), (2, "Take 2 roles away, one after the other")]
+)
+def test_one_role_and_one_step_are_said_as_one(n, button, monkeypatch):
+    kinds = ("sink", "broad")[:n]
+    roles = {(i, j): SimpleNamespace(key=key) for i, key in enumerate(kinds) for j in range(3)}
+    asked_for = {}
+    monkeypatch.setattr(selective.cache, "known_findings", lambda *_: SimpleNamespace(roles=roles))
+    monkeypatch.setattr(selective, "work", lambda *_, **given: asked_for.update(given))
+    open_page(PAGE, model="minilm", **{"try": "Selective?"})
+    assert asked_for["button"] == button
+    assert asked_for["one"] == "step; each role and 10 random sets of as many heads"
+    assert asked_for["unit"].startswith("steps; ")
+
+
 def test_where_points_are_lost_is_read_off_the_best_curve(monkeypatch):
     curve = {
         pruning.EFFECT: Curve("next words right", 90, (0, 5, 10, 20), (50.0, 49.5, 48.9, 44.0)),
@@ -480,6 +586,11 @@ def test_where_points_are_lost_is_read_off_the_best_curve(monkeypatch):
     chart = pruning.chart(curve, 40)
     assert [level["y"] for level in chart["levels"]] == [49.0, 45.0]
     assert (chart["xName"], chart["xOne"]) == ("heads gone", "head gone")
+    six = Curve("next words right", 90, (0, 1, 2, 3, 5, 8), (50.0, 49.0, 48.0, 47.0, 46.0, 45.0))
+    assert (
+        pruning.chart({pruning.EFFECT: six}, 40)["describe"]
+        == "by effect: 50.0 with 0 gone, 46.0 with 5 gone"
+    )
 
 
 @pytest.mark.slow
@@ -600,6 +711,11 @@ def test_a_word_with_a_quote_of_its_own_is_said_whole():
     )
 
 
+def test_what_is_rounded_to_nothing_has_no_sign():
+    assert [number(value) for value in (-0.004, 0.004, -0.006, -10.0)] == ["0.00", "0.00", "−0.01", "−10.00"]
+    assert [signed(value) for value in (-0.004, 0.004, -0.006, 0.006)] == ["0.00", "0.00", "−0.01", "+0.01"]
+
+
 def test_the_one_head_above_is_said_as_one():
     record = SimpleNamespace(tokens=SimpleNamespace(pieces=[SimpleNamespace(bare="cat")]))
     moved = changed.Moved((1, 0), 0.125, 0, 0.5)
@@ -653,6 +769,33 @@ def test_a_head_rests_by_the_mean_of_the_rows_that_see_more_than_the_first_token
     weights[0, :, :, 0] = [[1, 0.4, 0.5], [1, 0.5, 0.6]]  # the first row sees itself alone: always 1
     monkeypatch.setattr(trials, "trace_tokens", lambda *_: SimpleNamespace(weights=weights))
     assert trials.resting_heads(None, None) == ((0, 1),)
+
+
+def test_what_is_lost_without_induction_heads_is_counted_over_the_second_copy(monkeypatch):
+    sample = SimpleNamespace(tokens=range(80), said_twice=40)
+    sums = SimpleNamespace(add=lambda *_: None, result=lambda: SimpleNamespace(induction=np.eye(4)))
+    monkeypatch.setattr(trials, "repeated_samples", lambda _: [sample])
+    monkeypatch.setattr(trials, "is_repeated", lambda _: True)
+    monkeypatch.setattr(trials, "trace_tokens", lambda *_: SimpleNamespace(weights=None))
+    monkeypatch.setattr(trials, "RepeatedSums", lambda: sums)
+    measured = []
+    monkeypatch.setattr(trials, "measure", lambda *given: measured.append(given) or (2.0,))
+    answer = last(trials.repeated(SimpleNamespace(n_layers=4, n_heads=4)))
+    assert {outcome for _, _, outcome, _ in measured} == {Loss(first=40)}, "the first of 80 is number 0"
+    assert [how for *_, how in measured][:2] == [(), (Factor(trials.strongest(np.eye(4), 8)),)]
+    assert len(measured) == 2 + trials.DRAWS
+    assert answer.said.startswith("The loss on the second copy is 2.00 nats a token. Without the 8 heads")
+
+
+def test_the_steps_of_the_first_token_are_counted_on_from_the_means(monkeypatch):
+    used = SimpleNamespace(tokenizer=SimpleNamespace(encode=str.split), n_layers=2, n_heads=3)
+    monkeypatch.setattr(trials, "resting_heads", lambda *_: ((0, 0),))
+    monkeypatch.setattr(trials, "measure", lambda *_: (3.0,))
+    means = [Part(0.5, 400, None), Part(1.0, 800, None)]
+    monkeypatch.setattr(trials, "mean_steps", lambda _: iter(means))
+    told = [(part.fraction, part.n) for part in trials.first_token(used)]
+    assert [n for _, n in told] == [1, 401, 801, *range(802, 815), 814]
+    assert told == sorted(told)
 
 
 def test_heads_at_rest_come_to_bars_of_each_way_to_take_them_away():

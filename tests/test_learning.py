@@ -25,6 +25,7 @@ from mha_core.learning.small import Shape, SmallModel, gates_without
 from mha_core.learning.tasks import JOBS, TASKS, TEXT, answer_places
 from mha_core.learning.train import Setup, Training, examine, example, held_out, revived
 from mha_core.learning.worker import packed, unpacked
+from mha_core.wording import head_name
 
 ROOT = Path(__file__).parent.parent
 
@@ -79,6 +80,19 @@ def test_a_head_taken_away_is_a_head_whose_slice_of_w_o_is_zero():
     assert gates_without(setup.shape, [(0, 2)]).tolist() == [[1, 1, 0, 1]]
     with pytest.raises(InputError, match="no head 2-1 in a model of 1 layer with 4 heads"):
         gates_without(setup.shape, [(1, 0)])
+
+
+@torch.no_grad()
+def test_without_a_head_the_induction_of_the_others_is_that_of_the_model_without_it():
+    setup = Setup("induction", 2, 4, seed=3)
+    training = Training(setup)
+    training.model.layers[0].W_o.weight *= 20  # as if layer 2 rested on layer 1
+    cut = revived(setup, training.parameters())
+    cut.layers[0].W_o.weight[:, 16:32] = 0  # head 1-2
+    found = report.taken_away(setup, training.parameters(), [(0, 1)])["induction"]
+    whole, left = (repeated_table(model, training.task).induction for model in (training.model, cut))
+    assert found == pytest.approx({head_name(place): mass for place, mass in np.ndenumerate(left)}, abs=1e-6)
+    assert abs(whole - left)[1].min() > 1e-4
 
 
 def test_every_job_is_what_it_is_called_and_its_answer_stands_where_it_is_looked_for():

@@ -12,6 +12,7 @@ from visit import TIRED, bodies, drawn, mounted, open_page, picture, run, said
 from mha_core import InputError, cached, embedded, load_model, models, predict_masked, trace
 from mha_core.bpe import BytePairs
 from mha_core.cached import DecoderState
+from mha_core.prediction import next_logits
 from pages.parts.explore import next_word
 from pages.parts.explore.next_word import END, MOST, PIN, Place, Talk, answer
 from pages.parts.frame import state
@@ -107,6 +108,17 @@ def test_after_a_pinned_word_the_list_says_what_stands_there(smollm2):
     assert shown["note"] == "The text goes on with “ didn”, which is not among these ten."
 
 
+def test_after_a_word_of_several_pieces_is_after_its_last():
+    units = [
+        SimpleNamespace(pieces=pieces, bare=bare) for pieces, bare in (((0, 1, 2), "whole"), ((3,), "one"))
+    ]
+    record, grid = SimpleNamespace(tokens=range(4)), SimpleNamespace(units=units)
+    assert next_word.places(record, grid, (0,)) == [
+        Place(END, "At the end", 3),
+        Place(PIN, "After “whole”", 2),
+    ]
+
+
 @pytest.mark.usefixtures("quiet", "smollm2")
 def test_at_the_last_word_there_is_one_place_only():
     shown = picture(open_page(model="smollm2", text=ANIMAL, pin="10"))["next"]
@@ -199,6 +211,20 @@ def test_the_same_seed_says_the_same_text_also_with_a_stop_in_between(smollm2, s
     assert told(smollm2, half, Talk(), times=2, temperature=1.0, seed=7).text == first != other
 
 
+def test_a_token_is_drawn_by_the_seed_and_by_how_many_stand_before_it(smollm2, store):
+    request, seeds = asked("The cat sat on the"), range(8)
+    tokens = smollm2.tokenizer.encode(request.text)
+    logits = next_logits(tokens, smollm2, position=-1).astype(np.float64)
+    shares = np.exp(logits - logits.max()).cumsum()
+
+    def drawn(seed, place):
+        return int(np.searchsorted(shares / shares[-1], np.random.default_rng([seed, place]).random()))
+
+    expected = [drawn(seed, len(tokens)) for seed in seeds]
+    assert [speech.chosen(request, smollm2, 1.0, seed) for seed in seeds] == expected
+    assert expected != [drawn(seed, 0) for seed in seeds]
+
+
 def test_it_stops_by_itself_after_the_most_and_where_the_model_ends_its_text(smollm2, store, monkeypatch):
     talk = Talk()
     monkeypatch.setattr(next_word, "MOST", 3)
@@ -221,6 +247,22 @@ def test_another_text_or_a_silent_browser_ends_it(smollm2, store):
         assert not shown["talk"]["running"]
     talk = Talk(running=True, text=ANIMAL, heard=1e18)
     assert next_word.panel(asked(), smollm2, record, END_OF_TEXT, talk)["talk"]["running"]
+
+
+@pytest.mark.usefixtures("quiet")
+def test_what_one_model_said_is_not_gone_on_with_and_not_told_of_another(smollm2, store):
+    record = cache.record_of(asked().run, smollm2)
+
+    def under(talk, **weights):
+        shown = next_word.panel(asked(**weights), smollm2, record, END_OF_TEXT, talk)
+        return shown["talk"]["running"], shown["note"]
+
+    talk = Talk(running=True, text=ANIMAL, heard=1e18)
+    assert under(talk) == (True, "")
+    assert under(talk, trained=False) == (False, "Stopped, because the model was changed.")
+    talk.note = "It said 40 tokens."
+    assert under(talk, trained=False) == (False, "It said 40 tokens.")
+    assert under(talk) == (False, "")
 
 
 @pytest.mark.parametrize(

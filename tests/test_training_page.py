@@ -239,6 +239,9 @@ def test_the_cliff_and_who_learnt_are_read_from_the_curves():
     choice = parts.induction_choice(1, 2, 4, 0, 600)
     assert "second layer" in parts.induction_why(choice, [low, high])
     assert "did not reach" in parts.induction_why(choice, [low, low])
+    turned = parts.induction_choice(2, 1, 4, 0, 600)  # no number of steps makes one layer learn it
+    assert parts.induction_why(turned, [high, low]) == parts.induction_why(choice, [low, high])
+    assert "heads' names" in parts.induction_why(parts.induction_choice(2, 3, 4, 0, 600), [high, high])
 
 
 def test_heads_that_can_go_for_nothing_are_counted():
@@ -369,6 +372,16 @@ def test_every_curve_has_its_own_numbers_and_every_picture_its_own_head_and_job(
     assert dict(zip(sheets["labels"], told, strict=True)) == {
         "1-1 repeat": 0, "1-2 repeat": 1, "1-1 mirror": 2, "1-2 mirror": 3, "1-1 rotate": 4, "1-2 rotate": 5,
     }  # fmt: skip
+
+
+def test_a_job_s_picture_has_the_rows_that_ask_and_the_columns_of_its_name_and_text():
+    weights = 100.0 * np.arange(48)[:, None] + np.arange(48)  # row and column of each place, from 0
+    drawn = Board()
+    state = {"step": 50, "weights": np.broadcast_to(weights, (3, 1, 1, 48, 48))}
+    _, sheets = boards.pictures(drawn, parts.jobs_choice(1, 1, 0, 50), 0, state)["items"]
+    assert sheets["shape"] == [3, 24, 25]
+    first = drawn._arrays[0].reshape(sheets["shape"])[0]
+    assert (first[0, 0], first[0, -1], first[-1, 0], first[-1, -1]) == (2400, 2424, 4700, 4724)
 
 
 @pytest.mark.slow

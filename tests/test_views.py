@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mha_core import InputError, Unavailable, export, record_of, trace
+from mha_core import InputError, Unavailable, export, load_model, record_of, trace
 from mha_core.experiments import Factor, MeanOutput, PatchHeads, PatchStates, Rows
 from mha_core.figures import Design, caption
 
@@ -88,6 +88,8 @@ def test_a_record_prints_five_lines_whatever_its_text(record, model):
     assert len(said) == 5
     assert "MiniLM: 6 layers x 12 heads, trained, digest 53aa51172d14" in said[1]
     assert said[2] == "computed by: mha_core"
+    random = repr(trace("Hi", load_model(trained=False))).splitlines()
+    assert random[1].endswith("MiniLM, untrained: 6 layers x 12 heads, untrained, seed 0")
     assert "4-2 it → animal" in repr(trace("The animal slept because it was tired", model)) or "→" in said[3]
     long = repr(trace("very " * 300 + "\nlong", model))
     assert len(long.splitlines()) == 5
@@ -104,6 +106,11 @@ def test_a_record_prints_five_lines_whatever_its_text(record, model):
         (MeanOutput(((3, 1),)), "4-2 replaced by the mean output"),
         (Rows(((3, 1),), 0, 2), "4-2 with other weights of token 3"),
         (PatchHeads(((3, 1),), "It rained."), "4-2 taken over from 'It rained.'"),
+        (PatchHeads(((3, 1),), "It rained.", None, (2,)), "4-2 taken over from 'It rained.' at token 3"),
+        (
+            PatchHeads(((3, 1),), "It rained.", None, (1, 3)),
+            "4-2 taken over from 'It rained.' at tokens 2, 4",
+        ),
         (PatchStates(((0, 1),), "It rained."), "1 state taken over from 'It rained.'"),
     ],
 )

@@ -85,7 +85,7 @@ export class Experiment {
       this.filled = turned;
       this.legends.replaceChildren(...this.legendsNow());
     }
-    this.grid.mark(this.off, this.data);
+    this.grid.mark(this.off, { ...this.data, effects: this.effects });
     this.toolbar.mark(this.off);
     this.preview(null);
     if (this.effects) this.grid.draw(this.paint.change, (head) => ({ cells: [this.effectOf(head) || 0], side: 1, top: this.data.top || 1 }));
@@ -94,6 +94,8 @@ export class Experiment {
 
   legendsNow() {
     if (!this.effects) return [];
-    return [legend(`−${fixed(this.data.top, 2)}`, `+${fixed(this.data.top, 2)}`, "change")];
+    const untried = [...this.effects].some((one) => !Number.isFinite(one));
+    const colours = legend(`−${fixed(this.data.top, 2)}`, `+${fixed(this.data.top, 2)}`, "change");
+    return untried ? [colours, make("p", { class: "caption", text: "Hatched: not tried yet." })] : [colours];
   }
 }

@@ -71,7 +71,10 @@ class PatchHeads:
     positions: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
-        return f"{_names(self.heads)} taken over from '{self.text}'"
+        places = self.positions or ()
+        tokens = f"token{'s' * (len(places) != 1)} {', '.join(str(place + 1) for place in places)}"
+        where = "" if self.positions is None else f" at {tokens}"
+        return f"{_names(self.heads)} taken over from '{self.text}'{where}"
 
 
 @dataclass(frozen=True)

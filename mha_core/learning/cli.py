@@ -55,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
     check_file(options.out)
     use_one_thread()
     found = report.trained(setup, _tell if at_terminal() else None)
+    if at_terminal():
+        sys.stderr.write("\n")
     put(WRITERS[form_of(options)](found), options.out)
     return 0
 

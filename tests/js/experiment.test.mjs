@@ -116,15 +116,35 @@ test("every head has its own letter and leads to its own page, whichever way the
 });
 
 test("while heads are tried one after the other, those that were not yet are marked, and only then", () => {
-  switches((grid) => {
-    grid.cells[1].dataset.unknown = "true";
-    const marked = (effects) => {
+  const marked = (effects, turned = false) =>
+    switches((grid) => {
       grid.mark(new Set(), { badge: "off", moved: {}, effects });
-      return grid.cells.map((cell) => cell.classList.contains("unknown"));
+      return grid.cells.map((cell, i) => cell.classList.contains("unknown") && grid.order[i].map((at) => at + 1).join("-")).filter(Boolean);
+    }, { shape: [2, 3], turned });
+  assert.deepEqual(marked([1, NaN, 2, 0, NaN, NaN]), ["1-2", "2-2", "2-3"]);
+  assert.deepEqual(marked([1, NaN, 2, 0, NaN, NaN], true), ["1-2", "2-2", "2-3"]);
+  assert.deepEqual([marked([0, 0, 0, 0, 0, 0]), marked(null)], [[], []]);
+});
+
+test("the map marks what is not tried yet, and its legend says how", () => {
+  onPage((root) => {
+    const view = new Experiment(root);
+    Object.assign(view, { paint: { change: {} } });
+    Object.assign(view.grid, { draw() {} });
+    const legend = (effects) => {
+      view.open(null, { mode: "experiment", shape: [1, 3], off: [], heard: 0, effects: Float32Array.from(effects), top: 1, measure: "loss", was: 3, roles: {}, hint: "", badge: "", moved: {}, result: null, strongest: [] });
+      view.drawAll();
+      return [texts(root.querySelectorAll(".all-heads .caption")).filter((text) => text.startsWith("Hatched")), view.grid.cells.map((cell) => cell.classList.contains("unknown"))];
     };
-    assert.deepEqual(marked([1, NaN, 2, 3]), [false, true, false, false]);
-    assert.deepEqual(marked(null), [false, false, false, false]);
+    assert.deepEqual(legend([0.5, NaN, 0]), [["Hatched: not tried yet."], [false, true, false]]);
+    assert.deepEqual(legend([0.5, 1, 0]), [[], [false, false, false]]);
   });
+});
+
+test("what is rounded to nothing has no sign", () => {
+  assert.equal(effect(0.0049, { measure: "loss", was: 3 }), "loss 3.00 → 3.00 (0.00).");
+  assert.equal(effect(-0.0049, { measure: "loss", was: 3 }), "loss 3.00 → 3.00 (0.00).");
+  assert.equal(effect(0.0051, { measure: "loss", was: 3 }), "loss 3.00 → 3.01 (+0.01).");
 });
 
 test("a switch says whether it is off, by mark, by state and by how much it moved", () => {
@@ -180,6 +200,25 @@ test("a stroke over heads does to all of them what it did to the first, and scro
     grid.over(over(grid.cells[3]));
     assert.deepEqual(asked.slice(3), ["", "done"]);
   });
+});
+
+test("a stroke ends where the button is let go, also outside of the heads", () => {
+  const [heard, before] = [[], globalThis.addEventListener];
+  globalThis.addEventListener = (kind, act, { once }) => heard.push([kind, once, act]);
+  try {
+    switches((grid, asked) => {
+      const over = (cell) => ({ button: 0, clientX: 0, clientY: 0, preventDefault: () => {}, target: { closest: () => cell } });
+      grid.off = new Set();
+      grid.down(over(grid.cells[0]));
+      const [[kind, once, letGo]] = heard;
+      assert.deepEqual([kind, once], ["pointerup", true]);
+      letGo();
+      grid.over(over(grid.cells[3]));
+      assert.deepEqual(asked, ["1-1", "done"]);
+    });
+  } finally {
+    globalThis.addEventListener = before;
+  }
 });
 
 test("arrow keys go from head to head and to the layers' numbers, and stop at the edges", () => {

@@ -20,7 +20,6 @@ export class HeadGrid extends Sheet {
     this.grid.onclick = (event) => this.clicked(event);
     this.grid.onpointerdown = (event) => this.down(event);
     this.grid.onpointermove = (event) => this.over(event);
-    this.grid.onpointerup = () => this.up();
     this.grid.onpointercancel = () => this.cancel();
     this.grid.onfocusin = (event) => this.focused(event);
   }
@@ -36,7 +35,8 @@ export class HeadGrid extends Sheet {
     return turned;
   }
 
-  fill({ shape: [layers, heads], turned, causal, roles, addresses, effects }, describe) {
+  fill({ shape, turned, causal, roles, addresses, effects }, describe) {
+    const [layers, heads] = (this.shape = shape);
     const focused = this.cells.indexOf(this.root.getRootNode().activeElement);
     this.record = { causal: causal && !effects };
     this.describe = describe;
@@ -83,7 +83,7 @@ export class HeadGrid extends Sheet {
       const out = off.has(name);
       if (!this.links) cell.setAttribute("aria-pressed", String(out));
       cell.classList.toggle("off", out);
-      cell.classList.toggle("unknown", Boolean(effects) && cell.dataset.unknown === "true");
+      cell.classList.toggle("unknown", Boolean(effects) && !Number.isFinite(effects[this.order[i][0] * this.shape[1] + this.order[i][1]]));
       cell.querySelector(".badge").textContent = out ? badge : "";
       cell.querySelector(".moved").style.width = `${Math.round(100 * (moved?.[name] ?? 0))}%`;
       cell.setAttribute("aria-label", this.describe(this.order[i]));
@@ -117,6 +117,7 @@ export class HeadGrid extends Sheet {
     const cell = event.target.closest?.("[data-at]");
     if (!cell || this.links || event.button !== 0) return;
     this.dragging = { out: !this.off.has(this.nameOf(cell)), before: this.off };
+    globalThis.addEventListener?.("pointerup", () => this.up(), { once: true }); // wherever it is let go
     cell.focus();
     event.preventDefault();
     this.paintOver(cell, this.dragging.out);

@@ -1,6 +1,7 @@
 // What is said of a head that is pointed at.
 import { fixed, percent } from "../format.js";
 import { headName } from "../words.js";
+import { signed } from "./strongest.js";
 
 export function inWords(head, view) {
   const name = headName(head);
@@ -14,6 +15,5 @@ export function inWords(head, view) {
 
 export function effect(value, { measure, was }) {
   if (!Number.isFinite(value)) return "not tried yet.";
-  const sign = value > 0 ? "+" : "";
-  return `${measure} ${fixed(was, 2)} → ${fixed(was + value, 2)} (${sign}${fixed(value, 2)}).`;
+  return `${measure} ${fixed(was, 2)} → ${fixed(was + value, 2)} (${signed(value)}).`;
 }

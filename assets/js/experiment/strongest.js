@@ -16,7 +16,8 @@ export class Strongest {
   }
 }
 
-export const signed = (value) => `${value > 0 ? "+" : ""}${fixed(value, 2)}`;
+// What is rounded to nothing has no sign.
+export const signed = (value) => `${value > 0 && fixed(value, 2) !== "0.00" ? "+" : ""}${fixed(value, 2)}`;
 
 function line({ head, label, effect, address }, top, measure) {
   const share = (50 * Math.min(1, Math.abs(effect) / (top || 1))).toFixed(2);

@@ -13,7 +13,7 @@ from mha_core.wording import Head, head_name
 from pages.parts.frame.prose import quoted
 
 NAMED_AT_MOST = 3
-LINK_CHARS = 2_000
+LINK_CHARS = 50_000  # all heads of any model there is; a link that says more is none of ours
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,11 @@ def asked(params: Mapping[str, str], shape: tuple[int, int]) -> tuple[Asked, lis
     said = list[str]()
     heads: tuple[Head, ...] = ()
     given = params.get("off", "")
-    if given:
+    if len(given) > LINK_CHARS:
+        said.append("The link names more heads than any model has. No head is switched.")
+    elif given:
         try:
-            heads = tuple(sorted(set(heads_from(given[:LINK_CHARS], *shape))))
+            heads = tuple(sorted(set(heads_from(given, *shape))))
         except InputError as error:
             said.append(f"{error} No head is switched.")
     setting = BY_VALUE.get(params.get("set", SETTINGS[0].value))

@@ -12,7 +12,7 @@ from mha_core.heads.words import FloatArray
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.experiment.frame import caveats, kept, roles_of
-from pages.parts.experiment.said import number, shown
+from pages.parts.experiment.said import measured, number, shown
 from pages.parts.frame import presets, shell, state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import quoted, say
@@ -53,9 +53,9 @@ def view(request: Request) -> None:
         shape = st.segmented_control(
             "What is taken over", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )
-    other = used.tokenizer.encode(donor)
-    outcome = shell.or_show_error(outcome_of, other, record, used)
-    if outcome is None:
+    other = shell.or_show_error(used.tokenizer.encode, donor)
+    outcome = None if other is None else shell.or_show_error(outcome_of, other, record, used)
+    if other is None or outcome is None:
         return
     sweep = patch_heads if shape != MAPS[1] else patch_states
     key = ("patch", *map(repr, (request.run, donor, used.fingerprint, outcome, sweep.__name__)))
@@ -122,15 +122,15 @@ def outcome_of(source: Tokens, record: Record, used: Model) -> Outcome:
 def no_way(effects: Effects) -> str:
     """What is said where both sentences come to the same."""
     return (
-        f"In both sentences the {effects.names[0]} is {number(effects.before[0])}, so there is no way from one to the "
-        "other; take over from a sentence in which it differs."
+        f"In both sentences the {measured(effects.names)} is {number(effects.before[0])}, so there is no way from one "
+        "to the other; take over from a sentence in which it differs."
     )
 
 
 def ways(effects: Effects) -> str:
     """Where the outcome stands, and where it stands in the other sentence."""
     there = "" if effects.source is None else f", in the other {number(effects.source[0])}"
-    return f"In your sentence the {effects.names[0]} is {number(effects.before[0])}{there}"
+    return f"In your sentence the {measured(effects.names)} is {number(effects.before[0])}{there}"
 
 
 def of_heads(effects: Effects, roles: Mapping[Head, Role]) -> str:
@@ -166,7 +166,7 @@ def carriers(share: FloatArray) -> list[tuple[int, int, int]]:
         if not np.isfinite(row).any() or np.nanmax(row) < DECIDED:
             continue
         token = int(np.nanargmax(row))
-        if found and found[-1][0] == token:
+        if found and (found[-1][0], found[-1][2]) == (token, index - 1):
             found[-1] = (token, found[-1][1], index)
         else:
             found.append((token, index, index))

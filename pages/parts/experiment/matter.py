@@ -10,7 +10,7 @@ from mha_core.experiments import Effects, Outcome, default_outcome, every_head, 
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, counted, head_name
 from pages.parts.experiment.frame import caveats, kept, roles_of
-from pages.parts.experiment.said import moves, number, shown, signed
+from pages.parts.experiment.said import moves, number, shown, signed, word_of
 from pages.parts.frame import presets, shell, state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import say
@@ -145,8 +145,7 @@ def finding(effects: Effects, roles: Mapping[Head, Role], how: str) -> str:
         f"{number(before[0])} to {number(float(after[0]))}"
     )
     if len(names) > 1:
-        word = names[1].removeprefix("probability of ")[1:-1]  # "'s" has a quote of its own
-        first += f", and `{shown(word)}` {moves(before[1], float(after[1]))}"
+        first += f", and `{shown(word_of(names[1]))}` {moves(before[1], float(after[1]))}"
     return f"{first}. Then {listed(rest, roles)}." if rest else f"{first}."
 
 

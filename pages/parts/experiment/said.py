@@ -94,13 +94,24 @@ def _moved_said(each: Moved, record: Record, roles: Mapping[Head, Role]) -> str:
 
 
 def number(value: float) -> str:
-    """A number with two decimals and a real minus."""
-    return f"{value:.2f}".replace("-", "−")
+    """A number with two decimals and a real minus; what is rounded to nothing has no sign."""
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 def signed(value: float) -> str:
     """A change with its sign."""
-    return number(value) if value < 0 else f"+{number(value)}"
+    return number(value) if value < 0 or number(value) == "0.00" else f"+{number(value)}"
+
+
+def measured(names: Sequence[str]) -> str:
+    """What is measured, by the names of an outcome's numbers: of words with those whose logits are compared."""
+    words = [f"`{shown(word_of(name))}`" for name in names[1:]]
+    return f"{names[0]} of {' against '.join(words)}" if words else names[0]
+
+
+def word_of(name: str) -> str:
+    """The word of “probability of ' Mary'”; "'s" has a quote of its own."""
+    return name.removeprefix("probability of ")[1:-1]
 
 
 def shown(text: str) -> str:

@@ -48,8 +48,11 @@ def view(request: Request) -> None:
         ("selective", used.name, used.fingerprint, repr(sets)),
         lambda: selective(sets, used, draws=DRAWS),
         lambda found: _show(found, len(sets)),
-        button=f"Take {len(sets)} roles away, one after the other",
+        button=f"Take {len(sets)} roles away, one after the other"
+        if len(sets) > 1
+        else "Take the one role away",
         unit=f"steps; each role and {DRAWS} random sets of as many heads",
+        one=f"step; each role and {DRAWS} random sets of as many heads",
     )
     caveats(LUCK)
 

@@ -94,16 +94,18 @@ def first_token(model: Model) -> Parts:
     resting = resting_heads(tokens, model)
     yield Part(0.05, 1, None)
     for part in mean_steps(model):
-        yield Part(0.05 + 0.6 * part.fraction, 1 + part.n, None)
+        read = 1 + part.n
+        yield Part(0.05 + 0.6 * part.fraction, read, None)
     tries: list[tuple[Intervention, ...]] = [(), _without(resting), (MeanOutput(resting),)]
     tries += map(_without, others(resting, model))
     losses = list[float]()
     for how in tries:
         losses.append(measure(tokens, model, Loss(), how)[0])
-        yield Part(0.65 + 0.35 * len(losses) / len(tries), len(losses), None)
+        yield Part(0.65 + 0.35 * len(losses) / len(tries), read + len(losses), None)
     intact, without, mean, *draws = losses
     total = model.n_layers * model.n_heads
-    yield Part(1.0, len(losses), answers.sink(total, resting, intact, without, mean, draws, len(tokens) - 1))
+    answer = answers.sink(total, resting, intact, without, mean, draws, len(tokens) - 1)
+    yield Part(1.0, read + len(losses), answer)
 
 
 def turning(model: Model) -> Parts:

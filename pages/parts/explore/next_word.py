@@ -34,7 +34,8 @@ END, PIN = "end", "pin"
 
 @dataclass
 class Talk:
-    """How one reader lets a model go on. `turn` counts what was said; `text` is what was said last."""
+    """How one reader lets a model go on. `turn` counts what was said; `text` is what was said last, `by` the model
+    that is asked and whether its weights are trained."""
 
     place: str = END
     temperature: float = 0.0
@@ -45,6 +46,7 @@ class Talk:
     text: str = ""
     note: str = ""
     heard: float = 0.0
+    by: tuple[str, bool] | None = None
 
     def stop(self, note: str = "") -> None:
         self.running, self.note = False, note
@@ -77,6 +79,10 @@ def panel(
     request: Request, used: Model, record: Record, offered: Sequence[Place], talk: Talk
 ) -> Payload | None:
     """What is drawn under the sentence; None for a model that predicts no word."""
+    by = request.model, request.trained
+    if talk.by not in (None, by):
+        talk.stop("Stopped, because the model was changed." if talk.running else "")
+    talk.by = by
     if used.next_head is not None:
         return _next(request, used, record, offered, talk)
     if used.masked_head is not None and used.tokenizer.mask_name:

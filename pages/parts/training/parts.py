@@ -125,9 +125,9 @@ def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
 def induction_why(choice: Choice, reports: Sequence[Report]) -> str:
     """The same for induction."""
     left, right = (report["curve"][-1]["accuracy"] >= LEARNT for report in reports)
-    if not right:
+    if not right and choice.setups[1].layers > 1:
         return f"{choice.names()[1]} did not reach {percent(LEARNT)}: give it more steps, or another seed."
-    if left or choice.setups[0].layers > 1:
+    if right and (left or choice.setups[0].layers > 1):
         return "Compare the heads' names: who notes the previous token, and who looks for it?"
     return (
         "To be found by what stood before it, a token must know what stood before it. One layer notes that, a later "
