@@ -84,8 +84,8 @@ def counterpart(pairs: Pairs, position: int) -> int | None:
 
 
 def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
-    """The link between two words that changes most in a head, as positions in A, of words that both have; None where
-    nothing changes or only one of the two runs has the head. Special tokens are no words."""
+    """The link between two different words that changes most in a head, as positions in A, of words that both have;
+    None where nothing changes or only one of the two runs has the head. Special tokens are no words."""
     if any(place >= size for grid in (a, b) for place, size in zip(head, grid.weights.shape, strict=False)):
         return None
     both = [
@@ -97,6 +97,7 @@ def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
         return None
     here, there = (np.array(side) for side in zip(*both, strict=True))
     change = abs(a.weights[head][np.ix_(here, here)] - b.weights[head][np.ix_(there, there)])
+    np.fill_diagonal(change, 0)
     if not change.any():
         return None
     query, key = divmod(int(change.argmax()), len(both))

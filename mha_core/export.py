@@ -101,10 +101,12 @@ def weights_json(
     """The weights of some layers and heads, [layer][head][query][key], with all that is needed to get them again.
 
     They stay one array of numbers; where `causal` is true, entries with a key after the query stand for no weight.
+    Where heads are mixed (`per`), none are named, and no layers where layers are.
     """
+    per: Per = more.get("per", "head")
     placed = {
-        "layers": [i + 1 for i in range(len(grid.weights))[layers]],
-        "heads": [i + 1 for i in range(grid.weights.shape[1])[heads]],
+        "layers": [] if per == "model" else [i + 1 for i in range(len(grid.weights))[layers]],
+        "heads": [i + 1 for i in range(grid.weights.shape[1])[heads]] if per == "head" else [],
     }
     content = described(record, grid) | placed | {"weights": grid.weights[layers, heads].tolist()}
     return json_of(content | more)

@@ -4,6 +4,7 @@ Everything above (analysis, figures, pages) reads this and knows no model; every
 no screen. Axes of the weights: (layer, head, query, key), all from 0.
 """
 
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -48,6 +49,11 @@ class ModelInfo:
     files: tuple[tuple[str, str], ...] = ()
     pinned: bool = False
     computed_by: str = ENGINE
+
+    @property
+    def short_digest(self) -> str:
+        """The first letters of the digest, for people; "untrained, seed 0" is none, and stays whole."""
+        return self.digest[:12] if re.match("[0-9a-f]{12}", self.digest) else self.digest
 
     @property
     def is_ours(self) -> bool:

@@ -48,7 +48,9 @@ def _facts(record: "Record | CrossRecord") -> list[tuple[str, str]]:
     model = record.model
     trained = {True: "trained", False: "untrained", None: "weights of unknown training"}[model.trained]
     shape = f"{counted(model.n_layers, 'layer')} x {counted(model.n_heads, 'head')}, {trained}"
-    digest = f", digest {model.digest[:12]}" if model.digest else ""
+    digest = f", digest {model.short_digest}" if model.digest else ""
+    if model.digest.startswith(trained):  # "untrained, seed 0" is no digest
+        digest = model.digest.removeprefix(trained)
     changed = f"; changed: {_cut('; '.join(record.changed))}" if record.changed else ""
     by = model.computed_by if model.is_ours else f"{model.computed_by}, not by HeadScope's engine"
     return [

@@ -21,10 +21,13 @@ from visit import (
     said,
 )
 
-from mha_core import Unavailable, load_model, models
+from mha_core import Unavailable, load_model, models, trace
 from mha_core.heads.measures import importance
+from pages.parts.explore import opening
 from pages.parts.frame import presets
 from pages.parts.frame.controls import MENU
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
 from pages.parts.serve import cache, server
 
 SCRIPTS = (
@@ -416,6 +419,11 @@ def test_a_sentence_without_a_pronoun_opens_on_its_strongest_link_between_words_
         "This is the strongest link between two words in head 4-2, [CLS] and [SEP] left out."
     )
     assert picture(open_page(text="Dogs chase cats in quiet parks.", pin="1"))["opening"] is None
+    chosen, text = shown["selection"], "Dogs chase cats in quiet parks."
+    record, head = trace(text, load_model()), tuple(chosen["head"])
+    for to, there in ((chosen["to"], True), (chosen["to"] + 1, False), (None, False)):
+        now = Selection(head, tuple(chosen["pins"]), to)
+        assert (opening.reason(Request(text), record, record.grid(), now) is not None) is there
     known = open_page(text=TIRED, pin="10", to="2")
     assert (drawn(known, 0)[3, 1, 1:-1, 1:-1] <= drawn(known, 0)[3, 1, 10, 2]).all(), "its strongest link"
     assert picture(known)["opening"] is None

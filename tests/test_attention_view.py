@@ -333,6 +333,24 @@ def test_the_small_difference_of_long_texts_is_a_minus_b_the_largest_under_each_
     assert (cells > 0).any()
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_one_of_two_long_texts_cannot_see_is_no_difference(side):
+    grids, tokens, beside = long_pair()
+    n = len(grids[side])
+    grids[side] = replace(grids[side], visible=np.tri(n, dtype=bool))
+    a, b = zip(grids, tokens, strict=True)
+    packed = compare_payload(*a, *b, titles=("A", "B"), selection=Selection((0, 0)))
+    cells = packed["records"][2]["weights"].reshape(4, 4, 64, 64) / 127
+    left, right = ([pair[which] for pair in beside] for which in (0, 1))
+    apart = grids[0].weights[:, :, left][..., left] - grids[1].weights[:, :, right][..., right]
+    later = np.triu(np.ones((len(beside),) * 2, dtype=bool), 1)
+    assert np.abs(apart[..., later]).max() > np.abs(apart[..., ~later]).max() / 2, (
+        "there is something to leave out"
+    )
+    assert not cells[..., np.triu(np.ones((64, 64), dtype=bool), 1)].any()
+    assert np.abs(cells).max() == pytest.approx(np.abs(apart[..., ~later]).max(), abs=0.5 / 127 + 1e-6)
+
+
 @pytest.mark.parametrize("pins", [(30,), (21, 72, 80)])
 @pytest.mark.parametrize("to", [None, 60, 0, 100])
 def test_what_moved_in_long_texts_is_read_at_each_sides_own_places(pins, to):

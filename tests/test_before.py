@@ -9,6 +9,7 @@ from visit import link, open_page, picture, run
 from mha_core import trace
 from pages.parts.explore import before
 from pages.parts.explore.before import Change, change_between, with_word, words_between
+from pages.parts.frame import fetching, state
 from pages.parts.frame.request import Request
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -134,6 +135,13 @@ def test_a_word_is_found_again_under_the_same_options_whatever_stands_beside_it(
         assert found(one, other)
     assert not found(Request(a), Request(a))
     assert not found(Request(a, trained=False), Request(b))
+
+
+def test_the_words_are_found_again_once_a_model_has_been_fetched(monkeypatch):
+    session = {state.DRAWN: "a picture"}
+    monkeypatch.setattr(fetching.st, "session_state", session)
+    fetching._agree("bert-base-cased")
+    assert session[state.MOVES]
 
 
 def test_a_word_of_a_second_sentence_leads_to_no_comparison_for_that_has_one_second_sentence(monkeypatch):

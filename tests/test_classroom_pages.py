@@ -95,6 +95,12 @@ def test_the_pair_opens_in_the_other_models_as_the_two_sentences_it_is(monkeypat
     monkeypatch.setattr(beside, "models", lambda: {"classroom": "Classroom", "minilm": "MiniLM"})
     beside.classroom(Request(pair.a, model="classroom", other=Request(pair.b, model="classroom")))
     assert told == [beside.WHAT_IT_IS, beside.WHY_MINILM], "of a model that is not there nothing is said"
+    told.clear()
+    feared = next(pair for pair in presets.PAIRS if pair.word == "they")
+    beside.classroom(Request(feared.a, model="classroom", other=Request(feared.b, model="classroom")))
+    assert told == [beside.WHAT_IT_IS, beside.UNKNOWN_WORDS], (
+        "of words that it does not know nothing is concluded"
+    )
 
 
 def test_the_model_opens_with_its_own_head():
@@ -158,6 +164,18 @@ def test_the_live_board_draws_the_row_of_it_of_every_head():
         np.testing.assert_array_equal(numbers[block["at"] : block["at"] + 12], weights[text, 1, 0, 7])
     assert pictures[0]["rows"] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
     assert pictures[0]["cols"][7] == "it"
+
+
+def test_playing_goes_on_one_moment_at_a_time_and_stops_at_the_last(monkeypatch):
+    session, reruns = {moments.PLAYING: True}, []
+    monkeypatch.setattr(moments.st, "session_state", session)
+    monkeypatch.setattr(moments.st, "rerun", lambda: reruns.append(session.get(moments.NEXT)))
+    for _ in range(2):  # the first run of a fragment draws what is shown
+        moments._advance(MOMENTS[3])
+    assert (reruns, session[moments.PLAYING]) == ([MOMENTS[4]], True)
+    for _ in range(2):
+        moments._advance(MOMENTS[-2])
+    assert (reruns, session[moments.PLAYING]) == ([MOMENTS[4], MOMENTS[-1]], False)
 
 
 def test_a_moment_of_the_training_without_training_has_random_weights():

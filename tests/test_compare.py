@@ -156,5 +156,11 @@ def test_the_link_that_changes_most_is_between_words_that_both_have():
     hidden = grid_of("[CLS] [MASK] z w", np.zeros((1, 2, 4, 4)))
     masked[0, 0, 3, 2] = 0.2
     assert most_changed(grid_of("[CLS] y z w", masked), hidden, (0, 0)) == (3, 2)
+    alone = np.zeros((1, 2, 4, 4))
+    alone[0, 0, 1, 1], alone[0, 0, 2, 1] = 0.9, 0.1
+    assert most_changed(grid_of("[CLS] y z [SEP]", alone), grid_of("[CLS] y z [SEP]", 0 * alone), (0, 0)) == (
+        2,
+        1,
+    ), "from a word to itself is no link between two words"
     assert most_changed(one, one, (0, 0)) is None
     assert most_changed(one, grid_of("[CLS] y z [SEP]", a[:, :1]), (0, 1)) is None

@@ -82,6 +82,8 @@ def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_
         went = comparison.points(swing[place])
         wanted.append([name, percent(moved[place]), *pairs, went, "yes" if over else "no"])
     assert changes_of(tired_and_wide) == wanted
+    by = "The 12 heads where between the first two candidates the difference moved most"
+    assert by in tables(tired_and_wide)
     assert {row[-1] for row in wanted[1:]} == {"no"}
 
 
@@ -119,6 +121,15 @@ def test_the_heads_that_went_over_are_counted_in_both_directions():
         "All layers together change their mind.",
         "All layers together do not change their mind.",
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "other", "pin"), [("minilm", "smollm2", "2"), ("smollm2", "minilm", "1")])
+def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(model, other, pin):
+    at = open_page(COMPARE, text="The cat sat.", model=model, model2=other, against="model", pin=pin)
+    assert [option.partition(" ")[0] for option in at.multiselect[0].options] == ["The"], (
+        "sat comes later in one"
+    )
 
 
 def test_a_famous_pair_is_said_to_prove_nothing_and_ones_own_is_not(tired_and_wide):

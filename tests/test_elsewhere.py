@@ -37,6 +37,15 @@ def test_two_words_that_are_chosen_open_the_atlas_with_them(asked):
     assert params == {"ask": [TEXT], "looks": ["6: kitten"], "seen": ["3: kitten"]}
 
 
+def test_of_whole_words_the_atlas_is_asked_for_their_last_pieces(monkeypatch, model):
+    drawn, text = [], "Zbigniew saw Zbigniew."  # pieces 1 to 4, and 6 to 9
+    monkeypatch.setattr(elsewhere, "markup", drawn.append)
+    record = trace(text, model)
+    elsewhere.elsewhere(Request(text=text), record, record.grid(words=True), Selection((3, 1), (3,), 1))
+    params = parse_qs(urlsplit(html.unescape(re.search('href="([^"]+)"', drawn[0])[1])).query)
+    assert (params["looks"], params["seen"]) == (["9: ##ew"], ["4: ##ew"])
+
+
 def test_there_is_no_link_without_two_words_of_one_sentence(asked):
     assert asked(Selection((3, 1), (6,))) == ""
     assert asked(Selection((3, 1), (6, 2), 3)) == ""

@@ -1,6 +1,7 @@
 """What a reader takes away: files that hold the numbers, are safe to open, and lead back to the view."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from visit import open_page, run, said
 
-from mha_core import grid_of, load_model, trace
+from mha_core import grid_of, load_model, record_of, trace
 from mha_core.heads.measures import importance
 from mha_core.listing import HeadFilter
 from mha_core.output import render
@@ -51,6 +52,14 @@ def test_a_csv_row_is_a_weight_with_both_words(record):
     assert [(rows[0][name], rows[1][name]) for name in ("text", "link")] == [(TEXT, ""), ("http://h/?x", "")]
 
 
+def test_files_of_random_weights_name_their_seed():
+    traced = trace("Hi", load_model(trained=False))
+    request = Request("Hi", trained=False)
+    row = next(csv.DictReader(io.StringIO(export.csv_of(traced, traced.grid(), request, [(0, 0)], ""))))
+    drawn = export.about(traced, traced.grid(), request)
+    assert (row["digest"], drawn["digest"]) == ("untrained, seed 0", "untrained, seed 0")
+
+
 def test_files_of_mixed_heads_name_layers_and_no_head(model):
     traced = trace("The cat saw it.", model)
     selection = Selection((2, 0))
@@ -64,6 +73,7 @@ def test_files_of_mixed_heads_name_layers_and_no_head(model):
         assert [row["layer"], row["head"]] == cells
         content = json.loads(export.json_of(traced, grid, request, selection, [(layer, 0)]))
         assert (content["head"], content["per"]) == (place, request.per)
+        assert (content["layers"], content["heads"]) == ([layer + 1], []), "heads are mixed: none is named"
         assert f"· {place} ·" in export.python_of(request, selection)
         assert not re.search(r"[Hh]ead \d-", export.python_of(request, selection))
 
@@ -171,6 +181,8 @@ def test_the_python_lines_print_every_pinned_row_strongest_first(pins, model, ca
             specials="hidden",
         ),
         Request(TEXT, unit="words", measure="value"),
+        Request(TEXT, specials="renormalised"),
+        Request(TEXT, specials="renormalised", measure="value"),
     ],
 )
 def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
@@ -304,6 +316,10 @@ def test_the_heatmap_of_the_page_is_the_chosen_head(model):
     at.query_params["head"] = "3-4"
     assert run(at).expander[0].label == label, "a label that changes closes the box"
     assert len(at.get("plotly_chart")) == 1
+    at.session_state["measure"] = "rollout"
+    (chart,) = run(at).get("plotly_chart")
+    title = json.loads(chart.proto.spec)["layout"]["title"]["text"]
+    assert title == "Layer 3, attention rollout: row = query, looks at column = key"
 
 
 def test_a_file_name_is_plain_letters_whatever_the_text():
@@ -320,6 +336,17 @@ def test_the_heatmap_has_one_row_for_each_token_also_for_repeated_ones(record):
     assert figure["data"][0]["customdata"][10][2] == ["it", "animal"]
     assert figure["layout"]["yaxis"]["autorange"] == "reversed"
     assert figure["data"][0]["colorscale"][0] == (0, "rgb(251, 250, 247)"), "what holds nothing is paper"
+
+
+def test_the_heatmap_names_tokens_that_look_like_markup_as_they_are():
+    tokens = ["<s>", "a<br>b", "&lt;", "</s>"]
+    grid = record_of(np.full((1, 1, 4, 4), 0.25), tokens).grid()
+    figure = figures.heatmap(grid, (0, 0), dark=False)
+    assert [html.unescape(text) for text in figure["layout"]["xaxis"]["ticktext"]] == tokens
+    assert not re.search("[<>]", "".join(figure["layout"]["xaxis"]["ticktext"])), (
+        "Plotly would take it for its own"
+    )
+    assert figure["data"][0]["customdata"][0][2] == ["&lt;s&gt;", "&amp;lt;"]
 
 
 def test_the_heatmap_is_shaded_up_to_the_largest_weight_of_its_own_head(record):

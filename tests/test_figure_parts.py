@@ -615,6 +615,14 @@ def test_another_figure_has_another_name_of_plain_letters():
     assert all(re.fullmatch(r"headscope-figure-arcs-[0-9a-f]{6}-[a-z-]+[0-9a-f]{6}", name) for name in found)
 
 
+def test_the_studio_opens_with_the_chosen_head_in_the_units_of_the_picture():
+    opens = [studio.first(Selection((3, 1), (2,)), Request("a", unit=unit)) for unit in ("pieces", "words")]
+    assert [design.as_link() for design in opens] == [
+        "matrix_4-2_each_8.5_8_white_pieces_full",
+        "matrix_4-2_each_8.5_8_white_words_full",
+    ]
+
+
 def test_the_studio_takes_the_heads_of_a_role_and_leaves_out_those_that_are_not_there(monkeypatch):
     memory = {"figure-role": "copy"}
     monkeypatch.setattr(studio.st, "session_state", memory)

@@ -10,7 +10,7 @@ import pytest
 from drawn import rgb, shares
 from PIL import Image
 
-from mha_core import InputError, Unavailable, record_of, trace
+from mha_core import InputError, Unavailable, load_model, record_of, trace
 from mha_core.figures import Design, all_heads, caption, figure, files, from_link, panels, save
 from mha_core.figures.every_head import SIDE
 from mha_core.figures.matrix import SMALLEST
@@ -83,6 +83,18 @@ def test_bars_and_arcs_say_the_engines_numbers(record):
     assert set(said) <= {f"{100 * w:.1f} %" for w in row if w >= 0.02}
     with pytest.raises(InputError, match="choose a word"):
         figure(grid, Design("bars", heads=((3, 1),)))
+
+
+def test_under_a_word_stands_the_mean_of_all_chosen_words_also_of_links_too_weak_to_draw(record):
+    grid, animal = record.grid(), 2
+    each = grid.weights[3, 1, [animal, IT]].astype(float)
+    arcs = texts(figure(grid, Design("arcs", heads=((3, 1),), width=40, size=5), [animal, IT]))
+    under = [text for text in arcs if text.endswith(" %")][:-3]
+    looked = (each >= 0.01).any(axis=0) & (each.mean(axis=0) >= 0.02)
+    assert ((each < 0.01) & (each.mean(axis=0) * 100 % 0.1 > 0) & looked).any(), (
+        "one of them hardly looks there"
+    )
+    assert sorted(under) == sorted(f"{100 * w:.1f} %" for w in each.mean(axis=0)[looked])
 
 
 def test_lines_lead_from_the_query_to_its_keys(record):
@@ -167,6 +179,18 @@ def test_too_little_room_is_said(model):
         figure(grid, Design(heads=((0, 0),), width=4, size=SMALLEST * 0.4))
 
 
+def test_a_caption_names_the_seed_of_random_weights_and_says_what_sums_to_one():
+    random = trace("It rained.", load_model(trained=False))
+    both = Design(heads=((0, 0), (1, 1)), mix="maximum")
+    said = caption(random, random.grid(), both)
+    assert "of MiniLM, untrained (untrained, seed 0), for" in said
+    assert "; word pieces, in every head rows sum to 1. Drawn" in said, "those of the maximum do not"
+    rows = panels(random.grid(), both)[0].weights.sum(axis=1)
+    assert (rows > 1.01).any()
+    for design in (Design(heads=((0, 0),), mix="maximum"), Design(heads=((0, 0), (1, 1)), mix="mean")):
+        assert "; word pieces, rows sum to 1. Drawn" in caption(random, random.grid(), design)
+
+
 def test_a_caption_says_model_text_scale_and_link(record):
     said = caption(
         record, record.grid(), Design("arcs", heads=((3, 1), (4, 6)), mix="mean"), [IT], link="http://x/"
@@ -188,6 +212,16 @@ def test_what_a_decoder_cannot_see_is_hatched():
     svg = figure(grid, Design(heads=((0, 0),)))
     dashed = [node for node in tree(svg).iter(f"{SVG}path") if node.get("stroke-dasharray")]
     assert len(re.findall("M", dashed[0].get("d"))) == len(grid) - 1
+
+
+def test_a_word_that_a_decoder_cannot_see_has_no_bar_and_no_number():
+    grid = causal_runs.record_of().grid(words=True)
+    svg = figure(grid, Design("bars", heads=((1, 3),), width=17), [1, 3])
+    rows = grid.weights[1, 3, [1, 3]].astype(float)
+    said = [text for text in texts(svg) if text.endswith(" %")]
+    assert said == [f"{100 * w:.1f} %" for w in rows.mean(axis=0)[:4]], "the later of the two sees four words"
+    bars = [node for node in tree(svg).iter(f"{SVG}rect") if node.get("fill") != "#ffffff"]
+    assert len(bars) == 4
 
 
 # Cross-attention

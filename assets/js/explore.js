@@ -3,7 +3,7 @@ import { cellInWords } from "./causal.js";
 import { chosenAcross, sources } from "./cross.js";
 import { build } from "./explore/build.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
-import { lookFrom, lookOf } from "./explore/look.js";
+import { hasTwo, lookFrom, lookOf } from "./explore/look.js";
 import { drawNotices, drawTabs, drawWords, sentenceShown } from "./explore/said.js";
 import { svgFile } from "./explore/saving.js";
 import { linesSpec, matrixSpec, shownLinks } from "./explore/shown.js";
@@ -43,7 +43,7 @@ export class Explore {
       this.state.sort = "layer";
       this.sentence.fill(record);
       this.ranking.fill(record.named, sources(record));
-      this.pairs.hidden = sources(record) > 0 || !record.segments.some((segment) => segment > 0);
+      this.pairs.hidden = sources(record) > 0 || !hasTwo(record);
       this.sheetFor = null;
     }
     this.notices = { texts: view.notices ?? [], of: view.noticesOf };

@@ -55,7 +55,7 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
             words(name, middles[i], base, size, text_anchor="middle", **sheet.bold(i))
             for i, name in enumerate(sheet.names)
         ]
-        body += _shares(sheet, middles, links, base + 1.15 * size, min(size, sheet.size) * 0.9)
+        body += _shares(sheet, panel, middles, links, base + 1.15 * size, min(size, sheet.size) * 0.9)
         y = base + 2.1 * size
     body.append(sheet.stroke_bar(y + 0.8 * sheet.size))
     return body, y + 1.8 * sheet.size
@@ -111,7 +111,7 @@ def _between(
         words(name, middles[q], base, size, text_anchor="middle", **sheet.bold(q))
         for q, name in enumerate(sheet.names)
     ]
-    return found + _shares(sheet, above, links, top + 1.15 * size, small)
+    return found + _shares(sheet, panel, above, links, top + 1.15 * size, small)
 
 
 def _arc(sheet: Sheet, middles: list[float], link: tuple[int, int, float], y: float, size: float) -> str:
@@ -138,15 +138,19 @@ def _tip(x: float, start: float, end: float, tip: float) -> str:
 
 
 def _shares(
-    sheet: Sheet, middles: list[float], links: list[tuple[int, int, float]], y: float, size: float
+    sheet: Sheet,
+    panel: Panel,
+    middles: list[float],
+    links: list[tuple[int, int, float]],
+    y: float,
+    size: float,
 ) -> list[str]:
-    """Percentages under the words that are looked at, the largest first; one that finds no room is left out."""
+    """Percentages under the words that are looked at, the largest first; one that finds no room is left out. Of several
+    chosen words it is their mean, also over those whose own link is too weak to be drawn."""
     sums: dict[int, float] = {}
     for _, k, weight in links:
         sums[k] = (
-            sums.get(k, 0.0) + weight / max(1, len(sheet.pins))
-            if sheet.pins
-            else max(sums.get(k, 0.0), weight)
+            float(panel.weights[list(sheet.pins), k].mean()) if sheet.pins else max(sums.get(k, 0.0), weight)
         )
     taken: list[tuple[float, float]] = []
     found = []

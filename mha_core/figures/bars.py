@@ -16,6 +16,9 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
     if not sheet.pins:
         raise InputError("Bars show where one word looks; choose a word in the sentence first.")
     rows = [panel.weights[list(sheet.pins)].mean(axis=0) for panel in found]
+    seen = [
+        any(sheet.visible is None or sheet.visible[pin, i] for pin in sheet.pins) for i in range(sheet.n_keys)
+    ]
     size, said = sheet.size, width("100.0 %", sheet.size) + 0.5 * sheet.size
     wide = (sheet.width - sheet.room) / len(found)
     longest = wide - said - 0.8 * size
@@ -34,6 +37,8 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
         x = sheet.room + column * wide
         body.append(sheet.title(panel, x, 2.1 * size))
         for i, weight in enumerate(row):
+            if not seen[i]:  # a decoder has no weight there, not one of 0 %
+                continue
             y = start + (i + 0.5) * LEADING * size
             long = sheet.share(float(weight)) * longest
             body.append(

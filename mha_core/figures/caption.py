@@ -15,7 +15,6 @@ DRAWN = {
     "bars": "Bars show where the chosen token looks",
 }
 DRAWN_OF_SEVERAL = "Bars show where the chosen tokens look on average"
-DIGITS = 12
 
 
 def caption(
@@ -42,7 +41,8 @@ def caption(
     text = record.tokens.text if pair is None else f"{record.tokens.text} {pair}"
     if isinstance(record, CrossRecord):
         text = f"{record.keys.text}” (source) and “{text}"
-    digest = f" (SHA-256 {record.model.digest[:DIGITS]}…)" if record.model.digest else ""
+    short, whole = record.model.short_digest, record.model.digest
+    digest = whole and (f" ({whole})" if short == whole else f" (SHA-256 {short}…)")
     by = "" if record.model.is_ours else f", computed by {record.model.computed_by}"
     changed = f" (changed: {'; '.join(record.changed)})" if record.changed else ""
     model = f"{record.model.title}{digest}{by}{changed}"
@@ -52,8 +52,10 @@ def caption(
     units = "words" if grid.words else "word pieces"
     stop = "" if text[-1:] in (".", "!", "?") else "."
     opened = f", {link}" if link else ""
+    # The rows of a maximum sum to more than those of its heads.
+    of_each = f"in every {per} " if design.mix == "maximum" and len(names) > 1 else ""
     return (
-        f"{measure} in {place} of {model}{looked}, for “{text}”{stop} {drawn}; scale {scale}; {units}, "
+        f"{measure} in {place} of {model}{looked}, for “{text}”{stop} {drawn}; scale {scale}; {units}, {of_each}"
         f"{NORMALISED[grid.specials]}. Drawn with HeadScope{opened}."
     )
 

@@ -12,8 +12,6 @@ from mha_core.export import NORMALISED, described
 from mha_core.record import Grid, Record
 from mha_core.wording import Per
 
-DIGITS = 12  # of a model's digest, where it is read by people
-
 
 class Measured(Protocol):
     """What is drawn: its key in links and files, its name for people, and what one picture belongs to."""
@@ -52,7 +50,7 @@ def columns(record: Record | CrossRecord, grid: Grid, measure: str = RAW.key) ->
         "specials": grid.specials,
         "normalisation": normalised(grid, measure),
         "model": record.model.title,
-        "digest": record.model.digest[:DIGITS],
+        "digest": record.model.short_digest,
         "text": tokens.text,
     }
     if not record.model.is_ours:
@@ -86,7 +84,7 @@ def about(
         "measure": measure.key,
         "measureSaid": measure.label,
         "per": measure.per,
-        "digest": record.model.digest[:DIGITS],
+        "digest": record.model.short_digest,
         "normalised": normalised(grid, measure.key),
         "about": described(record, grid) | {"measure": measure.key, "per": measure.per},
         "columns": columns(record, grid, measure.key),

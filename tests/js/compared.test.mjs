@@ -234,6 +234,12 @@ test("the ranking says of every head what changed most, in A and in B, and its s
   assert.deepEqual([drawn({ pins: [1, 2] }).title, drawn({ pins: [1, 2] }).entries], [moved.title, moved.entries], "a word of A alone is neither counted nor named");
   const link = drawn({ pins: [2], to: 0 });
   assert.deepEqual([link.title, link.entries], ["“it” to “[CLS]”, A and B", [["1-1", "5.0 → 40.0 %", "−35.0", "less"], ["1-2", "70.0 → 68.0 %", "+2.0", "more"]]]);
+  const alike = drawn({ pins: [2], to: 0 }, { a: run("a", ["[CLS]", "cat", "it"], A.map((rows) => [rows[0], rows[1], [0.1, 0.9, 0]])), b: run("b", ["[CLS]", "She"], B.map((rows) => [rows[0], [0.1, 0.9]])) });
+  assert.deepEqual(alike.entries.map(([, note]) => note), ["10.0 → 10.0 %", "10.0 → 10.0 %"], "a link that is the same is no row that is the same");
+  const decoder = (id, share) => run(id, ["a", "b", "c"], [1, 2].map(() => [[1, 0, 0], [share, 1 - share, 0], [0.2, 0.3, 0.5]]), { causal: true });
+  const later = drawn({ pins: [1], to: 2 }, { a: decoder("a", 0.3), b: decoder("b", 0.6), pairs: [[0, 0], [1, 1], [2, 2]] });
+  assert.equal(later.entries, undefined);
+  assert.match(later.hint, /^No head: “b” cannot see “c”, which comes later\./);
   assert.equal(drawn({}).title, "Which heads changed?");
   const alone = drawn({ pins: [1] });
   assert.deepEqual([alone.entries, alone.hint], [undefined, "“cat” stands in A only: there is no row of B to compare it with. Choose a word that both have."]);

@@ -1,5 +1,5 @@
 // What stands around the pictures of Compare: sentences, hints, the ranking, the table.
-import { nothingMoved, triangleNote } from "../causal.js";
+import { noneSeesInWords, nothingMoved, triangleNote } from "../causal.js";
 import { spoken } from "../dom.js";
 import { percent, points } from "../format.js";
 import { strongest } from "../numbers.js";
@@ -55,8 +55,10 @@ export function drawRanking(view) {
   const who = listed((shared.length ? shared : pins).map((pin) => quoted(view.record.named[pin])));
   const alone = pins.length > 0 && !shared.length;
   const kind = kindOf(view.common);
-  const still = ranking && nothingMoved(view.common, ranking, who, shared.length);
-  const entries = still || alone ? null : ranking;
+  // Of a link the rank is how far it changed: whether the rows are the same, what moved in them says.
+  const still = ranking && nothingMoved(view.common, ranking.map(({ moved }) => ({ weight: moved })), who, shared.length);
+  const blind = ranking && to !== null && !seenIn(view, view.sharedPins(), view.columnOf[0][to]).some(Boolean);
+  const entries = still || alone || blind ? null : ranking;
   const title = !pins.length ? `Which ${kind.many} changed?` : to === null ? `${kind.many[0].toUpperCase()}${kind.many.slice(1)} that changed most for ${who}` : `${who} to ${quoted(view.nameOf(view.columnOf[0][to]))}, A and B`;
   view.ranking.draw({
     title,
@@ -72,7 +74,7 @@ export function drawRanking(view) {
     to,
     chosen: view.state.head,
     offers: still ? view.offers : [],
-    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : alone ? `${who} ${pins.length > 1 ? "stand" : "stands"} in A only: there is no row of B to compare ${pins.length > 1 ? "them" : "it"} with. Choose a word that both have.` : pins.length ? notRanked() : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
+    hint: still ? `${still}${view.offers.length ? " Look from a word that comes later:" : ""}` : blind ? noneSeesInWords(view.record.named, shared, to, view.common.per) : alone ? `${who} ${pins.length > 1 ? "stand" : "stands"} in A only: there is no row of B to compare ${pins.length > 1 ? "them" : "it"} with. Choose a word that both have.` : pins.length ? notRanked() : `Choose a word to rank the ${kind.many} by how much of its attention moved between A and B.`,
   });
 }
 

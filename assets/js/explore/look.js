@@ -6,6 +6,9 @@ export const PANELS = ["matrix", "lines", "table", "sheet"];
 export const SORTS = ["layer", "weight", "role"];
 const PAIRS = ["all", "AA", "AB", "BA", "BB"];
 
+// Are there two sentences, so that one can look at the other?
+export const hasTwo = (record) => !record?.segments || record.segments.some((segment) => segment > 0);
+
 // The part of a state that is not what it is at first, in the words of the link.
 export function lookOf({ panel, least, sort, also, pair, brings, scaled }) {
   const said = {
@@ -29,7 +32,7 @@ export function lookFrom({ tab, also = "", least, sort, between, brings, scale }
     also: heads.filter(inside),
     least: /^[0-9]{1,2}$/.test(least ?? "") ? Math.min(50, Number(least)) / 100 : LOOK.least,
     sort: SORTS.includes(sort) ? sort : LOOK.sort,
-    pair: PAIRS.includes(between) ? between : LOOK.pair,
+    pair: PAIRS.includes(between) && hasTwo(record) ? between : LOOK.pair,
     brings: brings === "1",
     scaled: scale === "largest",
   };

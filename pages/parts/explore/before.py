@@ -59,10 +59,10 @@ def change_between(before: Sequence[str], after: Sequence[str]) -> Change | None
 
 
 def settle(request: Request, grid: Grid) -> None:
-    """After the text was changed: what was chosen moves along with its words, or is forgotten."""
+    """After the text or the model was changed: what was chosen moves along with its words, or is forgotten."""
     if not st.session_state.pop(state.MOVES, False):
         return
-    was = _was(request)
+    was = _same_text(request) or _was(request)
     change = was and change_between(was.labels, grid.labels)
     asked = state.params()
     pins = (
@@ -106,6 +106,13 @@ def _was(request: Request) -> Drawn | None:
     beside = replace(was.request, other=request.other)
     same = replace(beside, text=request.text, pair=request.pair, present=request.present) == request
     return was if same else None
+
+
+def _same_text(request: Request) -> Drawn | None:
+    """What was drawn last, if it is the same text, as the model before cuts it."""
+    drawn: Drawn | None = st.session_state.get(state.DRAWN)
+    same = drawn and (drawn.request.text, drawn.request.pair) == (request.text, request.pair)
+    return drawn if same else None
 
 
 def words_between(before: Request, after: Request) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from mha_core import Grid, HeadScopeError
 from mha_core.compare import align, counterpart
 from mha_core.embedded import CLASSROOM, CLASSROOM_FOLDERS, EMBEDDED, TWIN
+from mha_core.heads.notices import unread
 from mha_core.wording import head_name, percent
 from pages.parts.explore.table import table
 from pages.parts.frame import presets
@@ -31,6 +32,9 @@ WHY_MINILM = (
     "MiniLM was never asked who `it` is: it was trained to give texts of one meaning similar vectors, on other data, "
     "and is 60 times as large. No head of it moves from one noun to the other with so much of its attention."
 )
+UNKNOWN_WORDS = (
+    "Classroom and its twin do not know all words of these two sentences: from their rows nothing follows."
+)
 
 
 def classroom(request: Request) -> None:
@@ -50,9 +54,12 @@ def classroom(request: Request) -> None:
         ("Model", "Head", f"A: {first}", f"A: {second}", f"B: {first}", f"B: {second}"),
         rows,
     )
-    if TWIN in models():
-        say(f"{THE_TWIN} {WHAT_IT_PROVES}")
-    say(WHY_MINILM)
+    if any(unread(cache.record(side)) for side in (request, other)):
+        say(UNKNOWN_WORDS)
+    else:
+        if TWIN in models():
+            say(f"{THE_TWIN} {WHAT_IT_PROVES}")
+        say(WHY_MINILM)
     links = ", ".join(
         f'<a href="{link_to("Compare", _link(request, other, model))}" target="_self">{title_of(model)}</a>'
         for model in MODELS

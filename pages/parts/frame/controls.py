@@ -253,7 +253,14 @@ def _model(label: str, key: str) -> str:
     any_model = allowed("ANY_MODEL") or allowed("FOLDERS")
     # A link may name one that is not on the shelf.
     offered = dict.fromkeys((*models(), st.session_state[key]))
-    chosen = st.selectbox(label, tuple(offered), key=key, format_func=_offered, accept_new_options=any_model)
+    chosen = st.selectbox(
+        label,
+        tuple(offered),
+        key=key,
+        format_func=_offered,
+        accept_new_options=any_model,
+        on_change=state.changed_model if key == "model" else None,
+    )
     return fetching.settled(_checked(key, chosen, models()[0]))
 
 

@@ -10,6 +10,7 @@ from mha_core.embedded import EMBEDDED
 from mha_core.errors import Unavailable
 from mha_core.models import must_be_fetched
 from mha_core.shelf import SHELF
+from pages.parts.frame import state
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import allowed, model_allowed, title_of
 
@@ -58,6 +59,7 @@ def _is_missing(name: str) -> bool:
 
 def _agree(name: str) -> None:
     st.session_state[AGREED] = (*st.session_state.get(AGREED, ()), name)
+    state.changed_model()
 
 
 def _decline(key: str) -> None:

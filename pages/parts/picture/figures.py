@@ -1,5 +1,6 @@
 """Plotly figures as plain dictionaries: a grid or a comparison in, a figure out. No Streamlit here."""
 
+import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,8 @@ def heatmap(grid: Grid, head: Head, *, dark: bool, title: str = "") -> Figure:
 
     `title`: what is drawn, where it is not the raw weights of one head.
     """
-    labels = [visible(label) for label in grid.labels]
+    # Plotly reads its texts as markup: of RoBERTa's <s> nothing would be left.
+    labels = [html.escape(visible(label), quote=False) for label in grid.labels]
     layout = _layout(title or f"Head {head_name(head)}", labels, dark=dark)
     return {"data": [_cells(grid, head, labels, dark=dark)], "layout": layout}
 
