@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from mha_core.corpus import Sentence
 from mha_core.heads.builtin import read_builtin, related_path
 from mha_core.heads.samples import related_samples
+from mha_core.heads.verdicts import related
 from mha_core.heads.verdicts.entries import conclude
 from mha_core.heads.verdicts.looks import Tree
 from mha_core.heads.verdicts.meaning import Kept, Meanings, RelatedLog, meanings
@@ -153,3 +155,13 @@ def test_they_are_asked_this_one_thing_and_serve_no_other_measure(model):
     assert all(one.item is None and one.choice is not None for one in made)
     assert len({one.family for one in made}) == 60
     assert not any(one.role == "semantic" for one in read_builtin())
+
+
+def test_words_that_have_the_same_partner_are_no_control():
+    """Of four words the first is asked for the last, which is also the second one's partner."""
+    likeness = np.zeros((4, 4))
+    np.fill_diagonal(likeness, -1)
+    looks_at = np.array([[3, 3, 0, 0]])  # one head
+    kept = SimpleNamespace(at=looks_at, likeness=likeness, partner=np.array([3, 3, 0, 0]))
+    right, control = related._answered(kept, related._Case(0, 0, 3))
+    assert (right.tolist(), control.tolist()) == ([1], [0])

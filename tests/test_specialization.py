@@ -1212,3 +1212,15 @@ def test_a_job_broken_by_an_error_of_ours_is_not_called_done():
         job.advance()
     job.advance()
     assert (job.finished, job.problem, job.step.result) == (True, BROKEN, "half")
+
+
+def test_a_word_of_several_tokens_looks_by_the_one_of_them_that_looks_most(monkeypatch):
+    """In a column: which word looks most at `cat`? “her” is two tokens, of which the second looks."""
+    monkeypatch.setattr(examples, "_candidates", lambda *_: [3])
+    grid = SimpleNamespace(labels=["cat", "h", "er", "dog"])
+    weights = np.zeros((4, 4))
+    weights[:, 0] = [0, 0.1, 0.6, 0.2]
+    look, job = SimpleNamespace(right=True), SimpleNamespace(kind="relation")
+    seen = examples._by_column(look, job, "pieces", grid, weights, ([1, 2], [0]))
+    assert seen.said == "`er` looks at `cat` 60.0 %"
+    assert (seen.pin, seen.to, seen.there) == (2, 0, 0.6)
