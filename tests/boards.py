@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from mha_core import Projections
+
 Block = dict[str, Any]
 
 
@@ -81,3 +83,15 @@ class Walked:
 
     def get(self, kind: str) -> list[Any]:
         return self._elements[kind]
+
+
+def assert_spectra(block: Block, numbers: np.ndarray, used: Projections, head: int) -> None:
+    """The curves of "One head or many": the singular values of a head's form, and of all heads' together."""
+    forms = [
+        used.W_q[head] @ used.W_k[head].T,
+        sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True)),
+    ]
+    for line, form in zip(block["lines"], forms, strict=True):
+        drawn = numbers[line["at"] :][: line["count"]]
+        expected = np.linalg.svd(form.astype(np.float64), compute_uv=False)[: line["count"]]
+        np.testing.assert_allclose(drawn, expected, atol=1e-4 * expected[0], err_msg=line["label"])

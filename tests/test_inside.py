@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from boards import Walked, boards, flat, found, matrix, one, prose
+from boards import Walked, assert_spectra, boards, flat, found, matrix, one, prose
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
@@ -648,16 +648,7 @@ def test_ranks_are_those_of_the_head_and_layer_that_are_shown_whatever_was_shown
             open_inside(part="One head or many", at="ranks", head=f"{layer + 1}-{head + 1}"), "curve"
         )
         used = projections_of(model, layer)
-        forms = [
-            used.W_q[head] @ used.W_k[head].T,
-            sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True)),
-        ]
-        for line, form in zip(block["lines"], forms, strict=True):
-            drawn = numbers[line["at"] :][: line["count"]]
-            expected = np.linalg.svd(form.astype(np.float64), compute_uv=False)[: line["count"]]
-            np.testing.assert_allclose(
-                drawn, expected, atol=1e-4 * expected[0], err_msg=f"{layer} {line['label']}"
-            )
+        assert_spectra(block, numbers, used, head)
 
 
 def test_how_far_the_sum_of_heads_is_outside_is_of_the_token_that_is_followed_now():

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 import torch
-from boards import boards, flat, found, matrix, prose
+from boards import assert_spectra, boards, flat, found, matrix, prose
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
@@ -627,14 +627,7 @@ def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown(
         used = projections_of(model, layer)
         at = open_learn(step="rank", head=f"{layer + 1}-{head + 1}")
         block, numbers = next((b, n) for b, n in found(at) if b["type"] == "curve")
-        forms = [
-            used.W_q[head] @ used.W_k[head].T,
-            sum(q @ k.T for q, k in zip(used.W_q, used.W_k, strict=True)),
-        ]
-        for line, form in zip(block["lines"], forms, strict=True):
-            drawn = numbers[line["at"] :][: line["count"]]
-            expected = np.linalg.svd(form.astype(np.float64), compute_uv=False)[: line["count"]]
-            np.testing.assert_allclose(drawn, expected, atol=1e-4 * expected[0])
+        assert_spectra(block, numbers, used, head)
 
 
 @pytest.mark.parametrize(

@@ -147,14 +147,14 @@ def _shares(
 ) -> list[str]:
     """Percentages under the words that are looked at, the largest first; one that finds no room is left out. Of several
     chosen words it is their mean, also over those whose own link is too weak to be drawn."""
-    sums: dict[int, float] = {}
-    for _, k, weight in links:
-        sums[k] = (
-            float(panel.weights[list(sheet.pins), k].mean()) if sheet.pins else max(sums.get(k, 0.0), weight)
-        )
+    if sheet.pins:
+        means = panel.weights[list(sheet.pins)].mean(axis=0)
+        shares = {k: float(means[k]) for _, k, _ in links}
+    else:
+        shares = {k: weight for _, k, weight in sorted(links, key=lambda link: link[2])}
     taken: list[tuple[float, float]] = []
     found = []
-    for k, weight in sorted(sums.items(), key=lambda item: -item[1]):
+    for k, weight in sorted(shares.items(), key=lambda item: -item[1]):
         half = width(percent(weight), size) / 2 + 0.2 * size
         x = min(max(middles[k], half), sheet.width - half)
         if weight < WORTH_SAYING or any(x - half < b and a < x + half for a, b in taken):

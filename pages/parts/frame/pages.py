@@ -136,9 +136,8 @@ FIELDS = (
     Field("model2", lambda: models()[0], models, page="Compare"),
 )
 KEYS = tuple(value.key for value in FIELDS)
-OWN_FIRSTS = frozenset(
-    key for page in PAGES for key in page.first
-)  # that are not the same everywhere at first
+# What is not the same on every page at first.
+OWN_FIRSTS = frozenset(key for page in PAGES for key in page.first)
 
 
 def first_of(value: Field, page: Page) -> str:

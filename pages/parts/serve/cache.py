@@ -298,8 +298,7 @@ def known_roles(name: str, trained: bool = True) -> Mapping[Head, Role]:
     if files is None:
         found = known_findings(name, trained)
     else:
-        key = ("findings", name, trained, fingerprint_of(ATLAS_DIGESTS[name], files))
-        found = STORE.peek(key)
+        found = STORE.peek(_findings_of(name, trained, fingerprint_of(ATLAS_DIGESTS[name], files)))
     return {} if found is None else found.roles
 
 
@@ -334,7 +333,11 @@ def _find(used: Model) -> Findings:
 
 
 def _findings_key(used: Model) -> Hashable:
-    return ("findings", used.name, used.trained, used.fingerprint)
+    return _findings_of(used.name, used.trained, used.fingerprint)
+
+
+def _findings_of(name: str, trained: bool, fingerprint: str) -> Hashable:
+    return ("findings", name, trained, fingerprint)
 
 
 # What is being found out behind the pages: a key is begun once, and again only if that failed or was let go.
