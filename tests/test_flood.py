@@ -7,7 +7,7 @@ import statistics
 import time
 
 import pytest
-from thirteen.house import Reader, flooding, sentence
+from thirteen.house import Reader, flooding, sentence, wait_until
 
 SENTENCES = 8
 
@@ -22,7 +22,8 @@ def test_a_flood_of_ten_sockets_goes_before_no_reader(fresh_server):
             text, had = sentence("flooded", turn), runs()
             assert reader.run(text).shows(text)
             before.append(runs() - had)
-        assert runs() > 10 + SENTENCES, "the flood is served as well"
+        # The flood is served as well, at whatever pace this machine has: nobody would go before one that has ended.
+        wait_until(lambda: runs() > 10 + SENTENCES)
     # One that is under way, and one that is counted late: in the order in which they came it would be all ten.
     assert statistics.median(before) <= 2, before
     assert sum(before) <= 4 * SENTENCES, before
