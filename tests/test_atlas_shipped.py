@@ -159,7 +159,8 @@ def test_a_decoder_says_what_is_raised_and_lost():
 def test_the_command_line_gives_the_documented_json(capsys):
     assert main(["heads", "atlas", "--head", "3-9", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert list(data) == ["passages", "heads"]
+    assert list(data) == ["model", "text", "passages", "heads"]
+    assert (data["model"]["title"], data["model"]["trained"], data["text"]) == ("MiniLM", True, "the reader")
     (head,) = data["heads"]
     assert (head["layer"], head["head"]) == (3, 9)
     assert all(list(one) == ["feature", "share", "lift", "n"] for one in head["description"])
@@ -183,6 +184,7 @@ def test_a_text_of_ones_own_on_the_command_line(capsys, tmp_path):
     assert main(["heads", "atlas", "--text", str(file), "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert len(data["passages"]) == 2
+    assert data["text"] == "own.txt"
     assert data["passages"]["0"][1] == "The"
     assert len(data["heads"]) == 72
     assert main(["heads", "atlas", "--text", str(file), "--format", "table"]) == 0

@@ -321,3 +321,8 @@ def test_two_corpora_of_one_kind_are_refused_and_so_is_a_file_that_no_question_r
     with pytest.raises(InputError, match=r"^three\.txt ends in none of "):
         measured("model", files[2:], lambda _: None)
     assert read == ["one.conllu", "two.conllu"]
+
+
+def test_a_seed_without_random_weights_is_refused(capsys):
+    assert main(["heads", "verdicts", "--seed", "3"]) == 2
+    assert capsys.readouterr() == ("", "--seed is of random weights: name --untrained too.\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 from mha_core.console import STOPPED
 from mha_core.corpus import Lines
 from mha_core.errors import InputError
+from mha_core.export import model_of
 from mha_core.heads.answers import Answer, add_answer, cells_of_atlas, give
 from mha_core.heads.atlas.making import make
 from mha_core.heads.atlas.reading import read_passages
@@ -54,7 +55,8 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
     if args.ship:
         return _ship(args, model)
     found, stopped = _found(args, model, stop)
-    data = atlas_data(found, head)
+    text = "the reader" if args.text is None else args.text.name
+    data = {"model": model_of(model.info), "text": text, **atlas_data(found, head)}
     give(args, Answer(data, data["heads"], lambda: _table(found, model, head), cells_of_atlas(data)))
     if stopped:
         _say(f"Stopped after {counted(found.n_passages, 'passage')}; the numbers are those of what was read.")

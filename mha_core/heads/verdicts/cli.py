@@ -75,6 +75,8 @@ def _found(args: argparse.Namespace, reading: Reading, stop: Stop) -> Verdicts |
         raise InputError(
             "The shipped verdicts are those of the trained model on whole corpora: name them with --corpus."
         )
+    if args.seed and not (args.untrained or args.ship):
+        raise InputError("--seed is of random weights: name --untrained too.")
     missing = next((path for path in args.corpus if not path.is_file()), None)
     if missing is not None:
         raise InputError(f"There is no file {missing.name}.")

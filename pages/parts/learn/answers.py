@@ -25,7 +25,7 @@ _WORDS: dict[str, float] = (
 _NTH = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 _ORDINALS = {word: f"{i}" for i, word in enumerate(_NTH.split(), 1)}
 _SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "‑": "-", "‐": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*",
-                        "÷": "/", "⁄": "/", "％": "%", "²": "^2", "³": "^3", "’": "'"})  # fmt: skip
+                        "÷": "/", "⁄": "/", "％": "%", "’": "'"})  # fmt: skip
 # What stands for a sign of arithmetic where it is between two numbers.
 _SPOKEN = {r"divided by|over": "/", r"times|multiplied by|of": "*", "plus": "+", "minus": "-"}
 # What is said beside an answer: what is in brackets, for which score, how many heads.
@@ -54,7 +54,8 @@ def readings(typed: str, *, shares: bool = False) -> list[list[float]]:
 def plain(typed: str) -> str:
     """The signs of the keyboard for those of the typesetter, and digits for numbers in words; what is said not to be
     the answer is left out."""
-    text = unicodedata.normalize("NFKC", typed.translate(_SIGNS)).translate(_SIGNS).lower()
+    raised = re.sub("[⁰¹²³⁴-⁹]+", r"^\g<0>", typed)
+    text = unicodedata.normalize("NFKC", raised.translate(_SIGNS)).translate(_SIGNS).lower()
     text = re.sub(r"\b([a-z]+)-?fold\b", r"\1", text)
     text = re.sub(rf"\b({_TENS.replace(' ', '|')})[- ]([a-z]+)\b", _two_words, text)
     text = re.sub(r"(?<![-\w])[a-z]+(?![-\w])", lambda word: _digits(word[0]), text)
