@@ -151,8 +151,10 @@ def _at_step(step: int, trained: bool, seed: int) -> _Parts:
     files = digests(folder, weight_files(folder))
     digest, title = f"{files['model.safetensors']}@{step}", f"Classroom after {step:,} steps"
     if not trained:
-        return _untrained(stack.config, tokenizer, seed, title, files, pinned=False)
-    return _Parts(stack.config, tokenizer, stack, family.head(stack, {}), digest, title, files, pinned=False)
+        return _untrained(stack.config, tokenizer, seed, title, files, has_sums(folder))
+    return _Parts(
+        stack.config, tokenizer, stack, family.head(stack, {}), digest, title, files, has_sums(folder)
+    )
 
 
 def _untrained(

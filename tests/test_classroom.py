@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from scipy import stats
 
 from mha_core import InputError, ModelError, embedded, load_model, predict_masked, shelf, trace
 from mha_core.cli import main
-from mha_core.learning.classroom import live
+from mha_core.learning.classroom import live, moments
 from mha_core.learning.classroom.batches import MASK, UNKNOWN, Hider, batches
 from mha_core.learning.classroom.evaluation import RIGHT, WRONG, Answers, Evaluation, evaluate, masses
 from mha_core.learning.classroom.grammar import Grammar, first_texts
@@ -204,6 +205,7 @@ def test_a_small_random_model_is_what_plain_torch_makes_of_its_file(tmp_path):
     training.step()
     save_model(training.stack, tmp_path)
     model, plain = load_model(str(tmp_path), device="cpu"), Plain(tmp_path)
+    assert model.pinned
     record = trace(TIRED, model)
     words = [piece.text for piece in record.tokens.pieces]
     weights, scores = plain(words)
@@ -313,6 +315,9 @@ def test_the_report_card_says_what_the_shipped_models_do(capsys):
     assert main(["learn", "evaluate", "classroom", "--format", "json"]) == 0
     said = json.loads(capsys.readouterr().out)
     shipped = card["models"]["seed-1"]
+    named = said["model"]
+    assert (named["name"], named["trained"], named["pinned"]) == ("classroom", True, True)
+    assert named["files"]["model.safetensors"] == shipped["digest"]
     assert said["head"] == shipped["head"]
     assert said["pass"] == pytest.approx(shipped["pass"], abs=0.01)
     assert set(said["famous"]) == {"tired", "wide"}
@@ -408,6 +413,25 @@ def test_damaged_weights_are_refused(tmp_path, monkeypatch):
     (folder.parent / "report.json").unlink()
     with pytest.raises(ModelError, match="report card"):
         embedded.classroom_folder("classroom")
+
+
+def test_a_changed_bit_of_the_checkpoints_is_noticed(monkeypatch, tmp_path):
+    shutil.copytree(home(), tmp_path / "classroom")
+    monkeypatch.setattr(embedded, "asset", tmp_path.joinpath)
+    moments.checkpoints.cache_clear()
+    assert set(moments.checkpoints()) == set(MOMENTS[1:-1])
+    file = tmp_path / "classroom" / "checkpoints.xz"
+    damaged = bytearray(file.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    file.write_bytes(damaged)
+    moments.checkpoints.cache_clear()
+    try:
+        with pytest.raises(
+            ModelError, match=r"^The model's file checkpoints\.xz is not the one it should be"
+        ):
+            moments.checkpoints()
+    finally:
+        moments.checkpoints.cache_clear()
 
 
 def test_a_line_of_the_curve_is_of_pairs_that_its_head_was_not_chosen_on(monkeypatch):

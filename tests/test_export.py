@@ -169,6 +169,16 @@ def test_the_python_lines_print_every_pinned_row_strongest_first(pins, model, ca
     assert capsys.readouterr().out.splitlines() == wanted
 
 
+def test_the_python_lines_leave_out_what_a_row_cannot_see(capsys):
+    request = Request(TEXT, model="classroom")
+    exec(compile(export.python_of(request, Selection((0, 1), (0, 1))), "shown", "exec"), {})  # noqa: S102
+    said = [line.split(" looks at ") for line in capsys.readouterr().out.splitlines()]
+    labels = trace(TEXT, load_model("classroom")).grid().labels
+    # Three words to each side: four are seen from the first place, and five from the second.
+    first, second = ({key.split(":")[0] for query, key in said if query == labels[row]} for row in (0, 1))
+    assert (first, second) == (set(labels[:4]), set(labels[:5]))
+
+
 @pytest.mark.parametrize(
     "request_",
     [

@@ -11,6 +11,7 @@ from mha_core.command_io import add_format, form_of, put, written
 from mha_core.device import use_one_thread
 from mha_core.embedded import CLASSROOM_FOLDERS
 from mha_core.errors import InputError
+from mha_core.export import model_of
 from mha_core.learning.classroom import report
 from mha_core.learning.classroom.evaluation import evaluate
 from mha_core.learning.classroom.pairs import N_PAIRS
@@ -66,7 +67,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
     if model.config.model_type != "classroom":
         raise InputError(f"{model.title} is no classroom model; its words and its tasks are others.")
     found = evaluate(model.encoder, options.pairs)
-    card = report.card(found)
+    card = {"model": model_of(model.info)} | report.card(found)
     put(written(form_of(options), [card], None, card, lambda: report.table(found)), options.out)
     return 0
 

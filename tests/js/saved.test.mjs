@@ -177,6 +177,10 @@ test("the numbers of Explore's files: each cell with its place, its words and wh
   assert.deepEqual(files.map(([name, , type]) => [name, type.split(";")[0]]), [["headscope-head-2-1-cat-it.csv", "text/csv"], ["headscope-head-2-1-cat-it.json", "application/json"], ["headscope-head-2-1-cat-it-from-2-to-1.svg", "image/svg+xml"], ["headscope-head-2-1-cat-it-lines-from-1-2.svg", "image/svg+xml"]]);
   const beside = await saving(() => explored.svgFile(explore({ state: { panel: "table" } })));
   assert.equal(beside[0][0], "headscope-head-2-1-cat-it-from-2-to-1.svg", "beside the table the picture is that of the matrix");
+  const named = async (state) => (await saving(() => explored.svgFile(explore({ state: { pins: [], to: null, also: [[1, 1], [1, 2]], least: 0.05, pair: "AB", scaled: true, ...state }, lines: { size: { width: 1, height: 1, font: 1 }, strokes: [], texts: [] } }))))[0][0].replace("headscope-head-2-1-cat-it", "");
+  assert.equal(await named({ panel: "lines", summed: true }), "-lines-with-2-2-2-3-summed-least-5-ab.svg");
+  assert.equal(await named({ panel: "lines", summed: false }), "-lines-with-2-2-2-3-least-5-ab.svg");
+  assert.equal(await named({ panel: "matrix", summed: true, brings: true }), "-largest-least-5-ab-brings.svg", "heads are drawn together in lines alone");
   const rows = files[0][1].replace("\ufeff", "").trim().split(/\r?\n/).map((row) => row.split(","));
   const link = "http://h/?text=cat+it&head=2-1&pin=2&to=1";
   assert.deepEqual(rows[0].slice(0, 7), ["layer", "head", "query", "key", "query_text", "key_text", "weight"]);

@@ -15,10 +15,13 @@ import { lookOf } from "./look.js";
 import { sentenceShown, shadeNote } from "./said.js";
 import { matrixSpec } from "./shown.js";
 
-// A picture's name also says what is marked in it; beside the table it is that of the matrix.
+// A picture's name also says how it is drawn, and what is marked in it; beside the table it is that of the matrix.
 function fileOf(view, ending, picture = false) {
-  const { pins, to, panel } = view.state;
-  const marked = picture ? [panel === "lines" ? panel : "", pins.length ? `from-${pins.join("-")}` : "", to === null ? "" : `to-${to}`] : [];
+  const { pins, to, panel, summed } = view.state;
+  const { also, least, between, brings, scale } = lookOf(view.state);
+  const drawn = panel === "lines" ? [panel, also && `with-${also}`, also && summed && "summed"] : [scale];
+  const looks = [...drawn, least && `least-${least}`, between, brings && "brings"];
+  const marked = picture ? [...looks, pins.length ? `from-${pins.join("-")}` : "", to === null ? "" : `to-${to}`] : [];
   return fileName([placeName(view.record, view.headNow).replace(/ /g, "-"), view.record.file, ...marked], ending);
 }
 

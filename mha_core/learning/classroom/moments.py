@@ -13,8 +13,9 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from mha_core.checkpoints import load_encoder, read_config, untrained_encoder
-from mha_core.embedded import CLASSROOM, classroom_folder
+from mha_core.embedded import CLASSROOM, check_digest, classroom_folder
 from mha_core.errors import InputError, ModelError
+from mha_core.learning.classroom.shipped import report
 from mha_core.stack import Stack
 
 State = dict[str, Tensor]
@@ -38,7 +39,9 @@ def packed(moments: Mapping[int, State]) -> bytes:
 def checkpoints() -> Mapping[int, State]:
     """The shipped checkpoints between the first and the last, by step. Raises ModelError if they are damaged."""
     try:
-        return unpacked((classroom_folder(CLASSROOM).parent / "checkpoints.xz").read_bytes())
+        file = classroom_folder(CLASSROOM).parent / "checkpoints.xz"
+        check_digest(file, report()["checkpoints"]["digest"])
+        return unpacked(file.read_bytes())
     except (OSError, lzma.LZMAError):
         raise ModelError("The checkpoints of the classroom model are missing or damaged.") from None
 

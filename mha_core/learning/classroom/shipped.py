@@ -1,7 +1,8 @@
 """The classroom models that come with the project: where they lie, and that they are right; and how one is saved.
 
-A model's folder has config.json, vocab.txt and model.safetensors in half precision, as any other model folder. The
-report card beside them says what each does, and the SHA-256 of its weights.
+A model's folder has config.json, vocab.txt and model.safetensors in half precision, as any other model folder, and
+SHA256SUMS, with which they are compared. The report card beside them says what each does, and the SHA-256 of its
+weights.
 """
 
 import json
@@ -15,6 +16,7 @@ from safetensors.torch import save_file
 from mha_core.errors import ModelError
 from mha_core.families.classroom import ClassroomConfig
 from mha_core.learning.classroom.lexicon import lexicon_path, vocabulary
+from mha_core.model_files import SUMS, sha256
 from mha_core.stack import Stack
 
 
@@ -46,3 +48,7 @@ def save_model(stack: Stack, folder: Path) -> None:
     sizes = {"model_type": config.model_type} | sizes | {"windows": list(config.windows)}
     (folder / "config.json").write_text(json.dumps(sizes, indent=1) + "\n", encoding="utf-8")
     (folder / "vocab.txt").write_text("\n".join(vocabulary()) + "\n", encoding="utf-8")
+    sums = [
+        f"{sha256(folder / name)}  {name}\n" for name in ("config.json", "model.safetensors", "vocab.txt")
+    ]
+    (folder / SUMS).write_text("".join(sums), encoding="utf-8")

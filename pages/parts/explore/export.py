@@ -84,7 +84,7 @@ grid = {grid}
 weights = grid.weights[{layer}, {head}]  # {place}: row = query, looks at column = key
 for query in {queries}:
     row = weights[query]
-    for key in row.argsort()[::-1][:5]:
+    for key in [key for key in row.argsort()[::-1][:5] if row[key]]:
         print(f"{{grid.labels[query]}} looks at {{grid.labels[key]}}: {{row[key]:.1%}}")
 """
 
