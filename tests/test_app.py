@@ -494,6 +494,8 @@ def test_comparing_a_model_with_itself_says_that_it_is_one():
     at = open_page("pages/compare.py", against="model")
     assert said(at, "notice") == ["A and B are the same model: choose another one for B."]
     assert "ready" not in picture(at), "no other sentence is asked for"
+    link = picture(at)["query"]
+    assert (link["against"], link["model2"], "text2" in link) == ("model", "minilm", False)
     assert "ready" in picture(open_page("pages/compare.py", text="The cat sat."))
 
 

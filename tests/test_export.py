@@ -275,16 +275,17 @@ def test_what_is_offered_is_of_the_view_on_the_screen():
     [
         ({"trained": True}, {"against": "weights"}),
         ({"model": "classroom"}, {"against": "model", "model2": "classroom"}),
+        ({}, {"against": "model", "model2": "minilm"}),
         ({"text": "It rained."}, {"against": "sentence", "text2": "It rained."}),
     ],
 )
 def test_the_link_of_a_comparison_is_that_of_its_first_side_and_how_the_other_differs(b, wanted):
     a = Request("The cat saw it.", trained=False)
-    query = export.query_of(a, replace(a, **b))
+    query = export.query_of(a, replace(a, **b), wanted["against"])
     assert {key: query[key] for key in ("text", "model", "weights")} == {
         "text": "The cat saw it.", "model": "minilm", "weights": "untrained",
     }  # fmt: skip
-    assert {key: query.get(key) for key in ("against", "model2", "text2") if key in query} == wanted
+    assert {key: query[key] for key in ("against", "model2", "text2") if key in query} == wanted
 
 
 @pytest.mark.slow

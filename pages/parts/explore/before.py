@@ -87,7 +87,7 @@ def ghost(request: Request, grid: Grid) -> dict[str, Any] | None:
     change = was and change_between(was.labels, grid.labels)
     if not was or not change:
         return None
-    link = export.query_of(was.request, request) | {"against": "sentence", "text2": request.text}
+    link = export.query_of(was.request, request, "sentence")
     one_pair = was.request.pair == request.pair  # Compare has one second sentence for both
     return {
         "of": was.record,

@@ -107,10 +107,9 @@ def more(sides: Sequence[Request], record: Record, grid: Grid) -> dict[str, Any]
     switch = measured.switch(sides[0], *models, record=record, grid=grid)
     if switch["said"]:
         switch["said"] = f"A: {switch['said']}"
-    ready = (
-        {"ready": READY} if st.session_state["against"] == "sentence" and sides[0].run == sides[1].run else {}
-    )
-    return {"measures": switch, "query": export.query_of(*sides), **ready}
+    against = st.session_state["against"]
+    ready = {"ready": READY} if against == "sentence" and sides[0].run == sides[1].run else {}
+    return {"measures": switch, "query": export.query_of(sides[0], sides[1], against), **ready}
 
 
 def both_have_words(grids: Sequence[Grid], records: Sequence[Record]) -> bool:

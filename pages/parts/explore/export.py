@@ -107,13 +107,10 @@ def _query(request: Request) -> dict[str, str]:
     }
 
 
-def query_of(a: Request, b: Request) -> dict[str, str]:
-    """The link of a comparison but for what is chosen: how B differs from A."""
-    if a.model != b.model:
-        return {**_query(a), "against": "model", "model2": b.model}
-    if a.trained != b.trained:
-        return {**_query(a), "against": "weights"}
-    return {**_query(a), "against": "sentence", "text2": b.text}
+def query_of(a: Request, b: Request, against: str) -> dict[str, str]:
+    """The link of a comparison but for what is chosen; `against` as the reader asked, for B may be what A is."""
+    other = {"model": {"model2": b.model}, "sentence": {"text2": b.text}}.get(against, {})
+    return {**_query(a), "against": against, **other}
 
 
 def stem(request: Request) -> str:
