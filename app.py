@@ -20,11 +20,11 @@ from pages.parts.explore import (
     opening,
     studio,
 )
-from pages.parts.frame import parts, shell
+from pages.parts.frame import moving, parts, shell
 from pages.parts.frame.prose import nothing_left, say, together
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.attention_view import explore_view
+from pages.parts.picture.attention_view import drawn_record, explore_view
 from pages.parts.serve import cache, server
 
 
@@ -61,7 +61,7 @@ def picture(request: Request, record: Record) -> None:
         say(nothing_left(record.tokens.special_names), "notice")
         return
     shell.misread([record])
-    before.settle(request, grid)
+    moving.settle(request, grid)
     roles = {} if request.mixed else cache.roles_of(request.model, request.trained)
     chosen = explore_view(
         grid,
@@ -79,7 +79,7 @@ def picture(request: Request, record: Record) -> None:
         on_measure=partial(shell.follow_measure, "explore"),
         on_retype=partial(before.retype, "explore", request),
     )
-    before.keep(request, grid, "explore")
+    moving.keep(request, grid, drawn_record("explore"))
     shell.keep(chosen)
     head = None if request.mixed else chosen.head  # a mixed picture shows none of the record's heads
     found = [n for n in notices(record, head, roles.get(chosen.head)) if n not in unread(record)]

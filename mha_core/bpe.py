@@ -106,8 +106,8 @@ class BytePairs(Tokenizer):
 
     def ordinary(self) -> tuple[int, ...]:
         """All tokens but the special ones; of a large vocabulary the common ones."""
-        low, high = COMMON if self.vocab_size >= COMMON[1] else (0, self.vocab_size)
-        return tuple(identity for identity in range(low, high) if not self.is_special(identity))
+        low, high = COMMON if self.vocab_size >= COMMON[1] else (0, self.largest_id + 1)
+        return tuple(i for i in self.identities if low <= i < high and not self.is_special(i))
 
     def from_ids(self, ids: Sequence[int]) -> Tokens:
         """The tokens with these numbers, whatever text they spell: what a model has said, token by token."""

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import mha_core
 from mha_core.app_command import add_app_parser
-from mha_core.command_io import add_format, form_of, written
+from mha_core.command_io import add_format, form_of, warn_if_unpinned, written
 from mha_core.completion import add_completion_parser
 from mha_core.console import guarded, write_file
 from mha_core.decoder_command import add_decoder_parser
@@ -105,16 +105,8 @@ def _load(options: argparse.Namespace) -> Model:
         progress=progress,
         sha256=options.sha256,
     )
-    _warn_if_unpinned(model)
+    warn_if_unpinned(model)
     return model
-
-
-def _warn_if_unpinned(model: Model) -> None:
-    if not model.pinned:
-        print(
-            f"The files of {model.title} were compared with no digest; --sha256 {model.files_digest} pins them.",
-            file=sys.stderr,
-        )
 
 
 def _write(result: str | bytes, out: Path | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from mha_core.console import write_file
 from mha_core.errors import InputError
 from mha_core.export import csv_of, json_of
+from mha_core.model import Model
 
 FORMATS = ("table", "json", "jsonl", "csv")
 STDIN = "-"
@@ -32,6 +33,21 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS
     parser.add_argument("--format", choices=formats, help=said + more)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
     parser.set_defaults(formats=formats)
+
+
+def add_digest(parser: argparse.ArgumentParser) -> None:
+    """`--sha256`, the same everywhere."""
+    parser.add_argument(
+        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
+    )
+
+
+def warn_if_unpinned(model: Model) -> None:
+    """Say beside the result that nobody knows whether the model's files are those of its maker."""
+    if not model.pinned:
+        sys.stderr.write(
+            f"The files of {model.title} were compared with no digest; --sha256 {model.files_digest} pins them.\n"
+        )
 
 
 def positive(text: str) -> int:

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import torch
 
 from mha_core.cached import DecoderState
 from mha_core.errors import InputError, SizeError
 from mha_core.models import Model
+from mha_core.prediction import of_pieces
 from mha_core.record import Array, Record, freeze
 from mha_core.tokens import Tokens
 from mha_core.trace import versions
@@ -74,7 +76,7 @@ def choose(logits: Array, model: Model, temperature: float = 0.0, seed: int = 0,
     wherever one stopped in between. Raises InputError for a temperature or a seed that cannot be.
     """
     check_choice(temperature, seed)
-    scores = np.asarray(logits, dtype=np.float64)[: model.tokenizer.vocab_size]
+    scores = of_pieces(torch.from_numpy(np.array(logits, dtype=np.float64)), model).numpy()
     if temperature == 0:
         return int(scores.argmax())
     shares = np.exp((scores - scores.max()) / temperature).cumsum()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mha_core.command_io import Write, add_format, add_texts, form_of, texts_of, told, written
+from mha_core.command_io import Write, add_digest, add_format, add_texts, form_of, texts_of, told, written
 from mha_core.embedded import DECODER
 from mha_core.export import model_of
 from mha_core.models import Model
@@ -20,9 +20,7 @@ def add_next_parser(commands: Any, load: Load, write: Write, warn: Callable[[int
     parser = commands.add_parser("next", help="the likeliest next tokens of a text, by a decoder")
     add_texts(parser, "the text to go on with")
     parser.add_argument("--model", default=DECODER, help="shelf name, hub id or folder (%(default)s)")
-    parser.add_argument(
-        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
-    )
+    add_digest(parser)
     parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
     parser.add_argument("--top", type=int, default=10, help="how many tokens to list (%(default)s)")
     add_format(parser)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from mha_core.errors import InputError
 from mha_core.models import Model
@@ -44,12 +45,23 @@ def predict_next(
 def likeliest(logits: Array, model: Model, k: int = 10) -> tuple[NextToken, ...]:
     """The k likeliest tokens by their scores (vocabulary,), a cached step's for example."""
     _check_k(k, model)
-    scores = torch.from_numpy(np.array(logits, dtype=np.float32))[: model.tokenizer.vocab_size]
+    scores = of_pieces(torch.from_numpy(np.array(logits, dtype=np.float32)), model)
     best = scores.softmax(dim=-1).topk(k)
     return tuple(
         NextToken(i, model.tokenizer.typed(i), p, float(scores[i]))
         for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     )
+
+
+def of_pieces(scores: Tensor, model: Model) -> Tensor:
+    """The scores (..., rows of the head) of the tokens that there are, (..., largest number + 1): makers pad the matrix
+    to a round number, and what no piece has as its number cannot be said: it scores -inf."""
+    found = scores[..., : model.tokenizer.largest_id + 1]
+    if not model.tokenizer.left_out:
+        return found
+    found = found.clone()
+    found[..., list(model.tokenizer.left_out)] = -torch.inf
+    return found
 
 
 def next_logits(
@@ -82,7 +94,7 @@ def predict_masked(
         raise InputError(f"There is no {mask} in the sentence; put it where the word to predict stands.")
     with torch.inference_mode(), plain_numbers():
         hidden = run([tokens], model, need_weights=False).hidden[0, places]
-        scores = model.masked_head(hidden)[..., : model.tokenizer.vocab_size]
+        scores = of_pieces(model.masked_head(hidden), model)
         best = scores.float().softmax(dim=-1).topk(k)
     return [
         [(model.tokenizer.piece_name(i), p) for i, p in zip(ids, probabilities, strict=True)]

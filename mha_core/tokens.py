@@ -7,6 +7,7 @@ wants around them, and the words that they spell. Spans are in characters of the
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -138,15 +139,29 @@ class Tokenizer(ABC):
         """What a reader types where a word is to be predicted, if the vocabulary has it."""
         return None if self.mask_id is None else self.piece_name(self.mask_id)
 
+    @cached_property
+    def identities(self) -> tuple[int, ...]:
+        """The numbers that pieces have, in order; a tokenizer may leave out some."""
+        return tuple(sorted(set(self._fast.get_vocab().values())))
+
     @property
     def largest_id(self) -> int:
-        """The largest number that a piece has; a tokenizer may leave out some below it."""
-        return max(self._fast.get_vocab().values(), default=-1)
+        """The largest number that a piece has, -1 without any."""
+        return self.identities[-1] if self.identities else -1
 
     @property
     def vocab_size(self) -> int:
         """How many pieces there are to choose from."""
-        return int(self._fast.get_vocab_size())
+        return len(self.identities)
+
+    @cached_property
+    def left_out(self) -> tuple[int, ...]:
+        """The numbers below the largest that no piece has."""
+        return tuple(sorted(set(range(self.largest_id + 1)) - set(self.identities)))
+
+    def has(self, identity: int) -> bool:
+        """Whether a piece has that number."""
+        return 0 <= identity <= self.largest_id and identity not in self.left_out
 
     @property
     def known_words(self) -> tuple[str, ...] | None:

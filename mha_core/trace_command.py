@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from mha_core.command_io import FORMATS, Write, add_format, add_texts, form_of, texts_of, told
+from mha_core.command_io import FORMATS, Write, add_digest, add_format, add_texts, form_of, texts_of, told
 from mha_core.embedded import EMBEDDED
 from mha_core.errors import InputError
 from mha_core.listing import HeadFilter, strongest_heads, unit_named
@@ -26,9 +26,7 @@ def add_trace_parser(
     parser.add_argument(
         "--model", default=EMBEDDED, help="a name on the shelf, a folder or a hub id (%(default)s)"
     )
-    parser.add_argument(
-        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
-    )
+    add_digest(parser)
     parser.add_argument("--untrained", action="store_true", help="the same shape with random weights")
     parser.add_argument("--words", action="store_true", help="whole words instead of word pieces")
     parser.add_argument("--layer", type=int, help="only this layer, from 1")

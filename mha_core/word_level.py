@@ -46,7 +46,7 @@ class WordLevel(Tokenizer):
     @property
     def known_words(self) -> tuple[str, ...] | None:
         """All words and signs, in order, without the special tokens."""
-        names = (self.piece_name(i) for i in range(self.vocab_size))
+        names = (self.piece_name(i) for i in self.identities)
         return tuple(sorted(name for name in names if name not in ROLES))
 
     def encode(self, text: str, pair: str | None = None) -> Tokens:

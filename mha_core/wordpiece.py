@@ -120,7 +120,7 @@ class WordPiece(Tokenizer):
 
     def ordinary(self) -> tuple[int, ...]:
         """Whole words of letters, for in any order they are read as they stand."""
-        return tuple(i for i in range(self.vocab_size) if self._is_word(self.piece_name(i)))
+        return tuple(i for i in self.identities if self._is_word(self.piece_name(i)))
 
     def from_ids(self, ids: Sequence[int]) -> Tokens:
         """Whole words one after the other as a text, with the special tokens around it."""

@@ -4,6 +4,7 @@ import csv
 import gc
 import html
 import io
+import json
 import re
 import weakref
 from contextlib import nullcontext
@@ -531,3 +532,18 @@ def test_where_heads_rest_is_what_the_model_frames_a_text_by():
     }
     assert rests_on("all-MiniLM-L12", names["minilm"]) == "[CLS] or [SEP]"
     assert (rests_on("minilm"), rests_on("smollm2")) == ("[CLS] or [SEP]", "the first token")
+
+
+def test_the_file_of_the_page_says_of_which_model_and_text_it_is(minilm, model, monkeypatch):
+    offered = {}
+    monkeypatch.setattr(view.st, "download_button", lambda name, data, *_, **__: offered.update({name: data}))
+    there = read_shipped("minilm")
+    view._files(Source(there.atlas, "the project's own reader", "minilm", "", there))
+    data = json.loads(offered["JSON"]())
+    assert data["model"] == {"name": "minilm", "trained": True, "digest": model.digest}
+    assert data["text"] == "the project's own reader"
+    assert len(data["heads"]) == 72
+    view._files(Source(minilm, "your text", "minilm", "", trained=False))
+    data = json.loads(offered["JSON"]())
+    untrained = mha_core.load_model(trained=False).info
+    assert (data["model"], data["text"]) == (mha_core.export.model_of(untrained), "your text")

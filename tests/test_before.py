@@ -1,15 +1,17 @@
 """A word changed where it stands: what the text becomes, and where the other words are afterwards."""
 
+import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from visit import link, open_page, picture, run
 
-from mha_core import trace
+from mha_core import Unit, trace
 from pages.parts.explore import before
-from pages.parts.explore.before import Change, change_between, with_word, words_between
-from pages.parts.frame import fetching, state
+from pages.parts.explore.before import with_word, words_between
+from pages.parts.frame import fetching, moving, state
+from pages.parts.frame.moving import Change, change_between
 from pages.parts.frame.request import Request
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -75,6 +77,15 @@ def test_the_changed_words_are_named_without_their_stops():
     assert words_between(Request("a b c d"), Request("a b x c d")) == ("", "x")
 
 
+def units(*labels):
+    """Units with these labels, one after the other with a space between them."""
+    ends = list(itertools.accumulate(len(label) + 1 for label in labels))
+    return tuple(
+        Unit(label, end - 1 - len(label), end - 1, 0, False, (i,))
+        for i, (label, end) in enumerate(zip(labels, ends, strict=True))
+    )
+
+
 def ghost(at):
     """The words of the trace in the picture, before and after; None where there is none."""
     found = picture(at)["ghost"]
@@ -125,9 +136,9 @@ def test_a_word_is_changed_in_its_own_sentence_and_in_both_runs_of_one(monkeypat
 
 def test_a_word_is_found_again_under_the_same_options_whatever_stands_beside_it(monkeypatch):
     def found(was, now):
-        drawn = before.Drawn(was, ("[CLS]", "cat"), "a record")
+        drawn = moving.Drawn(was, (), "a record")
         monkeypatch.setattr(before.st, "session_state", {before.state.BEFORE: drawn})
-        return before._was(now) is drawn
+        return moving.shown_before(now) is drawn
 
     a, b = "The cat sat.", "The dog sat."
     for beside in ({}, {"trained": False}, {"model": "smollm2"}):
@@ -146,7 +157,7 @@ def test_the_words_are_found_again_once_a_model_has_been_fetched(monkeypatch):
 
 def test_a_word_of_a_second_sentence_leads_to_no_comparison_for_that_has_one_second_sentence(monkeypatch):
     def compare(was, now):
-        drawn = before.Drawn(was, ("Who", "cat"), "a record")
+        drawn = moving.Drawn(was, units("Who", "cat"), "a record")
         monkeypatch.setattr(before.st, "session_state", {before.state.BEFORE: drawn})
         return before.ghost(now, SimpleNamespace(labels=("Who", "dog")))["compare"]
 

@@ -4,6 +4,7 @@ used.
 
 import argparse
 import csv
+import io
 import json
 from collections import Counter
 from itertools import product
@@ -12,8 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 import once
 import pytest
+from bert_folders import write
 
-from mha_core import export, trace, trace_tokens
+from mha_core import export, load_model, trace, trace_tokens
 from mha_core.heads import studies
 from mha_core.heads.cli import add_heads_parser
 from tests.test_corpus import DONT, GAP, GO, PAIR, line
@@ -296,7 +298,7 @@ def test_where_nothing_is_left_it_is_said_what_was_left_out(heads, treebank):
     treebank.write_text("broken\n")
     *skipped, last = heads("relations", treebank, "--on-error", "skip")[2].splitlines()
     assert skipped == ["Skipped. Line 1: 1 column, and CoNLL-U has 10."]
-    assert last == f"There is nothing in {treebank} to measure."
+    assert last == f"There is nothing in {treebank.name} to measure."
 
 
 def test_a_treebank_without_a_relation_is_compared_with_nothing(heads, treebank):
@@ -422,3 +424,36 @@ def test_an_interrupt_stops_and_keeps_what_there_is(heads, treebank, monkeypatch
     assert json.loads(text)
     assert "Stopped after 1 sentence;" in said
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("question", ["atlas", "depends", "verdicts", "profile"])
+def test_of_files_that_were_compared_with_no_digest_it_is_said_and_they_can_be(question, heads, tmp_path):
+    write(tmp_path / "own")
+    text = tmp_path / ("texts.conllu" if question == "verdicts" else "texts.txt")
+    text.write_text(TREEBANK if question == "verdicts" else "The old dog slept beside the stove.\n")
+    asked = {
+        "atlas": ("--text", text),
+        "depends": ("--head", "2-1", "--limit", "2", "--way", "zero"),
+        "verdicts": ("--corpus", text),
+        "profile": (text,),
+    }[question]
+    asked = (question, *asked, "--model", tmp_path / "own")
+    _, _, said = heads(*asked)
+    warned = [line for line in said.splitlines() if "compared with no digest" in line]
+    digest = load_model(str(tmp_path / "own"), device="cpu").files_digest
+    assert warned == [f"The files of own were compared with no digest; --sha256 {digest} pins them."]
+    assert "no digest" not in heads(*asked, "--sha256", digest)[2]
+    code, _, said = heads(*asked, "--sha256", "0" * 64)
+    assert (code, "are not those asked for" in said) == (2, True)
+
+
+def test_what_was_piped_in_is_called_standard_input(heads, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("The old dog slept beside the stove.\n"))
+    code, out, _ = heads("atlas", "--text", "-", "--format", "json")
+    assert (code, json.loads(out)["text"]) == (0, "standard input")
+    for asked, said in (
+        (("profile", "-"), "There is nothing in standard input to measure."),
+        (("atlas", "--text", "-"), "There is no passage of a few words in standard input."),
+    ):
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+        assert heads(*asked) == (2, "", f"{said}\n")

@@ -9,7 +9,8 @@ import pytest
 import torch
 from boards import Walked, assert_spectra, boards, flat, found, matrix, one, prose
 from streamlit.testing.v1 import AppTest
-from visit import unopened
+from visit import link as address
+from visit import open_page, picture, run, unopened
 
 from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.checkpoints import untrained_encoder
@@ -22,6 +23,7 @@ from pages.parts.inside.numbers import format_bytes, format_count
 from pages.parts.inside.sizes import read_own
 from pages.parts.inside.stage import digits
 from pages.parts.picture.tiles import Board
+from pages.parts.serve import cache
 
 TIRED = "The animal didn't cross the street because it was too tired."
 PARTS = ("Step by step", "By hand", "One head or many", "Variants", "Sizes and costs")
@@ -991,3 +993,28 @@ def test_in_a_layer_with_a_window_only_what_is_near_is_counted_and_drawn():
     (places,) = {tuple(block["values"]) for block, _ in found(at) if block["type"] == "choosing"}
     assert places == tuple(range(3, 10))
     assert "either side" not in prose(open_inside(model="classroom", head="2-3", at="scaled"))
+
+
+def test_the_token_that_is_followed_is_the_same_word_in_another_model_and_in_a_changed_text(monkeypatch):
+    monkeypatch.setattr(cache, "load_model", load_model)
+    at = open_page("pages/inside.py", text="The dog barked because it saw a cat.", pin="5")
+
+    def followed() -> str:
+        rows = [(data.get("query"), block) for data, _ in boards(at) for block in data["blocks"]]
+        ((query, row),) = [(query, block) for query, block in rows if block.get("trigger") == "follow"]
+        return row["labels"][query]
+
+    assert followed() == "it"
+    at.selectbox(key="model").set_value("classroom")
+    run(at)  # it puts no [CLS] in front
+    assert (followed(), address(at)["pin"]) == ("it", "4")
+    at.text_input(key="text").set_value("The old dog barked because it saw a cat.")
+    run(at)
+    assert (followed(), address(at)["pin"]) == ("it", "5")
+    at.selectbox(key="model").set_value("minilm")
+    run(at)
+    assert (followed(), address(at)["pin"]) == ("it", "6")
+    at.text_input(key="text").set_value("The old dog barked because it saw a bird.")
+    run(at)
+    at.switch_page("app.py")
+    assert picture(run(at))["ghost"] is None, "no picture was before"

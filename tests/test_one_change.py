@@ -141,11 +141,13 @@ def test_after_another_model_the_chosen_words_are_where_it_cuts_them_or_forgotte
     assert named(at) == ["was", "dog"]
     set_control(at, "model", "classroom")  # for which a name is one piece
     assert (named(at), picture(at)["selection"]["pins"]) == (["was", "dog"], [6])
-    set_control(
-        at, "model", "minilm"
-    )  # which reads [CLS] and [SEP] as well, so that hardly a place is the same
-    grid, chosen = trace(text, load_model()).grid(), picture(at)["selection"]
-    assert {"pins": tuple(chosen["pins"]), "to": chosen["to"]} == strongest(grid, tuple(chosen["head"]))
+    set_control(at, "model", "minilm")  # [CLS] z ##big ##nie ##w said that the old dog was late . [SEP]
+    assert (named(at), picture(at)["selection"]["pins"]) == (["was", "dog"], [10])
+    at = open_page(text=text, pin="0", to="9")
+    assert named(at) == ["[CLS]", "dog"]
+    set_control(at, "model", "smollm2")  # which has no such token: it opens as it does for a visitor
+    first = open_page(text=text, model="smollm2", head=link(at)["head"])
+    assert (named(at), "dog" in named(at)) == (named(first), False)
 
 
 def named(at: AppTest) -> list[str]:

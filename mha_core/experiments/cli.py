@@ -10,6 +10,7 @@ from typing import Any
 from mha_core.command_io import (
     STDIN,
     Write,
+    add_digest,
     add_format,
     add_texts,
     at_terminal,
@@ -97,9 +98,7 @@ def add_experiment_parsers(commands: Commands, load: Load, write: Write, warn: W
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default=DECODER, help="shelf name, hub id or folder (%(default)s)")
-    parser.add_argument(
-        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
-    )
+    add_digest(parser)
     parser.add_argument(
         "--target", metavar="WORD", help="the word whose logit is measured, ' Mary' with its space"
     )

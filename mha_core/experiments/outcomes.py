@@ -15,7 +15,7 @@ from torch import Tensor
 from mha_core.errors import InputError
 from mha_core.experiments.interventions import check_position
 from mha_core.models import Model
-from mha_core.prediction import likeliest
+from mha_core.prediction import likeliest, of_pieces
 from mha_core.tokens import Tokens
 from mha_core.trace import run, to_numpy
 
@@ -144,7 +144,7 @@ def scores_of(hidden: Tensor, model: Model) -> Tensor:
     head = model.next_head or model.masked_head
     if head is None:
         raise InputError(f"{model.title} predicts no word; its outcome is the embedding.")
-    scores: Tensor = head(hidden)[..., : model.tokenizer.vocab_size]
+    scores = of_pieces(head(hidden), model)
     return scores if scores.dtype == torch.float64 else scores.float()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mha_core import export
-from mha_core.command_io import at_terminal, positive
+from mha_core.command_io import add_digest, at_terminal, positive, warn_if_unpinned
 from mha_core.console import STOPPED, UNUSABLE
 from mha_core.corpus import Lines, Reading
 from mha_core.errors import HeadScopeError, InputError
@@ -32,7 +32,7 @@ from mha_core.heads.items import choice_items
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.rows import Row, relation_rows
-from mha_core.heads.standard_input import read_from
+from mha_core.heads.standard_input import read_from, said_of
 from mha_core.heads.studies import study_builtin, study_corpus, study_items
 from mha_core.heads.survey import Done, Options, Progress
 from mha_core.heads.verdicts.cli import add_verdicts_parser
@@ -81,9 +81,7 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
-    parser.add_argument(
-        "--sha256", metavar="HEX", help="the one digest that the model's files must have together"
-    )
+    add_digest(parser)
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     parser.add_argument("--limit", type=positive, help="no more sentences than that")
     parser.add_argument("--batch-size", type=positive, default=32, help="sentences at a time (32)")
@@ -115,7 +113,7 @@ def _measure(args: argparse.Namespace, stop: Callable[[], bool]) -> int:
     answer, done = _ask(args, reading, stop)
     if not done.n_texts or answer.data.get("rows") == [] or answer.data.get("n") == 0:
         _say_left_out(reading)
-        raise InputError(f"There is nothing in {args.file or 'the built-in sentences'} to measure.")
+        raise InputError(f"There is nothing in {said_of(args.file) or 'the built-in sentences'} to measure.")
     counts = {"n_cut": done.n_cut, "left_out": reading.n_skipped, "unused": reading.n_unused}
     answer.data.update(counts)
     give(args, answer, "table" if sys.stdout.isatty() else "json")
@@ -138,10 +136,7 @@ def _ask(args: argparse.Namespace, reading: Reading, stop: Callable[[], bool]) -
     lines = Lines(args.file) if args.file else None
     kind = _kind(args)
     model = load_model(args.model, trained=not args.untrained, device=args.device, sha256=args.sha256)
-    if not model.pinned:
-        _say(
-            f"The files of {model.title} were compared with no digest; --sha256 {model.files_digest} pins them."
-        )
+    warn_if_unpinned(model)
     if args.question == "similarity" and model.n_layers * model.n_heads == 1:
         raise InputError(f"{model.title} has one head, and there is no other to compare it with.")
     progress = _report if args.progress else None

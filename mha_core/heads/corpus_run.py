@@ -162,7 +162,7 @@ def run(
     """Measure a file a few sentences at a time; every part is some further, or has only read on for a while."""
     reading = reading or Reading(on_error="skip")
     result = CorpusResult(kind, model, reading)
-    counts: IntArray = np.zeros(model.tokenizer.vocab_size, dtype=np.int64)
+    counts: IntArray = np.zeros(model.tokenizer.largest_id + 1, dtype=np.int64)
     if any(BY_KEY[key].needs_counts for key in kind.measures):
         again = kind.items(Lines(source), Reading(on_error="skip"), model.tokenizer)
         for window in _windows(again, limit):

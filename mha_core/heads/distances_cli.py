@@ -7,6 +7,7 @@ from mha_core.corpus import Lines, read_conllu
 from mha_core.errors import InputError
 from mha_core.heads.answers import Answer, add_answer, give
 from mha_core.heads.distances import apart, of_builtin, of_treebank, reference, table
+from mha_core.heads.standard_input import said_of
 from mha_core.models import load_model
 
 
@@ -28,10 +29,10 @@ def add_distances_parser(questions: "argparse._SubParsersAction[argparse.Argumen
 def run(args: argparse.Namespace) -> int:
     """Write both. Raises InputError."""
     ours = of_builtin(load_model(args.model).tokenizer)
-    corpus = reference().corpus if args.file is None else args.file.name
+    corpus = said_of(args.file) or reference().corpus
     theirs = reference().distances if args.file is None else of_treebank(read_conllu(Lines(args.file)))
     if args.file is not None and not any(theirs[relation].total() for relation in ours):
-        raise InputError(f"There is nothing in {args.file.name} to measure.")
+        raise InputError(f"There is nothing in {corpus} to measure.")
     rows = [
         {
             "relation": relation,

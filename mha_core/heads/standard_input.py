@@ -39,6 +39,11 @@ def read_from(args: argparse.Namespace, name: str, endings: Sequence[str]) -> It
         yield
 
 
+def said_of(path: Path | None) -> str:
+    """What to call the file that was read; empty without one."""
+    return "" if path is None else "standard input" if path.stem == NAME else path.name
+
+
 def _kept(folder: Path, endings: Sequence[str]) -> Path:
     if sys.stdin is None:
         raise InputError("Standard input is closed.")

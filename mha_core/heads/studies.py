@@ -59,7 +59,7 @@ def study_items(
 ) -> tuple[Any, Done]:
     """One measure over a corpus, by its key in CORPUS_MEASURES: its table, and how much was read."""
     measure = BY_KEY[key]
-    none = np.zeros(model.tokenizer.vocab_size, dtype=np.int64)
+    none = np.zeros(model.tokenizer.largest_id + 1, dtype=np.int64)
     sums = measure.start(shape_of(model), none)
     done = survey(items, model, [(sums, measure.takes)], options)
     return sums.result(), done
@@ -107,7 +107,7 @@ def study_builtin(
     where they come with the program."""
     options = options or Options()
     sentences = list(samples(islice(read_builtin(path), options.limit), model))
-    counts = count_tokens((one.tokens for one in sentences), model.tokenizer.vocab_size)
+    counts = count_tokens((one.tokens for one in sentences), model.tokenizer.largest_id + 1)
     sums = _Sums(model, counts, similarity)
     log = EvidenceLog(model.n_layers, model.n_heads, model.is_causal)
     repeated = RepeatedSums()
@@ -198,7 +198,7 @@ class _Sums:
 def _study(source: Source, model: Model, options: Options | None, similarity: bool) -> Study:
     options = options or Options()
     texts = (item.tokens for item in islice(source(), options.limit))
-    sums = _Sums(model, count_tokens(texts, model.tokenizer.vocab_size), similarity)
+    sums = _Sums(model, count_tokens(texts, model.tokenizer.largest_id + 1), similarity)
     return sums.study(survey(source(), model, sums.measures(), options))
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from mha_core.command_io import add_digest, warn_if_unpinned
 from mha_core.console import STOPPED
 from mha_core.corpus import Lines
 from mha_core.errors import InputError
@@ -19,6 +20,7 @@ from mha_core.heads.atlas.reading import read_passages
 from mha_core.heads.atlas.said import label, sentence
 from mha_core.heads.atlas.shipped import read_shipped, shipped_file, write_shipped
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas, atlas_data
+from mha_core.heads.standard_input import said_of
 from mha_core.models import Model, load_model
 from mha_core.reader import read_reader
 from mha_core.wording import Head, counted, head_name, size_in_words
@@ -40,6 +42,7 @@ def add_atlas_parser(questions: "argparse._SubParsersAction[argparse.ArgumentPar
     )
     parser.add_argument("--head", help="one head alone, counted from 1, such as 24-4")
     add_answer(parser)
+    add_digest(parser)
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
     parser.add_argument("--progress", action="store_true", help="say how far it is")
@@ -50,12 +53,13 @@ def add_atlas_parser(questions: "argparse._SubParsersAction[argparse.ArgumentPar
 
 def run(args: argparse.Namespace, stop: Stop) -> int:
     """Write the atlas. Raises HeadScopeError."""
-    model = load_model(args.model, trained=not args.untrained, device=args.device)
+    model = load_model(args.model, trained=not args.untrained, device=args.device, sha256=args.sha256)
+    warn_if_unpinned(model)
     head = _head(args.head, model)
     if args.ship:
         return _ship(args, model)
     found, stopped = _found(args, model, stop)
-    text = "the reader" if args.text is None else args.text.name
+    text = said_of(args.text) or "the reader"
     data = {"model": model_of(model.info), "text": text, **atlas_data(found, head)}
     give(args, Answer(data, data["heads"], lambda: _table(found, model, head), cells_of_atlas(data)))
     if stopped:
@@ -78,7 +82,7 @@ def _found(args: argparse.Namespace, model: Model, stop: Stop) -> tuple[Atlas, b
         if stop():
             return atlas(sums), True
     if sums is None:
-        raise InputError(f"There is no passage of a few words in {args.text or 'the reader'}.")
+        raise InputError(f"There is no passage of a few words in {said_of(args.text) or 'the reader'}.")
     return atlas(sums), False
 
 

@@ -47,11 +47,12 @@ def raised(tokens: Tokens, model: Model, places: Sequence[Place], k: int = 10) -
     with torch.inference_mode():
         queries = [query for _, _, query in places]
         parts = through_norm(torch.stack([written[i] for i in range(len(places))]), final[queries], model)
-        scores = head(parts).float()[:, : model.tokenizer.vocab_size]
+        identities = model.tokenizer.identities
+        scores = head(parts).float()[:, identities]
         scores = scores - scores.mean(-1, keepdim=True)
         best = scores.topk(k)
     return [
-        tuple(Raised(model.tokenizer.typed(t), s) for t, s in zip(ids, values, strict=True))
+        tuple(Raised(model.tokenizer.typed(identities[i]), s) for i, s in zip(ids, values, strict=True))
         for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     ]
 

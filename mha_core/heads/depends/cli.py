@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from mha_core import export
-from mha_core.command_io import positive
+from mha_core.command_io import add_digest, positive, warn_if_unpinned
 from mha_core.console import STOPPED
 from mha_core.corpus import Lines, Reading
 from mha_core.errors import InputError
@@ -30,6 +30,7 @@ from mha_core.heads.depends.table import LEAST_TEXTS, WAYS, Depends, Way
 from mha_core.heads.depends.trying import depends
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.rows import Row
+from mha_core.heads.standard_input import said_of
 from mha_core.heads.survey import was_cut
 from mha_core.models import Model, load_model
 from mha_core.wording import counted, head_name
@@ -84,6 +85,7 @@ def add_depends_parser(questions: "argparse._SubParsersAction[argparse.ArgumentP
     parser.add_argument("--way", choices=WAYS, help="take a head away or put its mean there (both)")
     parser.add_argument("--limit", type=positive, help="no more texts than that")
     parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
+    add_digest(parser)
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     add_answer(parser)
     parser.add_argument("--progress", action="store_true", help="say how far it is")
@@ -97,13 +99,14 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
     """Write what was found. Raises HeadScopeError."""
     if args.agreement and args.file is not None:
         raise InputError("--agreement is of the built-in sentences; leave it out, or the file.")
-    model = load_model(args.model, trained=not args.untrained)
+    model = load_model(args.model, trained=not args.untrained, sha256=args.sha256)
+    warn_if_unpinned(model)
     if args.ship:
         return _ship(args, model, stop)
     if len(heads_from(args.head or "", model.n_layers, model.n_heads)) != 1:
         raise InputError("Name one head with --head, layer and head from 1, such as 4-2.")
     question = Relation(args.relation, args.reverse) if args.relation else Choice(args.reverse)
-    corpus = args.file.name if args.file else "the built-in sentences"
+    corpus = said_of(args.file) or "the built-in sentences"
     reading = Reading(on_error=args.on_error)
     items = _items(args, model, reading)
     n_cut = _say_left_out(items, question, model, reading)

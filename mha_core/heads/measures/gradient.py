@@ -12,6 +12,7 @@ from mha_core.errors import InputError, SizeError
 from mha_core.heads.measures.base import Measure, shares
 from mha_core.heads.words import FloatArray
 from mha_core.models import Model
+from mha_core.prediction import of_pieces
 from mha_core.tokens import Tokens
 
 
@@ -62,8 +63,7 @@ def _prediction(hidden: Tensor, place: int, model: Model) -> Tensor:
     head = model.masked_head or model.next_head
     if head is None:
         raise InputError(predicts_nothing(model) or "")
-    scores: Tensor = head(hidden[place : place + 1])[:, : model.tokenizer.vocab_size]
-    return scores.float().max()
+    return of_pieces(head(hidden[place : place + 1]), model).float().max()
 
 
 def relevance(gradient: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from mha_core.command_io import positive
+from mha_core.command_io import add_digest, positive, warn_if_unpinned
 from mha_core.console import STOPPED
 from mha_core.corpus import Reading
 from mha_core.errors import InputError
@@ -28,6 +28,7 @@ def add_verdicts_parser(questions: "argparse._SubParsersAction[argparse.Argument
     what = "which head does which job on real text, against the best simple rules and with controls"
     parser = questions.add_parser("verdicts", help=what, description=f"Find out {what}.")
     parser.add_argument("--model", default="minilm", help="a name on the shelf, a hub id or a folder")
+    add_digest(parser)
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     parser.add_argument("--seed", type=int, default=0, help="of the random weights (0)")
     parser.add_argument(
@@ -84,7 +85,9 @@ def _found(args: argparse.Namespace, reading: Reading, stop: Stop) -> Verdicts |
         if args.limit:
             raise InputError("The shipped verdicts are those of whole corpora; --limit needs --corpus.")
         return _shipped(args)
-    model = load_model(args.model, trained=not args.untrained, seed=args.seed, device=args.device)
+    trained = not args.untrained
+    model = load_model(args.model, trained=trained, seed=args.seed, device=args.device, sha256=args.sha256)
+    warn_if_unpinned(model)
     options = Options(limit=args.limit, stop=stop)
     found = make(
         model,

@@ -1,6 +1,7 @@
 """The sections of the Atlas page, in the order a reader meets them."""
 
 import html
+from typing import Any
 
 import streamlit as st
 
@@ -21,6 +22,7 @@ from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import parse_head
 from pages.parts.frame.shell import CAVEAT, CSS
+from pages.parts.serve import cache
 
 X, Y = "rests", "brings"
 BOX, ASKED = "ask-box", "ask-in-link"
@@ -173,11 +175,19 @@ def _files(found: Source) -> None:
         st.download_button("CSV", lambda: _csv(found.atlas), f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button(
             "JSON",
-            lambda: export.json_of(atlas_data(found.atlas)),
+            lambda: export.json_of({**_of(found), **atlas_data(found.atlas)}),
             f"{name}.json",
             "application/json",
             on_click="ignore",
         )
+
+
+def _of(found: Source) -> dict[str, Any]:
+    """Which model and text the numbers belong to, as `heads atlas` names them."""
+    used = None if found.more else cache.at_hand(found.model, found.trained)
+    digest = {"digest": found.more.digest} if found.more else {}
+    known = {"name": found.model, "trained": found.trained, **digest}
+    return {"model": export.model_of(used.info) if used else known, "text": found.text}
 
 
 def _made_by(found: Source) -> str:

@@ -1,11 +1,10 @@
-"""A word was changed where it stands: what stays chosen, and what the picture was before.
+"""A word was changed where it stands: the changed text, and what the picture was before.
 
-In: what a browser says was typed, and the grids before and after. Out: a changed text, positions that moved along, and
-what the picture needs to draw its old arcs as a trace.
+In: what a browser says was typed, and the grids before and after. Out: a changed text, and what the picture needs to
+draw its old arcs as a trace.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -15,77 +14,19 @@ from mha_core.tokens import Tokens
 from pages.parts.explore import export
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
+from pages.parts.frame.moving import Change, change_between, shown_before
 from pages.parts.frame.request import Request
-from pages.parts.picture.attention_view import drawn_record, retyped
+from pages.parts.picture.attention_view import retyped
 from pages.parts.serve import cache
 
 MARKS = ".,;:!?\"'()"
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """What a picture shows: of which text, under which options, with which labels; `record` as the browser keeps it."""
-
-    request: Request
-    labels: tuple[str, ...]
-    record: str
-
-
-@dataclass(frozen=True)
-class Change:
-    """From `start` on, `new` units stand where `old` ones stood; all others are the same."""
-
-    start: int
-    old: int
-    new: int
-
-    def now(self, unit: int) -> int | None:
-        """Where a unit from before stands; the first changed one where the first new one stands."""
-        if unit < self.start:
-            return unit
-        if unit >= self.start + self.old:
-            return unit - self.old + self.new
-        return self.start if unit == self.start and self.new else None
-
-
-def change_between(before: Sequence[str], after: Sequence[str]) -> Change | None:
-    """The one stretch in which two rows of labels differ; None where less than half of the longer one stays."""
-    least = min(len(before), len(after))
-    start = next((i for i in range(least) if before[i] != after[i]), least)
-    end = next((i for i in range(least - start) if before[-1 - i] != after[-1 - i]), least - start)
-    if 2 * (start + end) < max(len(before), len(after)):
-        return None
-    return Change(start, len(before) - start - end, len(after) - start - end)
-
-
-def settle(request: Request, grid: Grid) -> None:
-    """After the text or the model was changed: what was chosen moves along with its words, or is forgotten."""
-    if not st.session_state.pop(state.MOVES, False):
-        return
-    was = _same_text(request) or _was(request)
-    change = was and change_between(was.labels, grid.labels)
-    asked = state.params()
-    pins = (
-        [change.now(int(pin)) for pin in asked.get("pin", "").split(",") if pin.isdecimal()] if change else []
-    )
-    if not pins or None in pins:
-        if asked.get("pin") != "none" or change is None:
-            state.forget_words()
-        return
-    to = change.now(int(asked["to"])) if change and asked.get("to", "").isdecimal() else None
-    state.change({"pin": ",".join(map(str, pins)), "to": None if to is None else str(to)})
-
-
-def keep(request: Request, grid: Grid, key: str) -> None:
-    """Remember what the picture of that key shows, for the next change of its text."""
-    st.session_state[state.DRAWN] = Drawn(request, grid.labels, drawn_record(key))
-
-
 def ghost(request: Request, grid: Grid) -> dict[str, Any] | None:
     """What the picture needs to draw what was before as a trace; None where nothing was, or too much is new."""
-    was = _was(request)
+    was = shown_before(request)
     change = was and change_between(was.labels, grid.labels)
-    if not was or not change:
+    if not was or not was.record or not change:
         return None
     link = export.query_of(was.request, request, "sentence")
     one_pair = was.request.pair == request.pair  # Compare has one second sentence for both
@@ -95,24 +36,6 @@ def ghost(request: Request, grid: Grid) -> dict[str, Any] | None:
         "words": list(words_between(was.request, request)),
         "compare": link_to("Compare", link) if one_pair else "",
     }
-
-
-def _was(request: Request) -> Drawn | None:
-    """What was drawn before, if it was another text under the very same options."""
-    was: Drawn | None = st.session_state.get(state.BEFORE)
-    if was is None or (was.request.text, was.request.pair) == (request.text, request.pair):
-        return None
-    # What stands beside it may be the same text, by another model or with other weights.
-    beside = replace(was.request, other=request.other)
-    same = replace(beside, text=request.text, pair=request.pair, present=request.present) == request
-    return was if same else None
-
-
-def _same_text(request: Request) -> Drawn | None:
-    """What was drawn last, if it is the same text, as the model before cuts it."""
-    drawn: Drawn | None = st.session_state.get(state.DRAWN)
-    same = drawn and (drawn.request.text, drawn.request.pair) == (request.text, request.pair)
-    return drawn if same else None
 
 
 def words_between(before: Request, after: Request) -> tuple[str, str]:

@@ -15,11 +15,11 @@ from mha_core.first_change import FirstChange
 from mha_core.wording import Per, counted, percent, short_name
 from pages.parts.explore import before, beside, causal_finding, export, measured, opening
 from pages.parts.explore.table import table
-from pages.parts.frame import presets, shell
+from pages.parts.frame import moving, presets, shell
 from pages.parts.frame.prose import heading, nothing_left, say, visible
 from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.attention_view import compare_view
+from pages.parts.picture.attention_view import compare_view, drawn_record
 from pages.parts.serve import cache
 
 ROWS = 12
@@ -60,7 +60,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
     twice = same_model(*sides)
     if twice:
         say(twice, "notice")
-    before.settle(sides[0], a)
+    moving.settle(sides[0], a)
     parting = causal_finding.found_in(records, a, b)
     chosen = compare_view(
         a,
@@ -79,7 +79,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         on_measure=partial(shell.follow_measure, "compare"),
         on_retype=partial(before.retype_side, "compare", tuple(sides)),
     )
-    before.keep(sides[0], a, "compare")
+    moving.keep(sides[0], a, drawn_record("compare"))
     shell.keep(chosen)
     below(sides[0], a, b, chosen, parting)
     beside.classroom(sides[0])

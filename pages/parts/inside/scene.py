@@ -17,7 +17,7 @@ from mha_core.inside import Edits, Parity, edited, equal_to_torch
 from mha_core.learning.classroom.moments import step_of
 from mha_core.record import piece_units
 from mha_core.wording import Head, head_name
-from pages.parts.frame import shell, state
+from pages.parts.frame import moving, shell, state
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.tiles import Board, token_row
@@ -147,6 +147,8 @@ def pick(request: Request, record: Record) -> Picked:
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
     key = sentence_key(units)
+    moving.settle(request, grid)
+    moving.keep(request, grid)
     asked_for = shell.selection(request, grid.weights.shape, grid.labels)
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
         query = choose_token(units, _asked_token(grid, asked_for, key), key)

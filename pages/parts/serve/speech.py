@@ -44,7 +44,7 @@ def following(request: Request, used: Model, position: int) -> tuple[NextToken, 
 def append(request: Request, used: Model, identity: int) -> Said:
     """The text with one token more. Raises InputError where there is no room, or no such token."""
     record, run = cache.record_of(request.run, used), request.run
-    if not 0 <= identity < used.tokenizer.vocab_size:
+    if not used.tokenizer.has(identity):
         raise InputError(
             f"There is no token {identity}; {used.title} has {used.tokenizer.vocab_size}, from 0."
         )
