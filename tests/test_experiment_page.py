@@ -691,6 +691,17 @@ def test_a_word_that_is_typed_without_its_space_is_followed_with_it_unless_it_is
     assert followed(None, "a", " None", *likely[2:]) == "a"
 
 
+@pytest.mark.parametrize(("word", "said"), [("Mary", False), (" Mary", False), ("zebra", True), ("", False)])
+def test_of_a_word_that_is_too_unlikely_to_be_known_it_is_said_that_another_is_followed(
+    word, said, monkeypatch
+):
+    monkeypatch.setattr(switch.state, "params", lambda: {"word": word})
+    likely = (NextToken(1, " the", 0.5, 1.0), NextToken(2, " Mary", 0.01, 0.0))
+    found = changed.Changed(changed.guesses(likely, likely, word), np.ones(0, np.float32), ())
+    assert switch.unlikely(found) is said
+    assert not switch.unlikely(changed.Changed((), np.ones(3, np.float32), ())), "an encoder follows none"
+
+
 @pytest.mark.slow
 def test_the_word_that_is_followed_goes_along_from_the_map_to_the_switches():
     at = open_page(PAGE, **{"try": MATTER}, word=" John")

@@ -13,7 +13,7 @@ from mha_core.heads.roles import Role
 from mha_core.picture.payload import Payload, record_payload
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.asked import BY_VALUE, SETTINGS, Asked, asked, spelled
-from pages.parts.experiment.changed import Changed, Guess, changed_by
+from pages.parts.experiment.changed import KNOWN, Changed, Guess, changed_by
 from pages.parts.experiment.frame import caveats, roles_of
 from pages.parts.experiment.said import elsewhere, finding
 from pages.parts.frame import shell, state
@@ -33,6 +33,7 @@ HINT = (
     "Click a head, drag over several, or press the number of a layer. The bar on a head says how much of its attention "
     "moved."
 )
+UNLIKELY = f"`{{}}` is none of the {KNOWN:,} likeliest tokens here; the likeliest of all is followed."
 NO_ROLES = "Roles of this model's heads are known here once the page Heads has found them."
 
 
@@ -51,6 +52,8 @@ def view(request: Request) -> None:
     if found is None:
         return
     followed = the_followed(found)
+    if unlikely(found):
+        say(UNLIKELY.format(visible(state.params()["word"])), "notice")
     roles = roles_of(request)
     if how or not wanted.heads:
         say(finding(wanted, found, followed, record), "finding")
@@ -78,9 +81,18 @@ def ready(wanted: Asked, used: Model) -> bool:
 
 def the_followed(found: Changed) -> Guess | None:
     """The word that the sentence is about: the link's, else the likeliest as the model is."""
+    return _named(found) or max(found.words, key=lambda guess: guess.before, default=None)
+
+
+def _named(found: Changed) -> Guess | None:
+    """The word of the link, as it is typed or with a space before it, if it is known how likely it is."""
     word = state.params().get("word") or ""
-    named = next((guess for text in (word, f" {word}") for guess in found.words if guess.text == text), None)
-    return named or max(found.words, key=lambda guess: guess.before, default=None)
+    return next((guess for text in (word, f" {word}") for guess in found.words if guess.text == text), None)
+
+
+def unlikely(found: Changed) -> bool:
+    """Whether a word is asked about of which nothing is known here."""
+    return bool(found.words and state.params().get("word")) and _named(found) is None
 
 
 def _picture(

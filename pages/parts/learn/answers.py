@@ -43,7 +43,8 @@ def readings(typed: str, *, shares: bool = False) -> list[list[float]]:
     found: list[list[float]] = []
     for side in _sides(text):
         thousands = re.sub(r"(?<=\d)[,. '_](?=\d{3}(?!\d))", "", side)
-        for one in (side, thousands, side.replace(",", " ")):
+        mixed = re.sub(r"^\s*(\d+)\s+(\d+/\d+)\W*$", r"\1+\2", side)
+        for one in (side, thousands, side.replace(",", " "), mixed):
             found += [numbers(one), *([result] for result in [value_of(one)] if result is not None)]
     found += _listed(text)
     if shares:
@@ -54,7 +55,7 @@ def readings(typed: str, *, shares: bool = False) -> list[list[float]]:
 def plain(typed: str) -> str:
     """The signs of the keyboard for those of the typesetter, and digits for numbers in words; what is said not to be
     the answer is left out."""
-    raised = re.sub("[⁰¹²³⁴-⁹]+", r"^\g<0>", typed)
+    raised = re.sub("[⁰¹²³⁴-⁹]+", r"^\g<0>", re.sub(r"(\d+)([¼-¾⅐-⅞])", r"(\1+\2)", typed))
     text = unicodedata.normalize("NFKC", raised.translate(_SIGNS)).translate(_SIGNS).lower()
     text = re.sub(r"\b([a-z]+)-?fold\b", r"\1", text)
     text = re.sub(rf"\b({_TENS.replace(' ', '|')})[- ]([a-z]+)\b", _two_words, text)
