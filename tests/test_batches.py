@@ -3,11 +3,12 @@
 import threading
 import time
 from contextlib import contextmanager
+from threading import Thread
 
 import numpy as np
 import pytest
 
-from mha_core import InputError, trace_tokens
+from mha_core import InputError, load_model, trace_tokens
 from pages.parts.serve import batches, turns
 from pages.parts.serve.batches import AT_MOST, PIECES, Batches
 from pages.parts.serve.lanes import Lane
@@ -98,6 +99,27 @@ def test_what_waits_goes_in_one_run_with_the_numbers_of_each_alone(model, runs, 
         assert found[number].weights.base is None or found[number].weights.base.nbytes == alone.weights.nbytes
     assert house._free == 2
     assert not together._busy
+
+
+def test_sentences_of_two_models_go_in_two_runs(model, runs, house):
+    other, together = load_model(trained=False), Batches()
+    first = Thread(target=together.record, args=(model.tokenizer.encode("First."), model), daemon=True)
+    first.start()
+    until(lambda: runs.seen)
+    found, threads = {}, []
+    for number, used in enumerate((model, other, model)):
+        tokens = used.tokenizer.encode(TEXTS[number])
+        ask = lambda n=number, t=tokens, m=used: found.update({n: together.record(t, m)})  # noqa: E731
+        threads.append(Thread(target=ask, daemon=True))
+        threads[-1].start()
+        until(lambda n=number: len(together._waiting) == n + 1)
+    runs.hold.set()
+    for one in (first, *threads):
+        one.join(30)
+    for number, used in enumerate((model, other, model)):
+        alone = trace_tokens(used.tokenizer.encode(TEXTS[number]), used)
+        np.testing.assert_allclose(found[number].weights, alone.weights, atol=1e-5)
+    assert sorted(runs.seen) == [1, 1, 2]
 
 
 def test_no_more_go_together_than_fit(model, runs, house):

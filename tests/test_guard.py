@@ -18,6 +18,7 @@ from websockets.exceptions import InvalidStatus
 
 from benchmarks import wire
 from benchmarks.wire import socket_to, until_over
+from pages.parts.serve import logs
 from pages.parts.serve.guard import Address, Guard
 from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
 from pages.parts.serve.logs import AT_MOST, Discreet
@@ -70,6 +71,7 @@ def page_that_hears(heard):
         (b"http://class.example", False),
         (b"http://elsewhere.example:8501", False),
         (b"null", False),
+        (b"http://[", False),
         (b"", False),
     ],
 )
@@ -155,6 +157,25 @@ def test_a_page_says_that_the_room_is_full_and_tries_again():
     assert b'http-equiv="refresh"' in body
     assert in_a_loop(get(b"text/html,*/*", 0)) == (200, b"page")
     assert in_a_loop(get(b"application/json", 1)) == (200, b"page")
+
+
+@pytest.mark.parametrize(("scheme", "kept"), [("https", "max-age=31536000"), ("http", None)])
+def test_who_came_by_https_is_told_to_stay_with_it(scheme, kept):
+    async def inside(asked, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def get():
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        await Guard(inside)(scope("http", path="/") | {"scheme": scheme}, None, send)
+        return dict(sent[0]["headers"])
+
+    headers = in_a_loop(get())
+    assert headers.get(b"strict-transport-security") == (kept and kept.encode())
+    assert headers[b"x-content-type-options"] == b"nosniff"
 
 
 def test_who_says_nothing_at_first_gives_up_the_place():
@@ -287,6 +308,22 @@ def test_the_log_says_where_and_never_what():
     assert "test_guard.py" in text
     assert text.count("again") == AT_MOST
     assert "left out" in text
+
+
+def test_what_was_left_out_of_the_log_in_one_minute_is_written_in_the_next(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(logs.time, "monotonic", lambda: now[0])
+    discreet = Discreet()
+
+    def written(times):
+        record = ("streamlit", logging.INFO, "app.py", 7, "again", (), None)
+        return sum(discreet.filter(logging.LogRecord(*record)) for _ in range(times))
+
+    assert written(2 * AT_MOST) == AT_MOST
+    now[0] += 59
+    assert written(1) == 0
+    now[0] += 2
+    assert written(2 * AT_MOST) == AT_MOST
 
 
 class Proxy:

@@ -397,3 +397,14 @@ def test_a_substitute_has_the_pronouns_feature_and_stands_in_its_place():
                 assert choice.text[slice(*new)] == one.choice.text[slice(*old)]
             n += 1
     assert n >= 4 * 48
+
+
+def test_an_interval_is_the_same_in_whatever_order_the_sentences_were_read():
+    chance = np.random.default_rng(5)
+    clusters = np.repeat(np.arange(40), chance.integers(1, 6, 40))
+    values = (chance.random(len(clusters)) < 0.6).astype(float)
+    there = halves.interval(values, clusters)
+    assert there[0] < values.mean() < there[1]
+    for _ in range(3):
+        other_names, order = chance.permutation(40), chance.permutation(len(values))
+        assert halves.interval(values[order], other_names[clusters][order]) == there

@@ -113,9 +113,9 @@ CHANGES = (
     ({"pair": ""}, STRONGEST),  # without a pronoun it opens on the strongest link between two words
     ({"model": OTHER}, {}),
     ({"weights": "untrained"}, {}),
-    ({"unit": "words"}, {"pins": (10,), "to": None}),
-    ({"specials": "hidden"}, {"pins": (8,), "to": None}),
-    ({"specials": "renormalised"}, {"pins": (8,), "to": None}),
+    ({"unit": "words"}, {}),
+    ({"specials": "hidden"}, {"pins": (2,), "to": 4}),
+    ({"specials": "renormalised"}, {"pins": (2,), "to": 4}),
     ({"measure": "value"}, {}),
 )
 
@@ -150,6 +150,37 @@ def test_after_another_model_the_chosen_words_are_where_it_cuts_them_or_forgotte
     assert (named(at), "dog" in named(at)) == (named(first), False)
 
 
+@pytest.mark.parametrize("page", ["experiment", "specialization", "atlas"])
+def test_another_model_chosen_on_another_page_leaves_the_chosen_words_what_they_are(page, monkeypatch):
+    monkeypatch.setattr(cache, "load_model", load_model)
+    at = open_page(text="The old dog barked because it saw a cat.", pin="6", to="3")
+    assert named(at) == ["it", "dog"]
+    for name in (page, "training"):
+        at.switch_page(f"pages/{name}.py")
+        run(at)
+    at.selectbox(key="model").set_value("classroom")  # which puts no [CLS] in front
+    run(at)
+    at.switch_page("app.py")
+    assert (named(run(at)), link(at)["pin"]) == (["it", "dog"], "5")
+    at.query_params["pin"] = "2"
+    assert named(run(at))[0] == "dog", "and a link that is followed later says what it says"
+
+
+def test_going_back_to_another_page_takes_the_words_of_its_own_link(monkeypatch):
+    shown = object()
+    session = {state.DRAWN: shown, state.PAGE: "Explore"}
+    monkeypatch.setattr(state.st, "session_state", session)
+    monkeypatch.setattr(state, "params", dict)
+    monkeypatch.setattr(state, "texts_sent", dict)
+    monkeypatch.setattr(state, "values_of", lambda _: {})
+    monkeypatch.setattr(state, "went_back_or_forward", lambda: False)
+    state.enter("Experiment")
+    assert session[state.LEFT] is shown
+    monkeypatch.setattr(state, "went_back_or_forward", lambda: True)
+    state.enter("Compare")
+    assert state.LEFT not in session
+
+
 def named(at: AppTest) -> list[str]:
     """The words that are looked from, and the one that is looked at."""
     chosen, (record,) = picture(at)["selection"], mounted(at, "record")
@@ -181,7 +212,7 @@ def test_units_and_specials_hold_for_every_measure(measure, unit, specials, two_
     at = open_page(**asked.link())
     shows(at, asked, two_models)
     set_control(at, "specials", "shown")
-    shows(at, replace(asked, specials="shown", pins=(4,), to=None), two_models)
+    shows(at, replace(asked, specials="shown", pins=(2,), to=3), two_models)
 
 
 def test_the_relevance_is_drawn_where_the_model_guesses(two_models):

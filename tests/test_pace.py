@@ -169,6 +169,20 @@ def test_a_run_that_takes_long_or_a_reader_who_left_holds_the_others_up_no_longe
     assert length == 0
 
 
+def test_the_way_is_not_given_to_one_who_is_just_leaving():
+    async def crowd():
+        way = Crossing(5.0)
+        await way.cross("on it")
+        leaves, stays = (asyncio.create_task(way.cross(name)) for name in ("leaves", "stays"))
+        await asyncio.sleep(0)
+        leaves.cancel()
+        way._free()
+        await asyncio.wait_for(stays, 1)
+        return way._on_it
+
+    assert in_a_loop(crowd()) == "stays"
+
+
 def test_who_hurries_waits_while_others_are_at_work():
     async def crowd():
         others = AtWork(60)
@@ -220,6 +234,7 @@ def test_only_a_socket_that_had_to_wait_crosses_with_those_who_hurry(monkeypatch
         assert crossed == [], "a few at once are no hurry"
         await flood.in_time()
         assert crossed == [flood]
+        assert 4 < flood.calm_from - time.monotonic() < 6, "five seconds of calm are enough"
         flood.calm_from = 0.0
         flood.share.left = 1.0
         await flood.in_time()

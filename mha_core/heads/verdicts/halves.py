@@ -64,9 +64,11 @@ def effective(values: FloatArray, clusters: IntArray, *, binary: bool = True) ->
 
 
 def interval(values: FloatArray, clusters: IntArray, seed: int = 0) -> tuple[float, float]:
-    """The 95 % interval of the mean of values (case,), by bootstrap over clusters."""
+    """The 95 % interval of the mean of values (case,), by bootstrap over clusters. What decides the draws are the sums
+    of the clusters, and not the order in which they were read."""
     sums, n = sums_by_cluster(values, clusters)
-    size = len(n)
+    order = np.lexsort((n, sums))
+    sums, n, size = sums[order], n[order], len(n)
     draws = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=N_DRAWS)
     low, high = np.percentile((draws @ sums) / np.maximum(draws @ n, 1), (2.5, 97.5))
     return float(low), float(high)

@@ -17,7 +17,7 @@ from mha_core.heads.verdicts.halves import Gap
 from mha_core.heads.verdicts.measured import CIRCLE, RELATED_BY, Question
 from mha_core.wording import Head, counted, head_name
 
-DIGITS = 4
+DIGITS = 6  # four would be rounded once more where tenths of a percent are written
 Row = dict[str, Any]
 LETTERS: dict[str, Word] = {"s": "specialist", "r": "rule", "u": "unsure", "n": "none"}
 

@@ -259,7 +259,7 @@ def _model(label: str, key: str) -> str:
         key=key,
         format_func=_offered,
         accept_new_options=any_model,
-        on_change=state.changed_model if key == "model" else None,
+        on_change=state.cut_otherwise if key == "model" else None,
     )
     return fetching.settled(_checked(key, chosen, models()[0]))
 
@@ -277,7 +277,7 @@ def _switch(label: str, key: str, options: tuple[str, ...], label_shown: bool = 
         required=True,
         key=key,
         label_visibility="visible" if label_shown else "collapsed",
-        on_change=state.forget_words if key in ("unit", "specials") else None,
+        on_change=state.cut_otherwise if key in ("unit", "specials") else None,
     )
     return _checked(key, chosen, options[0])
 

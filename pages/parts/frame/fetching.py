@@ -59,7 +59,7 @@ def _is_missing(name: str) -> bool:
 
 def _agree(name: str) -> None:
     st.session_state[AGREED] = (*st.session_state.get(AGREED, ()), name)
-    state.changed_model()
+    state.cut_otherwise()
 
 
 def _decline(key: str) -> None:

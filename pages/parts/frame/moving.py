@@ -1,10 +1,11 @@
-"""The text or the model was changed: what is chosen moves along with its words.
+"""The text was changed, or how it is cut: what is chosen moves along with its words.
 
 In: what was shown before, and the grid that is shown now. Out: positions in the link that name the same words, or none.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
@@ -54,10 +55,15 @@ def change_between(before: Sequence[str], after: Sequence[str]) -> Change | None
 
 
 def settle(request: Request, grid: Grid) -> None:
-    """After the text or the model was changed: what was chosen moves along with its words, or is forgotten."""
-    if not st.session_state.pop(state.MOVES, False):
+    """After the text was changed, or how it is cut, here or on another page: what was chosen moves along with its
+    words, or is forgotten."""
+    left: Drawn | None = st.session_state.pop(state.LEFT, None)
+    if st.session_state.pop(state.MOVES, False):
+        now = _places(request, grid)
+    elif left is not None and _is_of(left, request) and left.units != grid.units:
+        now = partial(cut_anew, left.units, grid.units)
+    else:
         return
-    now = _places(request, grid)
     asked = state.params()
     pins = [now(int(pin)) for pin in asked.get("pin", "").split(",") if pin.isdecimal()] if now else []
     if not pins or None in pins:
@@ -70,16 +76,17 @@ def settle(request: Request, grid: Grid) -> None:
 
 def _places(request: Request, grid: Grid) -> Callable[[int], int | None] | None:
     """Where a unit of what was shown before stands now; None where nothing is known of it, or too much is new."""
-    same = _same_text(request)
-    if same is not None:
-        return lambda place: cut_anew(same.units, grid.units, place)
+    same: Drawn | None = st.session_state.get(state.DRAWN)
+    if same is not None and _is_of(same, request):
+        return partial(cut_anew, same.units, grid.units)
     was = shown_before(request)
     change = was and change_between(was.labels, grid.labels)
     return change.now if change else None
 
 
 def cut_anew(before: Sequence[Unit], after: Sequence[Unit], place: int) -> int | None:
-    """Where another model has the unit at `place` of the same text: its first character, or that special token."""
+    """Where the unit at `place` of a text stands where it is cut otherwise: its first character, or that special
+    token."""
     if not 0 <= place < len(before):
         return None
     old = before[place]
@@ -108,8 +115,6 @@ def shown_before(request: Request) -> Drawn | None:
     return was if same else None
 
 
-def _same_text(request: Request) -> Drawn | None:
-    """What was drawn last, if it is the same text, as the model before cuts it."""
-    drawn: Drawn | None = st.session_state.get(state.DRAWN)
-    same = drawn and (drawn.request.text, drawn.request.pair) == (request.text, request.pair)
-    return drawn if same else None
+def _is_of(drawn: Drawn, request: Request) -> bool:
+    """Whether the same text was drawn, however it was cut."""
+    return (drawn.request.text, drawn.request.pair) == (request.text, request.pair)

@@ -24,7 +24,8 @@ LINK_CHARS = 4_000
 CHANGES = "link-changes"
 DRAWN = "drawn"  # what a picture shows now
 BEFORE = "before"  # and what it showed before the reader changed its text
-MOVES = "moves"  # the words that are chosen have yet to be found in the changed text, or in another model's pieces
+MOVES = "moves"  # the words that are chosen have yet to be found in the changed text, or where it is cut otherwise
+LEFT = "shown-elsewhere"  # what a picture showed on the page that the reader came from, or on one before
 PAGE = "page"
 FIRST = "first-visit"  # nothing was written into the link that a reader came by
 RECONNECTED = "The connection was made anew; what you typed is kept."
@@ -48,7 +49,11 @@ def enter(title: str) -> list[str]:
         st.session_state[FIRST] = not typed and not link_decides
     before, st.session_state[PAGE] = st.session_state.get(PAGE, title), title
     if before != title:
-        st.session_state.pop(DRAWN, None)
+        shown = st.session_state.pop(DRAWN, None)
+        if link_decides:
+            st.session_state.pop(LEFT, None)
+        elif shown is not None:
+            st.session_state[LEFT] = shown
     own_first = (
         {key for page in {before, title} for key in page_called(page).first} if before != title else set()
     )
@@ -232,8 +237,9 @@ def changed_text() -> None:
         st.session_state[BEFORE], st.session_state[MOVES] = shown, True
 
 
-def changed_model() -> None:
-    """The model is another one, which may cut the text elsewhere: chosen words are where they are found again."""
+def cut_otherwise() -> None:
+    """The same text in another model's pieces, in words, or without special tokens: chosen words are where they are
+    found again."""
     if DRAWN in st.session_state:
         st.session_state[MOVES] = True
 

@@ -167,9 +167,9 @@ class Guard:
         browser. Streamlit would ask an address outside for this server's own before it refused."""
         headers = Headers(scope=scope)
         origin = headers.get("origin")
-        if origin is None or urlsplit(origin).netloc.lower() == headers.get("host", "").lower() != "":
+        if origin is None or host_of(origin) == headers.get("host", "").lower() != "":
             return False
-        return origin.lower().rstrip("/") not in self.origins
+        return origin.lower() not in self.origins
 
     def forget(self) -> None:
         """Addresses that nobody uses and whose share has filled up again."""
@@ -182,6 +182,14 @@ class Guard:
 def address_of(scope: Scope) -> str:
     """Who asks, as the network or a proxy on this machine says."""
     return str((scope.get("client") or ("",))[0])
+
+
+def host_of(origin: str) -> str:
+    """The host of an origin, with its port; empty where there is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:  # a bracket that is not closed
+        return ""
 
 
 def same_origin(scope: Scope) -> Scope:
