@@ -16,7 +16,7 @@ from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
 from mha_core.inside import CellEdit, Edits, ScoreEdit, distance_to_hull, sum_of_heads
-from pages.parts.inside import many, origin_panel, picking, scene, steps
+from pages.parts.inside import cache_growth, changes, many, origin_panel, picking, scene, steps
 from pages.parts.inside.changes import edits_of, read_changes, said_changes
 from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
@@ -1018,3 +1018,67 @@ def test_the_token_that_is_followed_is_the_same_word_in_another_model_and_in_a_c
     run(at)
     at.switch_page("app.py")
     assert picture(run(at))["ghost"] is None, "no picture was before"
+
+
+def test_what_a_change_did_to_the_scores_stands_beside_them():
+    truth = layer_details(trace(TIRED, load_model()).tokens, load_model(), 3)
+    raw = truth.q[1] @ truth.k[1].T
+    at = open_inside(at="scaled", head="4-2", pin="10", divide="false")
+    np.testing.assert_allclose(matrix(at, "scores"), raw, atol=1e-3)
+    np.testing.assert_allclose(matrix(at, "scores-change"), raw - raw / 32**0.5, atol=1e-3)
+
+
+def test_of_a_long_row_the_weights_that_are_largest_are_written_out():
+    text = TIRED.replace(".", ", and the street was wide and long.")
+    at = open_inside(text=text, at="weights", head="4-2", pin="10")
+    block, _ = one(at, "softmax")
+    weights = trace(text, load_model()).weights[3, 1, 10]
+    assert block["shown"] == sorted(np.argsort(-weights, kind="stable")[:16].tolist())
+
+
+def test_the_terms_of_an_output_are_named_by_head_and_number():
+    block, _ = one(open_inside(at="output", head="4-2", pin="10", cell="output:11:3"), "sum")
+    assert (block["terms"][0], block["terms"][33]) == ("head 1, number 1", "head 2, number 2")
+    assert block["terms"][-1] == "head 12, number 32"
+
+
+def test_unsplit_the_sides_that_are_compared_are_those_of_all_heads_together():
+    used = projections_of(load_model(), 3)
+    together = sum(q.astype(np.float64) @ k.T for q, k in zip(used.W_q, used.W_k, strict=True))
+    rank = np.linalg.matrix_rank(
+        together, rtol=384 * np.finfo(np.float32).eps
+    )  # what 32 bits can tell from 0
+    said = prose(open_inside(part="One head or many", at="ranks", head="4-2"))
+    assert f"unsplit it is one form of rank {rank}." in said
+
+
+def test_a_row_of_the_cache_that_is_pressed_is_the_last_that_is_read(monkeypatch):
+    def after(pressed):
+        session = {}
+        monkeypatch.setattr(cache_growth.st, "session_state", session)
+        monkeypatch.setattr(cache_growth, "heard_from", lambda *_: pressed)
+        cache_growth._row_pressed("board", 5)
+        return session.get(cache_growth.READ)
+
+    assert [after(pressed) for pressed in (0, 3, 4, 5, -1, "1")] == [1, 4, 5, None, None, None]
+
+
+def test_a_change_that_was_made_twice_is_taken_back_at_once(monkeypatch):
+    link, session = {}, {}
+    monkeypatch.setattr(changes.st, "session_state", session)
+    monkeypatch.setattr(changes.state, "params", lambda: link)
+    monkeypatch.setattr(changes.state, "change", link.update)
+    for value in (2.0, 3.0, 3.0):
+        changes.set_number((3, 1), "score", 0, 4, value)
+    changes.undo()
+    assert link["edits"] == "4-2:score:1:5:2"
+    changes.undo()
+    assert link["edits"] is None
+
+
+def test_tokens_that_can_be_followed_have_their_own_names_where_some_are_left_out():
+    here = SimpleNamespace(labels=("The", "old", "dog", "barked"), query=2)
+    block = picking.tokens_of(here, {}, picking.WORDS, [1, 2, 3])
+    assert (block["values"], block["now"]) == ([1, 2, 3], 1)
+    assert block["labels"] == ["Follow old", "Follow dog", "Follow barked"]
+    assert picking.tokens_of(here, {}, picking.WORDS, [0, 3])["now"] is None

@@ -570,3 +570,9 @@ def test_a_number_that_is_turned_feeds_two_of_each_product(truth):
 def test_of_a_text_that_is_one_token_too_long_for_the_cache_one_is_left_out(page):
     at = page(part="Sizes and costs", at="cache", text="x" * 33, pin="0")
     assert "Read up to token 32; 1 more is left out here." in prose(at)
+
+
+def test_beside_z_stand_the_values_that_its_head_shares(page, truth):
+    at = page(at="z")
+    np.testing.assert_allclose(matrix(at, "V"), truth.v[1], atol=NEAR)
+    np.testing.assert_allclose(matrix(at, "z"), truth.weights[3] @ truth.v[1], atol=NEAR)
