@@ -29,7 +29,7 @@ from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.atlas.table import Line
 from mha_core.reader import REGISTERS, read_reader
 from mha_core.wording import head_name, percent
-from pages.parts.atlas import ask, component, figure, lost, own_text, view
+from pages.parts.atlas import ask, component, figure, lost, own_text, points, view
 from pages.parts.atlas import head as head_page
 from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, word
 from pages.parts.atlas.points import counts, points_data
@@ -547,3 +547,19 @@ def test_the_file_of_the_page_says_of_which_model_and_text_it_is(minilm, model, 
     data = json.loads(offered["JSON"]())
     untrained = mha_core.load_model(trained=False).info
     assert (data["model"], data["text"]) == (mha_core.export.model_of(untrained), "your text")
+
+
+def test_what_a_head_raises_stands_beside_its_own_moment(minilm):
+    entry = minilm.heads[0]
+    listed = head_page._listed(
+        Source(minilm, "", "minilm", ""), entry, entry.strongest[:3], ["first", "second"]
+    )
+    assert [one["note"] for one in listed] == ["first", "second", ""]
+    assert [one["numbers"] for one in listed] == [
+        f"{one.weight:.2f}, brings {one.brings:.1f}" for one in entry.strongest[:3]
+    ]
+
+
+@pytest.mark.parametrize(("value", "place"), [(-1.0, 0.0), (1.0, 0.5), (3.0, 1.0)])
+def test_a_place_on_an_axis_is_told_from_its_lowest_value(value, place):
+    assert points._place(SimpleNamespace(measures={"lost": value}), "lost", (-1.0, 3.0)) == place

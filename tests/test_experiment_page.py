@@ -867,3 +867,13 @@ def test_a_text_too_long_to_travel_in_full_and_shorter_than_a_small_picture_is_d
     assert (data["packing"], data["side"]) == ("small", n)
     assert n < 64
     assert data["weights"].reshape(weights.shape) / 255 == pytest.approx(weights, abs=1 / 500)
+
+
+def test_the_state_that_changes_most_is_named_and_effects_have_their_sign():
+    pieces = [SimpleNamespace(bare=word) for word in ("cat", "sat", "it")]
+    record = SimpleNamespace(tokens=SimpleNamespace(pieces=pieces))
+    found = changed.Changed((), np.array([0.9, 0.25, 0.75, 0.5], np.float32), ())
+    assert finding(Asked(((0, 0),)), found, None, record).endswith(
+        "has cosine 0.500 with what it was; the last state of `sat` changes most, to 0.250."
+    )
+    assert matter.listed([((0, 0), 0.5), ((1, 2), -0.25)], {}) == "1-1 (+0.50), 2-3 (−0.25)"

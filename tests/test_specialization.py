@@ -22,6 +22,7 @@ from mha_core.heads.corpus_run import KIND_OF, CorpusResult
 from mha_core.heads.depends.questions import Choice
 from mha_core.heads.depends.shipped import Shipped, Source
 from mha_core.heads.depends.table import Depends
+from mha_core.heads.distances import of_builtin, reference
 from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import Job
 from mha_core.heads.report import report_card
@@ -1224,3 +1225,86 @@ def test_a_word_of_several_tokens_looks_by_the_one_of_them_that_looks_most(monke
     seen = examples._by_column(look, job, "pieces", grid, weights, ([1, 2], [0]))
     assert seen.said == "`er` looks at `cat` 60.0 %"
     assert (seen.pin, seen.to, seen.there) == (2, 0, 0.6)
+
+
+def test_the_distance_on_the_page_comes_before_that_of_the_treebank():
+    ours, theirs = of_builtin(load_model().tokenizer), reference().distances
+    said = builtin._distances(Request("", None))
+    mine, real = (builtin.mean_distance(counted["nsubj"]) for counted in (ours, theirs))
+    assert f"{mine:.1f}" != f"{real:.1f}"
+    assert f" {mine:.1f} ({real:.1f})" in said
+
+
+@pytest.mark.parametrize(
+    ("trained", "said"), [(True, "2 of 2 with trained weights, 1 with"), (False, "1 of 2 with")]
+)
+def test_which_jobs_trained_and_random_weights_do_is_not_exchanged(trained, said):
+    two = tuple(SimpleNamespace(words=np.array([word])) for word in ("specialist", "rule"))
+    one = tuple(SimpleNamespace(words=np.array([word])) for word in ("specialist", "none"))
+    assert said in builtin._learned(two, one, trained)
+
+
+def test_the_table_to_sort_has_shares_in_percent(found, monkeypatch):
+    shown = []
+    monkeypatch.setattr(builtin.st, "multiselect", lambda *_, **__: [])
+    monkeypatch.setattr(builtin.st, "dataframe", lambda rows, **_: shown.extend(rows))
+    builtin._sortable(found)
+    table = found.jobs["determiner"]
+    (row,) = (row for row in shown if row["Head"] == "3-9")
+    assert row[table.job.title] == pytest.approx(100 * float(table.score[2, 8]))
+    assert len(shown) == 72
+
+
+def test_a_best_head_is_not_told_apart_from_others_and_not_from_itself(model):
+    sheet = replace(sheets.of_table(table_of(model, [0.9, 0.95, 0.8, 0.5])), equals=((0, 1), (0, 0)))
+    (row,) = tables.of_jobs([sheet], [], "", "")["groups"][0]["rows"]
+    assert row["cells"][0] == {"head": "1-2", "note": "not told apart from 1-1"}
+
+
+def test_the_control_on_a_head_s_line_is_its_own(model, monkeypatch):
+    told = []
+    monkeypatch.setattr(evidence, "strip_data", lambda *args: told.append(args))
+    monkeypatch.setattr(evidence, "draw", lambda *_, **__: None)
+    sheet = sheets.of_table(table_of(model, [0.9, 0.95, 0.8, 0.5], control=[0.1, 0.2, 0.3, 0.4]))
+    card.where_it_stands(card.Known((), (sheet,), (), {}, None), (1, 0), sheet, Request(""))
+    ((head, heads, _, marks, *_),) = told
+    assert (head, float(heads[head])) == ((1, 0), 0.8)
+    assert [(name, round(value, 6)) for name, value in marks] == [("simple rule", 0.4), ("control", 0.3)]
+
+
+def test_of_a_head_that_does_nothing_the_jobs_are_told_that_it_is_nearest_to(model):
+    near, far, middle = (
+        replace(sheets.of_table(table_of(model, [score, 0.95, 0.1, 0.1])), key=f"{score}")
+        for score in (0.39, 0.1, 0.3)
+    )
+    told = card._telling([far, near, middle], (0, 0), None)
+    assert [one.key for one in told] == ["0.39", "0.3"]
+
+
+@pytest.mark.parametrize(
+    ("key", "said"), [("entropy", "1.25 nats"), ("lift", "1.25 nats"), ("rest", "125.0 %")]
+)
+def test_a_measure_in_nats_is_written_in_nats(key, said):
+    line = SimpleNamespace(key=key, label="measure", value=1.25, baseline=1.25, n=3, rank=1)
+    assert card._measure(line).count(f"<td>{said}</td>") == 2
+
+
+def test_what_the_right_word_gets_is_its_own_weight(found):
+    for (layer, head), case in looked_at(found, "determiner", False):
+        grid = grid_of(case.look.sample.sentence.text, case.unit)
+        weights, target = grid.weights[layer, head], grid.labels[case.target]
+        assert f"`{target}` gets {percent(float(weights[case.pin, case.target]))}" in case.said
+        assert case.there == pytest.approx(float(weights[case.pin, case.target]))
+
+
+def test_an_earlier_copy_is_looked_for_among_what_stands_before(found):
+    job = SimpleNamespace(kind="copy")
+    look = SimpleNamespace(sample=SimpleNamespace(choice=None))
+    grid = grid_of("The dog saw the dog.", "words")
+    assert examples._candidates(look, job, grid, 5) == [1, 2, 3, 4]
+
+
+def test_a_head_is_shaded_from_the_lowest_of_all_to_the_best(model):
+    sheet = sheets.of_table(table_of(model, [0.9, 0.5, 0.6, 0.4]))
+    fills = [colouring._scored(sheet, head).fill for head in ((0, 0), (0, 1), (1, 0), (1, 1))]
+    assert fills == pytest.approx([1.0, 0.2, 0.4, 0.0])

@@ -297,6 +297,7 @@ test("heads as small pictures: as large as is asked, chosen by keys that go by l
     // The largest of all is 7: every head is on that one scale, in its own two numbers.
     const shades = made.querySelectorAll("canvas").map((canvas) => [0, 1].map((i) => shade([...canvas.image.data.subarray(4 * i, 4 * i + 3)])));
     assert.deepEqual(shades, [0, 1, 2, 3].map((i) => [2 * i, 2 * i + 1].map((value) => `signed ${(Math.round(((value / 7 + 1) / 2) * 1023) / 1023).toFixed(2)}`)));
+    assert.deepEqual(made.querySelectorAll("figure").map((figure) => figure.className), ["", "", "chosen", ""]);
     assert.deepEqual(buttons.map((button) => [button.getAttribute("aria-label"), button.getAttribute("aria-checked"), button.tabIndex]), [["Choose 1-1", "false", -1], ["Choose 1-2", "false", -1], ["Choose 2-1", "true", 0], ["Choose 2-2", "false", -1]]);
     const focused = [];
     buttons.forEach((button, i) => (button.focus = () => focused.push(i)));
@@ -474,6 +475,10 @@ test("a row of scores can be typed over, and says which are not shown", () => {
     input.value = "x";
     input.onchange();
     assert.deepEqual([board.told.splice(0), made.querySelector("p").textContent, input.getAttribute("aria-invalid")], [[["edit", ["score", 2, 0, 1.5]]], "“x” is not a number; 1.000 is still used.", "true"]);
+    const [another] = softmaxRow(board, { ...block, chosen: 1 }).querySelectorAll("input");
+    another.value = "3";
+    another.onchange();
+    assert.deepEqual(board.told.splice(0), [["edit", ["score", 2, 0, 3]]], "of its own key, whichever is chosen");
     const rows = made.querySelectorAll("tbody tr");
     rows[1].onclick({ target: { tagName: "TD" } });
     rows[0].onclick({ target: { tagName: "INPUT" } });

@@ -151,3 +151,26 @@ test("keys give and take, and go from word to word round the end", () => {
     assert.deepEqual([press(2, "ArrowRight"), press(0, "ArrowLeft"), press(0, "ArrowRight"), press(0, "x")], [0, 2, 1, null]);
   });
 });
+
+test("what arrives of a need is told of the head that gives it most, without what all values have in common", () => {
+  const [need] = arrived([1], [[0, 80, 20], [0, 20, 0]], VALUES);
+  assert.deepEqual([need.head, need.share, need.met], [0, 80, true]);
+  // Less their mean the three values are at 120 degrees; half of the first and half of the second are at 60 to each.
+  const [half] = arrived([0], [[50, 50, 0]], VALUES);
+  assert.ok(Math.abs(half.like - 0.5) < 1e-12);
+});
+
+test("Delete takes all of a word back, and the minus sign a step", () => {
+  const block = { labels: ["animal", "was", "tired"], needs: [0], at: 0, width: 3, token: "it", name: "taken" };
+  onPage(() => {
+    const made = budget({ numbers: Float32Array.from(VALUES.flat()), component: { setStateValue() {} } }, block);
+    const cup = () => made.querySelectorAll(".cup")[0];
+    const key = (name) => cup().onkeydown({ key: name, preventDefault() {}, stopPropagation() {} });
+    const share = () => cup().getAttribute("aria-valuenow");
+    key("End");
+    key("-");
+    assert.equal(share(), "90");
+    key("Delete");
+    assert.equal(share(), "0");
+  });
+});

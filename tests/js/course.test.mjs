@@ -41,3 +41,11 @@ test("each name beside a line has the colour of its line", () => {
   assert.deepEqual(names.map((node) => node.style.fill), colours);
   assert.deepEqual([new Set(colours.slice(0, 3)).size, colours[3]], [3, colours[0]]);
 });
+
+test("a line's name stands where the line ends", () => {
+  const block = { id: "c", name: "", describe: "", high: 1, ticks: [], lines: [{ label: "a", at: 0, count: 2 }] };
+  const made = onPage(() => course({ numbers: Float32Array.of(0, 10, 1, 0.25) }, block));
+  const [name] = made.querySelectorAll("text").filter((node) => node.style.fill);
+  const end = made.querySelector("polyline").getAttribute("points").split(" ")[1].split(",")[1];
+  assert.equal(Number(name.getAttribute("y")), Number(end) + 5);
+});

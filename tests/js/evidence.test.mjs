@@ -66,3 +66,14 @@ test("of the two words of a line one looks and the other is looked at, whichever
   onPage(() => page.querySelectorAll(".dot")[0].onmouseenter());
   assert.deepEqual(words(), ["b", "d"]);
 });
+
+test("a press on a job or a head of the table tells its key, whatever it is called there", () => {
+  const row = { key: "det:back", name: "noun → its determiner", cells: [{ head: "3-9" }] };
+  const data = { kind: "table", caption: "", job: "", columns: [{ title: "Job" }, { title: "Best head" }], groups: [{ title: "All", rows: [row] }] };
+  const sent = [];
+  onPage((parent) => {
+    jobs({ data, parentElement: parent, setTriggerValue: (...pair) => sent.push(pair) });
+    for (const button of parent.querySelectorAll("button")) button.onclick();
+  });
+  assert.deepEqual(sent, [["job", "det:back"], ["head", "3-9"]]);
+});

@@ -302,3 +302,14 @@ test("above the switches: what they give, whole roles, undo, and how many at ran
     assert.equal(bar.root.hidden, true, "while all heads are tried nothing is switched");
   });
 });
+
+test("a press on a word tells the word as the model has it, with its space and its line end", () => {
+  const told = [];
+  const rows = [" mat", "\n"].map((id) => ({ id, mark: "␣", text: "mat", before: 0.5, after: 0.25, target: false }));
+  onPage(() => {
+    const bars = new BeforeAfter((id) => told.push(id));
+    bars.fill({ title: "", before: "as it is", after: "", unit: "percent", rows, note: "" });
+    for (const button of bars.root.querySelectorAll("button")) button.onclick();
+  });
+  assert.deepEqual(told, [" mat", "\n"]);
+});
