@@ -145,6 +145,7 @@ def test_play_goes_on_from_where_the_slider_stands_and_from_the_start_at_its_end
 def test_what_came_out_says_what_is_left_without_the_head():
     first, second, third = came_out(CARD)
     assert "Head **2-1** passes 25.0 % of 400 pairs (95 %: 20.0 % to 30.0 %)" in first
+    assert first.endswith("With an animal 50.0 %, without 0.0 %.")
     assert "Without 2-1: 25.0 % and 50.0 %" in second
     assert "2-1 and 2-3 point at the right noun" in third
     assert "named in 12.5 %, and the right one of the two is preferred in 75.0 %" in third
@@ -162,6 +163,9 @@ def test_the_live_board_draws_the_row_of_it_of_every_head():
     numbers = np.concatenate(board._arrays)
     for text, block in enumerate(arcs):
         np.testing.assert_array_equal(numbers[block["at"] : block["at"] + 12], weights[text, 1, 0, 7])
+    for text in (0, 1):
+        at = pictures[text]["at"]
+        np.testing.assert_array_equal(numbers[at : at + 96].reshape(2, 4, 12), weights[text, :, :, 7])
     assert pictures[0]["rows"] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
     assert pictures[0]["cols"][7] == "it"
 

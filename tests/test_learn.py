@@ -20,7 +20,7 @@ from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
 from pages.parts.frame.glossary import LESSON, spans, terms
 from pages.parts.inside.route import KEYS
-from pages.parts.learn import asking, lesson, plan
+from pages.parts.learn import asking, lesson, plan, progress, teacher
 from pages.parts.learn.answers import head_of, numbers
 from pages.parts.learn.exercises import (
     KINDS,
@@ -455,6 +455,7 @@ def test_the_place_is_read_from_the_link_first():
 
 def test_next_and_back_turn_the_steps_and_the_link():
     at = open_learn(step="4")
+    assert at.button(key="lesson-next").label == "Next: Putting the heads together"
     at.button(key="lesson-next").click().run()
     assert at.query_params["step"] in ("mix", ["mix"])
     assert "Putting the heads together" in said_of(at)
@@ -539,6 +540,9 @@ def test_the_pictures_of_the_lesson_are_the_models_numbers():
     np.testing.assert_allclose(matrix(at, "one-or-many")[1:], record.weights[3, :, 10], atol=NEAR)
     at = open_learn(step="mix", head="4-2", pin="10")
     np.testing.assert_allclose(matrix(at, "output"), truth.output, atol=NEAR)
+    (beside,) = (b for b, _ in found(at) if b.get("id") == "Z")
+    d_v = truth.v.shape[-1]
+    assert beside["slice"] == [d_v, 2 * d_v], "head 2 of the layer"
     at = open_learn(step="matter", head="4-2", pin="10")
     heads = next(b for b, _ in found(at) if b["type"] == "heads")
     longest = max(heads["rows"][:-1], key=lambda row: row["norm"])["label"]
@@ -629,6 +633,10 @@ def test_the_ranks_of_the_lesson_are_those_of_the_head_and_layer_that_are_shown(
         at = open_learn(step="rank", head=f"{layer + 1}-{head + 1}")
         block, numbers = next((b, n) for b, n in found(at) if b["type"] == "curve")
         assert_spectra(block, numbers, used, head)
+        narrow, wide = (line["label"].rpartition(" ")[2] for line in block["lines"])
+        assert narrow != wide
+        assert f"of layer {layer + 1}: rank {narrow} of 384." in prose(at).replace("*", "")
+        assert f"one form of rank {wide}." in prose(at).replace("*", "")
 
 
 @pytest.mark.parametrize(
@@ -763,7 +771,9 @@ def test_where_heads_share_keys_the_shapes_say_so():
     sizes = SimpleNamespace(d_model=24, n_heads=6, n_kv_heads=3, d_k=4, d_v=4)
     scene = SimpleNamespace(sizes=sizes, plain=SimpleNamespace(n=7, q=np.zeros((6, 7, 4))), h=0, head=(0, 0))
     board = SimpleNamespace(sheets=lambda *_, **__: {})
-    shapes = split(board, scene)[-1]["rows"]
+    (words, _, table) = split(board, scene)
+    assert "(7, 24) is read as (7, 6, 4) and turned to (6, 7, 4)." in str(words)
+    shapes = table["rows"]
     assert shapes[:2] == [["Q", "1 × 7 × 24", "6 × 7 × 4"], ["K, V", "1 × 7 × 24", "3 × 7 × 4"]]
     notation = {sign: number for sign, _, number in summary(board, scene)[-1]["rows"]}
     assert notation["W_q, W_k, W_v, W_o"] == "24 × 24 for all heads; W_k, W_v 24 × 12"
@@ -1020,6 +1030,10 @@ def test_the_map_of_the_lesson_leads_on_in_presenter_mode_and_hides_what_the_cla
 def test_it_is_said_how_much_of_a_long_text_the_heads_to_guess_from_are_drawn_of():
     at = open_learn(step="heads", text=" ".join(["word"] * 38))
     assert "Drawn are the first 32 of 40 tokens" in prose(at)
+    drawn, numbers = next((b, n) for b, n in found(at) if b.get("about") == "All heads")
+    weights = trace(" ".join(["word"] * 38), load_model()).weights[:, :, :32, :32]
+    shown = numbers[drawn["at"] : drawn["at"] + weights.size].reshape(weights.shape)
+    np.testing.assert_allclose(shown, weights, atol=NEAR)
     assert "Drawn are" not in prose(open_learn(step="heads"))
 
 
@@ -1050,3 +1064,20 @@ def test_a_special_token_is_no_word_of_the_model_answer():
         said = relations_in(labels, special, query)
         assert "[" not in said
         assert "(the → dog)" in said
+
+
+def test_of_many_answers_the_newest_are_kept_and_forgetting_stays_at_the_step(monkeypatch):
+    many = {f"kv@{i}": "3" for i in range(200)}
+    kept = []
+    monkeypatch.setattr(progress, "here", lambda: Lesson(4, ("kv",), many))
+    monkeypatch.setattr(progress, "_keep", kept.append)
+    progress.take({"kv": "12"})
+    progress.forget()
+    assert list(kept[0].answers) == [*list(many)[1:], "kv"]
+    assert kept[1] == Lesson(4)
+
+
+@pytest.mark.parametrize(("head", "there"), [("6-12", True), ("7-1", False), ("1-13", False)])
+def test_a_class_is_sent_to_no_head_behind_the_last(head, there):
+    problem, _ = teacher.checked("Ann ran.", "", head, {"model": "minilm"})
+    assert problem == ("" if there else f"There is no head {head} in 6 layers of 12.")

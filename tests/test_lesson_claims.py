@@ -10,13 +10,13 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import once
 import pytest
-from boards import found, prose
+from boards import found, matrix, prose
 from visit import open_page
 
 from mha_core import load_model, trace
 from mha_core.heads.verdict import Evidence, judge
 from mha_core.wording import percent
-from pages.parts.learn import claims
+from pages.parts.learn import claims, honest
 from pages.parts.learn.outcome import Share, Trial, fallen, learnt, pronouns_said
 from pages.parts.learn.ranks import forms_alike
 
@@ -191,7 +191,60 @@ def test_the_classrooms_rows_are_its_models_and_its_card_is_the_shipped_one():
         assert shown == [percent(float(row[words.index(name)])) for name in ("animal", "street")]
     said = " ".join(claims.card_said())
     assert percent(card["over_seeds"]["pass"]) in said
-    assert percent(card["models"]["seed-1"]["without_head"]["better"]) in said
+    one = card["models"]["seed-1"]
+    without, answers = (percent(one[part]["better"]) for part in ("without_head", "answers"))
+    assert f"the model still prefers the right noun in {without} instead of {answers}" in said
+    assert without != answers
+    assert f"; untrained in {percent(card['untrained']['pass'])}." in said
+
+
+def test_the_claims_picture_is_the_row_of_it_and_the_impossible_sentence_opens_at_her():
+    at = open_page("pages/learn.py", step="claim")
+    np.testing.assert_allclose(
+        matrix(at, "claim")[0], trace(TIRED, load_model()).weights[3, 1, 10], atol=2e-5
+    )
+    labels = trace(claims.IMPOSSIBLE, load_model()).grid().labels
+    shown = []
+    board = SimpleNamespace(add=lambda *_: None, show=lambda _: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(honest, "Board", lambda: board)
+        patch.setattr(honest, "found", lambda: None)
+        patch.setattr(honest.claims, "instead", lambda _: [])
+        patch.setattr(honest, "markup", shown.append)
+        honest.truth(None)
+    link = next(one for one in re.findall(r'href="([^"]+)"', shown[0]) if "2-4" in one).replace("&amp;", "&")
+    query = {key: value[0] for key, value in parse_qs(urlsplit(link).query).items()}
+    assert (query["text"], query["head"]) == (claims.IMPOSSIBLE, "2-4")
+    assert labels[int(query["pin"])] == "She"
+
+
+def test_what_is_to_beat_is_the_rule_and_not_the_head(monkeypatch):
+    table = SimpleNamespace(
+        n=80, baseline=0.5, baseline_name="a coin", job=SimpleNamespace(title="antecedent"),
+        score=np.full((6, 12), 0.25), low=np.full((6, 12), 0.125), high=np.full((6, 12), 0.375),
+        verdicts={claims.HEAD: judge(Evidence("coreference", 0.25, 80, 0.5, "a coin", 72))},
+        verdict=lambda *_: "none",
+    )  # fmt: skip
+    found_here = SimpleNamespace(
+        jobs=dict.fromkeys((claims.MEANING, claims.AGREEMENT), table), best_jobs=lambda _: ()
+    )
+    monkeypatch.setattr(claims.cache, "findings", lambda *_, **__: found_here)
+    assert claims.built_in().beat == "To beat: a coin 50.0 %."
+    assert claims.instead(found_here)[0] == ["antecedent", "4-2", "25.0 %", "50.0 %", "80", "no"]
+
+
+def test_the_failing_example_of_a_kind_is_one_that_fails(monkeypatch):
+    monkeypatch.setattr(honest, "example_link", lambda look, head, words: f"{look} {head} {words}")
+    table = SimpleNamespace(
+        n=80, baseline=0.5, job=SimpleNamespace(title="object", group="syntactic"), score=np.full((6, 12), 0.25),
+        order=lambda: [(1, 3)], verdict=lambda *_: "none",
+        examples=lambda layer, head, count, right=True: [f"{layer}-{head} {'right' if right else 'wrong'}"] * count,
+    )  # fmt: skip
+    row = honest._kind(table)
+    assert re.findall(r'href="([^"]+)" target="_self">(\w+)<', row) == [
+        ("1-3 right (1, 3) True", "works"),
+        ("1-3 wrong (1, 3) True", "fails"),
+    ]
 
 
 def test_no_share_is_typed_into_the_steps_about_claims():

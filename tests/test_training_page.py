@@ -223,6 +223,20 @@ def test_the_answer_is_made_of_the_runs_numbers(short):
     assert "You were right: 40.0 %" in parts.jobs_guess_said("about 40 %", "1 head", made)
     assert "otherwise: 40.0 %" in parts.jobs_guess_said("nearly all", "1 head", made)
     assert parts.jobs_guess_said(None, "1 head", made) == ""
+    between = {"curve": [{"accuracy": 0.55}]}
+    assert "It came out otherwise: 55.0 %" in parts.jobs_guess_said("about 40 %", "1 head", between)
+    assert "You were right: 55.0 %" in parts.jobs_guess_said("about 70 %", "1 head", between)
+
+
+def test_a_head_with_a_name_has_the_mass_that_names_it():
+    heads = [
+        {"head": "1-2", "role": "previous token", "previous": 0.75, "induction": 0.125},
+        {"head": "2-1", "role": "induction", "previous": 0.0625, "induction": 0.875},
+        {"head": "2-2", "role": None, "previous": 0.5, "induction": 0.5},
+    ]
+    assert parts.roles_said("2 layers", {"heads": heads}) == (
+        "**2 layers**: 1-2 is called previous token (75.0 % of its mass); 2-1 is called induction (87.5 % of its mass)."
+    )
 
 
 def test_the_cliff_and_who_learnt_are_read_from_the_curves():
@@ -438,3 +452,28 @@ def test_both_parts_open_with_their_questions(monkeypatch):
     assert "Olsson" in blocks(at)
     at = unopened("pages/training.py").run()
     assert "mirror" in blocks(at)
+
+
+def test_each_models_curves_are_its_own(monkeypatch):
+    drawn = {}
+
+    def keep(_board, name, _title, ways, _top):
+        drawn[name] = ways
+        return paragraph("")
+
+    monkeypatch.setattr(boards, "course", keep)
+    rows = [
+        {
+            "run": run,
+            "step": 50,
+            "loss": 1.0 + run,
+            "accuracy": 0.25 * run,
+            "jobs": dict.fromkeys(boards.JOBS, run / 4),
+        }
+        for run in (0, 1)
+    ]
+    choice = parts.jobs_choice(1, 4, 0, 200)
+    boards.live_board(choice, SimpleNamespace(rows=rows, now={"runs": [{}, {}]}))
+    for run in (0, 1):
+        assert drawn[f"jobs-{run}"] == [(job, [(50, run / 4)]) for job in boards.JOBS]
+    assert drawn["loss"] == [("1 head", [(50, 1.0)]), ("4 heads", [(50, 2.0)])]
