@@ -164,3 +164,9 @@ def test_the_link_that_changes_most_is_between_words_that_both_have():
     ), "from a word to itself is no link between two words"
     assert most_changed(one, one, (0, 0)) is None
     assert most_changed(one, grid_of("[CLS] y z [SEP]", a[:, :1]), (0, 1)) is None
+
+
+def test_a_swing_is_as_less_bs_and_what_b_does_not_prefer_is_no_flip():
+    assert HeadChange((0, 0), 0.1, (0.75, 0.25), (0.125, 0.5)).swing == 0.875
+    assert HeadChange((0, 0), 0.1, (0.125, 0.5), (0.75, 0.25)).swing == -0.875
+    assert not HeadChange((0, 0), 0.1, (0.5, 0.1), (0.02, 0.04)).flips, "B has no favourite"

@@ -633,3 +633,27 @@ def test_the_studio_takes_the_heads_of_a_role_and_leaves_out_those_that_are_not_
     studio._show(asked, Selection((0, 0)), Request("a"), ONE)
     assert memory["figure-heads"] == ["1-1"]
     assert (memory["figure-column"], memory["figure-unit"]) == ("two columns, 17 cm", "words")
+
+
+def test_the_longest_bar_and_its_number_fill_the_page_and_every_chosen_word_is_named():
+    units = tuple(Unit(name, 0, 0, 0, name.startswith("["), (i,)) for i, name in enumerate(WORDS))
+    page = figure(
+        Grid(units, np.eye(4, dtype=np.float32)[None, None], False, "shown"),
+        Design("bars", ((0, 0),)),
+        [1, 2],
+    )
+    assert "From: aaa, bbb" in texts(page)
+    page = figure(
+        Grid(units, np.eye(4, dtype=np.float32)[None, None], False, "shown"), Design("bars", ((0, 0),)), [1]
+    )
+    whole = float(tree(page).get("viewBox").split()[2])
+    end = max(x + long for x, long in bars_of(page))
+    said = width("100.0 %", 8.0)
+    assert 0.9 * whole < end + said < whole
+
+
+def test_lines_set_off_the_word_that_looks_on_its_side_alone():
+    page = figure(ONE, Design("lines", ((0, 0),), width=17), [1])
+    left, right = sorted((node for node in nodes(page, "text") if node.text == "aaa"), key=x_of)
+    assert (left.get("font-weight"), right.get("font-weight")) == ("650", None)
+    assert left.get("fill") != right.get("fill")
