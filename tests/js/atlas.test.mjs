@@ -22,7 +22,7 @@ test("a longer arc rises higher, up to a bound", () => {
   assert.equal(rise(2000), 14);
 });
 
-const HEADS = [["1-1", 0.2, 0.1], ["1-2", 0.8, 0.1], ["2-1", 0.2, 0.9]].map(([id, x, y]) => ({ id, x, y, label: `Head ${id}.`, letter: "P", colour: "red", extreme: id === "2-1", line: ["", "it", " is ", "so", "."], first: "query" }));
+const HEADS = [["1-1", 0.2, 0.1], ["1-2", 0.8, 0.1], ["2-1", 0.2, 0.9]].map(([id, x, y]) => ({ id, x, y, label: `Head ${id}.`, letter: `P${id[0]}`, colour: "red", extreme: id === "2-1", line: ["", "it", " is ", "so", "."], first: "query" }));
 const POINTS = { kind: "points", of: "All heads", chosen: "1-2", heads: HEADS, legend: [{ letter: "P", name: "position", colour: "red" }], x: { label: "distance", low: "0", high: "9" }, y: { label: "entropy", low: "none", high: "all" } };
 
 function atlas(data, use) {
@@ -40,6 +40,8 @@ test("every head of the atlas stands where its numbers say, up is more, and the 
     const dots = root.querySelectorAll(".dot");
     assert.deepEqual(dots.map(({ style }) => [style.left, style.bottom]), [["20%", "10%"], ["80%", "10%"], ["20%", "90%"]]);
     assert.deepEqual(dots.map((dot) => [dot.ariaPressed, dot.tabIndex, dot.classList.contains("named")]), [["false", -1, false], ["true", 0, true], ["false", -1, true]]);
+    assert.deepEqual(dots.map((dot) => texts(dot.querySelectorAll("span"))), [["P1", "1-1"], ["P1", "1-2"], ["P2", "2-1"]]);
+    assert.deepEqual(dots.map((dot) => dot.ariaLabel), ["Head 1-1.", "Head 1-2.", "Head 2-1."]);
     assert.equal(root.querySelector(".plane").getAttribute("aria-label"), "All heads: distance across, entropy upwards");
     assert.deepEqual([texts(root.querySelectorAll(".x-ends span")), texts(root.querySelectorAll(".y-ends span"))], [["0", "distance", "9"], ["all", "none"]]);
     assert.equal(root.querySelector(".note").textContent, "Head 1-2. it is so.");
@@ -108,6 +110,22 @@ test("a moment has an arc from the word that looks to the one looked at, where b
   });
   assert.equal(moment([20, 20]), arc({ left: 60, width: 20, top: 20 }, { left: 10, width: 20, top: 20 }, { left: 0, top: 0 }));
   assert.equal(moment([20, 60]), null);
+});
+
+test("a moment says its numbers before its line, and what there is to add after it; its link and its group have their names", () => {
+  const line = { line: ["", "it", " is ", "so", "."], first: "query", href: "?a", label: "Open “it is so.”" };
+  const groups = [
+    { title: "strongest", moments: [{ ...line, numbers: "90.0 %", note: "" }, { ...line, href: "?b", numbers: "7.5 %", note: "seen twice" }] },
+    { title: "", moments: [{ ...line, numbers: "1.0 %", note: "once" }] },
+  ];
+  atlas({ kind: "moments", target: "_blank", groups }, (root) => {
+    const items = root.querySelectorAll(".moments").map((list) => list.children.map((item) => item.children.map((part) => [part.className, part.textContent])));
+    const said = ["", "it is so."];
+    assert.deepEqual(items, [[[["numbers", "90.0 %"], said], [["numbers", "7.5 %"], said, ["more", "seen twice"]]], [[["numbers", "1.0 %"], said, ["more", "once"]]]]);
+    assert.deepEqual(texts(root.querySelectorAll(".group")), ["strongest"]);
+    const links = root.querySelectorAll(".moments a").map((link) => ["href", "target", "aria-label"].map((name) => link.getAttribute(name)));
+    assert.deepEqual(links, [["?a", "_blank", line.label], ["?b", "_blank", line.label], ["?a", "_blank", line.label]]);
+  });
 });
 
 test("a link to a head or a description is followed on this page, unless it is to open a tab of its own", () => {

@@ -72,6 +72,19 @@ test("columns are pointed at, chosen, added and changed; a finger points at noth
   });
 });
 
+test("the word that is typed goes to the sentence and the place that were pressed", () => {
+  onPage(() => {
+    const said = [];
+    const duo = laid(ONE, { actions: { retype: (...given) => said.push(given), redraw() {}, point() {} } });
+    duo.edit.begin = () => {};
+    for (const [side, unit] of [[1, 2], [0, 1], [1, 3]]) {
+      duo.words.ondblclick({ target: { closest: () => duo.cellOf[side][unit] } });
+      duo.edit.changed("new");
+    }
+    assert.deepEqual(said, [[1, 2, "new"], [0, 1, "new"], [1, 3, "new"]]);
+  });
+});
+
 test("after a word that only one sentence has, the word that is pressed is the one that is changed", () => {
   onPage(() => {
     const changed = (duo) => {

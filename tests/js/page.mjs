@@ -126,6 +126,10 @@ class Element {
 
   focus() {}
 
+  getBoundingClientRect() {
+    return { left: 0, top: 0, right: 0, bottom: 0, width: 0, height: 0 };
+  }
+
   getRootNode() {
     return { activeElement: null };
   }
