@@ -254,7 +254,20 @@ def test_comparing_sends_both_texts_and_their_alignment():
     )
     assert [len(record["names"]) for record in packed["records"]] == [6, 5]
     assert packed["view"]["records"] == [record["id"] for record in packed["records"]]
+    assert [record["model"] for record in packed["records"]] == packed["view"]["titles"] == ["A", "B"]
+    assert [record["title"] for record in packed["records"]] == ["it was too tired", "it was wide"]
     assert [0, 0] in packed["view"]["pairs"]
+
+
+def test_each_of_two_records_is_about_its_own_run_and_the_view_is_presented_where_it_is_asked_for():
+    (a, at), (b, bt) = ((grid_of(text), tokens_of(text)) for text in ("it was too tired", "it was wide"))
+    options = {"selection": Selection((0, 0)), "notices": ["one"], "abouts": [{"file": "a"}, {"file": "b"}]}
+    for present in (False, True):
+        packed = compare_payload(a, at, b, bt, titles=("A", "B"), present=present, **options)
+        assert [record["file"] for record in packed["records"]] == ["a", "b"]
+        assert (packed["view"]["present"], packed["view"]["notices"]) == (present, ["one"])
+        view = explore_payload(a, at, model_title="M", selection=Selection((1, 2)), present=present)["view"]
+        assert (view["present"], view["noticesOf"]) == (present, "2-3")
 
 
 def test_two_short_texts_send_the_chosen_head_once_a_file_needs_it_and_long_ones_always():

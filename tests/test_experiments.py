@@ -38,6 +38,7 @@ from mha_core.experiments import (
     trace_changed,
 )
 from mha_core.experiments.changes import changes_of
+from mha_core.experiments.effects import Effects
 from mha_core.experiments.interventions import check_position, same_length
 from mha_core.experiments.kept import kept_of
 from mha_core.heads.builtin import read_builtin
@@ -140,6 +141,11 @@ def test_interventions_act_in_the_order_in_which_they_are_given(llama):
     gone = measure(tokens, llama, WORD, (Factor(head),))
     assert measure(tokens, llama, WORD, (MeanOutput(head), Factor(head))) == pytest.approx(gone, abs=1e-5)
     assert measure(tokens, llama, WORD, (Factor(head), MeanOutput(head))) != pytest.approx(gone, abs=1e-4)
+    mean, half = (
+        kept_of(tokens, llama, changes_of((MeanOutput(head), *more), tokens, llama)).contexts[1][0, 2]
+        for more in ((), (Factor(head, 0.5),))
+    )
+    torch.testing.assert_close(half, 0.5 * mean)
 
 
 @pytest.mark.slow
@@ -272,6 +278,12 @@ def test_an_encoder_s_words_are_those_at_its_mask(tmp_path):
     assert next_words(tokens, model, (Factor(((1, 2),)),), 1)[0].id == int(scores.argmax())
     swept = last(every_head(tokens, model, Word("sat", "dog")))
     assert swept.after[1, 2] == pytest.approx(found[0], abs=1e-4)
+    two = model.tokenizer.encode("The [MASK] cat [MASK].")
+    with torch.no_grad():
+        scores = theirs(torch.tensor([two.ids])).logits[0]
+    first = next_words(two, model, (Factor(((1, 2),)),), 1)[0]
+    assert first.logit == pytest.approx(float(scores[2].max()), abs=1e-4), "of two masks the first"
+    assert float(scores[2].max()) != pytest.approx(float(scores[4].max()), abs=1e-3)
 
 
 def test_an_embedding_is_measured_where_no_word_is_predicted(model):
@@ -285,6 +297,14 @@ def test_an_embedding_is_measured_where_no_word_is_predicted(model):
 
 
 # Every head in turn
+
+
+def test_the_strongest_change_most_in_either_direction_and_what_was_not_tried_is_none():
+    numbers = np.array([[[1.5], [-3.0]], [[np.nan], [2.5]]])
+    found = Effects(("logit",), (1.0,), numbers, (3.0,))
+    assert found.strongest() == (((0, 1), -4.0), ((1, 1), 1.5), ((0, 0), 0.5))
+    assert found.strongest(1) == (((0, 1), -4.0),)
+    np.testing.assert_array_equal(found.restored, [[0.25, -2.0], [np.nan, 0.75]])
 
 
 @pytest.mark.parametrize("factor", [0.0, 2.0, None])

@@ -102,9 +102,14 @@ def test_the_model_can_do_what_the_prompts_ask(smollm2):
     assert (ready["name"].n, ready["agreement"].n) == (16, 16)
     assert ready["name"].of(None) > 4
     assert ready["agreement"].of(None) > 2.5
-    for rows in (prompts().name, prompts().agreement):
-        right = 0
-        for row in rows:
-            tokens = smollm2.tokenizer.encode(row.text)
-            right += measure(tokens, smollm2, Word(row.target, row.against))[0] > 0
-        assert right >= 14
+    for key, rows in (("name", prompts().name), ("agreement", prompts().agreement)):
+        found = [
+            measure(smollm2.tokenizer.encode(row.text), smollm2, Word(row.target, row.against))[0]
+            for row in rows
+        ]
+        assert sum(difference > 0 for difference in found) >= 14
+        assert ready[key].of(None) == pytest.approx(np.mean(found), abs=1e-3)
+    said_twice = [sample for sample in repeated_samples(smollm2) if is_repeated(sample)][:4]
+    second = [measure(one.tokens, smollm2, Loss(len(one.tokens) - one.said_twice))[0] for one in said_twice]
+    assert ready["repeated"].n == len(said_twice) == 4
+    assert ready["repeated"].of(None) == pytest.approx(np.mean(second), abs=1e-3), "of the second copy alone"

@@ -177,6 +177,11 @@ def test_a_head_that_prefers_the_right_one_from_everywhere_is_no_specialist():
     assert (honest.verdict(0, 0), favourite.verdict(0, 0)) == ("specialist", "unsure")
 
 
+def test_the_control_leaves_out_the_row_of_the_pronoun():
+    found = tables(*right_ones(40, others_too=False))["coreference"]
+    assert (found.score[0, 0], found.control[0, 0]) == (1.0, 0.5), "from every other row it is a coin"
+
+
 def test_twins_that_a_head_gets_right_or_wrong_together_are_worth_one_case():
     alike = [looking(8, {5: (3, 1)[(i + i // 2) % 2]})[None] for i in range(80)]
     twins, strangers = (

@@ -28,7 +28,7 @@ from mha_core.heads.verdicts.making import measured
 from mha_core.heads.verdicts.measured import CIRCLE, RELATED_BY
 from mha_core.heads.verdicts.shipped import evidence_file, read_evidence
 from mha_core.heads.verdicts.table import text
-from mha_core.wording import head_name
+from mha_core.wording import head_name, percent
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
 FILES = {
@@ -173,8 +173,9 @@ def test_a_claim_stands_against_a_rule_of_place_and_beside_one_that_is_told(mini
     assert {kinds[one.found.rule_name] for one in told} == {False}, "the rule is told more"
     assert len(told) > 10
     for one in told:
-        assert f"({one.found.baseline_name}: " in one.says
-        assert f"; {one.found.rule_name}: " in one.says
+        assert f"({one.found.baseline_name}: {percent(one.found.baseline)}" in one.says
+        assert f"; {one.found.rule_name}: {percent(one.found.rule)})." in one.says
+    assert any(percent(one.found.rule) != percent(one.found.baseline) for one in told)
 
 
 def test_every_head_that_is_best_has_one_verdict_and_one_score(minilm):

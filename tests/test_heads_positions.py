@@ -135,6 +135,10 @@ def test_an_earlier_copy_is_found_among_earlier_tokens_alone():
 def test_looking_after_the_copy_is_induction_and_not_copying():
     found = copied(looking(7, {5: 3}))
     assert (found.copy[0, 0], found.after_copy[0, 0]) == (0, 1)
+    # Of a word said three times running, the second stands after a copy and is one itself.
+    thrice = Item(tokens_of(["boat", "boat", "boat"]))
+    found = copied(looking(5, {2: 1, 3: 2}), thrice)
+    assert (found.n_copies, found.copy[0, 0], found.after_copy[0, 0]) == (2, 1, 0)
 
 
 def test_function_words_are_no_copies():

@@ -1,6 +1,7 @@
 """Relations: who is the head of whom, by Clark's method, and every way to get it wrong that was seen."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,6 +134,22 @@ def test_root_has_no_head_and_punctuation_is_not_in_all():
     assert found.accuracy("all")[0, 0] == 1
     assert found.accuracy("punct")[0, 0] == 0
     assert "root" not in found.names
+
+
+def test_the_table_begins_with_all_and_then_with_what_comes_most_often():
+    item = cases(["a", "b", "c", "d", "e"], [1, 2, -1, 2, 2], ["det", "amod", "root", "amod", "amod"])
+    assert table(looking(7, {}), item).names == ("all", "amod", "det")
+
+
+def test_what_the_model_does_not_read_is_counted_beside_its_relation_and_is_no_case():
+    counts = RelationCounts(1, 1)
+    counts.add(looking(8, {})[None, None], replace(cases(), cut=("obj", "obj", "punct", "iobj")))
+    found = counts.result()
+    said = {name: (found.n(name), found.n_cut(name)) for name in found.names}
+    assert said == {
+        "all": (5, 3), "det": (2, 0), "amod": (1, 0), "nsubj": (1, 0), "obj": (1, 2), "punct": (0, 1), "iobj": (0, 1),
+    }  # fmt: skip
+    assert found.n_dependents_cut == 4
 
 
 def test_multiword_lines_are_not_words(model):

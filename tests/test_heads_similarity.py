@@ -110,6 +110,10 @@ def test_the_map_is_better_than_classical_scaling_and_always_the_same():
     start = _classical(apart)
     before = np.sqrt(((_apart(start) - apart) ** 2).sum() / (apart**2).sum())
     assert stress < before
+    again = np.sqrt(((found[:, None] - found) ** 2).sum(-1))
+    assert stress == pytest.approx(np.sqrt(((again - apart) ** 2).sum() / (apart**2).sum())), (
+        "Kruskal's first"
+    )
     np.testing.assert_array_equal(found, plane(apart)[0])
 
 

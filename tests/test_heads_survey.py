@@ -1,6 +1,7 @@
 """The stream of texts through the model: the same numbers in any batches, stoppable, and in little memory."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import once
@@ -23,7 +24,7 @@ from mha_core.heads.studies import (
     study_relations,
     study_similarity,
 )
-from mha_core.heads.survey import Options, TextItem, every_item, survey
+from mha_core.heads.survey import Options, TextItem, every_item, survey, was_cut
 
 SENTENCES = [
     Sentence(("The", "dog", "barked", "."), (1, 2, -1, 2), ("det", "nsubj", "root", "punct"), "", 1),
@@ -37,6 +38,19 @@ SENTENCES = [
     ),
     Sentence(("I", "know", "him"), (1, -1, 1), ("nsubj", "root", "obj"), "", 4),
 ]
+
+
+def test_a_text_counts_as_cut_where_the_model_or_its_reader_left_out_some(model):
+    long = TextItem(model.tokenizer.encode("word " * 600))
+    short = TextItem(model.tokenizer.encode("a word"))
+    none = np.array([1])
+    window = ChoiceCase(short.tokens, none, (none, none), 0, None, (), is_cut=True)
+    assert [was_cut(one) for one in (long, short, window, replace(window, is_cut=False))] == [
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 class Keep:

@@ -217,3 +217,25 @@ def test_what_is_drawn_of_a_head_is_compared_with_that_head():
     shares = [against_raw(two, drawn, "value", (0, head))[0].value for head in (0, 1)]
     assert shares == [0, 1]
     assert differing_rows(two, drawn, "value")[1] == [0, PLACES]
+
+
+def test_what_mixes_all_layers_is_compared_with_the_last_ones_mean():
+    record = record_of(even())
+    two = dataclasses.replace(
+        record,
+        model=dataclasses.replace(record.model, n_layers=2, n_heads=2),
+        weights=np.array([[to_column(0, 0.9)] * 2, [to_column(1, 0.9), to_column(2, 0.5)]], dtype=np.float32),
+    )
+    drawn = grid_of(two.tokens, to_column(1, 0.5)[None, None].astype(np.float32))
+    (notice,) = against_raw(two, drawn, "gradient", (0, 0))
+    assert notice.value == 0, "the mean of the last layer's two heads looks most at the second token"
+    assert notice.text.endswith(
+        "In 0 of 7 rows the top word differs from the mean of the last layer's raw weights."
+    )
+
+
+def test_what_is_of_the_head_stands_before_what_is_of_all_and_its_role_before_both():
+    role = Role("S", "determiner and its noun", "syntactic", 0.976, 0.357, 42, "Right in 97.6 % of 42 cases.")
+    record = record_of(to_column(0, 0.8), trained=False, n_cut=3)
+    kinds = [notice.kind for notice in notices(record, (0, 0), role)]
+    assert kinds == ["role", "sink", "untrained", "cut", "resting"]

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from mha_core import (
 )
 from mha_core.given import spelt_by
 from mha_core.picture.about import columns
+from mha_core.record import ENGINE
 
 transformers = pytest.importorskip("transformers")
 TEXT, TARGET = "The animal didn't sit.", "It slept in tiredness"
@@ -195,6 +197,11 @@ def test_what_another_library_computed_says_so_everywhere(tokenizer):
     assert f"computed by: {by}, not by HeadScope's engine" in repr(record)
     assert "not by HeadScope" in record._repr_html_()
     assert json.loads(export.weights_json(record, record.grid()))["model_details"]["computed_by"] == by
+    assert columns(record, record.grid())["computed_by"] == by
+    ours = replace(record, model=replace(record.model, computed_by=ENGINE))
+    assert "computed_by" not in columns(ours, ours.grid()), (
+        "of the engine's own numbers the model says enough"
+    )
 
 
 def test_a_decoder_sees_nothing_that_comes_later(tokenizer):

@@ -81,6 +81,15 @@ def test_the_first_token_of_a_decoder_can_only_look_at_itself_and_does_not_count
     assert (found.says, found.does) == ("66.7 % of the tokens look most there", True)
 
 
+def test_a_decoders_head_rests_on_the_first_token_and_its_own_row_does_not_count():
+    tokens = tokens_of(WORDS)
+    matrix = np.array([[1, 0, 0, 0], [0.9, 0.1, 0, 0], [0.5, 0, 0.5, 0], [0.7, 0, 0, 0.3]], dtype=np.float32)
+    info = ModelInfo("m", "M", True, 1, 1, 3, 3, 10, 64, "digest", is_causal=True)
+    here = Record(info, replace(tokens, pieces=tokens.pieces[1:-1], words=()), matrix[None, None])
+    found = in_this_sentence(here, (0, 0), role("sink", "rests on the first token"))
+    assert (found.says, found.does) == ("words send 70.0 % of their attention to the first token", True)
+
+
 def test_copies_are_those_of_this_sentence():
     copy = role("copy", "earlier copy")
     assert in_this_sentence(record(looking(6, {3: 1}, 0.8)), (0, 0), copy).does is True

@@ -209,6 +209,15 @@ def test_of_two_texts_the_source_comes_first_and_every_weight_is_the_records():
     assert kept["columns"]["source"] == record.keys.text
 
 
+def test_of_two_texts_the_strongest_link_is_between_words_of_both():
+    given = np.full((1, 1, 4, 6), 0.05, dtype=np.float32)
+    given[0, 0, 1, 0], given[0, 0, 0, 2], given[0, 0, 2, 3] = 0.75, 0.75, 0.5
+    record = record_of(given / given.sum(-1, keepdims=True), TARGET, keys=SOURCE)
+    view = content_of(show(record).html)["view"]
+    # [CLS] of the source and <pad> of the target have more, and are no words.
+    assert view["selection"] == {"head": [0, 0], "pins": [6 + 2], "to": 3}
+
+
 def two_texts(first: str, second: str, role=None, n_cut: int = 0) -> Tokens:
     """A pair of one word each."""
     pieces = tuple(

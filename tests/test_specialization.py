@@ -500,6 +500,32 @@ def test_the_csv_and_the_json_hold_every_head_in_every_job(found):
     assert headings["pronoun → antecedent by gender or number"] == "coreference"
     assert content["model"]["digest"] == found.model.digest
     assert len(content["distance"]["nats"]) == 72
+    assert content["distance"]["nats"][0][3] == pytest.approx(
+        float(found.study.similarity.distance[0, 3]), abs=1e-5
+    )
+    assert content["roles"]["1-3"] == {
+        "label": "previous token",
+        "evidence": found.roles[0, 2].evidence,
+    }
+
+
+@pytest.mark.parametrize("job", ["coreference", "determiner", "broad"])
+def test_a_line_of_the_csv_is_its_jobs_own_in_every_column(found, job):
+    table = found.jobs[job]
+    lines = [r for r in csv.DictReader(io.StringIO(findings.as_csv(found))) if r["job"] == table.job.title]
+    for line, head in zip(lines, found.heads, strict=True):
+        numbers = [line[name] for name in ("score", "ci_low", "ci_high", "baseline")]
+        expected = [table.score[head], table.low[head], table.high[head], table.baseline]
+        assert [float(number) for number in numbers] == pytest.approx([float(x) for x in expected], abs=1e-6)
+        control = "" if table.control is None else float(table.control[head])
+        assert line["control"] == "" == control or float(line["control"]) == pytest.approx(control, abs=1e-6)
+        said = [line[name] for name in ("layer", "head", "n", "tried", "baseline_rule", "verdict", "because")]
+        verdict = table.verdicts[head]
+        assert said == [
+            str(head[0] + 1), str(head[1] + 1), str(table.n), str(table.tried), table.baseline_name, verdict.word,
+            verdict.because,
+        ]  # fmt: skip
+        assert line["role"] == (found.roles[head].label if head in found.roles else "no clear role")
 
 
 # Roles for Explore

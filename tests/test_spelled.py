@@ -99,6 +99,19 @@ def test_of_equal_links_and_words_the_first_is_said_first_and_all_above_one_perc
     )
 
 
+def test_two_words_look_on_average_and_two_separators_are_named_once():
+    units = [*WORDS, unit("[SEP]", 0, 0, special=True), unit("d", 6, 7), unit("[SEP]", 0, 0, special=True)]
+    rows = np.full((7, 7), 1 / 7)
+    rows[1], rows[2] = [0, 0, 0, 0.8, 0.2, 0, 0], [0, 0, 0, 0.2, 0, 0.8, 0]
+    of_rows = grid(units, [[rows]])
+    assert sentence_in_words(of_rows, (0, 0), (1, 2)) == (
+        "Head 1-1: “a” and “b” look on average at “c” (50.0 %), “d” (40.0 %) and “[SEP]₁” (10.0 %)."
+    )
+    assert sentence_in_words(of_rows, (0, 0), ()).startswith(
+        "Head 1-1, its strongest links between words ([CLS] and [SEP] left out): “a” looks at “c” (80.0 %), “b” "
+    )
+
+
 def page_of(text: str, link: str = "") -> str:
     words = grid([unit(text, 0, len(text))])
     packed = explore_payload(words, Tokens(text, None, (), ()), model_title="M", selection=Selection((0, 0)))

@@ -42,6 +42,7 @@ test("where nothing can be ranked yet other words are offered, and special token
     assert.deepEqual([list.leaveRow.hidden, list.leave.checked, list.leaveSaid.textContent], [false, true, "leave out [CLS] and [SEP]"]);
     list.draw({ title: "t", entries: null, pins: [], to: null, chosen: [0, 0], hint: "Choose a word", offers: [[1, "b"]], plain });
     assert.deepEqual([list.leaveRow.hidden, texts(list.list.children), list.ranked], [true, ["Choose a word", "b"], false]);
+    assert.deepEqual(list.list.querySelectorAll(".offer").map((offer) => [offer.textContent, offer.dataset.pin]), [["b", "1"]]);
     list.draw({ title: "t", entries: ENTRIES, pins: [], to: null, chosen: [0, 0], hint: "", plain: { ...plain, here: false } });
     assert.deepEqual([list.leaveRow.hidden, list.list.children.length], [true, 2], "nothing of the offers stays");
     const at = (found) => ({ target: { closest: (css) => found[css] ?? null } });

@@ -32,6 +32,9 @@ test("the words stand in their lines with what is between them, and each says wh
     assert.equal(words.root.classList.contains("across"), false);
     words.fill(record({ segments: [0, 0, 1, 1, 1], keys: 2, after: ["!", "?"], cut: null }));
     assert.deepEqual(texts(words.words.children), ["source[CLS]the!", "target cat##s[SEP]?"]);
+    words.fill(record({ segments: [0, 0, 1, 1, 1], after: ["!", "?"], cut: "3 more" }));
+    assert.deepEqual(texts(words.words.children), ["[CLS]the!", " cat##s[SEP]? ✂ cut here: 3 more"], "the cut is at the end of the last line");
+    words.fill(record({ segments: [0, 0, 1, 1, 1], keys: 2, after: ["!", "?"], cut: null }));
     assert.deepEqual(words.words.querySelectorAll("span.whose").map((node) => node.textContent), ["source", "target"]);
     assert.equal(words.root.classList.contains("across"), true);
     assert.deepEqual(words.states, ["", "", "", "", ""]);
@@ -233,7 +236,8 @@ test("what is brought ends the arc as thick as it is, and the arcs of before lie
     words.draw({ links: [{ from: 0, to: 2, weight: 0.5, brings: 0.1 }], from: [0], to: null, ghost: { links: [{ from: 0, to: 2, weight: 0.5 }, { from: 0, to: 9, weight: 0.4 }], shares: new Map() } }, PAINT);
     const [trace, band] = words.arcs.querySelectorAll("path");
     assert.deepEqual([trace.getAttribute("class"), trace.getAttribute("stroke"), trace.getAttribute("stroke-dasharray"), trace.getAttribute("stroke-width")], ["trace", "rgb(9, 9, 9)", "5 5", (11.5 * 0.4).toFixed(2)]);
-    const [, y1, , y2] = trace.getAttribute("d").match(/-?[\d.]+/g).map(Number);
+    const [x1, y1, , y2, , , x2] = trace.getAttribute("d").match(/-?[\d.]+/g).map(Number);
+    assert.deepEqual([x1, x2], [20, 320], "from the word that looks to the one looked at");
     assert.ok(Math.abs(y1 - y2 - 0.7 * 116) < 0.11, "0.7 as high as 26 + 0.3 * 300");
     assert.deepEqual([band.getAttribute("class"), words.shapes[0].ends, words.shapes[0].width], ["band", 3.1, 11.5]);
     const numbers = band.getAttribute("d").match(/-?[\d.]+/g).map(Number);
