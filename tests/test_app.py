@@ -2,6 +2,7 @@
 
 import re
 import time
+from types import SimpleNamespace
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -19,12 +20,13 @@ from visit import (
     press_example,
     run,
     said,
+    unopened,
 )
 
 from mha_core import Unavailable, load_model, models, trace
 from mha_core.heads.measures import importance
 from pages.parts.explore import opening
-from pages.parts.frame import presets
+from pages.parts.frame import controls, presets
 from pages.parts.frame.controls import MENU
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -515,3 +517,22 @@ def test_the_agreement_example_counts_right():
     words = preset.text.split()
     assert words.index("are") - words.index("keys") == 6
     assert "six words back" in preset.look_for
+
+
+def test_the_files_of_a_model_are_said_to_be_as_expected_only_where_they_were_compared(monkeypatch):
+    told = []
+    monkeypatch.setattr(controls, "say", told.append)
+    for pinned in (True, False):
+        one = SimpleNamespace(title="M", pinned=pinned, files_digest="0123456789abcdef0123")
+        monkeypatch.setattr(cache, "at_hand", lambda *_, one=one: one)
+        controls._digest("m", True)
+    assert told == [
+        "Files of M: SHA-256 0123456789abcdef…, as expected.",
+        "Files of M: SHA-256 0123456789abcdef…, compared with none; --sha256 of the command line pins them.",
+    ]
+
+
+def test_a_moment_is_said_with_its_own_card():
+    at = unopened(model="classroom")
+    at.session_state["moment"] = 1000
+    assert [text for text in said(run(at), "note") if text.startswith("After 1,000 steps its best head, ")]

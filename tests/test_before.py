@@ -63,7 +63,20 @@ def test_one_stretch_that_differs_is_found_and_two_other_sentences_are_not(model
     assert change == Change(one.index("tired"), 1, 1)
     assert change_between("abcdef", "abXYdef") == Change(2, 1, 2)
     assert change_between("aaa", "aa") == Change(2, 1, 0)
+    assert change_between("abcdef", "abcXYZ") == Change(3, 3, 3), "half of it stays"
+    assert change_between("abcdef", "abWXYZ") is None
     assert change_between(one, trace("Birds sing.", model).grid().labels) is None
+
+
+def test_a_word_is_found_again_in_its_own_text():
+    pieces = [
+        Unit("I", 0, 1, 0, False, (0,)),
+        Unit("We", 0, 2, 1, False, (1,)),
+        Unit("ran", 3, 6, 1, False, (2,)),
+    ]
+    words = [Unit("I", 0, 1, 0, False, (0,)), Unit("We ran", 0, 6, 1, False, (1, 2))]
+    assert [moving.cut_anew(pieces, words, place) for place in range(4)] == [0, 1, 1, None]
+    assert [moving.cut_anew(words, pieces, place) for place in range(2)] == [0, 1]
 
 
 def test_units_are_found_again_after_the_change():

@@ -17,7 +17,7 @@ from mha_core.output import render
 from mha_core.picture.payload import record_payload
 from mha_core.thumbnails import strongest_link
 from mha_core.wording import percent
-from pages.parts.explore.causal_finding import in_words
+from pages.parts.explore.causal_finding import found_in, in_words
 from pages.parts.picture.attention_view import sentence_in_words
 from pages.parts.picture.figures import heatmap
 
@@ -285,3 +285,10 @@ def test_a_head_says_with_whom_it_shares_its_keys(record):
 
 def test_tokens_of_a_split_word_are_two():
     assert [piece.text for piece in tokens_of(WORDS).pieces][1:3] == [" un", "locked"]
+
+
+def test_two_decoders_of_one_size_are_not_one():
+    a, b = record_of(LATE, seed=1, same_up_to=7), record_of(EARLY, seed=2, same_up_to=7)
+    other = replace(b, model=replace(b.model, digest="another"))
+    assert found_in([a, b], a.grid(), b.grid()) is not None
+    assert found_in([a, other], a.grid(), other.grid()) is None

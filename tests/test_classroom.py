@@ -15,7 +15,7 @@ from scipy import stats
 
 from mha_core import InputError, ModelError, embedded, load_model, predict_masked, shelf, trace
 from mha_core.cli import main
-from mha_core.learning.classroom import live, moments
+from mha_core.learning.classroom import evaluation, live, moments
 from mha_core.learning.classroom.batches import MASK, UNKNOWN, Hider, batches
 from mha_core.learning.classroom.evaluation import RIGHT, WRONG, Answers, Evaluation, evaluate, masses
 from mha_core.learning.classroom.grammar import Grammar, first_texts
@@ -264,6 +264,17 @@ def plain_answers(plain, pair, without=()):
         better = max(pair.nouns, key=lambda noun: float(scores[plain.words.index(noun)]))
         said.append((plain.words[int(scores.argmax())], better))
     return said
+
+
+def test_pairs_with_an_animal_are_counted_apart(monkeypatch):
+    def right_of_animals(_stack, of):
+        right = np.zeros((2, 4, len(of), 2))
+        right[..., [i for i, pair in enumerate(of) if pair.kind == "animate"], :] = 1.0
+        return evaluation.Masses(right, np.zeros_like(right))
+
+    monkeypatch.setattr(evaluation, "masses", right_of_animals)
+    found = evaluate(load_model("classroom", device="cpu").encoder, 8)
+    assert (found.passed, found.animate, found.inanimate) == (0.5, 1.0, 0.0)
 
 
 @pytest.mark.slow

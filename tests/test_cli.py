@@ -184,6 +184,14 @@ def test_from_and_to_list_the_heads_by_their_weight_strongest_first(run, model):
     assert all(r["weight"] == weights[r["layer"] - 1, r["head"] - 1, 10, 2] for r in ranking)
 
 
+def test_a_bar_is_as_long_as_the_weight_thirty_signs_are_all(run, model):
+    weights = trace(CLASSIC, model).weights[:, :, 10, 2]
+    _, *lines = run("trace", CLASSIC, "--from", "it", "--to", "animal", "--top", "3")[1].splitlines()
+    assert [line.count("█") for line in lines] == [
+        round(30 * w) for w in sorted(weights.ravel().tolist())[:-4:-1]
+    ]
+
+
 def test_from_alone_names_what_each_head_looks_at_most(run, model):
     _, out, _ = run("trace", CLASSIC, "--from", "it", "--format", "json", "--top", "7")
     ranking = json.loads(out)["ranking"]
@@ -275,6 +283,17 @@ def test_the_models_are_listed_with_the_embedded_one_first(run):
     assert code == 0
     assert out.startswith("minilm ")
     assert "bert-base-uncased" in out
+
+
+def test_every_model_says_whether_it_is_embedded(run):
+    lines = {
+        line.split()[0]: line
+        for line in run("models")[1].splitlines()
+        if "embedded" in line or "hub " in line
+    }
+    assert " embedded " in lines["minilm"]
+    assert " from the hub " in lines["bert-base-uncased"]
+    assert " embedded " not in lines["bert-base-uncased"]
 
 
 def test_the_models_come_with_how_their_matrices_lie_on_this_processor(run, monkeypatch):

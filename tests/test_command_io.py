@@ -12,8 +12,9 @@ import pytest
 
 from mha_core import trace
 from mha_core.cli import build_parser, main
-from mha_core.command_io import texts_of
+from mha_core.command_io import flat, texts_of
 from mha_core.completion import script
+from mha_core.next_command import _table
 
 SENTENCES = ("It rained.", "", "The cat sat because it was tired.", "The cat sat.")
 
@@ -235,3 +236,29 @@ def test_both_shells_have_a_script(run):
     code, bash, _ = run("completion", "bash")
     assert code == 0
     assert run("completion", "zsh")[1].endswith(bash)
+
+
+def test_a_row_inside_a_row_has_both_names():
+    assert flat({"head": "1-2", "mass": {"-1": 0.5, "at": {"0": 1}}}) == {
+        "head": "1-2",
+        "mass -1": 0.5,
+        "mass at 0": 1,
+    }
+
+
+def test_a_table_of_next_tokens_has_percents_and_of_several_texts_each_text():
+    one = {
+        "text": "It",
+        "next": [{"token": " is", "probability": 0.5}, {"token": " was", "probability": 0.0625}],
+    }
+    assert _table([one]) == " 50.0 %  ' is'\n  6.2 %  ' was'\n"
+    assert _table([one, {"text": "We", "next": []}]) == "It\n 50.0 %  ' is'\n  6.2 %  ' was'\nWe\n"
+
+
+def test_tables_of_several_sentences_stand_under_them(run, tmp_path):
+    file = tmp_path / "two.txt"
+    file.write_text("It rained.\nThe cat sat.\n")
+    code, out, _ = run("trace", "--file", file, "--format", "table", "--layer", "1", "--head", "2")
+    assert code == 0
+    assert out.startswith("It rained.\nMiniLM")
+    assert "\n\nThe cat sat.\nMiniLM" in out

@@ -371,3 +371,12 @@ def test_a_sentence_of_huge_lines_is_not_held_in_memory():
     lines = [comment] * 50 + [*GO, *GO]
     assert len(list(read_conllu(lines, reading))) == 1
     assert "more than 15,000 lines or 1,000,000 characters" in reading.notes[0]
+
+
+def test_the_part_of_speech_is_the_universal_one():
+    lines = [
+        "1\tDogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_",
+        "2\tran\trun\tVERB\tVBD\t_\t0\troot\t_\t_",
+    ]
+    (sentence,) = read_conllu(lines)
+    assert (sentence.tags, sentence.heads) == (("NOUN", "VERB"), (1, -1))

@@ -13,6 +13,7 @@ import visit
 from mha_core.heads.link_kind import link_kind
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.record import Unit
+from mha_core.wording import percent
 from pages.parts.explore import holds
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -47,6 +48,7 @@ def units(text: str) -> list[Unit]:
         ("They sat in the old house", 3, 6, "case"),
         ("They sold their house", 3, 4, "nmod:poss"),
         ("A dog met a dog", 5, 2, "copy"),
+        ("A dog met a dog", 2, 5, None),
         ("Dogs run fast", 2, 1, "previous"),
         ("Dogs saw them run", 3, 2, "previous"),
         ("Dogs run fast", 2, 3, "next"),
@@ -123,6 +125,16 @@ def test_heads_that_score_alike_share_a_rank_in_the_sentence_as_in_the_picture()
         rank = f"rank {1 + int((entry.heads > entry.heads[head]).sum())} of 72"
         assert f"{rank};" in holds.said(found, entry, grid, (3, 5), head)
         assert f"{rank} heads" in json.loads(holds._strip(found, None, "case", head))["said"]
+
+
+def test_the_control_that_is_said_is_the_heads_own():
+    found = read_evidence("minilm")
+    entry, grid = found.entry("antecedent"), SimpleNamespace(units=units("The dog saw it was near"))
+    assert entry.controls is not None
+    for head in ((3, 1), (0, 0), (5, 11)):
+        said = holds.said(found, entry, grid, (4, 2), head)
+        assert said.endswith(f"; control {percent(float(entry.controls[head]))}.")
+        assert f" scores {percent(float(entry.heads[head]))}, " in said
 
 
 def test_without_a_target_the_link_is_the_strongest_to_another_word():

@@ -18,12 +18,22 @@ from mha_core.cli import main
 from mha_core.device import use_one_thread
 from mha_core.heads.repeated import Copies, RepeatedSums
 from mha_core.learning import classroom_cli, report
+from mha_core.learning import train as train_module
 from mha_core.learning.descent import Recipe, begun, descend, random_for
 from mha_core.learning.live import begin
-from mha_core.learning.scores import effects, head_scores, repeated_table, texts_for
+from mha_core.learning.scores import Effect, HeadScore, effects, head_scores, repeated_table, texts_for
 from mha_core.learning.small import Shape, SmallModel, gates_without
 from mha_core.learning.tasks import JOBS, TASKS, TEXT, answer_places
-from mha_core.learning.train import Setup, Training, examine, example, held_out, revived
+from mha_core.learning.train import (
+    Setup,
+    Snapshot,
+    Training,
+    examine,
+    example,
+    held_out,
+    revived,
+    take_snapshot,
+)
 from mha_core.learning.worker import packed, unpacked
 from mha_core.wording import head_name
 
@@ -80,6 +90,60 @@ def test_a_head_taken_away_is_a_head_whose_slice_of_w_o_is_zero():
     assert gates_without(setup.shape, [(0, 2)]).tolist() == [[1, 1, 0, 1]]
     with pytest.raises(InputError, match="no head 2-1 in a model of 1 layer with 4 heads"):
         gates_without(setup.shape, [(1, 0)])
+
+
+@torch.no_grad()
+def test_a_head_of_the_second_layer_is_taken_away_there():
+    training = Training(Setup("jobs", 2, 4, seed=3))
+    cut = revived(training.setup, training.parameters())
+    cut.layers[1].W_o.weight[:, 32:48] = 0  # head 2-3
+    ids = held_out("jobs").ids[:4, :-1]
+    without, _ = training.model(ids, gates_without(training.setup.shape, [(1, 2)]))
+    torch.testing.assert_close(without, cut(ids)[0])
+
+
+@torch.no_grad()
+def test_every_job_has_its_own_share_and_the_accuracy_is_their_mean():
+    training = Training(Setup("jobs", 1, 2, seed=9))
+    batch = held_out("jobs")
+    said = training.model(batch.ids[:, :-1])[0].argmax(-1)
+    right = {
+        job: (said == batch.ids[:, 1:])[batch.groups == i][:, TEXT:].double().mean().item()
+        for i, job in enumerate(JOBS)
+    }
+    now = take_snapshot(training.model, training.task, 7)
+    assert len(set(right.values())) == 3
+    assert now.jobs == pytest.approx(right)
+    assert (now.step, now.accuracy) == (7, pytest.approx(sum(right.values()) / 3))
+
+
+@pytest.mark.parametrize(("worst", "steps"), [(0.9, [0, 50, 100]), (1.0, [0, 50])])
+def test_training_goes_on_until_every_job_is_learnt(monkeypatch, worst, steps):
+    def taken(_model, _task, step):
+        jobs = dict.fromkeys(JOBS, 1.0 if step else 0.0) | ({"mirror": worst} if step else {})
+        return Snapshot(step, 0.0, 0.0, jobs, np.zeros(1))
+
+    monkeypatch.setattr(train_module, "take_snapshot", taken)
+    assert [now.step for now in Training(Setup("jobs", 1, 1, steps=100)).snapshots()] == steps
+
+
+def test_the_lines_of_heads_count_from_one_and_leave_out_the_head_that_is_gone():
+    score = HeadScore((0, 1), 0.1, 0.2, 0.3, 0.4, {"repeat": 0.5}, "previous token")
+    assert score.row() == {
+        "head": "1-2", "layer": 1, "number": 2, "previous": 0.1, "first": 0.2, "duplicate": 0.3, "induction": 0.4,
+        "jobs": {"repeat": 0.5}, "role": "previous token",
+    }  # fmt: skip
+    one = Effect((0, 1), 0.25, {"induction": 0.25}, np.array([[0.5, 0.125]]))
+    assert one.row({"induction": 0.75}) == {
+        "head": "1-2", "accuracy": 0.25, "cost": 0.5, "induction_left": {"1-1": 0.5},
+    }  # fmt: skip
+
+
+def test_no_token_that_names_a_job_is_said_twice():
+    texts = texts_for(SmallModel(TASKS["jobs"].shape(1, 1)), TASKS["jobs"])
+    assert min(int(text.ids.min()) for text in texts) == len(JOBS)
+    texts = texts_for(SmallModel(TASKS["induction"].shape(1, 1)), TASKS["induction"])
+    assert min(int(text.ids.min()) for text in texts) == 0
 
 
 @torch.no_grad()
@@ -384,6 +448,9 @@ def test_two_models_side_by_side_give_what_each_gives_alone():
         ]
         assert updates[-1].state["runs"][run]["report"] == alone
     assert updates[-1].fraction == 1
+    for update in updates:
+        done = [1 if "report" in run else run.get("step", 0) / 50 for run in update.state["runs"]]
+        assert update.fraction == pytest.approx(sum(done) / 2), "the mean of both"
     assert all(a.fraction <= b.fraction for a, b in pairwise(updates))
     with pytest.raises(InputError, match="There is no training 'large'; choose small"):
         begin("large", {})

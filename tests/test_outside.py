@@ -353,3 +353,14 @@ def test_a_model_whose_output_has_no_weights_is_refused(tokenizer):
 
     with pytest.raises(ModelError, match="Silent gave no attention weights"):
         from_transformers(Silent(1, 1).eval(), tokenizer)(TEXT)
+
+
+def test_where_layers_are_mixed_a_row_names_neither_layer_nor_head():
+    grid = record_of(np.full((1, 1, 2, 2), 0.5), ["a", "b"]).grid()
+    places = {
+        per: next(iter(csv.DictReader(io.StringIO(export.weights_csv(grid, [(0, 0)], per=per)))))
+        for per in ("head", "layer", "model")
+    }
+    assert {per: (row["layer"], row["head"]) for per, row in places.items()} == {
+        "head": ("1", "1"), "layer": ("1", ""), "model": ("", ""),
+    }  # fmt: skip

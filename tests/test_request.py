@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mha_core.wording import head_name
 from pages.parts.frame import presets
-from pages.parts.frame.links import link_to
+from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.pages import PAGES, beside
 from pages.parts.frame.prose import prose, quoted, visible
 from pages.parts.frame.request import Request, model_allowed, models, refusal
@@ -106,6 +106,7 @@ def test_heads_are_written_from_one():
 def test_a_fresh_sentence_opens_on_its_pronoun():
     assert from_params({}, REQUEST, SHAPE, LABELS)[0].pins == (3,)
     assert from_params({"pin": "none"}, REQUEST, SHAPE, LABELS)[0].pins == ()
+    assert presets.opening_word("x", "", ["She", "said", "it", "was", "he"]) == 0, "on the first of several"
 
 
 @pytest.mark.parametrize(
@@ -202,6 +203,7 @@ def test_a_link_leads_to_its_page_with_what_has_a_value():
     assert link_to("Explore", {"text": "a & b", "pair": ""}) == "./?text=a+%26+b"
     assert link_to("Specialization", {"head": "4-2"}) == "./specialization?head=4-2"
     assert link_to("Learn", {}) == "./learn"
+    assert [model_in_link(name) for name in ("minilm", "smollm2")] == ["", "smollm2"]
 
 
 def test_the_top_line_stays_short_and_every_entry_leads_to_its_first_page():
