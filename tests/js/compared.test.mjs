@@ -240,6 +240,9 @@ test("the ranking says of every head what changed most, in A and in B, and its s
   const later = drawn({ pins: [1], to: 2 }, { a: decoder("a", 0.3), b: decoder("b", 0.6), pairs: [[0, 0], [1, 1], [2, 2]] });
   assert.equal(later.entries, undefined);
   assert.match(later.hint, /^No head: “b” cannot see “c”, which comes later\./);
+  const whole = run("a", ["a", "b", "c"], [1, 2].map(() => [[1, 0, 0], [0.3, 0.3, 0.4], [0.2, 0.3, 0.5]]));
+  const half = drawn({ pins: [1], to: 2 }, { a: whole, b: decoder("b", 0.6), pairs: [[0, 0], [1, 1], [2, 2]] });
+  assert.deepEqual(half.entries.map(([, note]) => note), ["40.0 → cannot see", "40.0 → cannot see"], "what B cannot see is no 0 %");
   assert.equal(drawn({}).title, "Which heads changed?");
   const alone = drawn({ pins: [1] });
   assert.deepEqual([alone.entries, alone.hint], [undefined, "“cat” stands in A only: there is no row of B to compare it with. Choose a word that both have."]);
