@@ -71,6 +71,11 @@ def texts(llama):
 
 def test_losses_and_shares_over_texts_are_those_of_every_token(decoder, texts):
     theirs, model = decoder
+    # What the model says itself it holds likeliest, but for the three tokens that were given.
+    ids = list(texts[0].ids[:4])
+    while len(ids) < 12:
+        ids.append(next_words(model.tokenizer.from_ids(ids), model, k=1)[0].id)
+    texts = [*texts, model.tokenizer.from_ids(ids)]
     losses, right = list[float](), list[bool]()
     for tokens in texts:
         ids = torch.tensor(tokens.ids)
@@ -80,16 +85,7 @@ def test_losses_and_shares_over_texts_are_those_of_every_token(decoder, texts):
         right += (scores.argmax(-1) == ids[1:]).tolist()
     assert mean_loss(texts, model, None) == pytest.approx(np.mean(losses), abs=1e-6)
     assert share_right(texts, model, None) == pytest.approx(np.mean(right), abs=1e-9)
-    # What it would say itself is right but for the three tokens that were given.
-    ids = list(texts[0].ids[:4])
-    while len(ids) < 12:
-        ids.append(next_words(model.tokenizer.from_ids(ids), model, k=1)[0].id)
-    own = model.tokenizer.from_ids(ids)
-    with torch.no_grad():
-        scores = theirs.double()(torch.tensor([ids])).logits[0, :-1, : model.tokenizer.vocab_size]
-    share = (scores.argmax(-1) == torch.tensor(ids[1:])).double().mean()
-    assert share_right([own], model, None) == pytest.approx(float(share), abs=1e-9)
-    assert share >= 8 / 11
+    assert sum(right[-11:]) >= 8
     heads = ((0, 1), (2, 3))
     one_by_one = [measure(tokens, model, Loss(), (Factor(heads),))[0] * (len(tokens) - 1) for tokens in texts]
     expected = sum(one_by_one) / sum(len(tokens) - 1 for tokens in texts)

@@ -40,6 +40,16 @@ SENTENCES = [
 ]
 
 
+class Keep:
+    """A measure that keeps what it is given."""
+
+    def __init__(self):
+        self.seen = []
+
+    def add(self, weights, item):
+        self.seen.append((weights.copy(), item))
+
+
 def test_a_text_counts_as_cut_where_the_model_or_its_reader_left_out_some(model):
     long = TextItem(model.tokenizer.encode("word " * 600))
     short = TextItem(model.tokenizer.encode("a word"))
@@ -51,16 +61,6 @@ def test_a_text_counts_as_cut_where_the_model_or_its_reader_left_out_some(model)
         True,
         False,
     ]
-
-
-class Keep:
-    """A measure that keeps what it is given."""
-
-    def __init__(self):
-        self.seen = []
-
-    def add(self, weights, item):
-        self.seen.append((weights.copy(), item))
 
 
 @pytest.fixture(scope="module")

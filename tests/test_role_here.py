@@ -20,6 +20,14 @@ def record(matrix: np.ndarray, words=WORDS) -> Record:
     return Record(info, tokens_of(words), matrix.astype(np.float32)[None, None])
 
 
+def decoder(matrix: list[list[float]]) -> Record:
+    """The words alone, without special tokens, each of which sees what stands before it."""
+    tokens = tokens_of(WORDS)
+    info = ModelInfo("m", "M", True, 1, 1, 3, 3, 10, 64, "digest", is_causal=True)
+    own = replace(tokens, pieces=tokens.pieces[1:-1], words=())
+    return Record(info, own, np.array(matrix, dtype=np.float32)[None, None])
+
+
 def role(key: str, label: str, detail: str = "") -> Role:
     return Role("x", label, key, 0.9, 0.1, 100, "Right in 90.0 %.", detail, "a treebank")
 
@@ -73,19 +81,13 @@ def test_a_head_of_a_place_is_counted_where_the_sentence_reaches_that_far():
 
 
 def test_the_first_token_of_a_decoder_can_only_look_at_itself_and_does_not_count():
-    tokens = tokens_of(WORDS)
-    matrix = np.array([[1, 0, 0, 0], [0.9, 0.1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=np.float32)
-    info = ModelInfo("m", "M", True, 1, 1, 3, 3, 10, 64, "digest", is_causal=True)
-    here = Record(info, replace(tokens, pieces=tokens.pieces[1:-1], words=()), matrix[None, None])
+    here = decoder([[1, 0, 0, 0], [0.9, 0.1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     found = in_this_sentence(here, (0, 0), role("positional", "itself", "0"))
     assert (found.says, found.does) == ("66.7 % of the tokens look most there", True)
 
 
 def test_a_decoders_head_rests_on_the_first_token_and_its_own_row_does_not_count():
-    tokens = tokens_of(WORDS)
-    matrix = np.array([[1, 0, 0, 0], [0.9, 0.1, 0, 0], [0.5, 0, 0.5, 0], [0.7, 0, 0, 0.3]], dtype=np.float32)
-    info = ModelInfo("m", "M", True, 1, 1, 3, 3, 10, 64, "digest", is_causal=True)
-    here = Record(info, replace(tokens, pieces=tokens.pieces[1:-1], words=()), matrix[None, None])
+    here = decoder([[1, 0, 0, 0], [0.9, 0.1, 0, 0], [0.5, 0, 0.5, 0], [0.7, 0, 0, 0.3]])
     found = in_this_sentence(here, (0, 0), role("sink", "rests on the first token"))
     assert (found.says, found.does) == ("words send 70.0 % of their attention to the first token", True)
 

@@ -308,22 +308,3 @@ def test_what_is_kept_of_one_layer_does_not_keep_the_others_alive(model):
             base = base.base
         if isinstance(base, torch.Tensor):
             assert base.untyped_storage().nbytes() <= 2 * array.nbytes
-
-
-def test_progress_says_how_many_texts_are_done_after_every_batch(model):
-    told = []
-    texts = ["It rained.", "It was too tired.", "Stop!"]
-    list(trace_many(texts, model, batch_size=2, progress=lambda *now: told.append(now)))
-    list(trace_many(iter(texts), model, batch_size=3, progress=lambda *now: told.append(now)))
-    assert told == [(2, 3), (3, 3), (3, None)]
-
-
-def test_a_record_names_the_hook_that_changed_it_and_no_other(model):
-    def doubled(name, layer, tensor):
-        return 2 * tensor if (name, layer) == ("context", 1) else None
-
-    def looks(name, layer, tensor):
-        return None
-
-    assert trace("It rained.", model, hook=doubled).changed == ("hook doubled",)
-    assert trace("It rained.", model, hook=looks).changed == ()

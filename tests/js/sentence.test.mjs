@@ -30,11 +30,10 @@ test("the words stand in their lines with what is between them, and each says wh
     assert.deepEqual(words.units.map((unit) => unit.getAttribute("title")), [null, null, "[UNK]: not in the model's vocabulary; the model sees only [UNK] here", null, null]);
     assert.equal(words.characters, 3.5 + 3 + 4 + 3 + 3.5, "special tokens count as three and a half, spaces as one");
     assert.equal(words.root.classList.contains("across"), false);
-    words.fill(record({ segments: [0, 0, 1, 1, 1], keys: 2, after: ["!", "?"], cut: null }));
-    assert.deepEqual(texts(words.words.children), ["source[CLS]the!", "target cat##s[SEP]?"]);
     words.fill(record({ segments: [0, 0, 1, 1, 1], after: ["!", "?"], cut: "3 more" }));
     assert.deepEqual(texts(words.words.children), ["[CLS]the!", " cat##s[SEP]? ✂ cut here: 3 more"], "the cut is at the end of the last line");
     words.fill(record({ segments: [0, 0, 1, 1, 1], keys: 2, after: ["!", "?"], cut: null }));
+    assert.deepEqual(texts(words.words.children), ["source[CLS]the!", "target cat##s[SEP]?"]);
     assert.deepEqual(words.words.querySelectorAll("span.whose").map((node) => node.textContent), ["source", "target"]);
     assert.equal(words.root.classList.contains("across"), true);
     assert.deepEqual(words.states, ["", "", "", "", ""]);
