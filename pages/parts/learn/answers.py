@@ -114,9 +114,15 @@ def numbers(text: str) -> list[float]:
     return [float(number.replace(",", ".")) / (100 if percent else 1) for number, percent in found]
 
 
-def sizes(typed: str) -> list[float]:
-    """The whole numbers of a shape; a minus sign counts where it stands before a number, not between two."""
-    return [float(part) for part in re.findall(r"(?<!\d)-?\d+|\d+", plain(typed))]
+def sizes(typed: str) -> list[list[float]]:
+    """The whole numbers of a shape, as they stand and with products worked out: (2, 100, 8*64). A minus sign counts
+    where it stands before a number, not between two."""
+    text = plain(typed)
+    inside = re.fullmatch(r"\D*[(\[]([^()\[\]]*)[)\]]\D*", text)
+    parts = [value_of(part) for part in re.split("[,;]", inside[1] if inside else text)]
+    stand = [float(part) for part in re.findall(r"(?<!\d)-?\d+|\d+", text)]
+    worked = [part for part in parts if part is not None] if None not in parts else []
+    return [reading for reading in (stand, worked) if reading]
 
 
 def _counted_out(typed: str) -> str:

@@ -156,8 +156,7 @@ def _check_choice(exercise: Exercise, typed: str) -> Verdict:
 def _readings(exercise: Exercise, typed: str) -> list[list[float]]:
     """What the reader may have meant by numbers; those of a shape are whole."""
     if exercise.kind == "shape":
-        found = sizes(typed)
-        return [found] if found else []
+        return sizes(typed)
     return readings(typed, shares=exercise.kind == "numbers")
 
 
