@@ -1,6 +1,7 @@
 """Decoders against transformers' own: every weight and state within 1e-5, the scores of the next token within 1e-4."""
 
 import dataclasses
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ from mha_core import (
     trace_tokens,
 )
 from mha_core.checkpoints import read_config
-from mha_core.families import FAMILIES
+from mha_core.families import FAMILIES, llama
 from mha_core.prediction import next_logits
+from mha_core.rotary import Stretch
 
 transformers = pytest.importorskip("transformers")
 TOLERANCE = 1e-5
@@ -179,6 +181,62 @@ def test_a_variant_that_is_not_supported_is_refused_by_name(kind, change, messag
     with pytest.raises(ModelError, match=message) as caught:
         load_model(str(tmp_path), device="cpu")
     assert "\n" not in str(caught.value)
+
+
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+
+
+@pytest.mark.parametrize("rope_theta", [{}, {"rope_theta": 500.0}])
+@pytest.mark.parametrize(
+    ("scaling", "parameters"),
+    [
+        (None, {"rope_type": "default", "rope_theta": 7.0}),
+        (LLAMA3 | {"original_max_position_embeddings": 32}, None),
+        (None, LLAMA3 | {"original_max_position_embeddings": 32, "rope_theta": 9.0}),
+        ({}, {"rope_theta": 9.0}),
+        ({"type": "default", "rope_theta": 7.0}, {"rope_type": "default", "rope_theta": 9.0}),
+        ({"rope_type": "default"}, LLAMA3 | {"original_max_position_embeddings": 16, "rope_theta": 9.0}),
+        (LLAMA3 | {"original_max_position_embeddings": 32}, {"rope_type": "default", "rope_theta": 9.0}),
+    ],
+)
+def test_how_positions_turn_is_read_as_transformers_reads_it(scaling, parameters, rope_theta):
+    """Older configs say it in rope_scaling, newer ones in rope_parameters, and some in both."""
+    sizes = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    raw = sizes | {"intermediate_size": 8} | rope_theta
+    raw |= {"rope_scaling": scaling} if scaling is not None else {}
+    raw |= {"rope_parameters": parameters} if parameters is not None else {}
+    theirs = transformers.LlamaConfig(**deepcopy(raw)).rope_parameters
+    found = llama.read_config(raw, "m")
+    assert found.theta == theirs["rope_theta"]
+    stretch = None
+    if theirs["rope_type"] == "llama3":
+        names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+        stretch = Stretch(*(theirs[name] for name in names))
+    assert found.stretch == stretch
+
+
+def test_the_sizes_of_a_gguf_file_are_those_of_its_metadata_and_a_stretched_one_is_refused():
+    metadata = {"general.architecture": "llama"} | {
+        f"llama.{key}": value
+        for key, value in {
+            "embedding_length": 12, "attention.head_count": 6, "attention.head_count_kv": 2, "block_count": 3,
+            "feed_forward_length": 20, "context_length": 64, "attention.layer_norm_rms_epsilon": 1e-5,
+            "rope.freq_base": 500.0,
+        }.items()
+    }  # fmt: skip
+    shapes = {"token_embd.weight": (30, 12)}
+    found = llama.read_gguf_config(metadata, shapes)
+    assert (found.vocab_size, found.d_model, found.n_layers, found.d_ff) == (30, 12, 3, 20)
+    assert (found.n_heads, found.n_kv_heads, found.d_k, found.max_positions) == (6, 2, 2, 64)
+    assert (found.norm_eps, found.theta, found.tied) == (1e-5, 500.0, True)
+    assert not llama.read_gguf_config(metadata, shapes | {"output.weight": (30, 12)}).tied
+    said = "stretches its rotary positions; supported are plain ones in a GGUF file"
+    for more, also in (
+        ({"llama.rope.scaling.type": "linear"}, {}),
+        ({}, {"rope_freqs.weight": (1,)}),
+    ):
+        with pytest.raises(ModelError, match=said):
+            llama.read_gguf_config(metadata | more, shapes | also)
 
 
 def test_a_tensor_that_the_config_does_not_account_for_is_refused(tmp_path):

@@ -147,7 +147,7 @@ def read_config(raw: Mapping[str, Any], name: str) -> LlamaConfig:
 
 def _turns(raw: Mapping[str, Any], name: str) -> tuple[float, Stretch | None]:
     """The base of the angles, and their stretching if there is one."""
-    rope = dict(raw.get("rope_scaling") or {}) | dict(raw.get("rope_parameters") or {})
+    rope = dict(raw.get("rope_scaling") or raw.get("rope_parameters") or {})  # as transformers reads both
     theta = real(rope, "rope_theta", real(raw, "rope_theta", 10_000.0))
     kind = rope.get("rope_type") or rope.get("type") or "default"
     refuse_unless(
