@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,17 +10,18 @@ import torch
 
 from mha_core import load_model
 from mha_core.heads.atlas.classes import classes, opening_marks
-from mha_core.heads.atlas.describe import Description, Finding, _holds, _Lookup, describe
+from mha_core.heads.atlas.describe import Description, Finding, _describe, _holds, _Lookup, describe
 from mha_core.heads.atlas.effects import raised, surprise_without, through_norm
 from mha_core.heads.atlas.features import Feature, allowed, features, pair_features
 from mha_core.heads.atlas.losses import TOLD, HeadLoss, loss_of
-from mha_core.heads.atlas.making import shuffled
-from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of
+from mha_core.heads.atlas.making import one_of_a_register, shuffled
+from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of, priorities
 from mha_core.heads.atlas.reading import MOST_TOKENS, looked_at, passage_tokens, read_passages
 from mha_core.heads.atlas.said import sentence
 from mha_core.heads.atlas.sums import LEAST_CHOICE, AtlasSums
 from mha_core.heads.atlas.table import Atlas, HeadEntry, Line, atlas, atlas_data
 from mha_core.prediction import next_logits
+from mha_core.reader import read_reader
 from mha_core.trace import run
 from tests.bert_folders import random_bert, write
 from tests.decoder_folders import random_decoder, write_decoder
@@ -120,6 +122,7 @@ def test_two_runs_merged_are_one_run(pair):
     )
     first.merge(second)
     assert first.n_passages == len(LINES)
+    assert first.n_tokens == whole.n_tokens == sum(len(passage_tokens(line, model)) for line in LINES)
     for mine, theirs in zip(atlas(first).heads, atlas(whole).heads, strict=True):
         assert [(m.passage, m.query, m.key) for m in mine.strongest] == [
             (m.passage, m.query, m.key) for m in theirs.strongest
@@ -128,6 +131,23 @@ def test_two_runs_merged_are_one_run(pair):
             (m.passage, m.query, m.key) for m in theirs.random
         ]
         assert mine.measures == pytest.approx(theirs.measures, abs=1e-5)
+
+
+def test_random_moments_are_drawn_without_looking_at_what_they_bring(pair):
+    model, theirs = pair
+    tokens = [passage_tokens(line, model) for line in LINES]
+    drawn = [priorities(one, model.n_layers * model.n_heads) for one in tokens]
+    counted = [by_hand(theirs, model, one) for one in tokens]
+    for part in read_passages(LINES, model):
+        sums = part.sums
+    for i, entry in enumerate(atlas(sums).heads):
+        rows = [
+            (float(drawn[number][i, query]), number, query)
+            for number, there in enumerate(counted)
+            for layer, head, query in there
+            if (layer, head) == entry.head
+        ]
+        assert [(one.passage, one.query) for one in entry.random] == [row[1:] for row in sorted(rows)[:8]]
 
 
 def test_batches_change_no_number(pair):
@@ -210,7 +230,9 @@ def test_features_of_pairs_by_hand(model):
         ("bridges", "bridge"),
     }
     assert ("fox", "jumps") in true_of(model, "fox jumps while fox", "after a copy")
+    assert true_of(model, "nation and nationalities", "another form") == set(), "six letters of thirteen"
     assert true_of(model, "either go or stay", "pair of joining words") == {("or", "either")}
+    assert true_of(model, "or stay either go", "pair of joining words") == set()
     assert true_of(model, "a b a", "same token") == {("a", "a")}
     assert true_of(model, "a b c", "one back") == {("b", "a"), ("c", "b")}
 
@@ -274,6 +296,31 @@ def invented(model, look, n=140, seed=0):
     return sums
 
 
+def test_passages_that_no_moment_is_of_are_let_go_and_no_others(model, monkeypatch):
+    monkeypatch.setattr("mha_core.heads.atlas.moments.KEPT", 3)
+    monkeypatch.setattr("mha_core.heads.atlas.moments.SAMPLED", 9)
+
+    def made():
+        return invented(model, lambda tokens, query, _: max(query - 1, 1), n=30)
+
+    whole = made()
+    monkeypatch.setattr("mha_core.heads.atlas.sums.PRUNE_EVERY", 10)
+    pruned = made()
+    strongest, halves, sample = (
+        {one.passage for kept in of for one in kept}
+        for of in (
+            [whole.strongest.sorted(0)],
+            [half.sorted(0) for half in whole.halves],
+            [whole.sample.drawn(0)],
+        )
+    )
+    assert sample - strongest - halves
+    assert halves - strongest - sample
+    assert set(pruned.passages) == strongest | halves | sample
+    assert len(whole.passages) == pruned.n_passages == 30
+    assert atlas(pruned).heads == atlas(whole).heads
+
+
 @pytest.mark.parametrize(
     ("kind", "share", "lift", "holds"),
     [
@@ -302,6 +349,56 @@ def test_a_feature_describes_a_head_only_where_it_is_common_there_and_rarer_else
 ):
     found = Finding(Feature("x", kind, "at x"), share, share / lift, 100)
     assert _holds(found) == holds
+
+
+KINDS_OF_FEATURES = {
+    "at a copy": "link",
+    "from a pronoun": "from",
+    "to a noun": "to",
+    "one back": "position",
+    "two back": "position",
+}
+
+
+def described(*halves):
+    """What is said of a head with these shares of its moments, (half, feature), a tenth of other pairs having each; the
+    first half has 20 moments, the second 24. A moment has one feature, or several where the shares add up to more than
+    one."""
+    known = [Feature(words, kind, words) for words, kind in KINDS_OF_FEATURES.items()]
+
+    def measured(_, half):
+        n, shares = (20, 24)[half], np.array(halves[half])
+        marks, at = np.zeros((n, len(shares)), bool), 0
+        for i, share in enumerate(shares):
+            marks[np.arange(at, at + round(share * n)) % n, i] = True
+            at += round(share * n)
+        return shares, np.full(len(shares), 0.1), marks
+
+    positions = np.array([one.kind == "position" for one in known])
+    found = _describe(SimpleNamespace(features=known, positions=positions, measured=measured), 0)
+    return [(one.feature.key, one.share, one.n) for one in found.findings], found.two
+
+
+def test_findings_are_ordered_where_they_are_found_and_printed_from_the_other_half():
+    assert described([0.6, 0.8, 0.7, 0.9, 0], [0.7, 0.65, 0.55, 0.75, 0]) == (
+        [
+            ("from a pronoun", 0.65, 24),
+            ("to a noun", 0.55, 24),
+            ("at a copy", 0.7, 24),
+            ("one back", 0.75, 24),
+        ],
+        False,
+    )
+    assert described([0.6, 0.8, 0, 0, 0], [0.7, 0.15, 0, 0, 0]) == ([("at a copy", 0.7, 24)], False)
+    assert described([0.6, 0, 0, 0, 0], [0.15, 0, 0, 0, 0]) == ([], False)
+
+
+def test_two_things_hold_in_both_halves_and_are_printed_from_the_second():
+    assert described([0, 0, 0, 0.4, 0.32], [0, 0, 0, 0.35, 0.45]) == (
+        [("two back", 0.45, 24), ("one back", 0.35, 24)],
+        True,
+    )
+    assert described([0, 0, 0, 0.4, 0.32], [0, 0, 0, 0.35, 0.2]) == ([], False)
 
 
 def test_a_head_that_looks_one_back_is_described_so(model):
@@ -493,8 +590,10 @@ def test_parts_through_the_final_norm_add_up_to_the_scores(tmp_path, kind, which
     assert scores == pytest.approx(expected, abs=1e-3)
 
 
-def test_what_a_head_raises_is_its_own_output_through_the_vocabulary(tmp_path):
-    model = decoder(tmp_path, "llama", 0)
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_a_head_raises_is_its_own_output_through_the_vocabulary(tmp_path, which):
+    model = decoder(tmp_path, "llama", which)
+    assert model.n_kv_heads == (1, 3)[which], "heads that share their values"
     tokens = model.tokenizer.encode(LINES[0])
     query = len(tokens) - 2
     told = raised(tokens, model, [(2, 1, query)], k=3)[0]
@@ -561,6 +660,27 @@ def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
     assert not describe(content)[0].by_content
     place = shuffled(invented(model, lambda tokens, query, _: max(query - 1, 1)))
     assert describe(place)[0].findings[0].feature.key == "one back"
+
+
+def test_shuffled_tokens_are_the_same_ones_and_special_ones_stay(model):
+    sums = invented(model, lambda tokens, query, _: query, n=4)
+    mixed = shuffled(sums)
+    for number, one in sums.passages.items():
+        before, after = (list(of.tokens.pieces) for of in (one, mixed.passages[number]))
+        assert (after[0], after[-1]) == (before[0], before[-1])
+        assert after != before
+        assert sorted(piece.start for piece in after) == sorted(piece.start for piece in before)
+        found = pair_features(mixed.passages[number].tokens, False)
+        np.testing.assert_array_equal(mixed.passages[number].counts, found.counts)
+
+
+def test_heads_are_taken_away_on_the_first_passage_of_each_of_seven_registers(model):
+    passages = read_reader()
+    first = {one.register: number for number, one in reversed(list(enumerate(passages)))}
+    found = one_of_a_register(model)
+    assert [number for number, _ in found] == sorted(first.values())[:7]
+    for number, tokens in found:
+        assert passages[number].text.startswith(tokens.text)
 
 
 @pytest.mark.slow

@@ -201,6 +201,18 @@ def test_gradients_are_those_of_finite_differences(is_causal):
     assert torch.autograd.gradcheck(lambda *x: sdpa(*x, dead, is_causal), (q, k, v))
 
 
+def test_a_mask_that_is_learnt_alone_has_its_gradient():
+    q, k, v = qkv(h_kv=2, batch=(), n_q=2, n_k=3)
+    mask = torch.zeros(2, 3, requires_grad=True)
+    context, weights = sdpa(q, k, v, mask)
+    (context.sum() + weights[..., 0].sum()).backward()
+    scores = (q @ k.repeat_interleave(q.shape[0] // 2, 0).mT / math.sqrt(q.shape[-1])).requires_grad_()
+    again = scores.softmax(-1)
+    (again @ v.repeat_interleave(q.shape[0] // 2, 0)).sum().backward(retain_graph=True)
+    again[..., 0].sum().backward()
+    torch.testing.assert_close(mask.grad, scores.grad.sum(0))
+
+
 # Dead rows
 
 

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import shutil
+from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,9 +15,10 @@ from plain_classroom import Plain
 from scipy import stats
 
 from mha_core import InputError, ModelError, embedded, load_model, predict_masked, shelf, trace
+from mha_core.checkpoints import untrained_encoder
 from mha_core.cli import main
 from mha_core.learning.classroom import evaluation, live, moments
-from mha_core.learning.classroom.batches import MASK, UNKNOWN, Hider, batches
+from mha_core.learning.classroom.batches import MASK, UNKNOWN, Hider, batch_of, batches
 from mha_core.learning.classroom.evaluation import RIGHT, WRONG, Answers, Evaluation, evaluate, masses
 from mha_core.learning.classroom.grammar import Grammar, first_texts
 from mha_core.learning.classroom.lexicon import APART, FAMOUS, HELD_OUT, held_out, lexicon, vocabulary
@@ -169,7 +171,82 @@ def test_as_many_different_pairs_are_found_as_may_be_asked_for():
         assert len({pair.nouns for pair in pairs(1, 3_000, unseen=unseen)}) == 3_000
 
 
+def test_of_hidden_words_eight_in_ten_are_masked_one_is_another_and_one_stays(texts):
+    hide, shown = Hider(7), Counter()
+    for text in texts:
+        ids, sought = hide(text)
+        true, sought = [vocabulary().index(word) for word in text.words], dict(sought)
+        for place, rate in enumerate(text.rates):
+            if place == text.slot:
+                continue
+            assert sought.get(place, true[place]) == true[place], "what stood there"
+            if place in sought:
+                assert rate > 0
+                shown[
+                    "masked" if ids[place] == MASK else "same" if ids[place] == true[place] else "other"
+                ] += 1
+            else:
+                assert ids[place] in (true[place], UNKNOWN)
+                shown["unknown"] += ids[place] == UNKNOWN
+                assert ids[place] != UNKNOWN or rate > 0, "what may not be hidden is shown"
+                shown["open"] += rate > 0
+    hidden = shown["masked"] + shown["same"] + shown["other"]
+    assert [shown[name] / hidden for name in ("masked", "other", "same")] == pytest.approx(
+        [0.8, 0.1, 0.1], abs=0.03
+    )
+    assert shown["unknown"] / shown["open"] == pytest.approx(0.01, abs=0.004)
+
+
+def test_texts_of_a_batch_are_padded_and_their_hidden_words_known_by_place():
+    batch = batch_of([([5, 6, 7], [(1, 9)]), ([4], [(0, 8)]), ([3, 3], [])])
+    assert batch.ids.tolist() == [[5, 6, 7], [4, 0, 0], [3, 3, 0]]
+    assert batch.real.tolist() == [[True] * 3, [True, False, False], [True, True, False]]
+    assert (batch.places.tolist(), batch.answers.tolist(), batch.n_tokens) == ([1, 3], [9, 8], 6)
+
+
+def test_at_most_a_third_of_what_a_noun_and_a_predicate_go_with_is_held_out():
+    words, kept = lexicon(), held_out()
+    for kind, nouns in words.nouns.items():
+        for noun in nouns:
+            assert sum(one == noun for one, _ in kept) <= len(words.predicates[kind]) // 3, noun
+        for predicate in words.predicates[kind]:
+            held = sum(one in nouns and word == predicate for one, word in kept)
+            assert held <= len(nouns) // 3, (kind, predicate)
+
+
 # ---- the model and its training
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_training_reads_the_batches_of_its_seed_at_the_rate_of_its_step(seed):
+    training, rates = Training(seed, TINY), []
+    for _ in range(3):
+        training.step()
+        rates += [group["lr"] for group in training._optimizer.param_groups]
+    assert rates == [TINY.rate_at(done) for done in range(3)]
+    assert (training.done, training.finished) == (3, False)
+    assert training.n_tokens == sum(batch.n_tokens for batch in islice(batches(seed, TINY.batch), 3))
+
+
+def test_before_the_first_step_words_weigh_more_than_what_layers_do_with_them():
+    stack = untrained_encoder(CLASSROOM.config, 1)
+    layer = stack.layer(1)
+    for matrix, wide in (
+        (stack.embeddings.word.weight, 0.3),
+        (layer.attention.W_q.weight, 0.05),
+        (layer.up.weight, 0.05),
+    ):
+        assert float(matrix.detach().std()) == pytest.approx(wide, rel=0.03)
+    assert not layer.attention.W_q.bias.detach().any()
+
+
+@pytest.mark.parametrize("windows", [(3, 0), (2, 1)])
+def test_some_states_alone_are_those_of_the_whole_run_whatever_each_layer_sees(windows):
+    stack = untrained_encoder(replace(TINY.config, windows=windows), 2)
+    batch = next(batches(5, 8))
+    with torch.no_grad():
+        whole = stack(batch.ids, real=batch.real).hidden.flatten(0, 1)[batch.places]
+        torch.testing.assert_close(stack.hidden_at(batch.ids, batch.real, batch.places), whole)
 
 
 def test_the_same_seed_trains_to_the_same_weights():

@@ -10,13 +10,14 @@ import torch
 import torch.nn.functional as F
 from plain_classroom import Plain
 
+from mha_core import load_model
 from mha_core.learning.classroom.batches import batches
 from mha_core.learning.classroom.courses import head_courses, task_courses
 from mha_core.learning.classroom.evaluation import lines, masses
 from mha_core.learning.classroom.lexicon import lexicon
 from mha_core.learning.classroom.pairs import FAMOUS, pairs
 from mha_core.learning.classroom.recipe import CLASSROOM
-from mha_core.learning.classroom.shipped import save_model
+from mha_core.learning.classroom.shipped import report, save_model
 from mha_core.learning.classroom.tasks import COPULAS, JOBS, TASKS, job_masses, probes, task_scores
 from mha_core.learning.classroom.training import Training, masked_loss
 from pages.parts.explore.moment_courses import board_of
@@ -74,6 +75,14 @@ def test_what_is_asked_follows_from_the_word_it_rests_on(task):
             assert word in probe.answers == COPULAS[rests_on in plural]
         else:
             assert probe.words.index(word) == probe.rests_on < probe.slot
+
+
+def test_the_shipped_model_answers_as_its_card_says():
+    found = task_scores(load_model("classroom").encoder, n=60)
+    card = report()["models"]["seed-1"]["tasks"]
+    assert found == pytest.approx(card, abs=0.15)
+    assert found["because"] > 0.9
+    assert found["agreement"] > 0.9, "is or was, are or were"
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def cut(theirs, layer, head, factor):
 # A run with interventions
 
 
-@pytest.mark.parametrize("factor", [0.0, 2.0])
+@pytest.mark.parametrize("factor", [0.0, 2.0, -1.5])
 def test_a_factor_is_the_head_s_slice_of_the_output_matrix_times_it(factor, decoder):
     theirs, model = decoder
     tokens = model.tokenizer.encode(TEXT)
@@ -189,6 +189,32 @@ def test_a_row_of_weights_is_replaced_and_mixes_what_it_says(to, query, row, exp
     if query is not None:
         others = [q for q in range(6) if q != query]
         np.testing.assert_allclose(record.weights[1, 4, others], plain.weights[1, 4, others], atol=1e-6)
+
+
+def test_an_intervention_in_words_counts_heads_and_tokens_from_one():
+    heads = ((0, 1), (3, 0))
+    assert [
+        str(one)
+        for one in (
+            Factor(heads, 0.5),
+            MeanOutput(heads[:1]),
+            Rows(heads[:1], "uniform"),
+            Rows(heads[:1], 2, 4),
+            PatchHeads(heads[:1], "the dog"),
+            PatchHeads(heads[:1], "the dog", None, (2,)),
+            PatchHeads(heads[:1], "the dog", None, (0, 3)),
+            PatchStates(((1, 2), (0, 1)), "the dog"),
+        )
+    ] == [
+        "1-2, 4-1 times 0.5",
+        "1-2 replaced by the mean output",
+        "1-2 with other weights",
+        "1-2 with other weights of token 5",
+        "1-2 taken over from 'the dog'",
+        "1-2 taken over from 'the dog' at token 3",
+        "1-2 taken over from 'the dog' at tokens 1, 4",
+        "2 states taken over from 'the dog'",
+    ]
 
 
 def test_rows_that_cannot_see_the_one_token_stay_as_they_are(llama):
@@ -367,6 +393,19 @@ def test_patching_everything_gives_the_source_and_nothing_the_text_itself(decode
         assert measure(into, model, WORD, nothing) == pytest.approx(own, abs=1e-5)
 
 
+def test_states_that_are_alike_in_some_numbers_are_patched_all_the_same(tmp_path):
+    write_decoder(tmp_path, random_decoder("llama", 1))
+    model = load_model(str(tmp_path), device="cpu", shared=False)
+    with torch.no_grad():
+        model.encoder.get_parameter("embeddings.word.weight")[:, 3] = 0.25  # as where weights are quantised
+    into, source = texts_of(model)
+    found = last(patch_states(source, into, model, WORD))
+    for position in range(len(into)):
+        one = (PatchStates(((0, position),), OTHER),)
+        assert found.numbers[0, position] == pytest.approx(measure(into, model, WORD, one), abs=1e-4)
+    assert np.ptp(found.numbers[0, :, 0]) > 1e-3
+
+
 @pytest.mark.parametrize("positions", [None, (1, 3)])
 def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
     into, source = texts_of(llama)
@@ -422,6 +461,8 @@ def test_silly_heads_get_a_sentence(text, message):
         (MeanOutput(((0, 99),)), "There is no head 1-100"),
         (Rows(((0, 0),), "sideways"), "'sideways' is none"),
         (Rows(((0, 0),), 5, 2), "Token 2 of a decoder cannot look at 5"),
+        (Rows(((0, 0),), 3, 2), "Token 2 of a decoder cannot look at 3"),
+        (Rows(((0, 0),), (0.0, 0.0, 0.0, 1.0, 0.0, 0.0), 2), "one that the token sees above 0"),
         (Rows(((0, 0),), 9), "There is no position 9; the text has 6 tokens"),
         (Rows(((0, 0),), (1.0,)), "1 number was given for a row of 6 tokens"),
         (Rows(((0, 0),), (-1.0, 2.0, 0.0, 0.0, 0.0, 0.0)), "must be 0 or more"),

@@ -13,6 +13,7 @@ from mha_core.heads.builtin import read_builtin, related_path
 from mha_core.heads.samples import related_samples
 from mha_core.heads.verdicts import related
 from mha_core.heads.verdicts.entries import conclude
+from mha_core.heads.verdicts.halves import half_of
 from mha_core.heads.verdicts.looks import Tree
 from mha_core.heads.verdicts.meaning import Kept, Meanings, RelatedLog, meanings
 from mha_core.heads.verdicts.measured import APART, SEMANTIC
@@ -100,6 +101,23 @@ def test_a_head_that_knows_is_found_and_one_that_looks_there_from_everywhere_is_
     assert found[APART].n == 240
 
 
+def test_a_rule_is_learnt_on_the_half_on_which_it_is_not_asked():
+    """In one half a word's partner comes right after it, in the other right before it."""
+    some = []
+    for number in range(40):
+        words = tuple(f"word{number}{i}" for i in range(10))
+        text = Sentence(words, (-1, *range(9)), ("dep",) * 10, " ".join(words), number, ("NOUN", "X") * 5)
+        likeness = np.full((5, 5), 0.05)
+        np.fill_diagonal(likeness, -1.0)
+        likeness[(1, 2) if half_of(text.text) else (2, 1)] = 0.6
+        some.append(Kept(text, np.arange(0, 10, 2), likeness, np.zeros((1, 5), int)))
+    found, _ = related_measured(some, "t")
+    assert 10 < found.second_half.sum() < 30
+    rules = {rule.name: rule.score for rule in found.rules}
+    assert rules["the place where such a word stands most often"] == 0
+    assert rules["a blind choice"] == pytest.approx(0.25)
+
+
 def test_words_that_are_tied_or_side_by_side_are_not_apart():
     one = kept(0)
     row, other = (int(i) for i in np.argwhere(one.likeness > 0.5)[0])
@@ -164,4 +182,12 @@ def test_words_that_have_the_same_partner_are_no_control():
     looks_at = np.array([[3, 3, 0, 0]])  # one head
     kept = SimpleNamespace(at=looks_at, likeness=likeness, partner=np.array([3, 3, 0, 0]))
     right, control = related._answered(kept, related._Case(0, 0, 3))
+    assert (right.tolist(), control.tolist()) == ([1], [0])
+
+
+def test_with_shuffled_gold_a_word_is_no_control_of_itself():
+    likeness = np.zeros((4, 4))
+    np.fill_diagonal(likeness, -1)
+    kept = SimpleNamespace(at=np.array([[2, 3, 0, 0]]), likeness=likeness, partner=np.array([3, 3, 0, 0]))
+    right, control = related._answered(kept, related._Case(0, 0, 2))
     assert (right.tolist(), control.tolist()) == ([1], [0])

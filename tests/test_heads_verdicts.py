@@ -1,5 +1,6 @@
 """Verdicts on real text, worked out by hand on small trees: rules, controls, halves, names; and what chance gives."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,14 +8,17 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import bdtrc
 
-from mha_core.corpus import Sentence
+from mha_core import trace
+from mha_core.corpus import PronounCase, Sentence
+from mha_core.heads.builtin import AGREEMENT, read_builtin
+from mha_core.heads.coreference import ChoiceCase
 from mha_core.heads.distances import of_treebank
 from mha_core.heads.intervals import binomial_tail, z_for_best_of
 from mha_core.heads.relations import RelationCases, RelationCounts
 from mha_core.heads.survey import TextItem
 from mha_core.heads.verdict import Verdict
-from mha_core.heads.verdicts import choices, entries, halves, logistic, rules
-from mha_core.heads.verdicts.agreement import substituted
+from mha_core.heads.verdicts import choices, entries, halves, logistic, making, rules
+from mha_core.heads.verdicts.agreement import measure_agreement, substituted
 from mha_core.heads.verdicts.choices import surface
 from mha_core.heads.verdicts.entries import conclude, surviving_name
 from mha_core.heads.verdicts.habits import HabitLog
@@ -104,6 +108,11 @@ def test_dependent_cases_have_the_standard_error_of_a_bootstrap_over_clusters():
     assert 150 < float(halves.effective(values, clusters)) < 200 < len(values)
     assert float(halves.effective(values, np.arange(len(values)))) == pytest.approx(len(values), rel=0.01)
     assert float(halves.effective(np.ones(50), np.repeat(np.arange(20), 3)[:50])) == 17
+    turned = np.tile([0.0, 1.0], 60)  # one right and one wrong in every cluster: better than independent
+    turned[:6] = [1, 1, 0, 0, 1, 0]
+    pairs = np.repeat(np.arange(60), 2)
+    assert float(halves.effective(turned, pairs)) == 120
+    assert float(halves.effective(turned, pairs, binary=False)) > 120
 
 
 def test_the_best_of_many_is_scored_on_the_half_it_was_not_chosen_on():
@@ -136,16 +145,39 @@ def test_what_a_word_looks_at_is_what_the_relations_count():
             assert right == pytest.approx(table.accuracy(name, direction))
 
 
+def test_relations_are_asked_the_most_frequent_first_and_in_a_decoder_only_of_earlier_words():
+    looks = looks_of(treebank(), {})
+    both = {one.question.key: one for one in questions(looks, "t", is_causal=False)}
+    assert list(both) == [
+        key + way for key in ("det", "amod", "dep", "nsubj", "obj") for way in ("", ":back")
+    ]
+    assert both["obj"].question.question == "Does an object look at its verb?"
+    assert both["det:back"].question.question == "Does a noun look at its determiner?"
+    back = {one.question.key: one.cases for one in questions(looks, "t", is_causal=True)}
+    assert list(back) == ["det:back", "amod:back", "dep", "nsubj:back", "obj"], "these partners come first"
+    assert all((cases.answer < cases.anchor).all() for cases in back.values())
+    heads = both["obj"].cases.answer, back["obj"].answer
+    np.testing.assert_array_equal(*heads)
+
+
 def test_rules_are_learnt_on_one_half_and_said_from_the_word_that_looks():
     looks = looks_of(treebank(), {0: "gold"})
     det = {rule.name: rule.score for rule in entry(looks, "det").rules}
     assert det["the next noun"] == 1.0
     assert det["always one word ahead"] == pytest.approx(2 / 3, abs=0.01)
     assert det["the distance that this word has most often"] == pytest.approx(2 / 3, abs=0.01)
+    obj = {rule.name: rule.score for rule in entry(looks, "obj").rules}
+    new_words = obj["the distance that this word has most often"]  # no word comes twice here
+    assert new_words == max(score for name, score in obj.items() if name.startswith("always")) > 0.4
     back = [rule.name for rule in entry(looks, "det:back").rules]
     assert "always one word back" in back
     assert "the next noun, seen from the other word" in back
     assert entry(looks, "obj").rules[0].name in ("the last verb before it", "the nearest verb")
+
+
+def test_of_distances_equally_common_the_nearest_is_the_rule_and_then_the_one_ahead():
+    assert rules._top(Counter({2: 3, -1: 3, 1: 3, 3: 2})) == 1
+    assert rules._top(Counter({2: 3, -1: 3})) == -1
 
 
 def test_the_end_of_a_run_is_its_last_noun():
@@ -177,6 +209,18 @@ def test_distances_are_counted_in_words_without_what_hangs_on_them():
     assert {name: dict(counts) for name, counts in found.items() if counts} == {
         "nsubj": {2: 1}, "det": {2: 1}, "amod": {1: 1}, "obj": {-4: 1, -1: 1}, "nmod:poss": {1: 1},
     }  # fmt: skip
+
+
+def test_how_far_the_best_is_above_a_rule_is_counted_on_held_out_cases_over_the_strongest():
+    looks = looks_of(treebank(), {1: "noun", 4: "one"})
+    found = measure(some(looks)[0], looks)
+    picks = halves.choose(found.right, found.second_half)
+    strongest = max(found.rules, key=lambda rule: rule.score)
+    weakest = min(found.rules, key=lambda rule: rule.score)
+    assert strongest.score > weakest.score
+    over = conclude(found, (1, 6), 1000).over_baseline
+    assert over.value == pytest.approx(picks.answers.mean() - strongest.score)
+    assert over.low < over.value < over.high or over.low == over.value == over.high
 
 
 def test_a_head_is_called_by_the_rule_that_equals_it_and_by_the_relation_if_none_does():
@@ -292,8 +336,6 @@ def test_the_logistic_model_is_the_one_of_least_loss():
 def test_surface_features_turn_their_sign_when_the_names_change_places():
     from dataclasses import replace
 
-    from mha_core.corpus import PronounCase
-
     one = PronounCase("Ann, who knew Bea, left. Later she phoned Ann.", (31, 34), ((0, 3), (14, 17)), 0)
     found = surface(one)
     assert found.shape == (12,)
@@ -351,6 +393,27 @@ def test_a_blind_choice_has_as_many_copies_to_find_as_there_are():
     assert [one.blind.tolist() for one in log.kept["copy"]] == [[1 / 2], [2 / 4]]
 
 
+def test_a_decoder_s_row_is_held_against_what_it_can_see():
+    weights = np.tril(np.ones((6, 6), dtype=np.float32))
+    weights /= weights.sum(-1, keepdims=True)
+    log = HabitLog(is_causal=True)
+    log.add(attention(6, *weights), TextItem(tokens_of(["one", "two", "six", "ten"])))
+    found = {one.asked.key: one for one in log.measured("t")}
+    assert found["previous"].rules[0].hits == pytest.approx([1 / 3, 1 / 4, 1 / 5])
+    assert found["self"].rules[0].hits == pytest.approx([1 / 2, 1 / 3, 1 / 4, 1 / 5])
+    assert found["broad"].right == pytest.approx(np.ones((4, 1))), "each spreads over all that it sees"
+    assert "next" not in found
+
+
+def test_other_rows_of_the_same_word_are_no_control_of_a_copy():
+    rows = np.full((7, 7), 0.05, dtype=np.float32)
+    rows[4, 3] = rows[3, 1] = rows[5, 1] = 0.5
+    log = HabitLog()
+    log.add(attention(7, *rows), TextItem(tokens_of(["lamp", "red", "lamp", "new", "lamp"])))
+    first = {one.asked.key: one for one in log.measured("t")}["copy"]
+    assert first.control[0, 0] == 0.5, "of red, which sees nothing else, and new, which looks elsewhere"
+
+
 def test_rows_of_punctuation_do_not_count_where_words_rest():
     rows = np.full((5, 5), 0.1, dtype=np.float32)
     rows[:, 0], rows[2, 0] = 0.25, 0.9
@@ -362,6 +425,93 @@ def test_rows_of_punctuation_do_not_count_where_words_rest():
 
 def test_a_name_is_counted_by_its_last_word():
     assert choices._count("Anna Smith saw Smith.", "Anna Smith") == 2
+
+
+# [CLS] Ann saw Bea when she left [SEP], with the pronoun or without it behind both names.
+NAMED = tokens_of(["Ann", "saw", "Bea", "when", "she", "left"])
+
+
+def chosen(number: int, answer: int, again: str = "", pronoun: int = 5, text: str = "") -> choices.Choice:
+    """A text of its own with two names, one of them perhaps said once more, and a pronoun."""
+    text = text or f"Ann saw Bea when she left {number}{again}."
+    source = PronounCase(text, (17, 20), ((0, 3), (8, 11)), answer)
+    rules = (1.0 - answer, float(answer == 0), 0.5, 0.5)  # the nearest is none of these, the first is Ann
+    case = ChoiceCase(NAMED, np.array([pronoun]), (np.array([1]), np.array([3])), answer, None, rules)
+    return choices.Choice(case, source)
+
+
+def looking_at(names: list[int | None]) -> np.ndarray:
+    """For each head the name (0 or 1, or none) that "she" looks at; all other rows look at Bea."""
+    weights = np.zeros((1, len(names), 8, 8), dtype=np.float32)
+    weights[:, :, :, 3] = 1.0
+    for head, name in enumerate(names):
+        weights[0, head, 5] = 0.0
+        if name is not None:
+            weights[0, head, 5, 3 if name else 1] = 1.0
+    return weights
+
+
+def two_names(is_causal: bool = False) -> choices.ChoiceLog:
+    """40 texts: head 1-1 is always right, 1-2 always looks at Bea, 1-3 at neither; in every fourth Bea comes twice."""
+    log = choices.ChoiceLog(is_causal)
+    for number in range(40):
+        answer = number % 2
+        again = ", and Bea stayed" if number % 4 == 0 else ""
+        log.add(looking_at([answer, 1, None]), chosen(number, answer, again))
+    return log
+
+
+def test_a_choice_is_right_where_the_name_is_and_beside_it_stand_rules_and_other_rows():
+    found = {one.asked.key: one for one in choices.measure_choices(two_names(), "p")}
+    assert list(found) == ["antecedent", "antecedent:back", "antecedent-even", "antecedent-even:back"]
+    whole, even = found["antecedent"], found["antecedent-even"]
+    answers = np.arange(40) % 2
+    assert (whole.n, even.n, even.n_clusters) == (40, 30, 30)
+    np.testing.assert_array_equal(whole.right, np.stack([np.ones(40), answers, np.full(40, 0.5)], 1))
+    np.testing.assert_array_equal(whole.control, np.stack([answers] * 3, 1))
+    np.testing.assert_array_equal(even.right[:, 1], answers[np.arange(40) % 4 > 0])
+    rules = {rule.name: rule.hits for rule in whole.rules}
+    np.testing.assert_array_equal(rules["the first name"], answers == 0)
+    np.testing.assert_array_equal(rules["the last name"], answers == 1)
+    np.testing.assert_array_equal(rules["a coin"], np.full(40, 0.5))
+    assert [rule.score for rule in whole.rules] == sorted((rule.score for rule in whole.rules), reverse=True)
+
+
+def test_with_other_answers_rules_and_heads_are_asked_for_the_other_name():
+    log, answers = two_names(), np.arange(40) % 2
+    turned = answers.copy()
+    turned[:10] = 1 - turned[:10]
+    found = next(choices.measured_with(log, "p", turned))
+    np.testing.assert_array_equal(found.right[:, 0], turned == answers)
+    rules = {rule.name: rule.hits for rule in found.rules}
+    np.testing.assert_array_equal(rules["the first name"], turned == 0)
+    np.testing.assert_array_equal(rules["the last name"], turned == 1)
+
+
+def test_a_decoder_is_asked_only_where_both_names_came_before_the_pronoun():
+    log = two_names(is_causal=True)
+    log.add(looking_at([1, 1, None]), chosen(40, 1, pronoun=2))
+    assert len(log.choices) == 40
+    assert [one.asked.key for one in choices.measure_choices(log, "p")] == ["antecedent", "antecedent-even"]
+
+
+def test_the_same_text_never_stands_on_both_sides_of_a_fold(monkeypatch):
+    asked = []
+    monkeypatch.setattr(choices, "held_out_choices", lambda x, _, folds: asked.append(folds) or x[:, 0] * 0)
+    log = choices.ChoiceLog()
+    for number in range(62):
+        log.add(looking_at([0]), chosen(number % 31, number % 2))
+    list(choices.measure_choices(log, "p"))
+    np.testing.assert_array_equal(asked[0][:31], asked[0][31:])
+    assert 5 < len(set(asked[0])) <= logistic.FOLDS
+
+
+def test_one_correction_is_for_every_head_in_every_question(monkeypatch):
+    looks = looks_of(treebank(), {1: "noun"})
+    monkeypatch.setattr(making, "measured", lambda *_: ([measure(one, looks) for one in some(looks)], []))
+    shape = {"n_layers": 2, "n_heads": 3, "info": SimpleNamespace(trained=True)}
+    found = making.make(SimpleNamespace(name="m", title="M", digest="", **shape), [], lambda _: None)
+    assert [found.tried, *(entry.tried for entry in found.entries)] == [12, 12, 12]
 
 
 def test_verdicts_are_read_as_they_were_written():
@@ -378,8 +528,6 @@ def test_verdicts_are_read_as_they_were_written():
 
 
 def test_a_substitute_has_the_pronouns_feature_and_stands_in_its_place():
-    from mha_core.heads.builtin import AGREEMENT, read_builtin
-
     sentences = [one for one in read_builtin() if one.kind in AGREEMENT and one.choice is not None]
     n = 0
     for one in sentences:
@@ -397,6 +545,35 @@ def test_a_substitute_has_the_pronouns_feature_and_stands_in_its_place():
                 assert choice.text[slice(*new)] == one.choice.text[slice(*old)]
             n += 1
     assert n >= 4 * 48
+
+
+def test_two_versions_of_a_sentence_are_one_cluster_and_lie_in_one_half(model, monkeypatch):
+    sentences = [one for one in read_builtin() if one.kind in AGREEMENT and one.choice is not None]
+    clusters = list(dict.fromkeys(one.cluster for one in sentences))[:8]
+    some = [one for one in sentences if one.cluster in clusters]
+    assert len(some) == 16
+    monkeypatch.setattr("mha_core.heads.verdicts.agreement.read_builtin", lambda: some)
+    way, back = measure_agreement(model, "b")
+    assert (way.asked.key, back.asked.key) == ("agreement", "agreement:back")
+    assert (way.n, way.n_clusters) == (16, 8)
+    number = [clusters.index(one.cluster) for one in some]
+    assert len(set(zip(number, way.clusters.tolist(), strict=True))) == 8
+    assert [len(set(way.second_half[way.clusters == one])) for one in range(8)] == [1] * 8
+    assert 0 < way.second_half.mean() < 1
+    rules = {rule.name: rule.hits for rule in way.rules}
+    np.testing.assert_array_equal(rules["the first candidate"] + rules["the last candidate"], np.ones(16))
+    assert {name: values.shape for name, values in way.others.items()} == dict.fromkeys(way.others, (16, 72))
+    for found, rows in ((way, True), (back, False)):
+        for at, one in enumerate(some):
+            record = trace(one.choice.text, model)
+            spans = [
+                [i for i, piece in enumerate(record.tokens.pieces) if piece.end > start and piece.start < end]
+                for start, end in (one.choice.pronoun, *one.choice.candidates)
+            ]
+            (he,), (a,), (b,) = spans
+            weights = record.weights if rows else record.weights.swapaxes(2, 3)
+            likes = weights[:, :, he, b] > weights[:, :, he, a]
+            np.testing.assert_array_equal(found.right[at], (likes == bool(one.choice.answer)).ravel())
 
 
 def test_an_interval_is_the_same_in_whatever_order_the_sentences_were_read():

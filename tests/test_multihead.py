@@ -103,6 +103,32 @@ def test_a_value_of_its_own_changes_what_is_mixed_and_not_who_looks():
     assert not torch.allclose(output, other_output)
 
 
+class Halved:
+    """A change that halves the weights, and keeps what the heads mixed by them."""
+
+    rewrites_weights = True
+
+    def weights(self, weights):
+        return weights / 2
+
+    def context(self, context):
+        self.mixed = context
+        return context + 1
+
+
+def test_a_change_is_of_what_is_mixed_by_the_new_weights_after_the_gate():
+    layer, x, change = make(), inputs((B, N_Q, D)), Halved()
+    gates = torch.arange(H) / 2
+    plain, _ = layer(x, gates=gates, details=True)
+    _, details = layer(x, details=True)
+    output, weights = layer(x, gates=gates, change=change)
+    torch.testing.assert_close(weights, details.weights / 2)
+    torch.testing.assert_close(change.mixed, details.context / 2 * gates[:, None, None])
+    whole = (change.mixed + 1).transpose(1, 2).flatten(2)
+    torch.testing.assert_close(output, layer.W_o(whole))
+    assert not torch.allclose(output, plain)
+
+
 def test_permuting_the_tokens_permutes_output_and_weights():
     layer, x = make(), inputs((B, N_Q, D))
     order = torch.tensor([3, 0, 4, 1, 2])

@@ -146,7 +146,7 @@ def _links(tokens: Tokens, back: IntArray, is_causal: bool) -> dict[str, BoolArr
         "same token": same,
         "another form": forms,
         "after a copy": after & other,
-        "after a near copy": after_near & other & ~after,
+        "after a near copy": after_near & other,
         "within a word": within & other,
         "pair of joining words": pairs,
     }

@@ -52,8 +52,6 @@ def substituted(sentence: BuiltIn, twin: BuiltIn) -> Iterator[tuple[str, Pronoun
 def _put(choice: PronounCase, words: str, looks: str) -> PronounCase:
     """The choice with other words for its pronoun, of which the last of `looks` is the one that looks."""
     start, stop = choice.pronoun
-    if start == 0 or choice.text[:start].rstrip().endswith((".", ";", "!", "?")):
-        words, looks = (one[0].upper() + one[1:] for one in (words, looks))
     text = choice.text[:start] + words + choice.text[stop:]
     away = len(words) - (stop - start)
     first = start + len(looks) - len(looks.split()[-1])
