@@ -21,6 +21,7 @@ from pages.parts.explore.beside import moved_most
 from pages.parts.explore.moments import said as moment_said
 from pages.parts.frame import presets, words
 from pages.parts.frame.request import Request, model_allowed
+from pages.parts.picture.tiles import paragraph
 from pages.parts.training.picture_board import live_board
 from pages.parts.training.picture_board import said as came_out
 
@@ -168,6 +169,27 @@ def test_the_live_board_draws_the_row_of_it_of_every_head():
         np.testing.assert_array_equal(numbers[at : at + 96].reshape(2, 4, 12), weights[text, :, :, 7])
     assert pictures[0]["rows"] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
     assert pictures[0]["cols"][7] == "it"
+
+
+def test_the_live_curves_have_each_its_own_number(monkeypatch):
+    drawn = {}
+
+    def keep(_board, name, _title, ways, _top):
+        drawn[name] = ways
+        return paragraph("")
+
+    monkeypatch.setattr("pages.parts.training.picture_board.course", keep)
+    row = {"step": 16, "loss": None, "head": "2-1", "pass": 0.1, "right": 0.3, "wrong": 0.2}
+    rows = [row, row | {"step": 32, "loss": 3.5, "pass": 0.15}]
+    live_board(rows, {"step": 32, "weights": np.full((2, 2, 4, 12, 12), 1 / 12, np.float32)})
+    assert drawn == {
+        "pairs": [
+            ("passed", [(16, 0.1), (32, 0.15)]),
+            ("on the right noun", [(16, 0.3), (32, 0.3)]),
+            ("on the other", [(16, 0.2), (32, 0.2)]),
+        ],
+        "loss": [("loss", [(32, 3.5)])],
+    }
 
 
 def test_playing_goes_on_one_moment_at_a_time_and_stops_at_the_last(monkeypatch):

@@ -324,6 +324,7 @@ def test_two_corpora_of_one_kind_are_refused_and_so_is_a_file_that_no_question_r
     assert read == ["one.conllu", "two.conllu"]
 
 
-def test_a_seed_without_random_weights_is_refused(capsys):
-    assert main(["heads", "verdicts", "--seed", "3"]) == 2
+@pytest.mark.parametrize("more", [[], ["--corpus", "own.conllu"]])
+def test_a_seed_without_random_weights_is_refused(capsys, more):
+    assert main(["heads", "verdicts", "--seed", "3", *more]) == 2
     assert capsys.readouterr() == ("", "--seed is of random weights: name --untrained too.\n")

@@ -1,19 +1,25 @@
 """The page that trains: its line of readers, what it says of a run's numbers, and that they are the command line's."""
 
+import html
 import json
+import re
 import sys
 import time
 from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+import torch
 from boards import flat, found
 from streamlit.testing.v1 import AppTest
 from visit import link, open_page, settled, unopened
 
 from mha_core.device import use_one_thread
 from mha_core.learning import report
+from mha_core.learning.classroom import shipped
 from mha_core.learning.live import begin
+from mha_core.learning.tasks import TASKS
 from mha_core.learning.train import Setup
 from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Board, paragraph
@@ -239,6 +245,22 @@ def test_a_head_with_a_name_has_the_mass_that_names_it():
     )
 
 
+def test_models_are_called_by_what_tells_them_apart_and_by_their_side_where_nothing_does():
+    assert parts.jobs_choice(1, 4, 0, 200).names() == ("1 head", "4 heads")
+    assert parts.jobs_choice(2, 2, 0, 200).names() == ("2 heads (left)", "2 heads (right)")
+    assert parts.induction_choice(1, 2, 4, 0, 600).names() == ("1 layer", "2 layers")
+    assert parts.induction_choice(1, 1, 4, 0, 600).names() == ("1 layer (left)", "1 layer (right)")
+
+
+def test_every_share_has_one_guess_and_each_says_what_is_in_it():
+    ranges = list(parts.GUESSES.values())
+    assert [high for _, high in ranges[:-1]] == [low for low, _ in ranges[1:]]
+    assert ranges[0][0] == 0 < 1 < ranges[-1][1]
+    for words, (low, high) in parts.GUESSES.items():
+        for number in re.findall(r"\d+", words):
+            assert (low + high) / 2 == pytest.approx(int(number) / 100), words
+
+
 def test_the_cliff_and_who_learnt_are_read_from_the_curves():
     low = {"curve": [{"step": 50, "accuracy": 0.1}], "answers": 9}
     high = {
@@ -256,6 +278,13 @@ def test_the_cliff_and_who_learnt_are_read_from_the_curves():
     turned = parts.induction_choice(2, 1, 4, 0, 600)  # no number of steps makes one layer learn it
     assert parts.induction_why(turned, [high, low]) == parts.induction_why(choice, [low, high])
     assert "heads' names" in parts.induction_why(parts.induction_choice(2, 3, 4, 0, 600), [high, high])
+
+
+def test_a_blind_answer_is_one_of_the_tokens_that_there_are():
+    for name, task in TASKS.items():
+        batch = task.batch(512, torch.Generator().manual_seed(0))
+        answers = set(batch.ids[:, batch.asked_from + 1 :].flatten().tolist())
+        assert parts.BLIND[name] == pytest.approx(1 / len(answers)), name
 
 
 def test_heads_that_can_go_for_nothing_are_counted():
@@ -276,6 +305,9 @@ def test_heads_that_can_go_for_nothing_are_counted():
     assert parts.free_said(found) == "The only head cannot go without a loss of more than one point."
     found["without"] = [first]
     assert parts.free_said(found) == "The only head can go for nothing, which is to lose at most one point."
+    for left, free in ((0.99, "can go"), (0.988, "cannot go")):  # one point, and a little more
+        found["without"] = [{"head": "1-1", "jobs": {"repeat": left, "mirror": 0.9}}]
+        assert f"The only head {free}" in parts.free_said(found)
 
 
 def test_what_is_left_without_heads_is_set_beside_what_all_of_them_do(monkeypatch):
@@ -314,6 +346,30 @@ def test_a_model_that_has_no_curve_yet_is_not_said_to_be_at_nought():
     loss, share = (course(Board(), "k", "Loss", ways, high)["describe"] for high in (None, 1.0))
     assert loss == "Loss: now 1 layer 4.25, 2 layers not known yet"
     assert share == "Loss: now 1 layer 425.0 %, 2 layers not known yet"
+
+
+def test_a_training_goes_on_for_those_who_look_at_it_alone():
+    for state, goes_on in (("waiting", True), ("running", True), ("paused", False), ("finished", False)):
+        training = SimpleNamespace(looks={"ann"}, state=state, rows=[])
+        assert [view.is_working(training, name) for name in ("ann", "bo")] == [goes_on, False]
+
+
+@pytest.mark.parametrize(
+    ("link", "typed", "said"),
+    [
+        ({}, 1, []),  # a browser's first message
+        ({}, 5, [{"seed": "5"}]),
+        ({"seed": "5"}, 5, []),
+        ({"seed": "5"}, 1, [{"seed": "1"}]),
+    ],
+)
+def test_the_link_says_a_seed_that_the_reader_changed_and_no_other(monkeypatch, link, typed, said):
+    changes = []
+    monkeypatch.setattr(view.state, "params", lambda: link)
+    monkeypatch.setattr(view.state, "change", changes.append)
+    monkeypatch.setattr(view.st, "session_state", {"seed": typed})
+    view._keep_seed(1)
+    assert changes == said
 
 
 def test_every_part_has_the_seed_of_the_link_and_without_one_its_own(monkeypatch):
@@ -424,7 +480,10 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     for run in (left, right):
         for share in run["curve"][-1]["jobs"].values():
             assert f"{100 * share:.1f} %" in shown
-    assert "You expected" in shown
+    reached = [f"{100 * run['curve'][-1]['accuracy']:.1f} % over the three jobs" for run in (left, right)]
+    assert reached[0] != reached[1]
+    assert re.search(r"You expected \S+about 40 %\S+ with 1 head\.", shown)
+    assert [said in shown for said in reached] == [True, False], "the guess is about the left model"
     gone = report.taken_away(choice.setups[1], state["runs"][1]["parameters"], [(0, 1)])
     assert gone["jobs"] == right["without"][1]["jobs"], "taken away by hand or one by one, it is the same"
     assert "Without 1-2 `" in shown or "Without 1-2" in shown
@@ -441,6 +500,42 @@ def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, mo
     heads.set_value(["1-1"]).run()
     assert at.query_params["without"] == "1-1"
     assert "Without 1-1" in blocks(at)
+
+
+def test_what_was_stopped_shows_what_it_reached_and_offers_to_go_on(short, monkeypatch):
+    _, rows, state = short
+    monkeypatch.setattr(TRAINER, "warm", lambda: None)
+    training = TRAINER.ask("small", parts.jobs_choice(1, 2, seed=4, limit=200).settings)
+    training.rows, training.now, training.state, training.fraction = rows, state, "paused", 0.5
+    at = unopened("pages/training.py", left="1", right="2", seed="4", limit="200").run()
+    assert not at.exception, at.exception[0].message
+    assert [button.label for button in at.button if button.key == "training-start"] == ["Go on"]
+    assert not [button for button in at.button if button.key == "training-stop"]
+    assert "What came out" not in "".join(e.proto.body for e in at.get("html"))
+    assert [block for block, _ in found(at) if block.get("id") == "loss"]
+
+
+@pytest.mark.parametrize(("window", "twin"), [("three words", False), ("the whole sentence", True)])
+def test_the_third_part_trains_the_window_that_is_chosen_and_says_what_was_trained_before(
+    monkeypatch, window, twin
+):
+    asked, ask = [], TRAINER.ask
+    monkeypatch.setattr(TRAINER, "warm", lambda: None)
+    monkeypatch.setattr(TRAINER, "ask", lambda *what: asked.append(what) or ask(*what))
+    at = unopened("pages/training.py", train=parts.PARTS["picture"], window=window, seed="3").run()
+    assert not at.exception, at.exception[0].message
+    assert asked[-1] == ("classroom", {"seed": 3, "twin": twin})
+    said = re.sub(r"</?span[^>]*>", "", "\n".join(e.proto.body for e in at.get("html")))
+    seeds = shipped.report()["over_seeds"]
+    low, high = (f"{100 * end:.1f} %" for end in seeds["interval"])
+    assert (
+        f"passes {100 * seeds['pass']:.1f} % of the pairs (mean over the seeds, 95 %: {low} to {high})"
+        in said
+    )
+    assert f"the worst seed {100 * seeds['least']:.1f} %" in said
+    links = dict(re.findall(r'<a href="([^"]*)"[^>]*>(the model in which it moves|the twin)</a>', said))
+    models = {words: parse_qs(urlsplit(html.unescape(link)).query)["model"] for link, words in links.items()}
+    assert models == {"the model in which it moves": ["classroom"], "the twin": ["classroom-twin"]}
 
 
 @pytest.mark.slow

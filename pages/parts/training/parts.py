@@ -184,7 +184,7 @@ def roles_said(name: str, report: Report) -> str:
 def free_said(report: Report) -> str:
     """How many heads could go alone for nothing."""
     lost = {line["head"]: lost_most(report, line)[1] for line in report["without"]}
-    free = [head for head, cost in lost.items() if cost <= FREE]
+    free = [head for head, cost in lost.items() if round(cost, 9) <= FREE]
     if len(lost) == 1:
         can = (
             "can go for nothing, which is to lose at most one point"
