@@ -25,7 +25,7 @@ from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.losses import HeadLoss, Loss
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.said import NO_DESCRIPTION, label
-from mha_core.heads.atlas.shipped import read_shipped
+from mha_core.heads.atlas.shipped import Control, read_shipped
 from mha_core.heads.atlas.table import Line
 from mha_core.reader import REGISTERS, read_reader
 from mha_core.wording import head_name, percent
@@ -262,6 +262,78 @@ def test_of_one_passage_and_one_head_the_page_speaks_in_the_singular(minilm):
     )
     assert " 1 of 2 heads has a description" in said((none[0], some[0]))
     assert " 2 of 3 heads have a description" in said((none[0], *some[:2]))
+
+
+def test_each_control_is_said_with_its_own_numbers(minilm):
+    controls = {"untrained": Control(5, 2, 72), "shuffled": Control(30, 1, 72)}
+    found = Source(minilm, "the reader", "minilm", "", SimpleNamespace(controls=controls))
+    assert view._summary(found).endswith(
+        "With random weights it is 5, 2 by more than a distance. With the tokens of every passage shuffled under the "
+        "same moments it is 30, 1 by more than a distance."
+    )
+
+
+def test_the_head_with_the_most_telling_description_opens_where_none_is_asked_for(minilm, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(view.state, "params", lambda: asked)
+    telling = {
+        entry.head: max(
+            (f.share * np.log2(f.share / f.baseline) for f in entry.description.findings), default=0
+        )
+        for entry in minilm.heads
+    }
+    best = max(telling, key=telling.get)
+    assert best != minilm.heads[0].head
+    assert view._chosen(minilm).head == best
+    asked["head"] = "2-3"
+    assert view._chosen(minilm).head == (1, 2)
+    asked["head"] = "9-99"
+    assert view._chosen(minilm).head == best
+
+
+@pytest.mark.parametrize(
+    ("more", "of"), [(None, "of your text"), (SimpleNamespace(losses={}), "of the reader")]
+)
+def test_what_is_lost_is_said_of_the_text_that_was_read(minilm, monkeypatch, more, of):
+    asked, drawn = [], []
+    monkeypatch.setattr(lost, "_predicts", lambda *_: True)
+    monkeypatch.setattr(lost, "heading", lambda *_: None)
+    monkeypatch.setattr(lost, "say", lambda text, *_: drawn.append(text))
+    monkeypatch.setattr(lost, "markup", lambda *_: None)
+    monkeypatch.setattr(lost, "work", lambda *what, **_: asked.append(what))
+    found = Source(minilm, "a text", "minilm", "", more)
+    lost.lost(found, minilm.heads[0], SimpleNamespace(trained=True))
+    ((_, _, draw),) = asked
+    draw((HeadLoss(7, 0.25, []), {}))
+    assert f"over 7 tokens {of}." in drawn[0]
+
+
+def test_only_numbers_that_come_with_the_program_name_the_command_that_makes_them(minilm):
+    assert view._made_by(Source(minilm, "your text", "minilm", "")) == "HeadScope."
+    shipped = Source(minilm, "the reader", "minilm", "", SimpleNamespace())
+    assert view._made_by(shipped) == "HeadScope, python -m mha_core heads atlas --model minilm --ship."
+
+
+def test_a_decoder_is_not_asked_for_heads_that_look_at_a_later_word(minilm, monkeypatch, model):
+    read = mha_core.trace(ask.FIRST, model)
+    weights = np.tril(read.weights)
+    weights /= weights.sum(-1, keepdims=True)
+    record = replace(read, model=replace(model.info, is_causal=True), weights=weights)
+    chosen, said, tables = [], [], []
+    monkeypatch.setattr(ask, "_record", lambda *_: record)
+    monkeypatch.setattr(ask.st, "text_input", lambda *_, **__: ask.FIRST)
+    monkeypatch.setattr(ask.st, "container", lambda **_: nullcontext())
+    monkeypatch.setattr(ask.st, "selectbox", lambda *_, **__: chosen.pop(0))
+    monkeypatch.setattr(ask, "say", lambda text, *_: said.append(text))
+    monkeypatch.setattr(ask, "markup", tables.append)
+    found = Source(minilm, "the reader", "minilm", "")
+    for looks, seen, shown in ((3, 5, 0), (5, 5, 1), (5, 3, 2)):
+        chosen += [f"{looks}: a", f"{seen}: b"]
+        ask.ask(found, SimpleNamespace())
+        assert len(tables) == shown
+    assert [text for text in said if text.startswith("A decoder's word")] == [
+        "A decoder's word cannot look at a later one; choose an earlier word to look at."
+    ]
 
 
 def test_of_work_in_parts_one_part_is_said_in_the_singular():
@@ -558,6 +630,22 @@ def test_what_a_head_raises_stands_beside_its_own_moment(minilm):
     assert [one["numbers"] for one in listed] == [
         f"{one.weight:.2f}, brings {one.brings:.1f}" for one in entry.strongest[:3]
     ]
+
+
+def test_only_of_the_strongest_moments_it_is_known_what_the_head_raises():
+    shipped = read_shipped("smollm2")
+    found = Source(shipped.atlas, "the reader", "smollm2", "", shipped)
+    entry = shipped.atlas.entry((13, 8))
+    raised = shipped.raises[entry.head]
+    (strongest,) = head_page._groups(found, entry, "Strongest")
+    notes = [one["note"] for one in strongest["moments"]]
+    assert [bool(note) for note in notes] == [i < len(raised) for i in range(head_page.MOMENTS)]
+    for note, tokens in zip(notes, raised, strict=False):
+        assert note.startswith("What it writes here makes likelier: “")
+        assert note.count("“") >= len(tokens) > 1
+    for which in ("Typical", "Random"):
+        groups = head_page._groups(found, entry, which)
+        assert {one["note"] for group in groups for one in group["moments"]} == {""}
 
 
 @pytest.mark.parametrize(("value", "place"), [(-1.0, 0.0), (1.0, 0.5), (3.0, 1.0)])

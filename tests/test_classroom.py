@@ -247,6 +247,10 @@ def test_some_states_alone_are_those_of_the_whole_run_whatever_each_layer_sees(w
     with torch.no_grad():
         whole = stack(batch.ids, real=batch.real).hidden.flatten(0, 1)[batch.places]
         torch.testing.assert_close(stack.hidden_at(batch.ids, batch.real, batch.places), whole)
+        alone = batch.ids[batch.real.all(1)][:1]
+        states = stack(alone).hidden_states
+        for layer, weights in enumerate(stack(alone).weights):
+            torch.testing.assert_close(stack.weights_of(states[layer], layer), weights)
 
 
 def test_the_same_seed_trains_to_the_same_weights():

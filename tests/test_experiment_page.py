@@ -13,7 +13,18 @@ from visit import TIRED, WIDE, bodies, link, mounted, open_page, run, said
 
 from mha_core import InputError, NextToken, grid_of, load_model, predict_next, trace
 from mha_core.embedded import DECODER
-from mha_core.experiments import Curve, Effects, Factor, Loss, Part, Selectivity, Word, default_outcome, last
+from mha_core.experiments import (
+    Curve,
+    Effects,
+    Factor,
+    Loss,
+    MeanOutput,
+    Part,
+    Selectivity,
+    Word,
+    default_outcome,
+    last,
+)
 from mha_core.experiments.tasks import NAME, ORDINARY, REPEATED
 from mha_core.heads.ablation import ablate_each
 from mha_core.heads.builtin import read_builtin
@@ -807,6 +818,47 @@ def test_the_steps_of_the_first_token_are_counted_on_from_the_means(monkeypatch)
     told = [(part.fraction, part.n) for part in trials.first_token(used)]
     assert [n for _, n in told] == [1, 401, 801, *range(802, 815), 814]
     assert told == sorted(told)
+
+
+def test_heads_at_rest_are_taken_away_set_to_their_mean_and_held_against_others(monkeypatch):
+    used = SimpleNamespace(tokenizer=SimpleNamespace(encode=str.split), n_layers=2, n_heads=3)
+    monkeypatch.setattr(trials, "resting_heads", lambda *_: ((0, 0), (1, 2)))
+    monkeypatch.setattr(trials, "mean_steps", lambda _: iter([Part(1.0, 1, None)]))
+
+    def loss(_tokens, _model, _outcome, how):
+        if not how:
+            return (3.0,)
+        return (
+            (5.0,) if isinstance(how[0], MeanOutput) else (4.0 if how[0].heads == ((0, 0), (1, 2)) else 6.0,)
+        )
+
+    monkeypatch.setattr(trials, "measure", loss)
+    bars = {bar.name: bar.value for bar in last(trials.first_token(used)).bars}
+    assert bars["as it is"] == 3.0
+    assert bars["without the 2 that rest there"] == 4.0
+    assert bars["with their mean output instead"] == 5.0
+    assert bars["without 2 others, the worst draw"] == 6.0
+
+
+def test_how_far_heads_turn_the_embedding_is_the_mean_over_all_texts(monkeypatch):
+    told = []
+    monkeypatch.setattr(trials, "SENTENCES", 3)
+    monkeypatch.setattr(trials.answers, "embedding", lambda *given: told.append(given) or "answer")
+
+    def one_text(tokens, *_):
+        after = np.full((1, 2), float(len(told_of)))
+        told_of.append(tokens)
+        return iter([Part(1.0, 1, SimpleNamespace(after=after))])
+
+    told_of = []
+    monkeypatch.setattr(trials, "every_head", one_text)
+    used = SimpleNamespace(tokenizer=SimpleNamespace(encode=str), n_layers=1, n_heads=2)
+    parts = list(trials.turning(used))
+    ((mean, n, head, text),) = told
+    assert (n, head, text, len(set(told_of))) == (3, trials.SIX_SIX, TIRED, 3)
+    np.testing.assert_array_equal(mean, [[1.0, 1.0]])
+    assert [(part.fraction, part.n) for part in parts] == [(1 / 3, 1), (2 / 3, 2), (1.0, 3), (1.0, 3)]
+    assert parts[-1].result == "answer"
 
 
 def test_heads_at_rest_come_to_bars_of_each_way_to_take_them_away():

@@ -15,8 +15,9 @@ from visit import open_page, picture, run, unopened
 from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
-from mha_core.inside import CellEdit, Edits, ScoreEdit, distance_to_hull, sum_of_heads
-from pages.parts.inside import cache_growth, changes, many, origin_panel, picking, scene, steps
+from mha_core.inside import CellEdit, Edits, ScoreEdit, distance_to_hull, product_at, sum_of_heads
+from mha_core.rotary import Rotary
+from pages.parts.inside import cache_growth, changes, many, origin_panel, picking, rotation, scene, steps
 from pages.parts.inside.changes import edits_of, read_changes, said_changes
 from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
@@ -491,6 +492,53 @@ def test_every_sum_of_the_example_is_written_out():
     assert blocks["weights"]["origins"][0] == "e^2.8284 ÷ (e^2.8284 + e^0) = 0.9442"
     assert blocks["z"]["origins"][0] == "0.9442·2 + 0.0558·0 = 1.8884 + 0 = 1.8884"
     assert "the query of first is (1 + 1, 0 + 0) = (2, 0)" in prose(at)
+
+
+def test_a_number_larger_than_the_boxes_take_is_left_out_of_a_link():
+    assert read_typed("X:1:1:1000000,X:1:2:1000001,X:2:1:-1e6") == {"X": {"0": 1e6, "4": -1e6}}
+    assert as_text({"X": {"0": 1e6, "1": 1e6 + 1}}) == "X:1:1:1000000"
+
+
+@pytest.mark.parametrize("turning", [None, 3])
+def test_what_is_said_of_a_rotation_are_the_angles_of_its_first_and_last_pair(turning):
+    turns = Rotary(8, 100.0, None, turning)
+    q = np.ones((2, 3, 8))
+    now = SimpleNamespace(n=3, q=q, k=q, q_unrotated=q + 1, k_unrotated=q - 1)
+    at = SimpleNamespace(now=now, h=1, kv=0, labels=["a", "b", "c"], title="M")
+    board = Board()
+    words, pictures = rotation._before_and_after(board, at, turns)
+    said = "".join(part if isinstance(part, str) else part[1] for part in words["spans"])
+    pairs = turns.n_turned
+    last = 100.0 ** (-2 * (pairs - 1) / (2 * pairs))
+    assert f"The first pair turns fastest, {np.degrees(1):.1f}° per token" in said
+    wanted = f"the last one {np.degrees(last):.1f}°, a full circle in {2 * np.pi / last:,.0f} tokens."
+    assert wanted in said
+    assert ("Pairs 4 to 4 are not turned" in said) == (turning == 3)
+    numbers = np.concatenate([part.ravel() for part in board._arrays])
+    shown = [
+        (block["name"], numbers[block["at"]]) for column in pictures["items"] for block in column["items"]
+    ]
+    assert shown == [("Q", 2.0), ("Q rotated", 1.0), ("K", 0.0), ("K rotated", 1.0)]
+
+
+def test_a_score_that_knows_the_distance_alone_is_held_against_itself_at_the_same_distance():
+    turns, random = Rotary(8, 100.0, None, None), np.random.default_rng(0)
+    q, k = random.normal(size=(2, 2, 4, 8))
+    weights = np.full((2, 4, 4), 0.1)
+    weights[1, 3, 1] = 0.7
+    now = SimpleNamespace(n=4, weights=weights, q_unrotated=q, k_unrotated=k)
+    labels = ["a", "b", "c", "d"]
+    at = SimpleNamespace(now=now, h=1, kv=0, query=3, there=range(4), token=labels[3], labels=labels)
+    words, table = rotation._distance(at, turns)
+    said = "".join(part if isinstance(part, str) else part[1] for part in words["spans"])
+    places = [(3, 1), (8, 6), (103, 101), (4, 1), (23, 1)]
+    scores = [product_at(turns, q[1, 3], k[0, 1], *place) for place in places]
+    assert table["rows"] == [
+        [str(a), str(b), str(a - b), f"{score:.4f}"] for (a, b), score in zip(places, scores, strict=True)
+    ]
+    same = max(scores[:3]) - min(scores[:3])
+    assert f"the score stays, to {scene.format_error(same)}." in said
+    assert same < 1e-5 < abs(scores[3] - scores[0])
 
 
 def test_numbers_typed_into_the_example_are_in_the_link():

@@ -290,3 +290,24 @@ def test_how_alike_forms_are_is_the_cosine_of_their_matrices():
     ])  # fmt: skip
     assert forms_alike(W_q, W_k) == pytest.approx(expected)
     assert forms_alike(W_q[:1], W_k[:1]) == 0
+
+
+def test_a_row_of_the_jobs_has_what_the_best_head_reaches_and_what_it_has_to_beat(monkeypatch):
+    monkeypatch.setattr(honest, "example_link", lambda look, head, words: f"{look}-{head[0]}-{words}")
+    table = SimpleNamespace(
+        job=SimpleNamespace(title="determiner → its noun", group="syntactic"),
+        score=np.arange(8.0).reshape(2, 4) / 10,
+        baseline=0.45,
+        n=120,
+        order=lambda: [(1, 2), (0, 1)],
+        verdict=lambda *_: "rule",
+        examples=lambda layer, head, n, right=True: [f"{'right' if right else 'wrong'}{n}"],
+    )
+    row = honest._kind(table)
+    assert re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)[:6] == [
+        "determiner → its noun", "2-3", "60.0 %", "45.0 %", "120", "a rule does it",
+    ]  # fmt: skip
+    assert re.findall(r'href="(.*?)"[^>]*>(\w+)<', row) == [
+        ("right1-1-True", "works"),
+        ("wrong1-1-True", "fails"),
+    ]

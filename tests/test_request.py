@@ -156,6 +156,15 @@ def test_another_measure_is_that_of_both_sides_and_changes_nothing_else():
     assert Request("A.").measured("value") == Request("A.", measure="value")
 
 
+def test_what_to_look_for_names_the_head_to_start_with_and_its_place():
+    tired, wide = presets.SENTENCES[:2]
+    start = "Which heads send `it` to `animal`? Start with head "
+    assert tired.look("minilm") == f"{start}4-2 (layer 4, head 2)."
+    assert tired.look("classroom") == f"{start}2-2 (layer 2, head 2)."
+    assert tired.look("another") == "Which heads send `it` to `animal`?"
+    assert wide.look("minilm") == wide.look_for
+
+
 def test_the_sentence_of_an_experiment_is_weighed_by_the_word_that_belongs_there():
     assert presets.FOLLOWED == {
         "When Mary and John went to the store, John gave a drink to": (" Mary", " John"),

@@ -9,7 +9,14 @@ from torch.nn import functional as F
 
 from mha_core import LayerRun, layer_details, load_model
 from mha_core.inside import CellEdit, Edits, ScoreEdit, edited, torch_layer
-from pages.parts.inside.shown_code import comparison_lines, difference_line, function_lines, program
+from pages.parts.inside.shown_code import (
+    comparison_lines,
+    difference_line,
+    function_lines,
+    mask_lines,
+    program,
+    projection_lines,
+)
 
 EDITS = {
     "nothing": Edits(),
@@ -100,3 +107,30 @@ def test_the_printed_difference_from_torch_is_a_small_number_whatever_was_change
     now = edited(plain, EDITS[name])
     left = executed(plain, [*program(now), *comparison_lines(now)], torch_layer(now.projections))
     assert float(eval(difference_line(now), vars(left))) < 1e-4  # noqa: S307, our own line is what is tested
+
+
+def test_a_changed_weight_stands_where_its_head_has_its_rows_also_where_values_are_narrower():
+    cells = tuple(CellEdit(matrix, 3, 5, 1, 0.5) for matrix in ("W_q", "W_k", "W_v", "W_o"))
+    sizes = SimpleNamespace(n_heads=4, d_k=6, d_v=2, kv_head=lambda head: head // 2)
+    run = SimpleNamespace(projections=sizes, n=7, edits=SimpleNamespace(cells=cells))
+    *lines, (last, shape) = projection_lines(run)
+    assert [line for line, _ in lines] == [
+        "W_q.weight.data[19, 5] = 0.5",
+        "W_k.weight.data[7, 5] = 0.5",
+        "W_v.weight.data[3, 5] = 0.5",
+        "W_o.weight.data[1, 11] = 0.5",
+    ]
+    assert (last, shape) == ("q, k, v = W_q(x), W_k(x), W_v(x)", "(1, 7, 24)")
+
+
+@pytest.mark.parametrize(("is_causal", "window", "hidden"), [(False, 2, ()), (True, 2, ()), (False, 1, (4,))])
+def test_the_printed_mask_lets_a_token_look_as_far_as_its_layer_does(is_causal, window, hidden):
+    run = SimpleNamespace(n=6, n_keys=6, is_causal=is_causal, window=window, edits=Edits(hidden_keys=hidden))
+    place = {"torch": torch}
+    for line, _ in mask_lines(run):
+        exec(line, place)  # noqa: S102 - what the page prints
+    wanted = [
+        [abs(q - k) <= window and not (is_causal and k > q) and k not in hidden for k in range(6)]
+        for q in range(6)
+    ]
+    assert place["allowed"].tolist() == wanted

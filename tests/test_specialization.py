@@ -372,6 +372,73 @@ def test_sentences_to_go_and_see_stand_under_the_job_that_they_are_cases_of(foun
     assert "looks at [CLS], in built-in sentences" not in bodies(at)
 
 
+def test_a_conclusion_says_what_was_held_out_with_its_interval_and_what_it_was_chosen_by():
+    real = read_evidence("minilm")
+    apart = 0
+    for sheet, entry in zip(sheets.real_sheets(real), real.entries, strict=True):
+        held, chosen, low, high = map(percent, (entry.held_out, entry.chosen, *entry.interval))
+        there = f"{held} where it was not chosen (95 % interval {low} to {high}) and {chosen} where it was, in two"
+        assert there in sheets.conclusion(sheet)
+        apart += held != chosen
+    assert apart > 10
+
+
+def test_a_job_and_its_counterpart_on_the_other_text_are_read_in_the_same_direction(found):
+    real, builtin_ones = sheets.real_sheets(read_evidence("minilm")), sheets.builtin_sheets(found)
+    both = Counter()
+    for one in builtin_ones:
+        other = sheets.counterpart(one, real)
+        if other is not None:
+            job = one.table.job
+            back = job.direction == "column" or job.from_head
+            assert other.key.endswith(":back") == back, (one.key, other.key)
+            assert sheets.counterpart(other, builtin_ones).table.job.direction == job.direction
+            both[back] += 1
+    assert min(both[False], both[True]) > 0, both
+
+
+def test_every_number_of_real_text_is_that_of_its_entry():
+    real = read_evidence("minilm")
+    for sheet, entry in zip(sheets.real_sheets(real), real.entries, strict=True):
+        assert (sheet.low, sheet.high) == entry.interval
+        assert (sheet.best, sheet.score, sheet.n) == (entry.head, entry.score, entry.n)
+        assert (sheet.held_out, sheet.chosen_on) == (entry.held_out, entry.chosen)
+        assert (sheet.rule, sheet.rule_name) == (entry.baseline, entry.baseline_name)
+        assert (sheet.control, sheet.control_name) == (entry.control, entry.control_name)
+        assert (sheet.word, sheet.because) == (entry.verdict.word, entry.verdict.because)
+        assert sheet.where == real.corpora[entry.corpus].title
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_real_text_is_summed_up_and_shown_with_where_it_comes_from(monkeypatch, trained):
+    whole = read_evidence("minilm")
+    real = whole if trained else whole.twin
+    said, drawn = [], []
+    for name in ("heading", "markup"):
+        monkeypatch.setattr(view, name, lambda *_: None)
+    monkeypatch.setattr(view, "say", said.append)
+    monkeypatch.setattr(view.evidence, "draw", lambda *_, **__: None)
+    monkeypatch.setattr(view.tables, "of_jobs", lambda shown, *_: drawn.append(shown))
+    monkeypatch.setattr(view.st, "expander", lambda *_, **__: SimpleNamespace(open=False))
+    known = SimpleNamespace(real=sheets.real_sheets(real), twins=())
+    view._real(known, real, "", trained)
+    (shown,) = drawn
+    wanted = [
+        sheet for sheet in known.real if sheet.word in ("specialist", "rule") or sheet.kind.key != "syntactic"
+    ]
+    assert shown == wanted
+    assert len(shown) < len(known.real)
+    for key, info in real.corpora.items():
+        there = f"{info.title}: {info.file} ({info.version}), SHA-256 {info.digest[:16]}…, {info.licence}"
+        assert (there in said[-1]) == (key != "builtin")
+    summary = view._summary(real)
+    named = "MiniLM" if trained else "MiniLM, with random weights"
+    asked = [entry for entry in real.entries if entry.corpus != "builtin"]
+    sure = sum(entry.verdict.word == "specialist" for entry in asked)
+    assert summary.startswith(f"{named} on real text: ")
+    assert f"Of {len(asked)} jobs, {sure} have a head that beats every simple rule" in summary
+
+
 def test_a_share_of_the_entropy_is_no_share_of_cases(found):
     sheet = sheets.of_table(found.jobs["broad"])
     assert f" {percent(sheet.score)} of the possible entropy in 800 cases in" in sheets.conclusion(sheet)
