@@ -15,14 +15,23 @@ from visit import open_page, picture, run, unopened
 from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
-from mha_core.inside import CellEdit, Edits, ScoreEdit, distance_to_hull, product_at, sum_of_heads
+from mha_core.inside import (
+    CellEdit,
+    Edits,
+    ScoreEdit,
+    distance_to_hull,
+    example,
+    product_at,
+    run_layer,
+    sum_of_heads,
+)
 from mha_core.rotary import Rotary
 from pages.parts.inside import cache_growth, changes, many, origin_panel, picking, rotation, scene, steps
 from pages.parts.inside.changes import edits_of, read_changes, said_changes
 from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
 from pages.parts.inside.sizes import read_own
-from pages.parts.inside.stage import digits
+from pages.parts.inside.stage import digits, written_sum
 from pages.parts.picture.tiles import Board
 from pages.parts.serve import cache
 
@@ -519,6 +528,12 @@ def test_what_is_said_of_a_rotation_are_the_angles_of_its_first_and_last_pair(tu
         (block["name"], numbers[block["at"]]) for column in pictures["items"] for block in column["items"]
     ]
     assert shown == [("Q", 2.0), ("Q rotated", 1.0), ("K", 0.0), ("K rotated", 1.0)]
+
+
+def test_a_negative_product_stands_in_brackets_in_a_sum_that_is_written_out():
+    found = example([[3, 0, -1, 0], [0, 2, 0, 2]])
+    sum_ = written_sum(SimpleNamespace(now=run_layer(found.x, found.weights), h=0), "Q", 0, 0)
+    assert sum_ == "3·1 + 0·0 + (−1·1) + 0·0 = 3 + 0 + (−1) + 0 = 2"
 
 
 def test_a_score_that_knows_the_distance_alone_is_held_against_itself_at_the_same_distance():

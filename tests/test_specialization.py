@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 from mha_core import HeadScopeError, InputError, load_model, trace
 from mha_core.embedded import EMBEDDED_DIGESTS
 from mha_core.heads import findings
+from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpus_run import KIND_OF, CorpusResult
 from mha_core.heads.depends.questions import Choice
@@ -370,6 +371,66 @@ def test_sentences_to_go_and_see_stand_under_the_job_that_they_are_cases_of(foun
     at = open_page(by="real:rest-begin", head="3-8")
     assert "separators, in built-in sentences" in bodies(at)
     assert "looks at [CLS], in built-in sentences" not in bodies(at)
+
+
+def test_a_head_stands_among_all_beside_the_twin_in_the_same_job(monkeypatch):
+    real = read_evidence("minilm")
+    known = SimpleNamespace(twins=sheets.real_sheets(real.twin))
+    there = {entry.key: entry for entry in real.twin.entries}
+    drawn = []
+    monkeypatch.setattr(card.evidence, "strip_data", lambda *told: drawn.append(told))
+    monkeypatch.setattr(card.evidence, "draw", lambda *_, **__: None)
+    monkeypatch.setattr(card, "say", lambda *_: None)
+    for sheet, entry in zip(sheets.real_sheets(real), real.entries, strict=True):
+        card.where_it_stands(known, (2, 8), sheet, SimpleNamespace(trained=True))
+        head, heads, twin, marks, what, trained = drawn.pop()
+        assert (head, trained) == ((2, 8), True)
+        np.testing.assert_array_equal(heads, entry.heads)
+        np.testing.assert_array_equal(twin, there[entry.key].heads)
+        assert marks[0] == ("simple rule", entry.baseline)
+        controls = [] if entry.controls is None else [("control", float(entry.controls[2, 8]))]
+        assert marks[1:] == [mark for mark in controls if np.isfinite(mark[1])]
+        assert what.startswith(f"{sheet.title}, {entry.n:,} cases of ")
+
+
+def test_beside_the_task_stands_what_the_atlas_says_with_the_share_of_rows_that_rest(monkeypatch):
+    told = []
+    monkeypatch.setattr(card, "markup", told.append)
+    card._elsewhere(SimpleNamespace(called={}), (2, 8), SimpleNamespace(model="minilm", trained=True))
+    entry = read_shipped("minilm").atlas.entry((2, 8))
+    plain = re.sub(r"<[^>]+>", "", told[0])
+    rests, mass = percent(entry.measures["rests"]), percent(entry.measures["rest"])
+    assert rests != mass
+    assert f"It rests on special or first tokens in {rests} of the rows." in plain
+    one = entry.description.findings[0]
+    assert f"{percent(one.share)} of {one.n}, {one.lift:.1f} times as often as by chance" in plain
+
+
+def test_of_the_jobs_that_a_head_does_those_furthest_above_their_rule_are_told():
+    class Job(SimpleNamespace):
+        __hash__ = object.__hash__
+
+    def job(score, rule, does=True):
+        return Job(does=lambda _: does, rank=lambda _: 1, heads=np.array([[score]]), rule=rule, score=score)
+
+    jobs = [
+        job(0.9, 0.8),
+        job(0.7, 0.2),
+        job(0.95, 0.3),
+        job(0.6, 0.55),
+        job(0.8, 0.4),
+        job(0.99, 0.1, does=False),
+    ]
+    told = card._telling(jobs, (0, 0), jobs[5])
+    assert [(one.score, one.rule) for one in told] == [
+        (0.99, 0.1),  # the one that is shown
+        (0.95, 0.3),
+        (0.7, 0.2),
+        (0.8, 0.4),
+        (0.9, 0.8),
+    ]
+    nearest = card._telling([job(0.3, 0.5, does=False), job(0.2, 0.21, does=False)], (0, 0), None)
+    assert [(one.score, one.rule) for one in nearest] == [(0.2, 0.21), (0.3, 0.5)]
 
 
 def test_a_conclusion_says_what_was_held_out_with_its_interval_and_what_it_was_chosen_by():
