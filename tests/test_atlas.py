@@ -17,7 +17,7 @@ from mha_core.heads.atlas.losses import TOLD, HeadLoss, loss_of
 from mha_core.heads.atlas.making import one_of_a_register, shuffled
 from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of, priorities
 from mha_core.heads.atlas.reading import MOST_TOKENS, looked_at, passage_tokens, read_passages
-from mha_core.heads.atlas.said import sentence
+from mha_core.heads.atlas.said import NO_DESCRIPTION, label, sentence
 from mha_core.heads.atlas.sums import LEAST_CHOICE, AtlasSums
 from mha_core.heads.atlas.table import Atlas, HeadEntry, Line, atlas, atlas_data
 from mha_core.prediction import next_logits
@@ -476,6 +476,15 @@ def test_a_sentence_says_what_every_share_is_compared_with():
         "strongest moments, 20 times as often as other pairs as far apart); one token back (50 % of its 40 strongest "
         "moments, 4.0 times as often as the keys these rows could choose)."
     )
+
+
+def test_a_head_is_called_by_its_first_finding_or_by_both_of_two_things():
+    first, second = (
+        Finding(Feature(words, "link", f"at {words}"), 0.6, 0.1, 40) for words in ("a copy", "a noun")
+    )
+    assert label(Description((first, second))) == "a copy"
+    assert label(Description((first, second), two=True)) == "two things: a copy; a noun"
+    assert label(Description()) == NO_DESCRIPTION
 
 
 def test_a_sentence_says_two_findings_by_content_and_the_place():

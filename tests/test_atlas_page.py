@@ -31,6 +31,7 @@ from mha_core.reader import REGISTERS, read_reader
 from mha_core.wording import head_name, percent
 from pages.parts.atlas import ask, component, figure, lost, own_text, points, view
 from pages.parts.atlas import head as head_page
+from pages.parts.atlas import relatives as relatives_page
 from pages.parts.atlas.lines import BLANK, marked, moment_data, moment_link, word
 from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
@@ -153,6 +154,27 @@ def test_heads_are_alike_by_the_moments_in_which_both_words_are_the_same(minilm)
         both = [(-len(moments[mine] & theirs), head) for head, theirs in moments.items() if head != mine]
         most = [(head, -n) for n, head in sorted(both) if n <= -3]
         assert relatives(minilm, mine, minilm) == most[:6]
+
+
+def test_the_head_that_shares_most_moments_comes_first(monkeypatch):
+    shared = {(0, 0): 9, (0, 1): 4, (0, 2): 7, (1, 0): 2, (1, 1): 7, (1, 2): 3}
+    all_places = {head: frozenset((0, 1, i) for i in range(n)) for head, n in shared.items()}
+    monkeypatch.setattr(relatives_page, "places", lambda _: all_places)
+    found = object()
+    alike = [((0, 2), 7), ((1, 1), 7), ((0, 1), 4), ((1, 2), 3)]
+    assert relatives(found, (0, 0), found) == alike
+    assert relatives(found, (0, 0), object()) == [((0, 0), 9), *alike]
+
+
+def test_a_text_of_ones_own_is_kept_for_the_model_and_weights_that_read_it(monkeypatch):
+    session = {}
+    monkeypatch.setattr(own_text.st, "session_state", session)
+    monkeypatch.setattr(own_text, "atlas", lambda sums: ("atlas of", sums))
+    job = SimpleNamespace(read=lambda take: take(SimpleNamespace(result="sums")))
+    own_text._show(job, SimpleNamespace(model="smollm2", trained=False))
+    assert session == {OWN: (("smollm2", False), ("atlas of", "sums"))}
+    own_text._forget()
+    assert session == {}
 
 
 def test_the_heads_asked_for_link_the_word_that_looks_to_the_one_looked_at(minilm, model):

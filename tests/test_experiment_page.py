@@ -686,6 +686,22 @@ def test_a_word_that_only_one_run_names_has_at_most_the_least_of_the_other():
     )
 
 
+def test_words_stand_in_the_order_of_what_they_were_before():
+    before = tuple(NextToken(i, f" {i}", share, 0.0) for i, share in ((1, 0.5), (2, 0.25), (3, 0.125)))
+    after = tuple(NextToken(i, f" {i}", share, 0.0) for i, share in ((3, 0.6), (2, 0.3), (1, 0.05)))
+    assert [one.id for one in changed.guesses(before, after, None)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("chosen", "factor"), [({}, 0.0), ({"set": "mean"}, None)])
+def test_in_its_turn_a_head_gives_nothing_or_its_mean_as_the_link_says(monkeypatch, chosen, factor):
+    begun, asked = [], []
+    monkeypatch.setattr(matter, "work", lambda _, begin, *__, **___: begun.append(begin))
+    monkeypatch.setattr(matter, "every_head", lambda *_, **how: asked.append(how))
+    open_page(PAGE, **{"try": MATTER, "model": "minilm", "text": TIRED} | chosen)
+    begun[-1]()
+    assert asked == [{"factor": factor}]
+
+
 def test_a_word_that_is_typed_without_its_space_is_followed_with_it_unless_it_is_likely_as_typed(monkeypatch):
     def followed(word, *likely):
         unlikely = (NextToken(2, "Mary", 0.01, 0.0), NextToken(3, " Mary", 0.01, 0.0))

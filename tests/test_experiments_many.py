@@ -150,6 +150,23 @@ def test_a_role_is_compared_with_as_many_heads_that_are_not_its_own(model, monke
     assert (loss.low, loss.high) == (min(loss.draws), max(loss.draws))
 
 
+def test_every_role_has_draws_of_its_own(model, monkeypatch):
+    asked = []
+
+    def of(gates):
+        asked.append(set() if gates is None else {tuple(place) for place in (gates == 0).nonzero().tolist()})
+        return 0.0
+
+    monkeypatch.setitem(selective.__globals__, "ready_tasks", lambda _: (Ready(ORDINARY, 3, of),))
+    roles = {
+        "last": ((5, 10), (5, 11)),
+        "before": ((5, 8), (5, 9)),
+    }  # all that stands before both is drawn alike
+    list(selective(roles, model, draws=12))
+    one, other = asked[2:14], asked[15:]
+    assert sum(a == b for a, b in zip(one, other, strict=True)) < 2
+
+
 def test_worse_means_beyond_every_draw_in_the_bad_direction():
     low = Selectivity("r", ((0, 0),), ORDINARY, 5, 3.0, 4.5, (3.1, 4.4, 3.0))
     assert low.worse
@@ -435,6 +452,7 @@ def test_patch_takes_over_heads_or_states_one_by_one(every, command, folder):
     assert code == 0
     assert np.array(found["effects"]).shape == {"heads": (3, 5), "layers": (4, 5)}[every]
     assert found["axes"] == {"heads": ["layer", "head"], "layers": ["state", "token"]}[every]
+    assert (found["text"], found["source"]) == ("the cat", "the dog")
     if every == "layers":
         restored = found["before"]["logit difference"] + found["effects"][-1][-1]
         assert restored == pytest.approx(found["source_outcome"]["logit difference"], abs=1e-4)

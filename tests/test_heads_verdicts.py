@@ -1,6 +1,7 @@
 """Verdicts on real text, worked out by hand on small trees: rules, controls, halves, names; and what chance gives."""
 
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,14 +18,14 @@ from mha_core.heads.intervals import binomial_tail, z_for_best_of
 from mha_core.heads.relations import RelationCases, RelationCounts
 from mha_core.heads.survey import TextItem
 from mha_core.heads.verdict import Verdict
-from mha_core.heads.verdicts import choices, entries, halves, logistic, making, rules
+from mha_core.heads.verdicts import choices, entries, halves, logistic, making, rules, table
 from mha_core.heads.verdicts.agreement import measure_agreement, substituted
 from mha_core.heads.verdicts.choices import surface
 from mha_core.heads.verdicts.entries import conclude, surviving_name
 from mha_core.heads.verdicts.habits import HabitLog
 from mha_core.heads.verdicts.logistic import held_out_choices
 from mha_core.heads.verdicts.looks import Looks, LooksLog, Tree
-from mha_core.heads.verdicts.measured import Question, RuleHits
+from mha_core.heads.verdicts.measured import Measured, Question, RuleHits
 from mha_core.heads.verdicts.nulls import called, shuffled_trees
 from mha_core.heads.verdicts.table import packed, unpacked
 from mha_core.heads.verdicts.treebank import SIBLINGS, measure, questions
@@ -143,6 +144,25 @@ def test_what_a_word_looks_at_is_what_the_relations_count():
             cases = [i for i in kept if names[i] == name]
             right = (one.at[way][:, cases] == [heads[i] for i in cases]).mean(-1).reshape(SHAPE)
             assert right == pytest.approx(table.accuracy(name, direction))
+
+
+def test_a_word_of_a_cut_text_that_may_have_lost_its_end_is_none():
+    tokens = tokens_of(["one", "two", "six"])
+    tree = Sentence(("one", "two", "six"), (1, -1, 1), ("a", "root", "b"), tokens.text, 1)
+    assert [Tree(tree, replace(tokens, n_cut=n)).whole for n in (0, 4)] == [3, 2]
+    log = LooksLog()
+    log.add(random_attention(5, *SHAPE, 5), Tree(tree, replace(tokens, n_cut=4)))
+    assert log.found[0].at.shape == (2, 6, 2)
+
+
+def test_a_decoder_s_word_that_gives_earlier_ones_nothing_looks_at_none_that_comes_later():
+    tokens = tokens_of(["one", "two", "six", "ten"])
+    tree = Sentence(("one", "two", "six", "ten"), (1, -1, 1, 1), ("d",) * 4, tokens.text, 1)
+    weights = np.eye(6, dtype=np.float32)[None, None].copy()
+    weights[..., 4, 4], weights[..., 4, 2] = 0.6, 0.4
+    log = LooksLog(is_causal=True)
+    log.add(weights, Tree(tree, tokens))
+    assert log.found[0].at.tolist() == [[[0, 0, 0, 1]]]
 
 
 def test_relations_are_asked_the_most_frequent_first_and_in_a_decoder_only_of_earlier_words():
@@ -334,8 +354,6 @@ def test_the_logistic_model_is_the_one_of_least_loss():
 
 
 def test_surface_features_turn_their_sign_when_the_names_change_places():
-    from dataclasses import replace
-
     one = PronounCase("Ann, who knew Bea, left. Later she phoned Ann.", (31, 34), ((0, 3), (14, 17)), 0)
     found = surface(one)
     assert found.shape == (12,)
@@ -506,6 +524,28 @@ def test_the_same_text_never_stands_on_both_sides_of_a_fold(monkeypatch):
     assert 5 < len(set(asked[0])) <= logistic.FOLDS
 
 
+@pytest.mark.parametrize(("kind", "heads"), [("broad", []), ("positional", [("asked", (0, 1))])])
+def test_a_head_that_spreads_is_called_by_nothing_that_chance_could_not_do(kind, heads):
+    right = np.column_stack([np.full(200, 0.1), np.full(200, 0.97)])
+    rule = RuleHits("a blind choice", "a blind choice", np.full(200, 0.5))
+    every = np.arange(200)
+    found = Measured(
+        Question("asked", kind, "t", "q", "c"), right, every, every % 2 == 0, (rule,), mass=right.mean(0)
+    )
+    assert called([found], (1, 2)) == heads
+
+
+def test_where_a_head_rests_its_name_says_that_it_looks_or_rests_there():
+    names = {
+        kind: Question("k", kind, "the title", "q", "c").label for kind in ("separator", "sink", "syntactic")
+    }
+    assert names == {
+        "separator": "looks at the title",
+        "sink": "rests on the title",
+        "syntactic": "the title",
+    }
+
+
 def test_one_correction_is_for_every_head_in_every_question(monkeypatch):
     looks = looks_of(treebank(), {1: "noun"})
     monkeypatch.setattr(making, "measured", lambda *_: ([measure(one, looks) for one in some(looks)], []))
@@ -524,6 +564,13 @@ def test_verdicts_are_read_as_they_were_written():
     assert packed(again) == packed(whole)
     assert [one.key for one in again.by_head((0, 1))] == [one.key for one in whole.by_head((0, 1))]
     assert again.entry("det").rank((0, 1)) == 1
+    for row, one in zip(packed(whole)["entries"], whole.entries, strict=True):
+        for name in ("over_control", "over_baseline"):
+            gap = getattr(one, name)
+            assert row[name] == [round(number, 6) for number in (gap.value, gap.low, gap.high)]
+        assert row["over_control"] != row["over_baseline"]
+    *_, last = table.text(whole)
+    assert last == "One correction for 1,000 attempts: all heads, directions and questions."
     assert again.entry("det").share_below((0, 1)) == pytest.approx(5 / 6)
 
 

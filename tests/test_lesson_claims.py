@@ -152,6 +152,8 @@ def test_gap_is_what_the_readme_and_the_shipped_file_say():
     for number in (card["trained"]["head"]["accuracy"], card["trained"]["baselines"]["most frequent"]):
         assert percent(number) in readme
         assert percent(number) in claims.published().got + claims.published().beat
+    low, high = (percent(card["trained"]["head"][end]) for end in ("ci_low", "ci_high"))
+    assert f"(95 %: {low} to {high}; n = {card['trained']['n']})" in claims.published().got
     assert f"n = {card['trained']['n']}" in readme
     assert "no better than the rule just named" in claims.published().says
     assert card["trained"]["digest"] == load_model().digest

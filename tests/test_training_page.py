@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from visit import link, open_page, settled, unopened
 
 from mha_core.device import use_one_thread
+from mha_core.heads.atlas.shipped import read_shipped
 from mha_core.learning import report
 from mha_core.learning.classroom import shipped
 from mha_core.learning.live import begin
@@ -328,6 +329,34 @@ def test_what_is_left_without_heads_is_set_beside_what_all_of_them_do(monkeypatc
     ]
 
 
+def test_of_a_head_that_is_gone_no_mass_is_told(monkeypatch):
+    heads = [{"head": f"2-{i}", "role": "induction", "induction": 0.8} for i in (1, 2)]
+    left = {"accuracy": 0.4, "induction": {"2-1": 0.0, "2-2": 0.5}}
+    monkeypatch.setattr(after, "_left", lambda choice, gone: left)
+    _, table = after._gone(
+        parts.induction_choice(1, 2, 4, 0, 600), {"curve": [{"accuracy": 0.9}], "heads": heads}, [(1, 0)]
+    )
+    assert [row[0] for row in table["rows"]] == ["right answers", "induction mass of 2-2"]
+
+
+def test_the_heads_of_a_real_model_that_are_shown_are_those_that_copy(monkeypatch):
+    told = []
+    monkeypatch.setattr(after, "heading", told.append)
+    monkeypatch.setattr(after, "markup", told.append)
+    after.in_a_real_model()
+    asked = [parse_qs(urlsplit(html.unescape(one)).query) for one in re.findall(r'href="([^"]*)"', told[-1])]
+    assert [(one["model"], one["head"]) for one in asked] == [
+        (["smollm2"], ["19-7"]),
+        (["smollm2"], ["18-4"]),
+    ]
+    for one in asked:
+        words = one["text"][0].split()
+        assert words[:8] == words[8:], "said twice"
+    atlas = read_shipped("smollm2").atlas
+    for head in ((18, 6), (17, 3)):
+        assert atlas.entry(head).description.findings[0].feature.key == "after a copy"
+
+
 def test_where_no_job_loses_by_it_none_suffers(monkeypatch):
     whole = {"repeat": 1.0, "mirror": 0.9, "rotate": 0.8}
     report = {"curve": [{"accuracy": 0.9, "jobs": whole}], "heads": [{"head": "1-1", "role": None}]}
@@ -437,7 +466,9 @@ def test_every_curve_has_its_own_numbers_and_every_picture_its_own_head_and_job(
     weights[...] = np.arange(6).reshape(3, 1, 2, 1, 1)  # repeat in both heads, mirror in both, rotate in both
     drawn = Board()
     state = {"step": 50, "weights": weights}
-    _, sheets = boards.pictures(drawn, parts.jobs_choice(1, 2, 0, 50), 1, state)["items"]
+    said, sheets = boards.pictures(drawn, parts.jobs_choice(1, 2, 0, 50), 1, state)["items"]
+    text = "".join(part if isinstance(part, str) else part[1] for part in said["spans"])
+    assert text == "2 heads, step 50 of at most 50"
     told = drawn._arrays[0].reshape(sheets["shape"])[:, 0, 0].tolist()
     assert dict(zip(sheets["labels"], told, strict=True)) == {
         "1-1 repeat": 0, "1-2 repeat": 1, "1-1 mirror": 2, "1-2 mirror": 3, "1-1 rotate": 4, "1-2 rotate": 5,
