@@ -378,7 +378,7 @@ def test_a_model_that_has_no_curve_yet_is_not_said_to_be_at_nought():
 
 
 def test_a_training_goes_on_for_those_who_look_at_it_alone():
-    for state, goes_on in (("waiting", True), ("running", True), ("paused", False), ("finished", False)):
+    for state, goes_on in (("waiting", True), ("running", True), ("stopped", False), ("finished", False)):
         training = SimpleNamespace(looks={"ann"}, state=state, rows=[])
         assert [view.is_working(training, name) for name in ("ann", "bo")] == [goes_on, False]
 
@@ -537,7 +537,7 @@ def test_what_was_stopped_shows_what_it_reached_and_offers_to_go_on(short, monke
     _, rows, state = short
     monkeypatch.setattr(TRAINER, "warm", lambda: None)
     training = TRAINER.ask("small", parts.jobs_choice(1, 2, seed=4, limit=200).settings)
-    training.rows, training.now, training.state, training.fraction = rows, state, "paused", 0.5
+    training.rows, training.now, training.state, training.fraction = rows, state, "stopped", 0.5
     at = unopened("pages/training.py", left="1", right="2", seed="4", limit="200").run()
     assert not at.exception, at.exception[0].message
     assert [button.label for button in at.button if button.key == "training-start"] == ["Go on"]

@@ -27,6 +27,7 @@ from mha_core.inside import (
     follow,
     kv_cache_bytes,
     measured_operations,
+    measured_seconds,
     middle_groups,
     operations,
     origin,
@@ -438,6 +439,34 @@ def test_one_head_stays_inside_its_values_and_several_leave_them(case):
     assert all(distance_to_hull(total, points).gap > 0 for points in mapped)
 
 
+def test_of_several_calls_the_one_in_the_middle_says_how_long_one_takes(monkeypatch):
+    clock = iter(np.cumsum([part for took in (9, 1, 5, 3, 7) for part in (100, took)]).astype(float))
+    monkeypatch.setattr("mha_core.inside.costs.perf_counter", lambda: next(clock))
+    assert measured_seconds.__wrapped__(3, 8, 2, repeats=5) == 5
+
+
+def test_what_heads_that_share_values_can_mix_is_what_they_add():
+    plain = example(np.random.default_rng(0).normal(size=(5, 4)))
+    W = np.random.default_rng(1).normal(size=(4, 4, 2)).astype(np.float32)
+    weights = replace(plain.weights, W_q=W, W_k=W[:2], W_v=W[2:], W_o=np.ones((4, 2, 4), np.float32))
+    run = run_layer(plain.x, weights, is_causal=True)
+    for query in (0, 3):
+        mapped, total = sum_of_heads(run, query)
+        seen = run.weights[:, query, run.allowed[query]]
+        np.testing.assert_allclose((seen[:, :, None] * mapped).sum(1), run.contributions[:, query], atol=1e-5)
+        np.testing.assert_allclose(total, run.output[query], atol=1e-5)
+
+
+def test_how_far_scores_lie_apart_is_counted_over_those_that_are_there():
+    scores, allowed = np.arange(9.0).reshape(3, 3) ** 2, np.tril(np.ones((3, 3), bool))
+    found = spread(scores, 2.0, allowed)
+    there = [scores[i, : i + 1] / 2 for i in range(3)]
+    rows = [np.exp(row - row.max()) / np.exp(row - row.max()).sum() for row in there]
+    assert found.variance == pytest.approx(np.concatenate(there).var())
+    assert found.largest == pytest.approx(np.mean([row.max() for row in rows]))
+    assert found.entropy == pytest.approx(np.mean([-(row * np.log(row)).sum() for row in rows]))
+
+
 def test_the_distance_to_a_square():
     square = np.array([[0, 0], [2, 0], [2, 2], [0, 2], [1, 1]], float)
     out = distance_to_hull(np.array([3.0, 1.0]), square)
@@ -452,6 +481,16 @@ def test_the_distance_to_a_square():
     assert sorted(map(tuple, convex_hull(square))) == [(0, 0), (0, 2), (2, 0), (2, 2)]
     x, y = convex_hull(square).T
     assert (x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2 == 4, "counter-clockwise: the area is positive"
+
+
+def test_the_hull_of_values_has_no_corner_at_what_is_mixed_of_other_heads():
+    square = np.array([[0.0, 0, 0], [2, 0, 0], [2, 1, 0], [0, 1, 0], [1, 0.5, 0]])
+    found = plane(square, np.array([[9.0, 9, 0], [1, 0.5, 0]]))
+    assert len(found.hull) == 4
+    sides = sorted(np.linalg.norm(np.roll(found.hull, 1, axis=0) - found.hull, axis=1))
+    assert sides == pytest.approx([1, 1, 2, 2])
+    assert np.linalg.norm(found.marks[0] - found.points[4]) == pytest.approx(np.hypot(8, 8.5))
+    assert found.kept == pytest.approx(1)
 
 
 def test_a_plane_keeps_what_is_flat():
