@@ -121,6 +121,9 @@ def test_what_is_said_beside_the_matrices_is_of_this_layer_and_head(page):
     assert {b["text"] for b in rulers} == {f"head 3: columns {2 * d_k + 1} to {3 * d_k} of {h * d_k}"}
     (cut,) = [block for block, _ in found(at) if block.get("id") == "Q-all"]
     assert (cut["slice"], cut["cuts"]) == ([2 * d_k, 3 * d_k], [d_k * i for i in range(1, h)])
+    (beside,) = [block for block, _ in found(at) if block.get("id") == "Z"]
+    assert (beside["slice"], beside["cuts"]) == ([2 * d_v, 3 * d_v], [d_v * i for i in range(1, h)])
+    assert "the frame is head 3." in said
     tokens, *_ = [block for block, _ in found(at) if block.get("id") == "tokens"]
     shares = [f"{100 * weight:.1f} %" for weight in record.weights[1, 2, 4]]
     assert [line[2] for line in tokens["rows"]] == shares
