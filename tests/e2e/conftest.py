@@ -14,36 +14,39 @@ SCREEN = {"width": 1280, "height": 900}
 CALLS = count(1)
 
 # Notes what the page and the server say to each other, as protobuf: 0x5a opens a message that asks for a run of the
-# script, 0x30 is "the run is over", and 0x0a and 0x12 may stand before it. A new tab starts with nothing stored.
+# script; 0x22 opens "a run begins", 0x30 "it is over", with 2 after it if it stops because another was asked for; 0x0a
+# and 0x12 may stand before these. The end of a run that was under way when the next was asked for is not the end of
+# that one. A new tab starts with nothing stored.
 LISTEN = """
 (() => {
   if (!location.protocol.startsWith("http")) return;
   if (!sessionStorage.getItem("opened")) localStorage.clear();
   sessionStorage.setItem("opened", "yes");
-  const talk = (window.talk = { over: false, last: 0, call: 0, asked: 0 });
+  const talk = (window.talk = { begun: false, over: false, last: 0, call: 0, asked: 0 });
   const note = () => { talk.last = performance.now(); };
   new MutationObserver(note).observe(document, { childList: true, subtree: true, characterData: true });
-  function isOver(bytes) {
+  function heard(bytes) {
     let i = 0;
     while (bytes[i] === 0x0a || bytes[i] === 0x12) {
       let length = 0, shift = 0;
       do { i += 1; length |= (bytes[i] & 0x7f) << shift; shift += 7; } while (bytes[i] & 0x80);
       i += length + 1;
     }
-    return bytes[i] === 0x30;
+    if (bytes[i] === 0x22) Object.assign(talk, { begun: true, over: false });
+    if (bytes[i] === 0x30 && bytes[i + 1] !== 2) talk.over = talk.begun;
   }
   window.WebSocket = class extends window.WebSocket {
     constructor(...given) {
       super(...given);
       this.addEventListener("message", ({ data }) => {
         note();
-        if (isOver(new Uint8Array(data))) talk.over = true;
+        heard(new Uint8Array(data));
       });
     }
     send(data) {
       note();
       if (data[0] === 0x5a) {
-        talk.over = false;
+        Object.assign(talk, { begun: false, over: false });
         talk.asked += 1;
       }
       super.send(data);

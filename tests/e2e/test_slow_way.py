@@ -20,7 +20,7 @@ LATE = """(way) => {
     window.onItsWay += 1;
     const leave = () => {
       window.onItsWay -= 1;
-      if (data[0] === 0x5a) window.talk.over = false;
+      if (data[0] === 0x5a) Object.assign(window.talk, { begun: false, over: false });
       send.call(this, data);
     };
     setTimeout(leave, way);
