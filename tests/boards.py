@@ -59,11 +59,11 @@ def one(at: Any, kind: str) -> tuple[Block, np.ndarray]:
 
 def prose(at: Any) -> str:
     """All sentences of the boards, as a reader sees them."""
-    lines = []
-    for block, _ in found(at):
-        if block["type"] == "paragraph":
-            lines.append("".join(s if isinstance(s, str) else s[1] for s in block["spans"]))
-    return "\n".join(lines)
+    return "\n".join(words_of(block) for block, _ in found(at) if block["type"] == "paragraph")
+
+
+def words_of(paragraph: Block) -> str:
+    return "".join(span if isinstance(span, str) else span[1] for span in paragraph["spans"])
 
 
 class Walked:

@@ -1,17 +1,15 @@
 """The classroom's tasks and its heads' jobs, against plain torch; how both came about; and what the pages say of it."""
 
-import html
-import re
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from plain_classroom import Plain
+from visit import asked_by_links
 
 from mha_core import load_model
 from mha_core.learning.classroom.batches import batches
@@ -134,7 +132,7 @@ def test_lines_are_the_famous_pairs_and_then_the_held_out_ones(small):
     assert shown.count("<tr>") == 1 + len(found)
     assert "The animal didn&#x27;t cross the street because it was too tired / wide" in shown
     assert 'title="tired: animal; wide: street"' in shown
-    links = [parse_qs(urlsplit(html.unescape(one)).query) for one in re.findall(r'href="([^"]*)"', shown)]
+    links = asked_by_links(shown)
     assert [(one["text"][0], one["text2"][0]) for one in links] == [line.pair.texts for line in found]
     assert {one["model"][0] for one in links} == {"classroom"}
     assert shown.count("fails") == sum(not line.passes for line in found)

@@ -1,12 +1,10 @@
 """From two words in Explore to the Atlas: the link, and what it opens."""
 
-import html
 import re
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from visit import unopened
+from visit import asked_by_links, unopened
 
 from mha_core import trace
 from mha_core.wording import percent
@@ -33,7 +31,7 @@ def asked(monkeypatch, model):
 
 def test_two_words_that_are_chosen_open_the_atlas_with_them(asked):
     said = asked(Selection((3, 1), (6,), 3))
-    params = parse_qs(urlsplit(html.unescape(re.search('href="([^"]+)"', said)[1])).query)
+    params = asked_by_links(said)[0]
     assert params == {"ask": [TEXT], "looks": ["6: kitten"], "seen": ["3: kitten"]}
 
 
@@ -42,7 +40,7 @@ def test_of_whole_words_the_atlas_is_asked_for_their_last_pieces(monkeypatch, mo
     monkeypatch.setattr(elsewhere, "markup", drawn.append)
     record = trace(text, model)
     elsewhere.elsewhere(Request(text=text), record, record.grid(words=True), Selection((3, 1), (3,), 1))
-    params = parse_qs(urlsplit(html.unescape(re.search('href="([^"]+)"', drawn[0])[1])).query)
+    params = asked_by_links(drawn[0])[0]
     assert (params["looks"], params["seen"]) == (["9: ##ew"], ["4: ##ew"])
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from boards import Walked, assert_spectra, boards, flat, found, matrix, one, prose
+from boards import Walked, assert_spectra, boards, flat, found, matrix, one, prose, words_of
 from streamlit.testing.v1 import AppTest
 from visit import link as address
 from visit import open_page, picture, run, unopened
@@ -519,7 +519,7 @@ def test_what_is_said_of_a_rotation_are_the_angles_of_its_first_and_last_pair(tu
     at = SimpleNamespace(now=now, h=1, kv=0, labels=["a", "b", "c"], title="M")
     board = Board()
     words, pictures = rotation._before_and_after(board, at, turns)
-    said = "".join(part if isinstance(part, str) else part[1] for part in words["spans"])
+    said = words_of(words)
     pairs = turns.n_turned
     last = 100.0 ** (-2 * (pairs - 1) / (2 * pairs))
     assert f"The first pair turns fastest, {np.degrees(1):.1f}° per token" in said
@@ -548,7 +548,7 @@ def test_a_score_that_knows_the_distance_alone_is_held_against_itself_at_the_sam
     labels = ["a", "b", "c", "d"]
     at = SimpleNamespace(now=now, h=1, kv=0, query=3, there=range(4), token=labels[3], labels=labels)
     words, table = rotation._distance(at, turns)
-    said = "".join(part if isinstance(part, str) else part[1] for part in words["spans"])
+    said = words_of(words)
     places = [(3, 1), (8, 6), (103, 101), (4, 1), (23, 1)]
     scores = [product_at(turns, q[1, 3], k[0, 1], *place) for place in places]
     assert table["rows"] == [

@@ -11,9 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 import torch
-from boards import flat, found
+from boards import flat, found, words_of
 from streamlit.testing.v1 import AppTest
-from visit import link, open_page, settled, unopened
+from visit import asked_by_links, link, open_page, settled, unopened
 
 from mha_core.device import use_one_thread
 from mha_core.heads.atlas.shipped import read_shipped
@@ -344,7 +344,7 @@ def test_the_heads_of_a_real_model_that_are_shown_are_those_that_copy(monkeypatc
     monkeypatch.setattr(after, "heading", told.append)
     monkeypatch.setattr(after, "markup", told.append)
     after.in_a_real_model()
-    asked = [parse_qs(urlsplit(html.unescape(one)).query) for one in re.findall(r'href="([^"]*)"', told[-1])]
+    asked = asked_by_links(told[-1])
     assert [(one["model"], one["head"]) for one in asked] == [
         (["smollm2"], ["19-7"]),
         (["smollm2"], ["18-4"]),
@@ -467,8 +467,7 @@ def test_every_curve_has_its_own_numbers_and_every_picture_its_own_head_and_job(
     drawn = Board()
     state = {"step": 50, "weights": weights}
     said, sheets = boards.pictures(drawn, parts.jobs_choice(1, 2, 0, 50), 1, state)["items"]
-    text = "".join(part if isinstance(part, str) else part[1] for part in said["spans"])
-    assert text == "2 heads, step 50 of at most 50"
+    assert words_of(said) == "2 heads, step 50 of at most 50"
     told = drawn._arrays[0].reshape(sheets["shape"])[:, 0, 0].tolist()
     assert dict(zip(sheets["labels"], told, strict=True)) == {
         "1-1 repeat": 0, "1-2 repeat": 1, "1-1 mirror": 2, "1-2 mirror": 3, "1-1 rotate": 4, "1-2 rotate": 5,

@@ -8,6 +8,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import once
@@ -112,6 +113,11 @@ def said(at: AppTest, kind: str) -> list[str]:
 
 def plain(markup: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", markup))
+
+
+def asked_by_links(markup: str) -> list[dict[str, list[str]]]:
+    """What every link asks for in its address."""
+    return [parse_qs(urlsplit(html.unescape(to)).query) for to in re.findall(r'href="([^"]*)"', markup)]
 
 
 def tables(at: AppTest) -> dict[str, list[list[str]]]:

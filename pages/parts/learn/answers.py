@@ -98,9 +98,14 @@ def _listed(text: str) -> Iterator[list[float]]:
         for part in re.split(r"[;|\n]|,\s|\band\b", _unwrapped(text.strip()))
         if part.strip()
     ]
-    results = [value_of(part) for part in parts]
-    if len(parts) > 1 and None not in results:
-        yield [result for result in results if result is not None]
+    if len(parts) > 1:
+        yield _worked_out(parts)
+
+
+def _worked_out(parts: list[str]) -> list[float]:
+    """The results of all these sums, or none if one of them is no sum."""
+    results = [result for result in map(value_of, parts) if result is not None]
+    return results if len(results) == len(parts) else []
 
 
 def _unwrapped(text: str) -> str:
@@ -119,9 +124,8 @@ def sizes(typed: str) -> list[list[float]]:
     where it stands before a number, not between two."""
     text = plain(typed)
     inside = re.fullmatch(r"\D*[(\[]([^()\[\]]*)[)\]]\D*", text)
-    parts = [value_of(part) for part in re.split("[,;]", inside[1] if inside else text)]
     stand = [float(part) for part in re.findall(r"(?<!\d)-?\d+|\d+", text)]
-    worked = [part for part in parts if part is not None] if None not in parts else []
+    worked = _worked_out(re.split("[,;]", inside[1] if inside else text))
     return [reading for reading in (stand, worked) if reading]
 
 
