@@ -105,7 +105,7 @@ def _shipped() -> None:
         f"Of {seeds['seeds']} seeds, none left out, one head passes {percent(seeds['pass'])} of the pairs"
         f"{with_interval}; the worst seed {percent(seeds['least'])}."
     )
-    for text in said(models_found["seed-1"])[1:]:
+    for text in said(models_found["seed-1"]):
         say(text)
     if "twin" in models_found:
         twins.beside(models_found["seed-1"], models_found["twin"])

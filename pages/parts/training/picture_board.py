@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mha_core.heads.words import FloatArray
+from mha_core.learning.classroom.live import WATCHED
 from mha_core.learning.classroom.pairs import FAMOUS
 from mha_core.learning.classroom.tasks import TASKS
 from mha_core.picture.text import listed
@@ -27,7 +28,7 @@ def live_board(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> Boa
         paragraph(
             f"Step {now['step']:,}. The head that passes most of other pairs, **{last['head']}**, has "
             f"{percent(last['right'])} of its attention from `it` on the right noun and {percent(last['wrong'])} on "
-            f"the other, and passes {percent(last['pass'])} of 40 pairs of words that no text has together."
+            f"the other, and passes {percent(last['pass'])} of {WATCHED} pairs of words that no text has together."
         ),
         *(arcs(board, weights, last["head"], text) for text in (0, 1)),
         row(_shares(board, rows), _loss(board, rows)),
@@ -59,7 +60,7 @@ def arcs(board: Board, weights: FloatArray, head: str, text: int, said: str = ""
 def _shares(board: Board, rows: Sequence[Mapping[str, Any]]) -> Block:
     named = (("passed", "pass"), ("on the right noun", "right"), ("on the other", "wrong"))
     ways = [(label, [(one["step"], one[key]) for one in rows]) for label, key in named]
-    return course(board, "pairs", "One head, 40 pairs", ways, 1.0)
+    return course(board, "pairs", f"One head, {WATCHED} pairs", ways, 1.0)
 
 
 def _loss(board: Board, rows: Sequence[Mapping[str, Any]]) -> Block:
@@ -99,7 +100,8 @@ def verdict_board(now: Mapping[str, Any]) -> Board:
     """What was learnt, which head shows it, and what is lost without it, task by task; untrained beside it."""
     board, card, untrained = Board(), now["report"], now["untrained"]
     board.add(
-        *(paragraph(text, "verdict" if i == 0 else "") for i, text in enumerate(said(card))),
+        paragraph(passed(card, untrained["report"]), "verdict"),
+        *map(paragraph, said(card)),
         by_task(card, untrained["report"]),
         paragraph(f"The same seed before its first step, the same head {card['head']}:"),
         *(arcs(board, untrained["weights"], card["head"], text, "Untrained") for text in (0, 1)),
@@ -121,14 +123,20 @@ def by_task(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> Block:
     }
 
 
-def said(card: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a model does, and what is left without its head."""
-    answers, without, pointing = card["answers"], card["without_head"], card["pointing"]
+def passed(card: Mapping[str, Any], untrained: Mapping[str, Any]) -> str:
+    """How many pairs one head passes, and one of the same seed before its first step."""
     low, high = card["interval"]
     return (
         f"Head **{card['head']}** passes {percent(card['pass'])} of {card['pairs']} pairs (95 %: {percent(low)} to "
-        f"{percent(high)}); untrained none does. With an animal {percent(card['animate'])}, without "
-        f"{percent(card['inanimate'])}.",
+        f"{percent(high)}); with an animal {percent(card['animate'])}, without {percent(card['inanimate'])}. Untrained "
+        f"the best head, {untrained['head']}, passes {percent(untrained['pass'])}."
+    )
+
+
+def said(card: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a model answers, and what is left without the head that passes the pairs."""
+    answers, without, pointing = card["answers"], card["without_head"], card["pointing"]
+    return (
         f"Where `it` is hidden the model names the very noun in {percent(answers['exact'])} and prefers the right one "
         f"of the two in {percent(answers['better'])}. Without {card['head']}: {percent(without['exact'])} and "
         f"{percent(without['better'])}. What a head shows is not all that the answer rests on.",
