@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -80,6 +81,16 @@ def test_a_decoder_is_asked_only_what_came_before_and_a_head_is_read_among_candi
     assert 0 not in back.found[0].asked
 
 
+def test_a_head_that_looks_at_a_form_of_the_word_is_asked_for_the_next_it_looks_at(model, known):
+    tokens = model.tokenizer.encode_words(WORDS)
+    weights = np.zeros((1, 1, len(tokens), len(tokens)))
+    weights[..., 2, 9] = 0.9  # "doctor" looks at "doctors" most
+    weights[..., 2, 5] = 0.05  # and then at "tree"
+    log = RelatedLog(known)
+    log.add(weights, Tree(sentence(), tokens))
+    assert WORDS[log.found[0].places[log.found[0].at[0, 0]]] == "tree"
+
+
 def test_words_without_a_vector_of_their_own_and_short_sentences_are_left_out(known):
     places, vectors = known.among(sentence(("the", "zyzzyvas", "of", "it", "42", "rain"), TAGS[:6]), 6)
     assert (len(places), len(vectors)) == (0, 0)
@@ -90,7 +101,7 @@ def test_a_head_that_knows_is_found_and_one_that_looks_there_from_everywhere_is_
     found = {one.asked.key: one for one in related_measured([kept(i) for i in range(120)], "treebank")}
     entry = conclude(found[SEMANTIC], (1, 4), 1000)
     assert (entry.head, entry.score, entry.verdict.word) == ((0, 0), 1.0, "specialist")
-    assert entry.n == 240
+    assert (entry.n, entry.clusters) == (240, 120)
     assert entry.heads[0, 1] == 0.5
     assert entry.controls[0, 1] == pytest.approx(0.5, abs=0.05)
     assert entry.controls[0, 0] < 0.3
@@ -127,7 +138,12 @@ def test_words_that_are_tied_or_side_by_side_are_not_apart():
     tied = Sentence(one.sentence.words, tuple(heads), one.sentence.relations, "t", 1, one.sentence.tags)
     assert not Kept(tied, one.places, one.likeness, one.at).apart(row)
     assert not Kept(tied, one.places, one.likeness, one.at).apart(other)
-    assert not Kept(one.sentence, np.arange(5), one.likeness, one.at).apart(row) or abs(row - other) > 1
+    beside = np.arange(5) * 2
+    beside[other] = beside[row] + 1
+    free = replace(one.sentence, heads=(-1,) * 10)
+    assert Kept(free, one.places, one.likeness, one.at).apart(row)
+    assert not Kept(free, beside, one.likeness, one.at).apart(row)
+    assert not Kept(free, beside, one.likeness, one.at).apart(other)
 
 
 @pytest.mark.slow
@@ -191,3 +207,43 @@ def test_with_shuffled_gold_a_word_is_no_control_of_itself():
     kept = SimpleNamespace(at=np.array([[2, 3, 0, 0]]), likeness=likeness, partner=np.array([3, 3, 0, 0]))
     right, control = related._answered(kept, related._Case(0, 0, 2))
     assert (right.tolist(), control.tolist()) == ([1], [0])
+
+
+def test_words_that_may_not_look_there_are_no_control():
+    """The second word is a form of the last: what it looks at says nothing of the first."""
+    likeness = np.zeros((4, 4))
+    np.fill_diagonal(likeness, -1)
+    likeness[1, 3] = -1
+    kept = SimpleNamespace(at=np.array([[3, 3, 0, 0]]), likeness=likeness, partner=np.array([3, 0, 0, 0]))
+    right, control = related._answered(kept, related._Case(0, 0, 3))
+    assert (right.tolist(), control.tolist()) == ([1], [0])
+
+
+def test_every_rule_prefers_what_its_name_says():
+    """Of "pen" the candidates are "cup", right before it "ran", and far behind "red" and "hat"; it learnt that such a
+    word stands two content words ahead, and has met "red" four times, "cup" twice, "ran" once, "hat" never."""
+
+    def one(words, tags):
+        likeness = np.where(np.eye(5, dtype=bool), -1.0, 0.0)
+        places = np.flatnonzero([tag in ["NOUN", "VERB", "ADJ"] for tag in tags.split()])
+        forms = tuple(words.split())
+        text = Sentence(forms, (-1,) * len(forms), ("d",) * len(forms), words, 1, tuple(tags.split()))
+        return Kept(text, places, likeness, np.zeros((1, 5), int))
+
+    learnt = one("Red red cup ran cup red so red", "ADJ ADJ NOUN VERB NOUN X X X")
+    asked = one("cup ran so so pen so so so so red so hat", "NOUN VERB X X NOUN X X X X ADJ X NOUN")
+    rules = related._learnt([related._Case(0, 1, 3)], [learnt, asked])
+    likes = {
+        name: [related._hit(asked, related._Case(1, 2, place), rule) for place in (0, 1, 3, 4)]
+        for name, rule in rules.items()
+    }
+    assert likes == {
+        "the nearest content word": [0, 1, 0, 0],
+        "the first content word": [1, 0, 0, 0],
+        "the last content word": [0, 0, 0, 1],
+        "the place where such a word stands most often": [0, 0, 0, 1],
+        "the most frequent content word": [0, 0, 1, 0],
+        "the rarest content word": [0, 0, 0, 1],
+        "a blind choice": [0.25] * 4,
+        related.SAME_KIND: [1, 0, 0, 0],
+    }

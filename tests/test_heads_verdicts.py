@@ -554,6 +554,20 @@ def test_one_correction_is_for_every_head_in_every_question(monkeypatch):
     assert [found.tried, *(entry.tried for entry in found.entries)] == [12, 12, 12]
 
 
+def test_what_is_left_out_of_a_corpus_is_counted_once_and_not_again_for_the_twin(monkeypatch):
+    asked = []
+    monkeypatch.setattr(making, "measured", lambda *given: asked.append((given[0], given[-1])) or ([], []))
+    shape = {"n_layers": 2, "n_heads": 3, "name": "m", "title": "M", "digest": "", "device": "cpu"}
+    ours, twin = (SimpleNamespace(**shape, info=SimpleNamespace(trained=one)) for one in (True, False))
+    monkeypatch.setattr(making, "load_model", lambda *_, **__: twin)
+    reading = making.Reading("skip")
+    found = making.make(ours, [], lambda _: None, reading=reading, twin=True)
+    assert [model for model, _ in asked] == [ours, twin]
+    assert asked[0][1] is reading is not asked[1][1]
+    assert asked[1][1].on_error == "skip"
+    assert (found.seed, found.twin.seed) == (None, 0)
+
+
 def test_verdicts_are_read_as_they_were_written():
     from mha_core.heads.verdicts.table import Verdicts
 
@@ -588,6 +602,8 @@ def test_a_substitute_has_the_pronouns_feature_and_stands_in_its_place():
                 form.split()[-1].lower()
                 for form in name.replace("another name", "thomas or laura").split(" or ")
             }
+            either = {form, twin.text[slice(*twin.choice.pronoun)].lower()}
+            assert choice.text[choice.pronoun[1] :].startswith("'s") == (either == {"his", "her"})
             for new, old in zip(choice.candidates, one.choice.candidates, strict=True):
                 assert choice.text[slice(*new)] == one.choice.text[slice(*old)]
             n += 1
@@ -610,17 +626,30 @@ def test_two_versions_of_a_sentence_are_one_cluster_and_lie_in_one_half(model, m
     rules = {rule.name: rule.hits for rule in way.rules}
     np.testing.assert_array_equal(rules["the first candidate"] + rules["the last candidate"], np.ones(16))
     assert {name: values.shape for name, values in way.others.items()} == dict.fromkeys(way.others, (16, 72))
-    for found, rows in ((way, True), (back, False)):
+
+    def asked(choice, by_rows):
+        """Does each head prefer the right one: from the pronoun, and on average from the other rows; both (head,)."""
+        record = trace(choice.text, model)
+        pieces = record.tokens.pieces
+        spans = [
+            [i for i, piece in enumerate(pieces) if piece.end > start and piece.start < end]
+            for start, end in (choice.pronoun, *choice.candidates)
+        ]
+        (he,), (a,), (b,) = spans
+        weights = record.weights if by_rows else record.weights.swapaxes(2, 3)
+        side = 1 if choice.answer else -1
+        likes = (1 + side * np.sign(weights[..., b] - weights[..., a])) / 2
+        rest = [i for i, piece in enumerate(pieces) if not piece.special and i not in (he, a, b)]
+        return likes[:, :, he].ravel(), likes[:, :, rest].mean(-1).ravel()
+
+    for found, by_rows in ((way, True), (back, False)):
         for at, one in enumerate(some):
-            record = trace(one.choice.text, model)
-            spans = [
-                [i for i, piece in enumerate(record.tokens.pieces) if piece.end > start and piece.start < end]
-                for start, end in (one.choice.pronoun, *one.choice.candidates)
-            ]
-            (he,), (a,), (b,) = spans
-            weights = record.weights if rows else record.weights.swapaxes(2, 3)
-            likes = weights[:, :, he, b] > weights[:, :, he, a]
-            np.testing.assert_array_equal(found.right[at], (likes == bool(one.choice.answer)).ravel())
+            right, others = asked(one.choice, by_rows)
+            np.testing.assert_array_equal(found.right[at], right)
+            np.testing.assert_allclose(found.control[at], others, atol=1e-6)
+        twin = next(other for other in some if other.cluster == some[0].cluster and other.id != some[0].id)
+        for name, choice in substituted(some[0], twin):
+            np.testing.assert_array_equal(found.others[name][0], asked(choice, by_rows)[0])
 
 
 def test_an_interval_is_the_same_in_whatever_order_the_sentences_were_read():
