@@ -1,6 +1,8 @@
 """Training, part by part: its sentences and tables from numbers made up, its pictures, its files and its choices."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from mha_core.learning.classroom.pairs import FAMOUS
 from mha_core.learning.tasks import TEXT
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.training import TRAINER
-from pages.parts.training import boards, export, held_out, parts, picture, picture_board, twins, view
+from pages.parts.training import after, boards, export, held_out, parts, picture, picture_board, twins, view
 
 
 def ended(*accuracies):
@@ -278,3 +280,74 @@ def test_a_part_opens_with_the_models_that_show_what_it_asks(monkeypatch, part, 
     (_, settings), *_ = asked
     assert [(run["layers"], run["heads"]) for run in settings["runs"]] == sizes
     assert {(run["seed"], run["steps"], run["task"]) for run in settings["runs"]} == {(0, steps, part)}
+
+
+# ---- heads taken away
+
+
+def test_heads_of_the_link_are_taken_away_from_the_right_model_and_none_that_it_has_not(monkeypatch):
+    asked, gone, changes = {}, [], []
+    kept = {}
+
+    def pills(label, heads, **options):
+        asked.update(label=label, heads=heads, **options)
+        return kept[options["key"]]
+
+    monkeypatch.setattr(after, "st", SimpleNamespace(session_state=kept, pills=pills))
+    monkeypatch.setattr(after, "heading", lambda *_: None)
+    monkeypatch.setattr(after.state, "params", lambda: {"without": "1-2,9-9"})
+    monkeypatch.setattr(after.state, "change", changes.append)
+    monkeypatch.setattr(after, "_gone", lambda _choice, _report, heads: gone.append(heads) or [])
+    shown = []
+    monkeypatch.setattr(after.Board, "show", lambda board, _: shown.append(board))
+    monkeypatch.setattr(after.boards, "scores_block", lambda _, run, report: paragraph(f"model {run}"))
+    report = {"heads": [{"head": "1-1"}, {"head": "1-2"}], "without": [], "answers": 1536}
+    after.take_away(parts.jobs_choice(1, 2, 0, 200), [{"heads": []}, report | {
+        "without": [{"head": one, "jobs": {"repeat": 0.9}} for one in ("1-1", "1-2")],
+        "curve": [{"jobs": {"repeat": 0.9}}],
+    }])  # fmt: skip
+    assert asked["label"] == "Heads of the model with 2 heads to take away"
+    assert (asked["heads"], gone) == (["1-1", "1-2"], [[(0, 1)]])
+    assert "model 1" in [words_of(block) for block in shown[0].blocks]
+    kept[asked["key"]] = ["1-1", "1-2"]
+    asked["on_change"]()
+    kept[asked["key"]] = []
+    asked["on_change"]()
+    assert changes == [{"without": "1-1,1-2"}, {"without": None}]
+
+
+def test_what_is_left_stands_under_its_own_title_and_only_induction_heads_have_an_induction_mass(monkeypatch):
+    heads = [
+        {"head": "1-1", "role": "previous token", "induction": 0.1},
+        {"head": "2-1", "role": "induction", "induction": 0.9},
+        {"head": "2-2", "role": "induction", "induction": 0.8},
+    ]
+    left = {"accuracy": 0.25, "induction": {"1-1": 0.1, "2-1": 0.5, "2-2": 0.3}}
+    monkeypatch.setattr(after, "_left", lambda *_: left)
+    _, table = after._gone(
+        parts.induction_choice(1, 2, 4, 0, 600), {"curve": [{"accuracy": 0.75}], "heads": heads}, [(1, 1)]
+    )
+    assert table["head"] == ["", "all heads", "without", "change, in points"]
+    assert table["rows"] == [
+        ["right answers", "75.0 %", "25.0 %", "−50.0"],
+        ["induction mass of 2-1", "90.0 %", "50.0 %", "−40.0"],
+    ]
+
+
+def test_the_files_are_named_by_task_and_seed_and_the_link_says_all_that_was_chosen(monkeypatch):
+    files, printed = [], []
+
+    class Opened(nullcontext):
+        open = True
+
+    monkeypatch.setattr(after.st, "expander", lambda *_, **__: Opened())
+    monkeypatch.setattr(after.st, "container", lambda **_: nullcontext())
+    monkeypatch.setattr(after.st, "download_button", lambda _title, _data, name, *_, **__: files.append(name))
+    monkeypatch.setattr(after.st, "code", lambda text, **_: printed.append(text))
+    monkeypatch.setattr(after, "say", lambda *_: None)
+    chosen = {"guess": "about 40 %", "expect": "both", "without": "1-2"}
+    monkeypatch.setattr(after.state, "params", lambda: chosen)
+    monkeypatch.setattr(TRAINER, "ask", lambda *_: SimpleNamespace(rows=[]))
+    after.downloads(parts.jobs_choice(1, 4, 7, 200), [{}, {}])
+    assert files == ["headscope-jobs-seed-7.csv", "headscope-jobs-seed-7.json"]
+    assert dict(parse_qsl(printed[0].split("?")[1])).items() >= chosen.items()

@@ -1,0 +1,330 @@
+"""The Atlas page, part by part: what is asked, named, listed and said, from heads and moments made up."""
+
+import re
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mha_core import InputError, trace
+from mha_core.heads.atlas.moments import Moment
+from mha_core.heads.atlas.table import Line, line_of
+from pages.parts.atlas import ask, component, figure, lines, lost, own_text
+from pages.parts.atlas import head as head_page
+from pages.parts.frame.request import Request
+
+TEXT = "You can either stay or walk."
+
+
+def described(*names):
+    return SimpleNamespace(
+        findings=[SimpleNamespace(feature=SimpleNamespace(key=one, name=one)) for one in names], two=False
+    )
+
+
+# ---- ask by example
+
+
+@pytest.fixture
+def asked(monkeypatch, model):
+    """`asked(looks, seen)`: what the section says of two words of the sentence, and what it asked for."""
+
+    def ask_for(looks="or", seen="either", request=Request("x"), is_causal=False):  # noqa: B008
+        told = {"runs": [], "offered": {}}
+        record = trace(TEXT, model)
+        given = {"looks": looks, "seen": seen}
+
+        def choose(_label, named, *, key, **_):
+            told["offered"][key] = named
+            return next(one for one in named if one.endswith(f": {given[key]}"))
+
+        record = SimpleNamespace(
+            tokens=record.tokens, weights=record.weights, model=SimpleNamespace(is_causal=is_causal)
+        )
+        monkeypatch.setattr(ask.st, "text_input", lambda *_, **__: TEXT)
+        monkeypatch.setattr(ask.st, "container", lambda **_: nullcontext())
+        monkeypatch.setattr(ask.st, "selectbox", choose)
+        monkeypatch.setattr(ask.cache, "model", lambda _: model)
+        monkeypatch.setattr(ask.cache, "record_of", lambda run, _: told["runs"].append(run) or record)
+        monkeypatch.setattr(ask, "say", lambda text, kind="": told.update({kind: text}))
+        monkeypatch.setattr(ask, "_table", lambda _found, _record, query, key: f"{query} {key}")
+        monkeypatch.setattr(ask, "markup", lambda text: told.update(table=text))
+        ask.ask(SimpleNamespace(), request)
+        return told
+
+    return ask_for
+
+
+def test_only_words_of_the_sentence_can_be_chosen_and_the_weights_are_those_of_the_page(asked):
+    for trained in (True, False):
+        told = asked(request=Request("x", trained=trained))
+        assert [run.trained for run in told["runs"]] == [trained]
+        for named in told["offered"].values():
+            assert [one.split(": ")[1] for one in named] == [
+                "You",
+                "can",
+                "either",
+                "stay",
+                "or",
+                "walk",
+                ".",
+            ]
+
+
+def test_an_encoder_s_word_may_look_ahead_and_a_decoder_s_may_not(asked):
+    assert asked("either", "or")["table"] == "3 5"
+    assert asked("or", "either")["table"] == "5 3"
+    told = asked("either", "or", is_causal=True)
+    assert "table" not in told
+    assert told["notice"].startswith("A decoder's word cannot look at a later one")
+    assert asked("or", "either", is_causal=True)["table"] == "5 3"
+
+
+def test_of_a_head_without_a_description_nothing_is_said_to_be_unlike_it(monkeypatch, model):
+    record = trace("the dog saw the dog", model)
+    every = {(0, 0): described(), (0, 1): described("a later word"), (0, 2): described("a copy")}
+    atlas = SimpleNamespace(entry=lambda head: SimpleNamespace(description=every[head]))
+    monkeypatch.setattr(
+        ask, "features", lambda _: [SimpleNamespace(key=one) for one in ("a later word", "a copy")]
+    )
+    monkeypatch.setattr(
+        ask, "pair_features", lambda *_: SimpleNamespace(of=np.broadcast_to([[[False]], [[True]]], (2, 7, 7)))
+    )
+    shown = SimpleNamespace(
+        tokens=record.tokens,
+        weights=np.broadcast_to(np.array([0.5, 0.4, 0.3])[:, None, None], (1, 3, 7, 7)),
+        model=SimpleNamespace(is_causal=False),
+    )
+    table = ask._table(SimpleNamespace(atlas=atlas, query={}), shown, 5, 2)
+    rows = [re.findall("<t[hd].*?>(.*?)</t[hd]>", row) for row in table.split("<tr>")[2:]]
+    assert [(re.sub("<[^>]+>", "", name), weight, said) for name, weight, _, said in rows] == [
+        ("1-1", "50.0 %", ""),
+        ("1-2", "40.0 %", "not what it is described by"),
+        ("1-3", "30.0 %", "as elsewhere: a copy"),
+    ]
+
+
+def test_only_what_is_a_head_can_be_pressed(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(component.state, "choose_head", chosen.append)
+    for pressed in ("2-3", "x", "0-1", None, 5):
+        monkeypatch.setattr(component, "heard_from", lambda *_, pressed=pressed: pressed)
+        component._choose("points")
+    assert chosen == ["2-3"]
+
+
+# ---- pictures and lines
+
+
+def test_in_the_saved_picture_the_outermost_heads_alone_are_named(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(figure, "scatter", lambda dots, *_: drawn.extend(dots))
+    one = {"id": "1-1", "x": 0.25, "y": 0.75, "letter": "A", "colour": "#102030", "extreme": False}
+    axis = {"label": "a", "low": "0", "high": "1"}
+    figure.svg(
+        {
+            "heads": [one, one | {"id": "1-2", "extreme": True}],
+            "x": axis,
+            "y": axis,
+            "legend": [],
+            "of": "All",
+        },
+        "",
+    )
+    assert [(dot.name, dot.x, dot.y, dot.named) for dot in drawn] == [
+        ("1-1", 0.25, 0.75, False), ("1-2", 0.25, 0.75, True)
+    ]  # fmt: skip
+
+
+def test_a_long_line_is_cut_at_words_and_keeps_what_stands_nearest():
+    assert lines._end("one two three four", 10) == "… four"
+    assert lines._end("one two", 10) == "one two"
+    assert lines._start("one two three four", 10) == "one two …"
+    text = " ".join(f"w{i}" for i in range(40))
+    middle = lines._middle(text)
+    assert (middle.startswith("w0 w1 "), middle.endswith(" w38 w39"), " … … " in middle) == (True, True, True)
+
+
+def test_an_inserted_token_is_said_by_its_name_and_a_bare_space_by_a_sign(model):
+    shown = line_of(trace("the dog", model).tokens)
+    assert [lines.word(shown, place) for place in range(4)] == ["[CLS]", "the", "dog", lines.BLANK]
+    spaced = Line("a b", ("a", " ", "b"), (0, 1, 2), (1, 2, 3))
+    assert lines.word(spaced, 1) == lines.BLANK
+
+
+# ---- a head's page
+
+
+def entry_of(head=(0, 0), **more):
+    moments = tuple(Moment(i, 1, 0, 0.5, 1.0) for i in range(more.pop("n", 12)))
+    return SimpleNamespace(head=head, strongest=moments, random=moments[:2], description=described(), **more)
+
+
+def test_typical_moments_come_from_the_strongest_tenth_to_the_weakest(monkeypatch):
+    monkeypatch.setattr(head_page, "_listed", lambda _found, _entry, moments: list(moments))
+    tenths = tuple((f"moment of tenth {number}",) for number in range(1, 11))
+    groups = head_page._groups(SimpleNamespace(), entry_of(tenths=(*tenths[:4], (), *tenths[5:])), "Typical")
+    assert [group["title"] for group in groups] == [
+        "Tenth 10 of 10, the strongest",
+        *(f"Tenth {number} of 10" for number in (9, 8, 7, 6, 4, 3, 2)),
+        "Tenth 1 of 10, the weakest",
+    ]
+    assert groups[0]["moments"] == ["moment of tenth 10"]
+    assert groups[-1]["moments"] == ["moment of tenth 1"]
+
+
+def test_a_head_s_job_is_that_of_all_texts_and_before_they_were_read_that_of_real_text(monkeypatch):
+    told = []
+    role = lambda label: SimpleNamespace(label=label, evidence="So it is.")  # noqa: E731
+    monkeypatch.setattr(head_page, "markup", told.append)
+    monkeypatch.setattr(head_page.cache, "evidence", lambda *_: "evidence")
+    monkeypatch.setattr(head_page, "real_roles", lambda _: {(0, 0): role("of real text")})
+    found = SimpleNamespace(query={}, target="_self")
+    for known in ({(0, 0): role("of all texts")}, {}):
+        monkeypatch.setattr(head_page.cache, "known_roles", lambda *_, known=known: known)
+        head_page._narrow(found, entry_of(), Request("x"))
+    assert ["of all texts" in told[0], "of real text" in told[1]] == [True, True]
+
+
+def test_relatives_share_of_this_heads_moments_and_only_those_of_this_atlas_are_followed_here(monkeypatch):
+    told = []
+    sizes = {"mine": 9, "other": 5}
+    atlases = {
+        name: SimpleNamespace(entry=lambda _, n=n: SimpleNamespace(strongest=(0,) * n))
+        for name, n in sizes.items()
+    }
+    monkeypatch.setattr(head_page, "markup", told.append)
+    monkeypatch.setattr(head_page, "relatives", lambda *_: [((1, 2), 4)])
+    monkeypatch.setattr(head_page.cache, "ATLAS_DIGESTS", {"minilm": "", "smollm2": ""})
+    monkeypatch.setattr(
+        head_page.cache, "shipped_atlas", lambda name: SimpleNamespace(atlas=atlases["other"])
+    )
+    found = SimpleNamespace(model="minilm", atlas=atlases["mine"], query={"model": "minilm"}, more=object())
+    head_page._like(found, (0, 0))
+    assert ["(4 of 9)" in line for line in told] == [True, True]
+    assert ['data-head="2-3"' in line for line in told] == [True, False]
+    assert "model=smollm2" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("more", "which", "said"),
+    [
+        (None, "Strongest", 0),
+        ({}, "Strongest", 0),
+        ({(0, 0): ()}, "Typical", 0),
+        ({(0, 0): ()}, "Strongest", 1),
+    ],
+)
+def test_what_likelier_means_is_said_where_it_is_shown(monkeypatch, more, which, said):
+    told = []
+    monkeypatch.setattr(head_page, "say", told.append)
+    found = SimpleNamespace(more=None if more is None else SimpleNamespace(raises=more))
+    head_page._direct_only(found, which)
+    assert len(told) == said
+
+
+# ---- what is lost, and a text of the reader's own
+
+
+def test_an_encoder_has_no_next_token_to_lose(monkeypatch):
+    for known, predicts in (
+        (None, False),
+        (SimpleNamespace(next_head=None), False),
+        (SimpleNamespace(next_head=1), True),
+    ):
+        monkeypatch.setattr(lost.cache, "at_hand", lambda *_, known=known: known)
+        assert lost._predicts(SimpleNamespace(more=None), Request("x")) is predicts
+    monkeypatch.setattr(lost.cache, "at_hand", lambda *_: pytest.fail("it need not be loaded"))
+    for losses in ({}, {(0, 0): 1}):
+        assert lost._predicts(SimpleNamespace(more=SimpleNamespace(losses=losses)), Request("x")) is bool(
+            losses
+        )
+
+
+def test_what_is_lost_over_one_text_is_not_that_over_another(monkeypatch):
+    asked = []
+    monkeypatch.setattr(lost, "_predicts", lambda *_: True)
+    monkeypatch.setattr(lost, "heading", lambda *_: None)
+    monkeypatch.setattr(lost, "work", lambda key, *_, **said: asked.append((key, said["button"])))
+    texts = ["one text", "another text"]
+    sources = [SimpleNamespace(model="m", more=None, atlas=SimpleNamespace(passages={0: SimpleNamespace(text=one)}))
+               for one in texts]  # fmt: skip
+    shipped = SimpleNamespace(model="m", more=SimpleNamespace(losses={}), atlas=None)
+    for source in (*sources, shipped):
+        for head in ((0, 0), (0, 1)):
+            for trained in (True, False):
+                lost.lost(source, SimpleNamespace(head=head), Request("x", trained=trained))
+    assert len({key for key, _ in asked}) == len(asked) == 12
+    assert asked[0][1] == "Take 1-1 away over these passages of your text"
+    assert asked[-1][1] == "Take 1-2 away over the whole reader"
+
+
+def test_the_reader_is_gone_through_one_register_after_the_other_and_counted(monkeypatch, model):
+    monkeypatch.setattr(lost, "REGISTERS", ("news", "verse"))
+    reader = [SimpleNamespace(text=f"{name} {i} of some words", register=name)
+              for name, n in (("news", 3), ("verse", 2)) for i in range(n)]  # fmt: skip
+    monkeypatch.setattr(lost, "read_reader", lambda: reader)
+    monkeypatch.setattr(lost, "passage_tokens", lambda text, _: SimpleNamespace(text=text))
+    assert [(n, tokens.text.split()[0]) for n, tokens in lost._reader(model)] == [
+        (0, "news"), (3, "verse"), (1, "news"), (4, "verse"), (2, "news")
+    ]  # fmt: skip
+    monkeypatch.setattr(lost.cache, "model", lambda _: model)
+    monkeypatch.setattr(lost, "line_of", lambda tokens: tokens.text)
+    monkeypatch.setattr(
+        lost, "loss_of", lambda _head, passages, _: ((i, "loss") for i in range(1, len(passages) + 1))
+    )
+    steps = list(lost._sweep(SimpleNamespace(more=object()), (0, 0), Request("x")))
+    assert [(part.fraction, part.n) for part in steps] == [(i / 5, i) for i in range(1, 6)]
+
+
+def test_a_text_is_read_by_the_weights_that_are_shown(monkeypatch):
+    asked = []
+    monkeypatch.setattr(own_text, "heading", lambda *_: None)
+    monkeypatch.setattr(own_text, "say", lambda *_: None)
+    monkeypatch.setattr(own_text.st, "text_area", lambda *_, **__: "a text")
+    monkeypatch.setattr(own_text.st, "file_uploader", lambda *_, **__: None)
+    monkeypatch.setattr(own_text.cache, "named_model", lambda *given: asked.append(given))
+    monkeypatch.setattr(own_text, "or_show_error", lambda call, *given: call(*given))
+    for trained in (True, False):
+        own_text.own_text(Request("x", model="m", trained=trained))
+    assert asked == [("m", True), ("m", False)]
+
+
+def test_a_mark_of_the_byte_order_is_no_word_of_a_file():
+    assert own_text._text("", "\ufeffOne two.\n".encode()) == "One two."
+    with pytest.raises(InputError, match="The file is empty"):
+        own_text._text("", "\ufeff \n".encode())
+
+
+def test_so_far_the_strongest_moments_of_the_chosen_head_are_told(model):
+    tokens = trace("the old dog sleeps", model).tokens
+    heads = {place: [Moment(0, 3, 1, (9 - i) / 10, place + 9 - i) for i in range(5)] for place in range(6)}
+    sums = SimpleNamespace(
+        shape=(2, 3),
+        strongest=SimpleNamespace(sorted=heads.get),
+        passages={0: SimpleNamespace(tokens=tokens)},
+    )
+    assert own_text._so_far(sums, (1, 0)) == [
+        f"2-1 so far: `dog` looks at `the`, weight 0.{9 - i}0, brings {12 - i}.0" for i in range(3)
+    ]
+    assert own_text._so_far(sums, (2, 0)) == own_text._so_far(sums, (0, 3)) == []
+
+
+def test_a_text_without_a_passage_is_refused_and_one_with_some_says_how_far_it_is(monkeypatch):
+    monkeypatch.setattr(own_text, "split_passages", lambda text: text.split(". "))
+    read = lambda passages, _: (SimpleNamespace(n=i + 1, sums=i) for i in range(len(passages)) if passages[0])  # noqa: E731
+    monkeypatch.setattr(own_text, "read_passages", read)
+    monkeypatch.setattr(own_text.cache, "in_turns", iter)
+    steps = list(own_text.work("a. b. c. d", None))
+    assert [(step.fraction, step.n) for step in steps] == [(0.25, 1), (0.5, 2), (0.75, 3), (1.0, 4)]
+    with pytest.raises(InputError, match="There is no passage of a few words in this text"):
+        list(own_text.work("", None))
+
+
+def test_back_to_the_reader_forgets_the_text(monkeypatch):
+    kept = {own_text.OWN: "an atlas"}
+    monkeypatch.setattr(own_text.st, "session_state", kept)
+    own_text._forget()
+    own_text._forget()
+    assert kept == {}
