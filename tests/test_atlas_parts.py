@@ -6,11 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from visit import asked_by_links
 
 from mha_core import InputError, trace
+from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.table import Line, line_of
-from pages.parts.atlas import ask, component, figure, lines, lost, own_text
+from pages.parts.atlas import ask, component, figure, lines, lost, own_text, points, view
 from pages.parts.atlas import head as head_page
 from pages.parts.frame.request import Request
 
@@ -328,3 +330,96 @@ def test_back_to_the_reader_forgets_the_text(monkeypatch):
     own_text._forget()
     own_text._forget()
     assert kept == {}
+
+
+# ---- all heads as points
+
+
+def atlas_of(*names, **measures):
+    """Head after head of layer 1 with a description and its measures."""
+    return SimpleNamespace(
+        heads=[
+            SimpleNamespace(
+                head=(0, i),
+                description=described(*([name] if name else [])),
+                measures={key: values[i] for key, values in measures.items()},
+                strongest=(),
+            )
+            for i, name in enumerate(names)
+        ]
+    )
+
+
+def test_descriptions_are_listed_from_the_commonest_and_heads_without_one_come_last_and_once():
+    found = atlas_of("b", "a", None, "c", "c", None, "a", "c", None, None)
+    assert points.counts(found) == [("c", 3), ("a", 2), ("b", 1), (points.NO_DESCRIPTION, 4)]
+
+
+@pytest.mark.parametrize("n", [points.COLOURED, points.COLOURED + 1, points.COLOURED + 3])
+def test_the_commonest_descriptions_have_a_letter_each_and_the_others_share_a_dot(n):
+    names = [name for i in range(n) for name in [f"description {i}"] * (n - i)]
+    colours = points._colours(atlas_of(*names))
+    letters = [letter for letter, _ in colours.values()]
+    lettered = min(n, points.COLOURED)
+    assert letters == [*"ABCDEFG"[:lettered], *["·"] * (n - lettered)]
+    assert len({colour for _, colour in colours.values()}) == min(n, points.COLOURED + 1)
+    legend = points._legend(colours, "description", 3)
+    assert [one["letter"] for one in legend] == [
+        *"ABCDEFG"[:lettered],
+        *(["·"] if n > points.COLOURED else []),
+        "",
+    ]
+    assert [one["name"] for one in legend][-1] == points.NO_DESCRIPTION
+
+
+def test_a_share_goes_from_nothing_to_all_and_another_measure_to_its_highest():
+    share = next(key for key, (_, one) in HABITS.items() if one)
+    other = next(key for key, (_, one) in HABITS.items() if not one)
+    found = atlas_of("a", "b", **{share: (0.1, 0.5), other: (2.0, 8.0)})
+    data = points.points_data(found, share, other, "description", "", (0, 0))
+    assert [data["x"][end] for end in ("label", "low", "high")] == [HABITS[share][0], "0 %", "100 %"]
+    assert [data["y"][end] for end in ("label", "low", "high")] == [HABITS[other][0], "0.0", "8.0"]
+    assert [(head["x"], head["y"]) for head in data["heads"]] == [(0.1, 0.25), (0.5, 1.0)]
+
+
+def test_a_description_that_there_is_not_shows_all_heads_and_each_link_keeps_the_head(monkeypatch):
+    drawn = {}
+    found = SimpleNamespace(
+        atlas=atlas_of("a", "a", "b"), query={"model": "smollm2"}, model="smollm2", trained=True
+    )
+    monkeypatch.setattr(view, "heading", lambda *_: None)
+    monkeypatch.setattr(view.st, "columns", lambda *_, **__: (nullcontext(), nullcontext()))
+    monkeypatch.setattr(view.st, "container", lambda **_: nullcontext())
+    monkeypatch.setattr(view.st, "segmented_control", lambda *_, **__: "description")
+    monkeypatch.setattr(view.st, "download_button", lambda *_, **__: None)
+    monkeypatch.setattr(view, "_measure", lambda _title, _key, first, _names: first)
+    monkeypatch.setattr(view, "draw", lambda *_, **__: None)
+    monkeypatch.setattr(view, "markup", lambda text: drawn.update(text=text))
+    monkeypatch.setattr(view, "points_data", lambda *given: drawn.update(given=given) or {})
+    for asked, only in (("a", "a"), ("x", ""), ("", "")):
+        monkeypatch.setattr(view.state, "params", lambda asked=asked: {"does": asked})
+        view._overview(found, found.atlas.heads[2])
+        assert drawn["given"][3:] == ("description", only, (0, 2))
+        links = asked_by_links(drawn["text"])
+        assert {(one["model"][0], one["head"][0]) for one in links} == {("smollm2", "1-3")}
+        does = [one.get("does", [""])[0] for one in links]
+        assert does[:3] == ["" if name == only else name for name in ("a", "b", points.NO_DESCRIPTION)]
+        assert len(does) == (4 if only else 3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"), [("1-2", []), ("", []), ("1-4", ["1-4"]), ("2-1", ["2-1"]), ("x" * 30, ["x" * 20])]
+)
+def test_a_head_that_there_is_not_is_said(monkeypatch, asked, told):
+    said = []
+    found = SimpleNamespace(atlas=atlas_of("a", "a", "b"))
+    monkeypatch.setattr(view, "source", lambda _: found)
+    monkeypatch.setattr(view.state, "params", lambda: {"head": asked})
+    monkeypatch.setattr(view.state, "write", lambda: None)
+    monkeypatch.setattr(view.st, "container", lambda **_: nullcontext())
+    monkeypatch.setattr(view, "_overview", lambda *_: None)
+    monkeypatch.setattr(view.head, "card", lambda *_: None)
+    monkeypatch.setattr(view, "_chosen", lambda atlas: atlas.heads[1 if asked == "1-2" else 0])
+    monkeypatch.setattr(view, "say", lambda text, _: said.append(text))
+    view._heads.__wrapped__(Request("x"))
+    assert said == [f"There is no head “{name}” here." for name in told]

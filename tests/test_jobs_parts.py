@@ -1,0 +1,267 @@
+"""Heads: jobs, part by part: what is summed up, told of a head and offered, from sheets made up."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mha_core.heads.verdict import Verdict
+from pages.parts.frame.request import Request
+from pages.parts.specialization import builtin, card, colouring, view
+
+
+class Sheet(SimpleNamespace):
+    """A job as the page knows it; each is another than all others."""
+
+    __hash__ = object.__hash__
+
+
+def sheet(key, score=0.9, rule=0.5, does=True, rank=1, n_heads=12):
+    return Sheet(
+        key=key, title=key, heads=np.full((1, n_heads), score), rule=rule, does=lambda _: does, rank=lambda _: rank,
+        table=None, words=np.array([["specialist" if does else "none"] * n_heads]),
+    )  # fmt: skip
+
+
+# ---- the built-in sentences
+
+
+def test_a_job_counts_as_done_if_any_head_does_it():
+    model = SimpleNamespace(title="M", trained=True)
+    study = SimpleNamespace(repeated=None)
+    found = SimpleNamespace(model=model, study=study, jobs={}, n_sentences=800, heads=[(0, 0), (0, 1)])
+    some = [Sheet(does=lambda head: head == (0, 1)), Sheet(does=lambda _: False), Sheet(does=lambda _: False)]
+    said = builtin._summary(found, tuple(some))
+    assert said.endswith("In 1 of 3 jobs a head beats the best simple rule by more than luck explains.")
+    assert "random" not in said
+    study.repeated = SimpleNamespace(n_texts=50)
+    assert " and 50 texts of random tokens said twice." in builtin._summary(found, tuple(some))
+
+
+def test_induction_is_said_to_be_absent_of_an_encoder_in_which_no_head_does_it():
+    table = SimpleNamespace(
+        verdicts={(0, 0): Verdict("none", "")}, order=lambda: [(0, 0)], mean_mass=np.array([[0.02]]), n=600,
+        score=np.array([[0.1]]), baseline=0.05, baseline_name="a blind choice",
+    )  # fmt: skip
+
+    def said(is_causal, word, jobs=None):
+        table.verdicts = {(0, 0): Verdict(word, ""), (0, 1): Verdict("none", "")}
+        found = SimpleNamespace(model=SimpleNamespace(is_causal=is_causal), jobs={"induction": table})
+        return builtin.unneeded_said(found)
+
+    assert said(False, "none").startswith("Measured and absent: induction. Of 600 random tokens said again")
+    assert [said(False, "specialist"), said(True, "none"), said(True, "specialist")] == ["", "", ""]
+
+
+def test_each_absent_job_has_its_own_reason():
+    jobs = [SimpleNamespace(title=f"job {i}", absent=f"reason {i}") for i in (1, 2)]
+    assert builtin.absent_said(SimpleNamespace(absent=jobs)).endswith("job 1: reason 1; job 2: reason 2.")
+    assert builtin.absent_said(SimpleNamespace(absent=[])) == ""
+
+
+@pytest.mark.parametrize(
+    ("trained", "stem"), [(True, "headscope-heads-small"), (False, "headscope-heads-small-untrained")]
+)
+def test_the_files_of_random_weights_say_so_in_their_names(monkeypatch, trained, stem):
+    names = []
+    closed = SimpleNamespace(open=False)
+    monkeypatch.setattr(builtin.st, "container", lambda **_: nullcontext())
+    monkeypatch.setattr(builtin.st, "expander", lambda *_, **__: closed)
+    monkeypatch.setattr(
+        builtin.st, "download_button", lambda _title, _data, name, *_, **__: names.append(name)
+    )
+    monkeypatch.setattr(builtin, "say", lambda *_: None)
+    for kind in ("as_csv", "as_json"):
+        monkeypatch.setattr(builtin.findings, kind, lambda _: "")
+    builtin._take_away(SimpleNamespace(model=SimpleNamespace(trained=trained, name="of/small")))
+    assert names == [f"{stem}.csv", f"{stem}.json"]
+
+
+def test_the_table_to_sort_shows_the_roles_that_are_wanted_and_says_what_each_job_rests_on(monkeypatch):
+    tables = {
+        key: SimpleNamespace(
+            job=SimpleNamespace(title=key),
+            score=np.array([[0.1, 0.2]]),
+            n=n,
+            baseline=n / 100,
+            baseline_name="a rule",
+        )
+        for key, n in (("one", 30), ("two", 40))
+    }
+    found = SimpleNamespace(
+        jobs=tables, heads=[(0, 0), (0, 1)], roles={(0, 1): SimpleNamespace(label="next token")}
+    )
+    shown = {}
+    monkeypatch.setattr(builtin.st, "dataframe", lambda rows, **given: shown.update(rows=rows, **given))
+    for wanted, heads in (([], ["1-1", "1-2"]), (["next token"], ["1-2"]), (["no clear role"], ["1-1"])):
+        monkeypatch.setattr(builtin.st, "multiselect", lambda *_, wanted=wanted, **__: wanted)
+        builtin._sortable(found)
+        assert [row["Head"] for row in shown["rows"]] == heads
+    helps = {title: column["help"] for title, column in shown["column_config"].items()}
+    assert helps == {"one": "n = 30; baseline 30.0 %, a rule", "two": "n = 40; baseline 40.0 %, a rule"}
+
+
+# ---- the card of a head
+
+
+@pytest.fixture
+def said(monkeypatch):
+    told = []
+    monkeypatch.setattr(card, "heading", lambda text, *_: told.append(text))
+    monkeypatch.setattr(card, "say", lambda text, *_: told.append(text))
+    monkeypatch.setattr(card, "markup", told.append)
+    return told
+
+
+def test_a_head_with_a_role_has_its_evidence_and_one_without_says_so(monkeypatch, said):
+    for part in ("_sentences", "_upstream", "_elsewhere", "_relatives"):
+        monkeypatch.setattr(card, part, lambda *_: None)
+    role = SimpleNamespace(label="next token", evidence="In 90 of 100.")
+    known = SimpleNamespace(called={(0, 1): role}, found=None)
+    for head in ((0, 0), (0, 1)):
+        card.card(known, head, None, Request("x"), {})
+    assert said == [
+        "Head 1-1: no clear role", "No job puts it clearly above the best simple rule.",
+        "Head 1-2: next token", "In 90 of 100.",
+    ]  # fmt: skip
+
+
+def test_what_another_word_in_its_place_gives_is_said_of_the_best_head(monkeypatch, said):
+    monkeypatch.setattr(card.evidence, "strip_data", lambda *_: {})
+    monkeypatch.setattr(card.evidence, "draw", lambda *_, **__: None)
+    one = Sheet(
+        key="a", title="a", rule=0.5, controls=None, n=9, where="real text", heads=np.zeros((2, 2)),
+        others=(("a boy", 0.75, 40),), best=(1, 0),
+    )  # fmt: skip
+    card.where_it_stands(SimpleNamespace(twins=()), (0, 1), one, SimpleNamespace(trained=True))
+    assert said == ["With another word in the same place head 2-1 reaches: a boy 75.0\u00a0% (n = 40)."]
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_the_telling_jobs_of_either_text_stand_first_and_all_of_them_on_request(monkeypatch, said, is_open):
+    drawn = []
+
+    class Box(nullcontext):
+        open = is_open
+
+    monkeypatch.setattr(card.tables, "of_head", lambda head, groups, *_: drawn.append(groups))
+    monkeypatch.setattr(card.evidence, "draw", lambda *_, **__: None)
+    monkeypatch.setattr(card.st, "expander", lambda *_, **__: Box())
+    real = tuple(sheet(f"real {i}", rank=12) for i in range(9))
+    own = tuple(sheet(f"built-in {i}", rank=12) for i in range(9))
+    card.every_job(SimpleNamespace(real=real, builtin=own, found=None), (0, 0), real[4])
+    titles = ["On real text", "On the built-in sentences"]
+    assert [[title for title, _ in groups] for groups in drawn] == [titles] * (1 + is_open)
+    telling = dict(drawn[0])
+    assert telling[titles[0]][0] is real[4]
+    assert [len(sheets) for sheets in telling.values()] == [3, 2]
+    if is_open:
+        assert dict(drawn[1]) == {titles[0]: real, titles[1]: own}
+
+
+def test_telling_are_jobs_in_which_a_head_is_among_the_best_sixth_and_others_only_if_these_are_few():
+    """Of twelve heads two are a sixth: the third in a job is not told by it."""
+    second, third = sheet("second", 0.9, 0.5, rank=2), sheet("third", 0.95, 0.1, rank=3)
+    first, near = sheet("first", 0.8, 0.6), sheet("near", 0.4, 0.35, does=False, rank=6)
+    assert card._telling([third, second, first, near], (0, 0), None) == [second, first]
+    assert card._telling([third, second, near], (0, 0), None) == [second, third]
+    assert card._telling([near, third], (0, 0), None) == [third, near]
+
+
+def test_what_a_head_depends_on_is_said_of_trained_weights_alone(monkeypatch, said):
+    monkeypatch.setattr(card.cache, "ATLAS_DIGESTS", {"m": "the digest"})
+    monkeypatch.setattr(card.upstream, "lines", lambda digest, _: [digest] if digest else [])
+    card._upstream((0, 0), Request("x", model="m", trained=False))
+    assert said == []
+    card._upstream((0, 0), Request("x", model="m"))
+    assert said == ["What it depends on", "the digest"]
+
+
+def test_beside_the_job_that_was_asked_stands_what_was_not(monkeypatch, said):
+    entry = SimpleNamespace(description=SimpleNamespace(findings=()), measures={"rests": 0.5})
+    atlas = SimpleNamespace(entry=lambda _: entry)
+    monkeypatch.setattr(card.cache, "shipped_atlas", lambda *_: SimpleNamespace(atlas=atlas))
+    monkeypatch.setattr(card, "described", lambda _: "the whole")
+    known = SimpleNamespace(called={(0, 0): SimpleNamespace(label="the narrow job")})
+    card._elsewhere(known, (0, 0), Request("x"))
+    assert said[0].startswith(
+        '<p class="hs-note"><b>Asked here:</b> the narrow job. <b>Not asked</b> (<a href="'
+    )
+    assert "</a>): the whole. Its strongest moments over ordinary text share no feature" in said[0]
+
+
+def test_the_measures_of_a_head_are_no_jobs_and_each_has_its_own_baseline(monkeypatch, said):
+    line = {"n": 40, "rank": 3}
+    lines = [
+        SimpleNamespace(key="entropy", label="Entropy", value=1.5, baseline=2.25, **line),
+        SimpleNamespace(key="first", label="First", value=0.5, baseline=0.125, **line),
+        SimpleNamespace(key="last", label="Last", value=0.25, baseline=None, **line),
+        SimpleNamespace(key="det->noun", label="Determiner", value=0.5, baseline=0.1, **line),
+        SimpleNamespace(key="rare", label="Rare", value=float("nan"), baseline=0.1, **line),
+    ]
+    monkeypatch.setattr(card, "report_card", lambda *_: SimpleNamespace(lines=lines))
+    card._measures(SimpleNamespace(study=None, heads=[0] * 72), (0, 0))
+    rows = said[0].split("<tbody>")[1].split("</tr>")[:-1]
+    assert [row.replace("<tr>", "") for row in rows[:3]] == [
+        '<th scope="row">Entropy</th><td>1.50 nats</td><td>2.25 nats</td><td>40</td><td>3</td>',
+        '<th scope="row">First</th><td>50.0 %</td><td>12.5 %</td><td>40</td><td>3</td>',
+        '<th scope="row">Last</th><td>25.0 %</td><td></td><td>40</td><td>3</td>',
+    ]
+    assert len(rows) == 3
+
+
+# ---- which head, which job
+
+
+@pytest.mark.parametrize(
+    ("given", "head", "told"),
+    [
+        ("2-3", (1, 2), False),
+        ("3-1", (1, 1), True),
+        ("2-4", (1, 1), True),
+        ("x", (1, 1), True),
+        ("", (1, 1), False),
+    ],
+)
+def test_a_head_that_there_is_not_is_said_and_the_best_one_shown(monkeypatch, given, head, told):
+    said = []
+    monkeypatch.setattr(colouring.state, "params", lambda: {"head": given})
+    monkeypatch.setattr(colouring, "say", lambda text, _: said.append(text))
+    assert colouring.chosen_head((2, 3), Sheet(best=(1, 1)), {}) == head
+    assert said == ([f"There is no head “{given}” in 2 layers of 3."] if told else [])
+    assert colouring.chosen_head((2, 3), None, {(0, 2): "a role"}) == (head if not told and given else (0, 2))
+
+
+def test_of_many_jobs_those_are_offered_that_a_head_does_or_that_are_always_asked(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(colouring.evidence, "draw", lambda data, **_: drawn.append(data))
+    group = colouring.GROUPS[0].key
+    kind = lambda key: SimpleNamespace(key=key, group=group, letter="x", colour="#000")  # noqa: E731
+    always = min(colouring.ALWAYS)
+    jobs = [Sheet(key=f"job {i}", title="t", word="none", kind=kind("syntactic")) for i in range(40)]
+    jobs[3].word, jobs[7].word, jobs[9].kind = "specialist", "rule", kind(always)
+    for some, offered in ((jobs, [3, 5, 7, 9]), (jobs[:30], range(30))):
+        colouring.jobs_to_press(some, "job 5")
+        assert [chip["key"] for chip in drawn.pop()["groups"][0]["chips"]] == [f"job {i}" for i in offered]
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("", "real"),
+        ("job:a", "built-in"),
+        ("place:first", "built-in"),
+        ("place:x", "real"),
+        ("real:a", "real"),
+    ],
+)
+def test_a_measure_or_a_job_of_the_built_in_sentences_shows_them(monkeypatch, asked, text):
+    monkeypatch.setattr(view.state, "params", lambda: {"by": asked})
+    found = SimpleNamespace(
+        measures=lambda: {"place:first": ("First", np.zeros(1)), "other": ("O", np.zeros(1))}
+    )
+    known = SimpleNamespace(real=("real",), builtin=("built-in",), found=found)
+    assert view._shown(known) == (text,)
+    known.real = ()
+    assert view._shown(known) == ("built-in",)
