@@ -265,3 +265,38 @@ def test_a_measure_or_a_job_of_the_built_in_sentences_shows_them(monkeypatch, as
     assert view._shown(known) == (text,)
     known.real = ()
     assert view._shown(known) == ("built-in",)
+
+
+# ---- what the picture of all heads is given
+
+
+def test_a_share_is_shaded_from_nothing_to_all_and_nats_from_nothing_to_the_highest():
+    values = np.array([[0.2, 0.4]])
+    assert colouring._measured("Mass on [SEP]", values, (0, 1)).fill == pytest.approx(0.4)
+    assert colouring._measured(colouring.NATS, 5 * values, (0, 0)).fill == pytest.approx(0.5)
+
+
+def test_heads_by_what_they_are_called_have_name_letter_and_evidence_and_the_legend_their_kinds():
+    kind, other = colouring.KINDS[0], colouring.KINDS[2]
+    role = colouring.Called(kind.key, "next token", "In 90 of 100.")
+    mark = colouring._called((0, 1), role)
+    assert (mark.label, mark.letter, mark.colour) == (
+        "Head 1-2: next token. In 90 of 100.", kind.letter, kind.colour
+    )  # fmt: skip
+    assert (colouring._called((0, 0), None).label, colouring._called((0, 0), None).letter) == (
+        "Head 1-1: no clear role.", ""
+    )  # fmt: skip
+    called = {(0, 1): role, (0, 2): colouring.Called(other.key, "x", "y"), (1, 2): role}
+    assert colouring._legend(called) == [(one.letter, one.name, one.colour) for one in (kind, other)]
+
+
+def test_on_the_map_each_head_stands_at_its_own_place_in_its_own_cluster():
+    found = SimpleNamespace(
+        heads=[(0, 0), (0, 1)], points=np.array([[0.1, 0.2], [0.3, 0.4]]), cluster=np.array([5, 7])
+    )
+    for head, place in (((0, 0), (0.1, 0.2, 5)), ((0, 1), (0.3, 0.4, 7))):
+        mark = colouring._placed(colouring.Mark(head, "label", "A", "#123456", 0.5, "50"), found)
+        assert (mark.x, mark.y, mark.cluster) == place
+        assert (mark.head, mark.label, mark.letter, mark.colour, mark.fill, mark.text) == (
+            head, "label", "A", "#123456", 0.5, "50"
+        )  # fmt: skip
