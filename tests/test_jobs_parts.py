@@ -1,6 +1,7 @@
 """Heads: jobs, part by part: what is summed up, told of a head and offered, from sheets made up."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from mha_core.heads.verdict import Verdict
 from pages.parts.frame.request import Request
-from pages.parts.specialization import builtin, card, colouring, view
+from pages.parts.specialization import builtin, card, colouring, examples, sheets, tables, view
 
 
 class Sheet(SimpleNamespace):
@@ -17,7 +18,7 @@ class Sheet(SimpleNamespace):
     __hash__ = object.__hash__
 
 
-def sheet(key, score=0.9, rule=0.5, does=True, rank=1, n_heads=12):
+def job(key, score=0.9, rule=0.5, does=True, rank=1, n_heads=12):
     return Sheet(
         key=key, title=key, heads=np.full((1, n_heads), score), rule=rule, does=lambda _: does, rank=lambda _: rank,
         table=None, words=np.array([["specialist" if does else "none"] * n_heads]),
@@ -148,8 +149,8 @@ def test_the_telling_jobs_of_either_text_stand_first_and_all_of_them_on_request(
     monkeypatch.setattr(card.tables, "of_head", lambda head, groups, *_: drawn.append(groups))
     monkeypatch.setattr(card.evidence, "draw", lambda *_, **__: None)
     monkeypatch.setattr(card.st, "expander", lambda *_, **__: Box())
-    real = tuple(sheet(f"real {i}", rank=12) for i in range(9))
-    own = tuple(sheet(f"built-in {i}", rank=12) for i in range(9))
+    real = tuple(job(f"real {i}", rank=12) for i in range(9))
+    own = tuple(job(f"built-in {i}", rank=12) for i in range(9))
     card.every_job(SimpleNamespace(real=real, builtin=own, found=None), (0, 0), real[4])
     titles = ["On real text", "On the built-in sentences"]
     assert [[title for title, _ in groups] for groups in drawn] == [titles] * (1 + is_open)
@@ -162,8 +163,8 @@ def test_the_telling_jobs_of_either_text_stand_first_and_all_of_them_on_request(
 
 def test_telling_are_jobs_in_which_a_head_is_among_the_best_sixth_and_others_only_if_these_are_few():
     """Of twelve heads two are a sixth: the third in a job is not told by it."""
-    second, third = sheet("second", 0.9, 0.5, rank=2), sheet("third", 0.95, 0.1, rank=3)
-    first, near = sheet("first", 0.8, 0.6), sheet("near", 0.4, 0.35, does=False, rank=6)
+    second, third = job("second", 0.9, 0.5, rank=2), job("third", 0.95, 0.1, rank=3)
+    first, near = job("first", 0.8, 0.6), job("near", 0.4, 0.35, does=False, rank=6)
     assert card._telling([third, second, first, near], (0, 0), None) == [second, first]
     assert card._telling([third, second, near], (0, 0), None) == [second, third]
     assert card._telling([near, third], (0, 0), None) == [third, near]
@@ -300,3 +301,162 @@ def test_on_the_map_each_head_stands_at_its_own_place_in_its_own_cluster():
         assert (mark.head, mark.label, mark.letter, mark.colour, mark.fill, mark.text) == (
             head, "label", "A", "#123456", 0.5, "50"
         )  # fmt: skip
+
+
+# ---- sentences to go and see
+
+
+class Shown(SimpleNamespace):
+    """A picture of Explore's: one unit a token."""
+
+    def __len__(self):
+        return len(self.labels)
+
+
+def shown(weights, visible=None):
+    labels = ["[CLS]", "Ann", "saw", "Bea", "she", "[SEP]"]
+    units = [SimpleNamespace(pieces=[i], special=word.startswith("[")) for i, word in enumerate(labels)]
+    return Shown(labels=labels, units=units, weights=np.array(weights)[None, None], visible=visible)
+
+
+def look_at(query, target, right, choice=([1], [3])):
+    sample = SimpleNamespace(
+        choice=choice and SimpleNamespace(candidates=choice), sentence=SimpleNamespace(text="Ann saw Bea she")
+    )
+    return SimpleNamespace(sample=sample, query=query, target=target, right=right)
+
+
+def seen(look, kind, weights, direction="row", **options):
+    units = []
+
+    def grid_of(_text, unit):
+        units.append(unit)
+        return shown(weights, **options)
+
+    job = SimpleNamespace(kind=kind, direction=direction)
+    found = examples.seen(look, job, (0, 0), grid_of)
+    assert units == [found.unit]
+    return found
+
+
+ROWS = np.array([[0.1] * 6, [0.3, 0.1, 0.1, 0.1, 0.2, 0.2], [0.1, 0.2, 0.3, 0.2, 0.1, 0.1],
+                 [0.2, 0.1, 0.1, 0.2, 0.4, 0.0], [0.3, 0.25, 0.2, 0.15, 0.06, 0.04], [0.1] * 6])  # fmt: skip
+
+
+def test_of_two_candidates_both_weights_are_said():
+    right = seen(look_at([4], [1], True), "coreference", ROWS)
+    assert right.said == "`she` looks at `Ann` 25.0 %; `Bea` gets 15.0 %"
+    assert (right.unit, right.params((0, 0))["pin"], right.params((0, 0))["to"]) == ("words", "4", "1")
+    wrong = seen(look_at([4], [3], False), "coreference", ROWS)
+    assert wrong.said == "`she` looks at `Ann` 25.0 % instead; `Bea` gets 15.0 %"
+    assert (wrong.to, wrong.target, wrong.there) == (1, 3, 0.15)
+    back = seen(look_at([3], [4], True), "coreference", ROWS, direction="column")
+    assert back.said == "`Bea` looks at `she` 40.0 %, `Ann` 20.0 %"
+    assert (back.pin, back.to) == (3, 4)
+    missed = seen(look_at([1], [4], False), "coreference", ROWS, direction="column")
+    assert missed.said == "`Bea` looks at `she` 40.0 %, more than `Ann` does: 20.0 %"
+
+
+def test_of_a_relation_every_word_could_be_looked_at_but_the_word_itself_and_what_is_inserted():
+    one = seen(look_at([2], [3], False, None), "syntactic", ROWS)
+    assert (one.unit, one.said) == ("words", "`saw` looks at `Ann` 20.0 % instead; `Bea` gets 20.0 %")
+    wrong = seen(look_at([4], [2], False, None), "syntactic", ROWS)
+    assert wrong.said == "`she` looks at `Ann` 25.0 % instead; `saw` gets 20.0 %", "not at [CLS]"
+    hidden = np.ones((6, 6), dtype=bool)
+    hidden[4, 1] = False
+    seen_only = seen(look_at([4], [2], False, None), "syntactic", ROWS, visible=hidden)
+    assert seen_only.said.startswith("`she` looks at `Bea` 15.0 % instead")
+    rests = seen(look_at([4], [5], False, None), "separator", ROWS)
+    assert (rests.unit, rests.said) == ("pieces", "`she` looks at `[CLS]` 30.0 % instead; `[SEP]` gets 4.0 %")
+
+
+@pytest.mark.parametrize(
+    ("n", "repeated", "said"),
+    [
+        (0, False, "In no sentence does this head look there."), (0, True, "In no text does this head look there."),
+        (2, False, "No other sentence works."), (1, True, "No other text works."),
+    ],
+)  # fmt: skip
+def test_where_three_sentences_are_not_to_be_had_it_is_said(n, repeated, said):
+    assert examples._no_more(n, repeated) == said
+
+
+def test_who_looks_is_underlined_and_who_is_looked_at_set_off(model):
+    tokens = model.tokenizer.encode("The dog saw the cat and the cat ran.")
+    text = SimpleNamespace(text="The dog saw the cat and the cat ran.")
+    look = SimpleNamespace(
+        sample=SimpleNamespace(tokens=tokens, sentence=text, said_twice=False), query=[2], target=[5]
+    )
+    assert examples.marked(look) == "The <u>dog</u> saw the <b>cat</b> and the cat ran."
+    look.sample.said_twice, look.query, look.target = True, [8], [5]
+    assert examples.marked(look) == "… saw · the · <b>cat</b> · and … the · <u>cat</u>"
+
+
+# ---- conclusions and tables
+
+
+def real(key="real:det", **changed):
+    made = sheets.Sheet(
+        key=key, kind=colouring.KIND_OF["syntactic"], title="det → noun", name="any → noun", question="?", where="UD",
+        n=1200, heads=np.array([[0.2, 0.9]]), words=np.array([["none", "specialist"]]), best=(0, 1), score=0.9,
+        low=0.85, high=0.95, held_out=0.88, chosen_on=0.92, rule=0.4, rule_name="the next noun", control=0.0,
+        control_name="others", word="specialist", because="beats it",
+    )  # fmt: skip
+    return replace(made, **changed)
+
+
+def test_a_conclusion_has_every_number_in_its_own_place():
+    assert sheets.conclusion(real()) == (
+        "Best is head 1-2: 88.0 % where it was not chosen (95 % interval 85.0 % to 95.0 %) and 92.0 % where it was, in "
+        "two halves of 1,200 cases of UD. The strongest simple rule, the next noun, reaches 40.0 %; control: others "
+        "0.0 %. Verdict: specialist (beats it)."
+    )
+    whole = real(held_out=None, chosen_on=None, control=None, word="none")
+    assert sheets.conclusion(whole) == (
+        "Best is head 1-2: 90.0 % of 1,200 cases in UD (95 % interval 85.0 % to 95.0 %). The strongest simple rule, "
+        "the next noun, reaches 40.0 %. Verdict: no (beats it)."
+    )
+    broad = replace(whole, kind=colouring.KIND_OF["broad"])
+    assert "90.0 % of the possible entropy in 1,200 cases in UD" in sheets.conclusion(broad)
+    assert sheets.word_said(replace(whole, table=object()), "none") == "not on these sentences"
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_a_row_of_the_table_of_jobs_has_every_number_under_its_own_title(trained):
+    twin = real(best=(0, 0), held_out=0.25, score=0.3, word="unsure")
+    others = [
+        real(f"real:{i}", where="UD", control_name="others", word="unsure", equals=((0, 1), (0, 0)))
+        for i in (1, 2)
+    ]
+    many = real("real:x", where="GAP", equals=((0, 0), (1, 0), (1, 1), (2, 0)), control=None)
+    made = tables.of_jobs([real(), *others, many], [twin], "real:det", "caption", trained)
+    titles = [column["title"] for column in made["columns"]]
+    assert titles == ["Job", "Best head", "Held out", "On a line", "Strongest simple rule", "Control", "n",
+                      "Random weights" if trained else "Trained", "Verdict"]  # fmt: skip
+    first, second, _, last = made["groups"][0]["rows"]
+    said = lambda row: [(cell.get("head") or cell["text"], cell["note"]) for cell in row["cells"]]  # noqa: E731
+    assert said(first) == [
+        ("1-2", ""), ("88.0 %", "85.0 % to 95.0 %"), ("", "92.0 % where it was chosen"), ("40.0 %", "the next noun"),
+        ("0.0 %", ""), ("1,200", ""), ("1-1: 25.0 %", "not sure"), ("specialist", "beats it"),
+    ]  # fmt: skip
+    assert first["cells"][2]["bar"] == {"dot": 0.88, "low": 0.85, "high": 0.95, "base": 0.4}
+    assert (first["name"], first["marked"], second["name"], second["marked"]) == (
+        "any → noun",
+        True,
+        "det → noun",
+        False,
+    )
+    assert said(second)[0] == ("1-2", "not told apart from 1-1")
+    assert said(last)[0] == ("1-2", "not told apart from 1-1, 2-1, 2-2 …")
+    assert (said(last)[4], said(last)[5]) == (("none", ""), ("1,200", "GAP"))
+    rule = tables.of_jobs([real(word="rule")], [], "", "c")["groups"][0]["rows"][0]
+    assert (rule["name"], rule["marked"]) == ("any → noun", False)
+
+
+def test_a_row_of_a_head_s_table_has_its_own_numbers():
+    one = real(controls=np.array([[0.125, 0.5]]))
+    made = tables.of_head((0, 0), [("On real text", [one]), ("Elsewhere", [])], "", "c", lambda _: "no")
+    (group,) = made["groups"]
+    cells = [cell["text"] for cell in group["rows"][0]["cells"]]
+    assert cells == ["20.0 %", "40.0 %", "12.5 %", "1,200", "2", "no"]
+    assert not group["rows"][0]["marked"]
