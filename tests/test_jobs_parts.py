@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from visit import asked_by_links
 
 from mha_core.heads.verdict import Verdict
 from pages.parts.frame.request import Request
@@ -368,6 +369,20 @@ def test_of_a_relation_every_word_could_be_looked_at_but_the_word_itself_and_wha
     assert seen_only.said.startswith("`she` looks at `Bea` 15.0 % instead")
     rests = seen(look_at([4], [5], False, None), "separator", ROWS)
     assert (rests.unit, rests.said) == ("pieces", "`she` looks at `[CLS]` 30.0 % instead; `[SEP]` gets 4.0 %")
+
+
+@pytest.mark.parametrize(("right", "mark"), [(True, "works"), (False, "elsewhere")])
+def test_an_example_is_marked_by_whether_the_head_looks_there(monkeypatch, right, mark):
+    found = SimpleNamespace(params=lambda _: {"pin": "1"}, said="what it does")
+    monkeypatch.setattr(examples, "seen", lambda *_: found)
+    monkeypatch.setattr(examples, "marked", lambda _: "the sentence")
+    look = SimpleNamespace(right=right, sample=SimpleNamespace(said_twice=False), share=0.25)
+    item = examples._item(look, None, (0, 0), {"model": "m"}, None)
+    assert item.startswith(f'<li class="{mark}"><a href="./?')
+    assert asked_by_links(item) == [{"pin": ["1"], "model": ["m"]}]
+    look.sample.said_twice = True
+    item = examples._item(look, None, (0, 0), {}, None)
+    assert item == f'<li class="{mark}">the sentence <small>25.0 % of the mass there</small></li>'
 
 
 @pytest.mark.parametrize(
