@@ -8,9 +8,20 @@ import numpy as np
 import pytest
 from visit import asked_by_links
 
+from mha_core import InputError
 from mha_core.heads.verdict import Verdict
 from pages.parts.frame.request import Request
-from pages.parts.specialization import builtin, card, colouring, examples, sheets, tables, view
+from pages.parts.specialization import (
+    builtin,
+    card,
+    colouring,
+    corpus_view,
+    corpus_work,
+    examples,
+    sheets,
+    tables,
+    view,
+)
 
 
 class Sheet(SimpleNamespace):
@@ -475,3 +486,95 @@ def test_a_row_of_a_head_s_table_has_its_own_numbers():
     cells = [cell["text"] for cell in group["rows"][0]["cells"]]
     assert cells == ["20.0 %", "40.0 %", "12.5 %", "1,200", "2", "no"]
     assert not group["rows"][0]["marked"]
+
+
+# ---- a corpus of the reader's own
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_text_in_two_bytes_a_letter_is_refused_though_none_of_them_is_nothing(encoding):
+    data = "\ufeff猫坐在垫子上".encode(encoding)
+    assert b"\0" not in data
+    with pytest.raises(InputError, match="The file is not UTF-8 text"):
+        corpus_work.kind_of("a.txt", data)
+
+
+def relation_row(**changed):
+    row = {
+        "relation": "det", "direction": "dependent->head", "layer": 3, "head": 9, "accuracy": 0.9, "ci_low": 0.8,
+        "ci_high": 0.95, "n": 1234, "offset_accuracy": 0.4, "offset": 1, "held_out": 0.85, "equals": ["3-9", "2-1"],
+        "beats_offset": True, "tried": 100,
+    }  # fmt: skip
+    return row | changed
+
+
+def test_a_relation_of_a_corpus_has_every_number_under_its_own_title():
+    assert corpus_work.shown(relation_row()) == {
+        "Relation": "det", "Direction": "dependent → head", "Best head": "3-9", "Right": "90.0 %",
+        "95 % interval": "80.0 % to 95.0 %", "n": "1,234", "Best fixed offset": "40.0 % (+1)", "Held out": "85.0 %",
+        "As good": "2-1", "": "beats its offset",
+    }  # fmt: skip
+    assert corpus_work.shown(relation_row(offset=-2))["Best fixed offset"] == "40.0 % (-2)"
+
+
+@pytest.mark.parametrize(("n", "told"), [(60, False), (61, True)])
+@pytest.mark.parametrize(("finished", "problem"), [(True, ""), (True, "It broke."), (False, "")])
+def test_of_many_rows_some_are_shown_and_the_file_says_whether_it_is_whole(
+    monkeypatch, n, told, finished, problem
+):
+    said, files = [], []
+    result = SimpleNamespace(sums={})
+    rows = [relation_row(relation=f"r{i}") for i in range(n)]
+    job = SimpleNamespace(
+        problem=problem, finished=finished, step=SimpleNamespace(result=result), read=lambda _: rows
+    )
+    monkeypatch.setattr(corpus_view, "say", lambda text, *_: said.append(text))
+    monkeypatch.setattr(corpus_view, "markup", lambda text: said.append(f"{text.count('<tr>') - 1} rows"))
+    monkeypatch.setattr(corpus_view, "_left_out", lambda _: None)
+    monkeypatch.setattr(corpus_view.st, "container", lambda **_: nullcontext())
+    monkeypatch.setattr(corpus_view.st, "download_button", lambda *_, **__: None)
+    monkeypatch.setattr(corpus_work, "as_csv", lambda _: "")
+    monkeypatch.setattr(corpus_work, "as_json", lambda _result, _rows, whole: files.append(whole))
+    corpus_view._result(job)
+    assert "60 rows" in said
+    assert ("60 of 61 rows are shown; the files have all." in said) == told
+    assert files == [finished and not problem]
+
+
+# ---- the page's own sentences and links
+
+
+def test_the_same_job_is_opened_on_the_other_text_and_the_first_where_it_is_not_asked(monkeypatch):
+    changes = []
+    there = real("real:other"), real("real:det")
+    monkeypatch.setattr(view.state, "change", changes.append)
+    monkeypatch.setattr(view.st, "session_state", {view.ON: view.REAL})
+    monkeypatch.setattr(view, "counterpart", lambda one, others: others[1] if one.key == "job:det" else None)
+    known = SimpleNamespace(real=there, builtin=())
+    for one in (real("job:det"), real("job:x"), None):
+        view._other_text(known, one)
+    assert changes == [{"by": "real:det"}, {"by": "real:other"}, {"by": "real:other"}]
+
+
+@pytest.mark.parametrize(("trained", "query"), [(True, {}), (False, {"weights": "untrained"})])
+def test_every_link_keeps_the_weights_that_are_not_the_standard(trained, query):
+    asked = Request("x", model="smollm2", trained=trained)
+    assert view.kept(asked) == {"model": "smollm2", **query}
+
+
+def test_of_real_text_the_jobs_are_counted_that_it_was_asked():
+    def entry(corpus, word):
+        return SimpleNamespace(
+            corpus=corpus, words=np.array([[word, "none"]]), verdict=SimpleNamespace(word=word)
+        )
+
+    words = ["specialist"] * 3 + ["rule"] * 2 + ["unsure", "none"]
+    corpora = {key: SimpleNamespace(title=key, n_texts=2000) for key in ("treebank", "builtin")}
+    found = SimpleNamespace(
+        corpora=corpora, entries=[*(entry("treebank", word) for word in words), entry("builtin", "specialist")],
+        trained=True, model="minilm",
+    )  # fmt: skip
+    assert view._summary(found) == (
+        "MiniLM on real text: treebank (2,000 texts). Of 7 jobs, 3 have a head that beats every simple rule and its "
+        "control by more than luck explains; in 2 more a head does what a simple rule does as well."
+    )
