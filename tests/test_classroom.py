@@ -172,10 +172,10 @@ def test_as_many_different_pairs_are_found_as_may_be_asked_for():
 
 
 def test_of_hidden_words_eight_in_ten_are_masked_one_is_another_and_one_stays(texts):
-    hide, shown = Hider(7), Counter()
+    hide, shown, number = Hider(7), Counter(), {word: i for i, word in enumerate(vocabulary())}
     for text in texts:
         ids, sought = hide(text)
-        true, sought = [vocabulary().index(word) for word in text.words], dict(sought)
+        true, sought = [number[word] for word in text.words], dict(sought)
         for place, rate in enumerate(text.rates):
             if place == text.slot:
                 continue
@@ -354,7 +354,9 @@ def test_pairs_with_an_animal_are_counted_apart(monkeypatch):
         return evaluation.Masses(right, np.zeros_like(right))
 
     monkeypatch.setattr(evaluation, "masses", right_of_animals)
-    found = evaluate(load_model("classroom", device="cpu").encoder, 8)
+    for other in ("answers", "task_scores"):
+        monkeypatch.setattr(evaluation, other, lambda *_, **__: None)
+    found = evaluate(None, 8)
     assert (found.passed, found.animate, found.inanimate) == (0.5, 1.0, 0.0)
 
 

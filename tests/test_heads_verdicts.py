@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache, partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -627,9 +628,11 @@ def test_two_versions_of_a_sentence_are_one_cluster_and_lie_in_one_half(model, m
     np.testing.assert_array_equal(rules["the first candidate"] + rules["the last candidate"], np.ones(16))
     assert {name: values.shape for name, values in way.others.items()} == dict.fromkeys(way.others, (16, 72))
 
+    read = cache(partial(trace, model=model))
+
     def asked(choice, by_rows):
         """Does each head prefer the right one: from the pronoun, and on average from the other rows; both (head,)."""
-        record = trace(choice.text, model)
+        record = read(choice.text)
         pieces = record.tokens.pieces
         spans = [
             [i for i, piece in enumerate(pieces) if piece.end > start and piece.start < end]
