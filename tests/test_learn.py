@@ -787,7 +787,8 @@ def test_where_heads_share_keys_the_shapes_say_so():
 
 def test_words_of_a_picture_fit_light_and_dark():
     """In the dark theme much attention is light: no text may call it dark."""
-    files = [LESSON / "lesson.toml", LESSON / "exercises.toml", *(ROOT / "pages/parts/learn").glob("*.py")]
+    files = [LESSON / "lesson.toml", LESSON / "exercises.toml"]
+    files += [file for part in ("learn", "training") for file in (ROOT / "pages/parts" / part).glob("*.py")]
     for file in files:
         assert not re.search(r"\b(dark|darker|black)\b", file.read_text(encoding="utf-8")), file.name
 

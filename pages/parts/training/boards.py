@@ -61,12 +61,12 @@ def live_board(choice: Choice, training: LiveTraining) -> Board:
 
 EXPLAINED = {
     "jobs": "Each small picture is one head on one job, on a fixed text that is never trained on. Rows are the places "
-    "that ask for a token, columns the job's name and the text before; darker is more weight, on one scale. `repeat` "
-    "is a falling line, `mirror` a rising one, `rotate` a falling line that is moved. What a row gives to later "
-    "tokens is not shown. The text: `{text}`",
-    "induction": "Each small picture is one head on a fixed text: each row shows where one token looks; darker is "
-    "more, on one scale. A line just below the diagonal is a previous-token head; lines further away go to what came "
-    "after the same token before. The text: `{text}`",
+    "that ask for a token, columns the job's name and the text before; the stronger the colour, the more "
+    "weight, on one scale. `repeat` is a falling line, `mirror` a rising one, `rotate` a falling line that is moved. "
+    "What a row gives to later tokens is not shown. The text: `{text}`",
+    "induction": "Each small picture is one head on a fixed text: each row shows where one token looks; the "
+    "stronger the colour, the more weight, on one scale. A line just below the diagonal is a previous-token head; "
+    "lines further away go to what came after the same token before. The text: `{text}`",
 }
 
 

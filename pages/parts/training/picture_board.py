@@ -35,8 +35,8 @@ def live_board(rows: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> Boa
         row(*(column(_rows_of_it(board, weights, text), size="half") for text in (0, 1))),
         row(*(column(_heads(board, weights, text), size="half") for text in (0, 1))),
         paragraph(
-            "The small pictures are all heads in full: each row shows where one token looks; darker is more, on "
-            "one scale.",
+            "The small pictures are all heads in full: each row shows where one token looks; the stronger the "
+            "colour, the more weight, on one scale.",
             "quiet",
         ),
     )
