@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 import torch
+from boards import courses_of
 
 from mha_core import load_model, trace
 from mha_core.heads.notices import unread
@@ -21,7 +22,7 @@ from pages.parts.explore.beside import moved_most
 from pages.parts.explore.moments import said as moment_said
 from pages.parts.frame import presets, words
 from pages.parts.frame.request import Request, model_allowed
-from pages.parts.picture.tiles import paragraph
+from pages.parts.training import picture_board
 from pages.parts.training.picture_board import live_board, passed
 from pages.parts.training.picture_board import said as came_out
 
@@ -174,17 +175,11 @@ def test_the_live_board_draws_the_row_of_it_of_every_head():
 
 
 def test_the_live_curves_have_each_its_own_number(monkeypatch):
-    drawn = {}
-
-    def keep(_board, name, _title, ways, _top):
-        drawn[name] = ways
-        return paragraph("")
-
-    monkeypatch.setattr("pages.parts.training.picture_board.course", keep)
+    drawn = courses_of(monkeypatch, picture_board)
     row = {"step": 16, "loss": None, "head": "2-1", "pass": 0.1, "right": 0.3, "wrong": 0.2}
     rows = [row, row | {"step": 32, "loss": 3.5, "pass": 0.15}]
     live_board(rows, {"step": 32, "weights": np.full((2, 2, 4, 12, 12), 1 / 12, np.float32)})
-    assert drawn == {
+    assert {key: ways for key, (ways, _) in drawn.items()} == {
         "pairs": [
             ("passed", [(16, 0.1), (32, 0.15)]),
             ("on the right noun", [(16, 0.3), (32, 0.3)]),

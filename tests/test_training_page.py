@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 import torch
-from boards import flat, found, words_of
+from boards import courses_of, flat, found, words_of
 from streamlit.testing.v1 import AppTest
 from visit import asked_by_links, link, open_page, settled, unopened
 
@@ -580,13 +580,7 @@ def test_both_parts_open_with_their_questions(monkeypatch):
 
 
 def test_each_models_curves_are_its_own(monkeypatch):
-    drawn = {}
-
-    def keep(_board, name, _title, ways, _top):
-        drawn[name] = ways
-        return paragraph("")
-
-    monkeypatch.setattr(boards, "course", keep)
+    drawn = courses_of(monkeypatch, boards)
     rows = [
         {
             "run": run,
@@ -600,5 +594,5 @@ def test_each_models_curves_are_its_own(monkeypatch):
     choice = parts.jobs_choice(1, 4, 0, 200)
     boards.live_board(choice, SimpleNamespace(rows=rows, now={"runs": [{}, {}]}))
     for run in (0, 1):
-        assert drawn[f"jobs-{run}"] == [(job, [(50, run / 4)]) for job in boards.JOBS]
-    assert drawn["loss"] == [("1 head", [(50, 1.0)]), ("4 heads", [(50, 2.0)])]
+        assert drawn[f"jobs-{run}"][0] == [(job, [(50, run / 4)]) for job in boards.JOBS]
+    assert drawn["loss"][0] == [("1 head", [(50, 1.0)]), ("4 heads", [(50, 2.0)])]

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
-from boards import found, words_of
+from boards import courses_of, found, words_of
 from visit import asked_by_links, plain, unopened
 
 from mha_core.learning.classroom.pairs import FAMOUS
@@ -97,15 +97,10 @@ def test_pictures_have_one_scale_and_a_line_a_layer_from_the_first_step(heads, l
 
 
 def test_right_answers_are_drawn_up_to_all_of_them(monkeypatch):
-    tops = {}
-
-    def keep(_board, name, _title, _ways, top):
-        tops[name] = top
-        return paragraph("")
-
-    monkeypatch.setattr(boards, "course", keep)
+    drawn = courses_of(monkeypatch, boards)
     for choice in (parts.jobs_choice(1, 2, 0, 50), parts.induction_choice(1, 2, 1, 0, 50)):
         boards.live_board(choice, SimpleNamespace(rows=[], now={"runs": [{}, {}]}))
+    tops = {key: top for key, (_, top) in drawn.items()}
     assert tops == {"loss": None, "jobs-0": 1.0, "jobs-1": 1.0, "accuracy": 1.0}
 
 
