@@ -16,6 +16,7 @@ IMAGE ?= headscope
 BASE ?= python:3.11-slim-bookworm@sha256:528257d48c1da0dcecc2e725d1ae34498d60c965f1241e39cd6a85a8859bdf84
 BENCH ?= benchmarks/engine.py
 TESTS ?=
+ALL ?=
 # A third process computes while two wait for a browser; it takes some three gigabytes.
 WORKERS ?= $(shell [ -r /proc/meminfo ] && awk '$$1 == "MemAvailable:" && $$2 > 12e6 { n = 3 } END { print n ? n : 2 }' /proc/meminfo || echo 2)
 MUTANTS ?=
@@ -62,8 +63,8 @@ run: .venv/.run .venv/.decoder ## start the app on the embedded model and print 
 	@MALLOC_ARENA_MAX=2 exec $(BIN)/python -m streamlit run app.py \
 		--server.headless $(HEADLESS) --server.showEmailPrompt false --server.address $(ADDRESS) $(if $(PORT),--server.port $(PORT))
 
-test: .venv/.dev ## lint, types and every test; browser tests run where a Chromium is found
-	@$(MAKE) -k lint types pytest
+test: .venv/.dev ## lint, types and the tests; ALL=1 adds the long ones; the browser's run where a Chromium is found
+	@$(MAKE) -k lint types pytest TESTS='$(if $(ALL),,-m "not long") $(TESTS)'
 
 quick: .venv/.dev ## the tests that need no browser and little time
 	@$(PYTEST) --ignore tests/e2e -m "not browser and not slow" $(TESTS)

@@ -19,7 +19,13 @@ from typing import IO, cast
 import once
 import pytest
 from hypothesis import settings
-from spent import pytest_runtest_call, pytest_terminal_summary  # noqa: F401 - hooks
+from spent import (  # noqa: F401 - hooks
+    pytest_deselected,
+    pytest_runtest_call,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
+)
 
 # How long one example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("headscope", deadline=None)
@@ -28,6 +34,9 @@ settings.load_profile("headscope")
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 120.0  # a cold start takes 4 to 12 s; a busy machine with two cores takes several times that
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+HEADLESS_SHELL = (
+    "chromium-headless-shell"  # the same Chromium without a window: a visit takes less of the processor
+)
 TRANSFORMERS = re.compile(
     r"^ *(import transformers|from (transformers|bert_folders|decoder_folders|causal_runs) )", re.M
 )
@@ -51,9 +60,11 @@ NO_CHROMIUM = (
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Whoever starts the app or loads the embedded decoder is slow; what is chosen of all is then put in order."""
+    """Whoever starts the app or loads the embedded decoder is slow, as is what is long; what is chosen of all is then
+    put in order."""
     for item in items:
-        if {"app_server", "fresh_server", "smollm2"} & set(getattr(item, "fixturenames", ())):
+        heavy = {"app_server", "fresh_server", "smollm2"} & set(getattr(item, "fixturenames", ()))
+        if heavy or item.get_closest_marker("long"):
             item.add_marker("slow")
     yield
     items[:] = in_order(items)
@@ -254,9 +265,10 @@ def fresh_server(tmp_path: Path) -> Iterator[Callable[..., AppServer]]:
         server.stop()
 
 
-def find_chromium(bundled: str) -> str | None:
-    """The browser to drive: the one named in CHROMIUM, one on the path, or Playwright's own (`bundled`)."""
-    candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, BROWSERS), MAC_CHROME, bundled]
+def find_chromium(bundled: str, *first: str) -> str | None:
+    """The browser to drive: the one named in CHROMIUM, one on the path (`first` before the others), or Playwright's
+    own (`bundled`)."""
+    candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, (*first, *BROWSERS)), MAC_CHROME, bundled]
     return next((found for found in candidates if found and Path(found).is_file()), None)
 
 
@@ -269,7 +281,7 @@ def chromium():
     except ModuleNotFoundError:
         absent("Playwright is not installed: `pip install -r requirements-dev.txt`")
     with sync_playwright() as playwright:
-        executable = find_chromium(playwright.chromium.executable_path)
+        executable = find_chromium(playwright.chromium.executable_path, HEADLESS_SHELL)
         if executable is None:
             absent(NO_CHROMIUM)
         browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGS)

@@ -659,7 +659,7 @@ def test_copies_are_looked_for_in_the_rows_that_have_some(model):
     assert float(found["after a copy"][0]) == pytest.approx((0.4 + 0.2) / 2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
     def negations(tokens, query, rng):
         there = [i for i, piece in enumerate(tokens.pieces) if piece.text in ("not", "only") and i != query]

@@ -102,7 +102,7 @@ def test_moments_of_the_decoder_come_out_again():
     assert checked > 10
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_measures_of_a_part_are_near_those_of_the_whole(model):
     texts = [one.text for one in read_reader()][::20]
     for part in read_passages(texts, model):

@@ -133,7 +133,7 @@ def test_the_loudest_link_leaves_special_tokens_out():
     assert strongest_link(weights, np.array([True, False, False]))[0, 0].tolist()[:2] == [2, 1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("layers", "heads", "n", "most"), [(6, 12, 14, 60_000), (12, 12, 510, 1_700_000)])
 def test_the_bytes_of_a_text_stay_below_the_bar(layers: int, heads: int, n: int, most: int):
     text = " ".join(["word"] * n)

@@ -111,7 +111,7 @@ DAMAGES = {
 assert len(DAMAGES) == 21
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(DAMAGES))
 def test_the_embedded_model_refuses_all_21_damages_in_one_sentence(name, embedded):
     DAMAGES[name](embedded)
@@ -123,7 +123,7 @@ def test_the_embedded_model_refuses_all_21_damages_in_one_sentence(name, embedde
     assert models._LOADED == {}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_embedded_model_undamaged_loads_from_there(embedded):
     assert load_model("minilm", device="cpu").digest.startswith("53aa51172d14")
 

@@ -388,7 +388,7 @@ def test_what_evaluate_says_is_what_plain_torch_finds(name):
         assert [answers.exact, answers.better] == pytest.approx(np.mean(right, axis=0).tolist())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_head_is_chosen_on_other_pairs_and_passes_most_of_them():
     found = evaluate(load_model("classroom", device="cpu").encoder, 24)
     plain = Plain(home() / "seed-1")
@@ -541,7 +541,7 @@ def test_a_line_of_the_curve_is_of_pairs_that_its_head_was_not_chosen_on(monkeyp
     assert [line["right"], line["wrong"]] == pytest.approx(held.mean((0, 1)).tolist(), abs=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_training_tells_where_it_looks_and_gives_the_same_lines_again(monkeypatch):
     monkeypatch.setattr(live, "CLASSROOM", replace(CLASSROOM, steps=3, batch=8))
     monkeypatch.setattr(live, "WATCHED", 4)

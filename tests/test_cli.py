@@ -321,7 +321,7 @@ def test_the_help_says_how_layers_heads_and_positions_are_numbered(run):
     assert "are from 0" in " ".join(out.split())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_as_a_process_it_writes_the_ranking_and_nothing_else():
     done = process("trace", CLASSIC, "--from", "it", "--to", "animal")
     out, err = done.communicate(timeout=120)
@@ -329,7 +329,7 @@ def test_as_a_process_it_writes_the_ranking_and_nothing_else():
     assert out.decode().splitlines()[1].startswith("   4-2   67.7 %  animal")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_as_a_process_it_refuses_without_a_traceback():
     done = process("trace", "x", "--model", "bert-base-cased", HF_HUB_CACHE="/nowhere")
     out, err = done.communicate(timeout=120)
@@ -338,7 +338,7 @@ def test_as_a_process_it_refuses_without_a_traceback():
     assert b"Traceback" not in err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_reader_who_closes_the_pipe_early_hears_no_complaint():
     running = process("trace", CLASSIC, "--format", "json")
     running.stdout.close()
@@ -347,7 +347,7 @@ def test_a_reader_who_closes_the_pipe_early_hears_no_complaint():
     assert (running.wait(120), err) == (0, b"")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_terminal_that_knows_only_ascii_gets_the_rest_spelled_out():
     done = process("trace", "naïve", "--layer", "1", PYTHONIOENCODING="ascii")
     out, err = done.communicate(timeout=120)

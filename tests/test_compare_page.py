@@ -123,7 +123,7 @@ def test_the_heads_that_went_over_are_counted_in_both_directions():
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("model", "other", "pin"), [("minilm", "smollm2", "2"), ("smollm2", "minilm", "1")])
 def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(model, other, pin):
     at = open_page(COMPARE, text="The cat sat.", model=model, model2=other, against="model", pin=pin)

@@ -39,7 +39,7 @@ def one_sentence(done, code, said):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_full_device_is_a_sentence():
     with Path("/dev/full").open("w") as full:
         one_sentence(
@@ -47,13 +47,13 @@ def test_a_full_device_is_a_sentence():
         )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_closed_output_is_a_sentence():
     done = process(["sh", "-c", 'exec "$@" >&-', "sh", *MODELS])
     one_sentence(done, 2, "Standard output is closed; name a file with --out.")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_closed_output_does_not_matter_to_a_file(tmp_path):
     out = tmp_path / "a.json"
     trace = [sys.executable, "-m", "mha_core", "trace", "Hi", "--format", "json", "--out", str(out)]
@@ -61,14 +61,14 @@ def test_a_closed_output_does_not_matter_to_a_file(tmp_path):
     assert out.read_text().startswith("{")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bytes_that_are_no_text_here_are_refused():
     command = [sys.executable, "-m", "mha_core", "trace", b"Caf\xff sat"]
     done = process(command, env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
     one_sentence(done, 2, r"The argument 'Caf\udcff sat' holds bytes that are no text")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupt_is_one_word_and_130():
     # A shell lets what it runs in the background ignore interrupts, and so does all that begins there.
     command = [sys.executable, "-c", "import mha_core.cli as c, mha_core.trace_command as t, signal, time;"

@@ -100,7 +100,7 @@ def long_sentence(tmp_path):
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_dependents_beyond_the_models_limit_are_counted_and_said(long_sentence, capsys, tmp_path, model):
     code = cli.main(["heads", "relations", str(long_sentence), "--out", str(tmp_path / "x.json")])
     printed = capsys.readouterr()
@@ -117,7 +117,7 @@ def test_dependents_beyond_the_models_limit_are_counted_and_said(long_sentence, 
     assert (on_page["n_cut"], on_page["n_dependents_cut"]) == (1, 490)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_profile_of_a_cut_text_says_so(long_sentence, capsys, monkeypatch):
     study = once.findings().study  # made before what makes it is replaced
     monkeypatch.setattr(studies, "study_builtin", lambda *_, **__: study)

@@ -80,14 +80,14 @@ def checked(inside: Path, folder: Path, *names: str) -> dict[str, str]:
     return dict(json.loads(done.stdout)["checks"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_check_holds_on_this_python(installed, tmp_path):
     said = checked(installed, tmp_path)
     assert len(said) == 6
     assert {name: wrong for name, wrong in said.items() if wrong} == {}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_warning_of_the_compiler_is_found(installed, tmp_path):
     (package,) = installed.parent.parent.glob("lib/python3.*/site-packages/mha_core")
     (package / "spoilt.py").write_text('PATTERN = "\\d"\n')

@@ -926,7 +926,7 @@ def test_inside_has_the_same_switch_on_its_heads(minilm):
     assert percent(float(left)) in str(board["blocks"][0]["spans"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_text_too_long_to_travel_in_full_and_shorter_than_a_small_picture_is_drawn_as_it_is(smollm2):
     text = " ".join(trials.ORDINARY.split()[:40])
     (data,) = mounted(open_page(PAGE, text=text), "record")

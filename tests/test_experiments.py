@@ -247,7 +247,7 @@ def test_runs_with_other_interventions_have_other_names():
     assert one == Run("minilm", TIRED, interventions=(Factor(((0, 0),)),))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_threads_with_other_interventions_never_see_each_other_s_numbers(model):
     tokens = model.tokenizer.encode(TIRED)
     chosen = [(Factor(((5, head),), factor),) for head in range(3) for factor in (0.0, 2.0)]
@@ -347,7 +347,7 @@ def test_every_head_in_turn_is_one_head_after_the_other(factor, base, llama):
         )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_head_of_minilm_in_turn_is_one_head_after_the_other_too(model):
     tokens = model.tokenizer.encode(TIRED)
     found = last(every_head(tokens, model, Cosine()))

@@ -177,7 +177,7 @@ def test_worse_means_beyond_every_draw_in_the_bad_direction():
     assert not replace(high, without=3.05).worse
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sets", "draws", "message"),
     [

@@ -22,6 +22,7 @@ MEASURED = {
 INDUCTION = "19-7,18-4,18-5,19-8,24-3,24-8,18-6,21-7"
 
 
+@pytest.mark.long
 def test_every_head_in_turn_has_the_effect_that_others_measured(smollm2, capsys):
     command = ["ablate", MARY, "--model", "smollm2", "--target", " Mary", "--against", " John", "--every"]
     assert main([*command, "--format", "json"]) == 0
@@ -39,6 +40,7 @@ def test_every_head_in_turn_has_the_effect_that_others_measured(smollm2, capsys)
         assert effects[layer, head] == pytest.approx(one - found["before"]["logit difference"], abs=1e-4)
 
 
+@pytest.mark.long
 def test_taking_heads_away_is_cutting_their_slices_out_of_transformers_matrices(smollm2):
     theirs = transformers_twin(smollm2)
     tokens = smollm2.tokenizer.encode(MARY)
@@ -59,6 +61,7 @@ def test_taking_heads_away_is_cutting_their_slices_out_of_transformers_matrices(
         assert best[0].id == int(scores.argmax())
 
 
+@pytest.mark.long
 def test_without_its_induction_heads_the_second_copy_is_as_hard_as_the_first(smollm2):
     """3.0 with all heads, about 12 without the eight best; eight random ones are missed far less."""
     samples = [sample for sample in repeated_samples(smollm2) if is_repeated(sample)][:3]
@@ -87,6 +90,7 @@ def test_without_its_induction_heads_the_second_copy_is_as_hard_as_the_first(smo
     )
 
 
+@pytest.mark.long
 def test_names_that_change_places_are_patched_by_the_name_movers(smollm2):
     into, source = (smollm2.tokenizer.encode(text) for text in (MARY, SWAPPED))
     found = last(patch_heads(source, into, smollm2, Word(" Mary", " John")))
@@ -95,6 +99,7 @@ def test_names_that_change_places_are_patched_by_the_name_movers(smollm2):
     assert found.strongest(1)[0][0] == (23, 3)
 
 
+@pytest.mark.long
 def test_the_model_can_do_what_the_prompts_ask(smollm2):
     """Otherwise nothing could break: it is right in all but a few, and on average by far."""
     ready = {one.task.key: one for one in ready_tasks(smollm2)}

@@ -13,7 +13,7 @@ from mha_core.errors import ModelError
 CHANCE = random.Random(0)  # noqa: S311 - damage needs no secret
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_some_damage_from_another_seed_ends_as_it_may(monkeypatch):
     monkeypatch.setattr(models, "_LOADED", {})
     ended = run(18, 7)

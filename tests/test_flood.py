@@ -12,7 +12,7 @@ from thirteen.house import Reader, flooding, sentence, wait_until
 SENTENCES = 8
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_flood_of_ten_sockets_goes_before_no_reader(fresh_server):
     app, before = fresh_server(), []
     with flooding(app, 10) as runs, Reader(app) as reader:

@@ -75,7 +75,7 @@ def run(program: str) -> list[int]:
 
 
 @ON_LINUX
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_model_that_was_loaded_leaves_little_of_its_file_in_memory():
     file = embedded_folder() / "model.safetensors"
     resident, size = run(f"""
@@ -93,7 +93,7 @@ print(in_memory(Path({str(file)!r})), Path({str(file)!r}).stat().st_size // 1024
 
 @GLIBC
 @ON_LINUX
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("told", "size", "goes"), [(False, 3_900_000, False), (True, 3_900_000, True), (True, 3_200_000, False)]
 )

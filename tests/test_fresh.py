@@ -76,6 +76,7 @@ def called(command, folder):
     return done.stdout
 
 
+@pytest.mark.long
 def test_pip_install_gives_everything_in_one_line(fresh, tmp_path):
     python, site = fresh
     alone = ["--no-deps", "--no-build-isolation", "--no-index"]
@@ -88,6 +89,7 @@ def test_pip_install_gives_everything_in_one_line(fresh, tmp_path):
     assert ranked.splitlines()[0] == "layer,head,key,key_text,weight"
 
 
+@pytest.mark.long
 @pytest.mark.network
 def test_an_editable_install_is_the_checkout_itself(fresh, tmp_path):
     python, _ = fresh

@@ -271,7 +271,7 @@ def test_what_is_read_only_later_stops_the_start_too(monkeypatch, name, wrong, t
         check_the_rest()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_server_with_a_setting_that_cannot_be_read_ends_with_one_sentence(free_port):
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(free_port)]
     for name, wrong in (("HEADSCOPE_STORE_MB", "much"), ("HEADSCOPE_ALLOW_FOLDERS", "no")):

@@ -131,7 +131,7 @@ def run(file: Path) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_a_notebook_runs_from_beginning_to_end(made, file):
     if file.stem.startswith("ablation") and find_spec(made["DECODER"]) is None:

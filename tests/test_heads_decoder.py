@@ -468,7 +468,7 @@ def test_a_job_says_whose_it_is_and_a_decoder_hears_why_it_is_not_asked():
     assert all(job.direction == "column" for job in lacking)  # the same question, read from the row instead
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_embedded_decoder_does_what_others_measured_in_it():
     try:
         smollm2 = load_model("smollm2", device="cpu")

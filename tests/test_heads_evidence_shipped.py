@@ -194,7 +194,7 @@ def test_the_untrained_twin_does_nothing_but_spread(name):
     assert called <= {"broad"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_agreement_is_the_same_when_it_is_asked_again(model, minilm):
     for again in measure_agreement(model, "builtin"):
         there = minilm.entry(again.asked.key)
@@ -278,7 +278,7 @@ def test_what_cannot_be_used_is_one_sentence(verdicts, tmp_path):
     assert verdicts("--limit", 3) == (2, "", said)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_was_left_out_of_a_corpus_is_said_beside_the_verdicts(verdicts, tmp_path, monkeypatch):
     monkeypatch.setattr(making, "measure_agreement", lambda *_: [])
     corpus = tmp_path / "own.conllu"

@@ -295,7 +295,7 @@ def test_heads_of_the_same_and_of_earlier_layers_look_as_before(model, tokens):
     assert np.abs(after[3:] - before[3:]).max() > 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ablations_are_means_over_texts_and_leave_the_model_as_it_was(model, tokens):
     other = model.tokenizer.encode("Rain falls.")
     before = embedding(tokens, model)

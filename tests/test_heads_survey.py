@@ -153,7 +153,7 @@ def test_long_texts_go_in_smaller_batches(model, monkeypatch):
     assert sizes == [1, 1, 4]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_corpus(model, monkeypatch):
     monkeypatch.setattr(survey_module, "WINDOW_PIECES", 250)
 
@@ -379,6 +379,7 @@ def test_examples_of_copies_show_the_same_word_earlier(model, builtin):
         assert shown.right == (peak in shown.target)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_the_sums_are_the_same_with_any_number_of_threads_and_these_are_given_back(model, threads):
     before = torch.get_num_threads()

@@ -94,6 +94,7 @@ def test_no_answer_says_which_server_it_is(app_server):
         assert b"uvicorn" not in head
 
 
+@pytest.mark.long
 def test_requests_whose_answers_nobody_reads_are_held_back(app_server):
     block, sent = 2_000 * b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n", 0
     before, deadline = megabytes(app_server.process.pid), time.monotonic() + 4
@@ -165,12 +166,14 @@ def test_no_file_of_the_server_is_given_away(app_server, path):
         assert not any(word in answer for word in (b"root:", b"[core]", b"st.App", b"[project]", b"[server]"))
 
 
+@pytest.mark.long
 def test_a_head_without_end_is_refused(app_server):
     answer = raw(app_server, b"GET / HTTP/1.1\r\nHost: a\r\n" + 4000 * (b"X-Long: " + 40 * b"x" + b"\r\n"))
     assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
     assert app_server.healthy()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["RuntimeError", "KeyboardInterrupt"])
 def test_what_an_exception_says_of_a_text_is_in_no_log(raising, kind):
     with Reader(raising, text=f"This raises {kind} for Zebulon.") as reader:
@@ -190,6 +193,7 @@ def test_where_nothing_can_be_written_a_corpus_is_taken_and_a_page_drawn(confine
     assert confined.get("/ready")[2] == "ready"
 
 
+@pytest.mark.long
 def test_only_the_hosts_that_the_owner_names_are_answered(confined):
     hosts = (NAME, f"{NAME}:8501", "rebound.example", f"{NAME}.evil.example", "")
     answers = [raw(confined, handshake(host), seconds=0.5) for host in hosts]

@@ -451,7 +451,7 @@ def test_another_layer_and_head_chosen_on_the_page_are_in_the_link():
     np.testing.assert_allclose(matrix(at, "weights"), record.weights[5, 0], atol=NEAR)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("h", [0, 1])
 def test_the_example_by_hand_shows_its_own_numbers(h):
     at = walk(part="By hand", by=str(h + 1))
@@ -637,7 +637,7 @@ def test_a_number_of_x_says_which_row_of_the_matrices_it_meets():
 EVERY_SCREEN = {"Step by step": SCREENS, "By hand": SCREENS, **IN_PARTS}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["Step by step", "By hand", "One head or many", "Variants"])
 def test_tokens_and_heads_can_be_chosen_in_every_picture_that_names_them(part):
     at = walk(*EVERY_SCREEN[part], part=part, head="4-2", pin="10")

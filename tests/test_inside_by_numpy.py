@@ -254,6 +254,7 @@ def to_hull(points: np.ndarray, target: np.ndarray) -> float:
     return float(np.linalg.norm(mix / mix.sum() @ points - target))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", SENTENCES)
 @pytest.mark.parametrize("name", PLACES)
 def test_every_number_of_the_variants_is_that_of_numpy(name, text):
@@ -323,6 +324,7 @@ def _grouped(
     return SimpleNamespace(weights=mine, output=sum(outputs) + (0 if w.b_o is None else w.b_o))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", SENTENCES)
 def test_every_number_of_the_rotation_and_the_cache_is_that_of_numpy(text):
     model, (layer, h) = load_model("smollm2"), PLACES["smollm2"]

@@ -374,6 +374,7 @@ def test_gpt2_has_no_step_for_rotation(tmp_path, monkeypatch):
     assert "(pre\u2011LN)" in prose(at)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("text", [TEXT, "x", "the it " * 9])
 def test_every_part_opens_on_a_decoder(page, part, text):
@@ -381,6 +382,7 @@ def test_every_part_opens_on_a_decoder(page, part, text):
     assert [data for data, _ in boards(at)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_opens_on_smollm2(part):
     at = walk(part=part, model="smollm2", head="14-9", pin="8")

@@ -325,7 +325,7 @@ def test_what_is_left_of_induction_without_a_head_lies_one_after_the_first_copy(
     np.testing.assert_allclose(by_head[0, 1], np.mean(masses, 0), rtol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_induction_falls_off_its_cliff_and_dies_with_the_head_before_it():
     found = trained(Setup("induction", 2, 4, seed=0, steps=1_200))
     curve = {row["step"]: row["accuracy"] for row in found["curve"]}
@@ -345,7 +345,7 @@ def test_induction_falls_off_its_cliff_and_dies_with_the_head_before_it():
     assert all(worst["induction_left"][name] < 0.7 * mass[name] for name in again)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_head_stays_at_a_share_of_each_job_and_eight_learn_all():
     one = trained(Setup("jobs", 1, 1, seed=0, steps=500))
     eight = trained(Setup("jobs", 1, 8, seed=0, steps=500))
@@ -354,7 +354,7 @@ def test_one_head_stays_at_a_share_of_each_job_and_eight_learn_all():
     assert eight["curve"][-1]["accuracy"] > 0.8
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_line_prints_what_the_training_gives(capsys):
     assert main(["learn", "jobs", "--heads", "2", "--seed", "4", "--steps", "50", "--format", "json"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -457,7 +457,7 @@ def test_two_models_side_by_side_give_what_each_gives_alone():
         begin("large", {})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_process_pauses_goes_on_where_it_was_and_ends_with_its_input():
     setup = {"task": "jobs", "layers": 1, "heads": 1, "seed": 2, "steps": 400}
     go = {"go": "a", "kind": "small", "settings": {"runs": [setup]}}

@@ -72,7 +72,7 @@ def test_scores_are_left_as_they_are_for_whoever_made_them(model):
     assert not scores.any()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_last_piece_is_counted_like_any(model, tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("The cat sat.\nThe dog sat.\n")

@@ -56,7 +56,7 @@ def test_dropout_works_on_the_weights_while_training_only(kv_heads):
     assert (printed.train()(x)[0] - still).abs().max() > 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("file", ["layer.py", "grouped.py"])
 def test_the_printed_file_runs_by_itself(file):
     done = subprocess.run(

@@ -10,7 +10,7 @@ VISITS = 8
 WORDS = 480
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_visits_to_inside_with_long_texts_leave_little(fresh_server):
     app = fresh_server(HEADSCOPE_STORE_MB="50")
     words = [word for passage in read_reader() for word in passage.text.split()]

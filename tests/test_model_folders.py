@@ -304,7 +304,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["fork", "spawn"])
 def test_a_child_process_gives_the_same_numbers(way, tmp_path):
     (tmp_path / "child.py").write_text(CHILD)

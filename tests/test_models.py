@@ -69,7 +69,7 @@ def test_the_shelf_begins_with_the_embedded_model_and_names_each_once():
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_importing_and_tracing_the_embedded_model_imports_no_large_library():
     script = (
         "import sys, mha_core\n"

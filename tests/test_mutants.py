@@ -1,12 +1,16 @@
 """The faults put in on purpose: every entry applies, and the runner tells a fault noticed from one that is not."""
 
 import re
+import shlex
+from collections import Counter
 from pathlib import Path
 from queue import Queue
 
 import psutil
 import pytest
-from mutants import NOTICED, SURVIVED, Fault, problem, read, report, run_tests, try_all
+from _pytest.mark import KeywordMatcher, MarkMatcher
+from _pytest.mark.expression import Expression
+from mutants import NEEDED, NOTICED, SURVIVED, Fault, problem, read, report, run_tests, try_all
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -14,6 +18,50 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_every_fault_listed_can_be_put_in():
     faults = read(ROOT / "tests" / "mutants")
     assert [f"{fault.area}: {fault.what}: {why}" for fault in faults if (why := problem(fault, ROOT))] == []
+
+
+def chosen(tests: str, items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of the tests of a whole run those that are named this way: files, nodes, -k, -m."""
+    words, given = shlex.split(tests), {}
+    for option in ("-k", "-m"):
+        if option in words:
+            at = words.index(option)
+            given[option] = Expression.compile(words[at + 1])
+            del words[at : at + 2]
+    found = [
+        item
+        for item in items
+        if any(re.match(rf"{re.escape(word)}(::|\[|/|$)", item.nodeid) for word in words)
+    ]
+    if "-k" in given:
+        found = [item for item in found if given["-k"].evaluate(KeywordMatcher.from_item(item))]
+    if "-m" in given:
+        found = [
+            item for item in found if given["-m"].evaluate(MarkMatcher.from_markers(item.iter_markers()))
+        ]
+    return found
+
+
+@pytest.mark.long
+def test_nearly_all_faults_of_every_area_are_noticed_without_the_long_tests(request):
+    items = request.session.items
+    if len({item.path for item in items}) < len([*ROOT.glob("tests/**/test_*.py")]):
+        pytest.skip("not all tests are run: `make test ALL=1`")
+    by_file: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        by_file.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    listed, unseen, nowhere = Counter[str](), Counter[str](), []
+    for fault in read(ROOT / "tests" / "mutants"):
+        files = [word.partition("::")[0] for word in shlex.split(fault.tests) if word.startswith("tests/")]
+        looking = chosen(fault.tests, [item for file in files for item in by_file.get(file, [])])
+        if not looking:
+            nowhere.append(f"{fault.area}: {fault.what} [{fault.tests}]")
+        elif not fault.survives:
+            listed[fault.area] += 1
+            unseen[fault.area] += all(item.get_closest_marker("long") for item in looking)
+    assert nowhere == [], "no test has that name"
+    few = {area: n for area, n in unseen.items() if n > max(1, (1 - NEEDED) * listed[area])}
+    assert few == {}, "make one of those tests shorter, or let a short one notice it, too"
 
 
 @pytest.fixture
@@ -47,7 +95,7 @@ def tried(tree: Path, *faults: Fault) -> tuple[list[str], bool, str]:
     return verdicts, report(list(faults), verdicts, said.append), "\n".join(said)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_fault_is_noticed_when_a_test_fails_with_it(tree):
     sound = (tree / "sums.py").read_bytes()
     verdicts, good, said = tried(tree, fault("a + b", "a - b"), fault("a * 2", "a * 3"))
@@ -58,7 +106,7 @@ def test_a_fault_is_noticed_when_a_test_fails_with_it(tree):
     assert (tree / "sums.py").read_bytes() == sound
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_no_test_can_see_is_not_counted_until_one_does(tree):
     unseen = fault("a * 2", "2 * a", survives="the same product")
     assert tried(tree, fault("a + b", "a - b"), unseen)[1:] == (
@@ -68,7 +116,7 @@ def test_what_no_test_can_see_is_not_counted_until_one_does(tree):
     assert not tried(tree, fault("a + b", "a - b", survives="nobody adds"))[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
@@ -106,7 +154,7 @@ def test_an_entry_with_an_unknown_key_is_refused(tmp_path):
         read(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tests_that_do_not_end_are_stopped_with_all_that_they_started(tree):
     (tree / "tests/test_sleep.py").write_text(
         "import subprocess\n\n\ndef test_sleep():\n"

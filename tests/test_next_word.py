@@ -119,6 +119,7 @@ def test_after_a_word_of_several_pieces_is_after_its_last():
     ]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quiet", "smollm2")
 def test_at_the_last_word_there_is_one_place_only():
     shown = picture(open_page(model="smollm2", text=ANIMAL, pin="10"))["next"]
@@ -204,6 +205,7 @@ def test_going_on_takes_the_likeliest_word_after_word_until_it_is_stopped(smollm
     )
 
 
+@pytest.mark.long
 def test_the_same_seed_says_the_same_text_also_with_a_stop_in_between(smollm2, store):
     first = told(smollm2, asked("The cat sat"), Talk(), times=5, temperature=1.0, seed=7).text
     other = told(smollm2, asked("The cat sat"), Talk(), times=5, temperature=1.0, seed=8).text
@@ -391,6 +393,7 @@ def test_every_page_opens_with_the_decoder(page):
     assert not said(open_page(page, model="smollm2", text="The cat sat on the mat."), "problem")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quiet", "smollm2")
 def test_an_untrained_decoder_says_that_its_words_mean_nothing():
     shown = picture(open_page(model="smollm2", weights="untrained", text="The cat"))["next"]

@@ -150,6 +150,7 @@ def test_after_another_model_the_chosen_words_are_where_it_cuts_them_or_forgotte
     assert (named(at), "dog" in named(at)) == (named(first), False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", ["experiment", "specialization", "atlas"])
 def test_another_model_chosen_on_another_page_leaves_the_chosen_words_what_they_are(page, monkeypatch):
     monkeypatch.setattr(cache, "load_model", load_model)

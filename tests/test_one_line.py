@@ -169,7 +169,7 @@ def test_heads_are_taken_away_and_patched_by_their_names(folder):
         patch("It", TEXT, model, "1-1")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_heads_are_ranked_by_a_job_with_baseline_and_verdict(model):
     found = rank_job("previous", model, Options(limit=30))
     assert len(found) == 72

@@ -69,6 +69,7 @@ def test_the_wheel_holds_the_files_that_git_knows(wheel):
     assert inside == expected
 
 
+@pytest.mark.long
 def test_the_installed_library_gives_the_checkouts_numbers(installed, tmp_path, model):
     lines = (
         "import mha_core, pathlib\n"
@@ -88,6 +89,7 @@ def test_the_installed_library_gives_the_checkouts_numbers(installed, tmp_path, 
     assert passages == "214 214"
 
 
+@pytest.mark.long
 def test_the_command_is_called_by_its_name(installed, tmp_path):
     line = (
         "import sys; sys.argv = ['headscope', *sys.argv[1:]]; from mha_core.cli import main; sys.exit(main())"

@@ -19,7 +19,7 @@ README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8"
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_lines_of_python_in_the_readme_run(capsys, monkeypatch, tmp_path):
     few = Options(limit=120)
     monkeypatch.setattr(

@@ -171,7 +171,7 @@ def test_every_pinned_package_and_both_models_have_a_licence():
     assert {"all-MiniLM-L6-v2", "SmolLM2-135M-Instruct"} <= under
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_bill_of_materials_lists_what_is_pinned(tmp_path):
     subprocess.run([sys.executable, ROOT / ".ci/sbom.py", tmp_path], check=True)
     content = json.loads((tmp_path / "sbom.json").read_text())

@@ -101,6 +101,7 @@ def test_routes_the_app_has_no_use_for_are_closed(app_server, path):
     assert app_server.get("/nested" + path)[0] == 404
 
 
+@pytest.mark.long
 def test_the_page_comes_over_the_socket(app_server):
     with stream(app_server) as socket:
         socket.send(rerun())
@@ -171,6 +172,7 @@ else:
 """
 
 
+@pytest.mark.long
 def test_nobody_can_clear_the_caches_over_the_network(fresh_server, tmp_path):
     script, loads = tmp_path / "counting.py", tmp_path / "loads"
     script.write_text(COUNTING_APP)

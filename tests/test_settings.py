@@ -70,6 +70,7 @@ def test_places_of_all_and_of_one_address(app):
         assert b"All places are taken" in page
 
 
+@pytest.mark.long
 def test_a_tab_and_an_address_are_read_at_the_pace_that_is_set(app):
     with Tab(app, "192.0.2.11") as one:
         one.run()
@@ -91,6 +92,7 @@ def test_a_tab_and_an_address_are_read_at_the_pace_that_is_set(app):
         assert time.monotonic() - start > 0.7  # the fourth of three at once
 
 
+@pytest.mark.long
 def test_who_does_not_say_what_is_wanted_is_closed_in_time(app):
     start = time.monotonic()
     with opened(app, "192.0.2.21") as silent, pytest.raises(ConnectionClosed) as closed:

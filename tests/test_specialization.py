@@ -232,7 +232,7 @@ def test_a_job_that_works_nowhere_or_seldom_says_so(works, said, monkeypatch):
     assert parts == [*["yes"] * works, said, "no"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_shows_three_sentences_where_it_works_and_one_where_the_head_looks_elsewhere(found):
     three = 0
     for table in found.jobs.values():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import once
 import pytest
 import spent
-from spent import SECONDS, too_long
+from spent import LEFT_OUT, LONG_SECONDS, SECONDS, too_long
 
 from tests.conftest import in_order
 
@@ -17,17 +17,51 @@ def report(nodeid: str, seconds: float, *marks: str, when: str = "call") -> Simp
 
 
 def test_what_takes_long_and_is_not_marked_is_named_the_longest_first():
-    named = too_long(
-        [
-            report("quick", SECONDS / 2),
-            report("long", SECONDS + 0.1),
-            report("longer", SECONDS + 1),
-            report("marked", 60.0, "slow"),
-            report("drawn", 60.0, "browser"),
-            report("later", 60.0, when="teardown"),
-        ]
-    )
-    assert [line.split()[-1] for line in named] == ["longer", "long"]
+    reports = [
+        report("quick", SECONDS / 2),
+        report("long", SECONDS + 0.1),
+        report("longer", SECONDS + 1),
+        report("marked", LONG_SECONDS + 1, "slow"),
+        report("drawn", LONG_SECONDS + 2, "browser"),
+        report("left out", LONG_SECONDS + 3, "slow", "long"),
+        report("later", 60.0, when="teardown"),
+    ]
+    assert too_long(reports, SECONDS, "slow", "browser") == ["2.5 s longer", "1.6 s long"]
+    assert too_long(reports, LONG_SECONDS, "long") == ["10.0 s drawn", "9.0 s marked"]
+
+
+class Said:
+    """What pytest writes at the end of a run."""
+
+    def __init__(self, config: SimpleNamespace, *reports: SimpleNamespace):
+        self.config, self.reports, self.lines = config, reports, []
+        self.section = self.write_line = self.lines.append
+
+    def getreports(self, _: str) -> tuple[SimpleNamespace, ...]:
+        return self.reports
+
+
+def test_a_run_says_at_its_end_what_took_long_and_how_many_long_tests_were_left_out():
+    process, whole = (SimpleNamespace(stash=pytest.Stash()) for _ in range(2))
+    process.workeroutput = {}
+    chosen = [
+        SimpleNamespace(config=process, get_closest_marker={"long": mark}.get) for mark in (1, None, 1, 1)
+    ]
+    spent.pytest_deselected(chosen[:2])
+    spent.pytest_deselected(chosen[2:])
+    spent.pytest_sessionfinish(SimpleNamespace(config=process))
+    for _ in range(3):  # as many processes, and each leaves out the same
+        spent.pytest_testnodedown(SimpleNamespace(config=whole, workeroutput=process.workeroutput))
+    assert whole.stash[LEFT_OUT] == 3
+    said = Said(whole, report("one", 2.0), report("two", 9.0, "browser"))
+    spent.pytest_terminal_summary(said)
+    assert said.lines == [
+        *("not marked slow, and more than 1.5 s of the processor", "2.0 s one"),
+        *("not marked long, and more than 8.0 s of the processor", "9.0 s two"),
+        "3 long tests left out: `make test ALL=1` runs them too",
+    ]
+    assert spent.pytest_terminal_summary(nothing := Said(SimpleNamespace(stash=pytest.Stash()))) is None
+    assert nothing.lines == []
 
 
 def test_the_seconds_of_a_test_are_its_own_and_those_of_what_it_started_and_not_those_on_the_clock(

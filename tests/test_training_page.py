@@ -199,7 +199,7 @@ def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     assert f"1,2,3,50,{last['loss']},{last['accuracy']},{last['jobs']['repeat']}," in lines[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_lines_of_python_give_the_same_numbers(short, capsys):
     choice, _, state = short
     exec(export.python_of(choice), {})  # noqa: S102 - our own lines

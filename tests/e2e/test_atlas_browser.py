@@ -41,6 +41,7 @@ def test_a_point_opens_its_head_and_a_moment_opens_in_explore(visit):
     assert tab.said().startswith(f"Head 2-9: “{looks}")
 
 
+@pytest.mark.long
 def test_an_example_finds_heads_and_own_text_is_shown_in_the_same_pictures(visit):
     tab = open_page(visit)
     page = tab.page

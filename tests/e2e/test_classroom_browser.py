@@ -20,6 +20,7 @@ def arcs(tab, i):
     return tab.page.locator("figure.arcs svg").nth(i).get_attribute("aria-label")
 
 
+@pytest.mark.long
 def test_the_training_draws_arcs_and_its_pairs_open_on_compare(visit):
     tab = visit(f"/training?train={quote('Where does it look?')}&seed=4")
     tab.page.get_by_role("button", name="Start", exact=True).click()
@@ -46,6 +47,7 @@ def test_the_training_draws_arcs_and_its_pairs_open_on_compare(visit):
     assert tab.page.get_by_label("Sentence A", exact=True).input_value() == FAMOUS["suitcase"].texts[0]
 
 
+@pytest.mark.long
 def test_the_slider_goes_to_the_untrained_model_on_explore_and_on_compare(visit):
     tab = visit(f"/?model=classroom&text={quote(TIRED)}&head=2-1").drawn()
     slider = tab.page.get_by_role("slider", name=SLIDER)

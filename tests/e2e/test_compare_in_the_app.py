@@ -81,6 +81,7 @@ def test_two_sentences_of_different_length_are_compared_head_by_head_and_so_is_t
     np.testing.assert_allclose(pixels.weights(shown, pixels.THEMES["light"]), other[2, 4], atol=0.03)
 
 
+@pytest.mark.long
 def test_trained_is_compared_with_untrained_without_the_special_tokens(visit):
     runs = [trace(FIRST, load_model("minilm", trained=trained)) for trained in (True, False)]
     a, b = (run.grid(specials="hidden").weights.astype(float) for run in runs)
@@ -93,6 +94,7 @@ def test_trained_is_compared_with_untrained_without_the_special_tokens(visit):
         np.testing.assert_allclose(pixels.weights(shown, pixels.THEMES["light"]), truth[1, 3], atol=0.03)
 
 
+@pytest.mark.long
 def test_where_a_text_was_cut_is_marked_in_the_sentence_on_both_pages(visit, model):
     text = "The quick brown fox jumps over the lazy dog . " * 60
     left_out = trace(text, model).tokens.n_cut

@@ -258,6 +258,7 @@ def test_the_saved_files_leave_out_what_is_not_there(draw, record):
         assert x >= x0 + cell * np.floor((y - y0 - 0.05) / cell) + cell - 0.1, "never below the diagonal"
 
 
+@pytest.mark.long
 def test_the_saved_png_shows_the_same_triangle(draw, record):
     picture = draw(page_of(record.grid(), record.tokens, HEAD))
     image = np.array(Image.open(picture.save("PNG")).convert("RGB")).astype(int)

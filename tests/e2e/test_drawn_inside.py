@@ -391,6 +391,7 @@ def test_a_chosen_token_is_marked_in_every_row_and_told(page):
     assert told(page) == [["query", 2], ["query", 1]]
 
 
+@pytest.mark.long
 def test_a_matrix_of_five_hundred_words_is_drawn(page):
     values = np.zeros((500, 500))
     values[499, 3] = 0.5

@@ -72,6 +72,7 @@ def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(visit
     assert tab.page.locator(".switch.off").count() == 0
 
 
+@pytest.mark.long
 def test_a_link_opens_what_was_switched_and_the_small_pictures_are_the_weights(visit, model):
     tab = visit(f"{MINILM}&off=3-1,6-6&set=2", viewport={"width": 1280, "height": 720}).drawn()
     assert finding(tab).startswith("With 3-1 and 6-6 doubled the text's embedding has cosine")
@@ -104,6 +105,7 @@ def test_a_strangers_link_with_silly_heads_gets_a_sentence_also_on_a_phone(visit
     assert tab.page.locator(".switch").count() == 72
 
 
+@pytest.mark.long
 def test_every_head_in_turn_shows_its_progress_stops_goes_on_and_ends(visit, smollm2):
     tab = visit("/experiment?try=Which+matter%3F")
     tab.page.get_by_role("button", name="Try every head").click(timeout=PATIENCE)
@@ -135,6 +137,7 @@ def test_every_head_in_turn_shows_its_progress_stops_goes_on_and_ends(visit, smo
     assert tab.page.get_by_label("Your sentence", exact=True).input_value() == MARY
 
 
+@pytest.mark.long
 def test_the_map_s_colours_are_the_effects(visit, model):
     tab = visit(f"{MINILM}&try=Which+matter%3F")
     tab.page.get_by_role("button", name="Try every head").click(timeout=PATIENCE)

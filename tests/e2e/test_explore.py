@@ -91,6 +91,7 @@ def test_two_words_ask_which_heads_link_them_and_the_first_one_answers(visit, mo
     assert ranking.first.is_visible()
 
 
+@pytest.mark.long
 def test_the_link_opens_the_same_view_as_first_request_of_a_fresh_server(visit, fresh_server):
     server = fresh_server()
     text = quote("The trophy didn't fit in the suitcase.")
@@ -161,6 +162,7 @@ def test_the_printed_python_gives_the_number_on_the_screen(visit, capsys):
     assert "it looks at animal: 67.7%" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_heatmap_is_drawn_only_when_opened_and_has_every_token(visit, model):
     tab = visit().drawn()
     assert tab.page.locator(".js-plotly-plot").count() == 0
@@ -204,6 +206,7 @@ def test_everything_can_be_reached_with_the_keyboard_alone(visit):
     assert "pin=1" in page.url
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", ["pieces", "words"])
 def test_a_script_typed_as_text_stays_text(visit, unit):
     tab = visit(f"/?text={quote(PAYLOAD)}&unit={unit}&head={quote(PAYLOAD)}&model={quote(PAYLOAD)}").drawn()
@@ -224,6 +227,7 @@ def test_a_script_typed_as_text_stays_text(visit, unit):
     assert page.get_by_label("Your sentence", exact=True).input_value() == PAYLOAD
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_characters_get_one_sentence_and_stay(visit):
     tab = visit().drawn()
     tab.type("z" * 100_000)
@@ -237,6 +241,7 @@ def test_a_hundred_thousand_characters_get_one_sentence_and_stay(visit):
     assert tab.page.locator(".hs-problem").count() == 0
 
 
+@pytest.mark.long
 def test_an_example_keeps_the_head_that_was_chosen(visit):
     tab = visit().drawn()
     tab.head("1-1").click()

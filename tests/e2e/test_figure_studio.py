@@ -35,6 +35,7 @@ def coarse(image: np.ndarray, cell: int = 10) -> np.ndarray:
     return image[: high * cell, : wide * cell].reshape(high, cell, wide, cell).mean(axis=(1, 3))
 
 
+@pytest.mark.long
 def test_what_is_seen_is_what_is_saved_and_the_caption_says_its_link(visit, chromium, model, tmp_path):
     tab = visit(f"/?text={quote(TIRED)}&pin=none&figure={DESIGN.as_link()}", device_scale_factor=2).drawn()
     page = tab.page
@@ -84,6 +85,7 @@ def test_what_is_seen_is_what_is_saved_and_the_caption_says_its_link(visit, chro
     )
 
 
+@pytest.mark.long
 def test_the_pdf_has_real_text_on_a_page_of_the_figures_size(visit, chromium):
     design = Design("bars", ((3, 1),), width=8.5)
     tab = visit(f"/?text={quote(TIRED)}&pin=10&figure={design.as_link()}").drawn()
@@ -107,6 +109,7 @@ def test_the_pdf_has_real_text_on_a_page_of_the_figures_size(visit, chromium):
     assert b"/FontFile" in pdf or b"/Type3" in pdf
 
 
+@pytest.mark.long
 def test_the_studio_opens_by_a_button_follows_its_controls_and_back_closes_nothing(visit):
     tab = visit("/?head=4-2&pin=10").drawn()
     page = tab.page
@@ -130,6 +133,7 @@ def test_the_studio_opens_by_a_button_follows_its_controls_and_back_closes_nothi
     assert page.locator(".paper").count() == 0
 
 
+@pytest.mark.long
 def test_a_figure_that_does_not_exist_is_said(visit):
     tab = visit("/?figure=pie_9-9").drawn()
     assert "figure cannot be read" in tab.page.get_by_role("status").all_inner_texts()[0]

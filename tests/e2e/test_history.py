@@ -24,6 +24,7 @@ def completed(tab):
     return asked(tab)
 
 
+@pytest.mark.long
 def test_a_new_sentence_is_one_step_and_everything_else_none(visit):
     tab = visit().drawn()
     assert completed(tab) == {"text": TIRED, "head": "4-2", "pin": "10"}
@@ -51,6 +52,7 @@ def test_a_new_sentence_is_one_step_and_everything_else_none(visit):
     assert steps(tab) == 3, "another page"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "whole"),
     [

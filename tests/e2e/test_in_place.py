@@ -60,6 +60,7 @@ def test_a_word_is_changed_in_place_and_leaves_a_trace_that_opens_as_a_compariso
     assert "pin=10" in page.url
 
 
+@pytest.mark.long
 def test_the_keyboard_changes_a_word_and_the_box_keeps_what_is_chosen(visit):
     tab = visit("/?head=4-2&pin=10").drawn()
     page = tab.page
@@ -83,6 +84,7 @@ def test_the_keyboard_changes_a_word_and_the_box_keeps_what_is_chosen(visit):
     assert page.locator("path.trace").count() == 0
 
 
+@pytest.mark.long
 def test_compare_begins_with_one_word_ready_to_be_changed(visit):
     tab = visit("/compare?text=Birds sing in trees.").drawn()
     page = tab.page
@@ -103,6 +105,7 @@ def test_compare_begins_with_one_word_ready_to_be_changed(visit):
     assert page.get_by_label("Sentence B", exact=True).input_value() == "Birds sing in cages."
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("size", "seen"),
     [
@@ -119,6 +122,7 @@ def test_the_first_screen_shows_the_sentence_its_arcs_and_what_is_chosen(visit, 
     assert tab.page.locator(".headscope .arcs path").count() > 3
 
 
+@pytest.mark.long
 def test_an_arc_carries_its_weight_and_what_it_brings(visit, model):
     tab = visit("/?head=5-7&pin=10").drawn()
     page = tab.page

@@ -46,6 +46,7 @@ def part_of(tab) -> tuple[np.ndarray, np.ndarray]:
     return weights @ v @ table(at(tab, "output"), "W_o"), weights
 
 
+@pytest.mark.long
 def test_the_output_can_be_computed_from_the_numbers_on_the_screens(visit):
     tab = visit(f"/inside?head=4-2&pin={IT}&matrices=true&at=sentence")
     part, weights = part_of(tab)
@@ -60,6 +61,7 @@ def test_the_output_can_be_computed_from_the_numbers_on_the_screens(visit):
     np.testing.assert_allclose(output, truth.output[IT], atol=1e-5)
 
 
+@pytest.mark.long
 def test_a_click_on_a_token_follows_it_and_back_returns_to_the_one_before(visit):
     tab = visit("/inside?head=4-2&at=weights")
     row = tab.page.get_by_role("radiogroup", name="Token to follow")
@@ -84,6 +86,7 @@ def is_refused(tab, box, typed, said):
     assert box.get_attribute("aria-invalid") == "true"
 
 
+@pytest.mark.long
 def test_a_typed_score_moves_the_weight_nonsense_is_answered_and_undo_takes_it_back(visit):
     tab = visit(f"/inside?head=4-2&pin={IT}&at=weights")
     box = tab.page.get_by_label("score of it for animal", exact=True)
@@ -110,6 +113,7 @@ def test_a_typed_score_moves_the_weight_nonsense_is_answered_and_undo_takes_it_b
     assert "edits" not in tab.settled().page.url
 
 
+@pytest.mark.long
 def test_the_worked_example_follows_what_is_typed(visit):
     tab = visit("/inside?part=By+hand&at=x")
     x = tab.page.get_by_label("X, first, column 1", exact=True)
@@ -143,6 +147,7 @@ def tabbed_to(tab, name: str) -> None:
     pytest.fail(f"Tab does not reach {name}: the focus is at {tab.page.evaluate(FOCUSED)!r}")
 
 
+@pytest.mark.long
 def test_the_machine_is_walked_by_keyboard_alone(visit):
     tab = visit(f"/inside?head=4-2&pin={IT}", viewport={"width": 1280, "height": 800})
     tabbed_to(tab, "Next:")
@@ -188,6 +193,7 @@ def test_tokens_and_heads_are_chosen_in_the_pictures_by_mouse_and_keys(visit):
     assert tab.settled().page.get_by_role("combobox", name="Head").first.input_value() == "head 8"
 
 
+@pytest.mark.long
 def test_what_is_no_whole_number_is_answered_beneath_its_box(visit):
     tab = visit("/inside?part=Sizes+and+costs")
     box = tab.page.get_by_label("Heads", exact=True)
@@ -218,6 +224,7 @@ OVER = """() => { const m = document.querySelector('[data-testid=stMain]');
   return [m.scrollHeight - m.clientHeight, wide]; }"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("size", "query"),
     [
@@ -237,6 +244,7 @@ def test_words_and_picture_are_seen_together_on_a_laptop_when_changed_and_on_a_p
     assert {key: found for key, found in over.items() if found[0] > 0 or found[1]} == {}
 
 
+@pytest.mark.long
 def test_a_term_opens_its_sentence_where_it_stands(visit):
     tab = visit("/inside?at=qkv")
     tab.page.get_by_role("button", name="query", exact=True).first.click()
@@ -245,6 +253,7 @@ def test_a_term_opens_its_sentence_where_it_stands(visit):
     tab.page.locator(".definition").wait_for(state="detached")
 
 
+@pytest.mark.long
 def test_a_class_link_hides_what_it_names(visit):
     tab = visit("/inside?hide=menu,sentence&text=Birds+sing.&head=2-3")
     assert not tab.page.get_by_label("Your sentence").is_visible()
@@ -252,6 +261,7 @@ def test_a_class_link_hides_what_it_names(visit):
     tab.page.get_by_role("radio", name="Birds", exact=True).wait_for()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path",
     [

@@ -24,6 +24,7 @@ def give(tab, word: str, head: int, key: str) -> None:
     tab.page.keyboard.press(key)
 
 
+@pytest.mark.long
 def test_one_head_loses_what_two_bring_and_keys_do_it(visit):
     tab = visit("/learn", viewport=LAPTOP)
     verdict = tab.page.locator(".outcome .verdict")
@@ -69,6 +70,7 @@ def test_the_lesson_asks_first_and_shows_then_and_a_picture_is_one_tab_stop(visi
     assert "step=heads" in tab.page.url or "step=6" in tab.page.url
 
 
+@pytest.mark.long
 def test_answers_and_marks_survive_a_reload_and_stay_in_this_browser(visit):
     tab = visit("/learn?step=split", viewport=LAPTOP)
     box = tab.page.get_by_role("textbox", name=re.compile("How wide is one head"))
@@ -85,6 +87,7 @@ def test_answers_and_marks_survive_a_reload_and_stay_in_this_browser(visit):
     assert "dk1024" not in tab.page.evaluate("localStorage.getItem('headscope-lesson')")
 
 
+@pytest.mark.long
 def test_heads_are_chosen_in_the_picture(visit):
     tab = visit("/learn?step=rows", viewport=LAPTOP)
     tab.page.get_by_role("button", name="Head 4-8", exact=True).press("Enter")
@@ -99,6 +102,7 @@ def test_heads_are_chosen_in_the_picture(visit):
     assert tab.page.get_by_role("radio", name="it", exact=True).get_attribute("aria-checked") == "true"
 
 
+@pytest.mark.long
 def test_a_press_in_a_matrix_chooses_its_head_and_its_token(visit):
     tab = visit("/learn?step=mix&head=4-2&pin=10", viewport=LAPTOP)
     z = tab.page.locator("canvas").first
@@ -116,6 +120,7 @@ def test_a_press_in_a_matrix_chooses_its_head_and_its_token(visit):
     assert "pin=8" in tab.page.url
 
 
+@pytest.mark.long
 def test_a_presenter_turns_the_steps_and_sees_sentence_and_picture_at_once(visit):
     tab = visit("/learn?step=1&present=1", viewport=PROJECTOR)
     tab.page.get_by_role("heading", name=re.compile("^2 ·")).wait_for()
@@ -178,6 +183,7 @@ SCROLLED = """(() => {
 })()"""
 
 
+@pytest.mark.long
 def test_every_step_fits_a_laptop_and_a_phone_with_every_answer_open_and_axe_finds_nothing(visit):
     """By keyboard from the first step to the last, answered at length: light, dark, and dark on a phone. Of a laptop in
     the dark only the contrast is another than in the light."""

@@ -50,6 +50,7 @@ def test_a_click_appends_a_word_and_its_row_in_the_picture_is_that_of_a_trace(vi
     assert first.evaluate("node => node.getRootNode().activeElement === node"), "the focus stays on the list"
 
 
+@pytest.mark.long
 def test_going_on_says_words_and_stop_stops_it(visit, smollm2):
     tab = visit(LINK).drawn()
     button(tab, "Go on word by word").click()
@@ -69,6 +70,7 @@ def test_going_on_says_words_and_stop_stops_it(visit, smollm2):
     assert button(tab, "Go on word by word").is_visible()
 
 
+@pytest.mark.long
 def test_the_list_can_be_asked_after_a_pinned_word_and_goes_on_from_there(visit):
     tab = visit(f"{LINK}&pin=8", viewport={"width": 420, "height": 900}).drawn()
     button(tab, "After “it”").click()
@@ -83,6 +85,7 @@ def test_the_list_can_be_asked_after_a_pinned_word_and_goes_on_from_there(visit)
     wait_for(tab, lambda: box(tab).input_value().endswith("because it was"), "the other text")
 
 
+@pytest.mark.long
 def test_an_encoder_has_no_such_list(visit):
     tab = visit().drawn()
     assert tab.page.locator("section.next").is_hidden()

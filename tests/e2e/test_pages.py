@@ -17,6 +17,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 SHOTS = os.environ.get("HEADSCOPE_SCREENSHOTS")
 
 
+@pytest.mark.long
 def test_a_deep_link_is_the_first_request_of_a_cold_server(visit, fresh_server):
     tab = visit("/compare?against=weights&head=2-9&pin=3", server=fresh_server()).drawn()
     assert tab.page.title() == "Compare · HeadScope"
@@ -85,6 +86,7 @@ def test_untrained_is_one_switch_away(visit):
     assert "weights are random" in tab.page.locator("body").inner_text()
 
 
+@pytest.mark.long
 def test_presenter_mode_shows_the_picture_alone_and_can_be_left(visit):
     tab = visit().drawn()
     tab.page.get_by_role("button", name="Present").click()
@@ -140,6 +142,7 @@ def test_a_page_fits_its_screen_in_both_themes(visit, tmp_path, path):
         tab.page.screenshot(path=folder / f"{path.strip('/') or 'explore'}-{name}.png")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing(visit, path):
     tab = visit(path).drawn()
@@ -150,6 +153,7 @@ def test_axe_finds_nothing(visit, path):
         assert not found, f"{scheme}, {width} px wide\n" + "\n".join(found)
 
 
+@pytest.mark.long
 def test_the_menu_leads_from_every_page_to_the_first_and_back_in_this_tab_and_in_another(visit):
     tab = visit("/?text=The+animal+slept.").drawn()
     top = tab.page.locator(".st-key-top")

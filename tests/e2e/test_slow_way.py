@@ -62,6 +62,7 @@ def retype(tab, old, new):
     tab.page.keyboard.press("Enter")
 
 
+@pytest.mark.long
 def test_a_head_touched_right_after_an_example_leaves_the_example(slow):
     tab = slow("/?head=4-2&pin=10").drawn()
     tab.page.get_by_role("button", name="cat", exact=True).click()
@@ -72,6 +73,7 @@ def test_a_head_touched_right_after_an_example_leaves_the_example(slow):
     assert tab.word("cat").is_visible()
 
 
+@pytest.mark.long
 def test_a_head_touched_right_after_a_word_was_changed_leaves_the_word(slow):
     tab = slow("/?head=4-2&pin=10").drawn()
     retype(tab, "tired", "wide")
@@ -85,6 +87,7 @@ def test_a_head_touched_right_after_a_word_was_changed_leaves_the_word(slow):
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(find_spec(DECODER_PACKAGE) is None, reason="the decoder's package is not installed")
 def test_a_head_touched_right_after_a_word_was_appended_leaves_the_word(slow):
     start = "The animal didn't cross the street because it was too"
@@ -95,6 +98,7 @@ def test_a_head_touched_right_after_a_word_was_appended_leaves_the_word(slow):
     assert tab.page.get_by_label("Your sentence", exact=True).input_value() == f"{start} far"
 
 
+@pytest.mark.long
 def test_the_second_sentence_stays_too_and_the_reader_can_take_it_back(slow):
     tab = slow("/compare?head=4-2&pin=10").drawn()
     twin = tab.page.get_by_label("Sentence B", exact=True)
@@ -129,6 +133,7 @@ def test_a_control_pressed_right_after_a_head_of_the_atlas_leaves_the_head(slow)
     assert tab.page.get_by_role("radio", name="layer", exact=True).get_attribute("aria-checked") == "true"
 
 
+@pytest.mark.long
 def test_a_question_asked_right_after_a_layer_was_switched_off_is_in_the_link(slow):
     tab = slow("/experiment")
     tab.page.get_by_role("button", name="3", exact=True).click()

@@ -47,6 +47,7 @@ def test_a_job_pressed_colours_the_heads_and_an_example_opens_in_explore_and_sho
     assert weight in tab.said()
 
 
+@pytest.mark.long
 def test_a_head_pressed_opens_its_card_without_leaving_the_place_and_is_in_the_link(visit):
     tab = open_page(visit)
     tab.page.locator(".heads button[data-id='2-9']").click()
@@ -65,6 +66,7 @@ def test_a_head_pressed_opens_its_card_without_leaving_the_place_and_is_in_the_l
     assert abs(tab.page.evaluate(place) - before) < 400
 
 
+@pytest.mark.long
 def test_a_corpus_shows_its_progress_stops_goes_on_and_ends(visit):
     tab = open_page(visit)
     content = "".join(SENTENCE.replace("dog", f"dog{i}") for i in range(4000))
