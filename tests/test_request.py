@@ -1,5 +1,6 @@
 """What a link may ask for: every value checked, whatever a browser sends."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from mha_core.wording import head_name
 from pages.parts.frame import presets
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.pages import PAGES, beside
-from pages.parts.frame.prose import prose, quoted, visible
+from pages.parts.frame.prose import prose, quoted, visible, whole
 from pages.parts.frame.request import Request, model_allowed, models, refusal
 from pages.parts.frame.selection import Selection, from_params, parse_head
 
@@ -190,6 +191,18 @@ def test_folders_and_any_model_need_the_owners_word(monkeypatch, tmp_path):
     assert model_allowed("someone/model")
     assert not model_allowed("../../etc/passwd")
     assert not model_allowed("http://169.254.169.254/")
+
+
+def test_no_line_ends_within_a_share_or_a_head_s_name():
+    said = whole(
+        prose("Head 12-10 gives `it` 1,067.7 % and −0.4 % more than 2-2 on its own, or +3.1 %; 3 % - 5.")
+    )
+    assert re.findall(r'<span class="hs-whole">(.*?)</span>', said) == [
+        *("12-10", "1,067.7 %", "−0.4 %", "2-2", "+3.1 %", "3 %"),
+    ]
+    assert re.sub(r"</?span.*?>", "", said).startswith(
+        'Head 12-10 gives <bdi class="hs-word">it</bdi> 1,067.7 %'
+    )
 
 
 @given(st.text())
