@@ -68,6 +68,9 @@ def test_the_lesson_asks_first_and_shows_then_and_a_picture_is_one_tab_stop(visi
     tab.page.get_by_text("Yes: 1-3 puts").wait_for()
     tab.settled()
     assert "step=heads" in tab.page.url or "step=6" in tab.page.url
+    tab.page.set_viewport_size(PROJECTOR)
+    shown = tab.settled().page.locator("ol.route").evaluate("line => [line.clientWidth, line.scrollWidth]")
+    assert shown[1] <= shown[0], "the whole map, to W_o"
 
 
 @pytest.mark.long
