@@ -71,6 +71,10 @@ def test_the_lesson_asks_first_and_shows_then_and_a_picture_is_one_tab_stop(visi
     tab.page.set_viewport_size(PROJECTOR)
     shown = tab.settled().page.locator("ol.route").evaluate("line => [line.clientWidth, line.scrollWidth]")
     assert shown[1] <= shown[0], "the whole map, to W_o"
+    box = tab.page.get_by_label("Your sentence", exact=True).evaluate(
+        "box => [box.clientWidth, box.scrollWidth]"
+    )
+    assert box[1] <= box[0], "the sentence, to tired."
 
 
 @pytest.mark.long
