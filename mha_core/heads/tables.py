@@ -16,6 +16,7 @@ from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.rows import Row, choice_row, similarity_rows
 from mha_core.heads.similarity import SimilarityTable, clusters, plane
 from mha_core.heads.studies import Study
+from mha_core.heads.verdict import judge
 from mha_core.record import ModelInfo
 from mha_core.wording import counted, head_name, percent
 
@@ -61,10 +62,10 @@ def coreference_data(table: CoreferenceTable, model: ModelInfo) -> Row:
 def coreference_text(table: CoreferenceTable, count: int = 5) -> str:
     """The best heads of each direction, then the baselines."""
     lines = [("direction", "head", "accuracy", "95 % interval", "other rows", "flips", "")]
-    resolves = table.resolves()
     for d, direction in enumerate(table.directions):
         for flat in table.accuracy[d].ravel().argsort()[::-1][:count]:
             place = (d, *divmod(int(flat), table.accuracy.shape[2]))
+            verdict = judge(table.evidence(d, place[1:]))
             lines.append(
                 (
                     direction,
@@ -73,7 +74,7 @@ def coreference_text(table: CoreferenceTable, count: int = 5) -> str:
                     f"{100 * table.ci_low[place]:.1f} to {100 * table.ci_high[place]:.1f}",
                     percent(table.control[place]),
                     percent(table.flip[place]) if table.n_pairs else "",
-                    "" if resolves[place] else "not told from a simple rule",
+                    "" if verdict else verdict.because,
                 )
             )
     rules = ", ".join(f"{name} {percent(share)}" for name, share in table.baselines.items())
