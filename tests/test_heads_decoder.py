@@ -367,6 +367,16 @@ def test_a_mention_after_the_pronoun_is_left_out_and_counted():
     assert other_rows(before).tolist() == [2, 4, 6, 7]
 
 
+def test_the_control_of_a_choice_are_the_rows_that_have_seen_both_candidates():
+    """Word 1 comes between them: it has seen the right one alone."""
+    words = plain("coreference", {}, ["ann", "met", "eva", "because", "she", "won"])
+    case = replace(choice(0, 2, 4), tokens=words.tokens, kind="predicate")
+    looks = causal(looking(6, {1: 0, 3: 2, 4: 0, 5: 2}))
+    found = logged([replace(words, choice=case)], [lambda item: looks, lambda item: causal(looking(6, {}))])
+    table = found["coreference"]
+    assert (table.score.tolist(), table.control.tolist()) == ([[1.0, 0.5]], [[0.0, 0.5]])
+
+
 def test_relations_whose_head_comes_later_are_left_out_and_counted():
     tokens = tokens_of(["a", "dog", "saw", "me"])
     item = RelationCases(tokens, np.array([0, 1, 3]), np.array([1, 2, 2]), ("det", "nsubj", "obj"))

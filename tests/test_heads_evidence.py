@@ -285,6 +285,16 @@ def test_an_example_of_a_place_shows_a_row_that_is_right():
     assert (look.query, look.target) == ((4,), (3,))
 
 
+def test_an_example_of_a_failure_shows_a_row_that_is_wrong_though_another_puts_less_there():
+    head = looking(N, {2: 1}, strength=0.3)
+    for row, mass in ((3, 0.4), (4, 0.35), (5, 0.45)):
+        head[row], head[row, 6], head[row, row - 1] = 0.01, 0.5, mass
+    table = tables([made("plain")], head[None])["previous"]
+    assert table.score.tolist() == [[0.25]]
+    (look,) = table.examples(0, 0, right=False)
+    assert (look.query, look.target, look.right) == ((4,), (3,), False)
+
+
 def test_a_rare_word_in_pieces_is_its_control_and_no_case():
     rare = made("rare", {"rare": 1})
     twin = replace(rare, sentence=replace(rare.sentence, kind="split"))

@@ -221,7 +221,8 @@ def test_words_that_may_not_look_there_are_no_control():
 
 def test_every_rule_prefers_what_its_name_says():
     """Of "pen" the candidates are "cup", right before it "ran", and far behind "red" and "hat"; it learnt that such a
-    word stands two content words ahead, and has met "red" four times, "cup" twice, "ran" once, "hat" never."""
+    word stands two content words ahead, and has met "red" four times, "cup" three times, once in a sentence of three
+    cases, "ran" once, "hat" never."""
 
     def one(words, tags):
         likeness = np.where(np.eye(5, dtype=bool), -1.0, 0.0)
@@ -231,10 +232,12 @@ def test_every_rule_prefers_what_its_name_says():
         return Kept(text, places, likeness, np.zeros((1, 5), int))
 
     learnt = one("Red red cup ran cup red so red", "ADJ ADJ NOUN VERB NOUN X X X")
+    thrice = one("cup so boy toy joy fun", "NOUN X NOUN NOUN NOUN NOUN")
     asked = one("cup ran so so pen so so so so red so hat", "NOUN VERB X X NOUN X X X X ADJ X NOUN")
-    rules = related._learnt([related._Case(0, 1, 3)], [learnt, asked])
+    cases = [related._Case(0, 1, 3), *(related._Case(1, row, row + 2) for row in range(3))]
+    rules = related._learnt(cases, [learnt, thrice, asked])
     likes = {
-        name: [related._hit(asked, related._Case(1, 2, place), rule) for place in (0, 1, 3, 4)]
+        name: [related._hit(asked, related._Case(2, 2, place), rule) for place in (0, 1, 3, 4)]
         for name, rule in rules.items()
     }
     assert likes == {

@@ -291,6 +291,52 @@ def test_the_word_that_the_answer_itself_depends_on_is_no_control():
     assert (found.head, found.score, found.control) == ((0, 1), 1.0, 0.0)
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_every_case_of_a_treebank_its_control_and_its_other_dependents_are_those_of_a_slow_count(
+    monkeypatch, is_causal
+):
+    monkeypatch.setattr("mha_core.heads.verdicts.treebank.MIN_RELATION", 10)
+    chance, trees = np.random.default_rng(4), []
+    for number in range(40):
+        n = int(chance.integers(5, 9))
+        heads = [int(chance.choice([j for j in range(n) if j != i])) for i in range(n)]
+        heads[number % n] = -1
+        names = ["root" if head < 0 else str(chance.choice(["a", "b", "punct"])) for head in heads]
+        words = tuple(f"word{number}{i}" for i in range(n))
+        trees.append(Sentence(words, tuple(heads), tuple(names), " ".join(words), number, ("X",) * n))
+    looks = []
+    for one in trees:
+        other = chance.integers(1, len(one.words), (2, 3, len(one.words)))
+        looks.append(Looks(one, (np.arange(len(one.words)) + other) % len(one.words)))  # nobody at itself
+    measured = {one.question.key: measure(one, looks) for one in questions(looks, "t", is_causal)}
+
+    def share(hits):
+        return np.mean(hits, axis=0) if hits else np.full(3, np.nan)
+
+    for key in ("a", "a:back", "b", "b:back"):
+        name, back = key[0], key.endswith("back")
+        right, control, siblings = [], [], []
+        for one, seen in zip(trees, looks, strict=True):
+            for dependent, head in enumerate(one.heads):
+                given, wanted = (head, dependent) if back and is_causal else (dependent, head)
+                if one.relations[dependent] != name or (is_causal and wanted > given):
+                    continue
+                hits = (seen.at[int(back and not is_causal)] == wanted).T
+                free = [i for i in range(len(one.words)) if one.relations[i] != "punct"]
+                free = [i for i in free if i not in (given, wanted)]
+                right.append(hits[given])
+                strangers = [i for i in free if one.heads[i] != wanted and one.heads[wanted] != i]
+                control.append(share([hits[i] for i in strangers]))
+                alike = [i for i in free if one.heads[i] == wanted and one.relations[i] != name]
+                siblings.append(share([hits[i] for i in alike]))
+        found = measured[key]
+        np.testing.assert_array_equal(found.right, right)
+        np.testing.assert_allclose(found.control, control, atol=1e-6)
+        assert list(found.others) == ([] if back and is_causal else [SIBLINGS])
+        for values in found.others.values():
+            np.testing.assert_allclose(values, siblings, atol=1e-6)
+
+
 def test_of_the_heads_as_good_as_the_best_the_best_come_first():
     case = np.arange(100) % 5
     right = np.stack([case < 3, case >= 2, (case > 0) & (case < 4), case > 5], axis=1).astype(float)
@@ -420,6 +466,7 @@ def test_a_decoder_s_row_is_held_against_what_it_can_see():
     found = {one.asked.key: one for one in log.measured("t")}
     assert found["previous"].rules[0].hits == pytest.approx([1 / 3, 1 / 4, 1 / 5])
     assert found["self"].rules[0].hits == pytest.approx([1 / 2, 1 / 3, 1 / 4, 1 / 5])
+    assert found["first"].rules[0].hits == pytest.approx([1 / 2, 1 / 3, 1 / 4, 1 / 5])
     assert found["broad"].right == pytest.approx(np.ones((4, 1))), "each spreads over all that it sees"
     assert "next" not in found
 
