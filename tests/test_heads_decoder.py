@@ -476,6 +476,31 @@ def test_a_job_says_whose_it_is_and_a_decoder_hears_why_it_is_not_asked():
     assert len({job.name for job in JOBS}) == len(JOBS)
     lacking = [job for job in JOBS if job.model == "encoder" and not job.absent]
     assert all(job.direction == "column" for job in lacking)  # the same question, read from the row instead
+    said = {job.name: (job.title, job.does, job.absent) for job in JOBS}
+    there, back, from_head = "object", "object, back", "object, from the head"
+    assert [said[name] for name in (there, back, from_head)] == [
+        ("object → its verb", "the object looks most at its verb",
+         "in these sentences its verb comes after the object, which cannot see it"),
+        ("verb → its object", "of all words, the verb looks most at the object", ""),
+        ("verb → its object", "the verb looks most at the object, of the words before it",
+         "in these sentences the object comes after its verb, which cannot see it"),
+    ]  # fmt: skip
+    assert said["possessive, from the head"] == (
+        "what it owns → its possessor",
+        "what it owns looks most at the possessor, of the words before it",
+        "in these sentences the possessor comes after what it owns, which cannot see it",
+    )
+    told = "what tells the candidates apart comes after the pronoun, where a decoder cannot look"
+    before = "the candidates come before the pronoun, and a decoder's word cannot see what comes after it"
+    by_form = "of two candidates, told by he or she, it or they, the"
+    assert [said["agreement"], said["agreement, back"]] == [
+        ("pronoun → antecedent by gender or number", f"{by_form} pronoun looks more at the right one", told),
+        (
+            "antecedent by gender or number → pronoun",
+            f"{by_form} right one looks more at the pronoun",
+            before,
+        ),
+    ]
 
 
 @pytest.mark.long

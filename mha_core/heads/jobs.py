@@ -133,7 +133,8 @@ def _relation(name: str, dependent: str, head: str) -> tuple[Job, ...]:
     dependent came before it.
     """
     plain = head.removeprefix("its ")
-    back = f"of all words, {plain} looks most at the {dependent}"
+    looks = f"{head.replace('its ', 'the ', 1)} looks most at the {dependent}"
+    back = f"of all words, {looks}"
     there = f"the {dependent} looks most at {head}"
     later = f"in these sentences {head} comes after the {dependent}, which cannot see it"
     earlier = f"in these sentences the {dependent} comes after {head}, which cannot see it"
@@ -144,7 +145,7 @@ def _relation(name: str, dependent: str, head: str) -> tuple[Job, ...]:
             name + FROM_HEAD,
             "syntactic",
             f"{plain} → its {dependent}",
-            f"{plain} looks most at the {dependent}, of the words before it",
+            f"{looks}, of the words before it",
             model="decoder",
             absent=earlier,
             from_head=True,
