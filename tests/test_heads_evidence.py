@@ -163,6 +163,27 @@ def test_a_tie_between_the_two_candidates_is_half_a_success():
     assert tables([chosen(0, "p")], looking(8, {})[None])["coreference"].score[0, 0] == 0.5
 
 
+@pytest.mark.parametrize(
+    ("nearest", "first", "rule"),
+    [
+        ((0, 0, 0, 1), (1, 1, 1, 0), (0.75, "the first candidate")),
+        ((1, 1, 1, 0), (0, 0, 0, 1), (0.75, "the nearest candidate")),
+        ((0, 0, 0, 1), (0, 0, 0, 1), (0.75, "the last candidate")),  # a pronoun that comes before both
+        ((1, 1, 1, 1), (0, 1, 0, 1), (1.0, "the nearest candidate")),
+        ((0, 1, 0, 1), (1, 0, 1, 0), (0.5, "a coin")),
+    ],
+)
+def test_a_choice_is_held_against_the_best_of_a_coin_and_three_places(nearest, first, rule):
+    items = [chosen(0, f"p{i}") for i in range(4)]
+    known = [(near, one, 0.5, 0.5) for near, one in zip(nearest, first, strict=True)]
+    items = [
+        replace(one, choice=replace(one.choice, baselines=each))
+        for one, each in zip(items, known, strict=True)
+    ]
+    table = tables(items, looking(8, {5: 1})[None])["coreference"]
+    assert (table.baseline, table.baseline_name) == rule
+
+
 def right_ones(n, others_too):
     """Cases in which the pronoun's row finds the right one, and with `others_too` every other row as well."""
     items = [chosen(i % 2, f"p{i}") for i in range(n)]

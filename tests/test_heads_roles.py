@@ -1,6 +1,7 @@
 """Roles by stated thresholds: given when the evidence is there, and never under a baseline."""
 
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from mha_core.errors import InputError
 from mha_core.heads.copying import CopySums, CopyTable, count_tokens
 from mha_core.heads.coreference import CoreferenceSums
-from mha_core.heads.jobs import KINDS
+from mha_core.heads.jobs import JOBS, KINDS
 from mha_core.heads.positions import PositionSums
 from mha_core.heads.relation_table import DIRECTIONS, OFFSETS, RelationTable
 from mha_core.heads.relations import RelationCounts
@@ -18,6 +19,7 @@ from mha_core.heads.roles import NO_ROLE, Tables, assign_roles, claims, role_of
 from mha_core.heads.similarity import SimilaritySums
 from mha_core.heads.studies import Study
 from mha_core.heads.survey import Done, TextItem
+from mha_core.heads.verdict import Claim, Evidence
 from tests.heads_by_hand import looking, random_attention, tokens_of
 from tests.test_heads_coreference import case
 from tests.test_heads_relations import cases
@@ -61,6 +63,23 @@ def test_a_role_says_on_what_it_was_seen():
     ):
         found = replace(NO_ROLE, key=key, detail=detail)
         assert (found.where, replace(found, corpus="a treebank").where) == (where, "a treebank")
+
+
+def test_of_a_kind_that_real_text_tells_of_only_random_tokens_are_heard_beside_it():
+    real = SimpleNamespace(entries=[SimpleNamespace(kind="copy")], by_head=lambda _: [])
+    asked = {job.name: job for job in JOBS if job.name in ("determiner", "copy", "duplicate", "induction")}
+
+    def table(job):
+        claim = Claim(Evidence(job.kind, 0.5, 40, 0.4, "a rule", 7), job.name, "")
+        return SimpleNamespace(job=job, tried=7, claim=lambda _: claim)
+
+    jobs = {name: table(job) for name, job in asked.items()}
+    found = Tables(positions(PLAIN), copies(), relations(0.9), jobs=jobs, real=real)
+    told, measured = ["determiner", "duplicate", "induction"], ["separator", "broad", "rare"]
+    every = list(claims(found, (0, 0)))
+    assert [claim.label for claim in every[:3]] == told
+    assert {claim.found.kind for claim in every[3:]} == {"positional", *measured}
+    assert {claim.found.tried for claim in every} == {7}
 
 
 def test_nine_tenths_of_the_maxima_at_one_distance_make_a_positional_head():

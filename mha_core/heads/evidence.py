@@ -143,9 +143,10 @@ def _independent(job: Job, log: _Log, right: FloatArray) -> FloatArray:
 def _baseline(job: Job, log: _Log, score: FloatArray) -> tuple[float, str]:
     """The best lazy rule there is for the job, and its name."""
     if job.kind in CHOICES:
-        first = float(np.mean([c.choice is not None and c.choice.answer == 0 for c in log.cases]))
-        rules = [(0.5, "a coin"), (first, "the first candidate"), (1 - first, "the nearest candidate")]
-        return max(rules, key=lambda rule: rule[0])
+        known = np.array([case.choice.baselines for case in log.cases if case.choice is not None])
+        nearest, first = (float(share) for share in known[:, :2].mean(0))
+        rules = [(0.5, "a coin"), (nearest, "the nearest candidate"), (first, "the first candidate")]
+        return max([*rules, (1 - first, "the last candidate")], key=lambda rule: rule[0])
     if job.kind == "broad":
         return float(np.median(score)), "the middle head"
     chance = (float(np.mean(log.chance)), "a blind choice")
