@@ -210,6 +210,13 @@ def test_induction_and_copies_are_what_a_slow_count_finds(decoder):
         assert table.baseline_name.endswith(" tokens back")
 
 
+def test_without_a_shuffled_twin_a_blind_choice_is_among_what_each_token_sees():
+    item = replace(plain(IN_ORDER, {}, ["red", "new", "red", "new"]), said_twice=2)
+    table = logged([item], [lambda item: by_distance(item, 2)])["duplicate"]
+    assert (table.n, table.score.item(), table.baseline_name) == (2, 1.0, "a blind choice")
+    assert table.baseline == pytest.approx(np.mean([1 / 3, 1 / 4]))
+
+
 def test_once_the_second_copy_is_shuffled_a_distance_gives_chance(decoder):
     found = logged(repeated_samples(decoder), [lambda item: by_distance(item, 30)])
     assert found["induction"].score[0, 0] < 0.1

@@ -277,6 +277,7 @@ def test_the_luckiest_of_many_guessing_heads_is_no_specialist():
 
 def test_examples_are_the_clearest_of_each_kind_and_one_of_a_pair():
     items = [chosen(0, name) for name in ("p1", "p1", "p2", "p3", "p4")]
+    items[1] = replace(items[1], sentence=replace(items[1].sentence, id="its twin"))
     masses = [looking(8, {5: 1}, strength) for strength in (0.9, 0.8, 0.5, 0.7, 0.6)]
     masses[4] = looking(8, {5: 3})
     table = tables(items, [one[None] for one in masses])["coreference"]

@@ -336,10 +336,14 @@ def test_heads_with_the_same_value_share_a_rank():
 
 
 def test_every_line_of_the_card_has_a_baseline_and_a_number_of_cases_of_its_own():
+    twins = CoreferenceSums(1, 1)
+    for pair in ("p", "p", "q", "q", None):
+        twins.add(looking(9, {6: 3})[None, None], case(1, pair, (0.25,) * 4))
     tables = Tables(
         positions(PLAIN),
         copies(n_texts=7, n_copies=80, copy_baseline=0.3, n_rare=50, rare_baseline=0.07),
         coreference=choices(looking(9, {6: 3}), 60, baseline=0.75),
+        agreement=twins.result(),
     )
     card = report_card(Study(Done(30, False), tables, None), 0, 0)
     expected = {
@@ -357,6 +361,9 @@ def test_every_line_of_the_card_has_a_baseline_and_a_number_of_cases_of_its_own(
         "coreference pronoun->mention": (0.75, 60),
         "coreference control pronoun->mention": (0.5, 60),
         "coreference control mention->pronoun": (0.5, 60),
+        "agreement mention->pronoun": (0.25, 5),
+        "agreement flip pronoun->mention": (None, 2),
+        "agreement flip mention->pronoun": (None, 2),
     }
     for key, (baseline, n) in expected.items():
         line = card.line(key)

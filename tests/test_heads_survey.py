@@ -1,7 +1,7 @@
 """The stream of texts through the model: the same numbers in any batches, stoppable, and in little memory."""
 
 import tracemalloc
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import once
@@ -256,6 +256,16 @@ def test_a_treebank_keeps_its_own_relations(model, items, builtin, monkeypatch):
     assert found.tables.relations.n_sentences == 4
     assert study_corpus(lambda: items, model, options=Options(limit=2)).done.n_texts == 2
     assert set(found.tables.relations.names) == {"all", "det", "amod", "nsubj", "obj", "advmod", "punct"}
+
+
+def test_with_a_limit_no_token_is_rare_or_frequent_by_what_lies_beyond_it(model):
+    texts = [(1, "Rain falls here."), (2, "Snow falls now."), (3, "Rain and snow and now."), (4, "Rain.")]
+    options = Options(limit=2)
+    part = studies._study(lambda: text_items(texts, model.tokenizer), model, options, False).tables.copies
+    alone = studies._study(lambda: text_items(texts[:2], model.tokenizer), model, None, False).tables.copies
+    for found, wanted in zip(astuple(part), astuple(alone), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert (part.n_texts, part.n_rare) == (2, 6), "of four tokens one is the rarest"
 
 
 def test_the_head_of_a_span_of_several_words_is_its_last(model):
