@@ -59,6 +59,7 @@ def test_only_syntactic_words_are_words():
 def test_relations_keep_their_subtypes_and_the_last_sentence_needs_no_empty_line():
     first, second = read_conllu([*DONT, *GO[:2]])
     assert second.relations == ("root", "advmod:x")
+    assert (first.text, second.text) == ("Don't go", "Go home"), "without its text a sentence is its words"
     assert (first.line, second.line) == (1, 8)
 
 

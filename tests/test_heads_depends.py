@@ -178,6 +178,27 @@ def test_cases_in_which_a_decoder_cannot_look_are_said(model, capsys):
     )
 
 
+@pytest.mark.parametrize(
+    ("agreement", "relation", "asked"),
+    [
+        (False, None, ["a", "b", "e"]),
+        (True, None, ["c", "d"]),
+        (False, "det", ["a", "b", "c", "d", "e"]),
+    ],
+)
+def test_without_a_file_a_choice_is_asked_of_meaning_or_of_form_and_a_relation_of_all(
+    monkeypatch, agreement, relation, asked
+):
+    kinds = {"a": "predicate", "b": None, "c": "gender", "d": "number", "e": "animacy"}
+    some = [SimpleNamespace(id=name, kind=kind) for name, kind in kinds.items()]
+    monkeypatch.setattr(cli, "read_builtin", lambda: some)
+    monkeypatch.setattr(cli, "builtin_items", lambda kept, _: [one.id for one in kept])
+    args = SimpleNamespace(file=None, agreement=agreement, relation=relation, limit=None)
+    found = cli._items(args, SimpleNamespace(tokenizer=None), Reading())
+    args.limit = 2
+    assert (found, cli._items(args, SimpleNamespace(tokenizer=None), Reading())) == (asked, asked[:2])
+
+
 @pytest.mark.slow
 def test_the_command_prints_falls_and_refuses_in_one_sentence(capsys):
     asked = ["heads", "depends", "--head", "2-4"]

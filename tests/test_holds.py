@@ -54,6 +54,8 @@ def units(text: str) -> list[Unit]:
         ("Dogs run fast", 2, 3, "next"),
         ("Dogs run fast", 2, 2, "self"),
         ("Dogs run very fast", 1, 4, None),
+        ("The very old red dog", 1, 5, "det"),
+        ("The very old red dog", 5, 1, "det:back"),
         ("The a b c d dog", 1, 6, None),
         ("The end of the day", 3, 4, "next"),
         ("The end of the day", 4, 3, "previous"),
