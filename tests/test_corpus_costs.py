@@ -12,7 +12,6 @@ from mha_core.errors import InputError
 from mha_core.heads import studies
 from mha_core.heads.coreference import choice_case
 from mha_core.heads.corpus_run import KIND_OF, run
-from mha_core.heads.survey import was_cut
 from pages.parts.specialization.corpus_work import as_json
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref"
@@ -86,10 +85,6 @@ def test_a_window_of_a_long_text_is_the_mentions_and_what_fits_around_them(model
     assert found.is_cut
     assert 100 < len(found.tokens) <= model.max_tokens
     assert not choice_case(choice(SENTENCE), model.tokenizer).is_cut
-    assert [was_cut(each) for each in (found, choice_case(choice(SENTENCE), model.tokenizer))] == [
-        True,
-        False,
-    ]
     apart = PronounCase("Ann saw Sue. " + "word " * 3000 + "she left.", (15013, 15016), ((0, 3), (8, 11)), 0)
     assert apart.text[15013:15016] == "she"
     with pytest.raises(InputError, match="further apart than the model can read"):
