@@ -63,7 +63,7 @@ def coreference_text(table: CoreferenceTable, count: int = 5) -> str:
     """The best heads of each direction, then the baselines."""
     lines = [("direction", "head", "accuracy", "95 % interval", "other rows", "flips", "")]
     for d, direction in enumerate(table.directions):
-        for flat in table.accuracy[d].ravel().argsort()[::-1][:count]:
+        for flat in np.argsort(-table.accuracy[d], axis=None, kind="stable")[:count]:
             place = (d, *divmod(int(flat), table.accuracy.shape[2]))
             verdict = judge(table.evidence(d, place[1:]))
             lines.append(
