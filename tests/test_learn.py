@@ -608,11 +608,10 @@ def test_of_a_long_text_the_words_around_the_followed_one_are_offered():
         at = open_learn(text=text, step="budget", pin=str(1 + words.index(word)))
         block = next(b for b, _ in found(at) if b["type"] == "budget")
         assert block["labels"] == words[first : first + 24]
-        assert "The 24 words nearest to" in prose(at)
-        assert f"{word}; 8 more are left out." in prose(at)
+        assert f"The 24 words nearest to {word}; 8 more are left out." in prose(at)
         assert next_to_it in [block["labels"][i] for i in block["needs"]]
     at = open_learn(text=" ".join(words[:25]), step="budget", pin="1")
-    assert "; 1 more is left out." in prose(at)
+    assert f"The 24 words nearest to {words[0]}; 1 more is left out." in prose(at)
     assert "left out" not in prose(open_learn(text=" ".join(words[:24]), step="budget", pin="1"))
 
 

@@ -57,8 +57,8 @@ def _left_out(count: int, token: str) -> list[Block]:
     """How many words of a long text are not offered."""
     if not count:
         return []
-    said = f"The {WORDS_AT_MOST} words nearest to {{token}}; {count} more are left out."
-    return [paragraph(said if count > 1 else said.replace("are", "is"), "quiet", token=token)]
+    left = f"{count} more {'is' if count == 1 else 'are'} left out"
+    return [paragraph(f"The {WORDS_AT_MOST} words nearest to {{token}}; {left}.", "quiet", token=token)]
 
 
 def sentence_key_of(scene: Scene) -> str:
