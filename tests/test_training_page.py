@@ -166,6 +166,24 @@ def test_old_trainings_are_forgotten_but_none_in_line(trainer, monkeypatch):
     assert trainer.ask("x", {"n": 500}) is waiting
 
 
+def test_who_asks_while_all_that_are_kept_stand_in_line_is_given_a_training_too(trainer, monkeypatch):
+    monkeypatch.setattr("pages.parts.serve.training.KEPT_AT_MOST", 2)
+    with trainer._lock:  # none of them begins
+        for n in range(2):
+            trainer.start(trainer.ask("x", {"n": n}), f"reader {n}")
+        third = trainer.ask("x", {"n": 2})
+        assert trainer.ask("x", {"n": 2}) is third
+
+
+def test_what_is_asked_for_again_is_forgotten_last(trainer, monkeypatch):
+    monkeypatch.setattr("pages.parts.serve.training.KEPT_AT_MOST", 3)
+    first, second, _ = (trainer.ask("x", {"n": n}) for n in range(3))
+    assert trainer.ask("x", {"n": 0}) is first
+    trainer.ask("x", {"n": 3})
+    assert trainer.ask("x", {"n": 0}) is first
+    assert trainer.ask("x", {"n": 1}) is not second
+
+
 def test_how_far_it_is_is_said_with_the_length_of_the_line():
     training = LiveTraining("a", "x", {}, state="waiting")
     assert view.how_far(training, 2, True) == "Waiting: 2 trainings are before yours."

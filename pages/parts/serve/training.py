@@ -70,7 +70,8 @@ class Trainer:
             return self._all[name]
 
     def _forget_old(self) -> None:
-        idle = [name for name, one in self._all.items() if one not in self._line]
+        *before, _ = self._all.items()  # the last is the one that is asked for
+        idle = [name for name, one in before if one not in self._line]
         for name in idle[: max(0, len(self._all) - KEPT_AT_MOST)]:
             del self._all[name]
 
