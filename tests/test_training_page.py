@@ -135,6 +135,22 @@ def test_what_nobody_looks_at_is_paused(trainer, monkeypatch):
     assert "ben" not in training.looks, "to look is not to ask"
 
 
+def test_who_comes_back_before_the_pause_is_heard_waits_behind_the_others(trainer, monkeypatch):
+    trained = []
+
+    def train(_process, training):
+        trained.append(training)
+        return ("stopped" if len(trained) == 1 else "finished"), ""
+
+    monkeypatch.setattr(trainer, "_train", train)
+    first, second = (trainer.ask("x", {"n": n}) for n in (1, 2))
+    with trainer._lock:
+        trainer.start(first, "anna")
+        trainer.start(second, "ben")
+    until(lambda: second.state == first.state == "finished", "both have their turn")
+    assert trained == [first, second, first]
+
+
 def test_a_process_that_dies_is_said_and_the_next_one_trains(trainer):
     broken, whole = trainer.ask("x", {"n": 9, "dies": 4}), trainer.ask("x", {"n": 3})
     trainer.start(broken, "anna")
@@ -142,6 +158,11 @@ def test_a_process_that_dies_is_said_and_the_next_one_trains(trainer):
     until(lambda: whole.state == "finished", "the next one trains")
     assert (broken.state, broken.problem) == ("problem", BROKEN)
     assert len(whole.rows) == 3
+    with trainer._lock:
+        trainer.start(broken, "anna")
+        assert (broken.state, broken.problem) == ("waiting", ""), (
+            "of what begins again nothing is said to be broken"
+        )
 
 
 def test_where_no_process_can_be_started_all_who_wait_are_told_and_may_try_again(trainer):

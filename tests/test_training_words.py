@@ -6,13 +6,13 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
-from boards import courses_of, found, words_of
+from boards import courses_of, flat, found, words_of
 from visit import asked_by_links, plain, unopened
 
 from mha_core.learning.classroom.pairs import FAMOUS
 from mha_core.learning.tasks import TEXT
 from pages.parts.picture.tiles import Board, paragraph
-from pages.parts.serve.training import TRAINER
+from pages.parts.serve.training import TRAINER, LiveTraining
 from pages.parts.training import after, boards, export, held_out, parts, picture, picture_board, twins, view
 
 
@@ -104,6 +104,29 @@ def test_right_answers_are_drawn_up_to_all_of_them(monkeypatch):
     assert tops == {"loss": None, "jobs-0": 1.0, "jobs-1": 1.0, "accuracy": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("choice", "names"),
+    [
+        (parts.jobs_choice(1, 4, 0, 50), [
+            "1 head: waits for its first step.", "1 head: right answers by job",
+            "4 heads: waits for its first step.", "4 heads: right answers by job", "Loss, in nats",
+        ]),
+        (parts.induction_choice(1, 2, 1, 0, 50), [
+            "1 layer: waits for its first step.", "2 layers: waits for its first step.", "Loss, in nats",
+            "Right answers in the second half",
+        ]),
+    ],
+)  # fmt: skip
+def test_each_models_pictures_and_curves_stand_under_its_own_name(choice, names):
+    board = boards.live_board(choice, SimpleNamespace(rows=[], now={"runs": [{}, {}]}))
+    said = [
+        block.get("name") or words_of(block)
+        for block in flat(board.blocks)
+        if block["type"] in ("course", "paragraph")
+    ]
+    assert said[:-1] == names
+
+
 def test_the_text_of_the_jobs_is_said_without_the_jobs_name():
     text = boards._examples("jobs")["text"].split()
     assert len(text) == TEXT
@@ -123,6 +146,26 @@ def test_the_files_of_a_training_name_both_models():
     printed = export.python_of(choice)
     for layers in (1, 2):
         assert f'Setup("induction", layers={layers}, heads=4, seed=7, steps=600),' in printed
+
+
+def test_the_lines_of_python_train_both_models_on_one_thread_and_print_where_they_end(monkeypatch, capsys):
+    done = []
+
+    def trained(setup):
+        done.append(setup)
+        without = [{"head": f"1-{head}", "accuracy": head / 8} for head in range(1, setup.heads + 1)]
+        return {"curve": [{"step": 0}, {"step": setup.heads}], "without": without}
+
+    monkeypatch.setattr("mha_core.device.use_one_thread", lambda: done.append("one thread"))
+    monkeypatch.setattr("mha_core.learning.report.trained", trained)
+    choice = parts.jobs_choice(1, 2, 7, 50)
+    exec(export.python_of(choice), {})  # noqa: S102 - our own lines
+    assert done == ["one thread", *choice.setups]
+    left, right = choice.setups
+    assert capsys.readouterr().out.splitlines() == [
+        f"{left} {{'step': 1}}", "without 1-1 0.125",
+        f"{right} {{'step': 2}}", "without 1-1 0.125", "without 1-2 0.25",
+    ]  # fmt: skip
 
 
 # ---- the classroom's part
@@ -174,7 +217,7 @@ def test_what_the_model_answers_is_said_number_by_number():
 
 def test_the_live_board_tells_of_its_last_row_and_draws_both_texts():
     weights = np.random.default_rng(0).dirichlet(np.ones(12), (2, 2, 4, 12)).astype(np.float32)
-    row = {"step": 16, "loss": 3.5, "head": "1-1", "pass": 0.1, "right": 0.3, "wrong": 0.2}
+    row = {"step": 16, "loss": 3.5, "head": "1-1", "pass": 0.9, "right": 0.95, "wrong": 0.01}
     last = row | {"step": 40, "head": "2-3", "pass": 0.5, "right": 0.7, "wrong": 0.05}
     board = picture_board.live_board([row, last], {"step": 40, "weights": weights})
     assert words_of(board.blocks[0]) == (
@@ -189,6 +232,30 @@ def test_the_live_board_tells_of_its_last_row_and_draws_both_texts():
         drawn = numbers[block["at"] : block["at"] + weights[text].size]
         np.testing.assert_array_equal(drawn.reshape(weights[text].shape), weights[text])
     assert len(whole) == 2
+
+
+def test_what_came_out_stands_beside_the_same_head_of_the_same_model_before_its_first_step():
+    tasks = {name: (i + 1) * 0.08 for i, name in enumerate(picture_board.TASKS)}
+    less = {name: share / 2 for name, share in tasks.items()}
+    none = {name: share / 4 for name, share in tasks.items()}
+    card = CARD | {"tasks": tasks, "without_head": CARD["without_head"] | {"tasks": less}}
+    weights = np.random.default_rng(0).dirichlet(np.ones(12), (2, 2, 4, 12)).astype(np.float32)
+    before = {"report": CARD | {"head": "1-4", "pass": 0.0, "tasks": none}, "weights": weights}
+    board = picture_board.verdict_board({"report": card, "untrained": before})
+    table = next(block for block in board.blocks if block["type"] == "grid")
+    assert table["head"] == ["hidden word", "all heads", "without 2-1", "untrained"]
+    shares = [[f"{100 * way[name]:.1f} %" for way in (tasks, less, none)] for name in tasks]
+    assert [row[1:] for row in table["rows"]] == shares
+    said = [words_of(block) for block in board.blocks if block["type"] == "paragraph"]
+    assert said[-1] == "The same seed before its first step, the same head 2-1:"
+    numbers = np.concatenate(board._arrays)
+    arcs = [block for block in board.blocks if block["type"] == "arcs"]
+    for text, (block, noun, trait) in enumerate(
+        zip(arcs, ("animal", "street"), ("tired", "wide"), strict=True)
+    ):
+        np.testing.assert_array_equal(numbers[block["at"] : block["at"] + 12], weights[text, 1, 0, 7])
+        assert block["name"] == f"Untrained: where “it” looks when the {noun} is too {trait}"
+        assert (block["words"][block["from"]], block["words"][block["meant"]]) == ("it", noun)
 
 
 def third_part(monkeypatch, training, card=None):
@@ -226,6 +293,49 @@ def test_a_twin_is_shown_where_there_is_one(monkeypatch):
         _, said = third_part(monkeypatch, training, card | {"models": models})
         assert ("The picture and its twin" in said) == twin
         assert answers in plain(said)
+
+
+# ---- how far it is
+
+
+@pytest.mark.parametrize(
+    ("state", "rows", "looks", "shown"),
+    [
+        ("new", [], False, ["Start", "It takes"]),
+        ("waiting", [], True, ["Stop", "Waiting: 2 trainings are before yours."]),
+        ("waiting", [1], True, ["Stop", "Waiting: 2 trainings are before yours.", "pictures"]),
+        ("running", [], True, ["Stop", "Starting …"]),
+        ("running", [1], True, ["Stop", "Training …", "pictures"]),
+        ("running", [1], False, ["Go on", "Stopped; what was reached is shown.", "pictures"]),
+        ("stopped", [1], True, ["Go on", "Stopped; what was reached is shown.", "pictures"]),
+        ("problem", [], True, ["Start", "It takes", "It broke."]),
+        ("finished", [1], True, ["Done.", "pictures"]),
+    ],
+)
+def test_who_watches_is_shown_how_far_it_is_and_the_button_that_there_is(
+    monkeypatch, state, rows, looks, shown
+):
+    seen = []
+    drawn = SimpleNamespace(show=lambda _: seen.append("pictures"))
+    for part in (view, picture):
+        monkeypatch.setattr(part, "st", SimpleNamespace(
+            container=lambda **_: nullcontext(), button=lambda label, **_: seen.append(label),
+            progress=lambda fraction, text: seen.append(text) or fractions.append(fraction),
+        ))  # fmt: skip
+        monkeypatch.setattr(
+            part, "say", lambda text, *_: seen.append(text.split(" some ")[0].split(" seconds ")[0])
+        )
+    monkeypatch.setattr(boards, "live_board", lambda *_: drawn)
+    monkeypatch.setattr(picture, "live_board", lambda *_: drawn)
+    monkeypatch.setattr(picture, "reader", lambda: "ann")
+    monkeypatch.setattr(TRAINER, "ahead", lambda _: 2 if state == "waiting" else 0)
+    training = LiveTraining("a", "x", {}, state, rows, {}, 0.375, "It broke." if state == "problem" else "")
+    training.looks = {"ann": 0.0} if looks else {"bo": 0.0}
+    phase, fractions = view._phase(training, "ann"), []
+    view._watch(parts.jobs_choice(1, 4, 0, 200), training, "ann", phase)
+    picture._watch(training, phase != "still")
+    assert seen == shown * 2
+    assert fractions in ([], [0.375, 0.375])
 
 
 # ---- choices
