@@ -1070,6 +1070,26 @@ def test_a_special_token_is_no_word_of_the_model_answer():
         said = relations_in(labels, special, query)
         assert "[" not in said
         assert "(the → dog)" in said
+    told = relations_in(["[CLS]", "Ann", "saw", "the", "[SEP]"], [True, *[False] * 3, True], 1)
+    assert told == f"For example: a word and the one after it (Ann → saw); {OTHERS}"
+
+
+OTHERS = "a verb and its subject, if the sentence has both. Yours may be others: any two that a reader needs will do."
+
+
+@pytest.mark.parametrize(
+    ("words", "query", "told"),
+    [
+        ("Ann ran home . Ben sat .", 2, "a word and the one before it (home → ran); "),
+        ("Ann ran home . Ben sat .", 3, ""),
+        ("Ann ran home . Ben sat .", 4, "a word and the one after it (Ben → sat); "),
+        ("Ann ran , Ben ran , too .", 4,
+         "a word and its earlier copy (ran → ran); a word and the one before it (ran → Ben); "),
+    ],
+)  # fmt: skip
+def test_a_full_stop_is_no_word_of_the_model_answer(words, query, told):
+    labels = words.split()
+    assert relations_in(labels, [False] * len(labels), query) == f"For example: {told}{OTHERS}"
 
 
 def test_of_many_answers_the_newest_are_kept_and_forgetting_stays_at_the_step(monkeypatch):

@@ -34,7 +34,7 @@ def _words(text: str) -> list[str]:
 
 
 def _found(labels: Sequence[str], special: Sequence[bool], query: int) -> Iterator[str]:
-    plain = [i for i, hidden in enumerate(special) if not hidden]
+    plain = [i for i, hidden in enumerate(special) if not hidden and any(map(str.isalnum, labels[i]))]
     word = labels[query]
     if word.lower() in PRONOUNS:
         yield f"a pronoun and what it stands for ({word} → ?)"
