@@ -19,8 +19,10 @@ from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
 from pages.parts.frame.glossary import LESSON, spans, terms
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
 from pages.parts.inside.route import KEYS
-from pages.parts.learn import asking, lesson, plan, progress, teacher
+from pages.parts.learn import asking, lesson, memory, plan, progress, teacher, views
 from pages.parts.learn.answers import head_of, numbers
 from pages.parts.learn.exercises import (
     KINDS,
@@ -40,6 +42,7 @@ from pages.parts.learn.summary import summary
 from pages.parts.learn.sums import value_of
 from pages.parts.learn.teacher import class_link
 from pages.parts.learn.views import VIEWS, needed, norms, split
+from pages.parts.picture.tiles import Board
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -331,13 +334,56 @@ def test_every_question_with_a_number_takes_the_number_that_is_computed_here():
         ("shape", "(2, 100, 64)", "That is one head"),
         ("shape", "(2, 8, 100, 100)", "Those are the attention weights"),
         ("square", "2", "so do the columns"),
-        ("kv", "4", "12 / 4"),
+        ("kv", "4", "4 are left"),
         ("dkquiz", "9,216", "That is the product"),
+        ("softmax", "50 % 50 %", "from equal scores"),
+        ("mixed", str((10 + 2) // 2), "That is the plain mean"),
+        ("mixed", str(0.75 * 10), "the first part only"),
+        ("mixed", str(75 * 10 + 25 * 2), "75 % is 0.75"),
+        ("dk1024", str(1024 * 16), "That is 1024 × 16"),
+        ("dk1024", "16", "how many heads there are"),
+        ("mixing", str((4 - 2 + 10) // 3), "That is the mean"),
+        ("mixing", str(4 - 2 + 10), "That is the sum"),
+        ("shape", "(100, 512)", "That is one text of the batch"),
+        ("count", "a million", "4 · 512²"),
+        ("count", str(512**2), "one matrix of 512 × 512"),
+        ("count", str(4 * 512 * 64), "one head's share of all four"),
+        ("count", str(8 * 4 * 512**2), "as if each head were 512 wide"),
+        ("square", str(2 * 2 * 2), "the number of heads stays"),
     ],
 )
 def test_a_mistake_that_people_make_is_told_apart(key, typed, said):
-    verdict = check(exercises()[key], typed)
+    exercise = exercises()[key]
+    verdict = check(exercise, typed)
     assert (verdict.right, said in verdict.say) == (False, True)
+    assert sum(said in known["say"] for known in exercise.wrong) == ("another order" not in said)
+
+
+def test_a_right_answer_is_told_why():
+    assert {key: exercise.right for key, exercise in exercises().items() if exercise.right} == {
+        "dkquiz": "768 / 12.",
+        "softmax": "16.9 / 17.9 = 94.4 % and 1 / 17.9 = 5.6 %.",
+        "mixed": "0.75 × 10 + 0.25 × 2 = 8: between the two, like every mix.",
+        "dk1024": "1024 / 16 = 64.",
+        "mixing": "0.5 × 4 + 0.3 × (−2) + 0.2 × 10 = 2 − 0.6 + 2 = 3.4.",
+        "shape": "As it came in: W_o returns to d_model, so that the input can be added back.",
+        "count": "8 · 3 · 512 · 64 + 512² = 4 · 512² = 1,048,576, as for one head of width 512.",
+        "square": "n × n: twice as many rows, each twice as long.",
+        "kv": "4 instead of 12 heads to keep.",
+    }
+
+
+def test_the_products_that_the_lesson_works_out_are_those_of_its_example():
+    x, w = np.array([[1, 0, 1, 0], [0, 2, 0, 2]]), np.array([[1, 0], [0, 1], [1, 0], [0, 1]])
+    made = x @ w
+    query, keys = made[0], made
+    (text,) = (text for step in steps() if step.key == "softmax" for text in step.text if "By hand" in text)
+    pairs = [tuple(map(int, pair)) for pair in re.findall(r"\((\d), (\d)\)", text)]
+    assert pairs == [tuple(query), *map(tuple, keys)]
+    for key in keys:
+        assert f"{query[0]}·{key[0]} + {query[1]}·{key[1]} = {query @ key}" in text
+    scores = keys @ query / np.sqrt(2)
+    assert "divided by √2, that is " + " and ".join(f"{score:.3g}" for score in scores) in text
 
 
 def test_every_choice_says_why_to_each_and_a_vote_is_not_judged():
@@ -822,6 +868,90 @@ def test_another_head_than_the_longest_is_not_the_longest():
         at.text_input(key="answer-strongest").set_value(typed).run()
         assert "Not yet. " in said_of(at)
     assert not any(ticks(at))
+
+
+@pytest.mark.parametrize(
+    ("typed", "right", "said"),
+    [
+        ("4-3", True, "4-3 adds a vector of length 0.750."),
+        ("4-2", False, "Look for the longest bar in the picture."),
+        ("2-3", False, "The picture is of layer 4. Look for the longest bar in the picture."),
+        ("the longest", False, "Write it as layer and head, such as 4-2."),
+    ],
+)
+def test_a_named_head_is_told_its_length_or_the_layer_of_the_picture(monkeypatch, typed, right, said):
+    scene = SimpleNamespace(plain="a run", query=5, head=(3, 0))
+    norms = {("a run", 5): np.array([0.5, 0.25, 0.75])}
+    monkeypatch.setattr(asking, "shares", lambda run, query: SimpleNamespace(norms=norms[run, query]))
+    verdict = asking.check_part(exercises()["strongest"], typed, scene)
+    assert (verdict.right, verdict.say) == (right, said)
+
+
+def test_a_press_on_a_row_chooses_the_head_that_is_drawn_there(monkeypatch):
+    weights = np.arange(3 * 4 * 4, dtype=np.float32).reshape(3, 4, 4)
+    scene = SimpleNamespace(
+        plain=SimpleNamespace(weights=weights), query=2, head=(1, 0), h=0, labels=tuple("abcd"), there=tuple("abc"),
+        sizes=SimpleNamespace(n_heads=3),
+    )  # fmt: skip
+    monkeypatch.setattr(views, "one_head", lambda _: np.full((4, 4), 7.0, np.float32))
+    board = Board()
+    (drawn,) = (block for block in flat(views.rows(board, scene)) if block.get("id") == "one-or-many")
+    numbers = np.concatenate(board._arrays)[drawn["at"] :][:12].reshape(4, 3)
+    np.testing.assert_array_equal(numbers, [[7, 7, 7], *weights[:, 2, :3]])
+    assert (drawn["rows"], list(drawn["cols"])) == (["one head", "2-1", "2-2", "2-3"], ["a", "b", "c"])
+    assert drawn["press"] == {
+        "rows": {"tells": "head", "values": [None, "2-1", "2-2", "2-3"]},
+        "cols": {"tells": "token", "values": [0, 1, 2]},
+    }
+
+
+def test_a_press_is_followed_until_the_link_has_another_pin_or_another_sentence(monkeypatch):
+    record, other = (trace(text, load_model()) for text in ("Unmistakably Ann ran.", "Ann ran."))
+    request, session, linked = Request("Unmistakably Ann ran.", unit="words"), {}, []
+    monkeypatch.setattr(lesson.st, "session_state", session)
+    monkeypatch.setattr(lesson.cache, "grid", lambda _, record: record.grid(words=True))
+    monkeypatch.setattr(lesson.shell, "selection", lambda *_: asked)
+    monkeypatch.setattr(lesson.state, "keep", linked.append)
+
+    def followed(record):
+        query = lesson._picked(request, record).query
+        return record.tokens.pieces[query].text.lower(), record.grid(words=True).labels[linked[-1].pins[0]]
+
+    asked = Selection((3, 1), (2,))
+    assert followed(record) == ("ann", "Ann")
+    pressed = next(i for i, piece in enumerate(record.tokens.pieces) if piece.text.lower() == "ran")
+    (place, _) = session[lesson.FOLLOWED]
+    session[lesson.FOLLOWED] = (place, pressed)
+    assert followed(record) == ("ran", "ran"), "as it was pressed; the link follows"
+    asked = linked[-1]
+    assert followed(record) == ("ran", "ran")
+    asked = Selection((3, 1), (2,))
+    assert followed(record) == ("ann", "Ann"), "Back, or another link"
+    asked = Selection((3, 1), (1,))
+    assert followed(other) == ("ann", "Ann")
+
+
+def test_a_token_is_followed_in_the_sentence_that_was_pressed_and_in_no_other(monkeypatch):
+    session = {lesson.FOLLOWED: (("abc-9", (3,)), 3)}
+    monkeypatch.setattr(lesson.st, "session_state", session)
+    for query, key in ((5, "lesson-xyz-9-3-1"), (-1, "lesson-abc-9-3-1"), (None, "lesson-abc-9-3-1")):
+        lesson.follow_token(query, key)
+        assert session == {lesson.FOLLOWED: (("abc-9", (3,)), 3)}
+    lesson.follow_token(5, "lesson-abc-9-3-1")
+    assert session == {lesson.FOLLOWED: (("abc-9", (3,)), 5)}
+
+
+def test_to_forget_takes_away_answers_guesses_marks_and_the_tests_of_the_claim(monkeypatch):
+    session = {
+        "answer-kv": "3", "predict-where@a": {"query": 2}, "lesson-tests": 4, "lesson": Lesson(9, ("kv",), {"kv": "3"}),
+        "text": "Ann ran.", "lesson-forgot": 1,
+    }  # fmt: skip
+    for part in (memory, progress):
+        monkeypatch.setattr(part.st, "session_state", session)
+    monkeypatch.setattr(progress.state, "params", dict)
+    monkeypatch.setattr(progress.state, "change", lambda _: None)
+    memory.forget_all()
+    assert session == {"lesson": Lesson(9), "text": "Ann ran.", "lesson-forgot": 2}
 
 
 def test_the_notation_has_the_numbers_of_the_model_at_hand():

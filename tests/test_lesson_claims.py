@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
@@ -10,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import once
 import pytest
-from boards import found, matrix, prose
-from visit import open_page
+from boards import flat, found, matrix, prose, words_of
+from visit import asked_by_links, open_page
 
 from mha_core import load_model, trace
 from mha_core.heads.verdict import Evidence, judge
@@ -256,6 +257,40 @@ def test_no_share_is_typed_into_the_steps_about_claims():
     for step in steps:
         if re.search(r'key = "(claim|tests|truth|classroom)"', step):
             assert not re.search(r"\d+(\.\d+)? %", step)
+
+
+@pytest.mark.parametrize(
+    ("seen", "button", "told"),
+    [
+        (0, "Run test 1: change one word", ["The claim stands: 4-2 finds what a pronoun stands for."]),
+        (1, "Run test 2: sentences of meaning", ["1 · Asks 1. 4-2: got 1. beats 1", "says 1"]),
+        (2, None, [
+            "1 · Asks 1. 4-2: got 1. beats 1", "says 1", "2 · Asks 2. 4-2: got 2. beats 2", "says 2",
+            "The claim has fallen: it failed test 2 of 2.",
+        ]),
+    ],
+)  # fmt: skip
+def test_the_button_names_the_test_that_it_runs(monkeypatch, seen, button, told):
+    made = [Trial(f"Asks {i}", f"got {i}", f"beats {i}", f"says {i}", i == 1) for i in (1, 2)]
+    tests = [("change one word", lambda: made[0]), ("sentences of meaning", lambda: made[1])]
+    monkeypatch.setattr(honest.claims, "TESTS", tests)
+    session, pressed, shown, links = {honest.TESTS_SEEN: seen}, [], [], []
+    monkeypatch.setattr(honest, "st", SimpleNamespace(
+        session_state=session, spinner=lambda _: nullcontext(), container=lambda **_: nullcontext(),
+        button=lambda label, on_click, args, **_: pressed.append((label, on_click, args)),
+    ))  # fmt: skip
+    monkeypatch.setattr(honest.Board, "show", lambda board, _: shown.extend(flat(board.blocks)))
+    monkeypatch.setattr(honest, "markup", lambda text, **_: links.append(text))
+    honest.tests(None)
+    assert [words_of(block) for block in shown if block["type"] == "paragraph"] == told
+    assert [label for label, *_ in pressed] == ([button] if button else [])
+    for _, see, args in pressed:
+        see(*args)
+        assert session[honest.TESTS_SEEN] == seen + 1
+    (asked,) = asked_by_links(links[0])
+    assert (asked["text"], asked["text2"], asked["head"], asked["against"]) == (
+        [TIRED], [WIDE], ["4-2"], ["sentence"]
+    )  # fmt: skip
 
 
 @pytest.mark.slow
