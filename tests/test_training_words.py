@@ -35,6 +35,13 @@ def test_why_it_came_out_is_said_of_the_models_that_learnt_it():
         missed, explained, compared, explained
     ]  # fmt: skip
     assert why(two, 0.5, 0.95) == compared
+    turned = parts.jobs_choice(4, 1, 0, 200)  # no number of steps makes one head learn all three
+    assert [why(turned, *ends) for ends in ((0.95, 0.4), (0.95, 0.95), (0.89, 0.95))] == [
+        explained,
+        compared,
+        missed,
+    ]
+    assert why(parts.jobs_choice(1, 1, 0, 200), 0.4, 0.4) == "1 head (right) did not reach 90.0 %"
     induction = parts.induction_choice(1, 2, 4, 0, 600)
     for left, right, said in (
         (0.1, 0.95, "a second head cannot stand in for a second layer."),

@@ -111,9 +111,12 @@ def jobs_guess_said(guess: str | None, name: str, report: Report) -> str:
 def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
     """Why it came out so, if it came out as it should; else what is missing."""
     ends = [report["curve"][-1]["accuracy"] for report in reports]
-    if ends[1] < LEARNT:
-        return f"{choice.names()[1]} did not reach {percent(LEARNT)}: give it more steps, more heads or another seed."
-    if choice.setups[0].heads > 1 or ends[0] >= LEARNT:
+    heads = [setup.heads for setup in choice.setups]
+    many, few = (1, 0) if heads[1] >= heads[0] else (0, 1)
+    if ends[many] < LEARNT:
+        name = choice.names()[many]
+        return f"{name} did not reach {percent(LEARNT)}: give it more steps, more heads or another seed."
+    if heads[few] > 1 or ends[few] >= LEARNT:
         return "Compare the pictures: which places does each head look at, and in which job does it look elsewhere?"
     return (
         "One head has one row of weights per token: it looks at the places of all three jobs at once and gives each a "
