@@ -530,6 +530,33 @@ def test_where_the_two_texts_disagree_both_heads_are_told_with_what_they_reach_o
     )
 
 
+def test_that_no_head_does_a_job_on_either_text_is_said_and_no_reason_given_why_the_best_differ(model):
+    made = table_of(model, [0.9, 0.5, 0.6, 0.48])
+    names = ("determiner", "object", "adjective")
+    here = [sheets.of_table(replace(made, job=replace(made.job, name=name))) for name in names]
+    idle = [replace(one, words=np.full((2, 2), "unsure")) for one in here]
+    there = [
+        replace(
+            one, key=f"real:{key}", table=None, best=(1, 1), heads=np.array([[0.2, 0], [0, 0.7]]), score=0.7
+        )
+        for one, key in zip(idle, ("det", "obj", "amod"), strict=True)
+    ]
+    luck = (
+        "that no head does on either text the best head is not the same: which one comes first there is luck."
+    )
+    assert builtin._disagreement(there, idle) == f"In 3 jobs {luck}"
+    mixed = builtin._disagreement(there, [here[0], idle[1], here[2]])
+    assert mixed.startswith(
+        "Where the two disagree, real text counts. maker → made: 1-1 here (90.0 %, there 20.0 %), "
+    )
+    assert (mixed.count(" here ("), mixed.count("luck")) == (2, 1)
+    assert mixed.endswith(f"what suffices for them need not suffice there. In 1 job {luck}")
+    on_real_alone = replace(there[0], words=np.array([["none", "none"], ["none", "rule"]]))
+    told = builtin._disagreement([on_real_alone], idle[:1])
+    assert told.startswith("Where the two disagree")
+    assert told.endswith("need not suffice there.")
+
+
 def test_the_job_that_opens_is_the_one_that_a_head_does_best_where_it_was_not_chosen(model, monkeypatch):
     made = sheets.of_table(table_of(model, [0.9, 0.5, 0.6, 0.48]))
     lucky = replace(made, key="real:lucky", score=0.9, held_out=0.6)

@@ -15,7 +15,8 @@ from mha_core.heads.builtin import read_builtin, related_path
 from mha_core.heads.distances import of_builtin, reference
 from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import GOLD, NO_ROLE_SAID
-from mha_core.wording import head_name, percent
+from mha_core.heads.verdict import DOES
+from mha_core.wording import counted, head_name, percent
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.picture import evidence
@@ -101,32 +102,48 @@ def _distances(request: Request) -> str:
     ours = cache.of_model(used, "distances", lambda: of_builtin(used.tokenizer))
     names = {relation: f"{dependent} and {head}" for relation, dependent, head in GOLD.values()}
     parts = "; ".join(
-        f"{names[relation]} {mean_distance(counted):.1f} ({mean_distance(theirs.distances[relation]):.1f})"
-        for relation, counted in ours.items()
-        if counted
+        f"{names[relation]} {mean_distance(counts):.1f} ({mean_distance(theirs.distances[relation]):.1f})"
+        for relation, counts in ours.items()
+        if counts
     )
     return f"Words apart on average here, and in {theirs.corpus} in brackets: {parts}."
 
 
-def mean_distance(counted: Counter[int]) -> float:
+def mean_distance(counts: Counter[int]) -> float:
     """The mean of how many words lie between, whichever of the two comes first."""
-    return sum(abs(place) * n for place, n in counted.items()) / max(counted.total(), 1)
+    return sum(abs(place) * n for place, n in counts.items()) / max(counts.total(), 1)
 
 
 def _disagreement(real: tuple[Sheet, ...], sheets: tuple[Sheet, ...]) -> str:
     pairs = differing(real, sheets)
     if not pairs:
         return "In every job that both were asked, the best head is the same as on real text."
+    told = [(a, b) for a, b in pairs if _done(a) or _done(b)]
+    luck = len(pairs) - len(told)
+    undone = (
+        f"In {counted(luck, 'job')} that no head does on either text the best head is not the same: which one comes "
+        "first there is luck."
+        if luck
+        else ""
+    )
+    if not told:
+        return undone
     said = "; ".join(
         f"{a.title}: {head_name(b.best)} here ({percent(b.score)}, there {percent(float(a.heads[b.best]))}), "
         f"{head_name(a.best)} there ({percent(a.score)}, here {percent(float(b.heads[a.best]))})"
-        for a, b in pairs
+        for a, b in told
     )
     return (
         f"Where the two disagree, real text counts. {said}. Distance is not the reason, for it is alike. The sentences "
         "here are few and by one hand, with one word of each kind to choose from and none of the names, lists and "
         "headings of ordinary text: what suffices for them need not suffice there."
+        f"{undone and ' '}{undone}"
     )
+
+
+def _done(sheet: Sheet) -> bool:
+    """Does any head do the job, by the verdict?"""
+    return bool(np.isin(sheet.words, DOES).any())
 
 
 def _twins(request: Request) -> tuple[Sheet, ...]:
@@ -140,7 +157,7 @@ def _twins(request: Request) -> tuple[Sheet, ...]:
 
 def _learned(sheets: tuple[Sheet, ...], twins: tuple[Sheet, ...], trained: bool) -> str:
     def count(side: tuple[Sheet, ...]) -> int:
-        return sum(bool(np.isin(sheet.words, ("specialist", "rule")).any()) for sheet in side)
+        return sum(map(_done, side))
 
     with_weights, without = (count(sheets), count(twins))
     if not trained:
