@@ -1,5 +1,6 @@
 """Heads: jobs, part by part: what is summed up, told of a head and offered, from sheets made up."""
 
+import json
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import pytest
 from visit import asked_by_links
 
 from mha_core import InputError
+from mha_core.heads.jobs import jobs_of
 from mha_core.heads.verdict import Verdict
 from pages.parts.frame.request import Request
 from pages.parts.specialization import (
@@ -54,8 +56,8 @@ def test_a_job_counts_as_done_if_any_head_does_it():
 
 def test_induction_is_said_to_be_absent_of_an_encoder_in_which_no_head_does_it():
     table = SimpleNamespace(
-        verdicts={(0, 0): Verdict("none", "")}, order=lambda: [(0, 0)], mean_mass=np.array([[0.02]]), n=600,
-        score=np.array([[0.1]]), baseline=0.05, baseline_name="a blind choice",
+        order=lambda: [(1, 0), (0, 0)], mean_mass=np.array([[0.08], [0.02]]), n=1600,
+        score=np.array([[0.07], [0.1]]), baseline=0.05, baseline_name="a blind choice",
     )  # fmt: skip
 
     def said(is_causal, word, jobs=None):
@@ -63,7 +65,11 @@ def test_induction_is_said_to_be_absent_of_an_encoder_in_which_no_head_does_it()
         found = SimpleNamespace(model=SimpleNamespace(is_causal=is_causal), jobs={"induction": table})
         return builtin.unneeded_said(found)
 
-    assert said(False, "none").startswith("Measured and absent: induction. Of 600 random tokens said again")
+    assert said(False, "none") == (
+        "Measured and absent: induction. Of 1,600 random tokens said again the best head, 2-1, looks most at what came "
+        "after the earlier copy in 10.0 % (a blind choice: 5.0 %), and no head puts more than 8.0 % of its mass there. "
+        "A decoder looks there to tell what comes next; an encoder reads it in the text itself."
+    )
     assert [said(False, "specialist"), said(True, "none"), said(True, "specialist")] == ["", "", ""]
 
 
@@ -191,13 +197,15 @@ def test_what_a_head_depends_on_is_said_of_trained_weights_alone(monkeypatch, sa
     assert said == ["What it depends on", "the digest"]
 
 
-def test_beside_the_job_that_was_asked_stands_what_was_not(monkeypatch, said):
+@pytest.mark.parametrize(("model", "named"), [("minilm", {}), ("smollm2", {"model": ["smollm2"]})])
+def test_beside_the_job_that_was_asked_stands_what_was_not_and_the_way_to_it(monkeypatch, said, model, named):
     entry = SimpleNamespace(description=SimpleNamespace(findings=()), measures={"rests": 0.5})
     atlas = SimpleNamespace(entry=lambda _: entry)
     monkeypatch.setattr(card.cache, "shipped_atlas", lambda *_: SimpleNamespace(atlas=atlas))
     monkeypatch.setattr(card, "described", lambda _: "the whole")
     known = SimpleNamespace(called={(0, 0): SimpleNamespace(label="the narrow job")})
-    card._elsewhere(known, (0, 0), Request("x"))
+    card._elsewhere(known, (0, 0), Request("x", model=model))
+    assert asked_by_links(said[0]) == [{"head": ["1-1"], **named}]
     assert said[0].startswith(
         '<p class="hs-note"><b>Asked here:</b> the narrow job. <b>Not asked</b> (<a href="'
     )
@@ -304,15 +312,37 @@ def test_heads_by_what_they_are_called_have_name_letter_and_evidence_and_the_leg
 
 
 def test_on_the_map_each_head_stands_at_its_own_place_in_its_own_cluster():
+    points = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8]])
     found = SimpleNamespace(
-        heads=[(0, 0), (0, 1)], points=np.array([[0.1, 0.2], [0.3, 0.4]]), cluster=np.array([5, 7])
+        heads=[(0, 0), (0, 1), (1, 0), (1, 1)], points=points, cluster=np.array([5, 7, 6, 5])
     )
-    for head, place in (((0, 0), (0.1, 0.2, 5)), ((0, 1), (0.3, 0.4, 7))):
+    places = {(0, 0): (0.1, 0.2, 5), (0, 1): (0.3, 0.4, 7), (1, 0): (0.5, 0.6, 6), (1, 1): (0.7, 0.8, 5)}
+    for head, place in places.items():
         mark = colouring._placed(colouring.Mark(head, "label", "A", "#123456", 0.5, "50"), found)
         assert (mark.x, mark.y, mark.cluster) == place
         assert (mark.head, mark.label, mark.letter, mark.colour, mark.fill, mark.text) == (
             head, "label", "A", "#123456", 0.5, "50"
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("head", "outline"),
+    [
+        ((1, 2), "The outline is drawn around the cluster of the chosen head, 3 of 6, joined by the distances "
+                 "themselves; a plane may put other heads inside it."),
+        ((0, 1), "The chosen head's cluster has 2 heads of 6, too few for an outline."),
+        ((1, 1), "The chosen head's cluster has 1 head of 6, too few for an outline."),
+    ],
+)  # fmt: skip
+def test_an_outline_is_promised_to_three_heads_and_to_no_fewer(head, outline):
+    every = [(layer, h) for layer in range(2) for h in range(3)]
+    cluster = np.array([4, 2, 2, 4, 7, 4])
+    found = SimpleNamespace(heads=every, cluster=cluster, n_sentences=1800, stress=0.125)
+    assert colouring._note(None, "role", "map", found, {}, 6, head) == (
+        "Heads that behave alike lie close together. Distance: Jensen-Shannon divergence of the heads' rows over 1,800 "
+        "sentences, laid out on a plane (stress 0.12: what a plane cannot show), pulled towards the middle and pushed "
+        f"apart so that the names can be read. {outline}"
+    )
 
 
 # ---- sentences to go and see
@@ -382,6 +412,14 @@ def test_of_a_relation_every_word_could_be_looked_at_but_the_word_itself_and_wha
     assert (rests.unit, rests.said) == ("pieces", "`she` looks at `[CLS]` 30.0 % instead; `[SEP]` gets 4.0 %")
 
 
+def test_of_several_that_would_be_right_the_one_that_gets_most_is_said():
+    right = seen(look_at([3], [5, 1, 4], True, None), "syntactic", ROWS)
+    assert (right.said, right.to) == ("`Bea` looks at `she` 40.0 %", 4)
+    wrong = seen(look_at([4], [5, 3], False, None), "separator", ROWS)
+    assert wrong.said == "`she` looks at `[CLS]` 30.0 % instead; `Bea` gets 15.0 %"
+    assert (wrong.target, wrong.there) == (3, 0.15)
+
+
 @pytest.mark.parametrize(("right", "mark"), [(True, "works"), (False, "elsewhere")])
 def test_an_example_is_marked_by_whether_the_head_looks_there(monkeypatch, right, mark):
     found = SimpleNamespace(params=lambda _: {"pin": "1"}, said="what it does")
@@ -429,6 +467,70 @@ def real(key="real:det", **changed):
         control_name="others", word="specialist", because="beats it",
     )  # fmt: skip
     return replace(made, **changed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [("separator", "looks at [CLS]"), ("sink", "looks at [CLS]"), ("agreement", "its object")],
+)
+def test_every_value_of_a_sheet_of_real_text_is_that_of_its_entry(kind, title):
+    values = {
+        "n": 1200, "heads": np.array([[0.2, 0.9]]), "words": np.array([["none", "rule"]]), "score": 0.9,
+        "held_out": 0.88, "control": 0.1, "control_name": "others", "equals": ((0, 1),),
+        "controls": np.array([[0.3, 0.1]]), "question": "Does it?", "name": "looks at [CLS]",
+    }  # fmt: skip
+    entry = SimpleNamespace(
+        **values, key="a:back", kind=kind, title="its object", corpus="gap", head=(0, 1), interval=(0.85, 0.95),
+        chosen=0.92, baseline=0.4, baseline_name="the next noun", verdict=Verdict("rule", "no better than it"),
+        substitutes=[SimpleNamespace(name="a boy", score=0.75, n=40)],
+    )  # fmt: skip
+    corpora = {key: SimpleNamespace(title=f"The text {key}") for key in ("gap", "builtin")}
+    rest = {
+        "key": "real:a:back", "kind": colouring.KIND_OF[kind], "title": title, "where": "The text gap", "best": (0, 1),
+        "low": 0.85, "high": 0.95, "chosen_on": 0.92, "rule": 0.4, "rule_name": "the next noun", "word": "rule",
+        "because": "no better than it", "others": (("a boy", 0.75, 40),), "table": None,
+    }  # fmt: skip
+    for corpus, again in (("gap", False), ("builtin", True)):
+        entry.corpus = corpus
+        made = vars(sheets.of_entry(entry, SimpleNamespace(corpora=corpora)))
+        assert made == {**values, **rest, "where": f"The text {corpus}", "again": again}
+
+
+RELATIONS = {
+    "determiner": "det", "subject-verb": "nsubj", "object": "obj", "possessive": "nmod:poss", "adjective": "amod",
+    "preposition": "case",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_every_job_has_its_counterpart_on_real_text_and_that_one_has_it(is_causal):
+    same = {name: name for name in ("previous", "self", "semantic", "agreement", "copy", "broad", *RELATIONS)}
+    same |= RELATIONS | {"coreference": "antecedent"}
+    if is_causal:
+        wanted = same | {"first": "first"}
+        wanted |= {f"{name}, from the head": f"{key}:back" for name, key in RELATIONS.items()}
+    else:
+        turned = [*RELATIONS, "coreference", "agreement"]
+        wanted = same | {"next": "next", "separator": "rest-begin"}
+        wanted |= {f"{name}, back": f"{same[name]}:back" for name in turned}
+    keys = {
+        *wanted.values(),
+        "semantic-apart",
+        "antecedent-even",
+        "rest-separator",
+        "rest-punctuation",
+        "cop",
+    }
+    text = [real(f"real:{key}") for key in sorted(keys)]
+    own = [real(f"job:{one.name}", table=SimpleNamespace(job=one)) for one in jobs_of(is_causal)]
+    there = {one.key: sheets.counterpart(one, text) for one in own}
+    assert {key: one.key for key, one in there.items() if one} == {
+        f"job:{name}": f"real:{key}" for name, key in wanted.items()
+    }
+    back = {one.key: sheets.counterpart(one, own) for one in text}
+    assert {one.key: key for key, one in back.items() if one} == {
+        f"job:{name}": f"real:{key}" for name, key in wanted.items()
+    }
 
 
 def test_a_conclusion_has_every_number_in_its_own_place():
@@ -479,6 +581,36 @@ def test_a_row_of_the_table_of_jobs_has_every_number_under_its_own_title(trained
     assert (rule["name"], rule["marked"]) == ("any → noun", False)
 
 
+def test_above_its_column_stands_what_most_jobs_share_and_beside_a_number_what_is_its_own():
+    odd = real("real:a", where="GAP", control_name="a shuffled copy", equals=((0, 1), (0, 0), (1, 0), (1, 1)))
+    usual = [real(f"real:{key}", where="UD", control_name="other rows") for key in "bc"]
+    whole = real("real:d", where="UD", held_out=None, chosen_on=None, control=None, control_name="nothing")
+    unasked = real("real:e", where="GAP", control=None, control_name="nothing")
+    made = tables.of_jobs([odd, *usual, whole, unasked], [], "", "c")
+    assert [(column["title"], column["note"]) for column in made["columns"]] == [
+        ("Job", ""), ("Best head", ""), ("Held out", "on the half where it was not chosen"),
+        ("On a line", "dot, interval; line: simple rule"),
+        ("Strongest simple rule", "what one gets without looking at the model"), ("Control", "other rows"),
+        ("n", "UD"), ("Verdict", ""),
+    ]  # fmt: skip
+    score, control = {"text": "88.0 %", "note": "85.0 % to 95.0 %"}, {"text": "0.0 %", "note": ""}
+    rows = {row["key"]: row["cells"] for row in made["groups"][0]["rows"]}
+    assert [[cells[i] for i in (0, 1, 4, 5)] for cells in rows.values()] == [
+        [
+            {"head": "1-2", "note": "not told apart from 1-1, 2-1, 2-2"}, score,
+            {"text": "0.0 %", "note": "a shuffled copy"}, {"text": "1,200", "note": "GAP"},
+        ],
+        *[[{"head": "1-2", "note": ""}, score, control, {"text": "1,200", "note": ""}]] * 2,
+        [
+            {"head": "1-2", "note": ""}, {"text": "90.0 %", "note": "85.0 % to 95.0 %"},
+            {"text": "none", "note": ""}, {"text": "1,200", "note": ""},
+        ],
+        [{"head": "1-2", "note": ""}, score, {"text": "none", "note": ""}, {"text": "1,200", "note": "GAP"}],
+    ]  # fmt: skip
+    no_halves = tables.of_jobs([whole], [], "", "c")["columns"][2]
+    assert no_halves == {"title": "Score", "note": "best of all heads"}
+
+
 def test_a_row_of_a_head_s_table_has_its_own_numbers():
     one = real(controls=np.array([[0.125, 0.5]]))
     made = tables.of_head((0, 0), [("On real text", [one]), ("Elsewhere", [])], "", "c", lambda _: "no")
@@ -515,6 +647,20 @@ def test_a_relation_of_a_corpus_has_every_number_under_its_own_title():
         "As good": "2-1", "": "beats its offset",
     }  # fmt: skip
     assert corpus_work.shown(relation_row(offset=-2))["Best fixed offset"] == "40.0 % (-2)"
+
+
+def test_the_file_of_a_corpus_has_every_count_under_its_own_name(model):
+    reading = SimpleNamespace(n_skipped=3, n_unused=4)
+    result = SimpleNamespace(
+        kind=corpus_view.KIND_OF["tsv"], model=model, reading=reading, n=1200, n_cut=5, n_dependents_cut=6, n_later=7,
+        is_part=False,
+    )  # fmt: skip
+    told = json.loads(corpus_work.as_json(result, [{"layer": 3, "head": 9}], finished=True))
+    assert told.pop("model")["name"] == "minilm"
+    assert told == {
+        "kind": "tsv", "n": 1200, "finished": True, "n_cut": 5, "n_dependents_cut": 6, "left_out": 3, "unused": 4,
+        "answer_comes_later": 7, "rows": [{"layer": 3, "head": 9}],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("n", "told"), [(60, False), (61, True)])

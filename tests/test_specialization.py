@@ -474,9 +474,9 @@ def test_every_number_of_real_text_is_that_of_its_entry():
 def test_real_text_is_summed_up_and_shown_with_where_it_comes_from(monkeypatch, trained):
     whole = read_evidence("minilm")
     real = whole if trained else whole.twin
-    said, drawn = [], []
-    for name in ("heading", "markup"):
-        monkeypatch.setattr(view, name, lambda *_: None)
+    said, terms, drawn = [], [], []
+    monkeypatch.setattr(view, "heading", lambda *_: None)
+    monkeypatch.setattr(view, "markup", terms.append)
     monkeypatch.setattr(view, "say", said.append)
     monkeypatch.setattr(view.evidence, "draw", lambda *_, **__: None)
     monkeypatch.setattr(view.tables, "of_jobs", lambda shown, *_: drawn.append(shown))
@@ -489,6 +489,10 @@ def test_real_text_is_summed_up_and_shown_with_where_it_comes_from(monkeypatch, 
     ]
     assert shown == wanted
     assert len(shown) < len(known.real)
+    other = (
+        "Random weights</dt><dd>The same model before" if trained else "Trained</dt><dd>The same model after"
+    )
+    assert terms[0].endswith(f"<dt>{other} any training, its best head beside it.</dd></div></dl>")
     for key, info in real.corpora.items():
         there = f"{info.title}: {info.file} ({info.version}), SHA-256 {info.digest[:16]}…, {info.licence}"
         assert (there in said[-1]) == (key != "builtin")

@@ -37,6 +37,23 @@ test("on the strip a share has the tenths that it has everywhere else: halves of
   assert.deepEqual(page.querySelectorAll("i").map((tick) => tick.getAttribute("title")), ["1-1: 78.7 %", "1-2: 12.9 %"]);
 });
 
+test("the line of the strip is long enough for a rule or a twin above every head", () => {
+  const placed = (twin, rule) => {
+    const rows = [{ name: "trained", heads: [["1-1", 0.05], ["1-2", 0.1]] }, { name: "untrained", heads: [["1-1", twin]] }];
+    const page = drawn(jobs, { kind: "strip", said: "", rows, chosen: "1-1", marks: [{ name: "simple rule", value: rule }, { name: "control", value: 0.02 }] });
+    const ticks = [...page.querySelectorAll("i"), ...page.querySelectorAll("b")].map((tick) => tick.style.left);
+    return [ticks, texts(page.querySelector(".ends").children), page.querySelectorAll(".flag").map(({ textContent, style }) => [textContent, style.left ?? null, style.right ?? null])];
+  };
+  assert.deepEqual(placed(0.025, 0.375), [
+    ["10%", "20%", "5%", "75%", "4%"], ["0 %", "25 %", "50 %"],
+    [["1-1: 5.0 %", "10%", null], ["simple rule 37.5 %", null, "25%"], ["control 2.0 %", "4%", null]],
+  ]);
+  assert.deepEqual(placed(0.75, 0.0625), [
+    ["5%", "10%", "75%", "6.25%", "2%"], ["0 %", "50 %", "100 %"],
+    [["1-1: 5.0 %", "5%", null], ["simple rule 6.3 %", "6.25%", null], ["control 2.0 %", "2%", null]],
+  ]);
+});
+
 const POINTS = {
   kind: "points",
   of: "All heads",
