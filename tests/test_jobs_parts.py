@@ -60,9 +60,10 @@ def test_induction_is_said_to_be_absent_of_an_encoder_in_which_no_head_does_it()
         score=np.array([[0.07], [0.1]]), baseline=0.05, baseline_name="a blind choice",
     )  # fmt: skip
 
-    def said(is_causal, word, jobs=None):
+    def said(is_causal, word, trained=True):
         table.verdicts = {(0, 0): Verdict(word, ""), (0, 1): Verdict("none", "")}
-        found = SimpleNamespace(model=SimpleNamespace(is_causal=is_causal), jobs={"induction": table})
+        model = SimpleNamespace(is_causal=is_causal, trained=trained)
+        found = SimpleNamespace(model=model, jobs={"induction": table})
         return builtin.unneeded_said(found)
 
     assert said(False, "none") == (
@@ -71,6 +72,7 @@ def test_induction_is_said_to_be_absent_of_an_encoder_in_which_no_head_does_it()
         "A decoder looks there to tell what comes next; an encoder reads it in the text itself."
     )
     assert [said(False, "specialist"), said(True, "none"), said(True, "specialist")] == ["", "", ""]
+    assert said(False, "none", trained=False) == "", "that is no finding about encoders"
 
 
 def test_each_absent_job_has_its_own_reason():

@@ -177,9 +177,12 @@ def absent_said(found: Findings) -> str:
 
 
 def unneeded_said(found: Findings) -> str:
-    """Induction where it was asked of an encoder and no head does it: that it is absent, and why; else empty."""
-    table = found.jobs.get("induction")
-    if found.model.is_causal or table is None or any(verdict for verdict in table.verdicts.values()):
+    """Induction where it was asked of an encoder and no head does it: that it is absent, and why; else empty.
+
+    Of random weights, which do nothing at all, that is no reason.
+    """
+    table, model = found.jobs.get("induction"), found.model
+    if model.is_causal or not model.trained or table is None or any(table.verdicts.values()):
         return ""
     best = table.order()[0]
     mass = table.mean_mass.max()
