@@ -2,11 +2,13 @@
 
 import re
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
+from causal_runs import record_of
 from visit import (
     TIRED,
     WIDE,
@@ -429,6 +431,33 @@ def test_a_sentence_without_a_pronoun_opens_on_its_strongest_link_between_words_
     known = open_page(text=TIRED, pin="10", to="2")
     assert (drawn(known, 0)[3, 1, 1:-1, 1:-1] <= drawn(known, 0)[3, 1, 10, 2]).all(), "its strongest link"
     assert picture(known)["opening"] is None
+
+
+def strongest_by_hand(record, head, first):
+    """Of a decoder the strongest link from one unit to an earlier one, none of them before `first`."""
+    links = {
+        (q, k): record.weights[head][q, k] for q in range(first, len(record.tokens)) for k in range(first, q)
+    }
+    return max(links, key=links.get)
+
+
+def test_of_a_decoder_the_first_token_is_left_out_and_is_said_once_where_it_is_a_special_one():
+    plain = record_of(["Dogs", "chase", "cats", "in", "quiet", "parks"], split=None)
+    first, *others = plain.tokens.pieces
+    begin = replace(first, text="<s>", start=0, end=0, word=None, special=True, role="begin")
+    begun = replace(plain, tokens=replace(plain.tokens, pieces=(begin, *others)))
+    for record, request, names in (
+        (plain, Request(plain.tokens.text), "the first token"),
+        (begun, Request(plain.tokens.text), "<s>"),
+        (begun, Request(plain.tokens.text, specials="hidden"), "the first token"),
+    ):
+        head, grid = (1, 4), record.grid(specials=request.specials)
+        hidden = len(record.tokens) - len(grid)
+        q, k = (unit - hidden for unit in strongest_by_hand(record, head, 1 + hidden))
+        assert opening.reason(request, record, grid, Selection(head, (q,), k)) == {
+            "said": f"This is the strongest link between two words in head 2-5, {names} left out.",
+            "of": {"head": [1, 4], "pins": [q], "to": k},
+        }
 
 
 def test_the_figure_studio_draws_the_unit_and_the_width_that_its_controls_ask_for():

@@ -53,7 +53,7 @@ def reason(request: Request, record: Record, grid: Grid, chosen: Selection) -> d
     if len(chosen.pins) != 1 or (chosen.pins[0], chosen.to) != strongest(grid, chosen.head):
         return None
     left_out = list(record.tokens.special_names) if request.specials == "shown" else []
-    if grid.visible is not None:
+    if grid.visible is not None and not grid.units[0].special:
         left_out.append("the first token")
     but = f", {listed(left_out)} left out" if left_out else ""
     place = place_name(chosen.head, request.per)
