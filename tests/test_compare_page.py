@@ -123,6 +123,24 @@ def test_the_heads_that_went_over_are_counted_in_both_directions():
     ]
 
 
+def test_heads_that_went_over_to_or_from_a_third_candidate_went_neither_way_between_the_first_two():
+    grid = SimpleNamespace(labels=TIRED.split())
+    masses = [
+        ((0.6, 0.1, 0.1), (0.1, 0.5, 0.1)),  # from the first to the second
+        ((0.1, 0.5, 0.1), (0.5, 0.1, 0.1)),  # back
+        ((0.1, 0.5, 0.1), (0.1, 0.1, 0.5)),  # from the second to the third
+        ((0.1, 0.1, 0.5), (0.5, 0.1, 0.1)),  # from the third to the first
+        ((0.5, 0.1, 0.1), (0.1, 0.1, 0.5)),  # from the first to the third
+    ]
+    changes = [HeadChange((0, at), 0.5, *both) for at, both in enumerate(masses)]
+    assert all(change.flips for change in changes)
+    keys = [(1, 1), (5, 5), (0, 0)]
+    assert comparison._flips_in_words(changes, 72, grid, keys, "head") == (
+        "5 of 72 heads change their mind: 1 from `animal` to `street`, 1 the other way. First in the difference "
+        "between the two: 1-1 (+90.0 points), 1-2 (−80.0 points), 1-3 (−40.0 points), 1-4 (−40.0 points)."
+    )
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("model", "other", "pin"), [("minilm", "smollm2", "2"), ("smollm2", "minilm", "1")])
 def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(model, other, pin):
