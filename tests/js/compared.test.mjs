@@ -407,6 +407,19 @@ test("a head that only one of both models has is not chosen", () => {
   assert.deepEqual([chosen([2, 2], [1, 2], [1, 1]), chosen([2, 2], [2, 1], [1, 1]), chosen([1, 2], [2, 2], [1, 1]), chosen([2, 1], [2, 2], [1, 1])], [[0, 1], [1, 0], [0, 1], [1, 0]]);
 });
 
+test("heads are said to share keys, and stand in groups, where those of both models do in groups of one size", () => {
+  const four = (sharing) => run("a", ["[CLS]", "cat", "it"], [...A, ...A], { heads: 4, sharing });
+  const other = (sharing) => run("b", ["[CLS]", "She"], [...B, ...B], { heads: 4, sharing });
+  const heard = (ours, theirs) => {
+    const view = viewOf({ a: four(ours), b: other(theirs) });
+    onPage(() => view.sheet.fill(view.common, records.allHeads(view.common), null, (head) => describe(view, head)));
+    return view.sheet.cells.map((cell) => cell.getAttribute("aria-label").split(", keys ")[1] ?? "");
+  };
+  const none = ["", "", "", ""];
+  const pairwise = ["1 with 1-2", "1 with 1-1", "2 with 1-4", "2 with 1-3"];
+  assert.deepEqual([heard(2, 2), heard(2, 1), heard(1, 2), heard(2, 4), heard(4, 2), heard(1, 1)], [pairwise, none, none, none, none, none]);
+});
+
 test("two pictures are complete, and so are their files, once the numbers of both are in the browser", () => {
   const small = { packing: "small", side: 1, weights: column(new Uint8Array(2)) };
   const whole = (weights) => ({ exact: column(Float32Array.from(weights.flat(2))) });
