@@ -367,12 +367,13 @@ def test_without_one_the_strongest_links_between_two_words_are_drawn():
     assert lines_of(ONE) == [("bbb", "ccc", 0.5), ("ccc", "bbb", 0.58), ("aaa", "bbb", 0.6)]
     itself = grid([[0.9, 0.1, 0], [0.3, 0.7, 0], [0, 0.2, 0.8]], ["a", "b", "c"], ())
     assert lines_of(itself) == [("a", "b", 0.1), ("c", "b", 0.2), ("b", "a", 0.3)]
-    weights = [0.9 - i / 20 for i in range(8)]
     many = np.zeros((9, 9))
-    for q, weight in enumerate(weights, 1):
+    for q, weight in zip((4, 7, 1, 8, 2, 6, 3, 5), np.arange(0.9, 0.5, -0.05), strict=True):
         many[q, 0], many[q, q] = weight, 1 - weight
     found = lines_of(grid(many, [f"w{i}" for i in range(9)], ()))
-    assert [q for q, _, _ in found] == ["w5", "w4", "w3", "w2", "w1"], "five, the strongest"
+    assert [q for q, _, _ in found] == ["w2", "w8", "w1", "w7", "w4"], (
+        "five, the strongest, wherever they are"
+    )
     alone = grid(
         [[0, 0, 0], [0.4, 0.6, 0], [0.1, 0.2, 0.7]], ["a", "b", "c"], (), np.tril(np.ones((3, 3), bool))
     )
@@ -474,6 +475,22 @@ def test_a_caption_says_what_is_drawn_and_nothing_else():
     assert "; words, " in words
     assert "in layer 2 of" in said_of(one, per="layer")
     assert "(layer-head)" not in said_of(one, per="layer")
+
+
+@pytest.mark.parametrize(
+    ("per", "place", "rows"),
+    [
+        ("head", "heads 1-1 and 2-1 (layer-head)", "in every head rows sum to 1"),
+        ("layer", "layer 1 and layer 2", "in every layer rows sum to 1"),
+    ],
+)
+def test_a_whole_caption_of_a_maximum_says_whose_rows_sum_to_one(per, place, rows):
+    said = said_of(Design(heads=((0, 0), (1, 0)), mix="maximum"), per=per)
+    assert said == (
+        f"Raw attention in the maximum of {place} of Weights of one's own, computed by the caller (arrays of one's "
+        "own), for “tiredness now”. Each row shows where one token looks (query), each column where it is looked at "
+        f"(key); scale 0 to 100 %; word pieces, {rows}. Drawn with HeadScope."
+    )
 
 
 @pytest.mark.parametrize(
