@@ -28,7 +28,7 @@ from visit import (
 from mha_core import Unavailable, load_model, models, trace
 from mha_core.heads.measures import importance
 from pages.parts.explore import opening
-from pages.parts.frame import controls, presets
+from pages.parts.frame import controls, presets, state
 from pages.parts.frame.controls import MENU
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -329,6 +329,37 @@ def test_the_pair_that_moves_opens_in_the_trained_model_in_which_it_does():
     press_example(at, "tired / wide, where it moves")
     assert [record["model"] for record in mounted(at, "record")] == ["Classroom", "Classroom"]
     assert link(at).keys().isdisjoint({"weights", "against"})
+
+
+@pytest.mark.parametrize(
+    ("model", "head", "kept"),
+    [("minilm", "4-2", None), ("minilm", "2-2", "2-2"), ("smollm2", "14-9", None), ("smollm2", "4-2", "4-2")],
+)
+def test_a_pair_that_opens_in_its_own_model_keeps_a_head_that_was_chosen_not_the_one_of_another_model(
+    monkeypatch, model, head, kept
+):
+    session = {
+        "text": "The cat saw it.",
+        "pair": "It rained.",
+        "model": model,
+        "weights": "untrained",
+        "against": "weights",
+    }
+    monkeypatch.setattr(state.st, "session_state", session)
+    monkeypatch.setattr(state.st, "query_params", SimpleNamespace(to_dict=lambda: {"head": head, "pin": "3"}))
+    state.open_pair(presets.PAIRS[0])
+    changes = session.pop(state.CHANGES)
+    assert session == {
+        "text": TIRED,
+        "pair": "",
+        "text2": WIDE,
+        "model": "classroom",
+        "weights": "trained",
+        "against": "sentence",
+    }
+    assert changes.pop("head") == kept
+    assert set(changes) >= {"pin", "to", "tab"}
+    assert set(changes.values()) == {None}
 
 
 @pytest.mark.slow

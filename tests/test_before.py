@@ -88,6 +88,12 @@ def test_units_are_found_again_after_the_change():
 def test_the_changed_words_are_named_without_their_stops():
     assert words_between(Request(TIRED), Request(WIDE)) == ("tired", "wide")
     assert words_between(Request("a b c d"), Request("a b x c d")) == ("", "x")
+    for was, now, expected in (
+        ("The cat sat.", "The dog sat.", ("cat", "dog")),
+        ("The cat sat.", "The cat sat still.", ("sat", "sat still")),
+        ("The old cat sat.", "The cat sat.", ("old", "")),
+    ):
+        assert words_between(Request("Who sat?", was), Request("Who sat?", now)) == expected
 
 
 def units(*labels):

@@ -10,7 +10,7 @@ from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said, tabl
 from mha_core import load_model, models, trace
 from mha_core.compare import HeadChange
 from mha_core.heads import measures
-from pages.parts.explore import comparison
+from pages.parts.explore import comparison, measured
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import CAVEAT
 from pages.parts.serve import cache
@@ -274,6 +274,18 @@ def test_only_what_both_models_can_do_is_offered():
     at = open_page(COMPARE, against="model", model2="classroom")
     offered = [key for key, _ in picture(at)["measures"]["offered"]]
     assert offered == ["raw", "value", "residual", "rollout"], "the gradient needs a word that is predicted"
+
+
+def test_a_measure_that_the_second_model_lacks_is_not_offered_either():
+    predicts, lacks = load_model("classroom"), load_model()
+    hidden = trace(TIRED.replace(" it ", f" {predicts.tokenizer.mask_name} "), predicts)
+
+    def keys(*used):
+        return [key for key, _ in measured.offered(hidden, *used)]
+
+    both = ["raw", "value", "residual", "rollout"]
+    assert set(keys(predicts, predicts)) == {*both, "gradient"}
+    assert keys(predicts, lacks) == keys(lacks, predicts) == both
 
 
 def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():
