@@ -128,8 +128,12 @@ def test_a_record_of_changed_heads_says_so_wherever_it_goes(record, change, said
 def test_a_head_that_is_gated_is_changed_and_a_gate_of_one_changes_nothing(record):
     gates = np.ones((6, 12), dtype=np.float32)
     assert replace(record, gates=gates.copy()).changed == ()
-    gates[3, 1] = 0.5
-    assert replace(record, gates=gates).changed == ("4-2 times 0.5",)
+    gates[3, 1], gates[5, 11] = 0.5, 0
+    gated = replace(record, gates=gates, interventions=(MeanOutput(((0, 3),)),))
+    said = ["1-4 replaced by the mean output", "4-2 times 0.5", "6-12 times 0"]
+    assert gated.changed == tuple(said)
+    assert json.loads(export.weights_json(gated, gated.grid()))["changed"] == said
+    assert f"(changed: {'; '.join(said)}), for" in caption(gated, gated.grid(), Design(heads=((0, 0),)))
 
 
 def test_one_of_a_thing_is_not_said_as_several():
