@@ -129,6 +129,9 @@ test("both rows of the pinned word are drawn as arcs, with both percentages wher
   assert.deepEqual(shown.links.map((side) => side.map(({ from, to, weight }) => [from, to, tidy(weight)])), [[[2, 1, 0.9], [2, 0, 0.05], [2, 2, 0.05]], [[2, 2, 0.6], [2, 0, 0.4]]]);
   assert.deepEqual([...shown.masses].map(([at, pair]) => [at, ...pair.map(tidy)]), [[0, 0.05, 0.4], [1, 0.9, null], [2, 0.05, 0.6]], "B has no such word");
   assert.deepEqual([shown.from, shown.to, shown.pointed], [[2], null, null]);
+  const seen = viewOf({ state: { pins: [2] }, a: run("a", ["[CLS]", "cat", "it"], [[A[0][0], A[0][1], [0.015, 0.97, 0.015]], A[1]]), b: run("b", ["[CLS]", "She"], [[B[0][0], [0.985, 0.015]], B[1]]) });
+  drawHero(seen);
+  assert.deepEqual([...seen.drawn[0].masses].map(([at, pair]) => [at, ...pair.map(tidy)]), [[0, 0.015, 0.985], [1, 0.97, null]], "two percent of either are enough, of none are too few");
 });
 
 test("beside a word that both have, one of A alone has arcs but no part in the numbers that are compared", () => {
@@ -232,6 +235,8 @@ test("the ranking says of every head what changed most, in A and in B, and its s
   const moved = drawn({ pins: [2] });
   assert.deepEqual([moved.title, moved.entries], ["Heads that changed most for “it”", [["1-1", "cat 90.0 %, only in A", "90.0 %", ""], ["1-2", "it / She 28.0 → 32.0 %", "4.0 %", ""]]]);
   assert.deepEqual([drawn({ pins: [1, 2] }).title, drawn({ pins: [1, 2] }).entries], [moved.title, moved.entries], "a word of A alone is neither counted nor named");
+  const apart = drawn({ pins: [0] }, { pairs: [[0, 0], [1, null], [2, null], [null, 1]], b: run("b", ["[CLS]", "She"], [[[0.2, 0.8], [0.4, 0.6]], [[0.05, 0.95], [0.68, 0.32]]]) });
+  assert.deepEqual(apart.entries, [["1-2", "She 95.0 %, only in B", "95.0 %", ""], ["1-1", "She 80.0 %, only in B", "80.0 %", ""]]);
   const link = drawn({ pins: [2], to: 0 });
   assert.deepEqual([link.title, link.entries], ["“it” to “[CLS]”, A and B", [["1-1", "5.0 → 40.0 %", "−35.0", "less"], ["1-2", "70.0 → 68.0 %", "+2.0", "more"]]]);
   const alike = drawn({ pins: [2], to: 0 }, { a: run("a", ["[CLS]", "cat", "it"], A.map((rows) => [rows[0], rows[1], [0.1, 0.9, 0]])), b: run("b", ["[CLS]", "She"], B.map((rows) => [rows[0], [0.1, 0.9]])) });

@@ -182,6 +182,16 @@ test("Python's choice is taken with its number, and what was not told yet stays,
     wait(1000);
     assert.deepEqual(told, []);
   });
+  for (const [more, stays] of [[{}, true], [{ title: "another" }, false], [{ model: "another" }, false], [{ words: false }, false]]) {
+    atTheDoor(({ door, component, entry }) => {
+      door.keep(data("a"));
+      door.keep(data("b", more));
+      door.mount(component());
+      door.emit(entry(), CHOSEN);
+      door.mount(component({ n: 2, records: ["b"] }));
+      assert.equal(door.untold, stays, JSON.stringify(more));
+    });
+  }
 });
 
 test("a picture that comes back as it went shows what was chosen in it last", () => {

@@ -99,6 +99,8 @@ test("a name that is too long ends in an ellipsis, between letters and not insid
   const context = { measureText: (text) => ({ width: 8 * [...new Intl.Segmenter().segment(text)].length }) };
   assert.deepEqual(["word", "longword", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301"].map((name) => clip(context, name, 40)), ["word", "long…", "e\u0301e\u0301e\u0301e\u0301…"]);
   assert.equal(clip(context, "abc", 1), "a…");
+  const marksTakeRoom = { measureText: (text) => ({ width: 8 * text.length }) };
+  assert.deepEqual([36, 52].map((room) => clip(marksTakeRoom, "e\u0301e\u0301e\u0301e\u0301", room)), ["e\u0301…", "e\u0301e\u0301…"], "half a letter would have had room");
 });
 
 test("where a value stands on its ramp", () => {
