@@ -316,6 +316,24 @@ def test_two_sentences_of_ones_own_open_on_the_word_whose_link_changes_most():
     assert not said(run(at), "look")
 
 
+def test_why_a_comparison_opens_on_a_word_is_said_of_that_word_alone_and_as_long_as_all_its_links_are_shown():
+    words, head = ["dog", "cat", "dog", "cat", "dog"], (1, 4)
+    a, b = (record_of(words, seed, split=None).grid() for seed in (5, 6))
+    change = np.abs(a.weights[head] - b.weights[head])
+    np.fill_diagonal(change, 0)
+    q, k = (int(place) for place in np.unravel_index(change.argmax(), change.shape))
+    names = ["dog₁", "cat₁", "dog₂", "cat₂", "dog₃"]
+
+    def why(pins, to=None):
+        return opening.reason_of_change(Request(" ".join(words)), a, b, Selection(head, pins, to))
+
+    assert why((q,)) == (
+        f"Chosen because the link from `{names[q]}` to `{names[k]}` changes most of all links between two words in "
+        "head 2-5."
+    )
+    assert [why((q,), k), why((q, k)), why(()), why(((q + 1) % 5,))] == [""] * 4
+
+
 def test_a_minimal_pair_is_one_click():
     at = open_page("pages/compare.py")
     press_example(at, "big / small")

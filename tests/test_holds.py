@@ -85,6 +85,19 @@ def test_a_special_token_is_a_rest_and_a_question_that_was_not_asked_is_none():
     assert link_kind(units("The dog ran"), 1, 2, ("next",)) == "next"
 
 
+def test_what_rests_on_a_special_token_is_asked_by_the_one_that_is_looked_at():
+    words = ["[CLS]", "dogs", "run", "[SEP]"]
+    special = {0: "begin", 3: "separator"}
+    grid = SimpleNamespace(units=[Unit(word, 0, 0, 0, i in special, (i,)) for i, word in enumerate(words)])
+    pieces = [SimpleNamespace(role=special.get(i)) for i in range(4)]
+    record = SimpleNamespace(tokens=SimpleNamespace(pieces=pieces))
+    questions = ("rest-begin", "rest-separator", "next")
+    found = SimpleNamespace(by_key=dict.fromkeys(questions), entry=str)
+    links = (1, 0), (2, 3), (0, 3), (3, 0), (1, 2), (0, 1)
+    asked = [holds.asked(found, record, grid, link) for link in links]
+    assert asked == ["rest-begin", "rest-separator", "rest-separator", "rest-begin", "next", None]
+
+
 @pytest.mark.slow
 def test_explore_says_where_the_head_stands_on_real_text_and_draws_it_beside_its_twin():
     at = visit.open_page(text=visit.TIRED, head="4-2")
