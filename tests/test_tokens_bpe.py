@@ -192,7 +192,9 @@ def test_a_vocabulary_with_lines_for_spaces_and_bytes_by_number_is_read_too():
     )
     fast.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     fast.add_special_tokens(["<s>"])
-    tokens = BytePairs(fast, 99).encode("it it é")
+    tokenizer = BytePairs(fast, 99)
+    assert tokenizer.ids_of(" it") == (names.index("▁it"),), "without the space that it puts in front itself"
+    tokens = tokenizer.encode("it it é")
     assert [(piece.text, piece.start, piece.end) for piece in tokens.pieces] == [
         (" it", 0, 2), (" it", 3, 5), (" ", 6, 6), ("\ufffd", 6, 7), ("\ufffd", 6, 7)
     ]  # fmt: skip
