@@ -268,6 +268,15 @@ def test_the_rate_rises_then_falls_in_a_straight_line():
     rates = [CLASSROOM.rate_at(done) for done in range(CLASSROOM.steps)]
     assert max(rates) == pytest.approx(CLASSROOM.rate, rel=0.1)
     assert int(np.argmax(rates)) == pytest.approx(CLASSROOM.warm_up, abs=1)
+    at = {
+        0: 1 / 201,
+        1: 2 / 201 * 5599 / 5600,
+        100: 101 / 201 * 55 / 56,
+        200: 54 / 56,
+        2800: 1 / 2,
+        5599: 1 / 5600,
+    }
+    assert [rates[done] / 3e-3 for done in at] == pytest.approx(list(at.values())), "no step learns nothing"
     falls = [b - a for a, b in pairwise(rates[300:])]
     assert falls == pytest.approx([-CLASSROOM.rate / CLASSROOM.steps] * len(falls))
 

@@ -1,10 +1,12 @@
 """Small models learn jobs: the same seed gives the same numbers, and the claims of the page hold in a short run."""
 
 import json
+import queue
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,10 @@ from mha_core import InputError
 from mha_core.cli import main
 from mha_core.device import use_one_thread
 from mha_core.heads.repeated import Copies, RepeatedSums
-from mha_core.learning import classroom_cli, report
+from mha_core.learning import classroom_cli, live, report, scores, worker
 from mha_core.learning import train as train_module
 from mha_core.learning.descent import Recipe, begun, descend, random_for
-from mha_core.learning.live import begin
+from mha_core.learning.live import Update, begin
 from mha_core.learning.scores import Effect, HeadScore, effects, head_scores, repeated_table, texts_for
 from mha_core.learning.small import Shape, SmallModel, gates_without
 from mha_core.learning.tasks import JOBS, TASKS, TEXT, answer_places
@@ -28,6 +30,7 @@ from mha_core.learning.train import (
     Setup,
     Snapshot,
     Training,
+    answers_of,
     examine,
     example,
     held_out,
@@ -191,6 +194,49 @@ def test_what_is_held_out_and_what_is_shown_is_the_same_for_all():
     assert len(set(texts[0].tolist())) == TEXT
 
 
+def test_no_training_begins_with_the_texts_on_which_it_is_tried_or_which_are_shown():
+    def texts(batch):
+        return {tuple(line) for line in batch.ids[:, 1 : TEXT + 1].tolist()}
+
+    tried = texts(held_out("jobs")) | texts(example("jobs"))
+    assert len(tried) == 3 * 64 + 1
+    for seed in range(2):
+        random = Training(Setup("jobs", 1, 1, seed=seed))._random
+        assert not tried & set().union(*(texts(TASKS["jobs"].batch(11, random)) for _ in range(8))), seed
+    purposes = (
+        "weights",
+        "data",
+        "said twice",
+        *(f"{use} {task}" for use in ("held out", "example") for task in TASKS),
+    )
+    drawn = {random_for(purpose, seed).initial_seed() for purpose in purposes for seed in (0, 1)}
+    assert len(drawn) == 2 * len(purposes)
+
+
+def test_n_is_the_number_of_answers_that_the_accuracy_of_a_job_is_a_share_of():
+    for task in TASKS:
+        assert answers_of(task) == 64 * 24, "64 texts, of each the second half"
+        _, shares = examine(SmallModel(TASKS[task].shape(1, 1)), TASKS[task])
+        for share in shares.values():
+            assert share * 64 * 24 == pytest.approx(round(share * 64 * 24), abs=1e-6)
+
+
+def test_the_loss_is_counted_where_a_model_learns_and_the_accuracy_where_it_is_asked():
+    """A model that gives every token the same score, but one token a little more."""
+    for task, learns, asked in (("jobs", 24, 24), ("induction", 0, 23)):
+        model = SmallModel(TASKS[task].shape(1, 1))
+        for parameter in model.read_out.parameters():
+            torch.nn.init.zeros_(parameter)
+        with torch.no_grad():
+            model.read_out.bias[7] = 1.0
+        answers = held_out(task).ids[:, 1:].numpy()
+        loss, shares = examine(model, TASKS[task])
+        of_all = np.log(np.e + model.shape.vocab_size - 1)
+        assert loss == pytest.approx(of_all - (answers[:, learns:] == 7).mean(), rel=1e-5)
+        right = (answers[:, asked:] == 7).reshape(len(shares), 64, -1).mean((1, 2))
+        assert list(shares.values()) == pytest.approx(right.tolist())
+
+
 def rows(setup: Setup) -> list[dict[str, object]]:
     return [now.row() for now in Training(setup).snapshots()]
 
@@ -302,6 +348,59 @@ def test_a_perfect_head_gets_its_name_and_a_lazy_one_none():
     )
 
 
+def test_of_heads_made_by_hand_each_has_its_own_measure_and_its_own_name(monkeypatch):
+    """Heads that look one token back, at the earlier copy, after it, at the first token, and everywhere alike."""
+    task = TASKS["induction"]
+    model = SmallModel(task.shape(1, 8))
+
+    def look(text):
+        n = len(text.ids)
+        at = np.arange(n // 2, n)
+        weights = np.tril(np.ones((8, n, n))) / np.arange(1, n + 1)[:, None]
+        weights[0, range(1, n)] = np.eye(n)[range(n - 1)]
+        weights[1, at] = np.eye(n)[at - n // 2]
+        weights[2, at] = np.eye(n)[at - n // 2 + 1]
+        weights[3] = np.eye(n)[0]
+        return weights[None].astype(np.float32)
+
+    monkeypatch.setattr(scores, "_runs", lambda *_: ((text, look(text)) for text in texts_for(model, task)))
+    found = [score.row() for score in head_scores(model, task)]
+    assert [row["role"] for row in found] == ["previous token", None, "induction", None, *[None] * 4]
+    assert [(row["head"], row["layer"], row["number"]) for row in found] == [
+        (f"1-{i}", 1, i) for i in range(1, 9)
+    ]
+    whole = {"previous": found[0], "duplicate": found[1], "induction": found[2], "first": found[3]}
+    for measure, row in whole.items():
+        assert row[measure] == pytest.approx(1.0), measure
+        assert all(other[measure] < 0.7 for other in found if other is not row), measure
+    lengths = [len(text.ids) // 2 for text in texts_for(model, task)]
+    even = np.mean([(1 / np.arange(n + 1, 2 * n + 1)).mean() for n in lengths])
+    assert [found[7][name] for name in ("duplicate", "induction")] == pytest.approx([even] * 2, rel=1e-5)
+
+
+def test_a_report_has_the_end_of_its_curve_every_head_and_what_each_costs_then(monkeypatch):
+    jobs = {"repeat": 1.0, "mirror": 0.75, "rotate": 0.5}
+    begun_with = {"repeat": 0.03, "mirror": 0.02, "rotate": 0.01}
+    curve = [Snapshot(0, 3.5, 0.02, begun_with, np.zeros(1)), Snapshot(50, 0.5, 0.75, jobs, np.ones(1))]
+    score = HeadScore((0, 1), 0.1, 0.2, 0.3, 0.4, {"repeat": 0.5}, None)
+    left = {"repeat": 0.5, "mirror": 0.25, "rotate": 0.0}
+    monkeypatch.setattr(report, "head_scores", lambda *_: [score])
+    monkeypatch.setattr(report, "effects", lambda *_: [Effect((0, 1), 0.25, left, np.zeros((1, 2)))])
+    found = report.report(Training(Setup("jobs", 1, 2, seed=3, steps=50)), curve)
+    attention, norms = 4 * (64 * 64 + 64), 2 * (64 + 64)
+    assert found == {
+        "setup": {"task": "jobs", "layers": 1, "heads": 2, "seed": 3, "steps": 50},
+        "parameters": 32 * 64 + 48 * 64 + attention + norms + (64 * 32 + 32),
+        "answers": 1536,
+        "curve": [
+            {"step": 0, "loss": 3.5, "accuracy": 0.02, "jobs": begun_with},
+            {"step": 50, "loss": 0.5, "accuracy": 0.75, "jobs": jobs},
+        ],
+        "heads": [score.row()],
+        "without": [{"head": "1-2", "accuracy": 0.25, "cost": 0.5, "jobs": left}],
+    }
+
+
 def trained(setup: Setup) -> dict[str, Any]:
     """The report of a training that takes ten seconds and more: until its sources change, each time the same."""
     name = f"trained-{setup.task}-{setup.layers}-{setup.heads}"
@@ -390,6 +489,45 @@ def test_the_table_has_a_line_a_head_with_what_is_left_without_it():
     )
 
 
+def test_each_format_of_the_command_has_what_is_promised_of_it(monkeypatch, capsys):
+    jobs = ({"repeat": 0.25, "mirror": 0.5, "rotate": 0.75}, {"repeat": 1.0, "mirror": 0.5, "rotate": 0.0})
+    head = {
+        "head": "1-1",
+        "previous": 0.01,
+        "first": 0.02,
+        "duplicate": 0.03,
+        "induction": 0.04,
+        "role": None,
+    }
+    found = {
+        "curve": [
+            {"step": 0, "loss": 3.5, "accuracy": 0.5, "jobs": jobs[0]},
+            {"step": 50, "loss": 1.25, "accuracy": 0.5, "jobs": jobs[1]},
+        ],
+        "answers": 1536,
+        "heads": [head],
+        "without": [{"head": "1-1", "accuracy": 0.25, "cost": 0.25, "jobs": jobs[0]}],
+    }
+    asked = []
+    monkeypatch.setattr(report, "trained", lambda setup, _: asked.append(setup) or found)
+
+    def printed(*more):
+        assert main(["learn", *more]) == 0
+        return capsys.readouterr().out
+
+    assert json.loads(printed("jobs", "--format", "json")) == found
+    assert [json.loads(line) for line in printed("jobs", "--format", "jsonl").splitlines()] == found["curve"]
+    assert printed("induction", "--format", "csv").splitlines() == [
+        "step,loss,accuracy,repeat,mirror,rotate", "0,3.5,0.5,0.25,0.5,0.75", "50,1.25,0.5,1.0,0.5,0.0",
+    ]  # fmt: skip
+    assert printed(
+        "induction", "--layers", "3", "--heads", "8", "--seed", "5", "--steps", "9"
+    ) == report.table(found)
+    assert asked == [
+        *[Setup("jobs", 1, 4, 0, 8_000)] * 2, Setup("induction", 2, 4, 0, 6_000), Setup("induction", 3, 8, 5, 9),
+    ]  # fmt: skip
+
+
 def test_the_table_of_one_step_says_one_step_and_of_one_task_no_job():
     end = {"step": 1, "accuracy": 0.02, "loss": 4.3}
     made = report.table({"curve": [end], "answers": 1536, "heads": [], "without": []})
@@ -455,6 +593,77 @@ def test_two_models_side_by_side_give_what_each_gives_alone():
     assert all(a.fraction <= b.fraction for a, b in pairwise(updates))
     with pytest.raises(InputError, match="There is no training 'large'; choose small"):
         begin("large", {})
+
+
+def test_two_models_of_which_one_is_learnt_first_are_told_of_line_by_line(monkeypatch):
+    """The first is over after 100 of its 400 steps, the second after all of its 150."""
+
+    def training(setup):
+        at = {1: (0, 50, 100), 2: (0, 50, 100, 150)}[setup.heads]
+        told = (Snapshot(step, 1.0, step / 200, {"induction": 0.5}, np.full(1, step)) for step in at)
+        name = f"weights of {setup.heads}"
+        return SimpleNamespace(setup=setup, snapshots=lambda: told, parameters=lambda: {name: setup.heads})
+
+    monkeypatch.setattr(live, "Training", training)
+    monkeypatch.setattr(live, "report", lambda training, curve: (training.setup.heads, len(curve)))
+    runs = [
+        {"task": "induction", "layers": 1, "heads": heads, "steps": steps}
+        for heads, steps in ((1, 400), (2, 150))
+    ]
+    updates = list(begin("small", {"runs": runs + runs[:1]}))
+    told = [[(row["run"], row["step"]) for row in update.rows] for update in updates]
+    assert told == [[(0, 0)], [(1, 0)], [(0, 50)], [(1, 50)], [(0, 100)], [(1, 100)], [], [(1, 150)], []]
+    assert updates[5].rows == ({"step": 100, "loss": 1.0, "accuracy": 0.5, "run": 1},)
+    done = [(0, 0), (0, 0), (50, 0), (50, 50), (100, 50), (100, 100), (400, 100), (400, 150), (400, 150)]
+    assert [update.fraction for update in updates] == pytest.approx(
+        [(a / 400 + b / 150) / 2 for a, b in done]
+    )
+    assert updates[0].state["runs"] == [{"step": 0, "weights": 0}, {}]
+    assert updates[-1].state["runs"] == [
+        {"step": 100, "weights": 100, "report": (1, 3), "parameters": {"weights of 1": 1}},
+        {"step": 150, "weights": 150, "report": (2, 4), "parameters": {"weights of 2": 2}},
+    ]
+
+
+def test_of_the_paused_trainings_the_last_ones_go_on_where_they_were_and_the_first_one_begins_anew(
+    monkeypatch,
+):
+    names, heard = [*"abcdefg", "b", "a", "g"], []
+    commands: queue.Queue[bytes | None] = queue.Queue()
+
+    def send(**command):
+        commands.put(json.dumps(command).encode())
+
+    def hear(message):
+        heard.append(json.loads(message))
+        name, end = heard[-1].get("id"), heard[-1].get("end")
+        if end is None and name is not None:
+            send(pause=name)
+        elif left:
+            send(go=left.pop(0), kind="counting", settings={})
+        else:
+            commands.put(None)
+
+    def counting(kind, settings):
+        del kind, settings
+        return (Update(0.5, ({"step": step},), {}) for step in count())
+
+    left = list(names)
+    monkeypatch.setattr(worker, "begin", counting)
+    out = SimpleNamespace(write=hear, flush=lambda: None)
+    worker.Worker(iter(commands.get, None), out).serve()
+    assert [message["id"] for message in heard if message.get("end") == "paused"] == names
+    told = [
+        (message["id"], message["first"], message["rows"][0]["step"])
+        for message in heard
+        if "rows" in message
+    ]
+    firsts = [(name, step) for name, first, step in told if first]
+    assert firsts == [(name, 0) for name in [*"abcdefg", "a"]], "six are kept: of seven the first is not"
+    for name in "bg":
+        assert [step for one, _, step in told if one == name] == list(
+            range(sum(one == name for one, *_ in told))
+        )
 
 
 @pytest.mark.long
