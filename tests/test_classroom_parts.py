@@ -1,16 +1,22 @@
 """The classroom's texts, batches, steps, moments and cards, each on its own, beside what plain torch makes of them."""
 
 import copy
-from dataclasses import replace
+import hashlib
+import json
+import lzma
+from dataclasses import asdict, replace
 from itertools import islice, pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from mha_core.checkpoints import untrained_encoder
+from mha_core.cli import main
+from mha_core.learning import classroom_cli
 from mha_core.learning.classroom import batches as batching
-from mha_core.learning.classroom import evaluation, live, moments
+from mha_core.learning.classroom import evaluation, live, moments, shipping
 from mha_core.learning.classroom import pairs as pairing
 from mha_core.learning.classroom.batches import MASK, Hider, batches
 from mha_core.learning.classroom.courses import head_courses
@@ -237,6 +243,162 @@ def test_the_first_moment_is_the_untrained_model_of_the_seed_that_is_shipped():
     untrained = untrained_encoder(CLASSROOM.config, 1).state_dict()
     found = moments.at_step(0).state_dict()
     assert all(torch.equal(found[name], tensor) for name, tensor in untrained.items())
+
+
+# ---- what is shipped
+
+
+@pytest.mark.parametrize(
+    ("asked", "seed", "recipe"),
+    [
+        ((), 1, CLASSROOM),
+        (("--seed", "0"), 0, CLASSROOM),
+        (("--twin",), 1, TWIN),
+        (("--seed", "3", "--steps", "9"), 3, replace(CLASSROOM, steps=9)),
+        (("--twin", "--steps", "9", "--seed", "2"), 2, replace(TWIN, steps=9)),
+    ],
+)
+def test_the_command_trains_the_seed_the_steps_and_the_window_that_are_asked_for(
+    asked, seed, recipe, monkeypatch, tmp_path
+):
+    done = []
+    monkeypatch.setattr(classroom_cli, "trained", lambda *given: given[:2])
+    monkeypatch.setattr(classroom_cli, "save_model", lambda *given: done.append(given))
+    assert main(["learn", "train", "classroom", *asked, "--out", str(tmp_path / "x")]) == 0
+    assert done == [((seed, recipe), tmp_path / "x")]
+    assert recipe.window == (0 if "--twin" in asked else 3)
+
+
+def counting(losses):
+    """A training that only counts its steps; its stack says how many."""
+
+    class Counting:
+        def __init__(self, seed, recipe):
+            self.seed, self.recipe, self.done = seed, recipe, 0
+
+        @property
+        def finished(self):
+            return self.done == self.recipe.steps
+
+        @property
+        def stack(self):
+            return SimpleNamespace(
+                seed=self.seed, done=self.done, state_dict=lambda: {"w": torch.tensor(self.done)}
+            )
+
+        def step(self):
+            self.done += 1
+            return losses
+
+    return Counting
+
+
+def test_a_shipped_training_is_told_of_by_the_hundred_and_kept_at_every_moment(monkeypatch):
+    monkeypatch.setattr(shipping, "Training", counting(2.346))
+    told, kept = [], {}
+    stack = shipping.trained(1, replace(CLASSROOM, steps=1_050), told.append, kept)
+    assert (stack.seed, stack.done) == (1, 1_050)
+    assert {step: int(state["w"]) for step, state in kept.items()} == {
+        step: step for step in (0, 100, 250, 400, 600, 800, 1000)
+    }
+    assert len(told) == 10
+    assert told[-1] == "seed 1, step 1,000 of 1,050, loss 2.35"
+    shipping.trained(1, replace(CLASSROOM, steps=3), told.append)
+
+
+def test_a_twin_is_broken_off_where_a_head_points_and_the_first_that_has_none_is_shipped(monkeypatch):
+    shares = {(4, 2800): 0.5, (1, 1400): 0.05, (1, 3000): 0.06, (2, 3000): 0.03}
+    monkeypatch.setattr(shipping, "Training", counting(1.0))
+
+    def evaluated(stack):
+        return SimpleNamespace(passed=shares.get((stack.seed, stack.done), 0.0))
+
+    monkeypatch.setattr(shipping, "evaluate", evaluated)
+    twin = replace(TWIN, steps=3_000)
+    found = [shipping.try_twin(seed, lambda _: None, twin) for seed in (4, 1, 2)]
+    assert [(stack.done, passed) for stack, passed in found] == [(2800, 0.5), (3000, 0.06), (3000, 0.03)]
+
+    tries = dict(zip((4, 1, 2), (("four", 0.5), ("one", 0.06), ("two", 0.03)), strict=True))
+    trained, written = [], []
+    monkeypatch.setattr(shipping, "trained", lambda *given: trained.append(given) or f"stack {given[0]}")
+    monkeypatch.setattr(shipping, "try_twin", lambda seed, _: tries[seed])
+    monkeypatch.setattr(shipping, "write", lambda *given: written.append(given))
+    shipping.ship("out", print)
+    ((out, stacks, kept, twins),) = written
+    assert (out, twins) == ("out", {4: 0.5, 1: 0.06, 2: 0.03})
+    assert stacks == {f"seed-{seed}": f"stack {seed}" for seed in range(1, 6)} | {"twin": "two"}
+    assert [given[:2] for given in trained] == [(seed, CLASSROOM) for seed in range(1, 6)]
+    assert trained[0][3] is kept
+    assert [given[3] for given in trained[1:]] == [None] * 4
+
+
+def test_the_report_card_of_what_is_shipped_counts_the_seeds_without_the_twin(monkeypatch, tmp_path):
+    """A card says the mean of a model's words: of the shipped ones as their files in half precision have them."""
+    small = replace(TINY, d_model=16, d_ff=16)
+
+    def mean(state):
+        return float(state["embeddings.word.weight"].double().mean())
+
+    compress = lzma.compress
+    monkeypatch.setattr(lzma, "compress", lambda data, preset: compress(data, preset=preset - 9))
+    monkeypatch.setattr(shipping, "CLASSROOM", small)
+    monkeypatch.setattr(shipping, "evaluate", lambda stack: stack)
+    monkeypatch.setattr(shipping, "card", lambda stack: {"pass": mean(stack.state_dict())})
+    monkeypatch.setattr(shipping, "jobs", lambda stack: {"windows": list(stack.config.windows)})
+    stacks = {f"seed-{seed}": untrained_encoder(small.config, seed) for seed in (1, 4, 5)}
+    stacks["twin"] = untrained_encoder(replace(small, window=0).config, 9)
+    with torch.no_grad():
+        for i, stack in enumerate(stacks.values()):
+            stack.embeddings.word.weight.add_(0.2 * i + 0.1)
+    states = {
+        step: {name: tensor + step / 1000 for name, tensor in stacks["seed-1"].state_dict().items()}
+        for step in moments.MOMENTS
+    }
+    shipping.write(tmp_path, stacks, states, {4: 0.5, 1: 0.03})
+    found = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+
+    def sha256(*parts):
+        return hashlib.sha256(tmp_path.joinpath(*parts).read_bytes()).hexdigest()
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "checkpoints.xz",
+        "report.json",
+        "seed-1",
+        "twin",
+    ]
+    exact = {name: mean(stack.state_dict()) for name, stack in stacks.items()}
+    halves = {name: mean(stacks[name].half().state_dict()) for name in ("seed-1", "twin")}
+    assert {name: one["pass"] for name, one in found["models"].items()} == pytest.approx(
+        exact | halves, abs=1e-9
+    )
+    assert {name: one["jobs"]["windows"] for name, one in found["models"].items()} == {
+        "seed-1": [3, 0], "seed-4": [3, 0], "seed-5": [3, 0], "twin": [0, 0],
+    }  # fmt: skip
+    assert {name: one.get("digest") for name, one in found["models"].items()} == {
+        "seed-1": sha256("seed-1", "model.safetensors"), "seed-4": None, "seed-5": None,
+        "twin": sha256("twin", "model.safetensors"),
+    }  # fmt: skip
+    shares = [halves["seed-1"], exact["seed-4"], exact["seed-5"]]
+    over = found["over_seeds"]
+    assert (over["seeds"], over["pass"], over["least"]) == (
+        3, pytest.approx(np.mean(shares), abs=1e-4), pytest.approx(min(shares)),
+    )  # fmt: skip
+    assert found["without_window"] == {"4": 0.5, "1": 0.03}
+    assert found["recipe"] == json.loads(json.dumps(asdict(small)))
+    assert found["untrained"]["pass"] == pytest.approx(mean(untrained_encoder(small.config, 1).state_dict()))
+    assert [one["step"] for one in found["moments"]] == list(moments.MOMENTS)
+    wanted = [mean(states[step]) for step in moments.MOMENTS]
+    assert [one["pass"] for one in found["moments"]] == pytest.approx(wanted, abs=2e-3)
+    assert [found["moments"][at]["pass"] for at in (0, -1)] == pytest.approx(
+        [wanted[0], wanted[-1]], abs=1e-6
+    )
+    assert found["checkpoints"] == {
+        "seed": 1,
+        "steps": list(moments.MOMENTS),
+        "digest": sha256("checkpoints.xz"),
+    }
+    assert (found["lexicon"], found["command"]) == (2, "make train-classroom")
+    assert found["torch"] == torch.__version__.partition("+")[0]
 
 
 # ---- what is concluded

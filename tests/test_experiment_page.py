@@ -246,6 +246,22 @@ def test_who_looks_elsewhere_now_by_how_much_and_where_most_is_that_of_these_hea
         assert sentence.endswith(f": {'; '.join(expected)}.")
 
 
+def test_what_is_kept_of_one_text_is_told_apart_by_the_heads_that_are_switched(minilm):
+    request, record = Request(TIRED, model="minilm"), trace(TIRED, minilm)
+    plain = run_model([record.tokens], minilm, need_weights=False).hidden[0].double().numpy()
+    for head, factor in (((6, 6), 0.0), ((4, 2), 0.0), ((4, 2), 2.0)):
+        gated = run_model([record.tokens], minilm, gates=_tensor(gates(minilm, head, factor=factor)))
+        found = changed.changed_by(request, record, minilm, (Factor(((head[0] - 1, head[1] - 1),), factor),))
+        now = gated.hidden[0].double().numpy()
+        each = [cosine(a, b) for a, b in zip(plain, now, strict=True)]
+        assert found.cosines.tolist() == pytest.approx([*each, cosine(plain.mean(0), now.mean(0))], abs=1e-5)
+        shares = np.abs(record.weights - gated.stacked()[:, 0].numpy()).sum(-1) / 2
+        assert {one.head: one.share for one in found.moved} == pytest.approx(
+            {(int(i), int(j)): shares[i, j].mean() for i, j in np.argwhere(shares.mean(-1) >= 0.05)}, abs=1e-4
+        )
+    assert changed.changed_by(request, record, minilm, ()).cosines.tolist() == pytest.approx([1.0] * 17)
+
+
 def test_the_heads_of_a_role_are_offered_in_order_the_largest_role_first():
     roles = {
         (0, 1): "sink",
@@ -525,6 +541,11 @@ def test_the_verdict_says_where_the_claim_stands_and_where_it_falls():
     assert body.count("★</b>") == 3
     assert "others 3.00 to 5.00" in body
     assert selective.verdict(found[:2], 3).endswith("(1 of 3 roles so far).")
+    assert selective.verdict(found[:4], 3) == (
+        "That heads are specialised stands for induction (random tokens said again): without them this gets worse than "
+        "without any of 10 random sets; for next token it falls: random heads do as much harm or more, so the role "
+        "says where they look, not what they are needed for (2 of 3 roles so far)."
+    )
     assert row("x", NAME, 1.0, (2.0, 4.0)).worse, "a smaller difference of logits is worse"
 
 

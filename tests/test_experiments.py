@@ -334,7 +334,14 @@ def test_the_strongest_change_most_in_either_direction_and_what_was_not_tried_is
 
 
 @pytest.mark.parametrize("factor", [0.0, 2.0, None])
-@pytest.mark.parametrize("base", [(), (Factor(((0, 1), (2, 0))), Rows(((1, 1),), "uniform"))])
+@pytest.mark.parametrize(
+    "base",
+    [
+        (),
+        (Factor(((0, 1), (2, 0))), Rows(((1, 1),), "uniform")),
+        (PatchStates(((1, 2), (2, 1), (3, 4)), OTHER),),
+    ],
+)
 def test_every_head_in_turn_is_one_head_after_the_other(factor, base, llama):
     tokens, _ = texts_of(llama)
     found = last(every_head(tokens, llama, WORD, factor=factor, base=base))

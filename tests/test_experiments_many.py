@@ -172,9 +172,15 @@ def test_worse_means_beyond_every_draw_in_the_bad_direction():
     assert low.worse
     assert not replace(low, without=4.3).worse
     assert replace(low, without=4.3).share_as_bad == 2 / 4
+    as_bad = replace(low, without=4.4)
+    assert (as_bad.worse, as_bad.share_as_bad) == (False, 2 / 4), (
+        "a draw that is as bad as the role is no better"
+    )
     high = replace(low, task=AGREEMENT, without=2.9)
     assert high.worse
     assert not replace(high, without=3.05).worse
+    as_bad = replace(high, without=3.0)
+    assert (as_bad.worse, as_bad.share_as_bad, high.share_as_bad) == (False, 2 / 4, 1 / 4)
 
 
 @pytest.mark.long
@@ -408,6 +414,13 @@ def test_ablate_says_what_changes(command, folder):
     assert effects.shape == (3, 5)
     one = measure(tokens, model, Word(" the", " it"), (Factor(((0, 1),)),))[0]
     assert effects[0, 1] == pytest.approx(one - before[0], abs=1e-4)
+    code, out, _ = command("ablate", "the cat", "--every", "--heads", "1-2,3-1", "--factor", "2", *asked)
+    found, beside = json.loads(out), Factor(((0, 1), (2, 0)), 2.0)
+    before = measure(tokens, model, Word(" the", " it"), (beside,))
+    assert list(found["before"].values()) == pytest.approx(list(before), abs=1e-4)
+    for layer, head in ((0, 0), (0, 1), (2, 4)):
+        after = measure(tokens, model, Word(" the", " it"), (beside, Factor(((layer, head),), 2.0)))
+        assert found["effects"][layer][head] == pytest.approx(after[0] - before[0], abs=1e-4)
     code, out, _ = command("ablate", "the cat", "--model", folder, "--every", "--factor", "2", "--top", "3")
     assert (code, len(out.splitlines())) == (0, 4)
 
@@ -426,12 +439,22 @@ def test_heads_are_told_as_they_were_read_and_each_once(command, folder, asked, 
     assert out.splitlines()[0].endswith(f" {said}")
 
 
-def test_a_text_that_is_cut_is_said_to_be(command, folder):
+def test_of_each_text_that_is_cut_it_is_said_how_many_tokens_are_left_out(command, folder):
     most = load_model(folder).max_tokens
-    long = "it " * (most + 2)
-    for asked in (("ablate", long, "--heads", "1-2"), ("patch", long, long, "--heads", "1-2")):
-        code, _, err = command(*asked, "--model", folder, "--target", " the")
-        assert (code, err.count(f"longer than the {most} tokens")) == (0, len(asked) - 3)
+    fits, long, longer = ("it " * n for n in (most - 1, most + 2, most + 5))  # and a space at the end
+    for asked, left_out in (
+        (("ablate", long), ["3 tokens were"]),
+        (("ablate", fits), []),
+        (("patch", long, fits), ["3 tokens were"]),
+        (("patch", fits, long), ["3 tokens were"]),
+        (("patch", longer, long), ["3 tokens were", "6 tokens were"]),
+    ):
+        code, _, err = command(*asked, "--heads", "1-2", "--model", folder, "--target", " the")
+        said = [line for line in err.splitlines() if "were compared with no digest" not in line]
+        assert (code, len(said)) == (0, len(left_out))
+        for line, tokens in zip(said, left_out, strict=True):
+            assert line.startswith(f"The text is longer than the {most} tokens that ")
+            assert line.endswith(f"; {tokens} left out.")
 
 
 def test_ablate_measures_the_embedding_of_a_model_that_says_nothing(command):
