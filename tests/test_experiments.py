@@ -35,6 +35,7 @@ from mha_core.experiments import (
     patch_heads,
     patch_states,
     state_cosines,
+    token_of,
     trace_changed,
 )
 from mha_core.experiments.changes import changes_of
@@ -519,6 +520,25 @@ def test_outcomes_that_cannot_be_measured_get_a_sentence(outcome, message, llama
         return
     with pytest.raises(InputError, match=message):
         measure(tokens, llama, outcome)
+
+
+def test_a_space_is_advised_wherever_it_makes_one_token_of_a_word():
+    """A decoder's tokens begin with a space, and so do RoBERTa's; BERT's do not, and none is then of any use."""
+    spelled = {"Mary": (1, 2), " Mary": (3,), "zebra": (1, 2), " zebra": (5, 1, 2)}
+    tokenizer = SimpleNamespace(
+        ids_of=spelled.get, is_special=lambda _: False, typed=["", "Ma", "ry"].__getitem__
+    )
+    for is_causal in (True, False):
+        used = SimpleNamespace(tokenizer=tokenizer, title="M", is_causal=is_causal)
+        assert token_of(" Mary", used) == 3
+        with pytest.raises(InputError) as refused:
+            token_of("Mary", used)
+        assert str(refused.value) == (
+            "'Mary' is 2 tokens of M ('Ma', 'ry'); with a space before it (' Mary') it is one."
+        )
+        with pytest.raises(InputError) as refused:
+            token_of("zebra", used)
+        assert str(refused.value) == "'zebra' is 2 tokens of M ('Ma', 'ry'); give a word that is one token."
 
 
 def test_a_model_that_predicts_no_word_says_so(model):

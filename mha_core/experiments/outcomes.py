@@ -93,7 +93,7 @@ def token_of(word: str, model: Model) -> int:
     if len(ids) == 1:
         raise InputError(f"'{word[:40]}' is no word of {model.title}; give one that its vocabulary has.")
     pieces = ", ".join(repr(model.tokenizer.typed(i)) for i in ids[:6])
-    spaced = model.is_causal and not word.startswith(" ") and len(model.tokenizer.ids_of(f" {word}")) == 1
+    spaced = not word.startswith(" ") and len(model.tokenizer.ids_of(f" {word}")) == 1
     advice = f"with a space before it (' {word}') it is one" if spaced else "give a word that is one token"
     raise InputError(f"'{word[:40]}' is {len(ids)} tokens of {model.title} ({pieces}); {advice}.")
 
