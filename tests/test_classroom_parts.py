@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 import torch
 
+from mha_core import ModelError
 from mha_core.checkpoints import untrained_encoder
 from mha_core.cli import main
 from mha_core.learning import classroom_cli
 from mha_core.learning.classroom import batches as batching
-from mha_core.learning.classroom import evaluation, live, moments, shipping
+from mha_core.learning.classroom import evaluation, live, moments, shipped, shipping
 from mha_core.learning.classroom import pairs as pairing
+from mha_core.learning.classroom import report as carding
 from mha_core.learning.classroom.batches import MASK, Hider, batches
 from mha_core.learning.classroom.courses import head_courses
 from mha_core.learning.classroom.evaluation import (
@@ -269,6 +271,22 @@ def test_the_command_trains_the_seed_the_steps_and_the_window_that_are_asked_for
     assert recipe.window == (0 if "--twin" in asked else 3)
 
 
+def test_all_that_is_shipped_is_trained_into_the_folder_that_is_named_and_told_of_in_one_line(
+    monkeypatch, tmp_path, capsys
+):
+    shipped = []
+    monkeypatch.setattr(
+        classroom_cli, "ship", lambda out, told: shipped.append(out) or told("seed 1, step 100")
+    )
+    assert main(["learn", "train", "classroom", "--ship", "--out", str(tmp_path / "a" / "b")]) == 0
+    assert shipped == [tmp_path / "a" / "b"]
+    assert (tmp_path / "a" / "b").is_dir()
+    assert capsys.readouterr().err == f"\r{'seed 1, step 100':<60}\n"
+    (tmp_path / "file").write_text("")
+    assert main(["learn", "train", "classroom", "--ship", "--out", str(tmp_path / "file" / "x")]) == 2
+    assert capsys.readouterr().err == f"'{tmp_path / 'file' / 'x'}' cannot be written: Not a directory.\n"
+
+
 def counting(losses):
     """A training that only counts its steps; its stack says how many."""
 
@@ -315,7 +333,10 @@ def test_a_twin_is_broken_off_where_a_head_points_and_the_first_that_has_none_is
 
     monkeypatch.setattr(shipping, "evaluate", evaluated)
     twin = replace(TWIN, steps=3_000)
-    found = [shipping.try_twin(seed, lambda _: None, twin) for seed in (4, 1, 2)]
+    told = []
+    found = [shipping.try_twin(seed, told.append, twin) for seed in (4, 1, 2)]
+    assert told[-1] == "without the window, seed 2, step 3,000 of 3,000"
+    assert len(told) == 27 + 30 + 30, "not of the step at which it is broken off"
     assert [(stack.done, passed) for stack, passed in found] == [(2800, 0.5), (3000, 0.06), (3000, 0.03)]
 
     tries = dict(zip((4, 1, 2), (("four", 0.5), ("one", 0.06), ("two", 0.03)), strict=True))
@@ -399,6 +420,31 @@ def test_the_report_card_of_what_is_shipped_counts_the_seeds_without_the_twin(mo
     }
     assert (found["lexicon"], found["command"]) == (2, "make train-classroom")
     assert found["torch"] == torch.__version__.partition("+")[0]
+
+
+def test_a_card_has_what_each_head_looks_at_by_its_name(monkeypatch):
+    masses = {"because": np.array([[0.1, 0.2], [0.3, 0.45678]]), "names": np.array([[0.5, 0.6], [0.7, 0.8]])}
+    monkeypatch.setattr(carding, "job_masses", lambda stack: masses)
+    assert carding.jobs(SimpleNamespace(config=SimpleNamespace(n_layers=2, n_heads=2))) == {
+        "1-1": {"because": 0.1, "names": 0.5}, "1-2": {"because": 0.2, "names": 0.6},
+        "2-1": {"because": 0.3, "names": 0.7}, "2-2": {"because": 0.4568, "names": 0.8},
+    }  # fmt: skip
+
+
+def test_what_is_missing_or_of_another_kind_is_refused_in_a_sentence(monkeypatch, tmp_path):
+    shipped.report.cache_clear()
+    monkeypatch.setattr(shipped, "home", lambda: tmp_path)
+    for damaged in (None, "{", "["):
+        if damaged is not None:
+            (tmp_path / "report.json").write_text(damaged)
+        with pytest.raises(
+            ModelError, match=r"^The report card of the classroom models is missing or damaged"
+        ):
+            shipped.report()
+    bert = SimpleNamespace(config=SimpleNamespace(model_type="bert"), state_dict=dict)
+    with pytest.raises(ModelError, match=r"^A bert model is not one of the classroom's"):
+        shipped.save_model(bert, tmp_path / "x")
+    shipped.report.cache_clear()
 
 
 # ---- what is concluded

@@ -4,6 +4,7 @@ What is expected comes from gates on a plain run (mha_core's own, older than the
 """
 
 import re
+from contextlib import nullcontext
 from types import SimpleNamespace
 from urllib.parse import parse_qsl, urlsplit
 
@@ -32,10 +33,10 @@ from mha_core.heads.jobs import KIND_OF
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
-from pages.parts.experiment import changed, deciding, matter, pruning, selective, switch, trials
+from pages.parts.experiment import changed, deciding, matter, pruning, ready, selective, switch, trials
 from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.experiment.frame import PARTS
-from pages.parts.experiment.said import elsewhere, finding, number, signed
+from pages.parts.experiment.said import elsewhere, finding, moves, number, signed
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import JOHN, MARY
 from pages.parts.frame.request import Request
@@ -966,3 +967,349 @@ def test_the_state_that_changes_most_is_named_and_effects_have_their_sign():
         "has cosine 0.500 with what it was; the last state of `sat` changes most, to 0.250."
     )
     assert matter.listed([((0, 0), 0.5), ((1, 2), -0.25)], {}) == "1-1 (+0.50), 2-3 (−0.25)"
+
+
+# ---- the parts without the page
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What the parts say on the page, in order: a sentence with its kind, or HTML."""
+    shown = []
+    for part in (switch, matter, deciding, pruning, selective, ready):
+        monkeypatch.setattr(part, "say", lambda *given: shown.append(given))
+        monkeypatch.setattr(part, "caveats", lambda *_: None)
+    for part in (selective, ready):
+        monkeypatch.setattr(part, "markup", shown.append)
+    return shown
+
+
+def words_of(*texts):
+    """A text of these words, one token each."""
+    pieces = [SimpleNamespace(text=text, bare=text) for text in texts]
+    return SimpleNamespace(
+        tokens=SimpleNamespace(pieces=pieces), model=SimpleNamespace(title="M", is_causal=True)
+    )
+
+
+FOUND = changed.Changed(
+    (changed.Guess(1, " a", 0.5, 0.25), changed.Guess(2, "  b", 0.25, 0.5)),
+    np.ones(0, np.float32),
+    (changed.Moved((2, 0), 0.25, 1, 0.75),),
+)
+BARS = {
+    "title": "What it says next", "before": "as it is", "unit": "percent",
+    "note": "Click a word to follow it. Probabilities are this model's, of the next token only.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("link_of", "known", "how", "sentences", "after"),
+    [
+        ({}, True, (), ["As it is, M gives ` a` 50.0 %, `  b` 25.0 %. Click heads to take them away."], ""),
+        (
+            {"off": "2-1,1-2", "word": "zebra"}, True, (Factor(((0, 1), (1, 0))),),
+            [
+                "`zebra` is none of the 2,000 likeliest tokens here; the likeliest of all is followed.",
+                "Without 1-2 and 2-1 ` a` falls from 50.0 % to 25.0 %; likeliest is then `  b` with 50.0 %.",
+                "Of the 4 heads above one now looks elsewhere with 5 % of its attention or more, mean over all tokens: "
+                "3-1 25.0 %, most at `cat`.",
+            ],
+            "without 1-2 and 2-1",
+        ),
+        (
+            {"off": "2-1", "word": " b", "set": "2"}, True, (Factor(((1, 0),), 2.0),),
+            [
+                "With 2-1 doubled `  b` rises from 25.0 % to 50.0 %.",
+                "Of the 2 heads above one now looks elsewhere with 5 % of its attention or more, mean over all tokens: "
+                "3-1 25.0 %, most at `cat`.",
+            ],
+            "with 2-1 doubled",
+        ),
+        ({"off": "2-1", "set": "mean"}, False, (), [], ""),
+    ],
+)  # fmt: skip
+def test_all_that_is_said_and_drawn_of_switched_heads(
+    link_of, known, how, sentences, after, told, monkeypatch
+):
+    record, used = words_of("the", "cat"), SimpleNamespace(n_layers=3, n_heads=2)
+    asked_of, drawn = [], []
+    monkeypatch.setattr(switch.state, "params", lambda: link_of)
+    monkeypatch.setattr(switch.shell, "read", lambda _: record)
+    monkeypatch.setattr(switch.cache, "model", lambda _: used)
+    monkeypatch.setattr(switch, "leave_param", lambda _: None)
+    monkeypatch.setattr(switch, "ready", lambda *_: known)
+    monkeypatch.setattr(switch, "changed_by", lambda *given: asked_of.append(given) or FOUND)
+    monkeypatch.setattr(switch, "_picture", lambda *given: drawn.append(given))
+    request = Request("the cat", model="m")
+    switch.view(request)
+    assert asked_of == [(request, record, used, how, link_of.get("word"))]
+    assert [sentence for sentence, _ in told] == sentences
+    ((*given, bars, roles),) = drawn
+    assert (given, roles) == ([request, record, asked(link_of, (3, 2))[0], FOUND], {})
+    followed = link_of.get("word") == " b"
+    assert bars == BARS | {
+        "after": after,
+        "rows": [
+            {"id": " a", "before": 0.5, "after": 0.25, "target": not followed, "mark": "␣", "text": "a"},
+            {"id": "  b", "before": 0.25, "after": 0.5, "target": followed, "mark": "␣␣", "text": "b"},
+        ],
+    }
+
+
+def test_mean_outputs_are_found_once_for_a_model_where_a_head_is_set_to_them(monkeypatch):
+    works, used = [], SimpleNamespace(name="m", fingerprint="f")
+    monkeypatch.setattr(switch, "mean_steps", lambda model: ("means of", model))
+    monkeypatch.setattr(
+        switch, "work", lambda key, begin, *_, **said: works.append((key, begin(), said)) or "so far"
+    )
+    off, mean = asked({"off": "1-1"}, (1, 1))[0], asked({"off": "1-1", "set": "mean"}, (1, 1))[0]
+    assert switch.ready(off, used) is True
+    assert switch.ready(asked({"set": "mean"}, (1, 1))[0], used) is True
+    assert not works
+    assert switch.ready(mean, used) == "so far"
+    assert works == [
+        (
+            ("means", "m", "f"), ("means of", used),
+            {
+                "unit": "built-in sentences read for the mean outputs",
+                "one": "built-in sentence read for the mean outputs",
+            },
+        )
+    ]  # fmt: skip
+
+
+def test_fifty_changes_can_be_undone_and_the_last_one_heard_is_known(monkeypatch):
+    session, link_of = {}, {}
+    monkeypatch.setattr(
+        switch,
+        "state",
+        SimpleNamespace(params=lambda: {k: v for k, v in link_of.items() if v}, change=link_of.update),
+    )
+    monkeypatch.setattr(switch.st, "session_state", session)
+
+    def hear(**ask):
+        session[switch.PICTURE] = {"ask": ask}
+        switch._heard()
+
+    for i in range(1, 61):
+        hear(do="set", off=[f"1-{i}"], n=i)
+    hear(do="nonsense", n=99)
+    assert (session[f"{switch.PICTURE}-heard"], link_of["off"]) == (60, "1-60")
+    for _ in range(60):
+        hear(do="undo")
+    assert link_of["off"] == "1-10"
+
+
+def test_what_stays_falls_and_rises_as_it_is_written():
+    assert [moves(*each) for each in ((0.5, 0.25), (0.25, 0.5), (0.5, 0.50001), (0.0, 0.0002), (0.0001, 0.0002))] == [
+        "falls from 50.0 % to 25.0 %", "rises from 25.0 % to 50.0 %", "stays at 50.0 %",
+        "rises from 0.0 % to < 0.1 %", "stays at < 0.1 %",
+    ]  # fmt: skip
+
+
+def test_of_the_heads_that_were_tried_so_far_the_strongest_are_said_with_their_roles():
+    numbers = np.full((2, 2, 2), np.nan)
+    names = ("logit difference", "probability of ' Mary'")
+    untried = Effects(names, (2.0, 0.5), numbers)
+    assert matter.finding(untried, {}, "factor") == "As it is, the logit difference is 2.00."
+    numbers = numbers.copy()
+    numbers[1] = [[2.5, 0.6], [-1.0, 0.25]]
+    roles = {(1, 0): SimpleNamespace(label="broad"), (0, 0): SimpleNamespace(label="sink")}
+    assert matter.finding(Effects(names, (2.0, 0.5), numbers), roles, "mean") == (
+        "Of 2 heads 2-2 matters most: with its mean output instead the logit difference goes from 2.00 to −1.00, and "
+        "` Mary` falls from 50.0 % to 25.0 %. Then 2-1, broad, (+0.50)."
+    )
+
+
+def test_the_map_of_what_was_taken_over_has_every_head_with_its_link_and_its_share(told, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(deciding, "head_effects", lambda share, **more: drawn.append((share.tolist(), more)))
+    monkeypatch.setattr(deciding, "work", lambda key, begin, draw, **_: draw(begin()))
+    found = Effects(("loss",), (1.0,), np.array([[[2.0], [0.0]]]), (3.0,))
+    tokenizer = SimpleNamespace(encode=lambda text: f"tokens of {text}")
+    used = SimpleNamespace(n_layers=1, n_heads=2, fingerprint="f", tokenizer=tokenizer)
+    record, tried = words_of("the", "cat"), []
+    monkeypatch.setattr(deciding.shell, "read", lambda _: record)
+    monkeypatch.setattr(deciding.cache, "model", lambda _: used)
+    monkeypatch.setattr(deciding, "outcome_of", lambda *given: ("outcome of", *given))
+    monkeypatch.setattr(deciding, "patch_heads", lambda *given: tried.append(given) or found)
+    monkeypatch.setattr(deciding, "st", SimpleNamespace(
+        container=lambda **_: nullcontext(), text_input=lambda *_, **__: "the dog", button=lambda *_, **__: None,
+        segmented_control=lambda *_, **__: deciding.MAPS[0],
+    ))  # fmt: skip
+    monkeypatch.setattr(deciding, "roles_of", lambda _: {(0, 0): SimpleNamespace(label="broad")})
+    request = Request("the cat", model="smollm2", trained=False)
+    deciding.view(request)
+    other = "tokens of the dog"
+    assert tried == [(other, record.tokens, used, ("outcome of", other, record, used))]
+    assert told == [
+        (
+            "In your sentence the loss is 1.00, in the other 3.00. One head's output taken over brings at most: 1-1, "
+            "broad, 50.0 %, 1-2 −50.0 % of the way there.",
+            "finding",
+        )
+    ]
+    ((share, more),) = drawn
+    assert share == [[0.5, -0.5]]
+    links = {
+        name: dict(parse_qsl(urlsplit(address).query)) for name, address in more.pop("addresses").items()
+    }
+    assert links == {
+        name: {"text": "the cat", "model": "smollm2", "weights": "untrained", "head": name}
+        for name in ("1-1", "1-2")
+    }
+    assert more == {
+        "measure": "share of the way", "was": 0.0, "roles": deciding.roles_of(None), "hint": deciding.HINT,
+        "key": "patched-heads",
+    }  # fmt: skip
+
+
+def test_what_is_weighed_is_what_the_other_sentence_says_against_what_this_one_does(monkeypatch):
+    class Text(list):
+        text = "their text"
+
+    theirs, own = Text("ab"), Text("cd")
+    record, speaks = SimpleNamespace(tokens=own), SimpleNamespace(next_head=object())
+    for says, wanted in (
+        ((Word(" a", " b"), Word(" c", " d")), Word(" a", " c")),
+        ((Word(" a", " b"), Word(" a", " d")), Word(" a", " b")),
+    ):
+        by_text = dict(zip(("ab", "cd"), says, strict=True))
+        monkeypatch.setattr(deciding, "default_outcome", lambda tokens, _, by=by_text: by["".join(tokens)])
+        assert deciding.outcome_of(theirs, record, speaks) == wanted
+        assert deciding.outcome_of(theirs, record, SimpleNamespace(next_head=None)) == says[1]
+    theirs.text = MARY
+    assert deciding.outcome_of(theirs, record, speaks) == Word(" Mary", " John")
+
+
+def test_where_no_state_and_no_head_was_tried_or_brings_half_of_the_way_that_is_said(minilm):
+    tired, wide = (minilm.tokenizer.encode(text) for text in (TIRED, WIDE))
+    ways = "In your sentence the cosine is 0.00, in the other 1.00."
+    untried = Effects(("cosine",), (0.0,), np.full((7, 16, 1), np.nan), (1.0,))
+    few = Effects(("cosine",), (0.0,), np.full((7, 16, 1), 0.49), (1.0,))
+    assert deciding.of_heads(untried, {}) == ways
+    assert deciding.of_states(few, tired, wide) == f"{ways} No single state brings half of the way there."
+
+
+def test_every_order_is_made_on_one_half_of_the_texts_and_followed_on_the_other(monkeypatch):
+    def order(name):
+        return lambda *given: iter([Part(0.5, 1, (name, "begun")), Part(1.0, 2, (name, *given))])
+
+    monkeypatch.setattr(pruning, "pruning_texts", lambda _: ("some", "others"))
+    monkeypatch.setattr(pruning, "order_by_effect", order("effect"))
+    monkeypatch.setattr(pruning, "order_by_gradient", order("gradient"))
+    monkeypatch.setattr(pruning, "order_greedy", order("greedy"))
+    monkeypatch.setattr(pruning, "order_random", lambda used: ("random", used))
+    monkeypatch.setattr(
+        pruning, "prune_curve", lambda *given: iter([Part(0.5, 1, "begun"), Part(1.0, 2, given)])
+    )
+    small, large = SimpleNamespace(n_layers=10, n_heads=10), SimpleNamespace(n_layers=10, n_heads=11)
+    wanted = {
+        "by effect": ("effect", "some"), "by gradient": ("gradient", "some"), "at random": ("random",),
+        "greedy": ("greedy", "some"),
+    }  # fmt: skip
+    for used, names, more in ((small, list(wanted), {"greedy": (6,)}), (large, list(wanted)[:3], {})):
+        parts = list(pruning.curves(used))
+        orders = {name: (*wanted[name], used, *more.get(name, ())) for name in names}
+        assert parts[-1].result == {name: (orders[name], "others", used) for name in names}
+        assert list(parts[-1].result) == names
+        assert [part.n for part in parts] == list(range(1, len(parts) + 1))
+        steps = [0.25, 0.5, 0.75, 1.0]
+        each = [[at for at in steps if (at, name) != (0.25, "at random")] for name in names]
+        assert [part.fraction for part in parts] == pytest.approx(
+            [(i + at) / len(names) for i, some in enumerate(each) for at in some]
+        )
+        assert parts[2].result == {"by effect": "begun"}
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "word", "rival"),
+    [("names", MARY, " Mary", " John"), ("key", "The key to the cabinets", " is", " are")],
+)
+def test_two_words_of_a_ready_experiment_are_those_of_its_sentence(key, text, word, rival, monkeypatch):
+    begun = Effects(("difference", "p", "q"), (2.0, 0.6, 0.1), np.full((1, 2, 3), np.nan))
+    done = Effects(begun.names, begun.before, np.array([[[-1.0, 0.2, 0.4], [1.5, 0.5, 0.2]]]))
+    asked_of = []
+
+    def every(*given):
+        asked_of.append(given)
+        return iter([Part(0.5, 1, begun), Part(1.0, 2, done)])
+
+    monkeypatch.setattr(trials, "every_head", every)
+    used = SimpleNamespace(tokenizer=SimpleNamespace(encode=lambda text: f"tokens of {text}"))
+    parts = list(trials.BY_KEY[key].run(used))
+    assert asked_of == [(f"tokens of {text}", used, Word(word, rival))]
+    assert [(part.fraction, part.n) for part in parts] == [(0.5, 1), (1.0, 2)]
+    assert parts[0].result is None
+    assert parts[1].result.link == {"text": text, "off": "1-1", "word": word}
+    assert parts[1].result.said.startswith(f"`{word}` gets 60.0 %, `{rival}` 10.0 %. One of 2 heads,")
+
+
+def test_a_ready_experiment_is_said_with_its_bars_from_nought_and_the_link_to_its_heads(told, monkeypatch):
+    opened = []
+    monkeypatch.setattr(ready.state, "change", opened.append)
+    ready._open(trials.BY_KEY["sink"])
+    assert opened == [{"ready": "sink"}]
+    bars = (
+        trials.answers.Bar("as it is", 2.0, "2.00"),
+        trials.answers.Bar("without 1-2 & 3-4", -4.0, "−4.00"),
+        trials.answers.Bar("with `a`", 0.0, "0.00"),
+    )
+    ready._show(None)
+    ready._show(trials.answers.Answer("It is so.", bars, {"off": "1-2", "word": " a"}, "Loss & more."))
+    (sentence, table, link_of) = told
+    assert sentence == ("It is so.", "finding")
+    assert table == (
+        '<div class="hs-scroll"><table class="answer"><caption>Loss &amp; more.</caption><tbody>'
+        '<tr><th scope="row">as it is</th><td class="wide"><i style="width:50.00%"></i></td><td>2.00</td></tr>'
+        '<tr><th scope="row">without 1-2 &amp; 3-4</th><td class="wide"><i style="width:100.00%" class=less></i></td>'
+        "<td>−4.00</td></tr>"
+        '<tr><th scope="row">with <bdi class="hs-word">a</bdi></th><td class="wide"><i style="width:0.00%"></i></td>'
+        "<td>0.00</td></tr></tbody></table></div>"
+    )
+    assert link_of == (
+        '<p class="hs-note"><a href="./experiment?off=1-2&amp;word=+a">Switch these heads yourself</a></p>'
+    )
+
+
+def test_the_table_of_roles_has_each_number_under_its_task_beside_its_role(told):
+    found = (
+        Selectivity("broad", ((0, 0), (1, 1), (2, 2)), REPEATED, 4, 3.0, 7.0, (5.0, 4.0, 6.0)),
+        Selectivity("broad", ((0, 0), (1, 1), (2, 2)), NAME, 9, 2.0, 1.5, (1.0, 3.0)),
+        Selectivity("sink", ((0, 1), (0, 2), (0, 3), (1, 0)), REPEATED, 4, 3.0, 5.0, (4.0, 5.5)),
+        Selectivity("sink", ((0, 1), (0, 2), (0, 3), (1, 0)), NAME, 9, 2.0, 0.5, (1.0, 2.5)),
+    )
+    selective._show(None, 2)
+    selective._show((), 2)
+    selective._show(found, 2)
+    sentence, table = told
+    assert sentence == (selective.verdict(found, 2), "finding")
+    rows = [re.findall(r"<t[hd](.*?)</t[hd]>", row) for row in table.split("<tr>")[1:]]
+    plain = [[" ".join(re.sub(r"<[^>]*>", " ", f"<{cell}").split()) for cell in row] for row in rows]
+    assert plain == [
+        [
+            "", "random tokens said again nats lost a token, less is better; n = 4; as it is 3.00",
+            "the name of the indirect object logit difference, more is better; n = 9; as it is 2.00",
+        ],
+        ["broad 3 heads", "7.00 ★ others 4.00 to 6.00", "1.50 others 1.00 to 3.00"],
+        ["sink 4 heads", "5.00 others 4.00 to 5.50", "0.50 ★ others 1.00 to 2.50"],
+    ]  # fmt: skip
+    assert re.findall(r'title="([^"]+)"', table) == ["1-1, 2-2, 3-3", "1-2, 1-3, 1-4, 2-1"]
+    assert re.findall(r'<td class="(\w+)"', table) == ["worse", "within", "within", "worse"]
+
+
+def test_roles_that_are_not_known_or_too_small_are_not_taken_away(told, monkeypatch):
+    used = SimpleNamespace(title="M", name="m", fingerprint="f", n_layers=2, n_heads=2)
+    monkeypatch.setattr(selective.cache, "model", lambda _: used)
+    monkeypatch.setattr(selective, "st", SimpleNamespace(button=lambda *_, **__: False))
+    request = Request("a", model="m")
+    monkeypatch.setattr(selective.cache, "known_findings", lambda *_: None)
+    selective.view(request)
+    roles = {(0, i): SimpleNamespace(key="sink") for i in range(2)}
+    monkeypatch.setattr(selective.cache, "known_findings", lambda *_: SimpleNamespace(roles=roles))
+    selective.view(request)
+    assert told == [
+        ("What the heads of this model do is not known yet; the roles come from there.", "note"),
+        ("No role of M has 3 heads or more, so there is no set to take away.", "notice"),
+    ]

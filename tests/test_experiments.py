@@ -1,5 +1,6 @@
 """Interventions against transformers' own models with the matrices cut, and every shortcut against the long way."""
 
+import json
 import re
 import threading
 from itertools import pairwise
@@ -12,12 +13,22 @@ import torch
 from bert_folders import embedded_folder, random_bert, write
 from decoder_folders import random_decoder, write_decoder
 
-from mha_core import HeadScopeError, InputError, layer_details, load_model, predict_next, trace_tokens
+from mha_core import (
+    HeadScopeError,
+    InputError,
+    NextToken,
+    SizeError,
+    layer_details,
+    load_model,
+    predict_next,
+    trace_tokens,
+)
 from mha_core.experiments import (
     Cosine,
     Factor,
     Loss,
     MeanOutput,
+    Part,
     PatchHeads,
     PatchStates,
     Rows,
@@ -32,9 +43,12 @@ from mha_core.experiments import (
     measure,
     moved_heads,
     next_words,
+    outcomes,
     patch_heads,
     patch_states,
+    prompts,
     state_cosines,
+    sweep,
     token_of,
     trace_changed,
 )
@@ -42,6 +56,7 @@ from mha_core.experiments.changes import changes_of
 from mha_core.experiments.effects import Effects
 from mha_core.experiments.interventions import check_position, same_length
 from mha_core.experiments.kept import kept_of
+from mha_core.experiments.outcomes import place_of
 from mha_core.heads.builtin import read_builtin
 from mha_core.run import Run
 from mha_core.trace import gate_tensor, hidden_states, run
@@ -546,3 +561,135 @@ def test_a_model_that_predicts_no_word_says_so(model):
     for outcome in (Word("cat"), Loss()):
         with pytest.raises(InputError, match="MiniLM predicts no"):
             measure(tokens, model, outcome)
+
+
+def stand_in(**more):
+    """A model that only says what it has: no head, a mask called [MASK], number 4."""
+    tokenizer = SimpleNamespace(mask_id=4, mask_name="[MASK]", vocab_size=99)
+    return SimpleNamespace(
+        **{"title": "M", "next_head": None, "masked_head": None, "tokenizer": tokenizer} | more
+    )
+
+
+class Spelled(list):
+    """Tokens that are their numbers."""
+
+    ids = property(tuple)
+
+
+def test_a_word_is_said_at_the_end_at_the_first_mask_or_where_one_is_asked():
+    decoder, encoder, silent = stand_in(next_head=object()), stand_in(masked_head=object()), stand_in()
+    masked, plain = Spelled([7, 4, 8, 4]), Spelled([7, 8, 9])
+    assert [place_of(None, masked, model) for model in (decoder, encoder)] == [3, 1]
+    assert [place_of(2, plain, model) for model in (decoder, encoder, silent)] == [2] * 3
+    maskless = stand_in(masked_head=object(), tokenizer=SimpleNamespace(mask_id=None, mask_name=None))
+    for tokens, model, sentence in (
+        (plain, encoder, "There is no [MASK] in the sentence; put it where the word to predict stands."),
+        (plain, maskless, "There is no mask in the sentence; put it where the word to predict stands."),
+        (masked, silent, "M predicts no word; its outcome is the embedding."),
+    ):
+        with pytest.raises(InputError) as refused:
+            place_of(None, tokens, model)
+        assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("guesses", "wanted"),
+    [
+        ([" a", " b", " c"], Word(" a", " b")),
+        (["\ufffd", " a", "##s", " b"], Word(" a", " b")),
+        (["##s", " a", "\ufffd"], Word(" a", None)),
+    ],
+)
+def test_what_is_measured_unless_asked_are_the_two_likeliest_that_can_be_spelled(
+    guesses, wanted, monkeypatch
+):
+    tokenizer = SimpleNamespace(
+        mask_id=4,
+        vocab_size=3,
+        ids_of=lambda word: (guesses.index(word),) if word.startswith(" ") else (1, 2),
+    )
+    asked = []
+
+    def likeliest(_scores, _model, k):
+        asked.append(k)
+        return [NextToken(i, text, 0.5, 1.0) for i, text in enumerate(guesses)]
+
+    hidden = torch.arange(12.0).reshape(1, 4, 3)
+    monkeypatch.setattr(outcomes, "run", lambda *_, **__: SimpleNamespace(hidden=hidden))
+    monkeypatch.setattr(outcomes, "scores_of", lambda at, _: asked.append(at.tolist()) or at)
+    monkeypatch.setattr(outcomes, "likeliest", likeliest)
+    tokens = Spelled([7, 4, 8, 4])
+    speaks, fills = (
+        stand_in(**{head: object()}, tokenizer=tokenizer) for head in ("next_head", "masked_head")
+    )
+    assert [default_outcome(tokens, model) for model in (speaks, fills)] == [wanted] * 2
+    assert asked == [[9.0, 10.0, 11.0], 3, [3.0, 4.0, 5.0], 3]
+    assert default_outcome(Spelled([7, 8]), fills) == Cosine(), "no mask, no word"
+    assert default_outcome(tokens, stand_in(tokenizer=tokenizer)) == Cosine()
+    assert default_outcome(tokens, speaks, " x", " y") == Word(" x", " y")
+    guesses[:] = ["##s"]
+    with pytest.raises(
+        InputError, match=r"^What the model holds likeliest here are parts of words; give the word"
+    ):
+        default_outcome(tokens, speaks)
+
+
+def test_a_sign_of_the_model_s_own_is_no_word():
+    tokenizer = SimpleNamespace(ids_of=lambda _: (2,), is_special=lambda identity: identity == 2)
+    with pytest.raises(InputError, match=r"^'\[SEP\]' is no word of M; give one that its vocabulary has\.$"):
+        token_of("[SEP]", stand_in(tokenizer=tokenizer))
+
+
+def test_the_means_that_are_not_known_yet_are_a_part_of_the_work(llama, monkeypatch):
+    tokens, _ = texts_of(llama)
+    known = torch.zeros(llama.n_layers, llama.n_heads, llama.config.d_k, dtype=llama.dtype)
+    done = [2 / 12, 6 / 12, 1]  # of three layers the last costs one part, the one below two, the first three
+    for parts, fractions, tried in (
+        ([Part(1.0, 0, known)], done, [6, 12, 18]),
+        (
+            [Part(0.25, 200, known), Part(0.5, 400, known), Part(1.0, 800, known)],
+            [0.075, 0.15, *(0.3 + 0.7 * share for share in done)], [0, 0, 6, 12, 18],
+        ),
+    ):  # fmt: skip
+        monkeypatch.setattr(sweep, "mean_steps", lambda _, parts=parts: iter(parts))
+        found = list(every_head(tokens, llama, WORD, factor=None))
+        assert [part.fraction for part in found] == pytest.approx(fractions)
+        assert [part.n for part in found] == tried
+    first = next(every_head(tokens, llama, WORD, factor=None)).result
+    assert np.isnan(first.after).all()
+    assert first.before == pytest.approx(measure(tokens, llama, WORD), abs=1e-4)
+
+
+def test_of_what_was_not_taken_over_or_comes_to_the_same_no_share_is_known():
+    numbers = np.array([[[1.5], [-3.0]]])
+    for source in (None, (1.0,)):
+        assert np.isnan(Effects(("logit",), (1.0,), numbers, source).restored).all()
+
+
+def test_records_of_other_texts_are_not_held_against_each_other():
+    one, other = (SimpleNamespace(weights=np.zeros((1, 2, n, n))) for n in (3, 4))
+    with pytest.raises(
+        SizeError, match=r"^Weights of \(1, 2, 3, 3\) and \(1, 2, 4, 4\) cannot be compared\.$"
+    ):
+        moved_heads(one, other)
+
+
+def test_prompts_are_read_into_their_own_places_and_a_damaged_file_is_refused(tmp_path):
+    def row(text):
+        return {"text": text, "target": f" right of {text}", "against": f" wrong of {text}"}
+
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"name": [row("a")], "agreement": [row("b"), row("c")], "ordinary": ["d"]}))
+    found = prompts(path)
+    assert [(one.text, one.target, one.against) for one in (*found.name, *found.agreement)] == [
+        (text, f" right of {text}", f" wrong of {text}") for text in "abc"
+    ]
+    assert (len(found.name), found.ordinary) == (1, ("d",))
+    for broken in ("{", '{"name": []}', '{"name": [{"text": "a"}], "agreement": [], "ordinary": []}'):
+        path = path.with_name(f"{len(broken)}.json")
+        path.write_text(broken)
+        with pytest.raises(
+            InputError, match=rf"^{path.name} does not hold the prompts of the experiments \("
+        ):
+            prompts(path)

@@ -15,7 +15,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from mha_core import InputError
+from mha_core import InputError, SizeError
 from mha_core.cli import main
 from mha_core.device import use_one_thread
 from mha_core.heads.repeated import Copies, RepeatedSums
@@ -184,6 +184,14 @@ def test_an_induction_text_says_its_stretch_again_and_its_second_half_can_all_be
         lengths.add(length)
     assert lengths == set(range(8, 25))
     assert batch.asked_from + 1 == max(lengths)
+
+
+def test_more_than_a_small_model_reads_and_a_task_that_there_is_not_are_refused():
+    model = SmallModel(Shape(5, 3, 1, 1, d_model=8))
+    with pytest.raises(SizeError, match=r"^4 tokens were given; this model takes 3 at most\.$"):
+        model(torch.zeros(1, 4, dtype=torch.long))
+    with pytest.raises(InputError, match=r"^There is no task 'sums'; choose jobs or induction\.$"):
+        Setup("sums", 1, 1)
 
 
 def test_what_is_held_out_and_what_is_shown_is_the_same_for_all():
