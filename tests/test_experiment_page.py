@@ -35,7 +35,7 @@ from mha_core.trace import run as run_model
 from mha_core.wording import percent
 from pages.parts.experiment import changed, deciding, matter, pruning, ready, selective, switch, trials
 from pages.parts.experiment.asked import Asked, asked, spelled
-from pages.parts.experiment.frame import PARTS
+from pages.parts.experiment.frame import PARTS, kept
 from pages.parts.experiment.said import elsewhere, finding, moves, number, signed
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import JOHN, MARY
@@ -216,6 +216,30 @@ def test_the_same_heads_at_their_mean_and_doubled_are_other_interventions():
     many = asked({"off": "6-6,4-2", "set": "mean"}, shape)[0]
     assert many.said == "With 4-2 and 6-6 at their mean output"
     assert asked({"off": "1-1,1-2,1-3,1-4"}, shape)[0].said == "Without these 4 heads"
+
+
+def test_what_is_done_to_one_head_to_three_and_to_more_begins_the_sentence():
+    said_of = {
+        (value, n): asked({"off": ",".join(f"1-{i}" for i in range(1, n + 1)), "set": value}, (1, 4))[0].said
+        for value in ("0", "mean", "2")
+        for n in (1, 2, 3, 4)
+    }
+    done = {"0": "", "2": " doubled", "mean": " at their mean output"}
+    for value, rest in done.items():
+        begins = "With" if rest else "Without"
+        assert [said_of[value, n] for n in (2, 3, 4)] == [
+            f"{begins} 1-1 and 1-2{rest}", f"{begins} 1-1, 1-2 and 1-3{rest}", f"{begins} these 4 heads{rest}",
+        ]  # fmt: skip
+    assert [said_of[value, 1] for value in done] == [
+        "Without 1-1", "With 1-1 doubled", "With 1-1 at its mean output",
+    ]  # fmt: skip
+
+
+def test_a_link_to_another_page_keeps_both_sentences_and_the_model_with_its_weights():
+    assert kept(Request("a", "b", model="m")) == {"text": "a", "pair": "b", "model": "m"}
+    assert kept(Request("a", model="m", trained=False)) == {
+        "text": "a", "pair": "", "model": "m", "weights": "untrained",
+    }  # fmt: skip
 
 
 def test_all_heads_of_a_large_model_can_be_switched_and_a_longer_link_is_refused_whole():
@@ -433,14 +457,14 @@ def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     ],
 )
 def test_what_was_asked_otherwise_is_tried_anew(part, module, changes, monkeypatch):
-    kept = []
-    monkeypatch.setattr(module, "work", lambda key, *_, **__: kept.append(key))
+    keys = []
+    monkeypatch.setattr(module, "work", lambda key, *_, **__: keys.append(key))
     link_of = {"try": part, "model": "minilm", "text": TIRED}
     for change in changes:
         open_page(PAGE, **(link_of | change))
-    assert len(set(kept)) == len(kept) == len(changes)
+    assert len(set(keys)) == len(keys) == len(changes)
     open_page(PAGE, **link_of)
-    assert kept[-1] == kept[0]
+    assert keys[-1] == keys[0]
 
 
 def test_a_pair_is_taken_over_from_its_first_sentence_into_its_second():

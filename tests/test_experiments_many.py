@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from mha_core.experiments import (
     Effects,
     Factor,
     Loss,
+    Prompt,
+    Prompts,
     Word,
     last,
     measure,
@@ -28,6 +31,7 @@ from mha_core.experiments import (
     prune_curve,
     pruning_texts,
     selective,
+    tasks,
 )
 from mha_core.experiments.pruning import gate_gradient
 from mha_core.experiments.report import Asked, effects_data, effects_rows, effects_text, once_text
@@ -35,7 +39,9 @@ from mha_core.experiments.selective import Selectivity
 from mha_core.experiments.tasks import (
     AGREEMENT,
     EMBEDDING,
+    NAME,
     ORDINARY,
+    REPEATED,
     EmbeddingTask,
     Ready,
     gates_without,
@@ -104,6 +110,44 @@ def test_the_embeddings_are_compared_with_the_whole_model_s(model):
     assert task(None) == pytest.approx(1, abs=1e-6)
     (ready,) = ready_tasks(model)
     assert (ready.task, ready.n) == (EMBEDDING, 60)
+
+
+def test_a_decoder_is_asked_for_four_things_each_over_its_own_texts(monkeypatch):
+    samples = [SimpleNamespace(tokens=range(i, 80 + i), said_twice=40 * (i > 0)) for i in range(8)]
+    asked = Prompts(("name",) * 3, ("agreement",) * 2, tuple("abcdefg"))
+    monkeypatch.setattr(tasks, "repeated_samples", lambda _: samples)
+    monkeypatch.setattr(tasks, "is_repeated", lambda one: one.said_twice > 0)
+    monkeypatch.setattr(tasks, "prompts", lambda: asked)
+    monkeypatch.setattr(tasks, "mean_loss", lambda texts, model, gates, first=1: (texts, model, gates, first))
+    monkeypatch.setattr(
+        tasks, "_pairs", lambda task, rows, model: Ready(task, len(rows), lambda gates: (rows, model, gates))
+    )
+    used = SimpleNamespace(next_head=object(), tokenizer=SimpleNamespace(encode="tokens of {}".format))
+    found = [(one.task, one.n, one.of("gates")) for one in ready_tasks(used)]
+    said_again, passages = [one.tokens for one in samples[1:5]], [f"tokens of {text}" for text in "abcde"]
+    assert found == [
+        (REPEATED, 4, (said_again, used, "gates", 40)), (NAME, 3, (asked.name, used, "gates")),
+        (AGREEMENT, 2, (asked.agreement, used, "gates")), (ORDINARY, 5, (passages, used, "gates", 1)),
+    ]  # fmt: skip
+    assert [(task.key, task.better) for task in (REPEATED, NAME, AGREEMENT, ORDINARY, EMBEDDING)] == [
+        ("repeated", "low"), ("name", "high"), ("agreement", "high"), ("ordinary", "low"), ("embedding", "high"),
+    ]  # fmt: skip
+    samples[:] = samples[:1]
+    assert [one.task for one in ready_tasks(used)] == [NAME, AGREEMENT, ORDINARY], "nothing is said again"
+
+
+def test_a_pair_s_difference_is_that_of_its_own_words_at_the_end_of_its_own_text(llama):
+    rows = (
+        Prompt("the cat it", " the", " it"), Prompt("it dog the thing", " it", " the"), Prompt("that", "the", " it"),
+    )  # fmt: skip
+    heads = ((0, 1), (2, 3))
+    for how, gates in (((), None), ((Factor(heads),), gates_without(heads, llama))):
+        each = [
+            measure(llama.tokenizer.encode(row.text), llama, Word(row.target, row.against), how)[0]
+            for row in rows
+        ]
+        ready = tasks._pairs(NAME, rows, llama)
+        assert (ready.n, ready.of(gates)) == (3, pytest.approx(np.mean(each), abs=1e-6))
 
 
 def test_every_prompt_is_a_sentence_of_its_own_with_the_names_it_asks_for():
@@ -408,7 +452,10 @@ def test_ablate_says_what_changes(command, folder):
     )
     assert found["effect"] == pytest.approx(after[0] - before[0], abs=1e-5)
     assert found["after"]["probability of ' the'"] == pytest.approx(after[1], abs=1e-6)
-    assert len(found["after"]["next"]) == 5
+    for run_of, how in (("before", ()), ("after", (Factor(((0, 1), (2, 0))),))):
+        words = [(one["token"], one["probability"], one["logit"]) for one in found[run_of]["next"]]
+        assert words == [(w.text, w.probability, w.logit) for w in next_words(tokens, model, how, 5)]
+    assert found["before"]["next"] != found["after"]["next"]
     code, out, _ = command("ablate", "the cat", "--every", *asked)
     effects = np.array(json.loads(out)["effects"])
     assert effects.shape == (3, 5)
@@ -423,6 +470,45 @@ def test_ablate_says_what_changes(command, folder):
         assert found["effects"][layer][head] == pytest.approx(after[0] - before[0], abs=1e-4)
     code, out, _ = command("ablate", "the cat", "--model", folder, "--every", "--factor", "2", "--top", "3")
     assert (code, len(out.splitlines())) == (0, 4)
+
+
+def test_of_many_texts_each_has_its_number_from_one_and_its_own_rows(command, folder, tmp_path):
+    texts, path = ("the cat", "it dog the"), tmp_path / "texts.txt"
+    path.write_text("\n".join(texts))
+    asked = (
+        "ablate",
+        "--file",
+        str(path),
+        "--heads",
+        "1-2",
+        "--model",
+        folder,
+        "--target",
+        " the",
+        "--top",
+        "1",
+    )
+    model, rows = load_model(folder), []
+    for number, text in enumerate(texts, 1):
+        tokens = model.tokenizer.encode(text)
+        for name, how in (("before", ()), ("after", (Factor(((0, 1),)),))):
+            logit, share = measure(tokens, model, Word(" the"), how)
+            (best,) = next_words(tokens, model, how, 1)
+            what = {
+                "logit": logit,
+                "probability of ' the'": share,
+                f"probability of {best.text!r}": best.probability,
+            }
+            rows += [(number, name, key, pytest.approx(value, abs=1e-6)) for key, value in what.items()]
+    code, out, _ = command(*asked, "--format", "jsonl")
+    assert code == 0
+    found = [tuple(json.loads(line).values()) for line in out.splitlines()]
+    assert found == rows
+    assert list(json.loads(out.splitlines()[0])) == ["sentence", "run", "what", "value"]
+    _, out, _ = command(*asked, "--format", "json")
+    assert [one["text"] for one in json.loads(out)] == list(texts)
+    _, out, _ = command(*asked, "--format", "table")
+    assert [line for line in out.splitlines() if line in texts] == list(texts)
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,18 @@ def test_every_job_has_its_own_share_and_the_accuracy_is_their_mean():
     assert (now.step, now.accuracy) == (7, pytest.approx(sum(right.values()) / 3))
 
 
+@torch.no_grad()
+def test_a_snapshot_shows_every_layer_s_own_weights_of_every_text_of_the_example():
+    training = Training(Setup("jobs", 3, 2, seed=9))
+    shown = take_snapshot(training.model, training.task, 0).weights
+    assert shown.shape == (3, 3, 2, 2 * TEXT, 2 * TEXT)
+    for i, ids in enumerate(example("jobs").ids):
+        _, every = training.model(ids[None, :-1], need_weights=True)
+        for layer, weights in enumerate(every):
+            np.testing.assert_allclose(shown[i, layer], weights[0].numpy(), atol=1e-6)
+    assert np.abs(shown[:, 0] - shown[:, 1]).max() > 0.01
+
+
 @pytest.mark.parametrize(("worst", "steps"), [(0.9, [0, 2, 4]), (1.0, [0, 2])])
 def test_training_goes_on_until_every_job_is_learnt(monkeypatch, worst, steps):
     def taken(_model, _task, step):
@@ -673,6 +685,39 @@ def test_of_the_paused_trainings_the_last_ones_go_on_where_they_were_and_the_fir
         assert [one["first"] for one in updates] == [begins == 0, *[False] * (len(updates) - 1)]
         if name in went_on:
             went_on[name] = steps.stop
+
+
+def test_a_training_that_cannot_be_is_told_as_a_problem_and_the_next_one_goes_on_to_its_end(monkeypatch):
+    heard = []
+    commands: queue.Queue[bytes | None] = queue.Queue()
+
+    def hear(message):
+        heard.append(json.loads(message))
+        if heard[-1].get("end") == "finished":
+            commands.put(None)
+
+    def counting(settings):
+        return (Update(step / 2, ({"step": step},), settings) for step in range(3))
+
+    monkeypatch.setattr(live, "LIVE", {"counting": counting, "small": None})
+    for name, kind in (("a", "large"), ("b", "counting")):
+        commands.put(json.dumps({"go": name, "kind": kind, "settings": {"seed": 7}}).encode())
+    worker.Worker(iter(commands.get, None), SimpleNamespace(write=hear, flush=lambda: None)).serve()
+    assert heard == [
+        {"ready": True},
+        {"id": "a", "end": "problem", "problem": "There is no training 'large'; choose counting, small."},
+        *(
+            {
+                "id": "b",
+                "first": step == 0,
+                "fraction": step / 2,
+                "rows": [{"step": step}],
+                "state": {"seed": 7},
+            }
+            for step in range(3)
+        ),
+        {"id": "b", "end": "finished"},
+    ]
 
 
 @pytest.mark.long

@@ -25,7 +25,7 @@ from mha_core import (
     trace,
     trace_many,
 )
-from mha_core.experiments import Factor, ablate, next_words, patch, trace_changed
+from mha_core.experiments import Factor, MeanOutput, ablate, changes, next_words, patch, trace_changed
 from mha_core.heads.ranking import rank_job
 from mha_core.heads.survey import Options
 
@@ -167,6 +167,25 @@ def test_heads_are_taken_away_and_patched_by_their_names(folder):
         ablate(TEXT, model, "4-1")
     with pytest.raises(InputError, match="both need the same number"):
         patch("It", TEXT, model, "1-1")
+
+
+def test_heads_are_doubled_or_give_their_mean_in_one_line(folder, monkeypatch):
+    model = load_model(folder, device="cpu")
+    gates = np.ones((3, 5))
+    for factor in (2.0, 0.0):
+        gates[0, 1] = gates[1, 4] = factor
+        expected = trace(TEXT, model, gates=gates).weights
+        record = ablate(TEXT, model, "1-2,2-5", factor=factor)
+        assert record.interventions == (Factor(((0, 1), (1, 4)), factor),)
+        np.testing.assert_allclose(record.weights, expected, atol=1e-6)
+    for mean in (0.0, 1.0):
+        means = torch.full((3, 5, model.config.d_k), mean)
+        monkeypatch.setattr(changes, "mean_contexts", lambda _, means=means: means)
+        record = ablate(TEXT, model, "1-2,2-5", mean=True)
+        assert record.interventions == (MeanOutput(((0, 1), (1, 4))),)
+        assert np.allclose(record.weights, expected, atol=1e-6) == (mean == 0.0), (
+            "a mean of 0 takes them away"
+        )
 
 
 @pytest.mark.long
