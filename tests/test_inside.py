@@ -26,7 +26,17 @@ from mha_core.inside import (
     sum_of_heads,
 )
 from mha_core.rotary import Rotary
-from pages.parts.inside import cache_growth, changes, many, origin_panel, picking, rotation, scene, steps
+from pages.parts.inside import (
+    cache_growth,
+    changes,
+    many,
+    origin_panel,
+    picking,
+    rotation,
+    scene,
+    sizes,
+    steps,
+)
 from pages.parts.inside.changes import edits_of, read_changes, said_changes
 from pages.parts.inside.example import as_text, read_example, read_typed
 from pages.parts.inside.numbers import format_bytes, format_count
@@ -883,7 +893,7 @@ def test_two_texts_or_layers_or_changes_are_never_mistaken_for_each_other():
 def test_it_is_said_what_a_number_goes_into_next_and_by_which_row_and_column():
     shown = SimpleNamespace(
         h=1,
-        sizes=SimpleNamespace(n_heads=12, d_v=32, d_model=384),
+        sizes=SimpleNamespace(n_heads=12, d_v=32, d_model=384, b_o=np.zeros(384)),
         now=SimpleNamespace(n=16, x=np.zeros((16, 384)), rotary=None),
     )
     said = {
@@ -893,7 +903,7 @@ def test_it_is_said_what_a_number_goes_into_next_and_by_which_row_and_column():
         "V": "number 6 of every z, times the weight that {token} gets",
         "weights": "all 32 numbers of the z of {token}",
         "z": "all 384 numbers of the output of {token}: times row 38 of W_o",
-        "part": "number 6 of the output of {token}",
+        "part": "added to the parts of the other heads and b_o: number 6 of the output of {token}",
         "b_o": "number 6 of the output of every token",
         "W_q": "multiplies number 4 of every token and feeds column 6 of Q: 16 numbers",
         "W_k": "multiplies number 4 of every token and feeds column 6 of K: 16 numbers",
@@ -920,6 +930,46 @@ def test_it_is_said_what_a_number_goes_into_next_and_by_which_row_and_column():
     }
     for link, cell in links.items():
         assert origin_panel.cell_of(link, shown, first) == cell, link
+
+
+@pytest.mark.parametrize(
+    ("n_heads", "b_o", "said"),
+    [
+        (2, None, "It is added to the parts of the other heads: number 6 of the output of {token}."),
+        (1, np.zeros(8), "It is added to b_o: number 6 of the output of {token}."),
+        (1, None, "It is number 6 of the output of {token}."),
+    ],
+)
+def test_a_part_is_added_to_what_there_is(n_heads, b_o, said):
+    shown = SimpleNamespace(
+        h=0,
+        sizes=SimpleNamespace(n_heads=n_heads, d_v=4, d_model=8, b_o=b_o),
+        now=SimpleNamespace(n=2, rotary=None),
+    )
+    assert origin_panel.fed_by(shown, "part", 1, 5) == said
+
+
+@pytest.mark.parametrize(
+    ("heads", "said", "last"),
+    [
+        ("8", ["The last line is yours. Attention weights grow"], "yours"),
+        ("7", ["keep none. Attention"], "MiniLM"),
+    ],
+)
+def test_only_where_the_reader_s_own_sizes_can_be_the_last_line_is_called_theirs(
+    monkeypatch, model, heads, said, last
+):
+    shown = []
+    monkeypatch.setattr(sizes.state, "params", lambda: {"d": "512", "h": heads})
+    monkeypatch.setattr(sizes, "ask", lambda *_: None)
+    monkeypatch.setattr(sizes, "say", lambda text, kind: shown.append((kind, text)))
+    monkeypatch.setattr(Board, "show", lambda board, *_: shown.extend(board.blocks))
+    sizes._table(model)
+    *refused, words, table = shown
+    assert all(one in words_of(words) for one in said)
+    assert ("is yours" in words_of(words)) == (last == "yours") == (not refused)
+    assert table["rows"][-1][0] == last
+    assert table["chosen"] == (len(table["rows"]) - 1 if last == "yours" else None)
 
 
 @pytest.mark.slow

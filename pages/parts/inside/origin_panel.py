@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mha_core import Projections
 from mha_core.inside import SUMS, Origin, origin, table_of
 from mha_core.wording import counted, percent
 from pages.parts.frame.prose import visible
@@ -225,6 +226,12 @@ def _in_products(scene: Scene, j: int) -> str:
     return f"turned with its pair first, numbers {j % half + 1} and {j % half + 1 + half}"
 
 
+def _others(used: Projections) -> str:
+    """What a head's part is added to: the other heads' parts where there are any, and b_o where there is one."""
+    others = ["the parts of the other heads"] if used.n_heads > 1 else []
+    return " and ".join([*others, *(["b_o"] if used.b_o is not None else [])])
+
+
 def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
     """What a number goes into next."""
     used, numbers = scene.sizes, counted(scene.now.n, "number")
@@ -244,7 +251,8 @@ def fed_by(scene: Scene, name: str, i: int, j: int) -> str:
         else "",
         "weights": f"It feeds all {d_v} numbers of the z of {{token}}: times the value it belongs to.",
         "z": f"It feeds all {d} numbers of the output of {{token}}: times row {scene.h * d_v + j + 1} of W_o.",
-        "part": f"It is added to the parts of the other heads: {at} of the output of {{token}}.",
+        "part": (f"It is added to {_others(used)}: " if _others(used) else "It is ")
+        + f"{at} of the output of {{token}}.",
         "b_o": f"It is added to {at} of the output of every token.",
         "output": "It is added to the layer's input for {token}, and goes on to the feed-forward network.",
         "W_q": f"It multiplies number {i + 1} of every token and feeds column {j + 1} of Q: {numbers}.",

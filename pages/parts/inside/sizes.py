@@ -92,9 +92,9 @@ def _table(used: Model) -> None:
             f"operations and memory for {counted(n, 'token')}, or as many as the model reads: the [[weight|attention "
             "weights]] of all heads in 32 bits if all are kept, the [[KV-cache|KV cache]] in 16 bits, 2 · layers · "
             "key heads · d_k · tokens numbers. Where heads share keys (“on”), its size without sharing stands in "
-            "brackets; BERT-like models keep none. The last line is yours. Attention weights grow with the square of "
-            "the tokens, the KV cache only with their number; a fused kernel never writes the attention weights "
-            "down. LLaMA has no biases.",
+            f"brackets; BERT-like models keep none. {'The last line is yours. ' if mine else ''}Attention weights grow "
+            "with the square of the tokens, the KV cache only with their number; a fused kernel never writes the "
+            "attention weights down. LLaMA has no biases.",
             "wide-words",
         ),
         {
