@@ -463,12 +463,19 @@ def test_what_a_head_costs_stands_in_a_table_of_its_tokens(monkeypatch):
     assert "+0.2500 nats per token over 7 tokens of your text" in drawn[0]
     assert "…We saw the <b>fox</b></td><td>50.0 %</td><td>12.5 %</td>" in drawn[1]
     assert drawn[1].count("<tr>") == 2  # the heading, and the one passage that is at hand
+    assert drawn[0].endswith("The tokens that lose most:")
     text = f"First {'x' * 60} and then the fox"
     at = text.index("fox")
     lost._drawn(
         (HeadLoss(7, 0.25, [Loss(0, 0, 0.5, 0.125)]), {0: Line(text, ("fox",), (at,), (at + 3,))}), "of it"
     )
     assert f"<td>…{text[at - lost.BEFORE : at]}<b>fox</b></td>" in drawn[-1]
+    drawn.clear()
+    lost._drawn((HeadLoss(1, -0.5, []), {0: PASSAGE}), "of it")
+    assert drawn == [
+        "Taken away alone, it costs -0.5000 nats per token over 1 token of it. Other heads may do its work then, so "
+        "little lost is not little done. No token becomes less likely."
+    ]
 
 
 def test_the_picture_as_a_file_has_every_head_where_it_stands(minilm):

@@ -16,7 +16,7 @@ from mha_core.heads.atlas.table import HeadEntry, Line, line_of
 from mha_core.models import Model
 from mha_core.reader import REGISTERS, read_reader
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.atlas.lines import word
 from pages.parts.atlas.source import Source
 from pages.parts.frame.prose import heading, markup, say, visible
@@ -94,13 +94,16 @@ def _drawn(asked: Asked | None, of: str) -> None:
 
 
 def _costs(loss: HeadLoss, of: str) -> None:
+    most = "The tokens that lose most:" if loss.tokens else "No token becomes less likely."
     say(
-        f"Taken away alone, it costs {loss.nats:+.4f} nats per token over {loss.n:,} tokens {of}. Other heads may do "
-        "its work then, so little lost is not little done. The tokens that lose most:"
+        f"Taken away alone, it costs {loss.nats:+.4f} nats per token over {counted(loss.n, 'token')} {of}. Other heads "
+        f"may do its work then, so little lost is not little done. {most}"
     )
 
 
 def _table(loss: HeadLoss, passages: Mapping[int, Line]) -> None:
+    if not loss.tokens:
+        return
     rows = []
     for one in loss.tokens:
         passage = passages.get(one.passage)
