@@ -9,15 +9,17 @@ import pytest
 import torch
 
 from mha_core import load_model
-from mha_core.heads.atlas.classes import classes, opening_marks
+from mha_core.heads.atlas import making
+from mha_core.heads.atlas.classes import WORDS, classes, opening_marks
 from mha_core.heads.atlas.describe import Description, Finding, _describe, _holds, _Lookup, describe
 from mha_core.heads.atlas.effects import raised, surprise_without, through_norm
 from mha_core.heads.atlas.features import Feature, allowed, features, pair_features
-from mha_core.heads.atlas.losses import TOLD, HeadLoss, loss_of
+from mha_core.heads.atlas.losses import TOLD, HeadLoss, Loss, loss_of, losses
 from mha_core.heads.atlas.making import one_of_a_register, shuffled
 from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of, priorities
 from mha_core.heads.atlas.reading import MOST_TOKENS, looked_at, passage_tokens, read_passages
 from mha_core.heads.atlas.said import NO_DESCRIPTION, label, sentence
+from mha_core.heads.atlas.shipped import Control
 from mha_core.heads.atlas.sums import LEAST_CHOICE, AtlasSums
 from mha_core.heads.atlas.table import Atlas, HeadEntry, Line, atlas, atlas_data
 from mha_core.prediction import next_logits
@@ -205,6 +207,25 @@ def mark(text, key, model):
 )
 def test_kinds_of_tokens_by_hand(model, key, text, there):
     assert mark(text, key, model) == there
+
+
+def test_every_kind_marks_its_own_words_large_or_small_and_no_part_of_another(model):
+    text = 'THE island was theirs: "My man won\'t go", SHE said (nobody else in Rome), so If 14 is; Under it, or BUT!'
+    assert {key: mark(text, key, model) for key in WORDS} == {
+        "determiner": ["THE", "My"],
+        "preposition": ["in", "Under"],
+        "pronoun": ["SHE", "nobody", "it"],
+        "auxiliary": ["was", "is"],
+        "clause": ["so", "If"],
+        "joining": [",", ",", ",", "or", "BUT"],
+        "negation": ["won", "'", "t", "nobody"],
+        "number": ["14"],
+        "capital": ["THE", "My", "SHE", "Rome", "If", "Under", "BUT"],
+        "punctuation": [":", '"', "'", '"', ",", "(", ")", ",", ";", ",", "!"],
+        "end": ["!"],
+        "comma": [",", ",", ","],
+        "opening": ['"', "("],
+    }
 
 
 def test_of_straight_marks_every_second_one_opens():
@@ -567,6 +588,21 @@ def test_the_tokens_that_lose_most_are_those_whose_probability_falls_most():
     assert found.nats == pytest.approx((TOLD * np.log(20) + np.log(1.25)) / (TOLD + 1))
 
 
+def test_what_becomes_likelier_without_a_head_is_not_said_to_be_lost():
+    """Of six tokens of two short texts two rise and one stays; the other three are listed, whatever room there is."""
+    found = HeadLoss()
+    found.add(7, np.log([0.5, 0.25, 0.125]), np.log([0.375, 0.5, 0.0625]))
+    found.add(2, np.log([0.5, 0.75, 0.125]), np.log([0.5, 0.25, 0.25]))
+    listed = [(one.passage, one.position, one.before, one.after) for one in found.tokens]
+    assert listed == [
+        (2, 2, pytest.approx(0.75), pytest.approx(0.25)),
+        (7, 1, pytest.approx(0.5), pytest.approx(0.375)),
+        (7, 3, pytest.approx(0.125), pytest.approx(0.0625)),
+    ]
+    assert found.n == 6
+    assert found.nats == pytest.approx(np.log(4 / 3 * 1 / 2 * 2 * 1 * 3 * 1 / 2) / 6)
+
+
 def test_what_one_head_costs_grows_with_every_passage(tmp_path):
     model = decoder(tmp_path, "llama", 1)
     passages = [(7, model.tokenizer.encode(LINES[0])), (2, model.tokenizer.encode(LINES[1]))]
@@ -583,6 +619,48 @@ def test_what_one_head_costs_grows_with_every_passage(tmp_path):
         for i in range(len(whole))
     }
     assert (most.passage, most.position) == max(by_hand, key=lambda place: by_hand[place])
+
+
+def test_every_head_of_every_layer_is_taken_away_from_the_states_that_its_layer_reads(monkeypatch):
+    """Two layers of two heads; what a token has without a head is made up from passage, layer and head."""
+    asked = []
+
+    left = {"short": [0.5, 0.25, 0.125], "long": [0.5, 0.75, 0.25]}
+
+    def without_from(states, text, _model, layer, last):
+        asked.append((states, text, layer, last))
+        whole = np.full(1, np.log(0.5))
+        return whole, np.log([[left[text][layer + head]] for head in range(2)])
+
+    states = lambda texts, _, need_weights: SimpleNamespace(  # noqa: E731
+        hidden_states=[f"{texts[0]} {i}" for i in range(3)]
+    )
+    monkeypatch.setattr("mha_core.heads.atlas.losses.run", states)
+    monkeypatch.setattr("mha_core.heads.atlas.losses.without_from", without_from)
+    model, passages = SimpleNamespace(n_layers=2, n_heads=2), [(7, "short"), (2, "long")]
+    steps = [
+        (
+            done,
+            {
+                head: (loss.n, round(float(np.exp(loss.nats)), 6), list(loss.tokens))
+                for head, loss in found.items()
+            },
+        )
+        for done, found in losses(passages, model)
+    ]
+    half = lambda passage, after: Loss(passage, 1, pytest.approx(0.5), pytest.approx(after))  # noqa: E731
+    assert steps == [
+        (1, {(0, 0): (1, 1.0, []), (0, 1): (1, 2.0, [half(7, 0.25)]), (1, 0): (1, 2.0, [half(7, 0.25)]),
+             (1, 1): (1, 4.0, [half(7, 0.125)])}),
+        (2, {(0, 0): (2, 1.0, []), (0, 1): (2, round((4 / 3) ** 0.5, 6), [half(7, 0.25)]),
+             (1, 0): (2, round((4 / 3) ** 0.5, 6), [half(7, 0.25)]),
+             (1, 1): (2, round(8**0.5, 6), [half(7, 0.125), half(2, 0.25)])}),
+    ]  # fmt: skip
+    assert asked == [
+        (f"{text} {layer}", text, layer, f"{text} 2") for text in ("short", "long") for layer in (0, 1)
+    ]
+    ((_, some),) = losses(passages[:1], model, [1])
+    assert list(some) == [(1, 0), (1, 1)]
 
 
 @pytest.mark.parametrize(("kind", "which"), [("gpt2", 0), ("llama", 0)])
@@ -618,6 +696,82 @@ def test_what_a_head_raises_is_its_own_output_through_the_vocabulary(tmp_path, w
     best = scores.topk(3)
     assert [one.text for one in told] == [model.tokenizer.typed(i) for i in best.indices.tolist()]
     assert [one.logits for one in told] == pytest.approx(best.values.tolist(), abs=1e-4)
+
+
+def test_what_is_raised_stands_beside_the_moment_that_it_was_raised_at(monkeypatch):
+    """Two heads whose moments go back and forth between two passages; the seventh moment is not asked for."""
+    asked = []
+
+    def told(tokens, _model, places):
+        asked.append((tokens, sorted(places)))
+        return [(f"{tokens} {place}",) for place in places]
+
+    places = {(0, 1): (5, 3, 5, 3, 3, 5, 9), (2, 0): (3, 5)}
+    entries = tuple(
+        HeadEntry(
+            head, Description(), {}, tuple(Moment(of, i + 1, 0, 0.5, 9.0 - i) for i, of in enumerate(listed)), (), ()
+        )
+        for head, listed in places.items()
+    )  # fmt: skip
+    passages = {number: Line(f"text {number}", (), (), ()) for number in (3, 5, 9)}
+    monkeypatch.setattr(making, "raised", told)
+    model = SimpleNamespace(tokenizer=SimpleNamespace(encode=lambda text: text))
+    found = making.raised_at(Atlas(entries, passages, 10, 100), model)
+    assert found == {
+        head: tuple((f"text {of} {(*head, i + 1)}",) for i, of in enumerate(listed[:6]))
+        for head, listed in places.items()
+    }
+    assert asked == [
+        ("text 5", [(0, 1, 1), (0, 1, 3), (0, 1, 6), (2, 0, 2)]),
+        ("text 3", [(0, 1, 2), (0, 1, 4), (0, 1, 5), (2, 0, 1)]),
+    ]
+
+
+@pytest.mark.parametrize("predicts", [True, False])
+def test_what_is_shipped_are_the_reader_s_numbers_beside_those_of_both_controls(monkeypatch, predicts):
+    """Heads by their descriptions: c by content, p by a position, - without one."""
+    of = {"reader": "ccp-", "twin": "p---", "shuffled": "cppp"}
+    finding = {kind[0]: Finding(Feature(kind, kind, kind), 0.5, 0.1, 30) for kind in ("position", "content")}
+
+    def atlas_of(sums):
+        heads = tuple(
+            HeadEntry((0, i), Description((finding[sign],) if sign in finding else ()), {}, (), (), ())
+            for i, sign in enumerate(of[sums])
+        )
+        return Atlas(heads, {}, len(sums), 0)
+
+    def read(lines, model):
+        assert list(lines) == ["text of the reader"]
+        for n in (1, 2):
+            yield SimpleNamespace(n=n, sums=model.sums)
+
+    def lost(passages, _):
+        for done in range(1, len(passages) + 1):
+            yield done, {(0, 0): f"loss after {done}"}
+
+    loaded, said = [], []
+    twin = SimpleNamespace(sums="twin")
+    monkeypatch.setattr(making, "read_reader", lambda: [SimpleNamespace(text="text of the reader")])
+    monkeypatch.setattr(making, "read_passages", read)
+    monkeypatch.setattr(making, "load_model", lambda *given, **how: loaded.append((given, how)) or twin)
+    monkeypatch.setattr(making, "atlas", atlas_of)
+    monkeypatch.setattr(making, "shuffled", lambda sums, seed: {("reader", 3): "shuffled"}[sums, seed])
+    monkeypatch.setattr(making, "raised_at", lambda found, _: {(0, 0): len(found.heads)})
+    monkeypatch.setattr(making, "one_of_a_register", lambda _: ["one", "two"])
+    monkeypatch.setattr(making, "losses", lost)
+    model = SimpleNamespace(
+        sums="reader", name="m", device="cpu", digest="abc", next_head="a head" if predicts else None
+    )
+    made = making.make(model, said.append, seed=3)
+    assert loaded == [(("m",), {"trained": False, "device": "cpu"})]
+    assert [entry.description.by_content for entry in made.atlas.heads] == [True, True, False, False]
+    assert made.controls == {"untrained": Control(1, 0, 4), "shuffled": Control(4, 1, 4)}
+    assert made.digest == "abc"
+    assert made.raises == ({(0, 0): 4} if predicts else {})
+    assert made.losses == ({(0, 0): "loss after 2"} if predicts else {})
+    read_twice = [f"{what}: {n} passages" for what in ("reader", "untrained twin") for n in (1, 2)]
+    without = [f"what is lost without each head: {n} of 2 passages" for n in (1, 2)]
+    assert said == [*read_twice, *(without if predicts else [])]
 
 
 def test_a_moment_orders_by_what_it_brings():

@@ -10,6 +10,8 @@ from visit import asked_by_links
 
 from mha_core import InputError, trace
 from mha_core.heads.atlas.habits import HABITS
+from mha_core.heads.atlas.losses import HeadLoss, Loss
+from mha_core.heads.atlas.making import TAKEN_AWAY_ON
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.table import Line, line_of
 from pages.parts.atlas import ask, component, figure, lines, lost, own_text, points, view
@@ -244,6 +246,34 @@ def test_an_encoder_has_no_next_token_to_lose(monkeypatch):
         )
 
 
+def test_what_a_head_costs_on_the_shipped_passages_is_said_with_its_tokens(monkeypatch):
+    said, worked = [], []
+    monkeypatch.setattr(lost, "heading", lambda *given: said.append(given))
+    monkeypatch.setattr(lost, "say", said.append)
+    monkeypatch.setattr(lost, "markup", said.append)
+    monkeypatch.setattr(lost, "work", lambda *_, **how: worked.append(how))
+    passages = {3: Line("the red fox", ("the", " red", " fox"), (0, 3, 7), (3, 7, 11))}
+    known = {(0, 1): HeadLoss(1200, 0.0625, [Loss(3, 2, 0.5, 0.125)])}
+    found = SimpleNamespace(
+        model="m", more=SimpleNamespace(losses=known), atlas=SimpleNamespace(passages=passages)
+    )
+    for head in ((0, 1), (0, 0)):
+        lost.lost(found, SimpleNamespace(head=head), Request("x"))
+    title, costs, table, title_of_another = said
+    assert title == title_of_another == ("What is lost without it", 3)
+    assert costs == (
+        "Taken away alone, it costs +0.0625 nats per token over 1,200 tokens of seven passages of the reader, each of "
+        "another register. Other heads may do its work then, so little lost is not little done. The tokens that lose "
+        "most:"
+    )
+    assert TAKEN_AWAY_ON == 7
+    assert re.findall("<td>(.*?)</td>", table) == ["…the red<b> fox</b>", "50.0 %", "12.5 %"]
+    assert worked == [
+        {"unit": "passages", "one": "passage", "button": f"Take {name} away over the whole reader"}
+        for name in ("1-2", "1-1")
+    ]
+
+
 def test_what_is_lost_over_one_text_is_not_that_over_another(monkeypatch):
     asked = []
     monkeypatch.setattr(lost, "_predicts", lambda *_: True)
@@ -324,6 +354,17 @@ def test_a_text_without_a_passage_is_refused_and_one_with_some_says_how_far_it_i
         list(own_text.work("", None))
 
 
+def test_why_a_text_could_not_be_read_is_said(monkeypatch):
+    said = []
+    monkeypatch.setattr(own_text, "slice_of", lambda *_: nullcontext(False))
+    monkeypatch.setattr(own_text, "bar", lambda *_, **__: None)
+    monkeypatch.setattr(own_text, "_how_far", lambda *_: "")
+    monkeypatch.setattr(own_text, "say", lambda *given: said.append(given))
+    for problem in ("There is no passage.", None):
+        own_text._progress(SimpleNamespace(step=None, problem=problem), None, False, (0, 0))
+    assert said == [("There is no passage.", "problem")]
+
+
 def test_back_to_the_reader_forgets_the_text(monkeypatch):
     kept = {own_text.OWN: "an atlas"}
     monkeypatch.setattr(own_text.st, "session_state", kept)
@@ -399,7 +440,7 @@ def test_a_description_that_there_is_not_shows_all_heads_and_each_link_keeps_the
     for asked, only in (("a", "a"), ("x", ""), ("", "")):
         monkeypatch.setattr(view.state, "params", lambda asked=asked: {"does": asked})
         view._overview(found, found.atlas.heads[2])
-        assert drawn["given"][3:] == ("description", only, (0, 2))
+        assert drawn["given"][1:] == ("rests", "brings", "description", only, (0, 2))
         links = asked_by_links(drawn["text"])
         assert {(one["model"][0], one["head"][0]) for one in links} == {("smollm2", "1-3")}
         does = [one.get("does", [""])[0] for one in links]

@@ -4,6 +4,7 @@ import gzip
 import json
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,10 +12,24 @@ import pytest
 from mha_core import InputError, load_model
 from mha_core.cli import main
 from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
+from mha_core.heads.atlas import cli, shipped
 from mha_core.heads.atlas.cli import _table, add_atlas_parser
+from mha_core.heads.atlas.describe import Description, Finding
+from mha_core.heads.atlas.effects import Raised
+from mha_core.heads.atlas.features import features
+from mha_core.heads.atlas.losses import HeadLoss, Loss
+from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.reading import looked_at, passage_tokens, read_passages, split_passages
 from mha_core.heads.atlas.said import label, sentence
-from mha_core.heads.atlas.shipped import packed, read_shipped, shipped_file
+from mha_core.heads.atlas.shipped import (
+    Control,
+    Shipped,
+    packed,
+    read_shipped,
+    shipped_file,
+    write_shipped,
+)
+from mha_core.heads.atlas.table import Atlas, HeadEntry, Line
 from mha_core.reader import read_reader, reader_digest
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
@@ -202,6 +217,120 @@ def test_a_text_of_ones_own_on_the_command_line(capsys, tmp_path):
     assert "Stopped after 1 passage;" in capsys.readouterr().err
 
 
+def made_up():
+    """Two heads of one layer: the first does two things and costs something, of the second nothing is known."""
+    known = {feature.key: feature for feature in features(is_causal=False)}
+    findings = Finding(known["to comma"], 0.4, 0.125, 30), Finding(known["one on"], 0.25, 0.015625, 30)
+    first, second, third = (
+        Moment(4, 3, 1, 0.75, 2.5),
+        Moment(9, 2, 2, 0.5, 1.25),
+        Moment(4, 1, 3, 0.25, 0.123456789),
+    )
+    heads = (
+        HeadEntry(
+            (1, 0), Description(findings, two=True), {"rests": 0.5, "entropy": 1.23456789}, (first, third),
+            ((third,), (), (second, first)), (second,),
+        ),
+        HeadEntry((1, 1), Description(), {"rests": 0.25, "entropy": 2.0}, (second,), ((), (), ()), ()),
+    )  # fmt: skip
+    passages = {4: Line("a, b", ("a", ",", "b"), (0, 1, 3), (1, 2, 4)), 9: Line("é", ("é",), (0,), (1,))}
+    return Shipped(
+        Atlas(heads, passages, 11, 123),
+        "the digest",
+        {"untrained": Control(3, 1, 2), "shuffled": Control(2, 0, 2)},
+        {(1, 0): ((Raised("é", 1.5), Raised("b", 0.5)), (Raised("c", 0.25),))},
+        {(1, 0): HeadLoss(7, 0.0625, [Loss(9, 2, 0.5, 0.125), Loss(4, 1, 0.25, 0.1875)])},
+    )
+
+
+def test_what_is_written_is_read_again_and_only_for_this_text_and_these_weights(monkeypatch, tmp_path):
+    file = tmp_path / "atlas" / "m.json.gz"
+    made = made_up()
+    monkeypatch.setattr(shipped, "shipped_file", lambda _: file)
+    assert read_shipped("m") is None
+    write_shipped(made, "some/m", file)
+    once = file.read_bytes()
+    write_shipped(made, "some/m", file)
+    assert file.read_bytes() == once
+    assert json.loads(gzip.decompress(once)) == {
+        "model": "some/m",
+        "digest": "the digest",
+        "text": reader_digest(),
+        "command": "python -m mha_core heads atlas --model some/m --ship",
+        "n_passages": 11,
+        "n_tokens": 123,
+        "controls": {"untrained": [3, 1, 2], "shuffled": [2, 0, 2]},
+        "passages": {
+            "4": ["a, b", ["a", ",", "b"], [0, 1, 3], [1, 2, 4]], "9": ["é", ["é"], [0], [1]]
+        },
+        "heads": [
+            {
+                "head": [1, 0],
+                "two": True,
+                "description": [["to comma", 0.4, 0.125, 30], ["one on", 0.25, 0.015625, 30]],
+                "measures": {"rests": 0.5, "entropy": 1.2346},
+                "strongest": [[4, 3, 1, 0.75, 2.5], [4, 1, 3, 0.25, 0.12346]],
+                "tenths": [[[4, 1, 3, 0.25, 0.12346]], [], [[9, 2, 2, 0.5, 1.25], [4, 3, 1, 0.75, 2.5]]],
+                "random": [[9, 2, 2, 0.5, 1.25]],
+                "raises": [[["é", 1.5], ["b", 0.5]], [["c", 0.25]]],
+                "loss": [7, 0.0625, [[9, 2, 0.5, 0.125], [4, 1, 0.25, 0.1875]]],
+            },
+            {
+                "head": [1, 1], "two": False, "description": [], "measures": {"rests": 0.25, "entropy": 2.0},
+                "strongest": [[9, 2, 2, 0.5, 1.25]], "tenths": [[], [], []], "random": [], "raises": [], "loss": None,
+            },
+        ],
+    }  # fmt: skip
+    again = read_shipped("m", "the digest")
+    assert vars(again) == {**vars(made), "atlas": again.atlas}
+    short = (Moment(4, 3, 1, 0.75, 2.5), Moment(4, 1, 3, 0.25, 0.12346))
+    first, second = made.atlas.heads
+    assert again.atlas.heads == (
+        replace(
+            first, measures={"rests": 0.5, "entropy": 1.2346}, strongest=short,
+            tenths=((short[1],), (), first.tenths[2]),
+        ),
+        second,
+    )  # fmt: skip
+    assert (again.atlas.passages, again.atlas.n_passages, again.atlas.n_tokens) == (
+        made.atlas.passages,
+        11,
+        123,
+    )
+    assert read_shipped("m", "another") is None
+    monkeypatch.setattr(shipped, "reader_digest", lambda: "another text")
+    assert read_shipped("m", "the digest") is None
+    assert read_shipped("m") is None
+
+
+def test_a_head_s_card_says_what_it_does_and_each_moment_from_the_word_that_looks(monkeypatch):
+    monkeypatch.setattr(cli, "LINES", 2)
+    encoder = SimpleNamespace(is_causal=False, tokenizer=SimpleNamespace(special_names=("[CLS]", "[SEP]")))
+    first, second = Moment(4, 2, 1, 0.75, 2.5), Moment(4, 0, 2, 0.254, 1.25)
+    found = made_up().atlas
+    found = replace(found, heads=(replace(found.heads[0], strongest=(first, second, first)), found.heads[1]))
+    does = (
+        "When it acts, it does two things: it looks to a comma (40 % of its 30 strongest moments, 3.2 times as often "
+        "as other pairs as far apart); and it looks one token further on (25 % of its 30 strongest moments, 16 times "
+        "as often as the keys these rows could choose)."
+    )
+    for model, rests in ((encoder, "[CLS] or [SEP]"), (SimpleNamespace(is_causal=True), "the first token")):
+        assert _table(found, model, (1, 0)).splitlines() == [
+            f"2-1: Rests on {rests} in 50 % of the rows. {does}",
+            "  'b' -> ','  weight 0.75, brings 2.5, passage 4",
+            "  'a' -> 'b'  weight 0.25, brings 1.2, passage 4",
+        ]
+
+
+def test_a_head_is_asked_for_by_layer_and_head_from_one_to_the_last():
+    model = SimpleNamespace(n_layers=3, n_heads=5, title="A model")
+    assert cli._head(None, model) is None
+    assert [cli._head(given, model) for given in ("1-1", "3-5", "2-3")] == [(0, 0), (2, 4), (1, 2)]
+    for given in ("0-1", "1-0", "4-5", "3-6", "5-3", "3", "3-", "a-1", "²-1", "1-1-1"):
+        with pytest.raises(InputError, match=f"There is no head '{given}'; A model has 3 layers of 5 heads"):
+            cli._head(given, model)
+
+
 def test_a_text_of_any_kind_is_split_into_passages():
     text = "One two three. Four five!\n\n" + "Word after word here. " * 40
     found = split_passages(text)
@@ -213,8 +342,6 @@ def test_a_text_of_any_kind_is_split_into_passages():
 
 def test_only_the_trained_model_s_numbers_on_the_reader_are_shipped(monkeypatch):
     from argparse import Namespace
-
-    from mha_core.heads.atlas import cli
 
     written = []
     monkeypatch.setattr(cli, "make", lambda model, _: (model, "numbers"))
