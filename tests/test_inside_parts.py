@@ -1,0 +1,474 @@
+"""Inside, part by part: what is told when something is pressed or typed, and what is said of layers made up."""
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from boards import flat, words_of
+
+from mha_core import Projections
+from mha_core.inside import CellEdit, Edits, ScoreEdit, edited, example, run_layer
+from mha_core.inside.many import Outside
+from mha_core.inside.worked import W_O_CHOICES
+from pages.parts.frame import state
+from pages.parts.frame.request import Request
+from pages.parts.inside import (
+    cache_growth,
+    changes,
+    fields,
+    groups,
+    hulls,
+    linked,
+    mixing,
+    origin_panel,
+    rotation,
+    scene,
+    screens,
+    sizes,
+    steps,
+    variants,
+    view,
+    walk,
+)
+from pages.parts.inside import example as by_hand
+from pages.parts.inside.route import STATIONS
+from pages.parts.inside.shown_code import program
+from pages.parts.inside.stage import Stage
+from pages.parts.picture.tiles import Board
+
+X = np.array([[1, 0, 2], [0, 1, 1], [2, 1, 0]], np.float32)
+
+
+def layer(heads=2, keys=2, bias=True):
+    """Three tokens of three numbers; heads of width 4, whose numbers come from a fixed seed."""
+    draw = np.random.default_rng(5).normal
+    shapes = {"q": (heads, 3, 4), "k": (keys, 3, 4), "v": (keys, 3, 4), "o": (heads, 4, 3)}
+    W = {name: draw(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    b = {name: draw(size=(len(W[name]), 4)).astype(np.float32) if bias else None for name in "qkv"}
+    b_o = draw(size=3).astype(np.float32) if bias else None
+    return Projections(W["q"], b["q"], W["k"], b["k"], W["v"], b["v"], W["o"], b_o)
+
+
+def shown(plain, now=None, h=0, query=0, **more):
+    labels = ("one", "two", "three")[: plain.n]
+    now = plain if now is None else now
+    return scene.Scene(labels, (False,) * plain.n, (1, h), query, plain, now, "key-1", Request("x"), **more)
+
+
+@pytest.fixture
+def link(monkeypatch):
+    """What the link is told, change by change, and what is pressed: `link.press(module, value)`."""
+    told = []
+    monkeypatch.setattr(state, "change", told.append)
+    told_here = SimpleNamespace(
+        told=told,
+        press=lambda module, value: monkeypatch.setattr(module, "heard_from", lambda *_: value),
+        session=lambda module, kept: monkeypatch.setattr(module.st, "session_state", kept),
+        params=lambda kept: monkeypatch.setattr(state, "params", lambda: kept),
+    )
+    told_here.params({})
+    return told_here
+
+
+# ---- what is pressed and typed
+
+
+def test_back_next_and_the_map_lead_to_a_screen_and_leave_the_number_that_was_asked_about(link):
+    keys = ("a", "b", "c")
+    for step, now in ((1, 0), (-1, 2), (1, 2), (-1, 0), (2, 0), (None, 1)):
+        link.press(screens, step)
+        screens._turn("way", keys, now)
+    for station in ("c", "d", 1):
+        link.press(screens, station)
+        screens._jump("way", keys)
+    assert link.told == [{"at": "b", "cell": None}, {"at": "b", "cell": None}, {"at": "c", "cell": None}]
+
+
+def test_a_pressed_token_is_followed_and_the_number_that_was_asked_about_is_left(link):
+    kept = {}
+    link.session(scene, kept)
+    for value in (3, -1, 2.0, None, 2):
+        kept["board"] = {"token": value}
+        scene.token_chosen("board", "token", "this sentence", 3)
+    assert kept[scene.FOLLOWED] == ("this sentence", 2, scene.JUST_NOW)
+    assert link.told == [{"cell": None}]
+
+
+def test_a_piece_stays_followed_in_its_sentence_until_the_link_names_another_word(link):
+    """The second word has two pieces, 2 and 3; the second of them was followed last."""
+    grid = SimpleNamespace(units=[SimpleNamespace(pieces=pieces) for pieces in ((0, 1), (2, 3), (4,))])
+    for kept, pin, pins, query in (
+        (("here", 3, "1"), "1", (1,), 3),
+        (("here", 3, scene.JUST_NOW), "2", (2,), 3),
+        (("here", 3, "1"), "2", (2,), 4),
+        (("here", 3, "1"), None, (), 0),
+        (("elsewhere", 3, "1"), "1", (1,), 2),
+        (("elsewhere", 3, scene.JUST_NOW), None, (), 0),
+        (None, "1", (1,), 2),
+    ):
+        link.session(scene, {scene.FOLLOWED: kept})
+        link.params({} if pin is None else {"pin": pin})
+        assert scene._asked_token(grid, SimpleNamespace(pins=pins), "here") == query, (kept, pin)
+
+
+def test_token_head_and_numbers_of_the_example_are_in_the_link_where_they_are_not_as_at_first(link):
+    kept = {}
+    link.session(by_hand, kept)
+    for row in (0, 1, 2, "1", None):
+        link.press(by_hand, row)
+        by_hand._followed()
+        by_hand._row_pressed("picture")
+    assert link.told == [{"row": None, "cell": None}] * 2 + [{"row": "2", "cell": None}] * 2
+    link.told.clear()
+    for head in ("1-1", "1-2", "1-3", None):
+        link.press(by_hand, head)
+        by_hand._head_pressed("picture")
+    for h in (0, 1):
+        kept["inside-example-head"] = h
+        by_hand._head_chosen()
+    assert link.told == [{"by": None, "cell": None}, {"by": "2", "cell": None}] * 2
+    link.told.clear()
+    by_hand._to_real()
+    assert kept["part"] == "Step by step"
+    for typed in ({"X": {"7": 1.5}, "W_q2": {"0": 2}}, {}, {"X": {"8": 1.0}}, "X", None):
+        link.press(by_hand, typed)
+        by_hand._typed("picture")
+    assert link.told == [{"cell": None}, {"typed": "X:2:4:1.5,W_q2:1:1:2"}, {"typed": None}, {"typed": None}]
+
+
+def test_numbers_of_the_example_stand_where_a_link_says_and_none_runs_on_into_the_next_row():
+    """X is two by four, each matrix four by two."""
+    link = (
+        "X:2:4:1.5,X:3:1:7,W_q1:4:2:-3,W_q1:1:3:5,W_k2:1:1:2e-3,W_v1:4:4:1,W_v2:2:1:0,X:1:1:1e6,X:1:2:1000001"
+    )
+    typed = {"X": {"7": 1.5, "0": 1e6}, "W_q1": {"7": -3.0}, "W_k2": {"0": 0.002}, "W_v2": {"2": 0.0}}
+    assert by_hand.read_typed(link) == typed
+    assert by_hand.as_text(typed) == "X:2:4:1.5,X:1:1:1000000,W_q1:4:2:-3,W_k2:1:1:0.002,W_v2:2:1:0"
+
+
+def test_a_box_takes_whole_numbers_from_its_least_to_its_most(link):
+    told = []
+    boxes = {"n": fields.Field("n", "Tokens", 5, 2, 9)}
+    for value in (2, 9, 4.0, 1, 10, 2.5, "3", None):
+        link.press(fields, ["n", value])
+        fields._typed("board", boxes, lambda *given: told.append(given))
+    for value in (["biases", False], ["other", 3], "n", ["n"]):
+        link.press(fields, value)
+        fields._typed("board", boxes, lambda *given: told.append(given))
+    assert told == [("n", 2), ("n", 9), ("n", 4), ("biases", False)]
+    read = []
+    for text in ("2", "9", "1", "10", "x", ""):
+        link.params({"n": text})
+        read.append(boxes["n"].in_link())
+    assert read == [2, 9, 5, 5, 5, 5]
+
+
+def test_the_link_has_what_is_not_as_at_first(link, monkeypatch):
+    for key, value in (("n", 4096), ("n", 2048), ("kv", 0), ("biases", True), ("biases", False)):
+        sizes._told(key, value)
+    rotation._pair_chosen("turned", 3)
+    kept = {"inside-groups": 4, "inside-across": " She read it. ", "inside-unseen": [4, 0]}
+    link.session(variants, kept)
+    variants._groups_chosen()
+    variants._second_typed("First.")
+    kept["inside-across"] = "First."
+    variants._second_typed("First.")
+    assert link.told == [
+        {"n": "4096"}, {"n": None}, {"kv": None}, {"biases": None}, {"biases": "false"}, {"turned": "3"},
+        {"groups": "4"}, {"across": "She read it."}, {"across": None},
+    ]  # fmt: skip
+    link.told.clear()
+    monkeypatch.setattr(changes, "change_link", link.told.append)
+    for unseen, warm in (([4, 0], 0.5), ([], 1.0)):
+        kept.update({"inside-unseen": unseen, "inside-temperature": warm})
+        view._hidden()
+        view._warmed()
+    assert link.told == [{"unseen": "1,5"}, {"temperature": "0.5"}, {"unseen": None}, {"temperature": None}]
+
+
+def test_what_a_link_brought_is_taken_back_at_once_and_what_was_done_here_step_by_step(link):
+    nothing = dict.fromkeys(("divide", "causal", "temperature", "unseen", "edits"))
+    kept = {}
+    link.session(changes, kept)
+    link.params({"divide": "false"})
+    changes.undo()
+    assert link.told == [nothing]
+    changes.change_link({"unseen": "1"})
+    link.params({"divide": "false", "unseen": "1"})
+    changes.undo()
+    assert link.told[1:] == [{"unseen": "1"}, {**nothing, "divide": "false"}]
+    changes.undo()
+    assert link.told[3:] == [nothing]
+
+
+def test_a_switch_and_a_choice_are_in_the_link_only_where_they_are_not_as_at_first(link):
+    kept = {}
+    link.session(linked, kept)
+    for first in (True, False):
+        for value in (True, False):
+            kept["widget"] = value
+            linked._switched("key", "widget", first, link.told.append)
+    for value in ("a", "b", None):
+        kept["widget"] = value
+        linked._chosen("key", "widget", "a")
+    told = [one["key"] for one in link.told]
+    assert told == [None, "false", "true", None, None, "b", None]
+    read = []
+    for text in ("true", "False", "TRUE", "", "x"):
+        link.params({"key": text} if text else {})
+        read.append([linked.on("key", first=first) for first in (True, False)])
+    assert read == [[True, True], [False, False], [True, True], [True, False], [True, False]]
+
+
+def test_every_change_is_said_and_all_tokens_are_hidden_only_when_none_is_left():
+    labels = ("a", "b", "c")
+    cells = tuple(
+        CellEdit(*one) for one in (("W_q", 1, 0, 3, 2.5), ("W_o", 0, 2, 1, -1.0), ("W_k", 0, 0, 0, 0.0))
+    )
+    some = Edits(False, 0.5, True, (0, 2), cells, (ScoreEdit(0, 1, 2, 4.0),))
+    assert changes.said_changes(some, labels) == [
+        "not divided by √d_k",
+        "temperature 0.5",
+        "a causal mask",
+        "2 hidden tokens",
+        "one changed score",
+        "W_q of head 2, row 1, column 4 = 2.5",
+        "W_o of head 1, row 3, column 2 = -1",
+        "one more number of matrices",
+    ]
+    for hidden, said in (((), []), ((1,), ["one hidden token"]), ((0, 1, 2), ["all tokens hidden"])):
+        assert changes.said_changes(Edits(hidden_keys=hidden), labels) == said
+
+
+# ---- screens and stations
+
+
+def test_every_screen_stands_at_its_station_and_opens_with_a_number_of_its_own_table():
+    assert [(one.key, one.station, one.cell) for one in walk.SCREENS] == [
+        ("sentence", "sentence", ""), ("x", "x", "X"), ("qkv", "qkv", "Q"), ("heads", "qkv", "Q-all"),
+        ("rotation", "qkv", ""), ("distance", "qkv", ""), ("scores", "scores", "raw"), ("scaled", "scores", "scores"),
+        ("weights", "weights", "weights"), ("z", "z", "z"), ("row", "z", ""), ("w_o", "w_o", "Z"),
+        ("output", "output", "output"), ("parts", "output", "parts"), ("gone", "output", ""), ("torch", "output", ""),
+    ]  # fmt: skip
+    assert {one.key: (one.name, one.about) for one in STATIONS} == {
+        "sentence": ("sentence", "words become tokens"),
+        "x": ("X", "each token is a row of numbers"),
+        "qkv": ("Q K V", "each row is read three times"),
+        "scores": ("scores", "every query meets every key"),
+        "weights": ("weights", "a row of scores becomes shares of 100 %"),
+        "z": ("Z", "the values are mixed by the weights"),
+        "w_o": ("W_o", "all heads side by side, then mixed"),
+        "output": ("output", "what attention hands on"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("choice", "columns"),
+    [
+        ("identity", lambda z: z),
+        ("heads added", lambda z: [z[0] + z[2], z[1] + z[3], 0, 0]),
+        ("heads swapped", lambda z: [z[2], z[3], z[0], z[1]]),
+        ("mixed", lambda z: [z[0] + z[3], z[1] + z[2], z[0] - z[2], z[1] - z[3]]),
+    ],
+)
+def test_every_w_o_of_the_example_does_to_the_heads_what_it_is_called(choice, columns):
+    made = example(((1, 0, 2, 0), (0, 3, 0, 1)), output=W_O_CHOICES[choice])
+    run = run_layer(made.x, made.weights)
+    assert [len(set(row)) for row in run.concatenated.round(3).tolist()] == [4, 4], "none stands for another"
+    expected = [columns([float(number) for number in row]) for row in run.concatenated]
+    np.testing.assert_allclose(run.output, expected, atol=1e-6)
+
+
+# ---- what is said of a layer
+
+
+def test_each_line_of_torch_makes_what_has_the_shape_that_stands_beside_it():
+    """Four heads on two key heads of width 4; the lines run one after the other."""
+    used = layer(heads=4, keys=2)
+    run = run_layer(X, used, Edits(hidden_keys=(1,)), is_causal=True)
+
+    def linear(W, b):
+        made = torch.nn.Linear(W.shape[1], len(b))
+        made.weight.data, made.bias.data = torch.tensor(W.T.copy()), torch.tensor(b.copy())
+        return made
+
+    names = {"torch": torch, "x": torch.tensor(X)[None]}
+    for name in "qkv":
+        W, b = getattr(used, f"W_{name}"), getattr(used, f"b_{name}")
+        names[f"W_{name}"] = linear(np.concatenate(list(W), axis=1), b.reshape(-1))
+    names["W_o"] = linear(used.W_o.reshape(-1, 3), used.b_o)
+    seen = []
+    with torch.no_grad():
+        for line, remark in program(run):
+            exec(line, names)  # noqa: S102 - the lines on the page
+            if remark.startswith("(1, "):
+                made = line.partition(" = ")[0].partition(",")[0]
+                seen.append(made)
+                assert str(tuple(names[made].shape)) == remark, line
+    assert seen == ["q", "q", "k", "v", "scores", "z", "output"]
+    np.testing.assert_allclose(names["output"][0], run.output, atol=1e-5)
+
+
+def test_of_shared_keys_it_is_said_who_reads_them_and_the_head_that_is_followed_is_marked():
+    words, picture = groups.shared_keys(layer(heads=6, keys=2), 4)
+    assert words_of(words) == (
+        "Query heads 4, 5 and 6 read the same K and V: this layer has 2 key and value heads for 6 query heads "
+        "(grouped queries). W_k and W_v are 3 × 8 each, W_q is 3 × 24; each token leaves 8 numbers of K and 8 of V "
+        "instead of 24."
+    )
+    assert picture == {
+        "type": "groups",
+        "owner": [0, 0, 0, 1, 1, 1],
+        "keys": 2,
+        "chosen": 4,
+        "describe": "6 query heads share 2 key and value heads",
+    }
+    assert groups.shared_keys(layer(), 1) == []
+
+
+def test_outside_a_hull_is_only_what_a_plane_proves_and_the_distance_is_from_this_head_s(monkeypatch):
+    drawn = []
+    found = [
+        Outside(distance, gap, np.zeros(3)) for distance, gap in ((0.5, 0.25), (0.75, 0.0), (0.25, -0.125))
+    ]
+    monkeypatch.setattr(hulls, "_all_outside", lambda _: found)
+    monkeypatch.setattr(Board, "show", lambda board, *_: drawn.extend(flat(board.blocks)))
+    hulls.hulls(shown(run_layer(X, layer(heads=3, keys=3)), h=1))
+    said = [words_of(block) for block in drawn if block["type"] == "paragraph"]
+    assert (
+        "All heads added, as W_o adds them: outside the hulls of 1 of 3 heads; 0.75 away from this one's."
+        in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "said"),
+    [
+        (None, "x = layer_norm(x + output)", "the layer adds its input X back"),
+        (np.zeros_like(X), "x = x_before_the_norm + output", "the layer adds its input back"),
+    ],
+)
+def test_the_residual_is_that_of_the_layer_s_kind(before, last, said):
+    run = replace(run_layer(X, layer()), stream=before)
+    stage = Stage()
+    mixing.output(shown(run), stage)
+    assert stage.lines == [("output = W_o(z)", "(1, 3, 3)"), (last, "the residual")]
+    assert said in words_of(stage.words.blocks[0])
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_of_each_head_and_b_o_the_length_the_share_and_the_cosine_stand_beside_it(bias):
+    run = run_layer(X, layer(heads=3, keys=3, bias=bias))
+    parts = [run.context[h, 1] @ run.projections.W_o[h] for h in range(3)]
+    b_o = run.projections.b_o if bias else np.zeros(3)
+    output = sum(parts) + b_o
+    length = float(np.sqrt(output @ output))
+
+    def near(value):
+        return pytest.approx(float(value), abs=1e-5)
+
+    rows = [
+        {
+            "label": f"2-{h + 1}",
+            "norm": near(np.sqrt(part @ part)),
+            "share": near(part @ output / length**2),
+            "cosine": near(part @ output / (length * np.sqrt(part @ part))),
+            "chosen": h == 2,
+        }
+        for h, part in enumerate(parts)
+    ]
+    of_bias = {
+        "label": "b_o",
+        "norm": near(np.sqrt(b_o @ b_o)),
+        "share": near(b_o @ output / length**2),
+        "cosine": None,
+    }
+    assert mixing.head_table(shown(run, h=2, query=1)) == {
+        "type": "heads",
+        "rows": [*rows, of_bias] if bias else rows,
+        "total": near(length),
+    }
+
+
+def test_a_score_is_typed_only_in_the_head_in_which_it_was():
+    """Head 1's score of the second token for the third is typed over; its raw product is divided by two."""
+    plain = run_layer(X, layer())
+    now = edited(plain, Edits(scores=(ScoreEdit(0, 1, 2, 4.0),), hidden_keys=(0,)))
+
+    def said(h, i, j):
+        blocks = origin_panel._score(shown(plain, now, h=h), i, j)
+        return words_of(blocks[0]), {
+            k: v for one in blocks[1:] for k, v in one.items() if k in ("place", "value", "was")
+        }
+
+    def number(value):
+        return f"{value:.4f}".rstrip("0").rstrip(".").replace("-", "−")
+
+    def weight(row, at):
+        return math.exp(row[at]) / sum(map(math.exp, row))
+
+    for h, typed in ((0, True), (1, False)):
+        products = plain.q[h] @ plain.k[h].T
+        raw, before = float(products[1, 2]), [float(one) / 2 for one in products[1]]
+        row = [before[1], 4.0 if typed else before[2]]
+        by = (
+            f"typed by you instead of {number(raw / 2)}"
+            if typed
+            else f"{number(raw)} ÷ 2 = {number(raw / 2)}"
+        )
+        text, box = said(h, 1, 2)
+        shares = [f"{100 * weight(*one):.1f} %" for one in ((row, 1), (before, 2))]
+        assert text == f"Score of two for three: {by}. Its weight: {shares[0]}, before {shares[1]}."
+        assert box == {
+            "place": ["score", 1, 2],
+            "value": pytest.approx(row[1], abs=1e-6),
+            "was": pytest.approx(raw / 2) if typed else None,
+        }
+    assert said(0, 1, 0) == ("one is hidden from two: the mask adds −∞, and the weight is exactly 0.", {})
+
+
+def test_beside_a_row_stand_the_scores_that_were_typed_into_it_and_no_others():
+    """Typed: head 2's score of the second token for the first; others in its other rows and in another head."""
+    plain = run_layer(X, layer())
+    typed = (ScoreEdit(1, 1, 0, 3.0), ScoreEdit(1, 0, 1, 5.0), ScoreEdit(0, 1, 2, 7.0))
+    now = edited(plain, Edits(scores=typed))
+    board = Board()
+    block = steps.softmax_block(board, shown(plain, now, h=1, query=1))
+    scores = (plain.q[1, 1] @ plain.k[1].T) / 2
+    before = np.exp(scores) / np.exp(scores).sum()
+    scores[0] = 3.0
+    powers = np.exp(scores - scores.max())
+    best = int(scores.argmax())
+    numbers = np.concatenate(board._arrays)
+    for name, row in {
+        "scores": scores, "powers": powers, "weights": powers / powers.sum(), "before": before
+    }.items():  # fmt: skip
+        np.testing.assert_allclose(numbers[block.pop(name) :][:3], row, atol=1e-6, err_msg=name)
+    assert block == {
+        "type": "softmax",
+        "tokens": ["one", "two", "three"],
+        "query": 1,
+        "shown": [0, 1, 2],
+        "chosen": best,
+        "editable": True,
+        "edited": [0],
+    }
+
+
+def test_an_encoder_keeps_nothing_and_says_how_many_tokens_it_reads_at_once(monkeypatch, model):
+    drawn = []
+    monkeypatch.setattr(cache_growth.cache, "model", lambda _: model)
+    monkeypatch.setattr(Board, "show", lambda board, key: drawn.append((key, words_of(board.blocks[0]))))
+    tokens = model.tokenizer.encode("Unbelievably, it didn't.")
+    assert len(tokens) > len(tokens.words) + 2
+    cache_growth.cache_view(Request("x"), SimpleNamespace(tokens=tokens))
+    assert drawn == [
+        (
+            "cache-none",
+            f"MiniLM reads its {len(tokens)} tokens at once and writes none, so it keeps nothing from one token to the "
+            "next. A model that writes, such as SmolLM2 (Options, Model), keeps K and V.",
+        )
+    ]
