@@ -480,6 +480,22 @@ def test_halves_and_rows_with_a_choice_are_what_descriptions_are_of(model):
     assert not short.halves[half_of(tokens)].sorted(0)
 
 
+def test_a_row_counts_for_a_description_from_as_many_keys_on_as_are_asked_for(model):
+    """The rows at 7, 8 and 9 are the strongest; of a decoder's text row 7 can choose among seven keys."""
+    tokens = model.tokenizer.encode("one two three four five six seven eight nine ten")
+    n, weights = len(tokens), np.zeros((1, 1, 12, 12), np.float32)
+    assert (n, LEAST_CHOICE) == (12, 8)
+    for query, weight in ((7, 0.9), (8, 0.8), (9, 0.7)):
+        weights[0, 0, query, query - 2] = weight
+    sums = AtlasSums(1, 1, is_causal=True)
+    sums.add(weights, np.ones((1, 1, n), np.float32), tokens)
+    half = sums.halves[half_of(tokens)]
+    assert [[(one.query, one.key) for one in kept.sorted(0)] for kept in (sums.strongest, half)] == [
+        [(7, 5), (8, 6)],
+        [(8, 6), (9, 7)],
+    ]
+
+
 def test_long_lines_are_cut_between_words_and_empty_ones_left_out(model):
     tokens = passage_tokens("elephantine " * 90, model)
     assert len(tokens) <= MOST_TOKENS

@@ -340,6 +340,15 @@ def test_a_text_of_any_kind_is_split_into_passages():
     assert np.diff([len(one.split()) for one in found[1:-1]]).tolist() == [0] * (len(found) - 3)
 
 
+def test_a_passage_has_as_many_words_as_may_be_and_none_goes_over_a_line_s_end():
+    def words(*sizes):
+        return " ".join(" ".join(["word"] * (n - 1) + ["end."]) for n in sizes)
+
+    sizes = [30, 35, 1, 30, 36, 70, 65]
+    found = split_passages(f"{words(*sizes)}\n\n{words(2)}\n{words(3)}\n")
+    assert [len(one.split()) for one in found] == [65, 31, 36, 70, 65, 2, 3]
+
+
 def test_only_the_trained_model_s_numbers_on_the_reader_are_shipped(monkeypatch):
     from argparse import Namespace
 

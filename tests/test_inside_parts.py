@@ -10,7 +10,7 @@ import torch
 from boards import flat, words_of
 
 from mha_core import Projections
-from mha_core.inside import CellEdit, Edits, ScoreEdit, edited, example, run_layer
+from mha_core.inside import CellEdit, Edits, Parity, ScoreEdit, edited, example, run_layer
 from mha_core.inside.many import Outside
 from mha_core.inside.worked import W_O_CHOICES
 from pages.parts.frame import state
@@ -18,6 +18,7 @@ from pages.parts.frame.request import Request
 from pages.parts.inside import (
     cache_growth,
     changes,
+    check,
     fields,
     groups,
     hulls,
@@ -456,6 +457,37 @@ def test_beside_a_row_stand_the_scores_that_were_typed_into_it_and_no_others():
         "editable": True,
         "edited": [0],
     }
+
+
+@pytest.mark.parametrize(
+    ("rows", "weights", "small", "said"),
+    [
+        (3, 0.25, False, ["all 3 tokens of this sentence", "within 2.5e-01."]),
+        (2, None, False, ["the 2 of 3 tokens that may look somewhere of this sentence"]),
+        (3, 0.0, True, ["all 3 tokens of the example", "within 0."]),
+        (0, None, False, []),
+    ],
+)
+def test_the_tokens_that_are_compared_with_torch_are_counted(monkeypatch, rows, weights, small, said):
+    monkeypatch.setattr(check, "parity_of", lambda _: Parity("theirs", 0.125, weights, rows))
+    stage = Stage()
+    check.equal(shown(run_layer(X, layer()), small=small), stage)
+    *words, last = [words_of(block) for block in stage.words.blocks]
+    assert last.startswith("Beside it stands the whole way")
+    if not rows:
+        assert words == [
+            "There is nothing to compare: every token is hidden, so no row has anything to look at. torch says “not a "
+            "number” there; this layer says 0."
+        ]
+        return
+    first, *more = said
+    assert words == [
+        f"Equal to theirs within 1.2e-01, for {first}, computed just now.",
+        *(f"Its attention weights and ours, all 2 heads: {one}" for one in more),
+    ]
+    (code,) = stage.picture.blocks
+    assert code["lines"][-1][0].strip() == "(theirs - output).abs().max()"
+    assert code["lines"][-1][1] == "1.2e-01"
 
 
 def test_an_encoder_keeps_nothing_and_says_how_many_tokens_it_reads_at_once(monkeypatch, model):

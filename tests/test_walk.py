@@ -511,6 +511,14 @@ def test_what_a_plane_keeps_is_a_share_of_the_squared_distances():
     assert len(found.hull) == 4
 
 
+def test_points_of_one_number_lie_on_a_line_of_the_plane():
+    found = plane(np.array([[1.0], [3.0], [5.0]]), np.array([[4.0]]))
+    np.testing.assert_allclose(np.abs(found.points), [[2, 0], [0, 0], [2, 0]], atol=1e-9)
+    np.testing.assert_allclose(np.abs(found.marks), [[1, 0]], atol=1e-9)
+    np.testing.assert_allclose(found.hull, [[-2, 0], [2, 0]], atol=1e-9)
+    assert found.kept == pytest.approx(1)
+
+
 def test_the_variants_are_what_their_names_say():
     w = small(h=6, h_kv=6, d_model=12, d_k=2, d_v=2)
     rng = np.random.default_rng(8)
