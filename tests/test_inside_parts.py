@@ -25,6 +25,7 @@ from pages.parts.inside import (
     linked,
     mixing,
     origin_panel,
+    reading,
     rotation,
     scene,
     screens,
@@ -313,6 +314,56 @@ def test_each_line_of_torch_makes_what_has_the_shape_that_stands_beside_it():
     np.testing.assert_allclose(names["output"][0], run.output, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("at", "rotary", "stream", "start"),
+    [
+        (0, None, None, "the numbers of its word and of its position. All tokens enter layer 1"),
+        (0, "turns", X * 2, "the numbers of its word. All tokens enter layer 1"),
+        (1, "turns", X * 2, "what layer 1 made of it. All tokens enter layer 2"),
+        (4, None, None, "what layer 4 made of it. All tokens enter layer 5"),
+    ],
+)
+def test_what_x_is_is_said_by_layer_and_kind_of_model(monkeypatch, at, rotary, stream, start):
+    monkeypatch.setattr(scene.cache, "model", lambda _: SimpleNamespace(title="Model, in 8 bits"))
+    run = replace(run_layer(X, layer()), rotary=rotary, stream=stream)
+    stage = Stage()
+    reading.x(replace(shown(run), head=(at, 0)), stage)
+    assert [words_of(block) for block in stage.words.blocks] == [
+        f"X has one row per token: 3 numbers, {start} at once; up to here they know nothing of this layer's attention.",
+        *(
+            [
+                "In Model X is what attention is given: the layer's input after its normalisation (pre\u2011LN); the "
+                "input itself passes by and the output is added to it."
+            ]
+            if stream is not None
+            else []
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "name", "said"),
+    [
+        (2, "q", "head 4: columns 13 to 16 of 16"),
+        (2, "k", "key head 2: columns 5 to 8 of 8"),
+        (2, "v", "key head 2: columns 5 to 8 of 8"),
+        (4, "k", "head 4: columns 13 to 16 of 16"),
+    ],
+)
+def test_over_each_matrix_stands_whose_columns_they_are(keys, name, said):
+    used, board = layer(heads=4, keys=keys), Board()
+    ruler, W, b = reading._matrix(board, shown(run_layer(X, used), h=3), name)["items"]
+    place = 3 if name == "q" or keys == 4 else 1
+    assert (ruler["count"], ruler["from"], ruler["to"], ruler["text"]) == (
+        4 if name == "q" else keys, place, place + 1, said
+    )  # fmt: skip
+    numbers = np.concatenate(board._arrays)
+    for block, of in ((W, getattr(used, f"W_{name}")[place]), (b, getattr(used, f"b_{name}")[place][None])):
+        np.testing.assert_array_equal(numbers[block["at"] :][: of.size].reshape(block["shape"]), of)
+    assert (W["name"], b["name"]) == (f"W_{name}", f"b_{name}")
+    assert W["describe"] == f"W_{name} of this head, 3 by 4 numbers"
+
+
 def test_of_shared_keys_it_is_said_who_reads_them_and_the_head_that_is_followed_is_marked():
     words, picture = groups.shared_keys(layer(heads=6, keys=2), 4)
     assert words_of(words) == (
@@ -358,6 +409,38 @@ def test_the_residual_is_that_of_the_layer_s_kind(before, last, said):
     mixing.output(shown(run), stage)
     assert stage.lines == [("output = W_o(z)", "(1, 3, 3)"), (last, "the residual")]
     assert said in words_of(stage.words.blocks[0])
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_under_the_output_stand_the_rows_of_w_o_of_the_head_and_the_parts_of_all(bias):
+    used = layer(bias=bias)
+    run = run_layer(X, used)
+    here = shown(run, h=1, query=2, with_matrices=True)
+    stage = Stage()
+    mixing.output(here, stage)
+    output, W_o = flat(stage.picture.blocks[:1]), stage.picture.blocks[-1]
+    numbers = np.concatenate(stage.picture._arrays)
+
+    def drawn(block):
+        return numbers[block["at"] :][: math.prod(block["shape"])].reshape(block["shape"])
+
+    (output,) = [block for block in output if "shape" in block]
+    assert (output["name"], output["note"]) == ("output", "= Z W_o + b_o" if bias else "= Z W_o")
+    assert (W_o["name"], W_o["note"]) == ("W_o", "the 4 rows of head 2: its z times these is its part")
+    np.testing.assert_array_equal(drawn(output), run.output)
+    np.testing.assert_array_equal(drawn(W_o), used.W_o[1])
+    stage = Stage()
+    mixing.parts(here, stage)
+    (parts,) = [block for block in flat(stage.picture.blocks) if block.get("id") == "parts"]
+    numbers = np.concatenate(stage.picture._arrays)
+    own = [run.context[h, 2] @ used.W_o[h] for h in range(2)]
+    np.testing.assert_allclose(drawn(parts), [*own, *([used.b_o] if bias else []), run.output[2]], atol=1e-5)
+    assert parts["rows"] == ["2-1", "2-2", *(["b_o"] if bias else []), "output"]
+    assert parts["note"] == ("each head, b_o, output" if bias else "each head, output")
+    said = words_of(stage.words.blocks[1])
+    assert said.startswith(
+        f"A check: the 2 parts{' and b_o' if bias else ''} were computed head by head and added up;"
+    )
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -488,6 +571,19 @@ def test_the_tokens_that_are_compared_with_torch_are_counted(monkeypatch, rows, 
     (code,) = stage.picture.blocks
     assert code["lines"][-1][0].strip() == "(theirs - output).abs().max()"
     assert code["lines"][-1][1] == "1.2e-01"
+
+
+@pytest.mark.parametrize(
+    ("difference", "said"), [(0.0, "0."), (1.25e-7, "1.2e-07, the rounding of 32-bit numbers.")]
+)
+def test_a_token_alone_differs_by_rounding_or_not_at_all(monkeypatch, difference, said):
+    found = steps.follow
+    monkeypatch.setattr(steps, "follow", lambda *given: replace(found(*given), difference=difference))
+    stage = Stage()
+    steps.one_query(shown(run_layer(X, layer()), h=1, query=2), stage)
+    whole, alone = map(words_of, stage.words.blocks)
+    assert whole.startswith("The whole row of three: its q beside each token's k,")
+    assert alone.endswith(f"computed alone, vector by vector, differs from its row by {said}")
 
 
 def test_an_encoder_keeps_nothing_and_says_how_many_tokens_it_reads_at_once(monkeypatch, model):
