@@ -10,7 +10,7 @@ import torch
 from boards import flat, words_of
 
 from mha_core import Projections
-from mha_core.inside import CellEdit, Edits, Parity, ScoreEdit, edited, example, run_layer
+from mha_core.inside import CONFIGURATIONS, CellEdit, Edits, Parity, ScoreEdit, edited, example, run_layer
 from mha_core.inside.many import Outside
 from mha_core.inside.worked import W_O_CHOICES
 from pages.parts.frame import state
@@ -23,6 +23,7 @@ from pages.parts.inside import (
     groups,
     hulls,
     linked,
+    many,
     mixing,
     origin_panel,
     reading,
@@ -571,6 +572,65 @@ def test_the_tokens_that_are_compared_with_torch_are_counted(monkeypatch, rows, 
     (code,) = stage.picture.blocks
     assert code["lines"][-1][0].strip() == "(theirs - output).abs().max()"
     assert code["lines"][-1][1] == "1.2e-01"
+
+
+def test_one_wide_head_and_each_narrow_one_have_rows_of_their_own(monkeypatch):
+    """As one head the third token looks at the first; split, the heads look at the second, the second and itself."""
+    drawn = []
+    monkeypatch.setattr(Board, "show", lambda board, *_: drawn.append(board))
+    wide = np.array([[0, 0, 1], [0, 0, 1], [0.625, 0.25, 0.125]])
+    split = np.zeros((3, 3, 3), np.float32)
+    split[:, 2] = [[0.25, 0.5, 0.25], [0, 1, 0], [0.25, 0.25, 0.5]]
+    monkeypatch.setattr(many, "one_head", lambda _: wide)
+    run = replace(run_layer(X, layer(heads=3, keys=3)), weights=split)
+    many._rows(shown(run, h=1, query=2))
+    (board,) = drawn
+    blocks = list(flat(board.blocks))
+    assert [words_of(block) for block in blocks if block["type"] == "paragraph"] == [
+        "Take the layer's own matrices and do not split them: one head, 12 numbers wide. three then has a single row "
+        "of attention weights that must add up to 100 %, so more for one token is less for the others. Split into 3 "
+        "heads, three has 3 rows, each with 100 % of its own.",
+        "As one head, three looks most at one: 62.5 %. Split, its 3 heads look most at 2 different tokens.",
+        "These matrices were trained as separate heads; a model trained with one head would have found other numbers. "
+        "What does not depend on training is that one row adds up to 100 %, once.",
+    ]
+    (matrix,) = [block for block in blocks if block.get("id") == "one-or-many"]
+    assert (matrix["rows"], matrix["cols"]) == (["one head", "2-1", "2-2", "2-3"], ["one", "two", "three"])
+    np.testing.assert_array_equal(np.concatenate(board._arrays).reshape(4, 3), [wide[2], *split[:, 2]])
+
+
+@pytest.mark.parametrize(
+    ("keys", "shared"),
+    [(4, ""), (2, " Here 4 query heads share 2 key and value heads, so W_k and W_v are smaller still.")],
+)
+def test_what_many_heads_cost_is_said_by_their_widths(monkeypatch, keys, shared):
+    drawn = []
+    monkeypatch.setattr(Board, "show", lambda board, *_: drawn.extend(flat(board.blocks)))
+    monkeypatch.setattr(many, "cost_block", lambda n, _: {"type": "grid", "n": n})
+    many._costs(shown(run_layer(X, layer(heads=4, keys=keys))))
+    assert [words_of(block) for block in drawn if block["type"] == "paragraph"] == [
+        "4 heads, each 1/4 as wide: 4 numbers instead of 16. The four matrices hold 4 · 3 · 16 = 192 parameters "
+        f"either way.{shared}",
+        "Only the attention weights are more: 4 tables of 3 × 3 to keep instead of one, and their softmax. What that "
+        "comes to in time is measured in the last line.",
+    ]
+
+
+def test_a_model_s_line_counts_what_it_reads_and_keeps():
+    """LLaMA-2-70B reads 4,096 tokens: 64 heads of 128 on 8 key heads; BERT-large reads 512 and keeps nothing."""
+    lines = {one.name: sizes._line(one, 10_000) for one in CONFIGURATIONS}
+    n, d, h = 4096, 8192, 64
+    done = 2 * n * d * (h + 16) * 128 + 2 * 2 * h * n * n * 128 + 2 * n * d * d
+    assert lines["LLaMA-2-70B"] == [
+        "LLaMA-2-70B", "8,192 / 64 on 8", "128", "80", f"{2 * d * d + 2 * d * 1024:,}", "12.1 billion", "4,096",
+        f"{done / 1e12:.1f} trillion", "4.0 GiB", "1.25 GiB (10.0 GiB)",
+    ]  # fmt: skip
+    n, d, h = 512, 1024, 16
+    done = 2 * n * d * 3 * d + 2 * 2 * h * n * n * 64 + 2 * n * d * d
+    assert lines["BERT-large"] == [
+        "BERT-large", "1,024 / 16", "64", "24", f"{4 * d * d + 4 * d:,}", "100.8 million", "512",
+        f"{done / 1e9:.1f} billion", "16.0 MiB", "none",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
