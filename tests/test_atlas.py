@@ -258,6 +258,19 @@ def test_features_of_pairs_by_hand(model):
     assert true_of(model, "a b c", "one back") == {("b", "a"), ("c", "b")}
 
 
+def test_the_second_half_of_a_pair_of_joining_words_looks_at_each_of_its_firsts(model):
+    """Every word that stands after one of its first halves looks back at it, and at nothing else."""
+    pairs = (
+        "either or, whether or, neither nor, both and, between and, if then, when then, from to, such as, as as, "
+        "same as, so that, such that, not but, more than, less than, rather than, fewer than, better than, other than"
+    )
+    for first, second in (pair.split() for pair in pairs.split(", ")):
+        found = true_of(model, f"{second} {first} salt {second} sand {first}", "pair of joining words")
+        expected = {(second, first)} | ({("as", "as")} if second == "as" else set())
+        assert found == expected, (first, second)
+    assert true_of(model, "not salt or both", "pair of joining words") == set()
+
+
 def test_a_position_is_true_of_the_distances_that_its_words_say(model):
     far = set(range(17, 40))
     back = {

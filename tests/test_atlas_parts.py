@@ -184,11 +184,40 @@ def test_a_head_s_job_is_that_of_all_texts_and_before_they_were_read_that_of_rea
     monkeypatch.setattr(head_page, "markup", told.append)
     monkeypatch.setattr(head_page.cache, "evidence", lambda *_: "evidence")
     monkeypatch.setattr(head_page, "real_roles", lambda _: {(0, 0): role("of real text")})
-    found = SimpleNamespace(query={}, target="_self")
+    found = SimpleNamespace(query={"model": "smollm2"}, target="_self")
     for known in ({(0, 0): role("of all texts")}, {}):
         monkeypatch.setattr(head_page.cache, "known_roles", lambda *_, known=known: known)
         head_page._narrow(found, entry_of(), Request("x"))
     assert ["of all texts" in told[0], "of real text" in told[1]] == [True, True]
+    for text in told:
+        (link,) = asked_by_links(text)
+        assert (link["model"], link["head"]) == (["smollm2"], ["1-1"])
+
+
+@pytest.mark.parametrize(
+    ("which", "said"),
+    [
+        ("Strongest", "The moments at which it moves most: weight times the length of what it writes for that key."),
+        ("Typical", "Two moments from every tenth of a random sample of its rows, the strongest tenth first."),
+        ("Random", "Rows drawn without looking. The key marked is the strongest apart from where the head rests."),
+    ],
+)  # fmt: skip
+def test_over_a_head_s_moments_stands_which_they_are(monkeypatch, which, said):
+    told, drawn = [], []
+    monkeypatch.setattr(head_page, "heading", told.append)
+    monkeypatch.setattr(head_page, "say", lambda text, *_: told.append(text))
+    monkeypatch.setattr(head_page, "sentence", lambda _, rests_on: f"It rests on {rests_on}.")
+    monkeypatch.setattr(head_page.st, "segmented_control", lambda *_, **__: which)
+    monkeypatch.setattr(head_page, "_groups", lambda _found, _entry, which: [which])
+    monkeypatch.setattr(head_page, "draw", lambda data, key: drawn.append((key, data)))
+    for name in ("_narrow", "_direct_only", "lost", "_like"):
+        monkeypatch.setattr(head_page, name, lambda *_: None)
+    head_page.card(
+        SimpleNamespace(rests_on="it", target="_blank"), entry_of(head=(1, 3), tenths=()), Request("x")
+    )
+    assert told[:2] == ["Head 2-4: no description", "It rests on it."]
+    assert told[2].startswith(said)
+    assert drawn == [("moments", {"kind": "moments", "target": "_blank", "groups": [which]})]
 
 
 def test_relatives_share_of_this_heads_moments_and_only_those_of_this_atlas_are_followed_here(monkeypatch):
@@ -394,6 +423,16 @@ def atlas_of(*names, **measures):
 def test_descriptions_are_listed_from_the_commonest_and_heads_without_one_come_last_and_once():
     found = atlas_of("b", "a", None, "c", "c", None, "a", "c", None, None)
     assert points.counts(found) == [("c", 3), ("a", 2), ("b", 1), (points.NO_DESCRIPTION, 4)]
+
+
+def test_files_are_named_by_model_and_weights():
+    named = {
+        ("minilm", True): "headscope-atlas-minilm",
+        ("minilm", False): "headscope-atlas-minilm-untrained",
+        ("someone/a-model", True): "headscope-atlas-a-model",
+        ("someone/a-model", False): "headscope-atlas-a-model-untrained",
+    }
+    assert {one: view._file(SimpleNamespace(model=one[0], trained=one[1])) for one in named} == named
 
 
 @pytest.mark.parametrize("n", [points.COLOURED, points.COLOURED + 1, points.COLOURED + 3])
