@@ -29,7 +29,7 @@ from mha_core.heads.atlas.shipped import (
     shipped_file,
     write_shipped,
 )
-from mha_core.heads.atlas.table import Atlas, HeadEntry, Line
+from mha_core.heads.atlas.table import Atlas, HeadEntry, Line, atlas_data
 from mha_core.reader import read_reader, reader_digest
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}
@@ -301,6 +301,27 @@ def test_what_is_written_is_read_again_and_only_for_this_text_and_these_weights(
     monkeypatch.setattr(shipped, "reader_digest", lambda: "another text")
     assert read_shipped("m", "the digest") is None
     assert read_shipped("m") is None
+
+
+def test_what_leaves_the_program_of_a_head_is_its_own_and_counted_from_one():
+    of_first = {
+        "layer": 2,
+        "head": 1,
+        "description": [
+            {"feature": "to comma", "share": 0.4, "lift": pytest.approx(3.2), "n": 30},
+            {"feature": "one on", "share": 0.25, "lift": pytest.approx(16), "n": 30},
+        ],
+        "measures": {"rests": 0.5, "entropy": 1.23456789},
+        "moments": [
+            {"passage": 4, "query": 3, "key": 1, "weight": 0.75, "brings": 2.5},
+            {"passage": 4, "query": 1, "key": 3, "weight": 0.25, "brings": 0.123456789},
+        ],
+    }
+    passages = {"4": ["a", ",", "b"], "9": ["é"]}
+    assert atlas_data(made_up().atlas, (1, 0)) == {"passages": passages, "heads": [of_first]}
+    both = atlas_data(made_up().atlas)["heads"]
+    assert both[0] == of_first
+    assert [(one["layer"], one["head"], one["description"]) for one in both[1:]] == [(2, 2, [])]
 
 
 def test_a_head_s_card_says_what_it_does_and_each_moment_from_the_word_that_looks(monkeypatch):
