@@ -342,6 +342,20 @@ def test_what_x_is_is_said_by_layer_and_kind_of_model(monkeypatch, at, rotary, s
     ]
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_a_token_that_comes_later_is_not_there_yet_and_has_no_share(is_causal):
+    run = run_layer(X, layer(), is_causal=is_causal)
+    stage = Stage()
+    reading.sentence(shown(run, h=1, query=1), stage)
+    (grid,) = [block for block in flat(stage.picture.blocks) if block["type"] == "grid"]
+    scores = (run.q[1, 1] @ run.k[1].T / 2)[: 2 if is_causal else 3]
+    shares = [f"{100 * one:.1f} %" for one in np.exp(scores) / np.exp(scores).sum()]
+    assert grid["head"] == ["", "token", "2-2: weight of two"]
+    assert grid["rows"] == [
+        list(one) for one in zip("123", ("one", "two", "three"), [*shares, "not there yet"][:3], strict=True)
+    ]
+
+
 @pytest.mark.parametrize(
     ("keys", "name", "said"),
     [
