@@ -48,7 +48,7 @@ TEXTS = (
     "مرحبا بالعالم، هذا اختبار.",
     "👩‍👩‍👧‍👦 🇫🇷 1️⃣ family",
     "e\u0301" * 50,
-    "word " * 700,
+    pytest.param("word " * 700, marks=pytest.mark.long),
     "[CLS] [SEP] [MASK] typed",
     "\ufffd \ufffe \U000e0041 alone",
     *SCRIPTS,

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from visit import mounted, unopened
+from visit import mounted, unbroken, unopened
 
 import mha_core
 from mha_core import InputError
@@ -539,7 +539,9 @@ def said(at):
     return re.sub(
         r"\s+",
         " ",
-        html.unescape(" ".join(re.sub(r"<[^>]+>", " ", block.proto.body) for block in at.get("html"))),
+        html.unescape(
+            " ".join(re.sub(r"<[^>]+>", " ", unbroken(block.proto.body)) for block in at.get("html"))
+        ),
     )
 
 

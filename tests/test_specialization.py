@@ -84,8 +84,7 @@ def open_page(**query: str) -> AppTest:
 
 
 def bodies(at: AppTest) -> str:
-    text = "\n".join(element.proto.body for element in at.get("html"))
-    return re.sub(r'<span class="hs-whole">(.*?)</span>', r"\1", text)
+    return visit.unbroken("\n".join(element.proto.body for element in at.get("html")))
 
 
 def drawn(at: AppTest, kind: str) -> list[dict]:

@@ -115,6 +115,11 @@ def plain(markup: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", markup))
 
 
+def unbroken(markup: str) -> str:
+    """The same without what keeps a share or a head's name on one line."""
+    return re.sub(r'<span class="hs-whole">(.*?)</span>', r"\1", markup)
+
+
 def asked_by_links(markup: str) -> list[dict[str, list[str]]]:
     """What every link asks for in its address."""
     return [parse_qs(urlsplit(html.unescape(to)).query) for to in re.findall(r'href="([^"]*)"', markup)]
