@@ -509,6 +509,16 @@ def test_the_heads_that_bring_most_of_the_way_are_named_not_those_that_lead_away
     numbers = np.array([[[0.3], [-0.9]], [[0.1], [0.5]], [[0.2], [np.nan]]])
     said_of = deciding.of_heads(Effects(("cosine",), (0.0,), numbers, (1.0,)), {})
     assert said_of.endswith("brings at most: 2-2 50.0 %, 1-1 30.0 %, 3-1 20.0 % of the way there.")
+    one = deciding.of_heads(
+        Effects(("cosine",), (0.0,), np.array([[[0.0], [-0.9]], [[0.5], [-0.1]]]), (1.0,)), {}
+    )
+    assert one.endswith("One head's output taken over brings at most: 2-1 50.0 % of the way there.")
+    alike = deciding.of_heads(Effects(("cosine",), (0.0,), np.full((2, 2, 1), 0.5), (1.0,)), {})
+    assert alike.endswith("at most: 1-1 50.0 %, 1-2 50.0 %, 2-1 50.0 % of the way there.")
+    none = deciding.of_heads(Effects(("cosine",), (0.0,), np.full((2, 2, 1), -0.5), (1.0,)), {})
+    assert none.endswith(
+        "in the other 1.00. No head's output, taken over alone, brings any of the way there."
+    )
 
 
 def test_a_difference_of_logits_that_was_taken_over_is_said_with_its_words():
@@ -924,7 +934,7 @@ def test_how_far_heads_turn_the_embedding_is_the_mean_over_all_texts(monkeypatch
 
 
 def test_heads_at_rest_come_to_bars_of_each_way_to_take_them_away():
-    answer = trials.answers.sink(270, [(0, 0), (1, 4)], 3.0, 3.5, 3.2, (3.6, 3.9, 4.2), 200)
+    answer = trials.answers.sink(270, [(0, 0), (1, 4)], 3.0, 3.5, 3.2, (3.6, 3.9, 4.2), 200, "It rained.")
     assert [(bar.name, bar.value, bar.text) for bar in answer.bars] == [
         ("as it is", 3.0, "3.00"),
         ("without the 2 that rest there", 3.5, "3.50"),
@@ -936,7 +946,7 @@ def test_heads_at_rest_come_to_bars_of_each_way_to_take_them_away():
         "goes from 3.00 to 3.50, with their mean output instead to 3.20; without 2 random others it is 3.60 to"
         in (answer.said)
     )
-    assert answer.link == {"off": "1-1,2-5"}
+    assert answer.link == {"text": "It rained.", "off": "1-1,2-5"}
 
 
 @pytest.mark.slow
@@ -1170,7 +1180,7 @@ def test_the_map_of_what_was_taken_over_has_every_head_with_its_link_and_its_sha
     assert told == [
         (
             "In your sentence the loss is 1.00, in the other 3.00. One head's output taken over brings at most: 1-1, "
-            "broad, 50.0 %, 1-2 −50.0 % of the way there.",
+            "broad, 50.0 % of the way there.",
             "finding",
         )
     ]

@@ -47,7 +47,7 @@ def test_of_uneven_draws_the_median_is_said_and_drawn():
     ],
 )
 def test_heads_that_rest_do_less_harm_only_if_every_draw_did_more(without, meaning):
-    said = answers.sink(120, [(0, 1), (3, 2)], 1.5, without, 1.75, DRAWS, 900)
+    said = answers.sink(120, [(0, 1), (3, 2)], 1.5, without, 1.75, DRAWS, 900, "It rained.")
     assert said.said == (
         "In 2 of 120 heads the first token takes more than half of the attention. Without them the loss on ordinary "
         f"text goes from 1.50 to {without:.2f}, with their mean output instead to 1.75; without 2 random others it is "
@@ -58,7 +58,7 @@ def test_heads_that_rest_do_less_harm_only_if_every_draw_did_more(without, meani
         "with their mean output instead",
     ]
     assert [bar.value for bar in said.bars] == [1.5, without, 1.75, 3.0, 4.0]
-    assert said.link == {"off": "1-2,4-3"}
+    assert said.link == {"text": "It rained.", "off": "1-2,4-3"}
 
 
 def effects(after: list[list[float]]) -> Effects:

@@ -96,8 +96,9 @@ def sink(
     mean: float,
     draws: Sequence[float],
     n: int,
+    text: str,
 ) -> Answer:
-    """The loss over ordinary text without the heads that rest on the first token."""
+    """The loss over an ordinary `text` of `n` tokens to predict, without the heads that rest on the first token."""
     meaning = (
         "less harm than as many others do, but not none"
         if without < min(draws)
@@ -114,7 +115,7 @@ def sink(
             Bar("with their mean output instead", mean, number(mean)),
             *_draws(len(rest), draws),
         ),
-        {"off": ",".join(map(head_name, rest))},
+        {"text": text, "off": ",".join(map(head_name, rest))},
         f"Mean loss in nats over {n} tokens of one ordinary text. More is worse.",
     )
 

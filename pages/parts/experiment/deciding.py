@@ -138,8 +138,10 @@ def of_heads(effects: Effects, roles: Mapping[Head, Role]) -> str:
     share = np.asarray(effects.restored)
     if not np.isfinite(share).any():
         return f"{ways(effects)}."
-    order = np.argsort(-np.nan_to_num(share, nan=-9.0), axis=None)[:3]
-    found = [divmod(int(i), share.shape[1]) for i in order]
+    order = np.argsort(-np.nan_to_num(share, nan=-9.0), axis=None, kind="stable")[:3]
+    found = [head for head in (divmod(int(i), share.shape[1]) for i in order) if share[head] > 0]
+    if not found:
+        return f"{ways(effects)}. No head's output, taken over alone, brings any of the way there."
     names = [
         f"{head_name(head)}{f', {roles[head].label},' if head in roles else ''} {percent(float(share[head]))}"
         for head in found

@@ -104,7 +104,7 @@ def first_token(model: Model) -> Parts:
         yield Part(0.65 + 0.35 * len(losses) / len(tries), read + len(losses), None)
     intact, without, mean, *draws = losses
     total = model.n_layers * model.n_heads
-    answer = answers.sink(total, resting, intact, without, mean, draws, len(tokens) - 1)
+    answer = answers.sink(total, resting, intact, without, mean, draws, len(tokens) - 1, ORDINARY)
     yield Part(1.0, read + len(losses), answer)
 
 
