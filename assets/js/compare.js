@@ -7,7 +7,7 @@ import { drawHero, drawMatrices } from "./compare/drawn.js";
 import { describe, diffOf, isHere, matricesOf, rowsFor, seenIn, spanOf } from "./compare/rows.js";
 import { drawRanking, drawWords, tableNow } from "./compare/said.js";
 import { svgFile } from "./compare/saving.js";
-import { percent } from "./format.js";
+import { percent, points } from "./format.js";
 import { mix, STEPS } from "./numbers.js";
 import { legend, noted } from "./parts.js";
 import { allHeads, exactOf, headIndex, kindOf, titleOf } from "./record.js";
@@ -188,7 +188,7 @@ export class Compare {
     for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.dataset.panel === this.state.panel));
     this.headTitle.textContent = titleOf(this.common, this.state.head);
     drawMeasure(this);
-    if (this.state.panel === "table") drawTable(this.table, tableNow(this), (value) => percent(value));
+    if (this.state.panel === "table") drawTable(this.table, tableNow(this), (value, column) => (column === 3 ? points : percent)(value));
     this.why.hidden = !this.notices.length;
     this.why.replaceChildren(...this.notices.map(noted));
     this.animate(moving);

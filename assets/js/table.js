@@ -2,7 +2,7 @@
 import { make } from "./dom.js";
 import { percent } from "./format.js";
 
-// {caption, head: [..], rows: [[text or number, ..]]}
+// {caption, head: [..], rows: [[text or number, ..]]}; `say` writes a number by its value and its column.
 // A weight of null is one that does not exist: the word comes later, and a decoder cannot see it.
 export function pinnedTable(names, pins, matrix, n, unseen = () => false) {
   const rows = names.map((name, k) => {
@@ -25,9 +25,9 @@ export function strongestTable(names, matrix, n, chose = () => true) {
 }
 
 export function drawTable(root, { caption, head, rows }, say = percent) {
-  const cell = (value) => {
+  const cell = (value, i) => {
     if (value === null) return make("td", { class: "number absent", text: "cannot see" });
-    return typeof value === "number" ? make("td", { class: "number", text: say(value) }) : make("td", { text: value });
+    return typeof value === "number" ? make("td", { class: "number", text: say(value, i + 1) }) : make("td", { text: value });
   };
   root.replaceChildren(
     make(

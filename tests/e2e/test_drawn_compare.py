@@ -318,9 +318,9 @@ def test_the_table_has_a_line_a_place_with_both_numbers_and_their_difference(pic
         .evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.textContent))")
     )
     a, b = (row(COREFERENCE, IT, side) for side in (0, 1))
-    assert lines[0] == ["looked at", "A", "B", "A − B"]
+    assert lines[0] == ["looked at", "A", "B", "A − B, points"]
     assert lines[1:] == [
-        [name, percent(x), percent(y), percent(x - y).replace("-", "−").replace("−0.0", "0.0")]
+        [name, percent(x), percent(y), points(x - y)]
         if None not in pair
         else [
             name,

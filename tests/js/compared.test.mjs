@@ -284,7 +284,7 @@ test("of a head of two long texts that is not here no numbers are told, and a fi
   const view = viewOf({ a: long("a", ["[CLS]", "cat", "it"], A), b: long("b", ["[CLS]", "She"], B), state: { pins: [2], panel: "table" }, change: { side: 1, cells: Int8Array.of(25, -51) } });
   view.line = { dataset: { said: "Head 1-2." } };
   const table = () => [tableNow(view).head, tableNow(view).rows.length];
-  assert.deepEqual(table(), [["looked at", "A", "B", "A − B"], 3]);
+  assert.deepEqual(table(), [["looked at", "A", "B", "A − B, points"], 3]);
   view.state.head = [0, 1];
   view.hover({ column: null, q: 0, k: 0 }, true);
   assert.equal(view.live.textContent, "", "nothing is read out");

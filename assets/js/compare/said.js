@@ -84,7 +84,7 @@ export function tableNow(view) {
   const caption = view.line.dataset.said;
   if (!isHere(view)) return { caption, head: [globalThis.headscope?.live === false ? "This file does not hold the numbers of this head" : "The numbers are on their way"], rows: [] };
   if (!a) return { caption, head: ["Pin a word to see its numbers"], rows: [] };
-  return { caption, head: ["looked at", "A", "B", "A − B"], rows: view.pairs.map((_, column) => rowOf(view, pins, column, [a, b])) };
+  return { caption, head: ["looked at", "A", "B", "A − B, points"], rows: view.pairs.map((_, column) => rowOf(view, pins, column, [a, b])) };
 }
 
 // What one word gets in A and in B; nothing where it cannot be seen.
