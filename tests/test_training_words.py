@@ -42,13 +42,40 @@ def test_why_it_came_out_is_said_of_the_models_that_learnt_it():
         missed,
     ]
     assert why(parts.jobs_choice(1, 1, 0, 200), 0.4, 0.4) == "1 head (right) did not reach 90.0 %"
-    induction = parts.induction_choice(1, 2, 4, 0, 600)
-    for left, right, said in (
-        (0.1, 0.95, "a second head cannot stand in for a second layer."),
-        (0.95, 0.95, "who notes the previous token, and who looks for it?"),
-        (0.1, 0.89, "2 layers did not reach 90.0 %: give it more steps, or another seed."),
+    explained, compared = (
+        "cannot stand in for a second layer.",
+        "who notes the previous token, and who looks for it?",
+    )
+    missed = "2 layers did not reach 90.0 %: give it more steps or another seed."
+    for shallow, deep, said in (
+        *((0.1, 0.95, explained), (0.95, 0.95, compared)),
+        *((0.1, 0.89, missed), (0.95, 0.89, missed)),
     ):
-        assert parts.induction_why(induction, [ended(left), ended(right)]).endswith(said)
+        right = parts.induction_choice(1, 2, 4, 0, 600)
+        assert parts.induction_why(right, [ended(shallow), ended(deep)]).endswith(said)
+        left = parts.induction_choice(2, 1, 4, 0, 600)
+        assert parts.induction_why(left, [ended(deep), ended(shallow)]).endswith(said)
+    both = parts.induction_choice(2, 3, 4, 0, 600)
+    assert parts.induction_why(both, [ended(0.1), ended(0.95)]).endswith(compared)
+    assert parts.induction_why(parts.induction_choice(1, 1, 4, 0, 600), [ended(0.1)] * 2).endswith(explained)
+
+
+def test_a_model_that_did_not_learn_it_is_given_only_what_can_be_had():
+    low = [ended(0.3), ended(0.3)]
+    assert [
+        parts.jobs_why(parts.jobs_choice(1, heads, 0, steps), low).partition(": ")[2]
+        for heads, steps in ((4, 4_000), (8, 4_000), (4, 8_000), (8, 8_000))
+    ] == [
+        "give it more steps, more heads or another seed.",
+        "give it more steps or another seed.",
+        "give it more heads or another seed.",
+        "give it another seed.",
+    ]
+    said = [parts.induction_why(parts.induction_choice(1, 3, 4, 0, upto), low) for upto in (3_000, 6_000)]
+    assert said == [
+        f"3 layers did not reach 90.0 %: give it {way}."
+        for way in ("more steps or another seed", "another seed")
+    ]
 
 
 def test_a_guess_is_said_beside_what_came():

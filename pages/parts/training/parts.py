@@ -114,8 +114,9 @@ def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
     heads = [setup.heads for setup in choice.setups]
     many, few = (1, 0) if heads[1] >= heads[0] else (0, 1)
     if ends[many] < LEARNT:
-        name = choice.names()[many]
-        return f"{name} did not reach {percent(LEARNT)}: give it more steps, more heads or another seed."
+        name, setup = choice.names()[many], choice.setups[many]
+        more = {"more steps": setup.steps < LIMITS[-1], "more heads": setup.heads < HEADS[-1]}
+        return _not_learnt(name, [way for way, there_is in more.items() if there_is])
     if heads[few] > 1 or ends[few] >= LEARNT:
         return "Compare the pictures: which places does each head look at, and in which job does it look elsewhere?"
     return (
@@ -125,12 +126,21 @@ def jobs_why(choice: Choice, reports: Sequence[Report]) -> str:
     )
 
 
+def _not_learnt(name: str, ways: Sequence[str]) -> str:
+    """What may yet help a model, of what can be had here."""
+    more = f"{', '.join(ways)} or " if ways else ""
+    return f"{name} did not reach {percent(LEARNT)}: give it {more}another seed."
+
+
 def induction_why(choice: Choice, reports: Sequence[Report]) -> str:
     """The same for induction."""
-    left, right = (report["curve"][-1]["accuracy"] >= LEARNT for report in reports)
-    if not right and choice.setups[1].layers > 1:
-        return f"{choice.names()[1]} did not reach {percent(LEARNT)}: give it more steps, or another seed."
-    if right and (left or choice.setups[0].layers > 1):
+    learnt = [report["curve"][-1]["accuracy"] >= LEARNT for report in reports]
+    layers = [setup.layers for setup in choice.setups]
+    deep, shallow = (1, 0) if layers[1] >= layers[0] else (0, 1)
+    if not learnt[deep] and layers[deep] > 1:
+        name, setup = choice.names()[deep], choice.setups[deep]
+        return _not_learnt(name, ["more steps"] if setup.steps < UP_TO[-1] else [])
+    if learnt[deep] and (learnt[shallow] or layers[shallow] > 1):
         return "Compare the heads' names: who notes the previous token, and who looks for it?"
     return (
         "To be found by what stood before it, a token must know what stood before it. One layer notes that, a later "
