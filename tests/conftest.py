@@ -51,6 +51,8 @@ CHROMIUM_ARGS = [
     "--renderer-process-limit=1",
     # Or a tab of a site of its own begins with a process of its own all the same, and a spare one is kept ready.
     "--disable-site-isolation-trials",
+    # The headless shell rounds the width of every letter otherwise, and lines end elsewhere than for a reader.
+    "--font-render-hinting=none",
 ]
 NO_CHROMIUM = (
     "no Chromium found: install one (`apt-get install chromium`, `brew install --cask google-chrome` or "
