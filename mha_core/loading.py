@@ -77,9 +77,7 @@ def build(
     settle(parts.encoder.to(device=device, dtype=dtype))
     if parts.head is not None:
         settle(parts.head.to(device=device, dtype=dtype))
-    for parameter in parts.encoder.parameters():
-        if parameter.is_cpu and not parameter.is_mkldnn and forget_file(parameter):
-            break  # they are views of one file
+    forget_file(*(one for one in parts.encoder.parameters() if one.is_cpu and not one.is_mkldnn))
     title = next((entry.title for entry in SHELF if entry.name == name), parts.title)
     if not trained:
         title += ", untrained"

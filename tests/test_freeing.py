@@ -44,7 +44,8 @@ def mapped(tmp_path):
 def test_pages_of_a_file_that_was_read_go_and_come_back_as_they_were(mapped):
     place, whole = mapped
     assert in_memory(place) >= BYTES // 1024
-    assert memory.forget_file(whole[333 : 333 + (3 << 20) // 4])
+    own = torch.zeros(BYTES // 4)
+    assert memory.forget_file(own, whole[333 : 333 + (3 << 20) // 4], own)
     assert in_memory(place) == 0, "all of the file's, not the part's alone"
     assert torch.equal(whole, torch.arange(BYTES // 4, dtype=torch.float32))
 
@@ -56,6 +57,24 @@ def test_what_was_written_over_a_file_s_numbers_is_kept(mapped):
     assert not memory.forget_file(whole)
     assert whole[-1] == -5.0
     assert in_memory(place) > BYTES // 2048
+
+
+@ON_LINUX
+def test_what_was_written_over_keeps_no_other_file(tmp_path):
+    """Of two files, whichever the system names first."""
+    places = [tmp_path / name for name in ("one", "other")]
+    for written in (0, 1):
+        wholes = []
+        for place in places:
+            torch.arange(BYTES // 4, dtype=torch.float32).numpy().tofile(place)
+            wholes.append(torch.from_file(str(place), shared=False, size=BYTES // 4))
+            assert wholes[-1].sum() > 0
+        wholes[written][-1] = -5.0
+        assert memory.forget_file(*wholes)
+        assert in_memory(places[1 - written]) == 0
+        assert in_memory(places[written]) > BYTES // 2048
+        assert wholes[written][-1] == -5.0
+        del wholes
 
 
 @ON_LINUX
