@@ -70,7 +70,8 @@ def forget_file(*tensors: Tensor) -> bool:
 
     False where there is no such file, or something was written over what came from it.
     """
-    found = _as_in_its_file([tensor.data_ptr() for tensor in tensors if tensor.nbytes >= HUGE_PAGE])
+    addresses = [tensor.data_ptr() for tensor in tensors if tensor.nbytes >= HUGE_PAGE]
+    found = _as_in_its_file(addresses) if addresses else None
     if found is None:
         return False
     advise = of_c_library("madvise")

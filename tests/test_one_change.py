@@ -40,7 +40,10 @@ OWN = "The cat saw it."
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """Two layers of three heads that guess a [MASK], and its untrained twin."""
-    folder = tmp_path_factory.mktemp("two-by-three")
+    folder = (
+        tmp_path_factory.mktemp("small") / "two-by-three"
+    )  # the folder above it has a number, whichever is free
+    folder.mkdir()
     write(folder, random_bert("BertForMaskedLM", num_hidden_layers=2, num_attention_heads=3))
     return {trained: load_model(str(folder), trained=trained) for trained in (True, False)}
 
@@ -334,13 +337,13 @@ def test_every_parameter_of_explore_comes_back_from_its_own_link():
     assert link(open_page(**asked.link())) == asked.link()
 
 
-def test_every_parameter_of_compare_comes_back_from_its_own_link(small):
+def test_every_parameter_of_compare_comes_back_from_its_own_link():
     asked = Asked(OWN, "", OTHER, "untrained", "words", "hidden", "value", pins=(1,), to=2).link()
     for more in ({"text2": "The cat saw her."}, {"against": "weights"}, {"against": "model"}):
         at = open_page(COMPARE, **asked, **more)
         assert link(at) == {"text2": OWN, **asked, **more}
     at = open_page(COMPARE, text=OWN, model2=OTHER, against="model", pin="4")
-    assert [record["model"] for record in mounted(at, "record")] == ["MiniLM", small[True].title]
+    assert [record["model"] for record in mounted(at, "record")] == ["MiniLM", "two-by-three"]
     assert link(at)["model2"] == OTHER
 
 
