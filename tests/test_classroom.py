@@ -14,7 +14,7 @@ import torch
 from plain_classroom import Plain
 from scipy import stats
 
-from mha_core import InputError, ModelError, embedded, load_model, predict_masked, shelf, trace
+from mha_core import InputError, ModelError, embedded, load_model, predict_masked, trace
 from mha_core.checkpoints import untrained_encoder
 from mha_core.cli import main
 from mha_core.learning.classroom import evaluation, live, moments
@@ -370,7 +370,7 @@ def test_pairs_with_an_animal_are_counted_apart(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [entry.name for entry in shelf() if entry.name.startswith("classroom")])
+@pytest.mark.parametrize("name", ["classroom", pytest.param("classroom-twin", marks=pytest.mark.long)])
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
     n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
     found = evaluate(load_model(name, device="cpu").encoder, n)

@@ -359,7 +359,7 @@ def cut_off(tmp_path_factory):
         "no_proxy": "127.0.0.1,localhost",
         "NO_PROXY": "127.0.0.1,localhost",
     }
-    app = start_app(log, address="0.0.0.0", **env)  # noqa: S104 - as the container does
+    app = start_app(log, address="0.0.0.0", known=True, **env)  # noqa: S104 - as the container does
     yield app, proxy
     app.stop()
     proxy.listener.close()

@@ -1,9 +1,11 @@
 """A decoder's heads: induction and copies on random tokens said twice, and only what a token can have seen counts."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import once
 import pytest
 from heads_by_hand import looking, random_attention, tokens_of
 
@@ -40,7 +42,8 @@ def decoder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(decoder):
-    return find(decoder)
+    made_of = [Path(__file__), Path(__file__).with_name("decoder_folders.py")]
+    return once.once("findings-random-decoder", lambda: find(decoder), keep=True, of=made_of)
 
 
 def causal(weights):

@@ -69,6 +69,7 @@ def test_a_padded_batch_gives_transformers_weights_and_those_of_single_texts(mod
         np.testing.assert_allclose(ours, trace_tokens(tokens, model).weights, atol=TOLERANCE)
 
 
+@pytest.mark.long
 def test_a_text_as_long_as_the_model_takes_gives_transformers_weights(model, minilm):
     tokens = model.tokenizer.encode("the quick brown fox jumps over a lazy dog and " * 60)
     assert len(tokens) == 512

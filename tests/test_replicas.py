@@ -81,7 +81,7 @@ class Browser:
 @pytest.fixture(scope="module")
 def replicas(tmp_path_factory):
     folder = tmp_path_factory.mktemp("replicas")
-    two = [start_app(folder / f"{i}.log", HEADSCOPE_SOCKETS_PER_ADDRESS="3") for i in range(2)]
+    two = [start_app(folder / f"{i}.log", known=True, HEADSCOPE_SOCKETS_PER_ADDRESS="3") for i in range(2)]
     yield two
     for one in two:
         one.stop()
@@ -92,7 +92,7 @@ def ports(replicas):
     return [one.port for one in replicas]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_where_nobody_is_kept_on_one_replica_files_are_lost_and_sentences_are_not(ports):
     # The first test here: a file that one replica offered stays there for a while, by what is in it.
     with proxy(ports, sticky=False) as url:
@@ -105,7 +105,7 @@ def test_where_nobody_is_kept_on_one_replica_files_are_lost_and_sentences_are_no
             assert TEXT in boxes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_reader_who_is_kept_on_one_replica_brings_files_and_takes_files_away(ports):
     with proxy(ports, sticky=True) as url:
         for reader in (Browser(url), Browser(url)):
@@ -117,7 +117,7 @@ def test_a_reader_who_is_kept_on_one_replica_brings_files_and_takes_files_away(p
             assert all(b"import torch" in content for _, content in taken)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_readers_behind_a_proxy_have_addresses_of_their_own(ports):
     def opened(url, name, n):
         """How many of n sockets of one address are let in at once."""
@@ -134,7 +134,7 @@ def test_readers_behind_a_proxy_have_addresses_of_their_own(ports):
         assert opened(url, "192.0.2.2", 3) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_who_loses_the_replica_goes_on_with_the_other(replicas, ports):
     with proxy(ports, sticky=True) as url:
         reader = Browser(url)

@@ -27,7 +27,7 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def app(tmp_path_factory):
     """A server of whose settings none is its default."""
-    one = start_app(tmp_path_factory.mktemp("settings") / "log", **SETTINGS)
+    one = start_app(tmp_path_factory.mktemp("settings") / "log", known=True, **SETTINGS)
     yield one
     one.stop()
 

@@ -14,6 +14,7 @@ def open_page(visit, query=""):
     return tab.settled()
 
 
+@pytest.mark.long
 def test_a_point_opens_its_head_and_a_moment_opens_in_explore(visit):
     tab = open_page(visit, "?head=3-9")
     page = tab.page

@@ -289,7 +289,7 @@ def check_pooled(picture: Picture, weights) -> None:
         assert (pixels < back + SHADE + 0.002).all(), name
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_every_small_picture_is_its_own_head(draw, record, scheme):
     grid = record.grid()
     roles = {
@@ -327,7 +327,7 @@ def test_every_small_picture_is_its_own_head(draw, record, scheme):
     assert picture.part("All heads").locator(".kind").all_inner_texts() == ["C earlier copy", "R rare words"]
 
 
-@pytest.mark.parametrize("pixels", [1.5, 2, 3])
+@pytest.mark.parametrize("pixels", [1.5, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3))])
 def test_on_a_finer_screen_every_cell_is_where_it_belongs(draw, record, pixels):
     """Most screens have more pixels than points: the canvases have up to two to a point."""
     grid = record.grid()
@@ -344,7 +344,12 @@ def test_on_a_finer_screen_every_cell_is_where_it_belongs(draw, record, pixels):
 
 
 @pytest.mark.parametrize(
-    ("width", "order"), [(390, "layer"), (390, "weight"), (1280, "layer"), (1280, "role")]
+    ("width", "order"),
+    [
+        (390, "weight"),
+        (1280, "role"),
+        *(pytest.param(width, "layer", marks=pytest.mark.long) for width in (390, 1280)),
+    ],
 )
 def test_what_a_head_is_called_and_its_role_cover_nothing_of_its_picture(draw, record, width, order):
     """Name, bar and letter lie in the gaps between the pictures, a letter beside every colour."""

@@ -188,7 +188,7 @@ def open_heads(visit, query: str):
     return tab.settled()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_app_shows_every_head_with_the_role_the_study_found(visit, found, tmp_path):
     tab = open_heads(visit, "head=2-4&by=role")
     shown = buttons(tab.page)

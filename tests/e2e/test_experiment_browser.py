@@ -94,6 +94,7 @@ def test_a_link_opens_what_was_switched_and_the_small_pictures_are_the_weights(v
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
+@pytest.mark.long
 def test_a_strangers_link_with_silly_heads_gets_a_sentence_also_on_a_phone(visit):
     tab = visit(f"{MINILM}&off=99-99&set=banana", viewport={"width": 420, "height": 900}).drawn()
     notices = tab.page.locator(".hs-notice").all_inner_texts()
@@ -161,6 +162,7 @@ def test_the_map_s_colours_are_the_effects(visit, model):
     assert np.abs(seen - effects / np.abs(effects).max()).max() < 0.03
 
 
+@pytest.mark.long
 def test_a_ready_experiment_is_one_click_and_answers_with_numbers(visit, smollm2):
     tab = visit("/experiment?try=Ready-made")
     tab.page.get_by_role("button", name="The key to the cabinets").click(timeout=PATIENCE)

@@ -115,9 +115,9 @@ def test_what_is_downloaded_holds_the_numbers_of_the_engine(visit, model, tmp_pa
     rows = list(csv.DictReader(io.StringIO(download(tab, lambda: button(tab, "CSV").click()).read_text())))
     (found,) = [r for r in rows if (r["layer"], r["head"], r["query"], r["key"]) == ("4", "2", "10", "2")]
     assert (found["query_text"], found["key_text"]) == ("it", "animal")
-    assert float(found["weight"]) == pytest.approx(weight, abs=1e-7)
+    assert float(found["weight"]) == pytest.approx(weight, abs=1e-6)
     content = json.loads(download(tab, lambda: button(tab, "JSON").click()).read_text())
-    assert content["weights"][3][1][10][2] == pytest.approx(weight, abs=1e-7)
+    assert content["weights"][3][1][10][2] == pytest.approx(weight, abs=1e-6)
     assert content["model_details"]["digest"] == model.digest
     file = tmp_path / "view.html"
     file.write_bytes(download(tab, lambda: button(tab, "HTML").click()).read_bytes())
@@ -153,6 +153,7 @@ def test_the_saved_vector_picture_says_the_same_number(visit, chromium, tmp_path
     alone.close()
 
 
+@pytest.mark.long
 def test_the_printed_python_gives_the_number_on_the_screen(visit, capsys):
     tab = visit().drawn()
     tab.page.get_by_text("Export: numbers").click()

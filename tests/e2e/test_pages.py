@@ -73,6 +73,7 @@ def test_back_and_forward_go_through_what_was_seen(visit):
     assert "“it” looks at “animal”" in tab.said()
 
 
+@pytest.mark.long
 def test_untrained_is_one_switch_away(visit):
     tab = visit().drawn()
     trained = tab.said()

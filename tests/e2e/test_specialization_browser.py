@@ -24,6 +24,7 @@ def focused(tab) -> str:
     return tab.page.evaluate("document.activeElement.shadowRoot?.activeElement?.textContent ?? ''")
 
 
+@pytest.mark.long
 def test_a_job_pressed_colours_the_heads_and_an_example_opens_in_explore_and_shows_what_it_says(visit):
     tab = open_page(visit)
     chip = tab.page.get_by_role("button", name="S subject → its verb", exact=True)

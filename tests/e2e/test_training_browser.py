@@ -124,6 +124,7 @@ def line_points(curve):
     return curve.locator("polyline").evaluate_all("nodes => nodes.map((node) => node.getAttribute('points'))")
 
 
+@pytest.mark.long
 def test_another_part_asks_another_question_and_fits_a_narrow_screen(visit):
     tab = visit(
         f"/training?train={quote('Two heads that need each other')}&upto=200",
