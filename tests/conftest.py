@@ -74,24 +74,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
 
 
 def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
-    """What takes seconds to begin, one process does: of two the first begins with the pages, the app and the browser,
-    the other in the middle with what needs transformers or the embedded decoder. Short tests are last with both."""
+    """What takes seconds to begin, one process does: of two the first begins with the app and the browser, then the
+    pages, the other in the middle with what needs transformers or the embedded decoder. Short tests are last with both,
+    and whoever is done takes over from the end, where no test is for which another app would have to be started."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    groups: dict[str, list[pytest.Item]] = {"pages": [], "models": [], "long": [], "short": []}
+    groups: dict[str, list[pytest.Item]] = {"app": [], "pages": [], "models": [], "long": [], "short": []}
     for path, tests in files.items():
         groups[kind_of(path.read_text(encoding="utf-8"), tests)] += tests
     short = groups["short"]
-    before = max(len(items) // 2 - len(groups["pages"]), 0)
-    return [*groups["pages"], *short[:before], *groups["models"], *groups["long"], *short[before:]]
+    begun = [*groups["app"], *groups["pages"]]
+    before = max(len(items) // 2 - len(begun), 0)
+    return [*begun, *short[:before], *groups["models"], *groups["long"], *short[before:]]
 
 
 def kind_of(source: str, tests: list[pytest.Item]) -> str:
     """What a file's tests have to begin with, or how long they take."""
     wanted = {name for item in tests for name in getattr(item, "fixturenames", ())}
     if wanted & {"app_server", "chromium"}:
-        return "pages"
+        return "app"
     if "smollm2" in wanted or TRANSFORMERS.search(source):
         return "models"
     if PAGES.search(source):

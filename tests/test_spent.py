@@ -116,6 +116,6 @@ def test_no_test_is_lost_and_what_is_long_to_begin_stands_together(tmp_path):
     assert names(quick) == "b1 b2 a1 a2 e1 c1 c2 d1 d2 e2"
     assert names([*quick, item("a3", slow=True)]) == "b1 b2 e1 e2 c1 c2 d1 d2 a1 a2 a3"
     assert names([*quick, item("a3", True, "smollm2")]) == "b1 b2 e1 e2 a1 a2 a3 c1 c2 d1 d2"
-    assert names([*quick, item("c3", True, "app_server", "smollm2")]) == "b1 b2 c1 c2 c3 d1 d2 a1 a2 e1 e2"
+    assert names([*quick, item("c3", True, "app_server", "smollm2")]) == "c1 c2 c3 b1 b2 d1 d2 a1 a2 e1 e2"
     assert names(quick[:1]) == "a1"
     assert names([]) == ""
