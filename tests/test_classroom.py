@@ -488,7 +488,7 @@ def test_the_checkpoints_lead_from_the_untrained_model_to_the_trained_one():
         at_step(7)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_line_trains_a_model_that_the_shelf_reads(tmp_path, capsys):
     out = tmp_path / "mine"
     assert main(["learn", "train", "classroom", "--seed", "5", "--steps", "1", "--out", str(out)]) == 0

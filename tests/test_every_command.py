@@ -49,6 +49,7 @@ CALLS = {
     "learn induction": ("learn induction --steps 2", "", 2, "loss"),
     "learn evaluate": ("learn evaluate classroom --pairs 4", "", 1, "pass"),
 }
+SECONDS = {"heads profile", "heads similarity", "learn induction", "learn evaluate"}
 
 
 def leaves(parser, place=()):
@@ -121,7 +122,10 @@ def long_work_is_done_once(monkeypatch):
     monkeypatch.setattr(report, "trained", once(report.trained))
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] if name in SECONDS else []) for name in CALLS],
+)
 def test_it_answers_in_every_format(run, long_work_is_done_once, name, tmp_path):
     line, piped, n, column = CALLS[name]
     code, table, _ = run(line, piped, "--format", "table")

@@ -372,7 +372,7 @@ def run_of(app, **options):
         return {answer.WhichOneof("type") for answer in until_over(stream)}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_is_asked_outside_at_start_in_use_or_on_refusal(cut_off):
     app, proxy = cut_off
     assert "delta" in run_of(app, origin=app.url)

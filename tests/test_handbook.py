@@ -187,7 +187,7 @@ def test_the_page_of_tasks_shows_the_lines_that_the_script_runs(tasks):
     assert "BertViz 1.4.1" in page
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_headscopes_lines_of_the_ten_tasks_run(tasks, tmp_path):
     names = tasks["place"](tmp_path)
     exec(tasks["SETUP"]["HeadScope"], names)  # noqa: S102 - our own lines

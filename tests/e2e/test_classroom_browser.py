@@ -71,6 +71,7 @@ def test_the_slider_goes_to_the_untrained_model_on_explore_and_on_compare(visit)
     assert "After 0 steps" in both.page.inner_text("body")
 
 
+@pytest.mark.long
 def test_a_word_that_it_does_not_know_is_marked_and_its_words_are_offered(visit):
     tab = visit("/?model=classroom").drawn()
     tab.type("The zebra didn't cross the street because it was too tired.").drawn()

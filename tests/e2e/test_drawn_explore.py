@@ -141,7 +141,7 @@ def test_every_cell_of_the_matrix_has_the_shade_of_its_weight(draw, record, sche
     assert np.abs(picture.settle().weights(len(grid)) - grid.weights[1, 4]).max() < SHADE
 
 
-@pytest.mark.parametrize("measure", ["value", "rollout"])
+@pytest.mark.parametrize("measure", [pytest.param("value", marks=pytest.mark.long), "rollout"])
 def test_another_measure_is_drawn_with_its_own_numbers(draw, record, model, measure):
     grid = grid_of(record.tokens, importance(record.tokens, model, measure).weights, True, "hidden")
     head = (3, 1 % grid.weights.shape[1])

@@ -220,7 +220,7 @@ def the_files_hold_the_study(rows, content, found) -> None:
     np.testing.assert_allclose(content["distance"]["nats"], found.study.similarity.distance, atol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_app_s_map_shades_every_head_by_the_job_at_its_own_point(visit, found):
     job = list(found.jobs)[2]
     tab = open_heads(visit, f"head=2-4&as=map&by={quote(f'job:{job}')}")

@@ -137,6 +137,7 @@ def button(tab, name: str):
     return tab.page.get_by_role("button", name=re.compile(f"^{name}, "))
 
 
+@pytest.mark.long
 def test_the_saved_vector_picture_says_the_same_number(visit, chromium, tmp_path):
     tab = visit().drawn()
     tab.page.get_by_role("button", name="Save", exact=True).click()

@@ -175,6 +175,7 @@ def test_the_machine_is_walked_by_keyboard_alone(visit):
     assert tab.page.evaluate(FOCUSED).startswith("Q K ᵀ"), "the focus stays in the picture"
 
 
+@pytest.mark.long
 def test_tokens_and_heads_are_chosen_in_the_pictures_by_mouse_and_keys(visit):
     tab = visit(f"/inside?head=4-2&pin={IT}&at=z")
     tab.page.get_by_role("button", name="Follow tired").first.click()

@@ -26,6 +26,7 @@ def test_a_deep_link_is_the_first_request_of_a_cold_server(visit, fresh_server):
     assert "Page not found" not in tab.page.locator("body").inner_text()
 
 
+@pytest.mark.long
 def test_compare_opens_on_tired_and_wide_with_both_numbers(visit):
     tab = visit("/compare").drawn()
     model = load_model()
@@ -41,6 +42,7 @@ def test_compare_opens_on_tired_and_wide_with_both_numbers(visit):
     assert tab.said().startswith("Head 5-12: “it”")
 
 
+@pytest.mark.long
 def test_one_link_hands_the_view_to_the_next_page(visit):
     tab = visit("/?text=Ann+saw+her+dog.&head=2-3&pin=1").drawn()
     tab.page.get_by_role("link", name="Compare").click()
@@ -125,7 +127,7 @@ SCREENS = (
 )
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", ["/", pytest.param("/compare", marks=pytest.mark.long)])
 def test_a_page_fits_its_screen_in_both_themes(visit, tmp_path, path):
     tab = visit(path, viewport={"width": 420, "height": 900}, color_scheme="dark").drawn()
     for name, width, height, scheme in SCREENS:

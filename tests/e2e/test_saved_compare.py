@@ -165,6 +165,7 @@ def _span() -> float:
     return np.ceil(10 * max(np.abs(change((la, h))).max() for la in range(2) for h in range(3))) / 10
 
 
+@pytest.mark.long
 def test_the_bitmap_is_that_picture_at_twice_the_size(picture, tmp_path):
     vector = ElementTree.fromstring(saved(picture, "Picture, SVG", tmp_path).read_text())  # noqa: S314
     with Image.open(saved(picture, "Picture, PNG", tmp_path)) as image:
