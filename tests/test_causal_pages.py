@@ -54,6 +54,7 @@ def test_compare_tells_a_measure_of_layers_by_layers(smollm2):
     assert "(how much of its attention moved, mean of all layers):" in notes
 
 
+@pytest.mark.long
 def test_compare_tells_a_measure_of_all_layers_together_by_one_number_a_side(smollm2):
     at = open_page(
         "pages/compare.py", model="smollm2", text=TIRED, text2=WIDE, pin=str(CHANGED), measure="gradient"

@@ -827,7 +827,7 @@ def test_the_one_head_above_is_said_as_one():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bars_are_no_means_until_the_means_are_known(minilm, monkeypatch):
     link_of = {"model": "minilm", "text": "The cat sat.", "off": "4-2", "set": "mean"}
     monkeypatch.setattr(switch, "ready", lambda *_: False)

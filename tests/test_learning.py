@@ -595,7 +595,7 @@ def test_arrays_come_back_from_the_other_process_as_they_were():
     assert came["rows"] == [{"step": 1}]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_models_side_by_side_give_what_each_gives_alone():
     setups = [Setup("jobs", 1, heads, seed=1, steps=50) for heads in (1, 2)]
     updates = list(begin("small", {"runs": [vars(setup) for setup in setups]}))

@@ -863,7 +863,7 @@ def test_the_fraction_grows_to_one_and_nothing_is_counted_twice(model):
     assert (fractions[0] < 0.5, fractions[-1]) == (True, 1.0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_text_that_was_cut_is_counted_as_cut(model):
     tally = measured(b"word " * 600 + b"\nA short one.\n", "txt", model).step.result
     assert (tally.n, tally.n_cut) == (2, 1)

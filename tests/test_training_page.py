@@ -225,7 +225,7 @@ def short():
     return choice, rows, update.state
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     choice, rows, state = short
     reports = [run["report"] for run in state["runs"]]

@@ -37,6 +37,7 @@ def rested(tab):
     return tab.page.evaluate("[headscope.untold, talk.asked]")
 
 
+@pytest.mark.long
 def test_a_head_of_two_texts_is_drawn_and_linked_at_once_and_told_once_it_is_seen_below(visit, tmp_path):
     model = load_model()
     runs = [trace(text, model) for text in (A, B)]
@@ -88,6 +89,7 @@ def test_a_head_of_two_texts_is_drawn_and_linked_at_once_and_told_once_it_is_see
     assert tab.head("3-2").get_attribute("aria-selected") == "true"
 
 
+@pytest.mark.long
 def test_a_head_of_another_measure_is_drawn_and_told_in_the_same_way(visit):
     model = load_model()
     record = trace(A, model)
