@@ -359,7 +359,7 @@ def cut_off(tmp_path_factory):
         "no_proxy": "127.0.0.1,localhost",
         "NO_PROXY": "127.0.0.1,localhost",
     }
-    app = start_app(log, address="0.0.0.0", known=True, **env)  # noqa: S104 - as the container does
+    app = start_app(log, address="0.0.0.0", **env)  # noqa: S104 - as the container does
     yield app, proxy
     app.stop()
     proxy.listener.close()
@@ -372,7 +372,7 @@ def run_of(app, **options):
         return {answer.WhichOneof("type") for answer in until_over(stream)}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_nothing_is_asked_outside_at_start_in_use_or_on_refusal(cut_off):
     app, proxy = cut_off
     assert "delta" in run_of(app, origin=app.url)

@@ -24,11 +24,7 @@ def confined(tmp_path_factory):
     folder = tmp_path_factory.mktemp("confined")
     names = f"{NAME} 127.0.0.1"
     app = start_app(
-        folder / "log",
-        can_write=False,
-        known=True,
-        HOME="/nonexistent",
-        STREAMLIT_SERVER_ALLOWED_HOSTS=names,
+        folder / "log", can_write=False, HOME="/nonexistent", STREAMLIT_SERVER_ALLOWED_HOSTS=names
     )
     yield app
     app.stop()
