@@ -593,6 +593,7 @@ def test_a_text_read_with_random_weights_is_said_and_linked_as_such(minilm):
     assert "No numbers come with MiniLM with random weights" in said(at)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [False, True])
 def test_links_to_heads_stay_on_the_page_and_others_leave_a_text_of_ones_own_where_it_is(minilm, own):
     at = unopened("pages/atlas.py", head="3-9", does="one token back", looks="8: or")
@@ -637,6 +638,7 @@ def test_where_heads_rest_is_what_the_model_frames_a_text_by():
     assert (rests_on("minilm"), rests_on("smollm2")) == ("[CLS] or [SEP]", "the first token")
 
 
+@pytest.mark.slow
 def test_the_file_of_the_page_says_of_which_model_and_text_it_is(minilm, model, monkeypatch):
     offered = {}
     monkeypatch.setattr(view.st, "download_button", lambda name, data, *_, **__: offered.update({name: data}))

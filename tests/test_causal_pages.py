@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow  # a page of the app on the embedded decoder
 IT, TOO, CHANGED = 8, 10, 11
 
 
+@pytest.mark.long
 def test_compare_says_what_a_decoder_cannot_know_and_which_words_to_look_from(smollm2):
     a, b = (trace(text, smollm2).weights for text in (TIRED, WIDE))
     assert np.array_equal(a[:, :, :CHANGED], b[:, :, :CHANGED])

@@ -171,6 +171,7 @@ def test_as_many_different_pairs_are_found_as_may_be_asked_for():
         assert len({pair.nouns for pair in pairs(1, 3_000, unseen=unseen)}) == 3_000
 
 
+@pytest.mark.slow
 def test_of_hidden_words_eight_in_ten_are_masked_one_is_another_and_one_stays(texts):
     hide, shown, number = Hider(7), Counter(), {word: i for i, word in enumerate(vocabulary())}
     for text in texts:
@@ -217,6 +218,7 @@ def test_at_most_a_third_of_what_a_noun_and_a_predicate_go_with_is_held_out():
 # ---- the model and its training
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 3])
 def test_a_training_reads_the_batches_of_its_seed_at_the_rate_of_its_step(seed):
     training, rates = Training(seed, TINY), []
@@ -369,8 +371,8 @@ def test_pairs_with_an_animal_are_counted_apart(monkeypatch):
     assert (found.passed, found.animate, found.inanimate) == (0.5, 1.0, 0.0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["classroom", pytest.param("classroom-twin", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["classroom", "classroom-twin"])
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
     n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])
     found = evaluate(load_model(name, device="cpu").encoder, n)
@@ -408,7 +410,7 @@ def test_the_head_is_chosen_on_other_pairs_and_passes_most_of_them():
     assert shares[found.head] == max(shares.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_report_card_says_what_the_shipped_models_do(capsys):
     card = report()
     for folder, one in card["models"].items():

@@ -78,6 +78,7 @@ def test_the_head_beside_is_the_one_with_most_on_the_noun_that_is_meant(model):
     )
 
 
+@pytest.mark.slow
 def test_the_pair_opens_in_the_other_models_as_the_two_sentences_it_is(monkeypatch):
     pair, said = presets.PAIRS[0], []
     monkeypatch.setattr(beside, "markup", said.append)

@@ -47,6 +47,7 @@ def small(tmp_path_factory):
     return stack, Plain(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [3, 0])
 def test_the_loss_is_that_of_the_whole_run(window):
     training = Training(3, replace(SMALL, window=window))

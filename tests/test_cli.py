@@ -79,6 +79,7 @@ def test_the_json_of_a_pair_has_both_texts_and_their_segments(run):
     assert content["word_of_token"] == [None, 0, 1, 2, 3, None, 4, 5, 6, None]
 
 
+@pytest.mark.slow
 def test_the_npz_is_read_without_pickle_and_holds_the_same(run, model, tmp_path):
     code, out, err = run("trace", CLASSIC, "--format", "npz", "--out", str(tmp_path / "x.npz"))
     assert (code, out, err) == (0, "", "")

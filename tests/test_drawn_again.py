@@ -106,7 +106,7 @@ def fresh(_name, _inputs, draw):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("alone", [pytest.param(False, marks=pytest.mark.long), True])
 def test_what_is_drawn_again_is_what_a_fresh_run_sends(monkeypatch, roles, alone):
     with monkeypatch.context() as patched:
         again = Runs(patched).walk(alone)

@@ -71,7 +71,7 @@ def view(at):
     return data
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_parts_that_read_the_readers_sentence_have_its_controls_and_the_others_none():
     """Elsewhere its box is kept unseen, and alone: a second text would change nothing there."""
     with_sentence = {"Switch heads off", "Which matter?", "Where is it decided?"}
@@ -84,7 +84,7 @@ def test_parts_that_read_the_readers_sentence_have_its_controls_and_the_others_n
     assert "Second sentence (optional)" in [box.label for box in (*at.text_area, *at.text_input)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_model_that_is_shown_for_one_that_is_not_there_is_the_one_that_is_named(smollm2):
     at = open_page(PAGE, model="no-such-model")
     assert at.session_state["model"] == DECODER
@@ -323,6 +323,7 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
 # ---- every head in turn
 
 
+@pytest.mark.slow
 def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     at = open_page(PAGE, **{"try": MATTER}, model="minilm", text=TIRED)
     at.button(key="begin-every").click()
@@ -531,7 +532,7 @@ def test_a_difference_of_logits_that_was_taken_over_is_said_with_its_words():
     assert deciding.no_way(same).startswith("In both sentences the logit difference of ` Mary` is 2.00, so")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_pair_of_names_is_weighed_by_what_the_other_sentence_says(smollm2):
     record = trace(JOHN, smollm2)
     outcome = deciding.outcome_of(smollm2.tokenizer.encode(MARY), record, smollm2)
@@ -669,7 +670,7 @@ def test_the_page_says_whose_claim_twenty_to_forty_per_cent_is():
 # ---- ready experiments
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_ready_experiment_answers_with_the_numbers_of_leaving_heads_out(minilm, monkeypatch):
     monkeypatch.setattr(trials, "SENTENCES", 2)
     at = open_page(PAGE, **{"try": READY}, ready="six")

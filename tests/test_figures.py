@@ -179,6 +179,7 @@ def test_too_little_room_is_said(model):
         figure(grid, Design(heads=((0, 0),), width=4, size=SMALLEST * 0.4))
 
 
+@pytest.mark.slow
 def test_a_caption_names_the_seed_of_random_weights_and_says_what_sums_to_one():
     random = trace("It rained.", load_model(trained=False))
     both = Design(heads=((0, 0), (1, 1)), mix="maximum")

@@ -362,7 +362,7 @@ def read_all(path):
         assert taken < SMALL_MEMORY
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, len(SMALL_FILE) - 1), value=st.integers(0, 255))
 def test_a_file_with_a_changed_byte_is_read_or_refused(tmp_path, place, value):
@@ -487,7 +487,7 @@ def real():
 REAL_DIGEST = "1034100613c22abd3cc047d99b02ed7a8d419bc245f4cf54a4736c5f699ba569"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @NEEDS_REAL_FILE
 def test_smollm2_is_read_bit_for_bit(real):
     digest = hashlib.sha256()

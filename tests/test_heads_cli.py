@@ -318,6 +318,7 @@ def test_lines_that_a_dependence_leaves_out_are_refused_or_said(heads, treebank)
     assert [json.loads(text)[name] for name in ("n", "n_cut", "left_out", "unused")] == [1, 0, 1, 0]
 
 
+@pytest.mark.long
 def test_a_dependence_says_what_is_beyond_the_model_and_which_pronouns_it_does_not_use(heads, tmp_path):
     pronouns = tmp_path / "gap.tsv"
     pronouns.write_text(GAP)
@@ -333,6 +334,7 @@ def test_a_dependence_says_what_is_beyond_the_model_and_which_pronouns_it_does_n
     assert said == "1 text is longer than the 512 tokens that MiniLM reads; what is beyond is not counted.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 9])
 def test_what_few_texts_lose_is_not_called_beyond_luck(n, heads, treebank):
     """Of these three words head 3-2 finds the noun no more without 1-2; the same sentence again finds the same."""
@@ -357,6 +359,7 @@ def test_gender_and_number_are_not_asked_of_a_file(heads, treebank):
     assert heads(*DEPENDS, treebank, "--agreement") == (2, "", said)
 
 
+@pytest.mark.long
 def test_a_dependence_that_is_stopped_says_so(heads, treebank, monkeypatch):
     import signal
 
@@ -426,6 +429,7 @@ def test_an_interrupt_stops_and_keeps_what_there_is(heads, treebank, monkeypatch
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["atlas", "depends", "verdicts", "profile"])
 def test_of_files_that_were_compared_with_no_digest_it_is_said_and_they_can_be(question, heads, tmp_path):
     write(tmp_path / "own")

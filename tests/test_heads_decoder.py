@@ -117,7 +117,7 @@ def test_in_an_encoder_the_copy_is_one_of_all_tokens(model):
     assert found.mean_mass[0, 0] == pytest.approx(0.95, abs=0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model):
     sums, log = RepeatedSums(), EvidenceLog(6, 12)
     survey(repeated_samples(model), model, [(sums, is_repeated), (log, every_item)])

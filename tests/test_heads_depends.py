@@ -54,10 +54,10 @@ def long_way(items, model, question, change, head=HEAD):
     ("question", "kind", "one"),
     [
         (Choice(), "predicate", (1, 4)),
-        pytest.param(Choice(reverse=True), "predicate", HEAD, marks=pytest.mark.slow),
-        pytest.param(Relation("det"), "syntax", (2, 5), marks=pytest.mark.slow),
+        pytest.param(Choice(reverse=True), "predicate", HEAD, marks=pytest.mark.long),
+        pytest.param(Relation("det"), "syntax", (2, 5), marks=pytest.mark.long),
         pytest.param(Relation("det", reverse=True), "syntax", (2, 1), marks=pytest.mark.slow),
-        pytest.param(Relation("obj", reverse=True), "syntax", (2, 2), marks=pytest.mark.slow),
+        pytest.param(Relation("obj", reverse=True), "syntax", (2, 2), marks=pytest.mark.long),
     ],
 )
 def test_every_fall_is_that_of_whole_runs_without_the_head(model, question, kind, one):

@@ -658,6 +658,7 @@ def test_a_substitute_has_the_pronouns_feature_and_stands_in_its_place():
     assert n >= 4 * 48
 
 
+@pytest.mark.long
 def test_two_versions_of_a_sentence_are_one_cluster_and_lie_in_one_half(model, monkeypatch):
     sentences = [one for one in read_builtin() if one.kind in AGREEMENT and one.choice is not None]
     clusters = list(dict.fromkeys(one.cluster for one in sentences))[:8]

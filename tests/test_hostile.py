@@ -81,6 +81,7 @@ def test_a_request_of_two_lengths_is_refused_and_nothing_after_it_is_read(app_se
     assert b"ready" not in answer
 
 
+@pytest.mark.long
 def test_no_answer_says_which_server_it_is(app_server):
     answers = [
         raw(app_server, f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()) for path in ("/", "/ready")
@@ -134,6 +135,7 @@ def test_the_name_of_a_session_is_in_no_log(app_server):
         assert name not in app_server.output()
 
 
+@pytest.mark.long
 def test_nobody_fills_the_log_or_finds_a_text_there(app_server):
     before = len(app_server.output())
     for turn in range(6):

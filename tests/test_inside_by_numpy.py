@@ -61,8 +61,14 @@ def by_numpy(run, h: int) -> SimpleNamespace:
     return SimpleNamespace(**vars(heads[h]), heads=heads, concat=concat, parts=parts, output=sum(parts) + b_o)
 
 
-@pytest.mark.parametrize("text", SENTENCES)
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("minilm", text) for text in SENTENCES),
+        ("smollm2", SENTENCES[0]),
+        *(pytest.param("smollm2", text, marks=pytest.mark.long) for text in SENTENCES[1:]),
+    ],
+)
 def test_every_number_on_the_screens_is_that_of_numpy(name, text):
     model, (layer, h) = load_model(name), PLACES[name]
     run = layer_details(model.tokenizer.encode(text), model, layer)

@@ -396,7 +396,13 @@ def test_every_part_opens_on_smollm2(part):
         )
 
 
-@pytest.mark.parametrize("part", ["Step by step", "One head or many", "Variants"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "Step by step",
+        *(pytest.param(part, marks=pytest.mark.long) for part in ("One head or many", "Variants")),
+    ],
+)
 def test_another_head_or_token_of_a_long_text_computes_nothing_twice(part, monkeypatch):
     made, make = [], Store._make
     monkeypatch.setattr(Store, "_make", lambda self, key, *rest: made.append(key) or make(self, key, *rest))

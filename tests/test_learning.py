@@ -261,7 +261,7 @@ def rows(setup: Setup) -> list[dict[str, object]]:
     return [now.row() for now in Training(setup).snapshots()]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_curve_to_the_last_digit():
     setup = Setup("jobs", 1, 2, seed=7, steps=60)
     torch.manual_seed(1)

@@ -387,6 +387,7 @@ def test_it_works_on_the_meta_device():
 
 
 # Torch's advice to those who run its compiler on that Python.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Guards may run slower on Python 3.13.0")
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_it_compiles_in_one_graph_and_gives_the_same(need_weights):

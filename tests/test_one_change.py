@@ -356,7 +356,9 @@ def test_what_is_compared_is_not_in_the_link_of_explore():
     assert not {"text2", "against", "model2"} & link(run(at)).keys()
 
 
-@pytest.mark.parametrize(("length", "kept"), [(LINK_CHARS, True), (LINK_CHARS + 1, False)])
+@pytest.mark.parametrize(
+    ("length", "kept"), [pytest.param(LINK_CHARS, True, marks=pytest.mark.long), (LINK_CHARS + 1, False)]
+)
 def test_a_text_too_long_for_an_address_stays_in_its_box_only(length, kept):
     long = ("ab " * length)[: length - 1] + "x"
     at = open_page(text=long, pair=long)

@@ -177,6 +177,7 @@ def test_every_form_of_a_checkpoint_is_read(form, tmp_path):
     assert (head is None) == (kind == "BertModel")
 
 
+@pytest.mark.long
 def test_bfloat16_is_near_and_float64_is_nearer(model, minilm):
     exact = load_model("minilm", device="cpu", dtype="float64")
     rough = load_model("minilm", device="cpu", dtype="bfloat16")

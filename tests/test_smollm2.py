@@ -88,7 +88,7 @@ def test_it_goes_on_as_others_saw_it_go_on(text, expected, smollm2):
         assert found[token] == pytest.approx(probability, abs=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_head_of_it_is_what_transformers_makes_of_the_same_weights(smollm2):
     theirs = transformers_twin(smollm2)
     for text in (ANIMAL, MARY, "It cost 3,000 dollars 🙂 — naïve"):

@@ -67,6 +67,7 @@ def until(done, what: str, seconds: float = 60) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_one_trains_at_a_time_and_the_others_wait_in_line(trainer):
     first, second, third = (trainer.ask("x", {"n": n}) for n in (30, 31, 5))
     for number, training in enumerate((first, second, third)):
@@ -82,6 +83,7 @@ def test_one_trains_at_a_time_and_the_others_wait_in_line(trainer):
     assert trainer.ahead(third) == 0
 
 
+@pytest.mark.slow
 def test_who_asks_for_the_same_shares_one_training(trainer):
     one = trainer.ask("x", {"n": 40, "a": 1})
     assert trainer.ask("x", {"a": 1, "n": 40}) is one
@@ -93,7 +95,7 @@ def test_who_asks_for_the_same_shares_one_training(trainer):
     assert len(one.rows) == 40
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_stop_pauses_and_go_on_goes_on_where_it_was(trainer):
     training = trainer.ask("x", {"n": 100})
     trainer.start(training, "anna")
@@ -259,6 +261,7 @@ def test_the_link_says_everything_also_what_is_the_default():
     assert "shallow=1&deep=2&each=8&upto=600&seed=7" in induction
 
 
+@pytest.mark.slow
 def test_the_answer_is_made_of_the_runs_numbers(short):
     _, _, state = short
     found = state["runs"][0]["report"]

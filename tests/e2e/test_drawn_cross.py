@@ -134,6 +134,7 @@ def test_a_click_chooses_who_looks_and_what_is_looked_at_and_files_are_the_recor
     assert all(f">{name}<" in svg for name in ("Katze", "asleep"))
 
 
+@pytest.mark.long
 def test_two_pictures_of_a_notebook_follow_its_colours_and_say_how_high_they_are(tab, tmp_path, cross):
     weights = np.random.default_rng(1).dirichlet(np.full(5, 0.3), (2, 3, 5)).astype(np.float32)
     record = record_of(weights, ["It's", "a", "small", "sentence", "."])

@@ -347,7 +347,7 @@ def test_on_a_finer_screen_every_cell_is_where_it_belongs(draw, record, pixels):
     ("width", "order"),
     [
         (390, "weight"),
-        (1280, "role"),
+        pytest.param(1280, "role", marks=pytest.mark.long),
         *(pytest.param(width, "layer", marks=pytest.mark.long) for width in (390, 1280)),
     ],
 )
@@ -371,6 +371,7 @@ def test_what_a_head_is_called_and_its_role_cover_nothing_of_its_picture(draw, r
         assert colours == {"R": "rgb(184, 168, 0)", "C": "rgb(230, 159, 0)"}
 
 
+@pytest.mark.long
 def test_a_text_of_66_tokens_has_its_strongest_links_in_the_small_pictures(draw, model):
     record = trace(MIDDLE, model)
     grid = record.grid()

@@ -198,6 +198,7 @@ def test_a_ready_experiment_is_one_click_and_answers_with_numbers(visit, smollm2
     assert finding(tab).startswith(f"Without {name[0].split()[0]} is falls from")
 
 
+@pytest.mark.long
 def test_who_comes_from_explore_has_the_model_that_speaks_and_the_sentence_and_goes_back_to_the_first(visit):
     tab = visit(f"/?text={quote(TIRED)}").drawn()
     top = tab.page.locator(".st-key-top")

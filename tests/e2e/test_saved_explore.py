@@ -258,6 +258,7 @@ def check_numbers(file: Path, grid, model) -> None:
     assert (content["trained"], content["model_details"]["digest"]) == (True, model.digest)
 
 
+@pytest.mark.long
 def test_the_page_offers_files_a_link_and_lines_that_all_hold_the_view_on_the_screen(
     visit, model, alone, capsys
 ):

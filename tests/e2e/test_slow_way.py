@@ -119,6 +119,7 @@ def in_link(tab):
     return dict(parse_qsl(urlsplit(tab.page.url).query))
 
 
+@pytest.mark.long
 def test_a_control_pressed_right_after_a_head_of_the_atlas_leaves_the_head(slow):
     tab = slow("/atlas")
     tab.page.get_by_role("button", name="Head 4-1:").first.click()
