@@ -55,6 +55,7 @@ def test_the_slider_goes_to_the_untrained_model_on_explore_and_on_compare(visit)
     slider.focus()
     for _ in MOMENTS[1:]:
         slider.press("ArrowLeft")
+    tab.page.wait_for_url(re.compile(r"moment=0\b"))  # Streamlit's slider tells of its last key a while later
     tab.settled()
     untrained = trace(TIRED, load_model("classroom", trained=False, seed=1, device="cpu"))
     words = [piece.text for piece in untrained.tokens.pieces]
