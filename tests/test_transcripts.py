@@ -1,0 +1,490 @@
+"""Pages as readers open them say what they said when they were last read, and hand out the same files.
+
+What is right on them is held elsewhere, against the engine; here whatever changes is noticed (transcripts.py).
+"""
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from transcripts import FOLDER, differences, flat, lines_of
+from visit import TIRED, WIDE, link, run, unopened
+
+from mha_core.cli import main
+from pages.parts.frame.controls import MENU
+from pages.parts.serve import cache
+
+KEEP = "KEEP_TRANSCRIPTS"
+COMPARE, HEADS, ATLAS = "pages/compare.py", "pages/specialization.py", "pages/atlas.py"
+TRY, INSIDE, LEARN, TRAINING = "pages/experiment.py", "pages/inside.py", "pages/learn.py", "pages/training.py"
+DOG = "The old dog barked because it saw a cat."
+MARY = "When Mary and John went to the store, John gave a drink to"
+BELOW = ("heatmap", "take", "moment-courses")
+CARD = ("sortable", "real-rest", "card-all")
+STEPS = ("budget", "rows", "asking", "softmax", "split", "claim", "tells", "summary")
+WALKED = (
+    *(
+        "sentence",
+        "x",
+        "qkv",
+        "heads",
+        "rotation",
+        "distance",
+        "scores",
+        "scaled",
+        "weights",
+        "z",
+        "row",
+        "w_o",
+    ),
+    *("output", "parts", "gone", "torch"),
+)
+
+
+@dataclass(frozen=True)
+class Visited:
+    """A link, what is opened on its page, and which buttons are pressed there until their work is done."""
+
+    name: str
+    page: str
+    query: dict[str, str] = field(default_factory=dict)
+    opened: tuple[str, ...] = ()
+    pressed: tuple[str, ...] = ()
+    of: tuple[tuple[str, bool], ...] = ()  # models whose heads' jobs are known by then, trained or not
+
+
+def visited(name: str, page: str, *opened: str, pressed: tuple[str, ...] = (), **query: str) -> Visited:
+    model = query.get("model", "smollm2" if page == TRY and query.get("ready") != "six" else "minilm")
+    trained = query.get("weights") != "untrained"
+    of = [(model, trained)]
+    if page == HEADS and model != "smollm2":
+        of.append((model, not trained))
+    if page == COMPARE:
+        of.append((query.get("model2", model), trained != (query.get("against") == "weights")))
+    return Visited(name, page, query, opened, pressed, tuple(of))
+
+
+READ = (
+    visited("explore", "app.py", *BELOW),
+    visited(
+        "explore words",
+        "app.py",
+        *BELOW,
+        text=DOG,
+        unit="words",
+        specials="hidden",
+        head="3-5",
+        pin="5",
+        to="2",
+    ),
+    visited(
+        "explore pair",
+        "app.py",
+        "take",
+        text="Maria gave the book to her sister.",
+        pair="She had read it twice.",
+        head="2-3",
+        pin="3",
+        to="5",
+        specials="renormalised",
+    ),
+    *(
+        visited(
+            f"explore {measure}", "app.py", *BELOW, text=TIRED, measure=measure, head="4-2", pin="10", to="2"
+        )
+        for measure in ("value", "rollout", "residual")
+    ),
+    visited(
+        "explore untrained", "app.py", "take", text=TIRED, weights="untrained", head="2-7", pin="8", to="3"
+    ),
+    visited(
+        "explore classroom", "app.py", *BELOW, model="classroom", text=TIRED, head="2-1", pin="7", to="1"
+    ),
+    visited(
+        "explore moment", "app.py", *BELOW, model="classroom", text=WIDE, moment="400", head="1-3", pin="7"
+    ),
+    visited("explore twin", "app.py", "take", model="classroom-twin", text=WIDE, head="2-2", pin="7"),
+    visited("explore decoder", "app.py", *BELOW, model="smollm2", text=MARY, head="14-9", pin="10", to="3"),
+    visited(
+        "explore decoder measure",
+        "app.py",
+        "take",
+        model="smollm2",
+        text=DOG,
+        measure="value",
+        unit="words",
+        head="3-2",
+        pin="5",
+        to="2",
+    ),
+    visited(
+        "explore figure",
+        "app.py",
+        text=TIRED,
+        pin="10",
+        figure="matrix_4-2,5-7,1-3_each_17_8_white_words_full",
+    ),
+    visited("explore arcs", "app.py", text=DOG, pin="6", figure="arcs_3-1_each_8.5_8_white_pieces_largest"),
+    visited("compare", COMPARE, head="4-2", pin="10", to="2"),
+    visited(
+        "compare lengths",
+        COMPARE,
+        text=DOG,
+        text2="The dog barked because the big one saw a black cat.",
+        head="2-4",
+        pin="4",
+        to="3",
+        unit="words",
+    ),
+    visited(
+        "compare weights", COMPARE, text=TIRED, against="weights", head="3-3", pin="6", specials="hidden"
+    ),
+    visited("compare models", COMPARE, text=TIRED, against="model", model2="classroom", pin="10", to="2"),
+    visited("compare value", COMPARE, text=TIRED, text2=WIDE, measure="value", head="5-1", pin="13", to="9"),
+    visited("compare rollout", COMPARE, text=TIRED, text2=WIDE, measure="rollout", pin="10"),
+    visited(
+        "compare moments",
+        COMPARE,
+        model="classroom",
+        text=TIRED,
+        text2=WIDE,
+        moment="600",
+        head="2-1",
+        pin="7",
+    ),
+    visited(
+        "compare decoder",
+        COMPARE,
+        model="smollm2",
+        text=MARY,
+        text2=MARY.replace("John gave", "Mary gave"),
+        head="13-5",
+        pin="14",
+        to="3",
+    ),
+    visited("jobs", HEADS, *CARD),
+    visited("jobs map", HEADS, by="role", head="4-2", **{"as": "map"}),
+    visited("jobs untrained", HEADS, "card-all", weights="untrained", by="job:previous", head="1-2"),
+    visited("jobs by text", HEADS, by="real:det", head="2-9"),
+    visited("jobs by place", HEADS, by="place:entropy", head="6-1"),
+    visited("jobs classroom", HEADS, *CARD, model="classroom", head="2-1"),
+    visited("jobs decoder", HEADS, *CARD, model="smollm2", head="3-2"),
+    visited("atlas", ATLAS, "ask-box"),
+    visited("atlas head", ATLAS, head="4-2", which="keys", x="entropy", colour="description"),
+    visited("atlas decoder", ATLAS, "ask-box", model="smollm2", head="12-4"),
+    visited("atlas asked", ATLAS, "ask-box", ask=DOG, looks="6: it", seen="3: dog", head="2-3"),
+    visited("switch", TRY, model="minilm", text=TIRED, off="6-6,2-3"),
+    visited("switch decoder", TRY, text=MARY, off="3-1,6-6", set="2"),
+    visited(
+        "which matter", TRY, pressed=("begin-every",), model="minilm", text=TIRED, **{"try": "Which matter?"}
+    ),
+    visited(
+        "which matter decoder",
+        TRY,
+        pressed=("begin-every",),
+        text="The keys to the cabinet",
+        word="is",
+        rival="are",
+        **{"try": "Which matter?"},
+    ),
+    visited("decided", TRY, model="minilm", text=TIRED, **{"try": "Where is it decided?", "from": WIDE}),
+    visited(
+        "decided tokens",
+        TRY,
+        pressed=("begin-patch",),
+        text=MARY,
+        map="layers and tokens",
+        **{"try": "Where is it decided?"},
+    ),
+    visited("selective", TRY, model="minilm", **{"try": "Selective?"}),
+    visited("selective decoder", TRY, **{"try": "Selective?"}),
+    visited("how many", TRY, model="minilm", **{"try": "How many can go?"}),
+    visited("how many decoder", TRY, **{"try": "How many can go?"}),
+    *(visited(f"ready {key}", TRY, ready=key, **{"try": "Ready-made"}) for key in ("names", "key", "six")),
+    *(
+        visited(f"inside {at}", INSIDE, text=TIRED, head="4-2", pin="10", at=at, matrices="true")
+        for at in WALKED
+        if at not in ("rotation", "distance")
+    ),
+    *(
+        visited(f"inside decoder {at}", INSIDE, model="smollm2", text=DOG, head="3-5", pin="6", at=at)
+        for at in ("x", "heads", "rotation", "distance", "scaled", "weights", "row", "parts", "torch")
+    ),
+    visited(
+        "inside warm",
+        INSIDE,
+        text=DOG,
+        head="2-3",
+        pin="6",
+        at="weights",
+        temperature="2",
+        causal="true",
+        divide="false",
+    ),
+    *(
+        visited(f"by hand {at}", INSIDE, part="By hand", at=at)
+        for at in ("x", "qkv", "scores", "scaled", "weights", "z", "output")
+    ),
+    visited("many", INSIDE, part="One head or many", text=TIRED, head="4-2", pin="10"),
+    visited("many hulls", INSIDE, part="One head or many", text=TIRED, head="4-2", pin="10", at="hulls"),
+    visited("variants", INSIDE, part="Variants", text=TIRED, head="4-2", groups="4", pin="10"),
+    visited("variants decoder", INSIDE, part="Variants", model="smollm2", text=DOG, head="3-2"),
+    visited("sizes", INSIDE, part="Sizes and costs"),
+    visited("sizes own", INSIDE, part="Sizes and costs", n="300", d="512", h="8", layers="3", kv="2"),
+    *(visited(f"lesson {step}", LEARN, text=TIRED, head="4-2", pin="10", step=step) for step in STEPS),
+    *(visited(name.lower(), LEARN, show=name) for name in ("Quiz", "Glossary", "References", "For teachers")),
+    visited("training", TRAINING, "training-take"),
+    visited("training picture", TRAINING, "held-out", train="Where does it look?"),
+)
+
+
+@pytest.fixture
+def handed_out(monkeypatch) -> list[str]:
+    """What buttons hand out as files, as lines."""
+    found: list[str] = []
+    button = st.download_button
+
+    def offered(label: str, data: Any, file_name: str = "", mime: str = "", **more: Any) -> Any:
+        content = data() if callable(data) else data
+        if isinstance(content, bytes):
+            content = (
+                content.decode("utf-8", "replace") if not content.startswith(b"\x89PNG") else "(a picture)"
+            )
+        found.extend(flat({"label": label, "name": file_name, "type": mime, "content": content}, "file"))
+        return button(label, data, file_name, mime, **more)
+
+    monkeypatch.setattr(st, "download_button", offered)
+    return found
+
+
+def opened(visit: Visited) -> AppTest:
+    """The page, when everything on it is there."""
+    for name, trained in visit.of:
+        if name != "smollm2":
+            cache.findings(name, trained)
+        else:  # a minute of work, which nobody has asked for here
+            cache.STORE.forget(cache._findings_key(cache.named_model(name, trained)))
+    at = unopened(visit.page, **visit.query)
+    at.session_state[MENU] = True
+    for key in visit.opened:
+        at.session_state[key] = True
+    run(at)
+    for key in visit.pressed:
+        at.button(key=key).click()
+        run(at)
+    return finished(at)
+
+
+def finished(at: AppTest) -> AppTest:
+    """The page once the work on it is done."""
+    for _ in range(400):
+        if not working(at):
+            return at
+        run(at)
+    pytest.fail("the work on the page does not end")
+
+
+def working(at: AppTest) -> bool:
+    return any(button.label == "Stop" for button in at.button) or bool(at.get("progress"))
+
+
+# One or two of every page, which take next to no time; all of them are read with the long tests.
+EVER = (
+    *(
+        "explore words",
+        "compare lengths",
+        "jobs map",
+        "atlas head",
+        "switch",
+        "inside weights",
+        "inside parts",
+    ),
+    *("by hand scores", "variants", "sizes own", "lesson split", "quiz"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "visit",
+    [pytest.param(one, id=one.name, marks=[] if one.name in EVER else [pytest.mark.long]) for one in READ],
+)
+def test_a_page_says_what_it_said(
+    visit: Visited, handed_out: list[str], request: pytest.FixtureRequest
+) -> None:
+    if ("smollm2", True) in visit.of:
+        request.getfixturevalue("smollm2")
+    at = opened(visit)
+    handed_out.clear()
+    run(at)  # with its files
+    now = [f"{key}={value}" for key, value in sorted(link(at).items())] + lines_of(at) + handed_out
+    hold(visit.name, now)
+
+
+def hold(name: str, now: list[str]) -> None:
+    """What is said now is what is kept under this name; or keep it, where that is asked for."""
+    file = FOLDER / f"{name.replace(' ', '-')}.txt"
+    if os.environ.get(KEEP):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("\n".join(now) + "\n", encoding="utf-8")
+    changed = differences(now, file.read_text(encoding="utf-8").splitlines())
+    assert not changed, "\n".join([f"{file.name} says otherwise:", *changed[:40]])
+
+
+NOUNS = ("dog", "girl", "farmer", "teacher", "bird", "river")
+TREE = (  # word, part of speech, head, relation
+    *(
+        ("The", "DET", 3, "det"),
+        ("{old}", "ADJ", 3, "amod"),
+        ("{dog}", "NOUN", 4, "nsubj"),
+        ("{saw}", "VERB", 0, "root"),
+    ),
+    *(
+        ("her", "PRON", 6, "nmod:poss"),
+        ("{cat}", "NOUN", 4, "obj"),
+        ("near", "ADP", 9, "case"),
+        ("a", "DET", 9, "det"),
+    ),
+    *(("{house}", "NOUN", 4, "obl"), (".", "PUNCT", 4, "punct")),
+)
+
+
+def sentences() -> list[dict[str, str]]:
+    """The words of forty sentences of one shape."""
+    return [
+        {
+            "old": ("old", "small", "clever", "young")[i % 4],
+            "dog": NOUNS[i % 6],
+            "saw": ("saw", "followed", "painted", "heard", "liked")[i % 5],
+            "cat": NOUNS[(i * 5 + 1 + i % 2) % 6],
+            "house": ("house", "lake", "garden")[i % 3],
+        }
+        for i in range(40)
+    ]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch) -> None:
+    """A treebank, pairs of names and a text, in the folder in which the commands run."""
+    monkeypatch.chdir(tmp_path)
+    rows, names, lines = [], ["\t".join(GAP)], []
+    for i, words in enumerate(sentences()):
+        told = [(word.format(**words), *more) for word, *more in TREE]
+        rows += [
+            f"# sent_id = {i}",
+            *(
+                "\t".join([str(n), word, word.lower(), tag, "_", "_", str(head), relation, "_", "_"])
+                for n, (word, tag, head, relation) in enumerate(told, 1)
+            ),
+            "",
+        ]
+        she, he = ("she", "he")[i % 2], ("Peter", "Martin", "George")[i % 3]
+        text = f"Anna met {he} at the {words['house']} because {she} liked the {words['dog']}."
+        at = (str(text.index(f" {she} ") + 1), str(text.index("Anna")), str(text.index(he)))
+        right = ("TRUE", "FALSE") if i % 2 == 0 else ("FALSE", "TRUE")
+        names.append(
+            "\t".join([f"own-{i}", text, she, at[0], "Anna", at[1], right[0], he, at[2], right[1], "none"])
+        )
+        lines.append(" ".join(word for word, *_ in told[:-1]) + ".")
+    (tmp_path / "tree.conllu").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (tmp_path / "gap.tsv").write_text("\n".join(names) + "\n", encoding="utf-8")
+    (tmp_path / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+GAP = (
+    "ID",
+    "Text",
+    "Pronoun",
+    "Pronoun-offset",
+    "A",
+    "A-offset",
+    "A-coref",
+    "B",
+    "B-offset",
+    "B-coref",
+    "URL",
+)
+COMMANDS = {
+    "trace": ["trace", TIRED, "--format", "json"],
+    "trace csv": ["trace", DOG, "--words", "--format", "csv"],
+    "trace table": ["trace", TIRED, "--from", "it"],
+    "trace to": ["trace", TIRED, "--from", "it", "--to", "animal", "--top", "4"],
+    "trace pair": ["trace", "It rained.", "--pair", "They stayed.", "--layer", "2", "--head", "3"],
+    "trace classroom": ["trace", TIRED, "--model", "classroom", "--from", "it", "--format", "json"],
+    "next": ["next", MARY, "--top", "7"],
+    "next json": ["next", DOG[:-1], "--top", "5", "--format", "json"],
+    "relations": ["heads", "relations", "tree.conllu", "--all"],
+    "relations json": ["heads", "relations", "tree.conllu", "--format", "json"],
+    "coreference": ["heads", "coreference", "gap.tsv"],
+    "coreference json": ["heads", "coreference", "gap.tsv", "--format", "json", "--untrained"],
+    "coreference own": ["heads", "coreference", "--format", "csv"],
+    "profile": ["heads", "profile", "text.txt"],
+    "profile json": ["heads", "profile", "tree.conllu", "--format", "json"],
+    "similarity": ["heads", "similarity", "text.txt"],
+    "similarity json": ["heads", "similarity", "text.txt", "--format", "json"],
+    "verdicts": ["heads", "verdicts", "--corpus", "tree.conllu", "gap.tsv"],
+    "verdicts json": ["heads", "verdicts", "--corpus", "tree.conllu", "gap.tsv", "--format", "json"],
+    "depends": ["heads", "depends", "tree.conllu", "--head", "3-9", "--relation", "det", "--limit", "10"],
+    "depends mean": [
+        "heads",
+        "depends",
+        "tree.conllu",
+        "--head",
+        "4-2",
+        "--relation",
+        "nsubj",
+        "--reverse",
+        "--way",
+        "mean",
+        "--limit",
+        "10",
+        "--format",
+        "json",
+    ],
+    "distances": ["heads", "distances", "tree.conllu"],
+    "atlas": ["heads", "atlas", "--text", "text.txt"],
+    "atlas csv": ["heads", "atlas", "--text", "text.txt", "--format", "csv"],
+    "ablate": ["ablate", TIRED, "--heads", "6-6,2-3", "--model", "minilm"],
+    "ablate every": ["ablate", DOG, "--every", "--model", "minilm", "--format", "json"],
+    "ablate next": [
+        "ablate",
+        MARY,
+        "--heads",
+        "14-9,3-1",
+        "--target",
+        " Mary",
+        "--against",
+        " John",
+        "--factor",
+        "0.5",
+    ],
+    "ablate mean": ["ablate", TIRED, "--heads", "5-7", "--mean", "--model", "minilm", "--format", "json"],
+    "patch": ["patch", TIRED, WIDE, "--every", "heads", "--model", "minilm", "--format", "json"],
+    "patch layers": [
+        "patch",
+        MARY,
+        MARY.replace("John gave", "Mary gave"),
+        "--every",
+        "layers",
+        "--format",
+        "json",
+    ],
+    "learn jobs": ["learn", "jobs", "--heads", "2", "--seed", "4", "--steps", "20", "--format", "json"],
+    "learn induction": ["learn", "induction", "--steps", "10", "--format", "json"],
+    "evaluate": ["learn", "evaluate", "classroom", "--format", "json"],
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_says_what_it_said(name: str, files: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(COMMANDS[name]) == 0
+    said = capsys.readouterr().out
+    data = json.loads(said) if "json" in COMMANDS[name] else None
+    hold(
+        f"command {name}",
+        said.splitlines() if data is None and said.count("\n") < 400 else list(flat(data or said, "out")),
+    )
