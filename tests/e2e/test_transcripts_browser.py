@@ -1,0 +1,134 @@
+"""What a browser draws and says aloud of pages is what it drew and said when they were last read (transcripts.py)."""
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+from test_transcripts import DOG, MARY, hold
+from transcripts import flat
+from visit import TIRED, WIDE
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long]
+
+# Every shape with its colours, places a tenth of a pixel each ten pixels, so that one of them may round otherwise; every
+# canvas as the weighted means of its colours; what hangs over the picture.
+SHAPES = """() => {
+  const near = (text) => text.replace(/-?\\d+(\\.\\d+)?/g, (n) => (Math.round(+n) / 10).toFixed(1));
+  const of = (node) => {
+    const style = getComputedStyle(node), said = [node.tagName.toLowerCase()];
+    for (const name of ["d", "points", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "width", "height"])
+      if (node.hasAttribute(name)) said.push(`${name} ${near(node.getAttribute(name))}`);
+    said.push(`fill ${style.fill}`, `stroke ${style.stroke}`, `wide ${(+style.strokeWidth.replace("px", "") / 10).toFixed(1)}`, `seen ${(+style.opacity).toFixed(2)}`);
+    if (["text", "title"].includes(node.tagName.toLowerCase())) said.push(JSON.stringify(node.textContent));
+    return said.join(", ");
+  };
+  const lines = [];
+  for (const canvas of document.querySelectorAll("canvas")) {
+    if (!canvas.width || !canvas.height || !canvas.offsetParent) continue;
+    const small = Object.assign(document.createElement("canvas"), { width: 24, height: 24 }), to = small.getContext("2d");
+    to.drawImage(canvas, 0, 0, 24, 24);
+    const pixels = to.getImageData(0, 0, 24, 24).data, sums = [];
+    for (let turn = 1; turn < 5; turn += 1) {
+      let sum = 0, seed = turn * 9973;
+      for (let i = 0; i < pixels.length; i += 4) {
+        seed = (seed * 16807) % 2147483647;
+        const weight = (2 * seed) / 2147483647;
+        sum += weight * (pixels[i] + 2 * pixels[i + 1] + 3 * pixels[i + 2]) * (pixels[i + 3] / 255);
+      }
+      sums.push((sum / 576).toExponential(4));
+    }
+    lines.push(`canvas ${sums.join(" ")}`);
+  }
+  for (const node of document.querySelectorAll("svg:not([aria-hidden=true] svg) :is(path, line, rect, circle, polygon, polyline, text, title), svg.lines *")) {
+    if (node.closest("button, [data-testid=stIconMaterial], [data-testid=stHeader]")) continue;
+    if (node.tagName === "title" || node.getClientRects().length) lines.push(of(node));
+  }
+  for (const tip of document.querySelectorAll(".tip")) if (!tip.hidden && tip.offsetParent) lines.push(`tip ${JSON.stringify(tip.textContent)}`);
+  for (const node of document.querySelectorAll("[aria-live], [role=status]")) if (node.textContent) lines.push(`aloud ${JSON.stringify(node.textContent)}`);
+  for (const link of document.querySelectorAll("main a[href], [data-testid=stMain] a[href]")) lines.push(`link ${JSON.stringify(link.textContent)} ${link.getAttribute("href")}`);
+  return lines;
+}"""
+PAGES = {
+    "explore": ("/", {"text": TIRED, "head": "4-2", "pin": "10"}),
+    "explore two": (
+        "/",
+        {"text": DOG, "head": "3-5", "pin": "5,2", "unit": "words", "specials": "hidden", "to": "1"},
+    ),
+    "explore pair": (
+        "/",
+        {"text": "Maria gave the book to her sister.", "pair": "She had read it.", "head": "2-3", "pin": "3"},
+    ),
+    "explore value": ("/", {"text": TIRED, "head": "4-2", "pin": "10", "measure": "value"}),
+    "explore rollout": ("/", {"text": DOG, "pin": "6", "measure": "rollout"}),
+    "explore moment": ("/", {"model": "classroom", "text": WIDE, "head": "2-1", "pin": "7", "moment": "400"}),
+    "explore decoder": ("/", {"model": "smollm2", "text": MARY, "head": "14-9", "pin": "10"}),
+    "compare": ("/compare", {"text": TIRED, "text2": WIDE, "head": "4-2", "pin": "10", "to": "2"}),
+    "compare lengths": (
+        "/compare",
+        {"text": DOG, "text2": "The dog barked because the big one saw a cat.", "head": "2-4", "pin": "4"},
+    ),
+    "compare weights": ("/compare", {"text": TIRED, "against": "weights", "head": "3-3", "pin": "6"}),
+    "compare models": ("/compare", {"text": TIRED, "against": "model", "model2": "classroom", "pin": "10"}),
+    "jobs": ("/specialization", {"head": "3-9"}),
+    "jobs map": ("/specialization", {"head": "4-2", "by": "role", "as": "map"}),
+    "atlas": ("/atlas", {"head": "4-2"}),
+    "atlas colour": ("/atlas", {"head": "3-9", "x": "entropy", "colour": "layer"}),
+    "switch": ("/experiment", {"model": "minilm", "text": TIRED, "off": "6-6,2-3"}),
+    "switch decoder": ("/experiment", {"text": MARY, "off": "14-9,3-1", "set": "2"}),
+    "decided": (
+        "/experiment",
+        {"model": "minilm", "text": TIRED, "try": "Where is it decided?", "from": WIDE},
+    ),
+    "ready": ("/experiment", {"try": "Ready-made", "ready": "six"}),
+    **{
+        f"inside {at}": ("/inside", {"text": TIRED, "head": "4-2", "pin": "10", "at": at, "matrices": "true"})
+        for at in ("sentence", "qkv", "scores", "weights", "z", "row", "output", "parts")
+    },
+    "by hand": ("/inside", {"part": "By hand", "at": "scores"}),
+    "many": ("/inside", {"part": "One head or many", "text": TIRED, "head": "4-2", "pin": "10"}),
+    "variants": ("/inside", {"part": "Variants", "text": TIRED, "head": "4-2", "groups": "4"}),
+    "sizes": ("/inside", {"part": "Sizes and costs"}),
+    **{
+        f"lesson {step}": ("/learn", {"text": TIRED, "head": "4-2", "pin": "10", "step": step})
+        for step in ("budget", "rows", "asking", "softmax", "split", "tells")
+    },
+    "training": ("/training", {"train": "Where does it look?"}),
+}
+SAVED = ("explore", "explore two", "explore decoder", "compare", "compare lengths", "compare models")
+
+
+def drawn(tab, when: str) -> list[str]:
+    said = tab.page.locator("[data-testid=stMain]").aria_snapshot()
+    return [
+        f"== {when}",
+        *(line.replace(tab.base, "") for line in [*said.splitlines(), *tab.page.evaluate(SHAPES)]),
+    ]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_browser_draws_and_says_what_it_did(name, visit):
+    path, query = PAGES[name]
+    tab = visit(f"{path}?{urlencode(query)}").settled()
+    tab.page.wait_for_timeout(300)
+    found = drawn(tab, "opened")
+    fields = tab.page.locator("canvas:visible, [role=grid]:visible, [role=radiogroup]:visible [tabindex='0']")
+    for i in range(min(fields.count(), 2)):
+        box = fields.nth(i).bounding_box()
+        if box:
+            tab.page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.6 * box["height"])
+            found += [line for line in drawn(tab, f"pointed at {i}") if line not in found]
+    if name in SAVED:
+        found += saved(tab)
+    hold(f"browser {name}", found)
+
+
+def saved(tab) -> list[str]:
+    """What the entries of the menu "Save" save; the PDF goes through the print dialog, and has tests of its own."""
+    lines = []
+    for kind in ("SVG", "CSV", "JSON"):
+        tab.page.get_by_role("button", name="Save", exact=True).first.click()
+        with tab.page.expect_download() as waiting:
+            tab.page.get_by_role("menuitem", name=re.compile(kind)).click()
+        content = waiting.value.path().read_text(encoding="utf-8").replace(tab.base, "")
+        lines += flat({"name": waiting.value.suggested_filename, "content": content}, f"saved {kind}")
+    return lines
