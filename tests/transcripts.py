@@ -152,7 +152,7 @@ def long_text(text: str) -> str:
     text = PACKED.sub("…", CODE.sub("<…>", text))
     numbers = [number(one) for one in NUMBER.findall(text)]
     words = hashlib.sha256(NUMBER.sub("#", text).encode()).hexdigest()[:12]
-    begins = json.dumps(text[:200], ensure_ascii=False)
+    begins = json.dumps(text.partition("\n")[0][:200], ensure_ascii=False)
     return f"{text.count(chr(10)) + 1} lines, words {words}, {sums(np.array(numbers))}: {begins} …"
 
 
