@@ -52,7 +52,7 @@ PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --n
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each. Compiled tests are kept.
 PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest lint types format mutants everywhere faults bench train-classroom picture atlas evidence depends \
+.PHONY: help run test quick pytest transcripts lint types format mutants everywhere faults bench train-classroom picture atlas evidence depends \
 	decoder image docs \
 	lock audit sbom clean
 
@@ -71,6 +71,9 @@ quick: .venv/.dev ## the tests that need no browser and little time
 
 pytest: .venv/.dev ## the tests alone; TESTS="tests/test_x.py -k word" chooses
 	@$(PYTEST) $(TESTS)
+
+transcripts: .venv/.dev ## keep what pages and commands say now as what they have to say; then read git diff tests/transcripts
+	@KEEP_TRANSCRIPTS=1 REQUIRE_CHROMIUM=1 $(PYTEST) tests/test_transcripts.py tests/e2e/test_transcripts_browser.py $(TESTS)
 
 lint: .venv/.dev ## ruff: format and rules
 	@$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -392,6 +393,37 @@ def files(tmp_path, monkeypatch) -> None:
     (tmp_path / "tree.conllu").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (tmp_path / "gap.tsv").write_text("\n".join(names) + "\n", encoding="utf-8")
     (tmp_path / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+CASES = (  # what is kept, what is said now, and whether that is the same
+    ("it looks at animal (67.7 %)", "it looks at animal (67.8 %)", True),
+    ("it looks at animal (67.7 %)", "it looks at animal (67.9 %)", False),
+    ("it looks at animal (67.7 %)", "animal looks at it (67.7 %)", False),
+    ("rank 1 of 72", "rank 2 of 72", False),
+    ("difference −3.41", "difference 3.41", False),
+    ("weights = 0.123456, 0.2", "weights = 0.12346, 0.2", True),
+    ("weights = 0.123456, 0.2", "weights = 0.2, 0.123456", False),
+    ("1.4e-06", "8.3e-06", True),
+    ("1.4e-06", "8.3e-04", False),
+)
+
+
+@pytest.mark.parametrize(("kept", "now", "alike"), CASES)
+def test_a_number_may_differ_in_its_last_place_and_nothing_else(kept, now, alike):
+    assert (not differences([now], [kept])) is alike
+
+
+def test_lines_that_are_missing_new_or_elsewhere_are_named():
+    assert differences(["a", "b 0.21"], ["a", "b 0.2", "c"]) == ["- b 0.2", "- c", "+ b 0.21"]
+    assert differences(["a", "c", "b"], ["a", "b", "c"]) == ["- b", "+ c", "- c", "+ b"]
+
+
+def test_sums_change_where_rows_and_columns_or_two_values_change_places():
+    weights = np.random.default_rng(3).dirichlet(np.ones(9), (2, 3, 9)).astype(np.float32)
+    (kept,) = flat(weights, "weights")
+    assert not differences(flat(weights + 1e-7, "weights"), [kept])
+    for other in (weights.swapaxes(2, 3), weights[:, ::-1], weights[::-1], -weights, weights * 100):
+        assert differences(flat(other, "weights"), [kept])
 
 
 GAP = (

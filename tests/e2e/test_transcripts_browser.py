@@ -1,6 +1,7 @@
 """What a browser draws and says aloud of pages is what it drew and said when they were last read (transcripts.py)."""
 
 import re
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -10,44 +11,7 @@ from visit import TIRED, WIDE
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long]
 
-# Every shape with its colours, places a tenth of a pixel each ten pixels, so that one of them may round otherwise; every
-# canvas as the weighted means of its colours; what hangs over the picture.
-SHAPES = """() => {
-  const near = (text) => text.replace(/-?\\d+(\\.\\d+)?/g, (n) => (Math.round(+n) / 10).toFixed(1));
-  const of = (node) => {
-    const style = getComputedStyle(node), said = [node.tagName.toLowerCase()];
-    for (const name of ["d", "points", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "width", "height"])
-      if (node.hasAttribute(name)) said.push(`${name} ${near(node.getAttribute(name))}`);
-    said.push(`fill ${style.fill}`, `stroke ${style.stroke}`, `wide ${(+style.strokeWidth.replace("px", "") / 10).toFixed(1)}`, `seen ${(+style.opacity).toFixed(2)}`);
-    if (["text", "title"].includes(node.tagName.toLowerCase())) said.push(JSON.stringify(node.textContent));
-    return said.join(", ");
-  };
-  const lines = [];
-  for (const canvas of document.querySelectorAll("canvas")) {
-    if (!canvas.width || !canvas.height || !canvas.offsetParent) continue;
-    const small = Object.assign(document.createElement("canvas"), { width: 24, height: 24 }), to = small.getContext("2d");
-    to.drawImage(canvas, 0, 0, 24, 24);
-    const pixels = to.getImageData(0, 0, 24, 24).data, sums = [];
-    for (let turn = 1; turn < 5; turn += 1) {
-      let sum = 0, seed = turn * 9973;
-      for (let i = 0; i < pixels.length; i += 4) {
-        seed = (seed * 16807) % 2147483647;
-        const weight = (2 * seed) / 2147483647;
-        sum += weight * (pixels[i] + 2 * pixels[i + 1] + 3 * pixels[i + 2]) * (pixels[i + 3] / 255);
-      }
-      sums.push((sum / 576).toExponential(4));
-    }
-    lines.push(`canvas ${sums.join(" ")}`);
-  }
-  for (const node of document.querySelectorAll("svg:not([aria-hidden=true] svg) :is(path, line, rect, circle, polygon, polyline, text, title), svg.lines *")) {
-    if (node.closest("button, [data-testid=stIconMaterial], [data-testid=stHeader]")) continue;
-    if (node.tagName === "title" || node.getClientRects().length) lines.push(of(node));
-  }
-  for (const tip of document.querySelectorAll(".tip")) if (!tip.hidden && tip.offsetParent) lines.push(`tip ${JSON.stringify(tip.textContent)}`);
-  for (const node of document.querySelectorAll("[aria-live], [role=status]")) if (node.textContent) lines.push(`aloud ${JSON.stringify(node.textContent)}`);
-  for (const link of document.querySelectorAll("main a[href], [data-testid=stMain] a[href]")) lines.push(`link ${JSON.stringify(link.textContent)} ${link.getAttribute("href")}`);
-  return lines;
-}"""
+SHAPES = (Path(__file__).parent / "shapes.js").read_text(encoding="utf-8")
 PAGES = {
     "explore": ("/", {"text": TIRED, "head": "4-2", "pin": "10"}),
     "explore two": (
