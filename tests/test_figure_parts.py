@@ -290,6 +290,17 @@ def test_the_bar_of_colours_has_the_largest_weight_on_top_with_its_number():
 # What is drawn of which heads
 
 
+@pytest.mark.parametrize("kind", ["matrix", "bars", "lines"])
+def test_the_one_scale_of_several_panels_ends_at_the_largest_weight_of_all(kind):
+    strong = ONE.weights[0, 0]
+    for each in ([strong, strong / 2], [strong / 2, strong]):
+        found = [panels.Panel("", weights) for weights in each]
+        design = Design(kind, ((0, 0), (0, 1)), scale="largest")
+        assert panels.top(found, design, [1]) == pytest.approx(
+            strong.max() if kind == "matrix" else strong[1].max()
+        )
+
+
 def test_a_head_that_is_not_there_is_refused_by_its_layer_and_by_its_number():
     for head in ((1, 0), (0, 1)):
         with pytest.raises(InputError, match=f"no head {head[0] + 1}-{head[1] + 1} in 1 layer of 1"):

@@ -80,6 +80,21 @@ def test_two_records_are_drawn_against_each_other():
     assert found["view"]["pairs"] == [[i, i] for i in range(6)] + [[6, None]]
 
 
+def test_two_records_are_both_drawn_as_they_are_asked_for():
+    a, b = record_of(weights(1, 2, 7, 7), TOKENS), record_of(weights(1, 2, 6, 6, seed=1), TOKENS[:6])
+    found = content_of(show(a, b, words=True, specials="renormalised").html)
+    for kept, record in zip(found["records"], (a, b), strict=True):
+        grid = record.grid(True, "renormalised")
+        assert kept["labels"] == list(grid.labels)
+        np.testing.assert_allclose(cells_of(kept), grid.weights.ravel(), atol=8e-6)
+
+
+def test_a_selection_that_is_taken_inside_is_shown_as_before():
+    look = (("tab", "lines"), ("least", "10"))
+    chosen = Selection((9, 9), (2, 40), 3, look).inside((2, 3, 7, 7))
+    assert chosen == Selection((1, 2), (2,), 3, look)
+
+
 def test_a_long_text_brings_small_pictures_and_the_chosen_head(monkeypatch):
     monkeypatch.setattr(notebook, "FULL_BYTES", 100)
     record = record_of(weights(2, 3, 7, 7), TOKENS)
