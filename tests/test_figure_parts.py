@@ -17,6 +17,8 @@ from mha_core.figures import Design, all_heads, caption, figure, files, panels, 
 from mha_core.figures.colours import oklab
 from mha_core.figures.colours import rgb as nearest
 from mha_core.figures.lettering import FOLDER, faces_for, width
+from mha_core.figures.panels import Panel
+from mha_core.figures.panels import top as end_of_scale
 from mha_core.figures.scatter import Axis, Dot, scatter
 from mha_core.record import Grid, Unit
 from pages.parts.explore import studio
@@ -294,9 +296,9 @@ def test_the_bar_of_colours_has_the_largest_weight_on_top_with_its_number():
 def test_the_one_scale_of_several_panels_ends_at_the_largest_weight_of_all(kind):
     strong = ONE.weights[0, 0]
     for each in ([strong, strong / 2], [strong / 2, strong]):
-        found = [panels.Panel("", weights) for weights in each]
+        found = [Panel("", weights) for weights in each]
         design = Design(kind, ((0, 0), (0, 1)), scale="largest")
-        assert panels.top(found, design, [1]) == pytest.approx(
+        assert end_of_scale(found, design, [1]) == pytest.approx(
             strong.max() if kind == "matrix" else strong[1].max()
         )
 
