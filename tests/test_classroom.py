@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -143,6 +144,29 @@ def test_the_same_seed_gives_the_same_texts_on_every_machine():
     assert said != "\n".join(map(str, first_texts(8, 500)))
     assert str(next(Grammar(7).texts())) == said.split("\n")[0]
     assert lexicon().version == 2
+
+
+# What a text of each task looks like, from its first word to its full stop.
+NOUN = r"\w+(?: \w+)? (\w+)"
+FRAMES = {
+    "agreement": rf"{NOUN} \w+ {NOUN} (is|are|was|were) \w+ (\w+) \.",
+    "repeated": r"(?:the )?\w+ (?:had|took) an? (?:\w+ )?(\w+) and an? (?:\w+ )?(\w+) \. "
+    r"the (\w+) (?:is|was|looked|seemed) \w+(?: \w+)? \.",
+    "names": rf"(\w+) met (\w+) in the \w+ and (\w+) gave (\w+) {NOUN} \.",
+    "gender": rf"(\w+) \w+ {NOUN} and (he|she) was \w+ \.",
+}
+
+
+def test_every_text_has_the_words_of_its_task_in_their_order():
+    found = {task: [] for task in FRAMES}
+    for text in first_texts(7, 1200):
+        if text.task in FRAMES:
+            frame = re.fullmatch(FRAMES[text.task], str(text))
+            assert frame, str(text)
+            found[text.task].append(frame.groups())
+    assert all(len(frames) > 30 for frames in found.values())
+    assert all(again in (a, b) and a != b for a, b, again in found["repeated"])
+    assert all({again, other} == {a, b} for a, b, again, other, _ in found["names"])
 
 
 def test_the_pairs_part_in_one_word_that_each_noun_has_alone():
