@@ -156,6 +156,20 @@ def test_a_score_depends_on_the_distance_of_two_positions_alone():
     assert here == pytest.approx(by_hand, abs=1e-5)
 
 
+def test_a_run_with_a_changed_number_still_has_what_was_before_the_rotation(case):
+    _, ours = case
+    run = layer_details(ours.tokenizer.encode(TEXT), ours, 0)
+    made = edited(run, Edits(cells=(CellEdit("W_q", 1, 2, 1, 4.0),)))
+    if run.rotary is None:
+        assert (made.q_unrotated, made.k_unrotated) == (None, None), "nothing is turned"
+        return
+    changed = [
+        head for head in range(len(run.q)) if np.abs(made.q_unrotated - run.q_unrotated)[head].max() > NEAR
+    ]
+    assert changed == [1]
+    assert np.abs(made.k_unrotated - run.k_unrotated).max() < NEAR
+
+
 @pytest.mark.parametrize("name", SUMS)
 def test_every_number_of_a_rotated_layer_is_the_sum_of_the_products_behind_it(truth, name):
     for place in ((0, 0), (3, 1), (4, 2)):
