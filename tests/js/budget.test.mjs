@@ -65,6 +65,18 @@ test("the bar of a need is as long as what arrives of it, and what is given to a
   assert.deepEqual(["aria-label", "aria-valuetext"].map((name) => first.getAttribute(name)), ["animal, head 1", "30 %"]);
 });
 
+test("the word that was pressed last is where the tabulator comes back to", () => {
+  const block = { labels: ["animal", "was", "tired"], needs: [0, 2], at: 0, width: 3, token: "it", name: "animal" };
+  const stops = onPage(() => {
+    const made = budget({ numbers: Float32Array.from(VALUES.flat()), component: { setStateValue() {} } }, block);
+    const found = () => made.querySelectorAll(".need").map((button) => button.tabIndex);
+    const before = found();
+    made.querySelectorAll(".need")[1].onclick();
+    return [before, found()];
+  });
+  assert.deepEqual(stops, [[0, -1, -1], [-1, 0, -1]]);
+});
+
 // What the reader finds who comes back to words of whom the browser kept this.
 function reopened(kept, use, others = {}) {
   const stored = { "headscope-budget": JSON.stringify({ ...others, animal: kept }) };
