@@ -62,6 +62,7 @@ READ = {
     "explore moment": f"app?model=classroom&text={WIDE}&moment=400&head=1-3&pin=7",
     "explore twin": f"app?model=classroom-twin&text={WIDE}&head=2-2&pin=7",
     "explore decoder": f"app?model=smollm2&text={MARY}&head=14-9&pin=10&to=3",
+    "explore decoder residual": f"app?model=smollm2&text={DOG}&measure=residual&head=12-1&pin=5&to=5",
     "explore decoder measure": f"app?model=smollm2&text={DOG}&measure=value&unit=words&head=3-2&pin=5&to=2",
     "explore figure": f"app?text={TIRED}&pin=10&figure=matrix_4-2,5-7,1-3_each_17_8_white_words_full",
     "explore figure largest": f"app?text={TIRED}&figure=bars_4-2,5-7_each_17_8_white_words_largest",
