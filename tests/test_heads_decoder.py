@@ -23,6 +23,7 @@ from mha_core.heads.positions import PositionSums, entropy
 from mha_core.heads.relations import RelationCases, RelationCounts
 from mha_core.heads.repeated import IN_ORDER, N_TEXTS, RepeatedSums, copies, is_repeated, repeated_samples
 from mha_core.heads.samples import Sample, samples
+from mha_core.heads.scoring import ends
 from mha_core.heads.seen import evenly, seen
 from mha_core.heads.survey import TextItem, every_item, survey
 from mha_core.heads.tables import profile_data, profile_text
@@ -118,6 +119,13 @@ def test_in_an_encoder_the_copy_is_one_of_all_tokens(model):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(("name", "place"), [("duplicate", 10), ("induction", 11)])
+def test_an_example_sets_off_the_earlier_copy_and_of_induction_what_came_after_it(name, place):
+    (job,) = [job for job in jobs_of(False) if job.name == name]
+    item = SimpleNamespace(tokens=None, said_twice=20)
+    assert ends(item, job, 30) == ((30,), (place,))
+
+
 def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model):
     sums, log = RepeatedSums(), EvidenceLog(6, 12)
     survey(repeated_samples(model), model, [(sums, is_repeated), (log, every_item)])
