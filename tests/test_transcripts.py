@@ -131,8 +131,11 @@ def handed_out(monkeypatch) -> list[str]:
             content = content.decode("utf-8", "replace")
         found.extend(flat({"label": label, "name": file_name, "type": mime, "content": content}, "file"))
         if inside := re.search(r'<script type="application/json" id="data">(.*?)</script>', content, re.S):
+            page = json.loads(inside[1])
+            ids = [record["id"] for record in page["records"]]  # which hang on the last bit of a number
+            found.append(f"page shows records {[ids.index(one) for one in page['view'].pop('records')]}")
             for name in ("records", "view"):
-                found.extend(flat(unpacked(json.loads(inside[1])[name]), f"page.{name}"))
+                found.extend(flat(unpacked(page[name]), f"page.{name}"))
         return button(label, data, file_name, mime, **more)
 
     monkeypatch.setattr(st, "download_button", offered)
