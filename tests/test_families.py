@@ -25,7 +25,7 @@ from mha_core import (
 from mha_core.checkpoints import read_config
 from mha_core.families import FAMILIES, llama
 from mha_core.prediction import next_logits
-from mha_core.rotary import Stretch
+from mha_core.rotary import Stretch, frequencies
 
 transformers = pytest.importorskip("transformers")
 TOLERANCE = 1e-5
@@ -213,6 +213,22 @@ def test_how_positions_turn_is_read_as_transformers_reads_it(scaling, parameters
         names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
         stretch = Stretch(*(theirs[name] for name in names))
     assert found.stretch == stretch
+
+
+@pytest.mark.parametrize(
+    ("d_k", "theta", "stretch"), [(64, 5e5, (32.0, 1.0, 4.0, 8192)), (128, 5e5, (8.0, 1.0, 4.0, 8192))]
+)
+def test_every_pair_of_a_stretched_model_turns_as_fast_as_in_transformers(d_k, theta, stretch):
+    """With Llama 3's own numbers, where pairs of all three kinds are: kept, stretched and between."""
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+    said = LLAMA3 | dict(zip(names, stretch, strict=True)) | {"rope_theta": theta}
+    config = transformers.LlamaConfig(
+        hidden_size=2 * d_k, num_attention_heads=2, max_position_embeddings=131072, rope_parameters=said
+    )
+    theirs, _ = ROPE_INIT_FUNCTIONS["llama3"](config, "cpu")
+    torch.testing.assert_close(frequencies(d_k, theta, Stretch(*stretch)), theirs, rtol=1e-6, atol=0)
 
 
 def test_the_sizes_of_a_gguf_file_are_those_of_its_metadata_and_a_stretched_one_is_refused():

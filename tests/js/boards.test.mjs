@@ -422,6 +422,7 @@ test("words on a board: lowered names, code with remarks, terms, and a reader's 
     };
     const [note, left, top] = shown(1000, 800);
     assert.deepEqual([note.textContent, left, top], ["SoftmaxsharesAll terms", "300px", "526px"]);
+    assert.deepEqual(note.querySelectorAll("a").map(({ href, target }) => [href, target]), [["learn?show=Glossary", "_blank"]]);
     assert.deepEqual([shown(400, 800)[1], shown(200, 800)[1], shown(1000, 620)[2], shown(1000, 627)[2]], ["188px", "12px", "394px", "526px"]);
     delete globalThis.innerWidth;
     delete globalThis.innerHeight;
@@ -572,6 +573,8 @@ test("a ruler marks a part of all, and a matrix as vectors joins what looks alik
     const cells = [...page.matchAll(/<rect x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)" fill="(rgb[^"]+|none)"/g)].map((one) => one.slice(1));
     assert.deepEqual(cells, [["12", "36", "56", "24", "rgb(255, 3, 0)"], ["12", "60", "28", "24", "rgb(128, 0, 0)"], ["40", "60", "56", "24", "rgb(255, 3, 0)"], ["12", "36", "84", "48", "none"]]);
     assert.match(page, /width="108" height="116"/);
+    const wide = vectors(PAINT, { name: "x", ramp: "weight", shape: [1, 360] }, Array(360).fill(1), 1);
+    assert.match(wide, /width="744" height="92"/, "however many columns there are, 720 at most");
     assert.match(page, /<text x="12" y="104"[^>]*>full colour: 100.0 %/);
     assert.match(vectors(PAINT, { name: "x", ramp: "weight", shape: [1, 2] }, [0.1, 0.4], 0.4), />full colour: 40\.0 %/);
   });

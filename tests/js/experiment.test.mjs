@@ -73,6 +73,18 @@ test("what is drawn at random are heads of this model, each of them once", () =>
   assert.deepEqual(drawn, ["1-1", "1-2", "1-3", "1-4", "2-1", "2-2", "2-3", "2-4"]);
 });
 
+test("chance alone says which heads are drawn", (t) => {
+  const drawn = (chance) => {
+    t.mock.method(Math, "random", () => chance);
+    let found;
+    const bar = new Toolbar({ set: (names) => (found = [...names]) });
+    Object.assign(bar, { data: { shape: [2, 3] }, off: new Set(["1-1", "2-2"]) });
+    bar.draw();
+    return found;
+  };
+  onPage(() => assert.deepEqual([0, 0.5, 0.99].map(drawn), [["1-2", "1-3"], ["2-1", "1-2"], ["2-3", "1-2"]]));
+});
+
 test("as many at random are drawn from those that are not switched", () => {
   const off = new Set(["1-1", "2-2"]);
   for (let draw = 0; draw < 20; draw++) {
