@@ -22,7 +22,7 @@ from pages.parts.serve import logs
 from pages.parts.serve.guard import Address, Guard
 from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
 from pages.parts.serve.logs import AT_MOST, Discreet
-from tests.conftest import ROOT, start_app
+from running import ROOT, start_app
 from tests.sending import handshake
 
 HOST = (b"host", b"class.example:8501")

@@ -10,7 +10,7 @@ import pytest
 from thirteen.house import Reader
 
 from benchmarks.wire import megabytes, rerun, socket_to, until_over
-from tests.conftest import ROOT, start_app
+from running import ROOT, start_app
 from tests.sending import handshake, put
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import WebSocketException
 
 from benchmarks.wire import socket_to, until_over
-from tests.conftest import start_app
+from running import start_app
 from tests.proxy import COOKIE, proxy
 
 TEXT = "A sentence that outlives the server it was typed on."

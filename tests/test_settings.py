@@ -10,7 +10,7 @@ from thirteen.house import Reader
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from benchmarks.wire import rerun, socket_to
-from tests.conftest import start_app
+from running import start_app
 from tests.sending import put
 
 pytestmark = pytest.mark.slow

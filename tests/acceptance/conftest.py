@@ -1,0 +1,126 @@
+"""A stranger in front of the app: a fresh server, a browser, and what a person can see and press.
+
+Nothing here knows how the app is made. Pages are opened by their address; parts are found by role and label.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running import AppServer, start_app
+
+DESKTOP = {"width": 1280, "height": 800}
+TABLET = {"width": 1024, "height": 768}
+PHONE = {"width": 390, "height": 844}
+IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+# When the page last changed: Streamlit says that a run is over before the browser has drawn what came of it.
+WATCH = """
+(() => {
+  window.lastChange = performance.now();
+  const note = () => { window.lastChange = performance.now(); };
+  new MutationObserver(note).observe(document, { childList: true, subtree: true, characterData: true });
+})();
+"""
+QUIET = f"""() => document.querySelector("{IDLE}") && performance.now() - window.lastChange > 250"""
+
+
+@dataclass
+class Reader:
+    """One person with one tab; `errors` is what no person should meet."""
+
+    page: Any
+    base: str
+    errors: list[str] = field(default_factory=list)
+    flying: set[Any] = field(default_factory=set)
+
+    def open(self, address: str = "/") -> "Reader":
+        self.page.goto(self.base + address)
+        return self.settled()
+
+    def settled(self) -> "Reader":
+        """Wait until no run is under way, nothing is on its way to the browser, and the page stands still."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            self.page.wait_for_function(QUIET, timeout=60_000, polling=50)
+            if not self.flying:
+                return self
+        pytest.fail(f"still on the way: {[request.url for request in self.flying]}")
+
+    def type(self, text: str, label: str = "Your sentence") -> "Reader":
+        box = self.page.get_by_label(label, exact=True)
+        box.fill(text)
+        box.press("Enter")
+        return self.settled()
+
+    def word(self, text: str) -> Any:
+        """A word of the sentence in the picture, to press or to point at."""
+        return self.page.get_by_label("word by word").get_by_role("button", name=text, exact=True).first
+
+    def head(self, name: str) -> Any:
+        """A small head in the picture of all heads, such as 4-2."""
+        return self.page.get_by_role("gridcell", name=re.compile(f"^Head {name}:"))
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """The app as `make run` starts it, on which nothing was opened yet; shared by the tests of this process."""
+    server = start_app(tmp_path_factory.mktemp("acceptance") / "server.log")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def reader(chromium, app, request: pytest.FixtureRequest) -> Iterator[Callable[..., Reader]]:
+    """`reader(address, viewport=..., color_scheme=...)`: a person in a fresh browser profile, on `server=` another
+    app. At the end no one may have met an error in the console, or made the browser ask another host."""
+    contexts, readers = [], []
+
+    def start(address: str | None = "/", server: AppServer | None = None, **options: Any) -> Reader:
+        context = chromium.new_context(**{"viewport": DESKTOP, "reduced_motion": "reduce", **options})
+        contexts.append(context)
+        context.add_init_script(WATCH)
+        page = context.new_page()
+        person = Reader(page, (server or app).url)
+        readers.append(person)
+        listen(person)
+        return person if address is None else person.open(address)
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert not [problem for person in readers for problem in person.errors]
+
+
+def listen(person: Reader) -> None:
+    """Note every error in the console and every request to another host."""
+
+    def asked(request: Any) -> None:
+        person.flying.add(request)
+        ours = (person.base, person.base.replace("http", "ws", 1), "data:", "blob:", "about:", "file:")
+        if not request.url.startswith(ours):
+            person.errors.append(f"asked {request.url}")
+
+    def said(line: Any) -> None:
+        # On a deep link Streamlit looks for its core under the page's own path first, and takes the 404 for a no.
+        probing = "404" in line.text and "/_stcore/" in line.location.get("url", "")
+        if line.type == "error" and not probing:
+            person.errors.append(f"said {line.text[:300]} {line.location.get('url', '')}")
+
+    person.page.on("request", asked)
+    person.page.on("requestfinished", lambda request: person.flying.discard(request))
+    person.page.on("requestfailed", lambda request: person.flying.discard(request))
+    person.page.on("pageerror", lambda problem: person.errors.append(f"threw {problem}"))
+    person.page.on("console", said)
+
+
+def saved(person: Reader, press: Callable[[], Any], folder: Path) -> Path:
+    """The file that a press saves."""
+    with person.page.expect_download() as waiting:
+        press()
+    file = folder / waiting.value.suggested_filename
+    waiting.value.save_as(file)
+    return file
