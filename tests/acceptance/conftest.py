@@ -21,8 +21,15 @@ IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 WATCH = """
 (() => {
   window.lastChange = performance.now();
-  const note = () => { window.lastChange = performance.now(); };
-  new MutationObserver(note).observe(document, { childList: true, subtree: true, characterData: true });
+  const watcher = new MutationObserver(() => { window.lastChange = performance.now(); });
+  const watch = (root) => watcher.observe(root, { childList: true, subtree: true, characterData: true });
+  const attach = Element.prototype.attachShadow;
+  Element.prototype.attachShadow = function (options) {  // pictures are drawn in roots of their own
+    const root = attach.call(this, options);
+    watch(root);
+    return root;
+  };
+  watch(document);
 })();
 """
 QUIET = f"""() => document.querySelector("{IDLE}") && performance.now() - window.lastChange > 250"""
@@ -110,9 +117,12 @@ def listen(person: Reader) -> None:
         if line.type == "error" and not probing:
             person.errors.append(f"said {line.text[:300]} {line.location.get('url', '')}")
 
+    def landed(request: Any) -> None:
+        person.flying.discard(request)
+
     person.page.on("request", asked)
-    person.page.on("requestfinished", lambda request: person.flying.discard(request))
-    person.page.on("requestfailed", lambda request: person.flying.discard(request))
+    person.page.on("requestfinished", landed)
+    person.page.on("requestfailed", landed)
     person.page.on("pageerror", lambda problem: person.errors.append(f"threw {problem}"))
     person.page.on("console", said)
 
