@@ -39,6 +39,7 @@ def check(person, text: str, model) -> None:
     names = [unit.bare for unit in grid.units]
     said = seen(person, SENTENCE)[0]
     layer, head, who = SENTENCE.match(said).groups()
+    assert who in names, said
     rows = grid.weights[int(layer) - 1, int(head) - 1]
     row = rows[names.index(who)]
     shares = SHARE.findall(said)
@@ -54,12 +55,8 @@ def check(person, text: str, model) -> None:
         assert_shown(percent, rows[names.index(query), names.index(key)])
 
 
-def test_people_at_once_see_their_own_words_and_numbers_alone(reader, model, smollm2):
-    models = {
-        "minilm": model,
-        "smollm2": smollm2,
-        "classroom": mha_core.load_model("classroom", device="cpu"),
-    }
+def test_people_at_once_see_their_own_words_and_numbers_alone(reader, model):
+    models = {"minilm": model, "classroom": mha_core.load_model("classroom", device="cpu")}
     people = {marker: reader(None) for marker in PEOPLE}
     for marker, person in people.items():
         person.page.goto(f"{person.base}/?model={PEOPLE[marker]}", wait_until="commit")
@@ -71,7 +68,9 @@ def test_people_at_once_see_their_own_words_and_numbers_alone(reader, model, smo
             box.fill(sentence.format(marker))
             box.press("Enter")
     for marker, person in people.items():
-        person.settled()
-        check(person, SENTENCES[-1].format(marker), models[PEOPLE[marker]])
+        text = SENTENCES[-1].format(marker)
+        # The picture draws when it has time, which may be after the page stands still.
+        person.page.get_by_label("word by word").filter(has_text=text).wait_for(timeout=60_000)
+        check(person.settled(), text, models[PEOPLE[marker]])
         everything = person.page.evaluate(EVERYTHING).lower()
         assert {other for other in PEOPLE if other in everything} == {marker}
