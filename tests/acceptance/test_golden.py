@@ -1,0 +1,205 @@
+"""The library and the command line against golden.json, whose numbers make_golden.py found without them.
+
+A name there is a question; make_golden.py says how it is read. HEADSCOPE_UD_EWT and HEADSCOPE_GAP name the files of the
+corpora, if they do not lie beside the project.
+"""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+import torch
+
+import mha_core
+from mha_core.cli import main
+from mha_core.experiments import Factor, Word, every_head, heads_from, measure
+from mha_core.heads.measures import importance
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text(encoding="utf-8"))
+TEXTS = GOLDEN["texts"]
+WEIGHT, LOGIT = 1e-5, 1e-4
+
+
+def ask(*command, ending="csv"):
+    """What a command saves; it is run in this process, which has the models already."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f"answer.{ending}")
+        assert main([*command, "--device", "cpu", "--out", str(path)]) == 0
+        if ending == "npz":
+            return dict(np.load(path))
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text) if ending == "json" else list(csv.DictReader(text.splitlines(keepends=True)))
+
+
+def load(name):
+    try:
+        return mha_core.load_model(name, device="cpu")  # of those loaded before
+    except mha_core.Unavailable as problem:
+        pytest.skip(str(problem))
+
+
+def corpus(variable, name):
+    path = Path(os.environ.get(variable) or ROOT.parent / "shared" / "data" / name)
+    return str(path) if path.is_file() else pytest.skip(f"no {name}: name the file in {variable}")
+
+
+def by_head(rows):
+    return {f"{row['layer']}-{row['head']}": row for row in rows}
+
+
+def cell(question, weights, queries, keys):
+    """Of weights [layer, head, query, key], or [layer, query, key], the one asked for; with the labels of both axes."""
+
+    def place(labels, word):
+        name, _, nth = word.casefold().partition("#")
+        return [i for i, label in enumerate(labels) if label.strip().casefold() == name][int(nth or 1) - 1]
+
+    head, link = question.split()[-2:]
+    query, key = link.split(">")
+    of_head = tuple(int(part) - 1 for part in head.split("-"))
+    return float(np.asarray(weights)[(*of_head, place(queries, query), place(keys, key))])
+
+
+def traced(model, words=False):
+    """One of the ways to ask: names in, at least their numbers out."""
+
+    def in_python(names):
+        texts = {name.split()[0] for name in names}
+        grids = {text: mha_core.trace(TEXTS[text], load(model)).grid(words) for text in texts}
+        asked = [(name, grids[name.split()[0]]) for name in names]
+        return {name: cell(name, grid.weights, grid.labels, grid.key_labels) for name, grid in asked}
+
+    return in_python
+
+
+def saved_csv(names):
+    labels, weights = {"query": {}, "key": {}}, np.zeros((6, 12, 99, 99))
+    for row in ask("trace", TEXTS["tired"]):
+        layer, head, query, key = (int(row[axis]) for axis in ("layer", "head", "query", "key"))
+        weights[layer - 1, head - 1, query, key] = row["weight"]
+        labels["query"][query], labels["key"][key] = row["query_text"], row["key_text"]
+    queries, keys = ([of[i] for i in range(len(of))] for of in labels.values())
+    return {name: cell(name, weights, queries, keys) for name in names}
+
+
+def saved_arrays(names):
+    json_file, npz = (ask("trace", TEXTS["tired"], ending=ending) for ending in ("json", "npz"))
+    np.testing.assert_allclose(npz["weights"], json_file["weights"], atol=WEIGHT)
+    return {name: cell(name, json_file["weights"], npz["units"], json_file["units"]) for name in names}
+
+
+def in_a_shell(names):
+    options = ("--from", "it", "--to", "animal", "--top", "0", "--format", "csv")
+    command = [sys.executable, "-m", "mha_core", "trace", TEXTS["tired"], *options]
+    lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    return {f"tired {h} it>animal": float(row["weight"]) for h, row in by_head(csv.DictReader(lines)).items()}
+
+
+def flow(names):
+    tokens = load("minilm").tokenizer.encode(TEXTS["tired"])
+    labels = [piece.text for piece in tokens.pieces]
+    kinds = {k: importance(tokens, load("minilm"), k).weights.squeeze() for k in ("rollout", "value")}
+    return {name: cell(name, kinds[name.split()[0]], labels, labels) for name in names}
+
+
+def profile(names):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "two.txt")
+        path.write_text(f"{TEXTS['rain']}\n{TEXTS['keys']}\n", encoding="utf-8")
+        table = by_head(ask("heads", "profile", str(path)))
+    return {f"{measure} {head}": float(table[head][measure]) for measure, head in map(str.split, names)}
+
+
+def worked(names):
+    qkv = torch.tensor([[[2.0, 0.0], [0.0, 4.0]]])
+    both = mha_core.scaled_dot_product_attention(qkv, qkv, qkv)
+    found = dict(zip(("context", "weight"), both, strict=True))
+    return {name: float(found[name.split()[0]][0, int(name[-3]) - 1, int(name[-1]) - 1]) for name in names}
+
+
+def next_tokens(names):
+    texts = {name.split("|")[0] for name in names}
+    said = {text: mha_core.predict_next(TEXTS[text], load("smollm2"), k=200) for text in texts}
+    return {f"{text}|{guess.text}": guess.probability for text in texts for guess in said[text]}
+
+
+def next_command(names):
+    rows = ask("next", TEXTS["too"], "--top", "20") if load("smollm2") else []
+    return {f"too|{row['token']}": float(row["probability"]) for row in rows}
+
+
+def heads_taken_away(names):
+    model, outcome = load("smollm2"), Word(" Mary", " John")
+    tokens = model.tokenizer.encode(TEXTS["mary"])
+    before = measure(tokens, model, outcome)[0]
+    without = {name: Factor(heads_from(name, 30, 9), 0.0) for name in names if "-" in name}
+    found = {name: measure(tokens, model, outcome, (one,))[0] - before for name, one in without.items()}
+    *_, part = islice(every_head(tokens, model, outcome), 10)  # the last layer first: layers 30 to 21
+    return found | {"before": before, "sum from layer 21": part.result.effect[20:].sum()}
+
+
+def every_head_command(names):
+    words = (TEXTS["mary"], "--target", " Mary", "--against", " John")
+    table = ask("ablate", *words, "--every") if load("smollm2") else []
+    effects = {head: float(row["effect"]) for head, row in by_head(table).items()}
+    return effects | {"sum from layer 1": sum(effects.values())}
+
+
+def right(row):
+    return [pytest.approx(float(row["accuracy"]) * int(row["n"]), abs=1e-6), int(row["n"])]
+
+
+def relations(names):
+    path, limit = corpus("HEADSCOPE_UD_EWT", "en_ewt-ud-dev.conllu"), names[0].split()[0]
+    rows = ask("heads", "relations", path, "--limit", limit, "--all")
+    return {f"{limit} {r['relation']} {r['direction']} {r['layer']}-{r['head']}": right(r) for r in rows}
+
+
+def coreference(names):
+    path, limit = corpus("HEADSCOPE_GAP", "gap-validation.tsv"), names[0].split()[0]
+    rows = ask("heads", "coreference", path, "--limit", limit)
+    looking = (row for row in rows if row["direction"] == "pronoun->mention")
+    return {f"{limit} {head}": right(row) for head, row in by_head(looking).items()}
+
+
+SLOW, LONG = (pytest.mark.slow,), (pytest.mark.long,)
+TABLE = (
+    ("encoder", "", traced("minilm"), WEIGHT, ()),
+    ("encoder", "tired", saved_csv, WEIGHT, ()),
+    ("encoder", "tired", saved_arrays, WEIGHT, ()),
+    ("encoder", "tired .* it>animal", in_a_shell, WEIGHT, SLOW),
+    ("words", "", traced("minilm", words=True), WEIGHT, ()),
+    ("classroom", "", traced("classroom"), WEIGHT, ()),
+    ("flow", "", flow, WEIGHT, ()),
+    ("profile", "", profile, WEIGHT, LONG),
+    ("by hand", "", worked, WEIGHT, ()),
+    ("decoder", "", traced("smollm2"), WEIGHT, SLOW),
+    ("next", "", next_tokens, LOGIT, SLOW),
+    ("next", "too", next_command, LOGIT, SLOW),
+    ("ablation", "before|.*-|sum from layer 21", heads_taken_away, LOGIT, SLOW),
+    ("ablation", ".*-|sum from layer 1", every_head_command, LOGIT, LONG),
+    ("relations", "", relations, 0, SLOW),
+    ("coreference", "60 ", coreference, 0, SLOW),
+    ("coreference", "392 ", coreference, 0, LONG),
+)
+
+
+@pytest.mark.parametrize(
+    ("group", "which", "way", "tolerance"),
+    [pytest.param(*row, marks=marks, id=f"{row[0]} {row[2].__name__}") for *row, marks in TABLE],
+)
+def test_it_says_what_was_found_without_it(group, which, way, tolerance):
+    wanted = {name: n for name, n in GOLDEN[group]["numbers"].items() if re.match(which, name)}
+    found = {name: number for name, number in way(list(wanted)).items() if name in wanted}
+    off = {name: tolerance * (10 if name.startswith("sum") else 1) for name in wanted}  # of 90 heads or more
+    near = {name: pytest.approx(number, abs=off[name], rel=0) for name, number in wanted.items() if tolerance}
+    assert found == (near or wanted)
