@@ -1,0 +1,669 @@
+"""Ways of a person through the app: what is seen, said, saved and linked is what the engine computes."""
+
+import csv
+import io
+import json
+import re
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from conftest import PHONE, Reader, saved
+from pdf_text import text_of
+from PIL import Image
+from playwright.sync_api import expect
+from running import start_app
+
+from mha_core import load_model, trace
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+CAT = "The cat sat on the mat because it was tired."
+DOG = CAT.replace("cat", "dog")
+SHORT = "Ann saw her dog."  # few words, hence large cells
+PERCENT = r"(\d+(?:\.\d+)?)\s*%"
+LOOKS = re.compile(r"Head (\d+-\d+): “?(\S+?)”? looks at (.*)", re.DOTALL)
+PART = re.compile(rf"“?([^\s“”]+?)”? \({PERCENT}")
+BOTH = re.compile(rf"“?([^\s“”(]+)”? \({PERCENT} in A, {PERCENT} in B, ([+−]?[\d.]+) points\)")
+CELL = re.compile(rf"(\S+) looks at (\S+): {PERCENT}")
+RANK = re.compile(rf"\s*(\d+-\d+)\s+{PERCENT}\s+(\S+)")
+LABELS = "all => all.map(e => e.ariaLabel)"
+CELLS = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What the library computes for a sentence whose words all differ; heads have the names of the screen: 4-2."""
+
+    words: list[str]
+    weights: np.ndarray
+    heads: list[str]
+
+    def matrix(self, head: str) -> np.ndarray:
+        layer, number = (int(part) - 1 for part in head.split("-"))
+        return self.weights[layer, number]
+
+    def row(self, head: str, query: str) -> np.ndarray:
+        return self.matrix(head)[self.words.index(query)]
+
+    def weight(self, head: str, query: str, key: str) -> float:
+        return float(self.row(head, query)[self.words.index(key)])
+
+    def strongest(self, head: str, query: str) -> str:
+        return self.words[int(self.row(head, query).argmax())]
+
+
+@cache
+def engine(text: str) -> Engine:
+    grid = trace(text, load_model("minilm")).grid()
+    words = list(grid.labels)
+    assert len(set(words)) == len(words), "a word is told by its name"
+    heads = [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(grid.weights.shape[:2])]
+    return Engine(words, grid.weights.astype(float), heads)
+
+
+def agrees(shown: str, truth: float, about: object = "") -> None:
+    """A number in percent or points is this share, to the digits that it is shown with."""
+    sign, digits, decimals = re.search(r"([+−]?)(\d+(?:\.(\d+))?)", shown).groups()
+    value = float(digits) * (-1 if sign == "−" else 1)
+    assert abs(value - 100 * truth) <= 0.5 * 10 ** -len(decimals or "") + 1e-3, (shown, 100 * truth, about)
+
+
+def looks_right(text: str, truth: Engine, head: str, word: str) -> None:
+    """A sentence such as “Head 4-2: it looks at cat (49.2 %) and mat (14.4 %).” is of this head and word, and true."""
+    found = LOOKS.search(text)
+    assert found, text
+    assert found.groups()[:2] == (head, word)
+    parts = PART.findall(found[3])
+    assert [key for key, _ in parts][:1] == [truth.strongest(head, word)], text
+    for key, share in parts:
+        agrees(share, truth.weight(head, word, key), text)
+
+
+def soon(check: Callable[..., Any]) -> Callable[..., Any]:
+    """Ask again for a while: a busy machine's page stands still before all is drawn."""
+
+    @wraps(check)
+    def ask(person: Reader, *given: Any, **named: Any) -> Any:
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                return check(person, *given, **named)
+            except AssertionError:
+                if time.monotonic() > deadline:
+                    raise
+                person.page.wait_for_timeout(100)
+
+    return ask
+
+
+# ---- what a person finds on the page
+
+
+def region(person: Reader, name: str) -> Any:
+    return person.page.get_by_role("region", name=re.compile(name, re.IGNORECASE))
+
+
+def button(person: Reader, name: str) -> Any:
+    return person.page.get_by_role("button", name=name, exact=True)
+
+
+def units(person: Reader, **of: Any) -> Any:
+    """The words of the sentence in the picture."""
+    return person.page.get_by_label("word by word").get_by_role("button", **of)
+
+
+def pressed(person: Reader) -> list[str]:
+    return units(person, pressed=True).all_inner_texts()
+
+
+def said(person: Reader) -> str:
+    """The sentence under the picture."""
+    lines = region(person, "sentence").get_by_role("paragraph").filter(has_text=re.compile(r"^Head \d"))
+    return lines.first.inner_text()
+
+
+def link(person: Reader) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(person.page.url).query))
+
+
+def box(person: Reader, label: str = "Your sentence") -> str:
+    return person.page.get_by_label(label, exact=True).input_value()
+
+
+def rows(table: Any) -> list[list[str]]:
+    return table.get_by_role("row").evaluate_all(CELLS)[1:]
+
+
+def address(text: str, page: str = "/", **query: str) -> str:
+    """A view in which the app chose no word by itself."""
+    return f"{page}?{urlencode({'text': text, 'pin': 'none', **query})}"
+
+
+def press(person: Reader, *parts: Any) -> None:
+    for part in parts:
+        part.click()
+        person.settled()
+    away(person)
+
+
+def away(person: Reader) -> None:
+    """Point at nothing."""
+    person.page.mouse.move(2, 2)
+    person.page.evaluate(DRAWN)
+
+
+def enter(person: Reader, text: str) -> None:
+    """Type a sentence; the app then chooses a word, of which nothing is left."""
+    person.type(text)
+    shows(person, text)
+    press(person, button(person, "Clear"))
+
+
+@soon
+def shows(person: Reader, text: str) -> None:
+    assert (box(person), link(person).get("text")) == (text, text)
+    assert units(person).all_inner_texts() == engine(text).words
+
+
+@soon
+def stands(person: Reader, text: str, head: str | None, word: str) -> None:
+    """The whole view: sentence, head (None: any) and word, in the box, the picture, what is said and the address."""
+    away(person)
+    shows.__wrapped__(person, text)
+    assert pressed(person) == [word]
+    chosen = person.page.get_by_role("gridcell", selected=True).evaluate_all(LABELS)
+    assert [re.match(r"Head (\S+):", label)[1] for label in chosen] == [head or link(person)["head"]]
+    looks_right(said(person), engine(text), head or link(person)["head"], word)
+    place = str(engine(text).words.index(word))
+    assert {"head": head or link(person)["head"], "pin": place}.items() <= link(person).items()
+
+
+@soon
+def asks(person: Reader, **query: str) -> None:
+    assert query.items() <= link(person).items()
+
+
+# ---- a typed sentence: every number on the screen
+
+
+def test_every_percentage_on_the_screen_is_the_engines_number_for_that_head_and_these_words(reader):
+    person = reader()
+    enter(person, CAT)
+    press(person, person.word("tired"), person.head("3-9"))
+    numbers_are_right(person, engine(CAT), "3-9", "tired")
+    press(person, button(person, "Matrix"))
+    enter(person, SHORT)
+    matrix_is_right(person, engine(SHORT), "3-9")
+
+
+def numbers_are_right(person: Reader, truth: Engine, head: str, word: str) -> None:
+    """What is said of a head and a word, beside the words, of every head, in the ranking and in the table."""
+    looks_right(said(person), truth, head, word)
+    labels_are_right(person, truth.row(head, word))
+    cells = person.page.get_by_role("gridcell").evaluate_all(LABELS)
+    for name, cell in zip(truth.heads, cells, strict=True):
+        looks_right(cell, truth, name, word)
+    ranks = [
+        RANK.match(line).groups()
+        for line in region(person, "ranked").get_by_role("listitem").all_inner_texts()
+    ]
+    assert sorted(name for name, *_ in ranks) == sorted(truth.heads)
+    for name, share, key in ranks:
+        assert key == truth.strongest(name, word)
+        agrees(share, truth.weight(name, word, key), name)
+    shares = [float(share) for _, share, _ in ranks]
+    assert shares == sorted(shares, reverse=True)
+    button(person, "Table").click()
+    table = rows(region(person, "chosen head").get_by_role("table"))
+    assert [key for key, _ in table] == truth.words
+    for key, share in table:
+        agrees(share, truth.weight(head, word, key), key)
+
+
+def labels_are_right(person: Reader, row: np.ndarray) -> None:
+    """The numbers that stand under the words, each by the word it stands under."""
+    middle = """all => all.filter(e => e.role === "button" || !e.parentElement.closest("p")).map(e => {
+      const { left, width } = e.getBoundingClientRect();
+      return [left + width / 2, e.innerText];
+    })"""
+    stand = np.array([x for x, _ in units(person).evaluate_all(middle)])
+    numbers = region(person, "sentence").get_by_text(re.compile(rf"^\s*{PERCENT}\s*$"))
+    found = {int(np.abs(stand - x).argmin()): text for x, text in numbers.evaluate_all(middle)}
+    assert set(np.argsort(-row)[:3].tolist()) <= set(found)
+    for key, share in found.items():
+        agrees(share, float(row[key]), key)
+
+
+def matrix_is_right(person: Reader, truth: Engine, head: str) -> None:
+    """What is said of a cell that is pointed at, and how dark it is: downward who looks, across at whom."""
+    picture = region(person, "chosen head").get_by_role("img").first
+    picture.scroll_into_view_if_needed()
+    away(person)
+    image = np.array(Image.open(io.BytesIO(picture.screenshot())).convert("L")).astype(float)
+    at = picture.bounding_box()
+    tip = region(person, "chosen head").get_by_text(CELL)
+
+    def read(x: float, y: float) -> tuple[str, str, str] | None:
+        person.page.mouse.move(at["x"] + x, at["y"] + y)
+        person.page.evaluate(DRAWN)
+        texts = [text for text in tip.all_inner_texts() if text.strip()]
+        return CELL.search(texts[0]).groups() if texts else None
+
+    across: dict[str, list[float]] = {}
+    down: dict[str, list[float]] = {}
+    for share in np.linspace(0.03, 0.99, 24):
+        if found := read(share * at["width"], share * at["height"]):
+            down.setdefault(found[0], []).append(share * at["height"])
+            across.setdefault(found[1], []).append(share * at["width"])
+    assert list(down) == list(across) == truth.words
+    weights, seen = truth.matrix(head), []
+    for query, key in (
+        np.unravel_index(place, weights.shape) for place in np.argsort(-weights, axis=None)[:30:2]
+    ):
+        for q, k in ((query, key), (key, query)):
+            x, y = np.mean(across[truth.words[k]]), np.mean(down[truth.words[q]])
+            *names, share = read(x, y)
+            assert names == [truth.words[q], truth.words[k]]
+            agrees(share, weights[q, k], names)
+            seen.append((weights[q, k], image[int(y) - 2 : int(y) + 3, int(x) - 2 : int(x) + 3].mean()))
+    clear = [(a, b) for a in seen for b in seen if a[0] - b[0] > 0.15]
+    assert clear
+    assert all(a[1] < b[1] for a, b in clear), "the heavier of two cells is the darker"
+
+
+# ---- words and heads are clicked, a word is changed
+
+
+def test_a_clicked_word_and_a_clicked_head_are_said_and_stand_in_the_address(reader):
+    person = reader(address(CAT, head="4-2"))
+    truth = engine(CAT)
+    press(person, person.word("cat"))
+    stands(person, CAT, "4-2", "cat")
+    press(person, person.head("6-10"))
+    stands(person, CAT, "6-10", "cat")
+    expect(region(person, "chosen head").get_by_role("heading", name="Head 6-10")).to_be_visible()
+    expect(region(person, "ranked").get_by_role("heading", name=re.compile("cat"))).to_be_visible()
+    press(person, person.word("mat"))
+    asks(person, pin="2", to="6", head="6-10")
+    shown = re.search(rf"Head 6-10: “?cat”? → “?mat”? \(?{PERCENT}", said(person))
+    agrees(shown[1], truth.weight("6-10", "cat", "mat"), said(person))
+    best = max(truth.heads, key=lambda head: truth.weight(head, "cat", "mat"))
+    first = region(person, "ranked").get_by_role("listitem").first
+    assert first.inner_text().split()[0] == best
+    press(person, first.get_by_role("button"))
+    asks(person, pin="2", to="6", head=best)
+    expect(person.head(best)).to_have_attribute("aria-selected", "true")
+
+
+def test_a_changed_word_opens_as_a_comparison_whose_numbers_are_those_of_both_sentences(reader):
+    person = reader(address(CAT, head="4-2", pin="8"))
+    person.word("cat").dblclick()
+    person.page.keyboard.type("dog")
+    person.page.keyboard.press("Enter")
+    person.settled()
+    stands(person, DOG, "4-2", "it")
+    press(person, region(person, "sentence").get_by_role("link", name=re.compile("compar", re.IGNORECASE)))
+    compares(person, CAT, DOG)
+    asks(person, head="4-2", pin="8")
+    a, b = engine(CAT), engine(DOG)
+    both_are_right(said(person), a, b, "4-2", "it")
+    for head, cell in zip(a.heads, person.page.get_by_role("gridcell").evaluate_all(LABELS), strict=True):
+        moved = (a.matrix(head) - b.matrix(head)).ravel()
+        name, shown = re.match(r"Head (\S+): .*? ([+−]?[\d.]+) points", cell).groups()
+        assert name == head
+        largest = float(moved[np.abs(moved).argmax()])
+        agrees(shown, largest, cell)
+    for line in region(person, "ranked").get_by_role("listitem").all_inner_texts():
+        head, share, _ = RANK.match(line).groups()
+        agrees(share, float(np.abs(a.row(head, "it") - b.row(head, "it")).sum() / 2), line)
+    press(person, person.head("6-12"), button(person, "Table"))
+    asks(person, head="6-12")
+    both_are_right(said(person), a, b, "6-12", "it")
+    table = rows(region(person, "chosen head").get_by_role("table"))
+    assert [line[0].split(" / ")[0] for line in table] == a.words
+    for (name, *shown), x, y in zip(table, a.row("6-12", "it"), b.row("6-12", "it"), strict=True):
+        for cell, number in zip(shown, (x, y, x - y), strict=True):
+            agrees(cell, float(number), name)
+
+
+@soon
+def compares(person: Reader, a: str, b: str | None = None) -> None:
+    """The page Compare, with these two sentences."""
+    assert urlsplit(person.page.url).path == "/compare"
+    assert (box(person, "Sentence A"), box(person, "Sentence B")) == (a, b or box(person, "Sentence B"))
+    assert {"text": a, "text2": box(person, "Sentence B")}.items() <= link(person).items()
+    assert said(person)
+
+
+def both_are_right(text: str, a: Engine, b: Engine, head: str, word: str) -> None:
+    assert re.match(rf"Head {head}: “?{word}”? looks at ", text)
+    parts = BOTH.findall(text.replace(" / ", "/"))
+    assert parts, text
+    for key, *shown in parts:
+        place = a.words.index(key.split("/")[0])
+        x, y = a.row(head, word)[place], b.row(head, word)[place]
+        for number, truth in zip(shown, (x, y, x - y), strict=True):
+            agrees(number, float(truth), text)
+
+
+# ---- the same view again: back and forward, a reload, a link
+
+
+def test_back_and_forward_restore_the_view_and_the_address(reader):
+    person = reader(address(CAT, head="3-2"))
+    page = person.page
+    press(person, person.word("cat"), person.head("6-12"))
+    stands(person, CAT, "6-12", "cat")
+    enter(person, DOG)
+    press(person, person.word("sat"), person.head("5-9"))
+    stands(person, DOG, "5-9", "sat")
+    press(person, page.get_by_role("link", name="Compare", exact=True))
+    compares(person, DOG)
+    asks(person, head="5-9", pin="3")
+    page.go_back()
+    stands(person, DOG, "5-9", "sat")
+    page.go_back()
+    shows(person, CAT)
+    looks_right(said(person), engine(CAT), link(person)["head"], engine(CAT).words[int(link(person)["pin"])])
+    page.go_forward()
+    shows(person, DOG)
+    page.go_forward()
+    compares(person, DOG)
+
+
+@pytest.mark.parametrize("way", ["a reload", "a link"])
+def test_the_same_view_is_there_again_after(way, reader):
+    person = reader(address(SHORT))
+    enter(person, CAT)
+    press(person, person.word("because"), person.head("5-4"), button(person, "Table"))
+    stands(person, CAT, "5-4", "because")
+    before = (link(person), said(person), rows(region(person, "chosen head").get_by_role("table")))
+    if way == "a reload":
+        person.page.reload()
+        person.settled()
+    else:  # copied into another person's browser
+        person = reader(person.page.url.removeprefix(person.base))
+    stands(person, CAT, "5-4", "because")
+    assert before == (link(person), said(person), rows(region(person, "chosen head").get_by_role("table")))
+
+
+# ---- another hand: a finger, the keyboard
+
+WITHIN = """all => all.every(e => {
+  const { left, right } = e.getBoundingClientRect();
+  return left >= 0 && right <= innerWidth;
+})"""
+READABLE = """e => [e, ...e.querySelectorAll("*")].filter(x => x.innerText).every(x =>
+  parseFloat(getComputedStyle(x).fontSize) >= 12 && (!x.clientWidth || x.scrollWidth <= x.clientWidth + 1))"""
+
+
+def test_on_a_phone_a_word_and_a_head_are_tapped_and_the_ranking_can_be_read(reader):
+    person = reader("/", viewport=PHONE, has_touch=True, is_mobile=True)
+    page = person.page
+    person.type(CAT)
+    shows(person, CAT)
+    for part in (button(person, "Clear"), person.word("cat"), person.head("3-2")):
+        part.tap()
+        person.settled()
+    stands(person, CAT, "3-2", "cat")
+    ranks = region(person, "ranked").get_by_role("listitem")
+    ranks.first.scroll_into_view_if_needed()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth && scrollX === 0")
+    for parts in (units(person), page.get_by_role("gridcell"), ranks):
+        assert parts.evaluate_all(WITHIN)
+    assert ranks.first.evaluate(READABLE), "large enough, and nothing is cut off"
+    head, share, key = RANK.match(ranks.first.inner_text()).groups()
+    agrees(share, engine(CAT).weight(head, "cat", key), head)
+
+
+def test_the_keyboard_alone_reaches_the_picture_chooses_and_changes_a_word(reader):
+    person = reader(address(CAT, head="4-2"))
+    page, keys = person.page, person.page.keyboard
+    keys.press("Tab")
+    skip = page.get_by_role("link", name=re.compile("^Skip to")).first
+    focus_is_seen(page, skip)
+    keys.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+    tab_to(page, units(person))
+    for key, word in (("Right", "The"), ("Right", "cat"), ("Right", "sat"), ("Left", "cat")):
+        keys.press(f"Arrow{key}")
+        expect(person.word(word)).to_be_focused()
+    keys.press("Space")
+    person.settled()
+    stands(person, CAT, "4-2", "cat")
+    focus_is_seen(page, person.word("cat"))
+    keys.press("ArrowRight")
+    expect(person.word("sat")).to_be_focused()
+    keys.press("Enter")
+    asks(person, pin="2", to="3")
+    keys.press("F2")
+    keys.press("Control+a")
+    keys.type("slept")
+    keys.press("Enter")
+    shows(person, CAT.replace("sat", "slept"))
+    person.settled()
+    tab_to(page, page.get_by_role("gridcell"))
+    expect(person.head("4-2")).to_be_focused()
+    keys.press("ArrowRight")
+    keys.press("ArrowDown")
+    focus_is_seen(page, person.head("5-3"))
+    keys.press("Enter")
+    asks(person, head="5-3")
+    expect(person.head("5-3")).to_have_attribute("aria-selected", "true")
+
+
+def tab_to(page: Any, parts: Any) -> None:
+    """Press Tab until the focus is on one of these."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if parts.and_(page.locator(":focus")).count():
+            return
+    pytest.fail("Tab does not lead there")
+
+
+def focus_is_seen(page: Any, part: Any) -> None:
+    """Where the focus is, the page looks otherwise than without it."""
+    expect(part).to_be_focused()
+    at = part.bounding_box()
+    around = {name: max(at[name] - 8, 0) for name in "xy"} | {
+        name: at[name] + 16 for name in ("width", "height")
+    }
+    there = page.screenshot(clip=around)
+    part.evaluate("e => e.blur()")
+    assert page.screenshot(clip=around) != there
+    part.evaluate("e => e.focus()")
+
+
+# ---- what is saved
+
+PRINTED = "window.print = () => { top.printed = document.documentElement.outerHTML; };"  # as the print dialog gets it
+
+
+def listed(person: Reader, name: str) -> Callable[[], None]:
+    """The press of an entry of the picture's menu of files."""
+
+    def choose() -> None:
+        button(person, "Save").click()
+        person.page.get_by_role("menuitem", name=re.compile(name)).click()
+
+    return choose
+
+
+def exported(person: Reader, name: str) -> Callable[[], None]:
+    return person.page.get_by_role("button", name=re.compile(f"^{name}")).click
+
+
+def pictures_are_whole(person: Reader, chromium: Any, folder: Path, spoken: set[str]) -> None:
+    """The picture as SVG, PNG and PDF, with these words where it has letters."""
+    file = saved(person, listed(person, "SVG"), folder)
+    root = ElementTree.fromstring(file.read_text(encoding="utf-8"))  # noqa: S314 - our own file
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert spoken <= {word for text in root.itertext() for word in (text, *text.split())}
+    with Image.open(saved(person, listed(person, "PNG"), folder)) as image:
+        assert min(image.size) > 500
+        assert len(image.convert("RGB").getcolors(1 << 24)) > 50, "something is drawn"
+    listed(person, "PDF")()
+    person.page.wait_for_function("() => window.printed")
+    sheet = chromium.new_context(offline=True).new_page()
+    sheet.set_content(person.page.evaluate("window.printed"))
+    content = sheet.pdf(prefer_css_page_size=True)
+    sheet.context.close()
+    assert content.startswith(b"%PDF")
+    letters = re.sub(r"\s", "", text_of(content))
+    assert all(word in letters for word in spoken)
+
+
+def lines_of(file: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
+
+
+def table_is_right(lines: list[dict[str, str]], truth: Engine, heads: list[str]) -> None:
+    """A line for every head, query and key, in this order, with the weight of that query on that key."""
+    places = [(head, q, k) for head in heads for q, k in np.ndindex(truth.matrix(head).shape)]
+    for line, (head, q, k) in zip(lines, places, strict=True):
+        place = (f"{line['layer']}-{line['head']}", int(line["query"]), int(line["key"]))
+        assert (*place, line["query_text"], line["key_text"]) == (head, q, k, truth.words[q], truth.words[k])
+        assert abs(float(line["weight"]) - truth.matrix(head)[q, k]) < 1e-6
+
+
+def test_every_file_that_explore_saves_holds_the_numbers_of_the_engine(reader, chromium, tmp_path):
+    person = reader(None)
+    person.page.add_init_script(PRINTED)
+    person.open(address(CAT, head="3-9", pin="10"))
+    truth = engine(CAT)
+    pictures_are_whole(person, chromium, tmp_path, {*truth.words, "3-9"})
+    table_is_right(lines_of(saved(person, listed(person, "CSV"), tmp_path)), truth, ["3-9"])
+    content = json.loads(saved(person, listed(person, "JSON"), tmp_path).read_text())
+    assert (content["head"], content["units"], content["pinned"]) == ("3-9", truth.words, [10])
+    np.testing.assert_allclose(np.squeeze(content["weights"]), truth.matrix("3-9"), atol=1e-6)
+    looks_right(content["said"], truth, "3-9", "tired")
+    press(person, person.page.get_by_text(re.compile("^Export")))
+    table_is_right(lines_of(saved(person, exported(person, "CSV"), tmp_path)), truth, truth.heads)
+    content = json.loads(saved(person, exported(person, "JSON"), tmp_path).read_text())
+    assert (content["text"], content["units"]) == (CAT, truth.words)
+    np.testing.assert_allclose(content["weights"], truth.weights, atol=1e-6)
+    shown, python = person.page.get_by_role("code").all_inner_texts()
+    assert {"text": CAT, "head": "3-9", "pin": "10"}.items() <= dict(parse_qsl(urlsplit(shown).query)).items()
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(compile(python, "shown", "exec"), {})  # noqa: S102 - the app's own lines are what is tested
+    found = re.findall(rf"tired looks at (\S+): {PERCENT}", printed.getvalue())
+    assert found[0][0] == truth.strongest("3-9", "tired")
+    for key, share in found:
+        agrees(share, truth.weight("3-9", "tired", key))
+
+
+def test_every_file_that_compare_saves_holds_the_numbers_of_both_sentences(reader, chromium, tmp_path):
+    person = reader(None)
+    person.page.add_init_script(PRINTED)
+    person.open(address(CAT, "/compare", text2=DOG, head="4-2", pin="8"))
+    a, b = engine(CAT), engine(DOG)
+    pictures_are_whole(person, chromium, tmp_path, {*a.words, "dog", "4-2"})
+    lines = lines_of(saved(person, listed(person, "CSV"), tmp_path))
+    both = (a.matrix("4-2"), b.matrix("4-2"))
+    for line, (q, k) in zip(lines, np.ndindex(both[0].shape), strict=True):
+        assert (line["layer"], line["head"], line["query"], line["key"]) == ("4", "2", str(q), str(k))
+        assert (line["query_text"].split(" / ")[0], line["key_text"].split(" / ")[-1]) == (
+            a.words[q],
+            b.words[k],
+        )
+        x, y = (weights[q, k] for weights in both)
+        shown = [float(line[name]) for name in ("A", "B", "A minus B")]
+        np.testing.assert_allclose(shown, [x, y, x - y], atol=2e-6)
+    content = json.loads(saved(person, listed(person, "JSON"), tmp_path).read_text())
+    assert (content["head"], content["labels"]) == ("4-2", [a.words, b.words])
+    for name, weights in zip("AB", both, strict=True):
+        np.testing.assert_allclose(content[name], weights, atol=1e-6)
+    both_are_right(content["said"], a, b, "4-2", "it")
+
+
+def test_the_saved_page_answers_without_a_network(reader, tmp_path):
+    person = reader(address(CAT, head="4-2", pin="8"))
+    press(person, person.page.get_by_text(re.compile("^Export")))
+    file = saved(person, exported(person, "HTML"), tmp_path)
+    alone = reader(None, offline=True)
+    asked: list[str] = []
+    alone.page.on("request", lambda request: asked.append(request.url))
+    alone.page.goto(file.as_uri())
+    alone.word("it").wait_for()
+    assert units(alone).all_inner_texts() == engine(CAT).words
+    looks_right(said(alone), engine(CAT), "4-2", "it")
+    for part in (alone.head("6-10"), button(alone, "Clear"), alone.word("mat")):
+        part.click()
+    away(alone)
+    assert pressed(alone) == ["mat"]
+    numbers_are_right(alone, engine(CAT), "6-10", "mat")
+    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [file.as_uri()]
+
+
+# ---- a slow line, a server that is away
+
+SLOW = """window.WebSocket = class extends WebSocket {
+  constructor(...given) {
+    super(...given);
+    this.addEventListener("message", (event) => {
+      if (event.late) return;
+      event.stopImmediatePropagation();
+      const again = Object.assign(new MessageEvent("message", { data: event.data }), { late: true });
+      setTimeout(() => this.dispatchEvent(again), 400);
+    });
+  }
+  send(data) { setTimeout(() => super.send(data), 400); }
+};"""
+
+
+def test_on_a_slow_line_nothing_that_was_typed_is_lost(reader):
+    person = reader(None)
+    person.page.add_init_script(SLOW)
+    person.open(address(SHORT, head="4-2"))
+    shows(person, SHORT)
+    sentence = person.page.get_by_label("Your sentence", exact=True)
+    sentence.fill(CAT)
+    sentence.press("Enter")
+    sentence.press("Control+a")
+    sentence.press_sequentially(DOG, delay=40)  # the answer to the first comes in the middle of it
+    assert sentence.input_value() == DOG
+    sentence.press("Enter")
+    person.head("5-9").click()  # at once, in the picture of the sentence before
+    stands(person, DOG, None, "it")
+    person.page.wait_for_timeout(1200)
+    stands(person, DOG, None, "it")
+    person.page.reload()
+    stands(person, DOG, None, "it")
+
+
+def test_while_the_server_is_away_the_picture_goes_on_and_the_page_comes_back_by_itself(
+    reader, app, tmp_path
+):
+    person = reader()
+    page = person.page
+    person.type(CAT)
+    stands(person, CAT, "4-2", "it")
+    app.stop()
+    # Streamlit says in a dialog over the page that the connection is lost.
+    page.add_locator_handler(page.get_by_role("dialog"), lambda _: page.keyboard.press("Escape"))
+    person.head("3-9").click()
+    stands(person, CAT, "3-9", "it")
+    region(person, "chosen head").get_by_role("img").first.hover()
+    tip = region(person, "chosen head").get_by_text(CELL).first.inner_text()
+    query, key, share = CELL.search(tip).groups()
+    agrees(share, engine(CAT).weight("3-9", query, key), tip)
+    person.head("4-2").click()
+    stands(person, CAT, "4-2", "it")
+    with page.expect_websocket(timeout=60_000) as line:
+        app.process = start_app(tmp_path / "again.log", port=app.port, known=True).process
+    line.value.wait_for_event("framereceived")
+    expect(page.get_by_role("dialog")).to_have_count(0, timeout=30_000)
+    person.settled()
+    stands(person, CAT, "4-2", "it")
+    person.type(DOG)
+    stands(person, DOG, "4-2", "it")
+    person.errors[:] = [problem for problem in person.errors if not problem.startswith("said")]
