@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,12 +124,3 @@ def listen(person: Reader) -> None:
     person.page.on("requestfailed", landed)
     person.page.on("pageerror", lambda problem: person.errors.append(f"threw {problem}"))
     person.page.on("console", said)
-
-
-def saved(person: Reader, press: Callable[[], Any], folder: Path) -> Path:
-    """The file that a press saves."""
-    with person.page.expect_download() as waiting:
-        press()
-    file = folder / waiting.value.suggested_filename
-    waiting.value.save_as(file)
-    return file

@@ -1,0 +1,91 @@
+"""What the library computes for a sentence, and whether a page or a file says the same."""
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from mha_core import load_model, trace
+
+PERCENT = r"(\d+(?:\.\d+)?)\s*%"
+LOOKS = re.compile(r"Head (\d+-\d+): “?(\S+?)”? looks at (.*)", re.DOTALL)
+PART = re.compile(rf"“?([^\s“”]+?)”? \({PERCENT}")
+BOTH = re.compile(rf"“?([^\s“”(]+)”? \({PERCENT} in A, {PERCENT} in B, ([+−]?[\d.]+) points\)")
+CELL = re.compile(rf"(\S+) looks at (\S+): {PERCENT}")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What the library computes for a sentence whose words all differ; heads have the names of the screen: 4-2."""
+
+    words: list[str]
+    weights: np.ndarray
+    heads: list[str]
+
+    def matrix(self, head: str) -> np.ndarray:
+        layer, number = (int(part) - 1 for part in head.split("-"))
+        return self.weights[layer, number]
+
+    def row(self, head: str, query: str) -> np.ndarray:
+        return self.matrix(head)[self.words.index(query)]
+
+    def weight(self, head: str, query: str, key: str) -> float:
+        return float(self.row(head, query)[self.words.index(key)])
+
+    def strongest(self, head: str, query: str) -> str:
+        return self.words[int(self.row(head, query).argmax())]
+
+
+@cache
+def engine(text: str) -> Engine:
+    grid = trace(text, load_model("minilm")).grid()
+    words = list(grid.labels)
+    assert len(set(words)) == len(words), "a word is told by its name"
+    heads = [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(grid.weights.shape[:2])]
+    return Engine(words, grid.weights.astype(float), heads)
+
+
+def agrees(shown: str, truth: float, about: object = "") -> None:
+    """A number in percent or points is this share, to the digits that it is shown with."""
+    sign, digits, decimals = re.search(r"([+−-]?)(\d+(?:\.(\d+))?)", shown).groups()
+    value = float(digits) * (-1 if sign in ("−", "-") else 1)
+    assert abs(value - 100 * truth) <= 0.5 * 10 ** -len(decimals or "") + 1e-3, (shown, 100 * truth, about)
+
+
+def looks_right(text: str, truth: Engine, head: str, word: str) -> None:
+    """A sentence such as “Head 4-2: it looks at cat (49.2 %) and mat (14.4 %).” is of this head and word, and true."""
+    found = LOOKS.search(text)
+    assert found, text
+    assert found.groups()[:2] == (head, word), text
+    parts = PART.findall(found[3])
+    assert [key for key, _ in parts][:1] == [truth.strongest(head, word)], text
+    for key, share in parts:
+        agrees(share, truth.weight(head, word, key), text)
+
+
+def both_are_right(text: str, a: Engine, b: Engine, head: str, word: str) -> None:
+    assert re.match(rf"Head {head}: “?{word}”? looks at ", text)
+    parts = BOTH.findall(text.replace(" / ", "/"))
+    assert parts, text
+    for key, *shown in parts:
+        place = a.words.index(key.split("/")[0])
+        x, y = a.row(head, word)[place], b.row(head, word)[place]
+        for number, truth in zip(shown, (x, y, x - y), strict=True):
+            agrees(number, float(truth), text)
+
+
+def lines_of(file: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
+
+
+def table_is_right(lines: list[dict[str, str]], truth: Engine, heads: list[str]) -> None:
+    """A line for every head, query and key, in this order, with the weight of that query on that key."""
+    places = [(head, q, k) for head in heads for q, k in np.ndindex(truth.matrix(head).shape)]
+    for line, (head, q, k) in zip(lines, places, strict=True):
+        place = (f"{line['layer']}-{line['head']}", int(line["query"]), int(line["key"]))
+        assert (*place, line["query_text"], line["key_text"]) == (head, q, k, truth.words[q], truth.words[k])
+        assert abs(float(line["weight"]) - truth.matrix(head)[q, k]) < 1e-6
