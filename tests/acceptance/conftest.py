@@ -16,11 +16,13 @@ DESKTOP = {"width": 1280, "height": 800}
 TABLET = {"width": 1024, "height": 768}
 PHONE = {"width": 390, "height": 844}
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
-# When the page last changed: Streamlit says that a run is over before the browser has drawn what came of it.
+# For how long nothing on the page changed, in steps of 50 ms: Streamlit says that a run is over before the browser has
+# drawn what came of it. A clock would go on while the browser has no time to draw; these steps do not.
 WATCH = """
 (() => {
-  window.lastChange = performance.now();
-  const watcher = new MutationObserver(() => { window.lastChange = performance.now(); });
+  window.calm = 0;
+  setInterval(() => { window.calm += 1; }, 50);
+  const watcher = new MutationObserver(() => { window.calm = 0; });
   const watch = (root) => watcher.observe(root, { childList: true, subtree: true, characterData: true });
   const attach = Element.prototype.attachShadow;
   Element.prototype.attachShadow = function (options) {  // pictures are drawn in roots of their own
@@ -31,7 +33,7 @@ WATCH = """
   watch(document);
 })();
 """
-QUIET = f"""() => document.querySelector("{IDLE}") && performance.now() - window.lastChange > 250"""
+QUIET = f"""() => document.querySelector("{IDLE}") && window.calm > 5"""
 
 
 @dataclass
@@ -42,18 +44,23 @@ class Reader:
     base: str
     errors: list[str] = field(default_factory=list)
     flying: set[Any] = field(default_factory=set)
+    arrived: int = 0
 
     def open(self, address: str = "/") -> "Reader":
         self.page.goto(self.base + address)
+        # Before its first run Streamlit may say for a while that none is under way.
+        self.page.get_by_role("heading", level=1).first.wait_for(state="attached", timeout=60_000)
         return self.settled()
 
     def settled(self) -> "Reader":
         """Wait until no run is under way, nothing is on its way to the browser, and the page stands still."""
-        deadline = time.monotonic() + 60
+        deadline, arrived = time.monotonic() + 60, self.arrived
         while time.monotonic() < deadline:
             self.page.wait_for_function(QUIET, timeout=60_000, polling=50)
-            if not self.flying:
+            if not self.flying and self.arrived == arrived:
                 return self
+            arrived = self.arrived
+            self.page.evaluate("window.calm = 0")  # what has arrived meanwhile may yet be drawn
         pytest.fail(f"still on the way: {[request.url for request in self.flying]}")
 
     def type(self, text: str, label: str = "Your sentence") -> "Reader":
@@ -110,17 +117,18 @@ def listen(person: Reader) -> None:
         if not request.url.startswith(ours):
             person.errors.append(f"asked {request.url}")
 
+    def answered(request: Any) -> None:
+        person.flying.discard(request)
+        person.arrived += 1
+
     def said(line: Any) -> None:
         # On a deep link Streamlit looks for its core under the page's own path first, and takes the 404 for a no.
         probing = "404" in line.text and "/_stcore/" in line.location.get("url", "")
         if line.type == "error" and not probing:
             person.errors.append(f"said {line.text[:300]} {line.location.get('url', '')}")
 
-    def landed(request: Any) -> None:
-        person.flying.discard(request)
-
     person.page.on("request", asked)
-    person.page.on("requestfinished", landed)
-    person.page.on("requestfailed", landed)
+    person.page.on("requestfinished", answered)
+    person.page.on("requestfailed", answered)
     person.page.on("pageerror", lambda problem: person.errors.append(f"threw {problem}"))
     person.page.on("console", said)
