@@ -16,13 +16,8 @@ IMAGE ?= headscope
 BASE ?= python:3.11-slim-bookworm@sha256:528257d48c1da0dcecc2e725d1ae34498d60c965f1241e39cd6a85a8859bdf84
 BENCH ?= benchmarks/engine.py
 TESTS ?=
-ALL ?=
 # A third process computes while two wait for a browser; it takes some three gigabytes.
 WORKERS ?= $(shell [ -r /proc/meminfo ] && awk '$$1 == "MemAvailable:" && $$2 > 12e6 { n = 3 } END { print n ? n : 2 }' /proc/meminfo || echo 2)
-MUTANTS ?=
-EVERYWHERE ?=
-FAULTS ?= 500 0
-THIRTEEN ?=
 LOCK_FLAGS ?=
 # A browser is opened where somebody sits in front of a screen: not in CI, not over ssh.
 HEADLESS ?= $(shell [ -z "$$CI" ] && { [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || \
@@ -52,7 +47,7 @@ PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --n
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each. Compiled tests are kept.
 PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest transcripts lint types format mutants everywhere faults bench train-classroom picture atlas evidence depends \
+.PHONY: help run test quick pytest lint types format bench train-classroom picture atlas evidence depends \
 	decoder image docs \
 	lock audit sbom clean
 
@@ -63,17 +58,14 @@ run: .venv/.run .venv/.decoder ## start the app on the embedded model and print 
 	@MALLOC_ARENA_MAX=2 exec $(BIN)/python -m streamlit run app.py \
 		--server.headless $(HEADLESS) --server.showEmailPrompt false --server.address $(ADDRESS) $(if $(PORT),--server.port $(PORT))
 
-test: .venv/.dev ## lint, types and the tests; ALL=1 adds the long ones; the browser's run where a Chromium is found
-	@$(MAKE) -k lint types pytest TESTS='$(if $(ALL),,-m "not long") $(TESTS)'
+test: .venv/.dev ## lint, types and the tests; the browser's run where a Chromium is found
+	@$(MAKE) -k lint types pytest
 
 quick: .venv/.dev ## the tests that need no browser and little time
 	@$(PYTEST) --ignore tests/e2e -m "not browser and not slow" $(TESTS)
 
 pytest: .venv/.dev ## the tests alone; TESTS="tests/test_x.py -k word" chooses
 	@$(PYTEST) $(TESTS)
-
-transcripts: .venv/.dev ## keep what pages and commands say now as what they have to say; then read git diff tests/transcripts
-	@KEEP_TRANSCRIPTS=1 REQUIRE_CHROMIUM=1 $(PYTEST) tests/test_transcripts.py tests/e2e/test_transcripts_browser.py $(TESTS)
 
 lint: .venv/.dev ## ruff: format and rules
 	@$(BIN)/ruff format --check .
@@ -85,16 +77,6 @@ types: .venv/.dev ## mypy
 format: .venv/.dev ## put the code into the house's format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
-
-mutants: .venv/.dev ## put faults in on purpose, see which no test notices; MUTANTS="area -k word --jobs 2"
-	@$(BIN)/python tests/mutants.py $(MUTANTS)
-
-everywhere: .venv/.dev ## install on every Python found, check, run the quick tests there; EVERYWHERE="--way oldest --no-tests"
-	@$(BIN)/python tests/everywhere.py $(EVERYWHERE)
-
-faults: .venv/.dev ## thirteen faults of a running server, 500 damaged folders and corpora; THIRTEEN="6 7" FAULTS="CASES SEED"
-	@OMP_NUM_THREADS=1 $(BIN)/python tests/faults.py $(FAULTS)
-	@OMP_NUM_THREADS=1 $(BIN)/python tests/thirteen $(THIRTEEN)
 
 bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures the app
 	@$(BIN)/python $(BENCH)

@@ -11,13 +11,6 @@ import once
 import pytest
 from hypothesis import settings
 from running import AppServer, start_app, unused_port
-from spent import (  # noqa: F401 - hooks
-    pytest_deselected,
-    pytest_runtest_call,
-    pytest_sessionfinish,
-    pytest_terminal_summary,
-    pytest_testnodedown,
-)
 
 # How long one example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("headscope", deadline=None)
