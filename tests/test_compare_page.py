@@ -10,9 +10,8 @@ from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said, tabl
 from mha_core import load_model, models, trace
 from mha_core.compare import HeadChange
 from mha_core.heads import measures
-from pages.parts.explore import comparison, measured
+from pages.parts.explore import comparison
 from pages.parts.frame.request import Request
-from pages.parts.frame.shell import CAVEAT
 from pages.parts.serve import cache
 
 COMPARE = "pages/compare.py"
@@ -87,17 +86,6 @@ def test_the_heads_are_told_by_how_much_of_their_look_moved_and_whether_it_went_
     assert {row[-1] for row in wanted[1:]} == {"no"}
 
 
-def test_of_tired_and_wide_no_head_is_said_to_change_its_mind_for_none_does_clearly(tired_and_wide):
-    a, b = rows_of(TIRED, IT), rows_of(WIDE, IT)
-    assert not (went_over(a, b) | went_over(a, b, back=True)).any()
-    assert ((a[..., ANIMAL] > a[..., STREET]) != (b[..., ANIMAL] > b[..., STREET])).sum() > 5, (
-        "noise there is"
-    )
-    notes = said(tired_and_wide, "note")
-    assert "None of 72 heads changes its mind." in notes
-    assert [note for note in notes if "has 5 % at least and leads by 5 points" in note]
-
-
 def test_the_heads_that_went_over_are_counted_in_both_directions():
     grid = trace(TIRED, load_model()).grid()
     there = [HeadChange((0, at), 0.5, (0.6, 0.1), (0.1, 0.3)) for at in range(2)]
@@ -148,11 +136,6 @@ def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(model, other, 
     assert [option.partition(" ")[0] for option in at.multiselect[0].options] == ["The"], (
         "sat comes later in one"
     )
-
-
-def test_a_famous_pair_is_said_to_prove_nothing_and_ones_own_is_not(tired_and_wide):
-    assert said(tired_and_wide, "caveat") == [comparison.PROVES_NOTHING]
-    assert said(open_page(COMPARE, text=TIRED, text2="The animal slept."), "caveat") == [CAVEAT]
 
 
 @pytest.mark.parametrize(("pin", "word"), [("10,2", "it"), ("2,10", "animal")])
@@ -206,23 +189,6 @@ def test_the_candidates_are_read_at_their_own_places_in_each_sentence():
     assert tables(at)[MASSES][1:] == [["twice", percent(a.mean()), percent(b.mean()), most(a), most(b)]]
 
 
-def test_candidates_picked_for_one_sentence_are_not_kept_for_another():
-    at = open_page(COMPARE)
-    at.multiselect[0].set_value([STREET])
-    assert [row[0] for row in tables(run(at))[MASSES][1:]] == ["street"]
-    at.text_input(key="text2").set_value("The animal didn't cross the street because it was too loud.")
-    assert [row[0] for row in tables(run(at))[MASSES][1:]] == ["animal", "street"]
-
-
-def test_candidates_picked_in_one_second_sentence_are_not_kept_for_another():
-    at = open_page(COMPARE, text="The cat sat here today.", pair="A dog ran over the hill.", pin="2")
-    at.multiselect[0].set_value([9])
-    assert changes_of(run(at))[0] == ["Head", "Moved", "dog, A → B"]
-    at.session_state["pair"] = "Not a word of it was true."
-    assert changes_of(run(at))[0] == ["Head", "Moved"]
-    assert at.multiselect[0].value == []
-
-
 def test_two_runs_of_the_same_change_nothing():
     at = open_page(COMPARE, text=TIRED, text2=TIRED)
     assert {row[1] for row in changes_of(at)[1:]} == {"0.0 %"}
@@ -268,24 +234,6 @@ def test_models_of_two_sizes_have_masses_and_no_change_head_by_head(small):
     theirs = trace(TIRED, small).weights[:, :, IT, ANIMAL]
     row = tables(at)[MASSES][1]
     assert (row[2], row[4]) == (percent(theirs.astype(np.float64).mean()), most(theirs))
-
-
-def test_only_what_both_models_can_do_is_offered():
-    at = open_page(COMPARE, against="model", model2="classroom")
-    offered = [key for key, _ in picture(at)["measures"]["offered"]]
-    assert offered == ["raw", "value", "residual", "rollout"], "the gradient needs a word that is predicted"
-
-
-def test_a_measure_that_the_second_model_lacks_is_not_offered_either():
-    predicts, lacks = load_model("classroom"), load_model()
-    hidden = trace(TIRED.replace(" it ", f" {predicts.tokenizer.mask_name} "), predicts)
-
-    def keys(*used):
-        return [key for key, _ in measured.offered(hidden, *used)]
-
-    both = ["raw", "value", "residual", "rollout"]
-    assert set(keys(predicts, predicts)) == {*both, "gradient"}
-    assert keys(predicts, lacks) == keys(lacks, predicts) == both
 
 
 def test_both_sides_are_drawn_raw_where_one_lacks_the_measure():

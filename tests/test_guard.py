@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from running import ROOT, start_app
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import InvalidStatus
 
@@ -22,7 +23,6 @@ from pages.parts.serve import logs
 from pages.parts.serve.guard import Address, Guard
 from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
 from pages.parts.serve.logs import AT_MOST, Discreet
-from running import ROOT, start_app
 from tests.sending import handshake
 
 HOST = (b"host", b"class.example:8501")

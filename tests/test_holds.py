@@ -1,22 +1,16 @@
 """Does it hold? Which question a link is a case of, and what is said and drawn of the chosen head there."""
 
-import html
 import json
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import visit
 
 from mha_core.heads.link_kind import link_kind
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.record import Unit
-from mha_core.wording import percent
 from pages.parts.explore import holds
-from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection
 
 KNOWN = (
     "det",
@@ -98,39 +92,6 @@ def test_what_rests_on_a_special_token_is_asked_by_the_one_that_is_looked_at():
     assert asked == ["rest-begin", "rest-separator", "rest-separator", "rest-begin", "next", None]
 
 
-@pytest.mark.slow
-def test_explore_says_where_the_head_stands_on_real_text_and_draws_it_beside_its_twin():
-    at = visit.open_page(text=visit.TIRED, head="4-2")
-    entry = read_evidence("minilm").entry("antecedent")
-    (said,) = (one for one in visit.said(at, "why") if "is a case of" in one)
-    assert said.startswith("it → animal is a case of “pronoun → its antecedent”.")
-    score, n = float(entry.heads[3, 1]), entry.n
-    assert f"in {n:,} cases of GAP, validation head 4-2 scores {100 * score:.1f} %" in said
-    assert f"{entry.baseline_name}, {100 * entry.baseline:.1f} %" in said
-    (strip,) = visit.mounted(at, "jobs")
-    assert [row["name"] for row in strip["rows"]] == ["Trained", "Random weights"]
-    trained, random = (dict(map(tuple, row["heads"])) for row in strip["rows"])
-    twin = read_evidence("minilm").twin.entry("antecedent")
-    np.testing.assert_allclose(list(trained.values()), entry.heads.ravel(), atol=1e-4)
-    np.testing.assert_allclose(list(random.values()), twin.heads.ravel(), atol=1e-4)
-    assert strip["marks"][0] == {"name": "simple rule", "value": pytest.approx(entry.baseline, abs=1e-4)}
-    for number in (score, entry.baseline, float(twin.heads[3, 1])):
-        assert f"{100 * number:.1f} %" in strip["said"]
-
-
-@pytest.mark.slow
-def test_an_untrained_head_stands_beside_the_trained_ones():
-    at = visit.open_page(text=visit.TIRED, weights="untrained", head="4-2", pin="10", to="2")
-    (strip,) = visit.mounted(at, "jobs")
-    assert [row["name"] for row in strip["rows"]] == ["Random weights", "Trained"]
-    trained = read_evidence("minilm").entry("antecedent").heads
-    twin = read_evidence("minilm").twin.entry("antecedent").heads
-    for row, heads in zip(strip["rows"], (twin, trained), strict=True):
-        np.testing.assert_allclose(list(dict(map(tuple, row["heads"])).values()), heads.ravel(), atol=1e-4)
-    both = f"this head {100 * trained[3, 1]:.1f} %, the best {100 * trained.max():.1f} %"
-    assert f"; trained: {both}" in strip["said"]
-
-
 def test_heads_that_score_alike_share_a_rank_in_the_sentence_as_in_the_picture():
     found = read_evidence("minilm")
     entry, grid = found.entry("case"), SimpleNamespace(units=units("They sat in the house"))
@@ -140,36 +101,3 @@ def test_heads_that_score_alike_share_a_rank_in_the_sentence_as_in_the_picture()
         rank = f"rank {1 + int((entry.heads > entry.heads[head]).sum())} of 72"
         assert f"{rank};" in holds.said(found, entry, grid, (3, 5), head)
         assert f"{rank} heads" in json.loads(holds._strip(found, None, "case", head))["said"]
-
-
-def test_the_control_that_is_said_is_the_heads_own():
-    found = read_evidence("minilm")
-    entry, grid = found.entry("antecedent"), SimpleNamespace(units=units("The dog saw it was near"))
-    assert entry.controls is not None
-    for head in ((3, 1), (0, 0), (5, 11)):
-        said = holds.said(found, entry, grid, (4, 2), head)
-        assert said.endswith(f"; control {percent(float(entry.controls[head]))}.")
-        assert f" scores {percent(float(entry.heads[head]))}, " in said
-
-
-def test_without_a_target_the_link_is_the_strongest_to_another_word():
-    weights = np.array([[[[0.1] * 4, [0.1] * 4, [0.2, 0.05, 0.6, 0.15], [0.1] * 4]]])
-    grid = SimpleNamespace(weights=weights, units=units("Dogs run fast"))
-    assert holds.chosen_link(grid, Selection((0, 0), (2,))) == (2, 3)
-    assert holds.chosen_link(grid, Selection((0, 0), (2,), 1)) == (2, 1)
-    assert holds.chosen_link(grid, Selection((0, 0))) is None
-
-
-@pytest.mark.slow
-def test_nothing_is_said_of_a_link_whose_kind_nobody_asked_for():
-    at = visit.open_page(text=visit.TIRED, head="4-2", pin="2", to="8")
-    assert not visit.mounted(at, "jobs")
-    assert not [one for one in visit.said(at, "why") if "is a case of" in one]
-
-
-def test_all_heads_in_the_job_open_with_the_same_model_weights_and_head(monkeypatch):
-    entry = read_evidence("minilm").entry("antecedent")
-    asked = [holds._more(Request("x", trained=trained), entry, (3, 1)) for trained in (True, False)]
-    same, other = (re.search('href="([^"]+)"', html.unescape(link))[1] for link in asked)
-    assert same == "./specialization?head=4-2&by=real%3Aantecedent"
-    assert other == "./specialization?weights=untrained&head=4-2&by=real%3Aantecedent"

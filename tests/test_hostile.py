@@ -1,16 +1,13 @@
 """What strangers try on a server that runs: requests of two lengths or without end, files by the dozen, sessions."""
 
-import os
 import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from thirteen.house import Reader
+from running import start_app
 
-from benchmarks.wire import megabytes, rerun, socket_to, until_over
-from running import ROOT, start_app
+from benchmarks.wire import rerun, socket_to, until_over
 from tests.sending import handshake, put
 
 pytestmark = pytest.mark.slow
@@ -26,15 +23,6 @@ def confined(tmp_path_factory):
     app = start_app(
         folder / "log", can_write=False, HOME="/nonexistent", STREAMLIT_SERVER_ALLOWED_HOSTS=names
     )
-    yield app
-    app.stop()
-
-
-@pytest.fixture(scope="module")
-def raising(tmp_path_factory):
-    """The app whose engine raises on texts that say so."""
-    path = os.pathsep.join([str(ROOT / "tests" / "thirteen" / "inject"), str(ROOT)])
-    app = start_app(tmp_path_factory.mktemp("raising") / "log", PYTHONPATH=path, HEADSCOPE_TRIAL_RAISES="1")
     yield app
     app.stop()
 
@@ -81,36 +69,6 @@ def test_a_request_of_two_lengths_is_refused_and_nothing_after_it_is_read(app_se
     assert b"ready" not in answer
 
 
-@pytest.mark.long
-def test_no_answer_says_which_server_it_is(app_server):
-    answers = [
-        raw(app_server, f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()) for path in ("/", "/ready")
-    ]
-    with session(app_server) as (stream, _):
-        answers.append(str(stream.response.headers).encode())
-    for answer in answers:
-        head = answer.partition(b"\r\n\r\n")[0].lower()
-        assert b"date:" in head
-        assert b"\nserver:" not in head
-        assert b"uvicorn" not in head
-
-
-@pytest.mark.long
-def test_requests_whose_answers_nobody_reads_are_held_back(app_server):
-    block, sent = 2_000 * b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n", 0
-    before, deadline = megabytes(app_server.process.pid), time.monotonic() + 4
-    with socket.create_connection(("127.0.0.1", app_server.port)) as line:
-        line.setblocking(False)
-        while time.monotonic() < deadline:
-            try:
-                sent += line.send(block[sent % len(block) :])
-            except BlockingIOError:
-                time.sleep(0.01)
-        assert app_server.get("/ready")[2] == "ready"
-        assert megabytes(app_server.process.pid) - before < 40
-    assert sent < 40 * MEGABYTE  # 80 and more, where they are taken in
-
-
 def test_messages_are_not_unpacked(app_server):
     """A few bytes that grow to a hundred megabytes: nothing compressed is agreed on, and nothing taken."""
     with session(app_server) as (stream, _):
@@ -135,26 +93,6 @@ def test_the_name_of_a_session_is_in_no_log(app_server):
         assert name not in app_server.output()
 
 
-@pytest.mark.long
-def test_nobody_fills_the_log_or_finds_a_text_there(app_server):
-    before = len(app_server.output())
-    for turn in range(6):
-        with Reader(app_server, text=f"Melchior was here because it rained {turn} times.") as reader:
-            for _ in range(10):  # whose answers nobody waits for
-                reader.send()
-            reader.stream.socket.close()
-        for frame in (
-            b"\xc1\x84" + bytes(4) + b"\xff\xfe\xfd\xfc",
-            b"\xc2\x84" + bytes(8),
-            b"\x8f\x80" + bytes(4),
-        ):
-            raw(app_server, handshake("127.0.0.1"), frame, seconds=0.5)
-    time.sleep(1)
-    said = app_server.output()[before:]
-    assert len(said) < 8_000, said[-3000:]  # 4.6 kB for each who left, without a limit
-    assert "Melchior" not in app_server.output()
-
-
 @pytest.mark.parametrize("path", [
     "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/.git/config", "/.streamlit/config.toml", "/app.py",
     "/pages/../pyproject.toml", "//etc/passwd", "/static/../../pyproject.toml", "/component/x/../../pyproject.toml",
@@ -168,35 +106,8 @@ def test_no_file_of_the_server_is_given_away(app_server, path):
         assert not any(word in answer for word in (b"root:", b"[core]", b"st.App", b"[project]", b"[server]"))
 
 
-@pytest.mark.long
-def test_a_head_without_end_is_refused(app_server):
-    answer = raw(app_server, b"GET / HTTP/1.1\r\nHost: a\r\n" + 4000 * (b"X-Long: " + 40 * b"x" + b"\r\n"))
-    assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
-    assert app_server.healthy()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["RuntimeError", "KeyboardInterrupt"])
-def test_what_an_exception_says_of_a_text_is_in_no_log(raising, kind):
-    with Reader(raising, text=f"This raises {kind} for Zebulon.") as reader:
-        reader.send()
-        deadline = time.monotonic() + 20
-        while kind not in raising.output() and time.monotonic() < deadline:
-            time.sleep(0.1)
-    log = raising.output()
-    assert kind in log
-    assert "Zebulon" not in log
-
-
 def test_where_nothing_can_be_written_a_corpus_is_taken_and_a_page_drawn(confined):
     with session(confined) as (_, name):
         assert put(confined, name, "corpus", 95_000 * b"The cat sat quietly. ") == 204  # 1.9 MB
         assert put(confined, name, "more", bytes(3 * MEGABYTE)) == 413
     assert confined.get("/ready")[2] == "ready"
-
-
-@pytest.mark.long
-def test_only_the_hosts_that_the_owner_names_are_answered(confined):
-    hosts = (NAME, f"{NAME}:8501", "rebound.example", f"{NAME}.evil.example", "")
-    answers = [raw(confined, handshake(host), seconds=0.5) for host in hosts]
-    assert [answer[9:12] for answer in answers] == [b"101", b"101", b"403", b"403", b"403"]

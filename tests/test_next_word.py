@@ -1,24 +1,18 @@
 """What would it say next? The list under the sentence, a click that appends, going on; and a mask in BERT."""
 
-from dataclasses import replace
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from bert_folders import random_bert, write
-from decoder_folders import byte_tokenizer
-from visit import TIRED, bodies, drawn, mounted, open_page, picture, run, said
+from visit import drawn, open_page, picture, run
 
-from mha_core import InputError, cached, embedded, load_model, models, predict_masked, trace
-from mha_core.bpe import BytePairs
+from mha_core import InputError, cached, load_model, predict_masked, trace
 from mha_core.cached import DecoderState
 from mha_core.prediction import next_logits
 from pages.parts.explore import next_word
 from pages.parts.explore.next_word import END, MOST, PIN, Place, Talk, answer
-from pages.parts.frame import state
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache, speech
-from pages.parts.serve.store import Store, bytes_of
+from pages.parts.serve.store import Store
 
 pytestmark = pytest.mark.slow  # the embedded decoder speaks in nearly every test
 
@@ -68,26 +62,6 @@ def test_the_list_under_the_sentence_is_what_the_model_would_say():
     assert (shown["place"], shown["note"], shown["talk"]["running"]) == (END, "", False)
 
 
-def test_of_several_pinned_words_the_last_one_is_gone_on_from(model):
-    record = trace(TIRED, model)
-    offered = next_word.places(record, record.grid(), (10, 2))
-    assert [(place.label, place.position) for place in offered] == [("At the end", 15), ("After “animal”", 2)]
-
-
-@pytest.mark.usefixtures("quiet", "smollm2")
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("The key to the cabinets", {"is": 0.265, "are": 0.028}),
-        ("The keys to the cabinet", {"are": 0.159, "is": 0.005}),
-    ],
-)
-def test_number_agreement_is_in_the_list(text, expected):
-    rows = {row["text"]: row["p"] for row in picture(open_page(model="smollm2", text=text))["next"]["rows"]}
-    for verb, p in expected.items():
-        assert rows.get(verb, 0.005) == pytest.approx(p, abs=1e-3)
-
-
 @pytest.mark.usefixtures("quiet", "store")
 def test_after_a_pinned_word_the_list_says_what_stands_there(smollm2):
     at = open_page(model="smollm2", text=ANIMAL, pin="8")
@@ -106,39 +80,6 @@ def test_after_a_pinned_word_the_list_says_what_stands_there(smollm2):
     shown = picture(run(at))["next"]
     assert not any(row["stands"] for row in shown["rows"])
     assert shown["note"] == "The text goes on with “ didn”, which is not among these ten."
-
-
-def test_after_a_word_of_several_pieces_is_after_its_last():
-    units = [
-        SimpleNamespace(pieces=pieces, bare=bare) for pieces, bare in (((0, 1, 2), "whole"), ((3,), "one"))
-    ]
-    record, grid = SimpleNamespace(tokens=range(4)), SimpleNamespace(units=units)
-    assert next_word.places(record, grid, (0,)) == [
-        Place(END, "At the end", 3),
-        Place(PIN, "After “whole”", 2),
-    ]
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("quiet", "smollm2")
-def test_at_the_last_word_there_is_one_place_only():
-    shown = picture(open_page(model="smollm2", text=ANIMAL, pin="10"))["next"]
-    assert [place["label"] for place in shown["places"]] == ["At the end"]
-
-
-@pytest.mark.parametrize(
-    ("token", "mark", "text", "does"),
-    [
-        (" far", "␣", "far", "Append “ far”"),
-        ("\n", "", "↵", "Append “↵”"),
-        ("  ", "␣␣", "", "Append “ ”"),
-        ("\t", "", "⇥", "Append “⇥”"),
-        ("ing", "", "ing", "Append “ing”"),
-        ("<b>", "", "<b>", "Append “<b>”"),
-    ],
-)
-def test_a_token_is_shown_as_it_is_typed(token, mark, text, does):
-    assert next_word._spelled(token, "Append") == {"mark": mark, "text": text, "does": does}
 
 
 # ---- a click, and going on
@@ -174,14 +115,6 @@ def test_a_text_that_is_read_in_other_tokens_than_it_was_said_is_traced_afresh(s
     np.testing.assert_array_equal(cache.record_of(longer.run, smollm2).weights.shape[-1], len(tokens))
 
 
-def test_a_click_after_a_word_goes_on_from_there(smollm2, store):
-    places = [*END_OF_TEXT, Place(PIN, "After “it”", 8)]
-    talk = Talk(place=PIN)
-    longer = answer({"do": "append", "id": id_of(smollm2, " is")}, asked(), smollm2, places, talk)
-    assert longer.text == "The animal didn't cross the street because it is"
-    assert talk.place == END
-
-
 def told(model, request, talk, times=MOST + 5, **go):
     """Go on as a browser does: it asks for the next token when it has drawn the last."""
     request = answer({"do": "go", "temperature": 0, "seed": 0, **go}, request, model, END_OF_TEXT, talk)
@@ -203,14 +136,6 @@ def test_going_on_takes_the_likeliest_word_after_word_until_it_is_stopped(smollm
     np.testing.assert_allclose(
         cache.record_of(request.run, smollm2).weights, trace(request.text, smollm2).weights, atol=1e-5
     )
-
-
-@pytest.mark.long
-def test_the_same_seed_says_the_same_text_also_with_a_stop_in_between(smollm2, store):
-    first = told(smollm2, asked("The cat sat"), Talk(), times=5, temperature=1.0, seed=7).text
-    other = told(smollm2, asked("The cat sat"), Talk(), times=5, temperature=1.0, seed=8).text
-    half = told(smollm2, asked("The cat sat"), Talk(), times=2, temperature=1.0, seed=7)
-    assert told(smollm2, half, Talk(), times=2, temperature=1.0, seed=7).text == first != other
 
 
 def test_a_token_is_drawn_by_the_seed_and_by_how_many_stand_before_it(smollm2, store):
@@ -236,19 +161,6 @@ def test_it_stops_by_itself_after_the_most_and_where_the_model_ends_its_text(smo
     monkeypatch.setattr(speech, "chosen", lambda *_: ending)
     assert told(smollm2, asked(), talk).text == ANIMAL
     assert (talk.running, talk.note) == (False, "After 0 tokens it ends its text here, with <|im_end|>.")
-
-
-@pytest.mark.usefixtures("quiet")
-def test_another_text_or_a_silent_browser_ends_it(smollm2, store):
-    record = cache.record_of(asked().run, smollm2)
-    for talk in (
-        Talk(running=True, text="Something else", heard=1e18),
-        Talk(running=True, text=ANIMAL, heard=-1e18),
-    ):
-        shown = next_word.panel(asked(), smollm2, record, END_OF_TEXT, talk)
-        assert not shown["talk"]["running"]
-    talk = Talk(running=True, text=ANIMAL, heard=1e18)
-    assert next_word.panel(asked(), smollm2, record, END_OF_TEXT, talk)["talk"]["running"]
 
 
 @pytest.mark.usefixtures("quiet")
@@ -301,111 +213,7 @@ def test_a_full_text_takes_no_more(smollm2, store, monkeypatch):
         answer({"do": "append", "id": id_of(smollm2, " far")}, asked(), smollm2, END_OF_TEXT, Talk())
 
 
-def test_a_state_is_given_to_one_alone_and_counts_its_bytes(smollm2, store):
-    cache.record_of(asked().run, smollm2)
-    state_of_one = cache.take_state(asked().run, smollm2)
-    assert cache.take_state(asked().run, smollm2) is not state_of_one
-    room = 2 * 30 * 3 * 64 * 4 * (11 + cached.SPARE)
-    assert room <= bytes_of(state_of_one) < room * 1.01
-    cache.keep_state(asked().run, smollm2, state_of_one)
-    assert cache.take_state(asked().run, smollm2) is state_of_one
-
-
-@pytest.mark.parametrize(
-    ("specials", "unit", "last"),
-    [("shown", "pieces", 5), ("hidden", "pieces", 4), ("renormalised", "words", 2)],
-)
-def test_the_pin_on_the_end_goes_along_also_where_the_first_token_is_hidden(
-    monkeypatch, specials, unit, last
-):
-    tokenizer = BytePairs(byte_tokenizer(("<s>",), begin="<s>"), 40)  # <s>, c, a, t, " the", " it"
-    told = {}
-    monkeypatch.setattr(next_word, "heard_from", lambda *_: {"do": "append"})
-    monkeypatch.setattr(
-        cache, "at_hand", lambda *_: SimpleNamespace(tokenizer=tokenizer, next_head=True, trained=True)
-    )
-    monkeypatch.setattr(next_word, "answer", lambda _ask, request, *_: replace(request, text="cat the it"))
-    monkeypatch.setattr(state, "grow", lambda *text: told.update(text=text))
-    monkeypatch.setattr(state, "change", told.update)
-    next_word._heard("explore", asked("cat the", specials=specials, unit=unit), [], at_end=True)
-    assert told == {"text": ("cat the it", ""), "pin": str(last), "to": None}
-
-
 # ---- the shelf
-
-
-@pytest.mark.usefixtures("quiet", "smollm2")
-def test_a_decoder_without_special_tokens_has_no_switch_and_no_words_for_them():
-    at = open_page(model="smollm2", specials="hidden")
-    everything = " ".join([*bodies(at), *(group.label for group in at.get("button_group"))])
-    assert "[CLS]" not in everything
-    assert "[SEP]" not in everything
-    assert said(at, "summary") == ["SmolLM2 135M, 4-bit, trained · word pieces"]
-    assert "specials" not in at.query_params
-    assert at.session_state["specials"] == "shown"
-    assert said(at, "look") == ["Which heads send it to animal? Start with head 14-9 (layer 14, head 9)."]
-    assert picture(at)["selection"] == {"head": [13, 8], "pins": [8], "to": None}
-    names = mounted(at, "record")[0]["names"]
-    assert names[:4] == ["The", "animal", "didn", "'t"]
-
-
-@pytest.mark.usefixtures("quiet", "smollm2")
-def test_a_second_sentence_is_not_offered_to_a_decoder_and_stays_if_it_is_there():
-    assert "pair" not in [box.key for box in open_page(model="smollm2").text_input]
-    at = open_page(model="smollm2", pair="Another one.")
-    assert said(at, "problem") == ["This model reads one running text and takes no pair; give one text."]
-    assert at.text_input(key="pair").value == "Another one."
-    assert at.text_input(key="text").value == TIRED
-    at.text_input(key="pair").set_value("")
-    assert not said(run(at), "problem")
-
-
-def test_words_for_special_tokens_are_the_tokenizers_own():
-    at = open_page(specials="hidden")
-    assert said(at, "summary") == ["MiniLM, trained · word pieces · [CLS], [SEP] hidden, not renormalised"]
-    assert "[CLS] and [SEP]" in [group.label for group in at.get("button_group")]
-    assert picture(at)["next"] is None
-
-
-@pytest.mark.usefixtures("model")  # which is here already
-def test_without_its_package_the_page_says_how_to_add_the_decoder_and_goes_on(monkeypatch):
-    monkeypatch.setattr(embedded, "find_spec", lambda name: None)
-    kept = {key: model for key, model in models._LOADED.items() if key[0] != "smollm2"}
-    monkeypatch.setattr(models, "_LOADED", kept)
-    for page in (
-        "app.py",
-        "pages/compare.py",
-        "pages/inside.py",
-        "pages/learn.py",
-        "pages/specialization.py",
-    ):
-        at = open_page(page, model="smollm2")
-        said_so = "The decoder SmolLM2 is not installed here; run headscope decoder (or make decoder) once to add it."
-        assert said_so in {*said(at, "problem")}, page
-    at = open_page(model="smollm2")
-    at.selectbox(key="model").set_value("minilm")
-    assert picture(run(at))
-
-
-@pytest.mark.usefixtures("quiet", "smollm2")
-@pytest.mark.parametrize("page", ["pages/compare.py", "pages/inside.py", "pages/learn.py"])
-def test_every_page_opens_with_the_decoder(page):
-    assert not said(open_page(page, model="smollm2", text="The cat sat on the mat."), "problem")
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("quiet", "smollm2")
-def test_an_untrained_decoder_says_that_its_words_mean_nothing():
-    shown = picture(open_page(model="smollm2", weights="untrained", text="The cat"))["next"]
-    assert "untrained are random: these probabilities know nothing." in shown["caption"]
-    assert max(row["p"] for row in shown["rows"]) < 0.01
-
-
-@pytest.mark.usefixtures("quiet", "smollm2")
-def test_a_text_of_lines_gets_a_box_of_lines():
-    at = open_page(model="smollm2", text="One.\n\nTwo.")
-    assert at.text_area(key="text").value == "One.\n\nTwo."
-    assert mounted(at, "record")[0]["names"][2:4] == ["↵", "↵"]
 
 
 # ---- a mask
@@ -436,21 +244,3 @@ def test_a_mask_that_the_reader_typed_is_filled_by_a_click(bert, store):
     with pytest.raises(InputError, match=r"^There is no guess 11; there are 10\.$"):
         answer({"do": "append", "id": 10}, request, used, [], talk)
     assert answer({"do": "go", "temperature": 0, "seed": 0}, request, used, [], talk) is None
-
-
-@pytest.mark.usefixtures("quiet")
-def test_a_mask_in_the_second_sentence_is_filled_there(bert, store):
-    used, request = load_model(bert), Request("The cat sat.", "It [MASK].", model=bert)
-    talk = Talk()
-    filled = answer({"do": "append", "id": 0}, request, used, [], talk)
-    (guesses,) = predict_masked(request.text, used, 10, pair=request.pair)
-    name = guesses[0][0]
-    assert filled.text == "The cat sat."
-    assert filled.pair == (f"It{name.removeprefix('##')}." if name.startswith("##") else f"It {name}.")
-
-
-@pytest.mark.usefixtures("quiet")
-def test_without_a_mask_the_page_says_how_to_ask(bert):
-    shown = picture(open_page(model=bert, text="The cat sat."))["next"]
-    assert shown["rows"] == []
-    assert shown["caption"].startswith("Type [MASK] in place of a word to see what ")

@@ -11,20 +11,16 @@ from contextlib import suppress
 from queue import Empty, Queue
 from types import SimpleNamespace
 from unittest.mock import MagicMock
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
 import pytest
 from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from benchmarks.line import Line
-from benchmarks.steps import Reader, sentence
-from benchmarks.wire import socket_to, until_over
+from benchmarks.wire import socket_to
 from mha_core import ModelError
-from pages.parts.frame.pages import PAGES
 from pages.parts.frame.request import models
 from pages.parts.frame.state import LINK_CHARS
 from pages.parts.picture.shared import font_addresses, library, library_address
@@ -32,7 +28,6 @@ from pages.parts.serve import server, streamlit_private
 from pages.parts.serve.guard import HEADERS, Guard, LimitedSocket, classify_frame
 from pages.parts.serve.limits import Limits
 from pages.parts.serve.uploads import Uploads
-from tests.conftest import ROOT
 
 LIMIT = 512 * 1024
 
@@ -101,13 +96,6 @@ def test_routes_the_app_has_no_use_for_are_closed(app_server, path):
     assert app_server.get("/nested" + path)[0] == 404
 
 
-@pytest.mark.long
-def test_the_page_comes_over_the_socket(app_server):
-    with stream(app_server) as socket:
-        socket.send(rerun())
-        assert len(socket.recv(timeout=30)) > 0
-
-
 def test_a_socket_from_a_foreign_page_is_refused(app_server):
     with pytest.raises(InvalidStatus, match="403"), stream(app_server, origin="http://elsewhere.example"):
         pass
@@ -152,38 +140,6 @@ def test_nobody_can_have_files_written_on_the_server():
     message = BackMsg()
     message.backend_operation_request.install_skills.SetInParent()
     assert classify_frame(message.SerializeToString(), LIMIT) == (0, False)
-
-
-COUNTING_APP = """
-import os
-import streamlit as st
-from pages.parts.serve import guard
-from pages.parts.serve import server
-
-@st.cache_resource
-def load():
-    with open(os.environ["LOADS"], "a") as loads:
-        loads.write("x")
-
-if __name__ == "__main__":
-    load()
-else:
-    app = st.App(__file__, **server.settings())
-"""
-
-
-@pytest.mark.long
-def test_nobody_can_clear_the_caches_over_the_network(fresh_server, tmp_path):
-    script, loads = tmp_path / "counting.py", tmp_path / "loads"
-    script.write_text(COUNTING_APP)
-    app = fresh_server(script=script, PYTHONPATH=str(ROOT), LOADS=str(loads))
-    with stream(app) as socket:
-        for _ in range(3):
-            socket.send(clear_cache())
-            socket.send(rerun())
-            for _ in until_over(socket):
-                pass
-    assert loads.read_text() == "x"
 
 
 def test_an_upload_without_a_session_is_refused(app_server):
@@ -486,36 +442,6 @@ def test_a_model_that_looks_elsewhere_fails_its_proof():
         server.self_test(mha_core.load_model("minilm", trained=False))
 
 
-def links_of(frames):
-    """The menu's links that came in these messages, as they were drawn."""
-    messages = [ForwardMsg.FromString(frame) for frame in frames]
-    found = {
-        tuple(one.metadata.delta_path): one for one in messages if one.delta.new_element.HasField("page_link")
-    }
-    assert all(not one.delta.fragment_id for one in found.values())
-    return found
-
-
-def test_after_a_sentence_the_menu_has_the_links_that_a_fresh_visit_would_have(app_server):
-    text = "A sentence for the menu & its links."
-    with Line(app_server.url) as line:
-        reader = Reader(line, query="text=Another+one.&head=4-2")
-        reader.ask()
-        opened = line.run()
-        for frame in opened:
-            reader.take(frame)
-        reader.ask(*sentence(reader, text))
-        after = links_of(line.run())
-    query = next(iter(after.values())).delta.new_element.page_link.query_string
-    assert parse_qs(query)["text"] == [text]
-    with Line(app_server.url) as line:
-        line.send(rerun(query))
-        fresh = links_of(line.run())
-    assert len(fresh) == len({page.entry for page in PAGES})
-    assert after == fresh
-    assert list(after) == list(links_of(opened))
-
-
 def test_a_link_with_the_longest_texts_it_can_hold_opens(app_server):
     text = urlencode(dict.fromkeys(("text", "pair", "text2"), "\N{GRINNING FACE}" * LINK_CHARS))
     assert len(text) > 140_000
@@ -555,35 +481,6 @@ def started(monkeypatch, capsys):
             return said, None
 
     return start
-
-
-def test_the_page_opens_in_a_browser_where_somebody_sits_and_wants_one(monkeypatch, started):
-    monkeypatch.setenv("DISPLAY", ":0")
-    assert started(server__address="localhost") == ("", "http://localhost:8600")
-    assert started(server__address="localhost", server__headless=True)[1] is None
-    monkeypatch.delenv("DISPLAY")
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    monkeypatch.setattr(server.sys, "platform", "linux")
-    assert started(server__address="localhost")[1] is None
-
-
-def test_a_server_at_one_address_says_that_localhost_does_not_lead_to_it(monkeypatch, started):
-    monkeypatch.setenv("DISPLAY", ":0")
-    said, opened = started(server__address="192.0.2.7")
-    assert "http://192.0.2.7:8600 alone" in said
-    assert opened == "http://192.0.2.7:8600"
-    assert started(server__address="2001:db8::7")[1] == "http://[2001:db8::7]:8600"
-    assert [started(server__address=own)[0] for own in ("localhost", "127.0.0.1", "::1")] == [""] * 3
-
-
-def test_the_address_in_this_network_is_said_where_it_leads_here(monkeypatch, started, tmp_path):
-    route = MagicMock()
-    route.socket.return_value.__enter__.return_value.getsockname.return_value = ("192.0.2.9", 0)
-    monkeypatch.setattr(server, "socket", route)
-    monkeypatch.setattr(server, "CONTAINER", (tmp_path / "none", tmp_path / "mark"))
-    assert "In this network: http://192.0.2.9:8600\n" in started(server__address="::")[0]
-    (tmp_path / "mark").touch()
-    assert started(server__address="::")[0] == "", "a container's own address leads nowhere from outside"
 
 
 @pytest.mark.parametrize(("address", "may"), [("::", "0"), ("localhost", "1")])

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TARGET, SOURCE = ["<pad>", "Die", "Katze", "schlief"], ["The", "cat", "was", "fast", "asleep", "."]
 N_KEYS, N_QUERIES = len(SOURCE), len(TARGET)
 HEAD, KATZE, CAT = (1, 2), 2, 1
-NOTEBOOK = """<!doctype html><html lang="en"><meta charset="utf-8"><body style="margin:0;background:@@PAPER@@">
-<div style="color:@@INK@@">@@FIRST@@</div><div style="color:@@INK@@">@@SECOND@@</div></body></html>"""
 
 
 @pytest.fixture(scope="module")
@@ -132,43 +129,3 @@ def test_a_click_chooses_who_looks_and_what_is_looked_at_and_files_are_the_recor
     assert (content["units"], content["key_units"]) == (TARGET, SOURCE)
     svg = picture.save("SVG").read_text(encoding="utf-8")
     assert all(f">{name}<" in svg for name in ("Katze", "asleep"))
-
-
-@pytest.mark.long
-def test_two_pictures_of_a_notebook_follow_its_colours_and_say_how_high_they_are(tab, tmp_path, cross):
-    weights = np.random.default_rng(1).dirichlet(np.full(5, 0.3), (2, 3, 5)).astype(np.float32)
-    record = record_of(weights, ["It's", "a", "small", "sentence", "."])
-    frames = {"FIRST": show(record, head="1-2")._repr_html_(), "SECOND": show(cross)._repr_html_()}
-    frames |= {"PAPER": "#111", "INK": "#ddd"}
-    file = tmp_path / "notebook.html"
-    file.write_text(re.sub("@@([A-Z]+)@@", lambda found: frames[found[1]], NOTEBOOK), encoding="utf-8")
-    asked = []
-    tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(file.as_uri())
-    boxes = tab.locator("iframe")
-    for number in range(2):
-        boxes.nth(number).scroll_into_view_if_needed()
-        inside = boxes.nth(number).element_handle().content_frame()
-        picture = Picture(inside)
-        picture.root.wait_for()
-        inside.wait_for_function("document.documentElement.dataset.scheme === 'dark'")
-        assert sum(picture.settle().paper) < 90
-        if number == 0:
-            assert np.abs(picture.weights(5) - weights[0, 1]).max() < SHADE
-        inside.wait_for_function("Math.abs(innerHeight - document.body.scrollHeight) < 3")
-        menu = picture.root.get_by_role("button", name="Save", exact=True)
-        menu.click()
-        assert not picture.root.get_by_role("menuitem", name=re.compile("PDF")).count(), (
-            "no dialog opens there"
-        )
-        menu.click()
-    tall = boxes.nth(0).bounding_box()["height"]
-    tab.evaluate("document.querySelectorAll('div').forEach(e => { e.style.color = '#111' })")
-    tab.evaluate("document.body.style.background = '#fff'")
-    tab.set_viewport_size({"width": 500, "height": 900})
-    boxes.nth(0).scroll_into_view_if_needed()
-    inside = boxes.nth(0).element_handle().content_frame()
-    inside.wait_for_function("document.documentElement.dataset.scheme === 'light'")
-    inside.wait_for_function("Math.abs(innerHeight - document.body.scrollHeight) < 3")
-    assert boxes.nth(0).bounding_box()["height"] > tall + 200, "its parts stand one below the other"
-    assert [url for url in asked if not url.startswith(("file:", "data:", "about:", "blob:"))] == []

@@ -11,16 +11,13 @@ import pytest
 from alone import new_tab
 from drawn import SHADE, Picture, Stroke, page_of, percent
 
-from mha_core import grid_of, trace
-from mha_core.heads.measures import importance
+from mha_core import trace
 
 pytestmark = pytest.mark.browser
 TIRED = "The animal didn't cross the street because it was too tired."
 IT, ANIMAL = 10, 2
 DRAWN = 14  # arcs over a sentence, at most
 STROKE = 0.015  # what 8 bits a channel leave unknown of a stroke's weight
-# 66 tokens: every head travels in full, and a small picture has fewer pixels than cells.
-MIDDLE = " ".join([TIRED, "The trophy didn't fit in the brown suitcase because it was big, so she left"] * 2)
 LONG = (
     "When the old clock in the tower struck nine, the baker closed his shop, put out the lamps, and walked home "
     "along the river with a basket of warm bread on his arm. His daughter had asked him that morning whether the "
@@ -141,15 +138,6 @@ def test_every_cell_of_the_matrix_has_the_shade_of_its_weight(draw, record, sche
     assert np.abs(picture.settle().weights(len(grid)) - grid.weights[1, 4]).max() < SHADE
 
 
-@pytest.mark.parametrize("measure", [pytest.param("value", marks=pytest.mark.long), "rollout"])
-def test_another_measure_is_drawn_with_its_own_numbers(draw, record, model, measure):
-    grid = grid_of(record.tokens, importance(record.tokens, model, measure).weights, True, "hidden")
-    head = (3, 1 % grid.weights.shape[1])
-    picture = draw(grid, record.tokens, head, (9,))
-    assert np.abs(picture.weights(len(grid)) - np.clip(grid.weights[head], 0, 1)).max() < SHADE
-    check_small(picture, grid.weights)
-
-
 def test_what_lies_below_the_threshold_is_paper_in_the_matrix_the_arcs_and_the_lines(draw, record):
     grid = record.grid()
     weights = grid.weights[3, 1]
@@ -195,22 +183,6 @@ def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw,
     assert ranks.nth(71).evaluate("e => e === e.getRootNode().activeElement")
 
 
-IN_SIGHT = """(list) => {
-  const { top, bottom } = list.getBoundingClientRect();
-  return Array.from(list.children, (row) => [row.textContent, row.getBoundingClientRect()])
-    .filter(([, box]) => box.bottom > top + 1 && box.top < bottom - 1)
-    .map(([text, box]) => [text, box.top - top, bottom - box.bottom]);
-}"""
-
-
-def test_a_ranking_scrolls_to_the_chosen_head_and_begins_with_a_whole_row(draw, record):
-    picture = draw(record.grid(), record.tokens, (3, 1), (IT,), width=390)
-    rows = picture.part("Heads ranked").locator(".ranks").evaluate(IN_SIGHT)
-    assert not rows[0][0].startswith(picture.heads()[0]), "else nothing had to scroll"
-    assert abs(rows[0][1]) < 1, "no row is cut where the list begins"
-    assert [below > -1 for text, _, below in rows if text.startswith("4-2")] == [True]
-
-
 def test_the_keys_walk_the_cells_and_each_is_spoken(draw, record):
     grid = record.grid()
     weights = grid.weights[3, 1]
@@ -228,28 +200,6 @@ def test_the_keys_walk_the_cells_and_each_is_spoken(draw, record):
         picture.settle()
         wanted = f"{grid.labels[q]} looks at {grid.labels[k]}: {percent(weights[q, k])}"
         assert (picture.aloud(), picture.tip()) == (wanted, wanted)
-
-
-def test_the_axes_name_every_row_and_column_where_it_is(draw, record, chromium):
-    grid = record.grid()
-    picture = draw(grid, record.tokens, (3, 1), (IT,))
-    picture.page.evaluate(
-        """() => { const write = CanvasRenderingContext2D.prototype.fillText; globalThis.written = [];
-        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
-          const p = this.getTransform().transformPoint(new DOMPoint(x, y));
-          written.push([text, p.x, p.y, this.getTransform().b !== 0]); return write.apply(this, arguments) } }"""
-    )
-    picture.part("All heads").get_by_role("gridcell", name="Head 4-3:").click()
-    picture.settle()
-    left, top, side = picture.frame(picture.image(picture.matrix))
-    written = picture.page.evaluate("written")
-    rows = {
-        round((y - top) / side * 16 - 0.5): text for text, x, y, turned in written if not turned and x < left
-    }
-    columns = {
-        round((x - left) / side * 16 - 0.5): text for text, x, y, turned in written if turned and y < top
-    }
-    assert rows == columns == dict(enumerate(grid.labels))
 
 
 # ---- the small pictures
@@ -327,62 +277,6 @@ def test_every_small_picture_is_its_own_head(draw, record, scheme):
     assert picture.part("All heads").locator(".kind").all_inner_texts() == ["C earlier copy", "R rare words"]
 
 
-@pytest.mark.parametrize("pixels", [1.5, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3))])
-def test_on_a_finer_screen_every_cell_is_where_it_belongs(draw, record, pixels):
-    """Most screens have more pixels than points: the canvases have up to two to a point."""
-    grid = record.grid()
-    weights = grid.weights[3, 1]
-    picture = draw(grid, record.tokens, (3, 1), (IT,), ANIMAL, pixels=pixels)
-    assert picture.pixels == min(2, pixels)
-    wide = picture.matrix.evaluate("e => e.width / e.getBoundingClientRect().width")
-    assert wide == pytest.approx(picture.pixels, abs=0.01)
-    assert np.abs(picture.weights(len(weights)) - weights).max() < SHADE
-    assert picture.framed(len(weights)) == ([IT], [ANIMAL])
-    check_small(picture, grid.weights)
-    picture.point(ANIMAL, IT, len(weights))
-    assert picture.tip() == f"animal looks at it: {percent(weights[ANIMAL, IT])}"
-
-
-@pytest.mark.parametrize(
-    ("width", "order"),
-    [
-        (390, "weight"),
-        pytest.param(1280, "role", marks=pytest.mark.long),
-        *(pytest.param(width, "layer", marks=pytest.mark.long) for width in (390, 1280)),
-    ],
-)
-def test_what_a_head_is_called_and_its_role_cover_nothing_of_its_picture(draw, record, width, order):
-    """Name, bar and letter lie in the gaps between the pictures, a letter beside every colour."""
-    roles = {(4, 2): Role("rare", "R", "rare words"), (0, 3): Role("copy", "C", "earlier copy")}
-    picture = draw(record.grid(), record.tokens, (3, 1), (IT,), roles=roles, width=width)
-    picture.part("Order of the heads").select_option(order)
-    picture.settle()
-    boxes = [cell.bounding_box() for cell in picture.root.get_by_role("gridcell").all()]
-    marks = picture.root.locator(".heads :is(.tag, .role)").all()
-    assert len(marks) == (72 if order != "layer" else 0) + (2 if order != "role" else 0)
-    for mark in marks:
-        top, bottom = (lambda box: (box["y"], box["y"] + box["height"]))(mark.bounding_box())
-        assert not [box for box in boxes if box["y"] < bottom - 0.5 and top + 0.5 < box["y"] + box["height"]]
-    if order != "role":
-        colours = {
-            mark.inner_text(): mark.evaluate("(mark) => getComputedStyle(mark, '::before').backgroundColor")
-            for mark in picture.root.locator(".heads .role").all()
-        }
-        assert colours == {"R": "rgb(184, 168, 0)", "C": "rgb(230, 159, 0)"}
-
-
-@pytest.mark.long
-def test_a_text_of_66_tokens_has_its_strongest_links_in_the_small_pictures(draw, model):
-    record = trace(MIDDLE, model)
-    grid = record.grid()
-    assert 64 < len(grid) < 69
-    picture = draw(grid, record.tokens, (3, 1), (IT,), 30, width=1000)
-    assert len(next(iter(picture.small().values()))) < len(grid)
-    check_pooled(picture, grid.weights)
-    assert np.abs(picture.weights(len(grid)) - grid.weights[3, 1]).max() < SHADE
-    check_ranking(picture, grid.weights, (IT,), 30)
-
-
 def test_a_long_text_in_bands_shows_and_ranks_what_the_engine_computed(draw, model):
     record = trace(LONG, model)
     grid = record.grid()
@@ -416,13 +310,6 @@ def test_a_long_text_in_bands_shows_and_ranks_what_the_engine_computed(draw, mod
         assert small[y : y + 3, x : x + 3].max() > grid.weights[4, 8, q, k] - SHADE - 0.002
 
 
-def test_a_long_text_without_a_target_ranks_by_where_each_head_looks(draw, model):
-    record = trace(LONG, model)
-    grid = record.grid()
-    picture = draw(grid, record.tokens, (2, 7), (12, 60, 101))
-    check_ranking(picture, grid.weights, (12, 60, 101), None)
-
-
 # ---- the sentence
 
 
@@ -448,46 +335,6 @@ def test_three_pinned_words_have_their_own_arcs_and_mean_percentages(draw, recor
     top = np.argsort(-weights[list(pins)].mean(axis=0))[:3]
     for k in top:
         assert f"“{grid.labels[k]}” ({percent(weights[list(pins), k].mean())})" in said
-
-
-def test_the_links_asked_for_are_drawn_and_said_also_where_others_are_stronger(draw, record):
-    grid = record.grid()
-    weights = grid.weights[3, 1]
-    pins = (ANIMAL, 6, IT)
-    to = int(weights[list(pins), 1:-1].sum(axis=0).argmin()) + 1
-    picture = draw(grid, record.tokens, (3, 1), pins, to)
-    asked = {(q, to): float(weights[q, to]) for q in pins}
-    others = {link: w for link, w in links_of(weights, pins, 12).items() if link not in asked}
-    assert max(asked.values()) < sorted(others.values())[-11], "these must be too weak to be drawn unasked"
-    check_arcs(picture, asked | strongest_of(others, DRAWN - len(asked)))
-    assert_share(picture.labels()[to], weights[list(pins), to].mean())
-
-
-def test_without_a_pin_the_strongest_links_between_words_are_drawn(draw, record):
-    grid = record.grid()
-    weights = grid.weights[3, 1]
-    picture = draw(grid, record.tokens, (3, 1))
-    words = ~np.array([unit.special for unit in grid.units])
-    allowed = words[:, None] & words[None, :] & ~np.eye(len(grid), dtype=bool)
-    links = links_of(weights, range(len(grid)), 1, 0.0, allowed)
-    check_arcs(picture, strongest_of(links, 5))
-    for unit, text in picture.labels().items():
-        assert text == percent(max(w for (_, k), w in strongest_of(links, 5).items() if k == unit))
-    picture.word(ANIMAL).hover()
-    picture.settle()
-    check_arcs(picture, strongest_of(links_of(weights, (ANIMAL,), 12), DRAWN))
-    drawn = picture.weights(len(grid))
-    assert np.abs(drawn - weights).max() < SHADE
-
-
-def test_pointing_at_a_second_word_reads_the_pinned_row_there(draw, record):
-    grid = record.grid()
-    picture = draw(grid, record.tokens, (3, 1), (IT,))
-    for k in (ANIMAL, 4, 13):
-        picture.word(k).hover()
-        picture.settle()
-        assert picture.labels()[k] == percent(grid.weights[3, 1, IT, k])
-        assert any((q, key) == (IT, k) for q, key, _, _ in picture.arcs())
 
 
 # ---- the lines
@@ -545,41 +392,6 @@ def test_heads_of_one_layer_lie_side_by_side_and_are_summed_on_request(draw, rec
 # ---- rows, filters, choices
 
 
-def test_the_table_holds_the_pinned_rows_and_where_each_word_looks_most(draw, record):
-    grid = record.grid()
-    weights = grid.weights[3, 1]
-    pins = [ANIMAL, 6, IT]
-    picture = draw(grid, record.tokens, (3, 1), pins).show("Table")
-    head, *rows = picture.table()
-    assert head == ["looked at", "from “animal”", "from “cross”", "from “it”", "mean"]
-    assert [row[0] for row in rows] == list(grid.labels)
-    for k, row in enumerate(rows):
-        assert row[1:] == [*(percent(weights[q, k]) for q in pins), percent(weights[pins, k].mean())]
-    picture.root.get_by_role("button", name="Clear").click()
-    picture.settle()
-    best = weights.argmax(axis=1)
-    rows = [[grid.labels[q], grid.labels[k], percent(weights[q, k])] for q, k in enumerate(best)]
-    assert picture.table() == [["word", "looks most at", "weight"], *rows]
-
-
-@pytest.mark.parametrize(("filtered", "query", "key"), [("A → B", 0, 1), ("B → A", 1, 0), ("A → A", 0, 0)])
-def test_a_filter_on_the_pair_holds_in_every_picture(draw, model, filtered, query, key):
-    record = trace("The animal was too tired to cross.", model, pair="It slept beside the street until noon.")
-    grid = record.grid()
-    weights = grid.weights[3, 1]
-    segments = np.array([unit.segment for unit in grid.units])
-    allowed = (segments == query)[:, None] & (segments == key)[None, :]
-    pin = next(i for i, unit in enumerate(grid.units) if unit.segment == query and not unit.special)
-    picture = draw(grid, record.tokens, (3, 1), (pin,))
-    picture.part("Which sentence looks at which").select_option(label=filtered)
-    picture.settle()
-    assert np.abs(picture.weights(len(grid)) - np.where(allowed, weights, 0)).max() < SHADE
-    check_arcs(picture, strongest_of(links_of(weights, (pin,), 12, allowed=allowed), DRAWN))
-    check_ranking(picture, grid.weights, (pin,), None, allowed[pin])
-    picture.show("Lines")
-    check_lines(picture, links_of(weights, (pin,), 24, allowed=allowed))
-
-
 def test_clicks_pin_a_word_then_ask_for_a_target_then_take_it_back(draw, record):
     grid = record.grid()
     picture = draw(grid, record.tokens, (3, 1))
@@ -629,22 +441,3 @@ def test_the_ranked_heads_and_the_small_pictures_choose_the_head_they_name(draw,
     picture.root.get_by_role("gridcell").nth(5).click()
     picture.settle()
     assert heading.inner_text() == f"Head {name}" != "Head 1-6"
-
-
-def test_a_head_beyond_the_model_is_its_last_one(draw, record):
-    grid = record.grid()
-    picture = draw(grid, record.tokens, (5, 11), (IT,), beyond=[11, 15])
-    assert picture.part("The chosen head").get_by_role("heading").inner_text() == "Head 6-12"
-    assert np.abs(picture.weights(len(grid)) - grid.weights[5, 11]).max() < SHADE
-
-
-def test_every_small_picture_is_described_by_its_own_strongest_link(draw, record):
-    grid = record.grid()
-    picture = draw(grid, record.tokens, (3, 1))
-    words = [i for i, unit in enumerate(grid.units) if not unit.special]
-    said = picture.root.get_by_role("gridcell").evaluate_all("all => all.map(e => e.ariaLabel)")
-    for (layer, head), text in zip(np.ndindex(6, 12), said, strict=True):
-        inner = grid.weights[layer, head][np.ix_(words, words)]
-        q, k = (words[int(i)] for i in np.unravel_index(inner.argmax(), inner.shape))
-        wanted = f"“{grid.labels[q]}” to “{grid.labels[k]}”, {percent(inner.max())}"
-        assert text == f"Head {layer + 1}-{head + 1}: strongest link {wanted}"

@@ -1,18 +1,15 @@
 """What Inside draws is what it was given: every block read back in a page of its own."""
 
-import csv
-import io
 import re
 
 import numpy as np
 import pixels
 import pytest
-from alone import component, download, own_page, told
+from alone import component, own_page, told
 from tiles_page import cells, number
 
 pytestmark = pytest.mark.browser
 TABLE = np.array([[1.5, -0.25, 0.0, 3.0], [-3.0, 0.75, np.nan, 2.0], [0.5, 1.0, -1.5, -2.25]])
-SHARES = np.array([[0.7, 0.2, 0.1, 0.0], [0.05, 0.05, 0.3, 0.6], [0.25, 0.5, 0.15, 0.1]])
 ROWS, COLUMNS = ["it", "saw", "dog"], ["a", "b", "c", "d"]
 
 
@@ -68,66 +65,6 @@ def test_a_matrix_has_its_numbers_as_colours_and_says_them_under_the_pointer(chr
                 np.testing.assert_allclose(number(value), TABLE[q, k])
         page.mouse.move(1, 1)
         assert "+3.00" in page.locator(".readout").inner_text()
-
-
-def test_the_followed_row_and_the_head_s_columns_are_framed_where_they_are(page):
-    frames = {"slice": [1, 3], "cuts": [1, 2], "follow": True}
-    drawn(page, TABLE, block("matrix", TABLE, rows=ROWS, cols=COLUMNS, high=30, wide=30, **frames), query=1)
-    box = page.locator("canvas").bounding_box()
-    here, frame = (page.locator(s).bounding_box() for s in (".here", ".slice"))
-    assert here["y"] == pytest.approx(box["y"] + box["height"] / 3 - 2, abs=1)
-    assert here["height"] == pytest.approx(box["height"] / 3 + 4, abs=1.5)
-    assert frame["x"] == pytest.approx(box["x"] + box["width"] / 4 - 2, abs=1)
-    assert frame["width"] == pytest.approx(box["width"] / 2 + 4, abs=1)
-    cuts = [cut["x"] + 1 - box["x"] for cut in (page.locator(".cut").nth(i).bounding_box() for i in (0, 1))]
-    assert cuts == pytest.approx([box["width"] / 4, box["width"] / 2], abs=1)
-    assert page.locator(".labels .chosen").all_inner_texts() == ["saw"]
-
-
-def test_the_numbers_of_a_matrix_are_on_the_screen_and_in_its_file(page, tmp_path):
-    drawn(page, TABLE, block("matrix", TABLE, id="m", rows=ROWS, cols=COLUMNS))
-    page.get_by_role("button", name="Numbers of M").click()
-    shown = cells(page, "table[data-matrix=m]")
-    assert shown[0] == ["", *COLUMNS]
-    assert [line[0] for line in shown[1:]] == ROWS
-    np.testing.assert_allclose([[number(cell) for cell in line[1:]] for line in shown[1:]], TABLE)
-    file = download(page, lambda: page.get_by_role("button", name="CSV", exact=True).click(), tmp_path)
-    saved = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
-    assert (file.name, saved[0], [line[0] for line in saved[1:]]) == ("m.csv", ["", *COLUMNS], ROWS)
-    np.testing.assert_allclose([[float(cell) for cell in line[1:]] for line in saved[1:]], TABLE)
-
-
-def test_without_names_rows_and_columns_count_from_one(page):
-    drawn(page, TABLE, block("matrix", TABLE, high=20, wide=20))
-    box = page.locator("canvas").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.1)
-    assert page.locator(".readout").inner_text() == "1, 4: 3.0000"
-    page.mouse.move(box["x"] + box["width"] * 0.1, box["y"] + box["height"] * 0.9)
-    assert page.locator(".readout").inner_text() == "3, 1: 0.5000"
-    page.get_by_role("button", name="Numbers of M").click()
-    shown = cells(page, "table[data-matrix=M]")
-    assert (shown[0], [line[0] for line in shown]) == (["", "1", "2", "3", "4"], ["", "1", "2", "3"])
-
-
-def test_a_matrix_of_weights_is_shaded_up_to_its_largest_and_read_in_percent(chromium, scheme):
-    with own_page(chromium, scheme) as page:
-        drawn(page, SHARES, block("matrix", SHARES, ramp="weight", rows=ROWS, cols=COLUMNS, high=30, wide=30))
-        rgb = pixels.of_canvas(page.locator("canvas"))
-        np.testing.assert_allclose(pixels.weights(rgb, pixels.THEMES[scheme]) * 0.7, SHARES, atol=0.02)
-        assert page.locator(".readout").inner_text().split("\n") == ["0 %", "70.0 %"]
-        box = page.locator("canvas").bounding_box()
-        page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5)
-        assert page.locator(".readout").inner_text() == "saw, d: 60.0 %"
-
-
-def test_one_outlier_among_many_numbers_does_not_make_the_rest_pale(page):
-    values = np.full((20, 20), 0.5)
-    values[3, 5], values[0, 0] = 40, -1
-    drawn(page, values, block("matrix", values))
-    share = pixels.changes(pixels.of_canvas(page.locator("canvas")), pixels.THEMES["light"])
-    assert share[7, 7] == pytest.approx(0.5, abs=0.02)
-    assert share[3, 5] == pytest.approx(1, abs=0.02)
-    assert page.locator(".readout").inner_text().split() == ["−1.00", "+1.00"]
 
 
 def test_tiles_show_every_number_where_it_belongs_and_what_is_typed_is_told_with_its_place(chromium, scheme):
@@ -219,25 +156,6 @@ def test_one_query_is_followed_through_every_key(page):
     np.testing.assert_allclose(bars[:4], [62 * weights[i] / weights.max() for i in shown], atol=0.01)
 
 
-def test_beside_each_key_stand_its_own_colours_followed_through(page):
-    parts = one_query()
-    followed(page, parts, list(range(5)))
-    strips = page.locator("table.follow canvas")
-    colours = [pixels.of_canvas(strips.nth(i))[0] for i in range(strips.count())]
-    of_q, *keys, of_z = [pixels.changes(one, pixels.THEMES["light"]) for one in colours]
-    largest, product, value = (
-        max(np.abs(parts[one]).max(), np.abs(parts[other]).max())
-        for one, other in (("q", "k"), ("products", "products"), ("weighted", "z"))
-    )
-    np.testing.assert_allclose(of_q * largest, parts["q"], atol=0.05)
-    np.testing.assert_allclose(of_z * value, parts["z"], atol=0.05)
-    for i in range(5):
-        of_k, of_product, of_value = keys[3 * i : 3 * i + 3]
-        np.testing.assert_allclose(of_k * largest, parts["k"][i], atol=0.05)
-        np.testing.assert_allclose(of_product * product, parts["products"][i], atol=0.05)
-        np.testing.assert_allclose(of_value * value, parts["weighted"][i], atol=0.05)
-
-
 def test_the_heads_parts_and_their_bars_stand_with_their_own_numbers(page):
     rows = [
         {"label": "4-1", "norm": 2.0, "share": 0.9, "cosine": 0.5, "chosen": False},
@@ -307,38 +225,6 @@ def test_a_plane_puts_values_where_they_are_and_sizes_them_by_weight(page):
     assert (float(cross[0]) + 7, float(cross[1])) == pytest.approx((right[0], up[1]))
 
 
-def test_groups_a_curve_and_a_ruler_put_their_marks_where_they_are(page):
-    groups = {"type": "groups", "owner": [0, 0, 1, 1], "keys": 2, "chosen": 2, "describe": "groups"}
-    curve = {"type": "curve", "axis": "n", "describe": "curve", "lines": [
-        {"label": "steep", "at": 2, "count": 3}, {"label": "flat", "at": 5, "count": 5},
-    ]}  # fmt: skip
-    ruler = {"type": "ruler", "count": 5, "from": 1, "to": 3, "text": "W_q, columns"}
-    drawn(page, [4.0, 2.0, 0.0, 5.0, 5.0, 2.5, 2.5, 0.0], groups, curve, ruler)
-    lines = attributes(page, "groups", "line", "x1", "x2")
-    blocks = [x + 9 for (x,) in attributes(page, "groups", "rect", "x")]
-    assert [int(np.argmin([abs(x - b) for b in blocks])) for _, x in lines] == [0, 0, 1, 1]
-    assert [x for x, _ in lines] == sorted(x for x, _ in lines)
-    fills = (
-        page.get_by_role("img", name="groups")
-        .locator("circle")
-        .evaluate_all("all => all.map(e => e.getAttribute('fill'))")
-    )
-    assert [i for i, fill in enumerate(fills) if "accent" in fill] == [2]
-    curves = [
-        np.array([[float(v) for v in point.split(",")] for point in text.split()])
-        for text in page.locator("polyline").evaluate_all("all => all.map(e => e.getAttribute('points'))")
-    ]
-    for line in curves:
-        assert line[0, 1] < line[-1, 1], "the largest stands highest"
-        assert (np.diff(line[:, 0]) > 0).all()
-    steep, flat = ((line[-1, 1] - line[:, 1]) / (line[-1, 1] - line[0, 1]) for line in curves)
-    np.testing.assert_allclose(steep, [1, 0.5, 0], atol=1e-6)
-    np.testing.assert_allclose(flat, [1, 1, 0.5, 0.5, 0], atol=1e-6)
-    assert curves[0][2, 0] == pytest.approx(curves[1][2, 0])
-    places = page.locator(".ruler span").evaluate_all("all => all.map(e => e.className)")
-    assert places == ["", "chosen", "chosen", "", ""]
-
-
 @pytest.mark.parametrize("angle", [0.7, 4.0, 7.5])
 def test_an_arrow_is_turned_by_its_angle_against_the_clock(page, angle):
     before = np.array([0.6, 0.8])
@@ -370,42 +256,3 @@ def test_what_is_not_there_is_hatched_and_nothing_else_is(page):
         drawn(page, values, block("matrix", values, rows=ROWS, cols=COLUMNS, high=30, wide=30))
         style = page.locator("canvas").last.evaluate("c => getComputedStyle(c).backgroundImage")
         assert ("repeating-linear-gradient" in style) == hatched
-
-
-def test_a_chosen_token_is_marked_in_every_row_and_told(page):
-    row = {
-        "type": "tokens",
-        "labels": ["[CLS]", "dog", "it"],
-        "special": [True, False, False],
-        "label": "Token",
-    }
-    apart = {**row, "label": "Guess", "apart": True, "chosen": None}
-    drawn(page, [], row, {**row, "label": "Again"}, apart, query=1)
-    checked = "all => all.map(e => e.getAttribute('aria-checked'))"
-    assert page.get_by_role("radio").evaluate_all(checked) == ["false", "true", "false"] * 2 + ["false"] * 3
-    page.get_by_label("Token", exact=True).get_by_role("radio", name="it").click()
-    assert page.get_by_role("radio").evaluate_all(checked) == ["false", "false", "true"] * 2 + ["false"] * 3
-    page.get_by_label("Guess", exact=True).get_by_role("radio", name="dog").click()
-    assert page.get_by_role("radio").evaluate_all(checked)[6:] == ["false", "true", "false"]
-    assert page.get_by_role("radio").evaluate_all(checked)[:3] == ["false", "false", "true"]
-    assert told(page) == [["query", 2], ["query", 1]]
-
-
-@pytest.mark.long
-def test_a_matrix_of_five_hundred_words_is_drawn(page):
-    values = np.zeros((500, 500))
-    values[499, 3] = 0.5
-    drawn(page, values, block("matrix", values, ramp="weight", numbers=False))
-    assert page.locator(".readout").inner_text().split("\n") == ["0 %", "50.0 %"]
-    share = pixels.weights(pixels.of_canvas(page.locator("canvas")), pixels.THEMES["light"])
-    assert share[499, 3] == pytest.approx(1, abs=0.01)
-    assert share.sum() == pytest.approx(1, abs=0.5)
-
-
-def test_no_line_ends_between_a_number_and_its_percent_sign(page):
-    spans = ["it puts ", ["strong", "67.7 %"], " on animal and −0.4 % on ", ["token", "5 %"], "; x_i % 2"]
-    drawn(page, [0.0], {"type": "paragraph", "spans": spans, "style": ""})
-    assert page.locator("p").inner_text() == "it puts 67.7 % on animal and −0.4 % on 5 %; xi % 2"
-    kept = page.locator(".whole")
-    assert kept.all_inner_texts() == ["67.7 %", "−0.4 %"]
-    assert set(kept.evaluate_all("all => all.map(e => getComputedStyle(e).whiteSpace)")) == {"nowrap"}

@@ -1,18 +1,10 @@
 """The picture of all heads is the study's: letters, colours, places and shades, by hand and in the app."""
 
-import csv
-import io
-import json
 import re
-from urllib.parse import quote
 
-import numpy as np
-import once
 import pixels
 import pytest
-from alone import component, download, own_page, told
-
-from mha_core.heads.jobs import KIND_OF
+from alone import component, own_page, told
 
 pytestmark = pytest.mark.browser
 # Two layers of three: what no two heads share, so that each can only stand in its own place.
@@ -170,139 +162,4 @@ def test_on_the_map_a_head_stands_at_its_own_point_and_its_cluster_is_outlined(c
             assert page.evaluate("document.activeElement.dataset.id") == there
 
 
-@pytest.fixture(scope="module")
-def found():
-    return once.findings()
-
-
-COLOURS = {
-    "positional": "#0072b2", "syntactic": "#009e73", "coreference": "#d55e00", "agreement": "#cc79a7",
-    "copy": "#e69f00", "rare": "#b8a800", "separator": "#808080", "broad": "#56b4e9",
-}  # fmt: skip
-
-
-def open_heads(visit, query: str):
-    tab = visit(f"/specialization?{query}")
-    tab.page.locator(".heads button").first.wait_for(timeout=120_000)
-    tab.page.locator(".st-key-job-files").wait_for(timeout=120_000)
-    return tab.settled()
-
-
-@pytest.mark.long
-def test_the_app_shows_every_head_with_the_role_the_study_found(visit, found, tmp_path):
-    tab = open_heads(visit, "head=2-4&by=role")
-    shown = buttons(tab.page)
-    assert list(shown) == [f"{layer + 1}-{head + 1}" for layer, head in found.heads]
-    for (layer, head), one in zip(found.heads, shown.values(), strict=True):
-        role = found.study.roles[layer][head]
-        assert one["mark"] == (KIND_OF[role.key].letter if role else "")
-        assert one["role"] == (COLOURS[role.key] if role else "transparent")
-        assert one["said"].startswith(f"Head {one['id']}: ")
-        assert ("no clear role" in one["said"]) == (not role)
-    assert [name for name, one in shown.items() if one["pressed"] == "true"] == ["2-4"]
-    files = tab.page.locator(".st-key-job-files")
-    text, other = (
-        download(tab.page, files.get_by_text(kind).click, tmp_path).read_text() for kind in ("CSV", "JSON")
-    )
-    the_files_hold_the_study(list(csv.DictReader(io.StringIO(text))), json.loads(other), found)
-
-
-def the_files_hold_the_study(rows, content, found) -> None:
-    assert len(rows) == len(content["jobs"]) == len(found.heads) * len(found.jobs)
-    assert [line["job"] for line in rows[:: len(found.heads)]] == [t.job.title for t in found.jobs.values()]
-    for line, other in zip(rows, content["jobs"], strict=True):
-        table = next(table for table in found.jobs.values() if line["job"] == table.job.title)
-        at = int(line["layer"]) - 1, int(line["head"]) - 1
-        assert float(line["score"]) == pytest.approx(float(table.score[at]), abs=1e-4)
-        assert float(other["score"]) == pytest.approx(float(table.score[at]), abs=1e-4)
-        assert float(line["baseline"]) == pytest.approx(table.baseline, abs=1e-4)
-    assert content["model"]["digest"] == found.model.digest
-    np.testing.assert_allclose(content["distance"]["nats"], found.study.similarity.distance, atol=1e-5)
-
-
-@pytest.mark.long
-def test_the_app_s_map_shades_every_head_by_the_job_at_its_own_point(visit, found):
-    job = list(found.jobs)[2]
-    tab = open_heads(visit, f"head=2-4&as=map&by={quote(f'job:{job}')}")
-    shown, box = buttons(tab.page), tab.page.locator(".plane").bounding_box()
-    table = found.jobs[job]
-    low, most = float(table.score.min()), float(table.score.max())
-    for i, (layer, head) in enumerate(found.heads):
-        one, score = shown[f"{layer + 1}-{head + 1}"], float(table.score[layer, head])
-        assert one["mark"] == f"{100 * score:.0f}"
-        assert int(one["fill"].rstrip("%")) == pytest.approx(62 * (score - low) / (most - low), abs=0.51)
-        x, y = (one["x"] - box["x"]) / box["width"], (one["y"] - box["y"]) / box["height"]
-        np.testing.assert_allclose((x, y), found.points[i], atol=3e-3)
-    own = found.cluster[found.heads.index((1, 3))]
-    inside = {
-        tuple(point) for point, cluster in zip(found.points, found.cluster, strict=True) if cluster == own
-    }
-    corners = tab.page.locator("polygon").get_attribute("points").split()
-    assert len(inside) >= 3
-    for corner in corners:
-        x, y = map(float, corner.split(","))
-        assert min(abs(x - px) + abs(y - py) for px, py in inside) < 1e-6
-
-
 # Where heads stand, the jobs and the table of evidence, by hand
-
-GROUPS = [
-    {"title": "Syntactic", "chips": [{"key": "a", "letter": "S", "colour": "#009e73", "name": "one"}]},
-    {"title": "Broad", "chips": [{"key": "b", "letter": "B", "colour": "#56b4e9", "name": "two"}]},
-]
-ROW = {
-    "key": "a",
-    "name": "one",
-    "note": "",
-    "marked": True,
-    "cells": [
-        {"head": "2-1", "note": "not told apart from 1-1"},
-        {"text": "", "note": "", "bar": {"dot": 0.5, "low": 0.25, "high": 0.75, "base": 0.125}},
-    ],
-}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_head_stands_at_its_share_with_its_number_beside_its_rule_and_its_twin(chromium, scheme):
-    rows = [
-        {"name": "Trained", "heads": [["1-1", 0.25], ["1-2", 0.75]]},
-        {"name": "Random weights", "heads": [["1-1", 0.1], ["1-2", 0.2]]},
-    ]
-    marks = [{"name": "simple rule", "value": 0.5}]
-    with own_page(chromium, scheme) as page:
-        for width in (1280, 420):
-            page.set_viewport_size({"width": width, "height": 600})
-            component(page, "jobs", kind="strip", said="Told.", rows=rows, chosen="1-2", marks=marks)
-            plot = page.get_by_role("img", name="Told.")
-            boxes = plot.locator(".ticks").evaluate_all(
-                "all => all.map(t => [t, ...t.children].map(e => e.getBoundingClientRect())"
-                ".map(r => [r.left + r.width / 2, r.left, r.width]))"
-            )
-            for (line, *ticks), shares in zip(boxes, [[0.25, 0.75, 0.5], [0.1, 0.2]], strict=True):
-                at = [(tick[0] - line[1]) / line[2] for tick in ticks]
-                assert at == pytest.approx(shares, abs=0.005)
-            assert plot.locator(".flag").all_inner_texts() == ["1-2: 75.0 %", "simple rule 50.0 %"]
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_jobs_and_heads_are_buttons_and_a_row_has_its_numbers_at_their_places(chromium):
-    with own_page(chromium) as page:
-        component(page, "jobs", kind="chips", groups=GROUPS, job="b")
-        assert page.locator(".chip").all_inner_texts() == ["S\none", "B\ntwo"]
-        assert page.locator(".chip[aria-pressed=true]").inner_text() == "B\ntwo"
-        page.get_by_role("button", name="S one").click()
-        columns = [{"title": title, "note": ""} for title in ("Job", "Best head", "On a line")]
-        table = {
-            "columns": columns,
-            "groups": [{"title": "Syntactic", "rows": [ROW]}],
-            "caption": "All",
-            "job": "a",
-        }
-        assert told(page) == [["job", "a"]]
-        component(page, "jobs", kind="table", **table)
-        line = page.locator(".bar").bounding_box()
-        dot, rule = (page.locator(f".bar .{name}").bounding_box() for name in ("dot", "base"))
-        assert (dot["x"] + dot["width"] / 2 - line["x"]) / line["width"] == pytest.approx(0.5, abs=0.01)
-        assert (rule["x"] + rule["width"] / 2 - line["x"]) / line["width"] == pytest.approx(0.125, abs=0.01)
-        page.get_by_role("button", name="Head 2-1: open its card").click()
-        assert told(page) == [["head", "2-1"]]

@@ -7,7 +7,7 @@ import numpy as np
 import pixels
 import pytest
 
-from mha_core import predict_next, trace
+from mha_core import predict_next
 from mha_core.heads.ablation import ablate_each
 from mha_core.wording import percent
 
@@ -73,40 +73,6 @@ def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(visit
 
 
 @pytest.mark.long
-def test_a_link_opens_what_was_switched_and_the_small_pictures_are_the_weights(visit, model):
-    tab = visit(f"{MINILM}&off=3-1,6-6&set=2", viewport={"width": 1280, "height": 720}).drawn()
-    assert finding(tab).startswith("With 3-1 and 6-6 doubled the text's embedding has cosine")
-    assert head(tab, "6-6").inner_text().endswith("×2")
-    assert tab.page.get_by_role("button", name="twice as much").get_attribute("aria-pressed") == "true"
-    canvas = tab.page.locator(".stage > canvas")
-    drawn = pixels.of_canvas(canvas)
-    frame = canvas.bounding_box()
-    weights = trace(TIRED, model).weights
-    n = weights.shape[-1]
-    for name in ("1-3", "4-2", "5-12"):
-        box = head(tab, name).bounding_box()
-        layer, number = (int(part) - 1 for part in name.split("-"))
-        seen = pixels.weights(
-            pixels.small(drawn, box["x"] - frame["x"], box["y"] - frame["y"], box["width"], n),
-            pixels.THEMES["light"],
-        )
-        assert np.abs(seen - weights[layer, number]).max() < 0.02
-    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 1280
-
-
-@pytest.mark.long
-def test_a_strangers_link_with_silly_heads_gets_a_sentence_also_on_a_phone(visit):
-    tab = visit(f"{MINILM}&off=99-99&set=banana", viewport={"width": 420, "height": 900}).drawn()
-    notices = tab.page.locator(".hs-notice").all_inner_texts()
-    assert notices == [
-        "There is no head 99-99; the model has 6 layers of 12 heads. No head is switched.",
-        "A switched head cannot be set to “banana”, only to “0”, “mean”, “2”; it gives nothing.",
-    ]
-    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 420
-    assert tab.page.locator(".switch").count() == 72
-
-
-@pytest.mark.long
 def test_every_head_in_turn_shows_its_progress_stops_goes_on_and_ends(visit, smollm2):
     tab = visit("/experiment?try=Which+matter%3F")
     tab.page.get_by_role("button", name="Try every head").click(timeout=PATIENCE)
@@ -160,55 +126,3 @@ def test_the_map_s_colours_are_the_effects(visit, model):
         ]
         seen.flat[i] = pixels.changes(colour[None], pixels.THEMES["light"])[0]
     assert np.abs(seen - effects / np.abs(effects).max()).max() < 0.03
-
-
-@pytest.mark.long
-def test_a_ready_experiment_is_one_click_and_answers_with_numbers(visit, smollm2):
-    tab = visit("/experiment?try=Ready-made")
-    tab.page.get_by_role("button", name="The key to the cabinets").click(timeout=PATIENCE)
-    tab.page.locator(".hs-finding").wait_for(timeout=PATIENCE)
-    tab.settled()
-    assert "ready=key" in tab.page.url
-    said = finding(tab)
-    away = np.ones((30, 9), np.float32)
-    words = {
-        w.text: w for w in predict_next(smollm2.tokenizer.encode("The key to the cabinets"), smollm2, k=2000)
-    }
-    assert said.startswith(
-        f"is gets {percent(words[' is'].probability)}, are {percent(words[' are'].probability)}."
-    )
-    name = re.search(r"(\d+)-(\d+) matters most", said)
-    away[int(name[1]) - 1, int(name[2]) - 1] = 0
-    without = {
-        w.text: w
-        for w in predict_next(
-            smollm2.tokenizer.encode("The key to the cabinets"), smollm2, k=2000, gates=away
-        )
-    }
-    difference = [side[" is"].logit - side[" are"].logit for side in (words, without)]
-    numbers = [f"{value:.2f}".replace("-", "−") for value in difference]
-    assert f"the logit difference goes from {numbers[0]} to {numbers[1]}" in said
-    assert tab.page.locator("table.answer tr").count() == 7
-    shown = tab.page.url
-    tab.page.locator(".st-key-top").get_by_role("link", name="Experiment").click()
-    tab.settled()
-    assert (finding(tab), tab.page.url) == (said, shown), "the page that is open already stays as it is"
-    tab.page.get_by_role("link", name="Switch these heads yourself").click()
-    tab.drawn()
-    assert finding(tab).startswith(f"Without {name[0].split()[0]} is falls from")
-
-
-@pytest.mark.long
-def test_who_comes_from_explore_has_the_model_that_speaks_and_the_sentence_and_goes_back_to_the_first(visit):
-    tab = visit(f"/?text={quote(TIRED)}").drawn()
-    top = tab.page.locator(".st-key-top")
-    top.get_by_role("link", name="Experiment", exact=True).click()
-    tab.page.get_by_text("SmolLM2 135M, 4-bit, trained").first.wait_for(timeout=PATIENCE)
-    tab.settled()
-    assert tab.page.get_by_label("Your sentence", exact=True).input_value() == TIRED
-    assert finding(tab).startswith("As it is, SmolLM2 135M, 4-bit gives ")
-    top.get_by_role("link", name="Explore", exact=True).click()
-    tab.page.get_by_text("MiniLM, trained").first.wait_for(timeout=PATIENCE)
-    tab.drawn()
-    assert tab.said().startswith("Head 4-2: ")
-    assert tab.page.get_by_label("Your sentence", exact=True).input_value() == TIRED

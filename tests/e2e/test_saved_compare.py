@@ -10,7 +10,6 @@ import numpy as np
 import pixels
 import pytest
 from alone import compared, download, own_page, show
-from PIL import Image
 from two_runs import BOTH, COREFERENCE, DOG, IT, NAMES, PAIRS, RUN_A, RUN_B, WEIGHTS, change, percent, row
 
 pytestmark = pytest.mark.browser
@@ -163,25 +162,3 @@ def the_words_and_arcs_are_those_of_the_screen(root) -> None:
 
 def _span() -> float:
     return np.ceil(10 * max(np.abs(change((la, h))).max() for la in range(2) for h in range(3))) / 10
-
-
-@pytest.mark.long
-def test_the_bitmap_is_that_picture_at_twice_the_size(picture, tmp_path):
-    vector = ElementTree.fromstring(saved(picture, "Picture, SVG", tmp_path).read_text())  # noqa: S314
-    with Image.open(saved(picture, "Picture, PNG", tmp_path)) as image:
-        assert image.size == tuple(2 * int(vector.get(side)) for side in ("width", "height"))
-        shown = np.asarray(image.convert("RGB"))
-    light = pixels.THEMES["light"]
-    for table, truth in zip(tables(vector)[:2], WEIGHTS, strict=False):
-        x0, y0, wide, _ = (2 * value for value in table["frame"])
-        n = len(truth[COREFERENCE])
-        middle = (np.arange(n) + 0.5) * wide / n + 80  # the picture stands 40 units from its edges
-        drawn = shown[np.ix_((y0 + middle).astype(int), (x0 + middle).astype(int))]
-        np.testing.assert_allclose(pixels.weights(drawn, light), truth[COREFERENCE], atol=0.04)
-
-
-def test_the_key_s_saves_the_picture_under_the_pointer(picture, tmp_path):
-    picture.get_by_label("Both sentences, word under word").get_by_role("button").nth(3).hover()
-    file = download(picture, lambda: picture.keyboard.press("s"), tmp_path)
-    assert file.name.endswith(".svg")
-    assert "looks at “dog”" in file.read_text().replace("&#8220;", "“").replace("&#8221;", "”")

@@ -2,20 +2,17 @@
 
 import csv
 import io
-import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 from alone import new_tab
 from drawn import SHADE, Picture, page_of, rgb, shares, strokes
-from PIL import Image
 
 from mha_core import trace
 
@@ -90,33 +87,6 @@ def test_the_saved_table_has_a_row_for_every_query_and_key(alone, record):
         assert np.float32(row["weight"]) == grid.weights[3, 1, q, k], "to the last digit"
 
 
-def test_the_saved_numbers_say_what_they_are_and_change_with_the_head(alone, record):
-    grid = record.grid(words=True, specials="renormalised")
-    it, animal = grid.find("it")[0], grid.find("animal")[0]
-    picture = alone(page_of(grid, record.tokens, (3, 1), (it,), animal))
-    content = json.loads(picture.save("JSON").read_text())
-    assert np.array_equal(np.array(content["weights"], dtype=np.float32), grid.weights[3, 1][None, None])
-    best = grid.labels[int(grid.weights[3, 1, it].argmax())]
-    assert best != "animal" or content["said"].startswith("Head 4-2: “it” → “animal” ")
-    assert re.search(r"(rank \d+|the strongest) of 72 heads", content.pop("said"))
-    del content["weights"]
-    assert content == {
-        "head": "4-2",
-        "layers": [4],
-        "heads": [2],
-        "units": list(grid.labels),
-        "causal": False,
-        "pinned": [it],
-        "to": animal,
-        "link": "",
-    }
-    picture.root.get_by_role("gridcell", name="Head 2-5:").click()
-    picture.settle()
-    content = json.loads(picture.save("JSON").read_text())
-    assert content["head"] == "2-5"
-    assert np.array_equal(np.array(content["weights"], dtype=np.float32), grid.weights[1, 4][None, None])
-
-
 def test_the_vector_picture_has_every_cell_its_labels_and_what_is_marked(alone, record):
     grid = record.grid()
     weights = grid.weights[3, 1]
@@ -172,21 +142,6 @@ def test_the_vector_picture_has_every_cell_its_labels_and_what_is_marked(alone, 
         assert picture.strength(arc) == pytest.approx(float(weights[q, k]), abs=0.015)
 
 
-def test_the_pointed_cell_is_marked_in_the_picture_that_the_key_saves(alone, record):
-    grid = record.grid()
-    picture = alone(page_of(grid, record.tokens, (3, 1), (IT,)))
-    picture.point(ANIMAL, IT, 16)
-    with picture.page.expect_download() as waiting:
-        picture.page.keyboard.press("s")
-    svg = ET.fromstring(Path(waiting.value.path()).read_text())  # noqa: S314 - our own file
-    _, (left, top, side) = cells_of(svg, 16)
-    (mark,) = (r for r in svg.iter(f"{SVG}rect") if r.get("stroke-width") == "3")
-    place = [float(mark.get(name)) - start for name, start in (("y", top), ("x", left))]
-    assert [round(at / side * 16) for at in place] == [ANIMAL, IT]
-    best = grid.labels[int(grid.weights[3, 1, ANIMAL].argmax())]
-    assert svg.find(f"{SVG}title").text.startswith(f"Head 4-2: “animal” looks at “{best}”")
-
-
 def test_filters_and_lines_are_saved_as_they_are_shown(alone, model):
     record = trace("The animal was too tired to cross.", model, pair="It slept beside the street until noon.")
     grid = record.grid()
@@ -206,82 +161,3 @@ def test_filters_and_lines_are_saved_as_they_are_shown(alone, model):
     assert [(round(s.x1), round(s.y1), round(s.y2), s.colour) for s in saved] == [
         (round(s.x1), round(s.y1), round(s.y2), s.colour) for _, _, s in shown
     ]
-
-
-def test_the_pixel_picture_is_twice_as_large_and_has_every_cell(alone, record):
-    grid = record.grid()
-    picture = alone(page_of(grid, record.tokens, (3, 1), (IT,)))
-    svg = ET.fromstring(picture.save("SVG").read_text())  # noqa: S314 - our own file
-    image = np.array(Image.open(picture.save("PNG")).convert("RGB"))
-    assert image.shape == (2 * int(svg.get("height")), 2 * int(svg.get("width")), 3)
-    _, (left, top, side) = cells_of(svg, 16)
-    shift = 40  # the margin around everything
-    rows, columns = (
-        np.floor(2 * (shift + start + (np.arange(16) + 0.5) * side / 16)).astype(int) for start in (top, left)
-    )
-    drawn = shares(image[np.ix_(rows, columns)], PAPER)
-    assert np.abs(drawn - grid.weights[3, 1]).max() < LEVEL
-
-
-def take(tab, name: str) -> Path:
-    with tab.page.expect_download() as waiting:
-        tab.page.get_by_role("button", name=re.compile(f"^{name}, ")).click()
-    return Path(waiting.value.path())
-
-
-def check_table(file: Path, grid) -> None:
-    """The page's CSV: every weight of every head, in the order of layers, heads, queries and keys."""
-    rows = list(csv.DictReader(io.StringIO(file.read_text())))
-    assert len(rows) == grid.weights.size
-    for row, (layer, head, q, k) in zip(rows, np.ndindex(grid.weights.shape), strict=True):
-        place = [int(row[name]) for name in ("layer", "head", "query", "key")]
-        assert place == [layer + 1, head + 1, q, k]
-        assert (row["query_text"], row["key_text"]) == (grid.labels[q], grid.labels[k])
-        assert float(row["weight"]) == pytest.approx(float(grid.weights[layer, head, q, k]), abs=1e-6)
-
-
-def check_numbers(file: Path, grid, model) -> None:
-    """The page's JSON: the same weights, and what they are of."""
-    content = json.loads(file.read_text())
-    assert np.abs(np.array(content["weights"]) - grid.weights).max() < 1e-7
-    said = {name: content[name] for name in ("text", "pair", "measure", "unit", "head", "pinned", "units")}
-    assert said == {
-        "text": "The animal didn't cross.",
-        "pair": "It was too tired.",
-        "measure": "raw",
-        "unit": "words",
-        "head": "4-2",
-        "pinned": [2, 4, 9],
-        "units": list(grid.labels),
-    }
-    assert (content["layers"], content["heads"]) == ([*range(1, 7)], [*range(1, 13)])
-    assert (content["trained"], content["model_details"]["digest"]) == (True, model.digest)
-
-
-@pytest.mark.long
-def test_the_page_offers_files_a_link_and_lines_that_all_hold_the_view_on_the_screen(
-    visit, model, alone, capsys
-):
-    asked = "/?text=The+animal+didn%27t+cross.&pair=It+was+too+tired.&head=4-2&pin=2,4,9&to=6&unit=words"
-    tab = visit(asked, reduced_motion="reduce").drawn()
-    grid = trace("The animal didn't cross.", model, pair="It was too tired.").grid(words=True)
-    weights = grid.weights[3, 1]
-    shown = Picture(tab.page)
-    assert np.abs(shown.weights(len(grid)) - weights).max() < SHADE
-    assert {q for q, *_ in shown.arcs()} == {2, 4, 9}
-    tab.page.get_by_text("Export: numbers").click()
-    tab.settled()
-    check_table(take(tab, "CSV"), grid)
-    check_numbers(take(tab, "JSON"), grid, model)
-    saved = alone(take(tab, "HTML"))
-    assert np.abs(saved.weights(len(grid)) - weights).max() < SHADE
-    assert (saved.said(), saved.ranking()) == (shown.said(), shown.ranking())
-    assert saved.labels()[6] == shown.labels()[6]
-    link, code = tab.page.locator("[data-testid=stCode] code").all_inner_texts()
-    exec(compile(code, "shown", "exec"), {})  # noqa: S102 - the app's own lines are what is tested
-    strongest = [(q, k) for q in (2, 4, 9) for k in np.argsort(-weights[q], kind="stable")[:5]]
-    assert capsys.readouterr().out.splitlines() == [
-        f"{grid.labels[q]} looks at {grid.labels[k]}: {weights[q, k]:.1%}" for q, k in strongest
-    ]
-    again = Picture(visit(f"/?{urlsplit(link).query}", reduced_motion="reduce").drawn().page)
-    assert (again.said(), again.ranking()) == (shown.said(), shown.ranking())

@@ -1,12 +1,10 @@
 """The way to the server takes a while: what is done meanwhile goes out with the controls as they were before, and
 takes nothing back."""
 
-from importlib.util import find_spec
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from mha_core.embedded import DECODER_PACKAGE
 from pages.parts.frame.presets import TIRED
 
 pytestmark = pytest.mark.browser
@@ -63,17 +61,6 @@ def retype(tab, old, new):
 
 
 @pytest.mark.long
-def test_a_head_touched_right_after_an_example_leaves_the_example(slow):
-    tab = slow("/?head=4-2&pin=10").drawn()
-    tab.page.get_by_role("button", name="cat", exact=True).click()
-    touch(tab, "5-7")
-    arrived(tab)
-    assert "cat" in tab.page.get_by_label("Your sentence", exact=True).input_value()
-    assert "cat" in tab.page.url
-    assert tab.word("cat").is_visible()
-
-
-@pytest.mark.long
 def test_a_head_touched_right_after_a_word_was_changed_leaves_the_word(slow):
     tab = slow("/?head=4-2&pin=10").drawn()
     retype(tab, "tired", "wide")
@@ -85,17 +72,6 @@ def test_a_head_touched_right_after_a_word_was_changed_leaves_the_word(slow):
     assert "with “tired”" in tab.page.locator("p.trace").inner_text(), (
         "and what was before is drawn as a trace"
     )
-
-
-@pytest.mark.long
-@pytest.mark.skipif(find_spec(DECODER_PACKAGE) is None, reason="the decoder's package is not installed")
-def test_a_head_touched_right_after_a_word_was_appended_leaves_the_word(slow):
-    start = "The animal didn't cross the street because it was too"
-    tab = slow(f"/?model=smollm2&text={quote(start)}&head=14-9&pin=10").drawn()
-    tab.page.get_by_role("button", name="Append “ far”").click()
-    touch(tab, "5-7")
-    arrived(tab)
-    assert tab.page.get_by_label("Your sentence", exact=True).input_value() == f"{start} far"
 
 
 @pytest.mark.long
@@ -117,21 +93,6 @@ def test_the_second_sentence_stays_too_and_the_reader_can_take_it_back(slow):
 
 def in_link(tab):
     return dict(parse_qsl(urlsplit(tab.page.url).query))
-
-
-@pytest.mark.long
-def test_a_control_pressed_right_after_a_head_of_the_atlas_leaves_the_head(slow):
-    tab = slow("/atlas")
-    tab.page.get_by_role("button", name="Head 4-1:").first.click()
-    tab.page.get_by_role("radio", name="layer", exact=True).click()
-    arrived(tab)
-    assert in_link(tab).items() >= {"head": "4-1", "colour": "layer"}.items()
-    assert tab.page.get_by_role("heading", name="Head 4-1").count() == 1
-    before = tab.page.url
-    tab.page.reload()
-    tab.settled()
-    assert tab.page.url == before
-    assert tab.page.get_by_role("radio", name="layer", exact=True).get_attribute("aria-checked") == "true"
 
 
 @pytest.mark.long

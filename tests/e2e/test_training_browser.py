@@ -4,7 +4,6 @@ import re
 from urllib.parse import quote
 
 import pytest
-from axe import complaints
 
 from mha_core.device import use_one_thread
 from mha_core.learning import report
@@ -122,21 +121,3 @@ def test_a_training_gives_the_command_lines_numbers_and_its_link_repeats_them(vi
 
 def line_points(curve):
     return curve.locator("polyline").evaluate_all("nodes => nodes.map((node) => node.getAttribute('points'))")
-
-
-@pytest.mark.long
-def test_another_part_asks_another_question_and_fits_a_narrow_screen(visit):
-    tab = visit(
-        f"/training?train={quote('Two heads that need each other')}&upto=200",
-        viewport={"width": 420, "height": 900},
-        color_scheme="dark",
-    )
-    tab.page.get_by_text("Your guess: who will learn it?").wait_for()
-    begin(tab)
-    ends(tab)
-    assert tab.page.locator(".sheets canvas").count() == 4 + 8
-    assert tab.page.evaluate("document.documentElement.scrollWidth <= 420")
-    assert complaints(tab.page) == []
-    link = tab.page.get_by_role("link", name="19-7").get_attribute("href")
-    assert "model=smollm2" in link
-    assert "head=19-7" in link
