@@ -18,7 +18,6 @@ from pages.parts.explore import (
     moments,
     next_word,
     opening,
-    studio,
 )
 from pages.parts.frame import moving, parts, shell
 from pages.parts.frame.prose import nothing_left, say, together
@@ -92,7 +91,6 @@ def picture(request: Request, record: Record) -> None:
             elsewhere.elsewhere(request, record, grid, chosen)
         downloads.heatmap(grid, chosen, request)
         downloads.offer(record, grid, chosen, request)
-        studio.offer(record, grid, chosen, request, dict(roles))
     if not request.mixed and cache.finding(request.model, request.trained):
         roles_when_found(request)
 

@@ -11,7 +11,7 @@ from mha_core.picture import bundle as bundling
 from mha_core.picture.bundle import SCRIPTS, bundle, modules_of
 
 ENTRIES = (
-    *("library", "standalone", "tiles", "head_map", "jobs", "atlas", "experiment", "memory", "figure"),
+    *("library", "standalone", "tiles", "head_map", "jobs", "atlas", "experiment", "memory"),
     "address",
     "examples",
 )

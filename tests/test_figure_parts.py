@@ -21,9 +21,6 @@ from mha_core.figures.panels import Panel
 from mha_core.figures.panels import top as end_of_scale
 from mha_core.figures.scatter import Axis, Dot, scatter
 from mha_core.record import Grid, Unit
-from pages.parts.explore import studio
-from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection
 
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS = 72 / 2.54  # a centimetre
@@ -622,47 +619,6 @@ def test_dark_colours_are_as_light_as_published():
 def test_a_colour_is_the_nearest_that_a_screen_has():
     every = [(at, 255 - at, at // 2) for at in range(256)]
     assert [nearest(oklab(f"#{red:02x}{green:02x}{blue:02x}")) for red, green, blue in every] == every
-
-
-# The studio
-
-
-def test_pins_of_pieces_become_those_of_the_words_that_hold_them():
-    record = record_of(np.full((1, 1, 4, 4), 0.25), ["a", "tired", "##ness", "b"])
-    pieces, words = record.grid(), record.grid(words=True)
-    assert studio.moved([2, 3], pieces, words) == [1, 2]
-    assert studio.moved([1], words, pieces) == [1, 2]
-
-
-def test_another_figure_has_another_name_of_plain_letters():
-    design = Design("arcs", ((0, 0),))
-    request = Request("The cat's mat")
-    found = {
-        studio.name_of(one, pins, request)
-        for one, pins in ((design, ()), (design, (1,)), (replace(design, width=9.0), ()))
-    }
-    assert len(found) == 3
-    assert all(re.fullmatch(r"headscope-figure-arcs-[0-9a-f]{6}-[a-z-]+[0-9a-f]{6}", name) for name in found)
-
-
-def test_the_studio_opens_with_the_chosen_head_in_the_units_of_the_picture():
-    opens = [studio.first(Selection((3, 1), (2,)), Request("a", unit=unit)) for unit in ("pieces", "words")]
-    assert [design.as_link() for design in opens] == [
-        "matrix_4-2_each_8.5_8_white_pieces_full",
-        "matrix_4-2_each_8.5_8_white_words_full",
-    ]
-
-
-def test_the_studio_takes_the_heads_of_a_role_and_leaves_out_those_that_are_not_there(monkeypatch):
-    memory = {"figure-role": "copy"}
-    monkeypatch.setattr(studio.st, "session_state", memory)
-    role = {(1, 2): "copy", (0, 1): "broad", (0, 0): "copy"}
-    studio._take_role({head: SimpleNamespace(label=label) for head, label in role.items()})
-    assert memory["figure-heads"] == ["1-1", "2-3"]
-    asked = Design("arcs", ((0, 0), (9, 0), (0, 7)), width=17.0, unit="words").as_link()
-    studio._show(asked, Selection((0, 0)), Request("a"), ONE)
-    assert memory["figure-heads"] == ["1-1"]
-    assert (memory["figure-column"], memory["figure-unit"]) == ("two columns, 17 cm", "words")
 
 
 def test_the_longest_bar_and_its_number_fill_the_page_and_every_chosen_word_is_named():

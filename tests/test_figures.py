@@ -11,7 +11,7 @@ from drawn import rgb, shares
 from PIL import Image
 
 from mha_core import InputError, Unavailable, load_model, record_of, trace
-from mha_core.figures import Design, all_heads, caption, figure, files, from_link, panels, save
+from mha_core.figures import Design, all_heads, caption, figure, files, panels, save
 from mha_core.figures.every_head import SIDE
 from mha_core.figures.matrix import SMALLEST
 from mha_core.thumbnails import pooled
@@ -138,27 +138,19 @@ def test_a_ground_may_be_white_or_none(record):
     assert all(node.get("width") != "100%" for node in clear.iter(f"{SVG}rect"))
 
 
-def test_a_link_brings_a_design_back_and_nonsense_is_refused():
-    design = Design("arcs", ((3, 1), (4, 6)), "mean", 17.5, 9, "transparent", "words", "largest")
-    assert from_link(design.as_link()) == design
-    for value in (
-        "",
-        "arcs",
-        design.as_link() + "_x",
-        design.as_link().replace("4-2", "4-x"),
-        design.as_link().replace("17.5", "1e9"),
-    ):
-        with pytest.raises(InputError):
-            from_link(value)
-    for wrong in (
+@pytest.mark.parametrize(
+    "wrong",
+    [
         {"width": 3.0},
         {"size": 99.0},
         {"kind": "pie"},
         {"heads": ()},
         {"heads": tuple((0, i) for i in range(25))},
-    ):
-        with pytest.raises(InputError):
-            Design(**{"heads": ((0, 0),), **wrong})
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused(wrong):
+    with pytest.raises(InputError):
+        Design(**{"heads": ((0, 0),), **wrong})
 
 
 def test_what_a_text_says_is_never_markup_and_a_missing_head_is_said(model):

@@ -23,14 +23,13 @@ export function saveJson(name, content) {
   return save(name, "application/json", `${JSON.stringify(content)}\n`);
 }
 
-// Pixels of a browser of an SVG that says its size in them or in centimetres.
-export function sizeOf(page) {
-  const [, width, unit, height] = /width="([\d.]+)(cm|)" height="([\d.]+)/.exec(page);
-  return [width, height].map((length) => Number(length) * (unit ? 96 / 2.54 : 1));
+// Width and height of an SVG, in pixels.
+function sizeOf(page) {
+  const [, width, height] = /width="([\d.]+)" height="([\d.]+)/.exec(page);
+  return [Number(width), Number(height)];
 }
 
-// dots: of an inch, where the file is to say how large it is in print.
-export async function savePng(name, page, scale = 2, dots = null) {
+export async function savePng(name, page, scale = 2) {
   const image = new Image();
   const [width, height] = sizeOf(page);
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(page)}`;
@@ -40,35 +39,7 @@ export async function savePng(name, page, scale = 2, dots = null) {
   canvas.height = Math.round(height * scale);
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
-  return save(name, "image/png", dots ? withDots(new Uint8Array(await blob.arrayBuffer()), dots) : blob);
-}
-
-// A PNG that says how many of its dots make an inch: the chunk pHYs, in dots a metre, after the header.
-export function withDots(png, dots) {
-  const chunk = new Uint8Array(21);
-  const view = new DataView(chunk.buffer);
-  view.setUint32(0, 9);
-  chunk.set([0x70, 0x48, 0x59, 0x73], 4);
-  view.setUint32(8, Math.round(dots / 0.0254));
-  view.setUint32(12, Math.round(dots / 0.0254));
-  chunk[16] = 1;
-  view.setUint32(17, crc(chunk.subarray(4, 17)));
-  const header = 33; // the signature and IHDR
-  const out = new Uint8Array(png.length + chunk.length);
-  out.set(png.subarray(0, header));
-  out.set(chunk, header);
-  out.set(png.subarray(header), header + chunk.length);
-  return out;
-}
-
-// The checksum of PNG's chunks (ISO 3309).
-function crc(bytes) {
-  let sum = 0xffffffff;
-  for (const byte of bytes) {
-    sum ^= byte;
-    for (let i = 0; i < 8; i++) sum = sum & 1 ? 0xedb88320 ^ (sum >>> 1) : sum >>> 1;
-  }
-  return (sum ^ 0xffffffff) >>> 0;
+  return save(name, "image/png", blob);
 }
 
 // In the frame of a notebook no dialog opens.

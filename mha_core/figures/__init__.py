@@ -11,10 +11,10 @@ In: a grid (layer, head, query, key) and a `Design`. Out: one SVG of a stated wi
 """
 
 from mha_core.figures.caption import caption
-from mha_core.figures.design import Design, from_link
+from mha_core.figures.design import Design
 from mha_core.figures.drawing import figure
 from mha_core.figures.every_head import all_heads
 from mha_core.figures.files import save
 from mha_core.figures.panels import Panel, panels
 
-__all__ = ["Design", "Panel", "all_heads", "caption", "figure", "from_link", "panels", "save"]
+__all__ = ["Design", "Panel", "all_heads", "caption", "figure", "panels", "save"]

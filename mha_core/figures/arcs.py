@@ -6,22 +6,16 @@ Of two texts (cross-attention) the source stands above the target, and the arcs 
 from collections.abc import Sequence
 
 from mha_core.errors import InputError
-from mha_core.figures.design import Design
 from mha_core.figures.lettering import width
 from mha_core.figures.panels import Panel
 from mha_core.figures.sheet import Sheet
-from mha_core.figures.svg import POINTS_A_CM, number, tag, words
+from mha_core.figures.svg import number, tag, words
 from mha_core.wording import percent
 
 SMALLEST = 4.0  # points; smaller type is not read
 SPACE, WIDEST = 0.3, 1.2  # between words at least and at most, of the size
 WORTH_SAYING = 0.02
 BETWEEN = 6.5  # of the size, from the source's line to the target's
-
-
-def fitted_size(names: Sequence[str], design: Design) -> float:
-    """The size at which the words fit into one line, in points: the wanted one, or a smaller one."""
-    return _fitted(names, design.size, design.width * POINTS_A_CM)
 
 
 def _fitted(names: Sequence[str], size: float, wide: float) -> float:

@@ -4,7 +4,7 @@ In: a record, what was asked for, and what is chosen. Out: text. No Streamlit he
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -89,9 +89,9 @@ for query in {queries}:
 """
 
 
-def link_of(page: str, request: Request, selection: Selection, more: Mapping[str, str] | None = None) -> str:
+def link_of(page: str, request: Request, selection: Selection) -> str:
     """The address that opens this view anywhere, with everything in it, also what is the default today."""
-    return with_params(page, {**_query(request), **selection.as_params(), **(more or {})})
+    return with_params(page, {**_query(request), **selection.as_params()})
 
 
 def _query(request: Request) -> dict[str, str]:
