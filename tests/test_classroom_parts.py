@@ -21,7 +21,6 @@ from mha_core.learning.classroom import evaluation, live, moments, shipped, ship
 from mha_core.learning.classroom import pairs as pairing
 from mha_core.learning.classroom import report as carding
 from mha_core.learning.classroom.batches import MASK, Hider, batches
-from mha_core.learning.classroom.courses import head_courses
 from mha_core.learning.classroom.evaluation import (
     Answers,
     Evaluation,
@@ -445,16 +444,6 @@ def test_what_is_missing_or_of_another_kind_is_refused_in_a_sentence(monkeypatch
     with pytest.raises(ModelError, match=r"^A bert model is not one of the classroom's"):
         shipped.save_model(bert, tmp_path / "x")
     shipped.report.cache_clear()
-
-
-# ---- what is concluded
-
-
-def test_a_head_has_its_job_at_half_of_its_attention():
-    moments_ = [{"step": step, "jobs": {"1-1": {"because": mass, "names": 0.1}}} for step, mass in
-                ((0, 0.6), (100, 0.4), (250, 0.5), (400, 0.9))]  # fmt: skip
-    (course,) = head_courses(moments_)
-    assert (course.since, course.job, course.masses) == (250, "because", (0.6, 0.4, 0.5, 0.9))
 
 
 def test_a_pair_is_passed_in_both_texts_and_of_equals_the_head_with_more_on_the_right_noun_is_best():

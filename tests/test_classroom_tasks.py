@@ -13,7 +13,6 @@ from visit import asked_by_links
 
 from mha_core import load_model
 from mha_core.learning.classroom.batches import batches
-from mha_core.learning.classroom.courses import head_courses, task_courses
 from mha_core.learning.classroom.evaluation import lines, masses
 from mha_core.learning.classroom.lexicon import lexicon
 from mha_core.learning.classroom.pairs import FAMOUS, pairs
@@ -21,7 +20,6 @@ from mha_core.learning.classroom.recipe import CLASSROOM
 from mha_core.learning.classroom.shipped import report, save_model
 from mha_core.learning.classroom.tasks import COPULAS, JOBS, TASKS, job_masses, probes, task_scores
 from mha_core.learning.classroom.training import Training, masked_loss
-from pages.parts.explore.moment_courses import board_of
 from pages.parts.explore.moments import at
 from pages.parts.frame.request import Request
 from pages.parts.picture.course import course
@@ -162,55 +160,9 @@ def test_of_the_pairs_those_it_never_saw_are_counted_and_failures_stand_alone_if
     assert [line.passes for line in drawn[0]] == ([False] * 3 if alone else [*famous, *held])
 
 
-# ---- how it came about
-
-MOMENTS = [
-    {"step": step, "tasks": dict.fromkeys(TASKS, share), "jobs": {
-        "1-1": {"because": 0.1, "said": said}, "2-1": {"because": noun, "said": 0.2},
-    }}
-    for step, share, said, noun in (
-        (0, 0.0, 0.1, 0.1), (50, 0.2, 0.6, 0.7), (100, 0.5, 0.4, 0.3), (400, 0.9, 0.45, 0.8),
-    )
-]  # fmt: skip
-
-
-def test_a_head_has_its_job_from_when_it_never_lost_it_again():
-    first, second = head_courses(MOMENTS)
-    assert (first.head, first.job, first.since) == ("1-1", "said", None)
-    assert (second.head, second.job, second.since) == ("2-1", "because", 400)
-    assert second.masses == (0.1, 0.7, 0.3, 0.8)
-    assert task_courses(MOMENTS)["names"] == (0.0, 0.2, 0.5, 0.9)
-
-
-def test_the_curves_mark_where_the_slider_stands():
-    board = board_of(MOMENTS, 100)
-    curves = [block for column in board.blocks[0]["items"] for block in column["items"]]
-    assert [(block["now"], block["log"], len(block["lines"])) for block in curves] == [
-        (100, True, 5), (100, True, 2),
-    ]  # fmt: skip
-    rows = board.blocks[1]["rows"]
-    assert rows[0] == ["1-1", "what is said of “it”", "40.0 %", "45.0 %", "never has it"]
-    assert rows[1][2:] == ["30.0 %", "80.0 %", "400"]
-    tasks, heads = (block["describe"] for block in curves)
-    assert tasks.endswith(
-        ": now what “it” is 50.0 %, a name again 50.0 %, she or he 50.0 %, one or many 50.0 %, "
-        "a noun again 50.0 %"
-    )
-    assert heads.endswith(": now 1-1 40.0 %, 2-1 30.0 %")
-
-
 def test_of_a_course_the_last_value_is_said():
     loss = [("training", [(0, 4.0), (10, 2.0), (20, 2.5)]), ("held out", [(0, 4.5), (20, 3.25)])]
     assert course(Board(), "loss", "Loss", loss, None)["describe"] == "Loss: now training 2.50, held out 3.25"
-
-
-def test_a_job_is_named_for_the_side_on_which_the_word_stands():
-    moments = [
-        {"step": 0, "tasks": dict.fromkeys(TASKS, 0.5), "jobs": {"1-1": {job: 0.9}}}
-        for job in ("previous", "next")
-    ]
-    said = [board_of([one], 0).blocks[1]["rows"][0][1] for one in moments]
-    assert said == ["the word before", "the word after"]
 
 
 def test_the_slider_moves_both_sides_that_it_can_move():

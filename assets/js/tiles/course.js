@@ -2,7 +2,6 @@
 import { make, vector } from "../dom.js";
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, GAP] = [440, 190, 46, 104, 12, 28, 16];
-const LAST = 100; // room for the last step's name
 const DASHES = ["", "7 4", "2 4", "12 3 2 3", "1 6"];
 const COLOURS = ["var(--accent)", "var(--link)", "var(--text)"];
 
@@ -10,17 +9,12 @@ export function course(board, block) {
   const svg = vector("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, role: "img", "aria-label": block.describe });
   const lines = block.lines.map((line) => pointsOf(board, line));
   const last = Math.max(1, ...lines.map((line) => line.steps[line.steps.length - 1] || 0));
-  const along = block.log ? Math.log1p : (step) => step; // early steps have more room on a logarithmic axis
-  const x = (step) => LEFT + ((WIDTH - LEFT - RIGHT) * along(step)) / along(last);
+  const x = (step) => LEFT + ((WIDTH - LEFT - RIGHT) * step) / last;
   const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.min(1, value / block.high));
   svg.append(vector("path", { d: `M${LEFT},${TOP}V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}`, fill: "none", stroke: "var(--line)" }));
   for (const tick of block.ticks) {
     svg.append(vector("text", { x: LEFT - 6, y: y(tick.value) + 5, "text-anchor": "end", class: "quiet", text: tick.text }));
     svg.append(vector("path", { d: `M${LEFT - 4},${y(tick.value)}h4`, stroke: "var(--line)" }));
-  }
-  if (block.now !== undefined) svg.append(vector("path", { d: `M${x(block.now)},${TOP}V${HEIGHT - BOTTOM}`, stroke: "var(--quiet)", "stroke-dasharray": "3 3" }));
-  for (const step of block.log ? [10, 100, 1000].filter((one) => x(one) < WIDTH - RIGHT - LAST) : []) {
-    svg.append(vector("text", { x: x(step), y: HEIGHT - 8, "text-anchor": "middle", class: "quiet", text: step.toLocaleString("en") }));
   }
   svg.append(vector("text", { x: LEFT, y: HEIGHT - 8, class: "quiet", text: "0" }));
   svg.append(vector("text", { x: WIDTH - RIGHT, y: HEIGHT - 8, "text-anchor": "end", class: "quiet", text: last > 1 ? `${last.toLocaleString("en")} steps` : "" }));

@@ -14,7 +14,6 @@ from mha_core.embedded import CLASSROOM
 from mha_core.learning.classroom.moments import MOMENTS
 from mha_core.learning.classroom.shipped import report
 from mha_core.wording import percent
-from pages.parts.explore import moment_courses
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 
@@ -40,10 +39,7 @@ def asked(request: Request) -> Request:
             key="moment",
             bind="query-params",
         )
-    moments = _moments()
-    say(said(next((one for one in moments if one["step"] == step), None)), "note")
-    if moments and "jobs" in moments[-1]:
-        moment_courses.courses(moments, step)
+    say(said(next((one for one in _moments() if one["step"] == step), None)), "note")
     if playing:
         st.fragment(_advance, run_every=TICK)(step)
     return at(request, step)

@@ -1,18 +1,12 @@
-"""The classroom's model in words: what its tasks ask, what its heads do, and what a weight proves."""
+"""The classroom's model in words: what its tasks ask, and what a weight proves."""
 
-# What each task of the grammar asks, and each job of a head.
+# What each task of the grammar asks.
 ASKED = {
     "because": "what “it” is",
     "names": "a name again",
     "gender": "she or he",
     "agreement": "one or many",
     "repeated": "a noun again",
-}
-JOBS = ASKED | {
-    "other": "the other noun",
-    "said": "what is said of “it”",
-    "previous": "the word before",
-    "next": "the word after",
 }
 WHAT_IT_PROVES = (
     "The same task, the same texts, the same answers; in one model a head points at the right noun, in the other none "

@@ -16,12 +16,8 @@ def course(
     name: str,
     ways: Sequence[tuple[str, Sequence[tuple[int, float]]]],
     high: float | None,
-    now: int | None = None,
 ) -> Block:
-    """Lines over steps; each way is its label and (step, value). Without `high` the largest value is the top.
-
-    `now`: the step whose values are said to those who do not see the lines, the last one unless given.
-    """
+    """Lines over steps; each way is its label and (step, value). Without `high` the largest value is the top."""
     lines, said = [], []
     for label, points in ways:
         steps, values = [step for step, _ in points], [value for _, value in points]
@@ -29,8 +25,7 @@ def course(
         if not values:
             said.append(f"{label} not known yet")
             continue
-        here = values[-1 if now is None else steps.index(now)]
-        said.append(f"{label} {percent(here) if high else f'{here:.2f}'}")
+        said.append(f"{label} {percent(values[-1]) if high else f'{values[-1]:.2f}'}")
     top = high or max([value for _, points in ways for _, value in points] or [1.0])
     ticks = SHARES if high else [{"value": value, "text": f"{value:.1f}"} for value in (0, top / 2, top)]
     return {
