@@ -27,7 +27,9 @@ def add_classroom_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentPa
     train.add_argument("--seed", type=int, help="the same seed, the same weights (1)")
     train.add_argument("--twin", action="store_true", help="without the window of layer 1")
     train.add_argument("--steps", type=int, help="another number of steps than the recipe's")
-    train.add_argument("--ship", action="store_true", help="all that the project ships: five seeds, a twin")
+    train.add_argument(
+        "--ship", action="store_true", help="all that the project ships, tried with five seeds"
+    )
     train.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
     train.set_defaults(run=run_train)
     evaluation = verbs.add_parser(

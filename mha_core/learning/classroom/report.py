@@ -59,10 +59,10 @@ def jobs(stack: Stack) -> dict[str, dict[str, float]]:
 
 
 def over_seeds(cards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The mean over seeds, its interval (95 %, Student's t over the seeds), and the worst seed."""
+    """The mean over seeds, its interval (95 %, Student's t over the seeds), the worst seed and the best."""
     shares = [float(one["pass"]) for one in cards]
     n, mean = len(shares), sum(shares) / len(shares)
-    found: dict[str, Any] = {"seeds": n, "pass": round(mean, 4), "least": min(shares)}
+    found: dict[str, Any] = {"seeds": n, "pass": round(mean, 4), "least": min(shares), "most": max(shares)}
     if n - 1 in T_95:
         spread = sqrt(sum((share - mean) ** 2 for share in shares) / (n - 1))
         half = T_95[n - 1] * spread / sqrt(n)
