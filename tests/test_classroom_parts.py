@@ -19,7 +19,6 @@ from mha_core.learning import classroom_cli
 from mha_core.learning.classroom import batches as batching
 from mha_core.learning.classroom import evaluation, live, moments, shipped, shipping
 from mha_core.learning.classroom import pairs as pairing
-from mha_core.learning.classroom import report as carding
 from mha_core.learning.classroom.batches import MASK, Hider, batches
 from mha_core.learning.classroom.evaluation import (
     Answers,
@@ -363,8 +362,8 @@ def test_the_report_card_of_what_is_shipped_counts_the_seeds_without_the_twin(mo
     monkeypatch.setattr(lzma, "compress", lambda data, preset: compress(data, preset=preset - 9))
     monkeypatch.setattr(shipping, "CLASSROOM", small)
     monkeypatch.setattr(shipping, "evaluate", lambda stack: stack)
-    monkeypatch.setattr(shipping, "card", lambda stack: {"pass": mean(stack.state_dict())})
-    monkeypatch.setattr(shipping, "jobs", lambda stack: {"windows": list(stack.config.windows)})
+    rest = dict.fromkeys(("pairs", "head", "answers"))
+    monkeypatch.setattr(shipping, "card", lambda stack: rest | {"pass": mean(stack.state_dict())})
     stacks = {f"seed-{seed}": untrained_encoder(small.config, seed) for seed in (1, 4, 5)}
     stacks["twin"] = untrained_encoder(replace(small, window=0).config, 9)
     with torch.no_grad():
@@ -389,9 +388,6 @@ def test_the_report_card_of_what_is_shipped_counts_the_seeds_without_the_twin(mo
     exact = {name: mean(stack.state_dict()) for name, stack in stacks.items()}
     halves = {name: mean(stacks[name].half().state_dict()) for name in ("seed-1", "twin")}
     assert {name: one["pass"] for name, one in found["models"].items()} == pytest.approx(halves, abs=1e-9)
-    assert {name: one["jobs"]["windows"] for name, one in found["models"].items()} == {
-        "seed-1": [3, 0], "twin": [0, 0],
-    }  # fmt: skip
     assert {name: one.get("digest") for name, one in found["models"].items()} == {
         "seed-1": sha256("seed-1", "model.safetensors"), "twin": sha256("twin", "model.safetensors"),
     }  # fmt: skip
@@ -416,15 +412,6 @@ def test_the_report_card_of_what_is_shipped_counts_the_seeds_without_the_twin(mo
     }
     assert (found["lexicon"], found["command"]) == (2, "make train-classroom")
     assert found["torch"] == torch.__version__.partition("+")[0]
-
-
-def test_a_card_has_what_each_head_looks_at_by_its_name(monkeypatch):
-    masses = {"because": np.array([[0.1, 0.2], [0.3, 0.45678]]), "names": np.array([[0.5, 0.6], [0.7, 0.8]])}
-    monkeypatch.setattr(carding, "job_masses", lambda stack: masses)
-    assert carding.jobs(SimpleNamespace(config=SimpleNamespace(n_layers=2, n_heads=2))) == {
-        "1-1": {"because": 0.1, "names": 0.5}, "1-2": {"because": 0.2, "names": 0.6},
-        "2-1": {"because": 0.3, "names": 0.7}, "2-2": {"because": 0.4568, "names": 0.8},
-    }  # fmt: skip
 
 
 def test_what_is_missing_or_of_another_kind_is_refused_in_a_sentence(monkeypatch, tmp_path):

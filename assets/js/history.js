@@ -14,7 +14,7 @@ const COMPARED = ["against", "text2", "model2"];
 // stands it goes and comes, and there Streamlit would make a step of it.
 const BOUND = [
   ...["word", "rival", "from", "map"],
-  ...["left", "right", "shallow", "deep", "each", "window", "limit", "upto", "guess", "expect", "held-out-failures"],
+  ...["left", "right", "shallow", "deep", "each", "window", "limit", "upto", "guess", "expect"],
   ...["x", "y", "colour", "which", "ask", "looks", "seen", "as", "moment"],
 ];
 

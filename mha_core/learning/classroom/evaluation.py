@@ -41,15 +41,6 @@ class Masses:
 
 
 @dataclass(frozen=True)
-class PairLine:
-    """What one head does with one pair: (right, wrong) in the first text and in the second, and whether it passes."""
-
-    pair: Pair
-    masses: tuple[tuple[float, float], tuple[float, float]]
-    passes: bool
-
-
-@dataclass(frozen=True)
 class Answers:
     """Where "it" is hidden: the share of texts in which the model names the noun itself, `exact`, and in which it
     prefers the right one of the two, `better`."""
@@ -137,22 +128,6 @@ def masses(stack: Stack, of: Sequence[Pair]) -> Masses:
     shape = (*rows.shape[:2], len(of), 2)
     right, wrong = (part.reshape(shape).double().numpy() for part in picked)
     return Masses(right, wrong)
-
-
-def lines(stack: Stack, n: int) -> tuple[Head, tuple[PairLine, ...]]:
-    """The head that passes most of other pairs, and what it does with the famous ones and with n held-out ones."""
-    head = best_head(masses(stack, _pairs(CHOICE_SEED, N_PAIRS, False)))
-    tried = (*FAMOUS.values(), *_pairs(TEST_SEED, n, True))
-    found = masses(stack, tried)
-    right, wrong, passed = found.right[head], found.wrong[head], found.passed[head]
-    return head, tuple(
-        PairLine(
-            pair,
-            ((float(right[i, 0]), float(wrong[i, 0])), (float(right[i, 1]), float(wrong[i, 1]))),
-            bool(passed[i]),
-        )
-        for i, pair in enumerate(tried)
-    )
 
 
 def weights_of(stack: Stack, pair: Pair) -> FloatArray:

@@ -8,12 +8,9 @@ from dataclasses import asdict
 from math import sqrt
 from typing import Any
 
-import numpy as np
-
 from mha_core.learning.classroom.evaluation import RIGHT, WRONG, Evaluation
 from mha_core.learning.classroom.pairs import FAMOUS
-from mha_core.learning.classroom.tasks import TASKS, job_masses
-from mha_core.stack import Stack
+from mha_core.learning.classroom.tasks import TASKS
 from mha_core.wording import head_name, percent
 
 # Student's t for 95 % by the number of seeds less one.
@@ -46,15 +43,6 @@ def card(found: Evaluation) -> dict[str, Any]:
         "without_head": asdict(found.without_head) | {"tasks": found.tasks_without_head},
         "pointing": [head_name(head) for head in found.pointing],
         "without_pointing": asdict(found.without_pointing),
-    }
-
-
-def jobs(stack: Stack) -> dict[str, dict[str, float]]:
-    """What each head looks at: its mean attention in each job, by head and job."""
-    masses = job_masses(stack)
-    return {
-        head_name((layer, head)): {job: round(float(found[layer, head]), 4) for job, found in masses.items()}
-        for layer, head in np.ndindex(stack.config.n_layers, stack.config.n_heads)
     }
 
 

@@ -17,7 +17,7 @@ from mha_core.learning.classroom.evaluation import evaluate
 from mha_core.learning.classroom.lexicon import lexicon
 from mha_core.learning.classroom.moments import MOMENTS, SEED, State, packed, unpacked
 from mha_core.learning.classroom.recipe import CLASSROOM, TWIN, Recipe
-from mha_core.learning.classroom.report import card, jobs, over_seeds
+from mha_core.learning.classroom.report import card, over_seeds
 from mha_core.learning.classroom.shipped import save_model
 from mha_core.learning.classroom.training import Training
 from mha_core.model_files import sha256
@@ -89,8 +89,7 @@ def write(
             continue
         save_model(stack, out / name)
         used = load_encoder(out / name, read_config(out / name))[0]
-        digest = {"digest": sha256(out / name / "model.safetensors")}
-        cards[name] = card(evaluate(used)) | {"jobs": jobs(used)} | digest
+        cards[name] = card(evaluate(used)) | {"digest": sha256(out / name / "model.safetensors")}
     (out / "checkpoints.xz").write_bytes(file := packed(moments))
     shown = {**moments, **unpacked(file)}
     found = {
@@ -103,9 +102,9 @@ def write(
         "untrained": card(evaluate(untrained_encoder(CLASSROOM.config, SEED))),
         "models": {name: cards[name] for name in SHIPPED if name in cards},
         "moments": [
-            {"step": step} | card(evaluate(stack)) | {"jobs": jobs(stack)}
+            {"step": step} | {name: found[name] for name in ("pairs", "pass", "head", "answers")}
             for step in MOMENTS
-            for stack in (_restored(shown[step], stacks[f"seed-{SEED}"]),)
+            for found in (card(evaluate(_restored(shown[step], stacks[f"seed-{SEED}"]))),)
         ],
         "checkpoints": {"seed": SEED, "steps": MOMENTS, "digest": sha256(out / "checkpoints.xz")},
     }

@@ -15,7 +15,6 @@ from pages.parts.frame import presets
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, models, title_of
-from pages.parts.picture.classroom import WHAT_IT_PROVES
 from pages.parts.serve import cache
 
 MODELS = (CLASSROOM, TWIN, EMBEDDED)
@@ -27,6 +26,12 @@ WHAT_IT_IS = (
 THE_TWIN = (
     "The twin learnt the same task on the same texts, but its first layer sees the whole sentence. It answers as well, "
     "and no head of it tells the noun that is meant from the other."
+)
+WHAT_IT_PROVES = (
+    "The same task, the same texts, the same answers; in one model a head points at the right noun, in the other none "
+    "does. A large weight shows where a head looks and what it can fetch there. It does not prove that the answer "
+    "rests on it, and its absence does not prove that the model does not know. What a head is worth shows when "
+    "it is gone."
 )
 WHY_MINILM = (
     "MiniLM was never asked who `it` is: it was trained to give texts of one meaning similar vectors, on other data, "

@@ -8,17 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import HeadScopeError
 from mha_core.embedded import CLASSROOM, TWIN
-from mha_core.learning.classroom.shipped import report as shipped
-from mha_core.wording import percent
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import models
 from pages.parts.picture.tiles import Board, paragraph
 from pages.parts.serve.training import TRAINER, LiveTraining
-from pages.parts.training import held_out, twins
-from pages.parts.training.picture_board import PAIR, live_board, said, verdict_board
+from pages.parts.training.picture_board import PAIR, live_board, verdict_board
 from pages.parts.training.view import TICK, how_far, is_working, reader, seed_of
 
 WINDOWS = {"three words": False, "the whole sentence": True}
@@ -56,7 +52,7 @@ def picture_part() -> None:
     st.fragment(_watch, run_every=TICK if working else None)(training, working)
     if training.state == "finished":
         _came_out(training.now)
-    _shipped()
+    _trained_before()
 
 
 def _watch(training: LiveTraining, was_working: bool) -> None:
@@ -88,27 +84,8 @@ def _came_out(now: Mapping[str, Any]) -> None:
     verdict_board(now).show("training-verdict")
 
 
-def _shipped() -> None:
-    """The models that come with the project, with the twin beside them."""
-    try:
-        card = shipped()
-    except HeadScopeError as problem:
-        say(str(problem), "problem")
-        return
-    seeds, models_found = card["over_seeds"], card["models"]
-    heading("Trained before")
-    with_interval = ""
-    if "interval" in seeds:
-        low, high = seeds["interval"]
-        with_interval = f" (mean over the seeds, 95 %: {percent(low)} to {percent(high)})"
-    say(
-        f"Of {seeds['seeds']} seeds, none left out, one head passes {percent(seeds['pass'])} of the pairs"
-        f"{with_interval}; the worst seed {percent(seeds['least'])}."
-    )
-    for text in said(models_found["seed-1"]):
-        say(text)
-    if "twin" in models_found:
-        twins.beside(models_found["seed-1"], models_found["twin"])
+def _trained_before() -> None:
+    """The models that come with the project, on the same two sentences."""
     tired, wide = PAIR.texts
     links = ", ".join(
         f'<a href="{link_to("Compare", {"text": tired, "text2": wide, "model": model, "against": "sentence"})}" '
@@ -116,5 +93,4 @@ def _shipped() -> None:
         for model, name in ((CLASSROOM, "the model in which it moves"), (TWIN, "the twin"))
         if model in models()
     )
-    markup(f"<p>Compare the two sentences in {links}.</p>")
-    held_out.table()
+    markup(f"<p>Trained before: compare the two sentences in {links}.</p>")

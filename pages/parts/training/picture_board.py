@@ -13,11 +13,17 @@ from mha_core.learning.classroom.tasks import TASKS
 from mha_core.picture.text import listed
 from mha_core.wording import head_name, percent
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.classroom import ASKED
 from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
 
 PAIR = FAMOUS["street"]
+ASKED = {  # what each task of the grammar asks
+    "because": "what “it” is",
+    "names": "a name again",
+    "gender": "she or he",
+    "agreement": "one or many",
+    "repeated": "a noun again",
+}
 SIDE = 76  # of a head's picture
 
 
