@@ -1,7 +1,7 @@
 """Experiment: take heads away, or let them say something else, and read what the model does then."""
 
-from pages.parts.experiment import deciding, matter, pruning, ready, selective, switch
-from pages.parts.experiment.frame import PARTS, style, without_decoder
+from pages.parts.experiment import deciding, matter, pruning, selective, switch
+from pages.parts.experiment.frame import PARTS, questions, style, without_decoder
 from pages.parts.frame import shell, state
 
 SHOWN = {
@@ -10,7 +10,6 @@ SHOWN = {
     "Selective?": selective.view,
     "How many can go?": pruning.view,
     "Where is it decided?": deciding.view,
-    "Ready-made": ready.view,
 }
 
 asked = state.own_part("try", PARTS)
@@ -24,3 +23,4 @@ with shell.page(
     part = shell.part_of("What to try", PARTS, "try")
     without_decoder(request)
     SHOWN.get(part, switch.view)(request)
+    questions()

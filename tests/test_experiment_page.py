@@ -27,7 +27,7 @@ from pages.parts.serve import cache
 from pages.parts.serve.store import Store
 
 PAGE = "pages/experiment.py"
-MATTER, WHERE, READY, GONE = "Which matter?", "Where is it decided?", "Ready-made", "How many can go?"
+MATTER, WHERE, GONE = "Which matter?", "Where is it decided?", "How many can go?"
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Experiment in a real browser: switches, undo and the link, the map with progress and Stop, and a ready experiment."""
+"""Experiment in a real browser: switches, undo and the link, and the map with progress and Stop."""
 
 import re
 from urllib.parse import parse_qs, quote, urlsplit

@@ -69,7 +69,7 @@ PAGES = (
         "Experiment",
         "pages/experiment.py",
         presented=False,
-        own=("try", "off", "set", "word", "rival", "from", "map", "ready"),
+        own=("try", "off", "set", "word", "rival", "from", "map"),
         first={"model": _who_speaks, "text": lambda: presets.MARY},
     ),
     Page(
