@@ -49,62 +49,44 @@ def said_of(at: AppTest) -> str:
     [
         ("dk1024", "64", True),
         ("dk1024", " 64,0 ", True),
-        ("dk1024", "It is 64.", True),
         ("dk1024", "16384", False),
         ("dk1024", "16,384", False),
-        ("dk1024", "sixty-four", True),
-        ("dk1024", "sixty-five", False),
-        ("dk1024", "1024/16=64", True),
-        ("dk1024", "1024 / 16 = 64", True),
-        ("dk1024", "1024÷16", True),
-        ("dk1024", "d_k = 64", True),
-        ("dk1024", "1024 * 16 = 16384", False),
         ("dk1024", "-64", False),
+        ("dk1024", "1024/16", False),
+        ("dk1024", "6 4", False),
         ("dkquiz", "64", True),
         ("shape", "(2, 100, 512)", True),
         ("shape", "2 x 100 x 512", True),
-        ("shape", "2,100,512", True),
-        ("shape", "(2, 100, 8*64)", True),
-        ("shape", "the shape is [2, 100, 8 × 64].", True),
-        ("shape", "2,100,8x64", True),
-        ("shape", "2 x 100, 512", True),
-        ("shape", "(2, 100, 8*63)", False),
-        ("shape", "(2, 100, 64) * 8", False),
-        ("shape", "the same", True),
-        ("shape", "It is the same as the input", True),
+        ("shape", "2×100×512", True),
+        ("shape", "[2;100;512]", True),
+        ("shape", "2 100 512", True),
         ("shape", "-2,100,512", False),
         ("shape", "[2, 8, 100, 64]", False),
         ("shape", "(100, 512)", False),
-        ("softmax", "0.944, 0.056", True),
-        ("softmax", "0,944 0,056", True),
-        ("softmax", "0.944,0.056", True),
-        ("softmax", "0.944;0.056", True),
-        ("softmax", "0,944, 0,056", True),
-        ("softmax", "94.4 5.6", True),
-        ("softmax", "94,4 5,6", True),
-        ("softmax", "94.4/5.6", True),
-        ("softmax", "94.4, 6.6", False),
-        ("softmax", "94.4 % and 5.6 %", True),
-        ("softmax", "94,4% 5,6%", True),
-        ("softmax", "0.95, 0.05", True),
-        ("softmax", "0.9, 0.1", False),
-        ("softmax", "0.056, 0.944", False),
-        ("softmax", "1, 0", False),
+        ("shape", "the same", False),
+        ("softmax", "0.944; 0.056", True),
+        ("softmax", "0,944;0,056", True),
+        ("softmax", "94.4; 5.6", True),
+        ("softmax", "94,4 %; 5,6%", True),
+        ("softmax", "94.4 %; 0.056", True),
+        ("softmax", "94.4; 6.6", False),
+        ("softmax", "0.95; 0.05", True),
+        ("softmax", "0.9; 0.1", False),
+        ("softmax", "0.056; 0.944", False),
+        ("softmax", "0.944; ", False),
+        ("softmax", "1; 0", False),
         ("square", "4", True),
+        ("square", "400 %", True),
         ("square", "2", False),
-        ("square", "four times", True),
-        ("square", "fourfold", True),
-        ("square", "4x", True),
         ("count", "1,048,576", True),
+        ("count", "1'048'576", True),
+        ("count", "1 048 576", True),
         ("count", "1048576", True),
         ("count", "786432", False),
         ("mixed", "8", True),
-        ("mixed", "0.75*10 + 0.25*2 = 8", True),
         ("mixing", "3,4", True),
-        ("mixing", "2 − 0.6 + 2 = 3.4", True),
         ("mixing", "4.6", False),
-        ("kv", "12/4=3", True),
-        ("kv", "three", True),
+        ("mixing", "−3.4", False),
         ("kv", "3", True),
         ("kv", "4", False),
         ("combinequiz", "Concatenation and W_o", True),
@@ -254,7 +236,7 @@ def test_every_question_with_a_number_takes_the_number_that_is_computed_here():
     computed = {
         "dk1024": f"{1024 // 16}",
         "dkquiz": f"{768 // 12}",
-        "softmax": "{:.3f} {:.3f}".format(*powers / powers.sum()),
+        "softmax": "{:.3f}; {:.3f}".format(*powers / powers.sum()),
         "shape": str(tuple(layer(x, x, x)[0].shape)),
         "square": f"{200**2 // 100**2}",
         "mixed": f"{0.75 * 10 + 0.25 * 2:g}",
@@ -273,10 +255,10 @@ def test_every_question_with_a_number_takes_the_number_that_is_computed_here():
     ("key", "typed", "said"),
     [
         ("softmax", "1; 0", "hard choice"),
-        ("softmax", "16.9 and 1", "Those are the powers"),
+        ("softmax", "16.9; 1", "Those are the powers"),
         ("dk1024", "1024", "as wide as the model"),
-        ("softmax", "2.83, 0", "Those are the scores"),
-        ("softmax", "0.056, 0.944", "in another order"),
+        ("softmax", "2.83; 0", "Those are the scores"),
+        ("softmax", "0.056; 0.944", "in another order"),
         ("mixed", "12", "That is their sum"),
         ("mixing", "4.6", "second head"),
         ("count", "786,432", "W_o has another"),
@@ -287,7 +269,7 @@ def test_every_question_with_a_number_takes_the_number_that_is_computed_here():
         ("square", "2", "so do the columns"),
         ("kv", "4", "4 are left"),
         ("dkquiz", "9,216", "That is the product"),
-        ("softmax", "50 % 50 %", "from equal scores"),
+        ("softmax", "50 %; 50 %", "from equal scores"),
         ("mixed", str((10 + 2) // 2), "That is the plain mean"),
         ("mixed", str(0.75 * 10), "the first part only"),
         ("mixed", str(75 * 10 + 25 * 2), "75 % is 0.75"),
@@ -296,7 +278,7 @@ def test_every_question_with_a_number_takes_the_number_that_is_computed_here():
         ("mixing", str((4 - 2 + 10) // 3), "That is the mean"),
         ("mixing", str(4 - 2 + 10), "That is the sum"),
         ("shape", "(100, 512)", "That is one text of the batch"),
-        ("count", "a million", "4 · 512²"),
+        ("count", "1,000,000", "4 · 512²"),
         ("count", str(512**2), "one matrix of 512 × 512"),
         ("count", str(4 * 512 * 64), "one head's share of all four"),
         ("count", str(8 * 4 * 512**2), "as if each head were 512 wide"),
@@ -328,11 +310,6 @@ def test_the_softmax_of_the_lesson_is_the_softmax():
     np.testing.assert_allclose(exercises()["softmax"].answer, powers / powers.sum(), atol=6e-4)
     assert "16.9" in exercises()["softmax"].right
     assert powers[0] == pytest.approx(16.9, abs=0.05)
-
-
-def test_numbers_are_read_as_people_write_them():
-    assert numbers("0,5 and 50 % and .5, -1e-3") == [0.5, 0.5, 0.5, -0.001]
-    assert numbers("none") == []
 
 
 def test_the_lesson_holds_together():
@@ -384,13 +361,13 @@ def ticks(at: AppTest) -> list[bool]:
 
 def test_answers_survive_next_back_and_another_page():
     at = open_learn(step="split")
-    at.text_input(key="answer-dk1024").set_value("1024/16=64").run()
+    at.text_input(key="answer-dk1024").set_value("64,0").run()
     at.button(key="lesson-next").click().run()
     at.button(key="lesson-back").click().run()
-    assert at.text_input(key="answer-dk1024").value == "1024/16=64"
+    assert at.text_input(key="answer-dk1024").value == "64,0"
     at.switch_page("app.py").run()
     at.switch_page("pages/learn.py").run()
-    assert at.text_input(key="answer-dk1024").value == "1024/16=64"
+    assert at.text_input(key="answer-dk1024").value == "64,0"
     assert "Right. 1024 / 16 = 64." in said_of(at)
 
 

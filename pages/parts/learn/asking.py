@@ -4,6 +4,7 @@ In: a step, a scene and what was typed. Out: verdicts, before anything is drawn,
 at once; then the controls with what is said.
 """
 
+import re
 from dataclasses import dataclass
 from hashlib import blake2s
 
@@ -16,10 +17,10 @@ from mha_core.inside import shares
 from mha_core.record import piece_units
 from mha_core.wording import head_name, percent
 from pages.parts.frame.prose import lowered, markup, prose, visible
+from pages.parts.frame.selection import parse_head
 from pages.parts.inside.scene import Scene, nothing, sentence_key
-from pages.parts.learn.answers import head_of
-from pages.parts.learn.exercises import Exercise, Verdict, check, exercises, previous_mass
-from pages.parts.learn.memory import fits
+from pages.parts.learn.exercises import BETWEEN, Exercise, Verdict, check, controls, exercises, previous_mass
+from pages.parts.learn.memory import fill
 from pages.parts.learn.progress import answer, here, solve
 from pages.parts.learn.relations import relations_in
 from pages.parts.picture.tiles import Board, paragraph, token_row
@@ -74,12 +75,11 @@ def _typed(exercise: Exercise, asked: Asked) -> str:
     if exercise.kind in ("token", "head"):
         guess = guessed(f"predict-{place}", "query" if exercise.kind == "token" else "picked")
         return here().answers.get(place, "") if guess is None else str(guess)
-    shown = f"answer-{exercise.key}"
-    if shown not in st.session_state or st.session_state[shown] is None:
-        kept = here().answers.get(place, "")
-        if fits(exercise.key, kept) and kept:
-            st.session_state[shown] = kept
-    return str(st.session_state.get(shown) or "")
+    names = controls(exercise)
+    if all(st.session_state.get(name) is None for name in names):
+        fill(exercise.key, here().answers.get(place, ""))
+    given = [str(st.session_state.get(name) or "").strip() for name in names]
+    return BETWEEN.join(given) if any(given) else ""
 
 
 def guessed(board: str, field: str) -> int | None:
@@ -140,7 +140,7 @@ def head_names(record: Record) -> list[str]:
 
 def check_part(exercise: Exercise, typed: str, scene: Scene | None) -> Verdict:
     """Whether the head named is the one with the longest part in the token's output."""
-    head = head_of(typed)
+    head = parse_head(re.sub(r"\s*[-−–—.,/:]\s*", "-", typed.strip()))
     if scene is None or head is None:
         return Verdict(False, "Write it as layer and head, such as 4-2.")
     norms = shares(scene.plain, scene.query).norms
@@ -185,9 +185,16 @@ def _control(exercise: Exercise, asked: Asked) -> None:
             )
             st.button("Compare", key=f"compare-{exercise.key}", type="tertiary", width=92)
     else:
-        st.text_input(
-            label, key=name, label_visibility="collapsed", placeholder="Your answer", max_chars=100, width=280
-        )
+        with st.container(horizontal=True, gap="small"):
+            for key, box in zip(controls(exercise), exercise.boxes or ("Your answer",), strict=True):
+                st.text_input(
+                    f"{box}: {question}",
+                    key=key,
+                    label_visibility="collapsed",
+                    placeholder=box,
+                    max_chars=40,
+                    width=200 if exercise.boxes else 280,
+                )
 
 
 def ask_token(key: str, asked: Asked, verdict: Verdict | None) -> None:

@@ -4,26 +4,32 @@ In: `assets/lesson/*.toml` and what the reader typed. Out: a `Verdict`; free ans
 never a grade.
 """
 
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from pages.parts.frame.glossary import LESSON
-from pages.parts.learn.answers import plain, readings, sizes
+from pages.parts.learn.answers import shape, values
 
 KINDS = ("number", "numbers", "shape", "choice", "free", "token", "head", "part")
+BETWEEN = "; "  # the numbers of several boxes, where an answer is kept
+WANTED = {
+    "number": "Write one number, such as 12 or 0.5.",
+    "numbers": "Write a number in each box, such as 0.5 or 50 %.",
+    "shape": "Write the sizes, such as (16, 24) or 16 x 24.",
+}
 
 
 @dataclass(frozen=True)
 class Exercise:
     """One question. `answer` is missing where the model itself gives it, or where there is no single one.
 
-    `said`: answers in words that are right.
+    `boxes`: what each of several numbers is of.
     """
 
     key: str
@@ -34,7 +40,7 @@ class Exercise:
     right: str = ""
     hint: str = ""
     model: str = ""
-    said: Sequence[str] = ()
+    boxes: Sequence[str] = ()
     wrong: Sequence[Mapping[str, Any]] = ()
     options: Sequence[Mapping[str, Any]] = ()
 
@@ -106,29 +112,17 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def check(exercise: Exercise, typed: str) -> Verdict:
-    """Judge a typed answer. Decimal commas are as good as points; 94.4 % is 0.944, and so is 94.4 beside 5.6."""
+    """Judge an answer. Decimal commas are as good as points; 94.4 % is 0.944, and so is 94.4 beside 5.6."""
     if exercise.kind == "free":
         return Verdict(None, exercise.model)
     if exercise.kind == "choice":
         return _check_choice(exercise, typed)
-    if _is_said(exercise, typed):
-        return Verdict(True, exercise.right)
     given = _readings(exercise, typed)
     if not given:
-        return Verdict(False, f"There is no number in your answer. {exercise.hint}")
+        return Verdict(False, f"{WANTED[exercise.kind]} {exercise.hint}")
     if any(_same(exercise, one, exercise.answer) for one in given):
         return Verdict(True, exercise.right)
     return Verdict(False, _why_not(exercise, given))
-
-
-def _is_said(exercise: Exercise, typed: str) -> bool:
-    """Whether a right answer in words stands there and is not denied (not the same); it may be a denial itself."""
-    text = plain(typed)
-    denied = re.search(r"\b(?:not|never|different)\b|n't\b", text)
-    return any(
-        re.search(rf"(?<!\w){words}(?!\w)", text) and (not denied or "n[o']" in words)
-        for words in exercise.said
-    )
 
 
 def _why_not(exercise: Exercise, given: list[list[float]]) -> str:
@@ -139,9 +133,8 @@ def _why_not(exercise: Exercise, given: list[list[float]]) -> str:
     wanted = _listed(exercise.answer)
     if any(_same(exercise, sorted(one), sorted(wanted)) for one in given if len(wanted) > 1):
         return "The right numbers, in another order."
-    if all(len(one) != len(wanted) for one in given):
-        asked = "One number is" if len(wanted) == 1 else f"{len(wanted)} numbers are"
-        return f"{asked} asked for, {len(given[0])} given. {exercise.hint}"
+    if len(given[0]) != len(wanted):
+        return f"{len(wanted)} numbers are asked for, {len(given[0])} given. {exercise.hint}"
     return exercise.hint
 
 
@@ -154,10 +147,24 @@ def _check_choice(exercise: Exercise, typed: str) -> Verdict:
 
 
 def _readings(exercise: Exercise, typed: str) -> list[list[float]]:
-    """What the reader may have meant by numbers; those of a shape are whole."""
+    """What the reader may have meant; several numbers that add up to a hundred may be percentages."""
     if exercise.kind == "shape":
-        return sizes(typed)
-    return readings(typed, shares=exercise.kind == "numbers")
+        found = shape(typed)
+        return [found] if found else []
+    given = [list(one) for one in product(*map(values, parts(exercise, typed)))]
+    if exercise.kind == "numbers":
+        given += [[x / 100 for x in one] for one in given if abs(sum(one) - 100) <= 1.5]
+    return given
+
+
+def parts(exercise: Exercise, typed: str) -> list[str]:
+    """What stands in each box of a question."""
+    return typed.split(BETWEEN.strip()) if exercise.boxes else [typed]
+
+
+def controls(exercise: Exercise) -> list[str]:
+    """The keys of a question's boxes."""
+    return [f"answer-{exercise.key}{i or ''}" for i in range(max(1, len(exercise.boxes)))]
 
 
 def _listed(answer: Any) -> list[float]:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mha_core.picture.bundle import bundle
 from pages.parts.frame.mounts import heard_from
-from pages.parts.learn.exercises import exercises
+from pages.parts.learn.exercises import controls, exercises, parts
 from pages.parts.learn.progress import forget, here, known_answers, known_marks, take
 
 KEY = "lesson-memory"
@@ -54,13 +54,15 @@ def take_in(kept: Any) -> None:
     new = {key: typed for key, typed in known_answers(kept.get("answers")).items() if key not in before}
     take(new, known_marks(kept.get("done")))
     for key, typed in new.items():
-        if not st.session_state.get(f"answer-{key}") and fits(key, typed):
-            st.session_state[f"answer-{key}"] = typed
+        fill(key, typed)
 
 
-def fits(key: str, typed: str) -> bool:
-    """Whether a control can hold it: of a choice only what it offers."""
+def fill(key: str, typed: str) -> None:
+    """Put an answer into the boxes of its question, where they are empty and can hold it."""
     exercise = exercises().get(key)
     if exercise is None:
-        return False
-    return exercise.kind != "choice" or any(option["text"] == typed for option in exercise.options)
+        return
+    names, given = controls(exercise), parts(exercise, typed)
+    offered = exercise.kind != "choice" or any(option["text"] == typed for option in exercise.options)
+    if typed and offered and len(given) == len(names) and not any(map(st.session_state.get, names)):
+        st.session_state.update(zip(names, map(str.strip, given), strict=True))
