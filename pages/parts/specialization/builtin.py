@@ -1,7 +1,7 @@
-"""The built-in sentences on the page: short, controlled, hard; where they disagree with real text, and the files.
+"""The built-in sentences on the page, where there are no figures of real text: short, controlled, hard; and the files.
 
-In: findings, or that they are still to come. Out: a section of the page. Nobody waits for them where real text has
-already said something.
+In: findings. Out: a section of the page. Where real text has already said something nobody waits for them: what they
+add, the sentences to open and the measures of a head, comes when they were read.
 """
 
 from collections import Counter
@@ -16,13 +16,13 @@ from mha_core.heads.distances import of_builtin, reference
 from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import GOLD, NO_ROLE_SAID
 from mha_core.heads.verdict import DOES
-from mha_core.wording import counted, head_name, percent
+from mha_core.wording import head_name, percent
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.picture import evidence
 from pages.parts.serve import cache
 from pages.parts.specialization import tables
-from pages.parts.specialization.sheets import Sheet, builtin_sheets, differing, firm
+from pages.parts.specialization.sheets import Sheet, builtin_sheets, firm
 
 TICK = 1.0
 READING = "Every head reads the built-in sentences; that takes a while once."
@@ -42,18 +42,11 @@ def known(request: Request) -> Findings | None:
     return found
 
 
-def section(
-    real: tuple[Sheet, ...], sheets: tuple[Sheet, ...], found: Findings | None, request: Request, by: str
-) -> None:
+def section(sheets: tuple[Sheet, ...], found: Findings, request: Request, by: str) -> None:
     """Everything that the built-in sentences tell."""
     heading("The built-in sentences: short, controlled, hard")
-    if found is None:
-        _wait(request)
-        return
     say(_summary(found, sheets), "why")
     say(firm(_distances(request)))
-    if real:
-        say(firm(_disagreement(real, sheets)), "why")
     twins = _twins(request)
     title = "Every job on the built-in sentences, with its best head"
     evidence.draw(tables.of_jobs(sheets, twins, by, title, request.trained), key="builtin-jobs")
@@ -65,11 +58,11 @@ def section(
     _take_away(found)
 
 
-def _wait(request: Request) -> None:
+def wait(request: Request) -> None:
     """Until the sentences were read: the page is drawn anew once they were."""
 
     def look() -> None:
-        say(f"{READING} This part appears by itself.")
+        say(f"{READING} Examples and measures of every head appear by themselves.")
         if not cache.finding(request.model, request.trained):
             st.rerun()
 
@@ -112,33 +105,6 @@ def _distances(request: Request) -> str:
 def mean_distance(counts: Counter[int]) -> float:
     """The mean of how many words lie between, whichever of the two comes first."""
     return sum(abs(place) * n for place, n in counts.items()) / max(counts.total(), 1)
-
-
-def _disagreement(real: tuple[Sheet, ...], sheets: tuple[Sheet, ...]) -> str:
-    pairs = differing(real, sheets)
-    if not pairs:
-        return "In every job that both were asked, the best head is the same as on real text."
-    told = [(a, b) for a, b in pairs if _done(a) or _done(b)]
-    luck = len(pairs) - len(told)
-    undone = (
-        f"In {counted(luck, 'job')} that no head does on either text the best head is not the same: which one comes "
-        "first there is luck."
-        if luck
-        else ""
-    )
-    if not told:
-        return undone
-    said = "; ".join(
-        f"{a.title}: {head_name(b.best)} here ({percent(b.score)}, there {percent(float(a.heads[b.best]))}), "
-        f"{head_name(a.best)} there ({percent(a.score)}, here {percent(float(b.heads[a.best]))})"
-        for a, b in told
-    )
-    return (
-        f"Where the two disagree, real text counts. {said}. Distance is not the reason, for it is alike. The sentences "
-        "here are few and by one hand, with one word of each kind to choose from and none of the names, lists and "
-        "headings of ordinary text: what suffices for them need not suffice there."
-        f"{undone and ' '}{undone}"
-    )
 
 
 def _done(sheet: Sheet) -> bool:

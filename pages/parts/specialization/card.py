@@ -20,7 +20,7 @@ from pages.parts.picture import evidence
 from pages.parts.serve import cache
 from pages.parts.specialization import examples, tables, upstream
 from pages.parts.specialization.colouring import Called
-from pages.parts.specialization.sheets import REAL, Sheet, counterpart, firm, word_said
+from pages.parts.specialization.sheets import Sheet, counterpart, firm
 
 MOST = 4
 
@@ -28,13 +28,18 @@ MOST = 4
 @dataclass(frozen=True, eq=False)
 class Known:
     """What there is to say of one model's heads: on real text (empty without it), on the built-in sentences (empty
-    until they were read), and of the untrained twin on the text that is shown."""
+    until they were read), and with the other weights on the text that is shown."""
 
     real: tuple[Sheet, ...]
     builtin: tuple[Sheet, ...]
     twins: tuple[Sheet, ...]
     called: dict[Head, Called]
     found: Findings | None
+
+    @property
+    def shown(self) -> tuple[Sheet, ...]:
+        """The jobs of the page: on real text where there are figures of it."""
+        return self.real or self.builtin
 
 
 def card(known: Known, head: Head, sheet: Sheet | None, request: Request, query: dict[str, str]) -> None:
@@ -70,18 +75,14 @@ def every_job(known: Known, head: Head, sheet: Sheet | None) -> None:
     name = head_name(head)
     heading(f"The jobs of head {name}")
     shown = sheet.key if sheet else ""
-    both = [("On real text", known.real), ("On the built-in sentences", known.builtin)]
-    telling = [(title, _telling(sheets, head, sheet)) for title, sheets in both]
-
-    def words(one: Sheet) -> str:
-        return verdict(known, one, head)
-
+    title = "On real text" if known.real else "On the built-in sentences"
+    telling = [(title, _telling(known.shown, head, sheet))]
     caption = f"What head {name} does, or comes nearest to"
-    evidence.draw(tables.of_head(head, telling, shown, caption, words), key="card-jobs")
+    evidence.draw(tables.of_head(head, telling, shown, caption), key="card-jobs")
     box = st.expander(f"Head {name} in every job, and all measures", key="card-all", on_change="rerun")
     if box.open:
         with box:
-            data = tables.of_head(head, both, shown, f"Head {name} in every job", words)
+            data = tables.of_head(head, [(title, known.shown)], shown, f"Head {name} in every job")
             evidence.draw(data, key="card-every-job")
             if known.found is not None:
                 _measures(known.found, head)
@@ -102,13 +103,6 @@ def _sentences(known: Known, head: Head, sheet: Sheet, request: Request, query: 
     markup(f'<div class="jobs">{examples.shown(made.table, head, query, grid_of)}</div>')
     opens = "" if job.repeated else " Each sentence opens in Explore, with the weight said here."
     say(f"Correct when {job.does}.{opens}")
-
-
-def verdict(known: Known, sheet: Sheet, head: Head) -> str:
-    """One verdict a job: where real text has asked it, the built-in sentences only add their number."""
-    if sheet.table is not None and counterpart(sheet, known.real) is not None:
-        return f"see {REAL}"
-    return word_said(sheet, str(sheet.words[head]))
 
 
 def _telling(sheets: Sequence[Sheet], head: Head, shown: Sheet | None) -> list[Sheet]:

@@ -4,7 +4,7 @@ In: sheets. Out: data for assets/js/jobs.js; each score with its interval, the s
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mha_core.heads.jobs import GROUPS
@@ -92,20 +92,20 @@ def of_head(
     groups: Sequence[tuple[str, Sequence[Sheet]]],
     job: str,
     caption: str,
-    verdict: Callable[[Sheet], str],
 ) -> dict[str, Any]:
-    """All jobs of one head, by the text they were tried on; `verdict` gives the words for it."""
+    """All jobs of one head, by the text they were tried on."""
     titles = ("Job", "This head", "Simple rule", "Control", "n", "Rank", "Verdict")
     columns = [(title, "") for title in titles]
     made = [
-        {"title": title, "rows": [_of_head(head, sheet, verdict(sheet)) for sheet in sheets]}
+        {"title": title, "rows": [_of_head(head, sheet) for sheet in sheets]}
         for title, sheets in groups
         if sheets
     ]
     return _table(caption, job, columns, made)
 
 
-def _of_head(head: Head, sheet: Sheet, verdict: str) -> Row:
+def _of_head(head: Head, sheet: Sheet) -> Row:
+    verdict = word_said(sheet, str(sheet.words[head]))
     control = None if sheet.controls is None else float(sheet.controls[head])
     cells = [
         {"text": percent(float(sheet.heads[head])), "note": ""},

@@ -1,4 +1,4 @@
-"""The sections of the Specialization page, in the order a reader meets them: real text, then the built-in sentences."""
+"""The sections of the Roles page: jobs on real text, or on the built-in sentences where there are no figures of it."""
 
 import html
 
@@ -19,7 +19,6 @@ from pages.parts.frame.shell import CAVEAT, CSS, or_show_error
 from pages.parts.picture import evidence
 from pages.parts.serve import cache
 from pages.parts.specialization import builtin, tables
-from pages.parts.specialization.beside import on_real_text, related_by
 from pages.parts.specialization.card import Known, card, every_job, where_it_stands
 from pages.parts.specialization.colouring import (
     Called,
@@ -31,18 +30,16 @@ from pages.parts.specialization.colouring import (
 )
 from pages.parts.specialization.corpus_view import corpus
 from pages.parts.specialization.sheets import (
-    BUILTIN,
-    REAL,
     Sheet,
     builtin_sheets,
     conclusion,
-    counterpart,
     firm,
     real_sheets,
+    related_by,
     with_key,
 )
 
-ON, MEASURE = "tried-on", "measure-shown"
+MEASURE = "measure-shown"
 TERMS = (
     '<dl class="terms"><div><dt>Held out</dt><dd>The best of all heads is partly luck. So the head is chosen on one '
     "half of the sentences and scored on the other; the table prints this score with its 95 % interval.</dd></div>"
@@ -59,14 +56,14 @@ def style() -> None:
 
 
 def sections(request: Request) -> None:
-    """Real text where there are figures of it, at once; the built-in sentences as soon as they were read."""
+    """Real text where there are figures of it, at once; else the built-in sentences, as soon as they were read."""
     real = cache.evidence(request.model, request.trained)
     is_here = or_show_error(cache.model, request) is not None
     found = or_show_error(builtin.known if real else builtin.read, request) if is_here else None
     if found is None and real is None:
         return
     known = _known(real, found, request)
-    shown = _shown(known)
+    shown = known.shown
     by = chosen_job(shown, found)
     sheet = with_key(shown, by)
     if real is not None:
@@ -77,15 +74,13 @@ def sections(request: Request) -> None:
     left, right = st.columns([11, 9], gap="large")
     with left:
         heads = st.container()
-        layout = _controls(known, shown, sheet)
+        layout = _controls(found)
         with heads:
             picture(shown, by, head, known.called, found, layout)
         if sheet is not None:
             with st.container(key="conclusion"):
                 heading(sheet.name, 3)
                 say(firm(conclusion(sheet)), "why")
-                if said := on_real_text(sheet, known.real):
-                    say(firm(said), "why")
                 if sheet.kind.key == "semantic":
                     say(related_by(sheet, request.model))
                 where_it_stands(known, head, sheet, request)
@@ -94,8 +89,11 @@ def sections(request: Request) -> None:
     every_job(known, head, sheet)
     if real is not None:
         _real(known, real, by, request.trained)
+    elif found is not None:
+        builtin.section(known.builtin, found, request, by)
     if is_here:
-        builtin.section(known.real, known.builtin, found, request, by)
+        if found is None:
+            builtin.wait(request)
         corpus(request)
     say(CAVEAT, "caveat")
 
@@ -103,39 +101,28 @@ def sections(request: Request) -> None:
 def _known(real: Verdicts | None, found: Findings | None, request: Request) -> Known:
     on_real = () if real is None else real_sheets(real)
     on_builtin = () if found is None else builtin_sheets(found)
-    other = cache.evidence(request.model, not request.trained) if real else None
-    twins = () if other is None else real_sheets(other)
+    return Known(on_real, on_builtin, _twins(request, real), called(real, found), found)
+
+
+def _twins(request: Request, real: Verdicts | None) -> tuple[Sheet, ...]:
+    """The same jobs with the other weights, on the text that is shown."""
+    if real is not None:
+        other = cache.evidence(request.model, not request.trained)
+        return () if other is None else real_sheets(other)
     twin = cache.known_findings(request.model, not request.trained)
-    twins += () if twin is None else builtin_sheets(twin)
-    return Known(on_real, on_builtin, twins, called(real, found), found)
+    return () if twin is None else builtin_sheets(twin)
 
 
-def _shown(known: Known) -> tuple[Sheet, ...]:
-    """The sheets of the text that the link asks for: real text where there is any."""
-    asked = state.params().get("by", "")
-    if known.builtin and (not known.real or asked.startswith("job:") or asked in measures(known.found)):
-        return known.builtin
-    return known.real
-
-
-def _controls(known: Known, shown: tuple[Sheet, ...], sheet: Sheet | None) -> str:
-    """Which text, grid or map, and the measures that are no job; returns the layout."""
-    layout = "grid"
+def _controls(found: Findings | None) -> str:
+    """Grid or map, and the measures that are no job; returns the layout."""
+    if found is None:
+        return "grid"
     with st.container(key="map-controls", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        if known.real and known.builtin:
-            st.session_state[ON] = BUILTIN if shown is known.builtin else REAL
-            st.segmented_control(
-                "Tried on", [REAL, BUILTIN], required=True, key=ON, on_change=_other_text, args=(known, sheet)
-            )
-        if known.found is not None:
-            layout = (
-                st.segmented_control(
-                    "Heads as", ["grid", "map"], default="grid", required=True, key="as", bind="query-params"
-                )
-                or "grid"
-            )
-            _measures(known.found)
-    return layout
+        layout = st.segmented_control(
+            "Heads as", ["grid", "map"], default="grid", required=True, key="as", bind="query-params"
+        )
+        _measures(found)
+    return layout or "grid"
 
 
 def _measures(found: Findings) -> None:
@@ -152,13 +139,6 @@ def _measures(found: Findings) -> None:
         width=240,
         on_change=lambda: state.change({"by": st.session_state[MEASURE]}),
     )
-
-
-def _other_text(known: Known, sheet: Sheet | None) -> None:
-    """The same job on the other text, or the first that there is."""
-    others = known.builtin if st.session_state[ON] == BUILTIN else known.real
-    there = counterpart(sheet, others) if sheet else None
-    state.change({"by": (there or others[0]).key})
 
 
 def _summary(real: Verdicts) -> str:
@@ -179,11 +159,10 @@ def _real(known: Known, real: Verdicts, by: str, trained: bool) -> None:
     """The table of all jobs as evidence, trained beside untrained, and how to make it again."""
     heading("All jobs on real text")
     markup(TERMS.format(*(("Random weights", "before") if trained else ("Trained", "after"))))
-    twins = [twin for twin in known.twins if twin.table is None]
     some = [sheet for sheet in known.real if sheet.word in DOES or sheet.kind.key != "syntactic"]
     rest = [sheet for sheet in known.real if sheet not in some]
     evidence.draw(
-        tables.of_jobs(some, twins, by, "Every job that a head does, and what else was asked", trained),
+        tables.of_jobs(some, known.twins, by, "Every job that a head does, and what else was asked", trained),
         key="real-jobs",
     )
     if rest:
@@ -192,7 +171,7 @@ def _real(known: Known, real: Verdicts, by: str, trained: bool) -> None:
         if box.open:
             with box:
                 evidence.draw(
-                    tables.of_jobs(rest, twins, by, "The best head of each", trained), key="real-others"
+                    tables.of_jobs(rest, known.twins, by, "The best head of each", trained), key="real-others"
                 )
     digests = "; ".join(
         f"{info.title}: {info.file} ({info.version}), SHA-256 {info.digest[:16]}…, {info.licence}"
