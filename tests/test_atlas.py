@@ -14,7 +14,7 @@ from mha_core.heads.atlas.classes import WORDS, classes, opening_marks
 from mha_core.heads.atlas.describe import Description, Finding, _describe, _holds, _Lookup, describe
 from mha_core.heads.atlas.effects import raised, surprise_without, through_norm
 from mha_core.heads.atlas.features import Feature, allowed, features, pair_features
-from mha_core.heads.atlas.losses import TOLD, HeadLoss, Loss, loss_of, losses
+from mha_core.heads.atlas.losses import TOLD, HeadLoss, Loss, losses
 from mha_core.heads.atlas.making import one_of_a_register, shuffled
 from mha_core.heads.atlas.moments import KEPT, SAMPLED, Moment, Sample, Strongest, half_of, priorities
 from mha_core.heads.atlas.reading import MOST_TOKENS, looked_at, passage_tokens, read_passages
@@ -630,24 +630,6 @@ def test_what_becomes_likelier_without_a_head_is_not_said_to_be_lost():
     ]
     assert found.n == 6
     assert found.nats == pytest.approx(np.log(4 / 3 * 1 / 2 * 2 * 1 * 3 * 1 / 2) / 6)
-
-
-def test_what_one_head_costs_grows_with_every_passage(tmp_path):
-    model = decoder(tmp_path, "llama", 1)
-    passages = [(7, model.tokenizer.encode(LINES[0])), (2, model.tokenizer.encode(LINES[1]))]
-    seen = [(done, loss.n, loss.nats, list(loss.tokens)) for done, loss in loss_of((1, 2), passages, model)]
-    each = [surprise_without(tokens, model, 1) for _, tokens in passages]
-    falls = [whole - without[2] for whole, without in each]
-    assert [(done, n) for done, n, _, _ in seen] == [(1, len(falls[0])), (2, len(falls[0]) + len(falls[1]))]
-    assert seen[0][2] == pytest.approx(falls[0].mean(), abs=1e-6)
-    assert seen[1][2] == pytest.approx(np.concatenate(falls).mean(), abs=1e-6)
-    most = seen[1][3][0]
-    by_hand = {
-        (number, i + 1): np.exp(whole[i]) - np.exp(without[2][i])
-        for (number, _), (whole, without) in zip(passages, each, strict=True)
-        for i in range(len(whole))
-    }
-    assert (most.passage, most.position) == max(by_hand, key=lambda place: by_hand[place])
 
 
 def test_every_head_of_every_layer_is_taken_away_from_the_states_that_its_layer_reads(monkeypatch):

@@ -1,4 +1,4 @@
-"""The Atlas page without a browser: points, lines of text, links, heads that act alike, the reader's own text."""
+"""The Atlas page without a browser: points, lines of text, links, heads that act alike."""
 
 import csv
 import html

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from visit import asked_by_links
 
-from mha_core import InputError, trace
+from mha_core import trace
 from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.losses import HeadLoss, Loss
 from mha_core.heads.atlas.making import TAKEN_AWAY_ON
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.table import Line, line_of
-from pages.parts.atlas import ask, component, figure, lines, lost, own_text, points, view
+from pages.parts.atlas import ask, component, lines, lost, points, view
 from pages.parts.atlas import head as head_page
 from pages.parts.frame.request import Request
 
@@ -121,26 +121,6 @@ def test_only_what_is_a_head_can_be_pressed(monkeypatch):
 # ---- pictures and lines
 
 
-def test_in_the_saved_picture_the_outermost_heads_alone_are_named(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(figure, "scatter", lambda dots, *_: drawn.extend(dots))
-    one = {"id": "1-1", "x": 0.25, "y": 0.75, "letter": "A", "colour": "#102030", "extreme": False}
-    axis = {"label": "a", "low": "0", "high": "1"}
-    figure.svg(
-        {
-            "heads": [one, one | {"id": "1-2", "extreme": True}],
-            "x": axis,
-            "y": axis,
-            "legend": [],
-            "of": "All",
-        },
-        "",
-    )
-    assert [(dot.name, dot.x, dot.y, dot.named) for dot in drawn] == [
-        ("1-1", 0.25, 0.75, False), ("1-2", 0.25, 0.75, True)
-    ]  # fmt: skip
-
-
 def test_a_long_line_is_cut_at_words_and_keeps_what_stands_nearest():
     assert lines._end("one two three four", 10) == "… four"
     assert lines._end("one two", 10) == "one two"
@@ -184,7 +164,7 @@ def test_a_head_s_job_is_that_of_all_texts_and_before_they_were_read_that_of_rea
     monkeypatch.setattr(head_page, "markup", told.append)
     monkeypatch.setattr(head_page.cache, "evidence", lambda *_: "evidence")
     monkeypatch.setattr(head_page, "real_roles", lambda _: {(0, 0): role("of real text")})
-    found = SimpleNamespace(query={"model": "smollm2"}, target="_self")
+    found = SimpleNamespace(query={"model": "smollm2"})
     for known in ({(0, 0): role("of all texts")}, {}):
         monkeypatch.setattr(head_page.cache, "known_roles", lambda *_, known=known: known)
         head_page._narrow(found, entry_of(), Request("x"))
@@ -212,12 +192,10 @@ def test_over_a_head_s_moments_stands_which_they_are(monkeypatch, which, said):
     monkeypatch.setattr(head_page, "draw", lambda data, key: drawn.append((key, data)))
     for name in ("_narrow", "_direct_only", "lost", "_like"):
         monkeypatch.setattr(head_page, name, lambda *_: None)
-    head_page.card(
-        SimpleNamespace(rests_on="it", target="_blank"), entry_of(head=(1, 3), tenths=()), Request("x")
-    )
+    head_page.card(SimpleNamespace(rests_on="it"), entry_of(head=(1, 3), tenths=()), Request("x"))
     assert told[:2] == ["Head 2-4: no description", "It rests on it."]
     assert told[2].startswith(said)
-    assert drawn == [("moments", {"kind": "moments", "target": "_blank", "groups": [which]})]
+    assert drawn == [("moments", {"kind": "moments", "groups": [which]})]
 
 
 def test_relatives_share_of_this_heads_moments_and_only_those_of_this_atlas_are_followed_here(monkeypatch):
@@ -243,7 +221,6 @@ def test_relatives_share_of_this_heads_moments_and_only_those_of_this_atlas_are_
 @pytest.mark.parametrize(
     ("more", "which", "said"),
     [
-        (None, "Strongest", 0),
         ({}, "Strongest", 0),
         ({(0, 0): ()}, "Typical", 0),
         ({(0, 0): ()}, "Strongest", 1),
@@ -252,44 +229,28 @@ def test_relatives_share_of_this_heads_moments_and_only_those_of_this_atlas_are_
 def test_what_likelier_means_is_said_where_it_is_shown(monkeypatch, more, which, said):
     told = []
     monkeypatch.setattr(head_page, "say", told.append)
-    found = SimpleNamespace(more=None if more is None else SimpleNamespace(raises=more))
+    found = SimpleNamespace(more=SimpleNamespace(raises=more))
     head_page._direct_only(found, which)
     assert len(told) == said
 
 
-# ---- what is lost, and a text of the reader's own
-
-
-def test_an_encoder_has_no_next_token_to_lose(monkeypatch):
-    for known, predicts in (
-        (None, False),
-        (SimpleNamespace(next_head=None), False),
-        (SimpleNamespace(next_head=1), True),
-    ):
-        monkeypatch.setattr(lost.cache, "at_hand", lambda *_, known=known: known)
-        assert lost._predicts(SimpleNamespace(more=None), Request("x")) is predicts
-    monkeypatch.setattr(lost.cache, "at_hand", lambda *_: pytest.fail("it need not be loaded"))
-    for losses in ({}, {(0, 0): 1}):
-        assert lost._predicts(SimpleNamespace(more=SimpleNamespace(losses=losses)), Request("x")) is bool(
-            losses
-        )
+# ---- what is lost
 
 
 def test_what_a_head_costs_on_the_shipped_passages_is_said_with_its_tokens(monkeypatch):
-    said, worked = [], []
+    said = []
     monkeypatch.setattr(lost, "heading", lambda *given: said.append(given))
     monkeypatch.setattr(lost, "say", said.append)
     monkeypatch.setattr(lost, "markup", said.append)
-    monkeypatch.setattr(lost, "work", lambda *_, **how: worked.append(how))
     passages = {3: Line("the red fox", ("the", " red", " fox"), (0, 3, 7), (3, 7, 11))}
     known = {(0, 1): HeadLoss(1200, 0.0625, [Loss(3, 2, 0.5, 0.125)])}
     found = SimpleNamespace(
         model="m", more=SimpleNamespace(losses=known), atlas=SimpleNamespace(passages=passages)
     )
     for head in ((0, 1), (0, 0)):
-        lost.lost(found, SimpleNamespace(head=head), Request("x"))
-    title, costs, table, title_of_another = said
-    assert title == title_of_another == ("What is lost without it", 3)
+        lost.lost(found, SimpleNamespace(head=head))
+    title, costs, table = said
+    assert title == ("What is lost without it", 3)
     assert costs == (
         "Taken away alone, it costs +0.0625 nats per token over 1,200 tokens of seven passages of the reader, each of "
         "another register. Other heads may do its work then, so little lost is not little done. The tokens that lose "
@@ -297,109 +258,6 @@ def test_what_a_head_costs_on_the_shipped_passages_is_said_with_its_tokens(monke
     )
     assert TAKEN_AWAY_ON == 7
     assert re.findall("<td>(.*?)</td>", table) == ["…the red<b> fox</b>", "50.0 %", "12.5 %"]
-    assert worked == [
-        {"unit": "passages", "one": "passage", "button": f"Take {name} away over the whole reader"}
-        for name in ("1-2", "1-1")
-    ]
-
-
-def test_what_is_lost_over_one_text_is_not_that_over_another(monkeypatch):
-    asked = []
-    monkeypatch.setattr(lost, "_predicts", lambda *_: True)
-    monkeypatch.setattr(lost, "heading", lambda *_: None)
-    monkeypatch.setattr(lost, "work", lambda key, *_, **said: asked.append((key, said["button"])))
-    texts = ["one text", "another text"]
-    sources = [SimpleNamespace(model="m", more=None, atlas=SimpleNamespace(passages={0: SimpleNamespace(text=one)}))
-               for one in texts]  # fmt: skip
-    shipped = SimpleNamespace(model="m", more=SimpleNamespace(losses={}), atlas=None)
-    for source in (*sources, shipped):
-        for head in ((0, 0), (0, 1)):
-            for trained in (True, False):
-                lost.lost(source, SimpleNamespace(head=head), Request("x", trained=trained))
-    assert len({key for key, _ in asked}) == len(asked) == 12
-    assert asked[0][1] == "Take 1-1 away over these passages of your text"
-    assert asked[-1][1] == "Take 1-2 away over the whole reader"
-
-
-def test_the_reader_is_gone_through_one_register_after_the_other_and_counted(monkeypatch, model):
-    monkeypatch.setattr(lost, "REGISTERS", ("news", "verse"))
-    reader = [SimpleNamespace(text=f"{name} {i} of some words", register=name)
-              for name, n in (("news", 3), ("verse", 2)) for i in range(n)]  # fmt: skip
-    monkeypatch.setattr(lost, "read_reader", lambda: reader)
-    monkeypatch.setattr(lost, "passage_tokens", lambda text, _: SimpleNamespace(text=text))
-    assert [(n, tokens.text.split()[0]) for n, tokens in lost._reader(model)] == [
-        (0, "news"), (3, "verse"), (1, "news"), (4, "verse"), (2, "news")
-    ]  # fmt: skip
-    monkeypatch.setattr(lost.cache, "model", lambda _: model)
-    monkeypatch.setattr(lost, "line_of", lambda tokens: tokens.text)
-    monkeypatch.setattr(
-        lost, "loss_of", lambda _head, passages, _: ((i, "loss") for i in range(1, len(passages) + 1))
-    )
-    steps = list(lost._sweep(SimpleNamespace(more=object()), (0, 0), Request("x")))
-    assert [(part.fraction, part.n) for part in steps] == [(i / 5, i) for i in range(1, 6)]
-
-
-def test_a_text_is_read_by_the_weights_that_are_shown(monkeypatch):
-    asked = []
-    monkeypatch.setattr(own_text, "heading", lambda *_: None)
-    monkeypatch.setattr(own_text, "say", lambda *_: None)
-    monkeypatch.setattr(own_text.st, "text_area", lambda *_, **__: "a text")
-    monkeypatch.setattr(own_text.st, "file_uploader", lambda *_, **__: None)
-    monkeypatch.setattr(own_text.cache, "named_model", lambda *given: asked.append(given))
-    monkeypatch.setattr(own_text, "or_show_error", lambda call, *given: call(*given))
-    for trained in (True, False):
-        own_text.own_text(Request("x", model="m", trained=trained))
-    assert asked == [("m", True), ("m", False)]
-
-
-def test_a_mark_of_the_byte_order_is_no_word_of_a_file():
-    assert own_text._text("", "\ufeffOne two.\n".encode()) == "One two."
-    with pytest.raises(InputError, match="The file is empty"):
-        own_text._text("", "\ufeff \n".encode())
-
-
-def test_so_far_the_strongest_moments_of_the_chosen_head_are_told(model):
-    tokens = trace("the old dog sleeps", model).tokens
-    heads = {place: [Moment(0, 3, 1, (9 - i) / 10, place + 9 - i) for i in range(5)] for place in range(6)}
-    sums = SimpleNamespace(
-        shape=(2, 3),
-        strongest=SimpleNamespace(sorted=heads.get),
-        passages={0: SimpleNamespace(tokens=tokens)},
-    )
-    assert own_text._so_far(sums, (1, 0)) == [
-        f"2-1 so far: `dog` looks at `the`, weight 0.{9 - i}0, brings {12 - i}.0" for i in range(3)
-    ]
-    assert own_text._so_far(sums, (2, 0)) == own_text._so_far(sums, (0, 3)) == []
-
-
-def test_a_text_without_a_passage_is_refused_and_one_with_some_says_how_far_it_is(monkeypatch):
-    monkeypatch.setattr(own_text, "split_passages", lambda text: text.split(". "))
-    read = lambda passages, _: (SimpleNamespace(n=i + 1, sums=i) for i in range(len(passages)) if passages[0])  # noqa: E731
-    monkeypatch.setattr(own_text, "read_passages", read)
-    monkeypatch.setattr(own_text.cache, "in_turns", iter)
-    steps = list(own_text.work("a. b. c. d", None))
-    assert [(step.fraction, step.n) for step in steps] == [(0.25, 1), (0.5, 2), (0.75, 3), (1.0, 4)]
-    with pytest.raises(InputError, match="There is no passage of a few words in this text"):
-        list(own_text.work("", None))
-
-
-def test_why_a_text_could_not_be_read_is_said(monkeypatch):
-    said = []
-    monkeypatch.setattr(own_text, "slice_of", lambda *_: nullcontext(False))
-    monkeypatch.setattr(own_text, "bar", lambda *_, **__: None)
-    monkeypatch.setattr(own_text, "_how_far", lambda *_: "")
-    monkeypatch.setattr(own_text, "say", lambda *given: said.append(given))
-    for problem in ("There is no passage.", None):
-        own_text._progress(SimpleNamespace(step=None, problem=problem), None, False, (0, 0))
-    assert said == [("There is no passage.", "problem")]
-
-
-def test_back_to_the_reader_forgets_the_text(monkeypatch):
-    kept = {own_text.OWN: "an atlas"}
-    monkeypatch.setattr(own_text.st, "session_state", kept)
-    own_text._forget()
-    own_text._forget()
-    assert kept == {}
 
 
 # ---- all heads as points
@@ -423,16 +281,6 @@ def atlas_of(*names, **measures):
 def test_descriptions_are_listed_from_the_commonest_and_heads_without_one_come_last_and_once():
     found = atlas_of("b", "a", None, "c", "c", None, "a", "c", None, None)
     assert points.counts(found) == [("c", 3), ("a", 2), ("b", 1), (points.NO_DESCRIPTION, 4)]
-
-
-def test_files_are_named_by_model_and_weights():
-    named = {
-        ("minilm", True): "headscope-atlas-minilm",
-        ("minilm", False): "headscope-atlas-minilm-untrained",
-        ("someone/a-model", True): "headscope-atlas-a-model",
-        ("someone/a-model", False): "headscope-atlas-a-model-untrained",
-    }
-    assert {one: view._file(SimpleNamespace(model=one[0], trained=one[1])) for one in named} == named
 
 
 @pytest.mark.parametrize("n", [points.COLOURED, points.COLOURED + 1, points.COLOURED + 3])
@@ -471,7 +319,6 @@ def test_a_description_that_there_is_not_shows_all_heads_and_each_link_keeps_the
     monkeypatch.setattr(view.st, "columns", lambda *_, **__: (nullcontext(), nullcontext()))
     monkeypatch.setattr(view.st, "container", lambda **_: nullcontext())
     monkeypatch.setattr(view.st, "segmented_control", lambda *_, **__: "description")
-    monkeypatch.setattr(view.st, "download_button", lambda *_, **__: None)
     monkeypatch.setattr(view, "_measure", lambda _title, _key, first, _names: first)
     monkeypatch.setattr(view, "draw", lambda *_, **__: None)
     monkeypatch.setattr(view, "markup", lambda text: drawn.update(text=text))

@@ -19,7 +19,6 @@ from mha_core.figures.colours import rgb as nearest
 from mha_core.figures.lettering import FOLDER, faces_for, width
 from mha_core.figures.panels import Panel
 from mha_core.figures.panels import top as end_of_scale
-from mha_core.figures.scatter import Axis, Dot, scatter
 from mha_core.record import Grid, Unit
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -556,58 +555,7 @@ def test_marks_on_a_letter_take_no_room_and_wide_letters_a_whole_one():
     assert [len(faces_for(text)) for text in ("cafe", "café", "żal", "ſ", "Ā")] == [1, 1, 2, 2, 2]
 
 
-# Heads between two measures
-
-
-DOTS = [
-    Dot("1-1", 0.0, 0.0, "", "#112233", True),
-    Dot("2-1", 1.0, 1.0, "P", "", False),
-    Dot("2-2", 0.25, 0.75, "D", "#445566", False),
-]
-
-
-def plane(**options):
-    legend = [
-        ("D", "determiner", "#445566"),
-        ("P", "previous token", ""),
-        ("N", "no job found here", "#eeeeee"),
-    ]
-    axes = (Axis("across", "left", "right"), Axis("upwards", "low", "high"))
-    return scatter(
-        DOTS, axes, legend, "Heads", "One two three four five six seven eight nine ten eleven.", **options
-    )
-
-
-def test_heads_stand_where_their_measures_put_them_and_only_those_named_have_names():
-    page = plane()
-    circles = nodes(page, "circle")[:3]
-    x, y = ([float(node.get(name)) for node in circles] for name in ("cx", "cy"))
-    # Named heads are drawn last, over the others.
-    assert [node.get("fill") for node in circles] == [PAPER, "#445566", "#112233"]
-    assert x[0] > x[1] > x[2]
-    assert (x[1] - x[2]) / (x[0] - x[2]) == pytest.approx(0.25, abs=0.01)
-    assert y[0] < y[1] < y[2], "more is higher"
-    assert (y[2] - y[1]) / (y[2] - y[0]) == pytest.approx(0.75, abs=0.01)
-    assert x_of(named(page, "1-1")) == x[2]
-    assert not {"2-1", "2-2"} & set(texts(page))
-    assert middle(named(page, "high")) == pytest.approx(y[0], abs=0.1)
-    assert middle(named(page, "low")) == pytest.approx(y[2], abs=0.1)
-    assert x_of(named(page, "left")) == pytest.approx(x[2], abs=0.1)
-    assert x_of(named(page, "right")) == pytest.approx(x[0], abs=0.1)
-    assert middle(named(page, "across")) > y[2]
-    assert middle(named(page, "upwards")) < y[0]
-
-
-def test_a_legend_has_the_colours_and_nothing_runs_out_of_the_page():
-    page = plane(width_cm=5)
-    wide = 5 * POINTS
-    assert [node.get("fill") for node in nodes(page, "circle")[3:]] == ["#445566", PAPER, "#eeeeee"]
-    entries = [named(page, name) for name in ("determiner", "previous token", "no job found here")]
-    told = [node for node in nodes(page, "text") if set(node.text.split()) & {"One", "eleven."}]
-    assert len(told) == 2, "in more than one line"
-    for node in (*entries, *told):
-        assert x_of(node) + width(node.text, float(node.get("font-size"))) <= wide + 0.01
-    assert len({node.get("y") for node in entries}) > 1
+# Colours
 
 
 def test_dark_colours_are_as_light_as_published():

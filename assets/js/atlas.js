@@ -2,7 +2,7 @@
 //
 // data: {kind: "points", of: "All heads", chosen: "4-2", x: {label, low, high}, y: {...}, legend: [{letter, name, colour}],
 //        heads: [{id, x: 0..1, y: 0..1, letter, colour, extreme, label, line: [before, first, between, second, after]}]}
-//    or {kind: "moments", target: "_self" | "_blank", groups: [{title, moments: [{line, first: "query" | "key", href, label, note}]}]}
+//    or {kind: "moments", groups: [{title, moments: [{line, first: "query" | "key", href, label, note}]}]}
 // A press on a point sends the trigger "head" with the id; hover and focus send nothing. So do links of the page that have
 // data-head; those that have data-does send the trigger "does" with the description, "" for all heads.
 import { make, vector } from "./dom.js";
@@ -33,8 +33,8 @@ export default function atlas({ data, parentElement, setTriggerValue }) {
   };
 }
 
-// A link to another head or to the heads of a description is followed on this page: a text that the reader brought to it
-// stays. With Control, Shift or the command key it opens a tab of its own.
+// A link to another head or to the heads of a description is followed on this page, without loading it anew. With Control,
+// Shift or the command key it opens a tab of its own.
 export function follow(event, tell, page = document) {
   const link = plainly(event) && event.composedPath().find((node) => node.matches?.("a[data-head], a[data-does]"));
   if (!link) return;
@@ -127,14 +127,14 @@ function told({ line, first }) {
 
 function moments(view, data) {
   view.root.className = "atlas";
-  view.root.replaceChildren(...data.groups.map((one) => group(one, data.target)));
+  view.root.replaceChildren(...data.groups.map(group));
   arcs(view.root);
 }
 
-function group({ title, moments: listed }, target) {
+function group({ title, moments: listed }) {
   const list = make("ol", { class: "moments" });
   for (const moment of listed) {
-    const link = make("a", { href: moment.href, target, "aria-label": moment.label }, told(moment));
+    const link = make("a", { href: moment.href, target: "_self", "aria-label": moment.label }, told(moment));
     list.append(make("li", {}, make("span", { class: "numbers", text: moment.numbers }), link, moment.note ? make("span", { class: "more", text: moment.note }) : null));
   }
   return make("div", {}, title ? make("p", { class: "group", text: title }) : null, list);

@@ -1,4 +1,4 @@
-"""Atlas in a real browser: from a point to a head, from a moment to Explore, an example, a text of one's own."""
+"""Atlas in a real browser: from a point to a head, from a moment to Explore, an example."""
 
 import time
 

@@ -118,13 +118,13 @@ test("a moment says its numbers before its line, and what there is to add after 
     { title: "strongest", moments: [{ ...line, numbers: "90.0 %", note: "" }, { ...line, href: "?b", numbers: "7.5 %", note: "seen twice" }] },
     { title: "", moments: [{ ...line, numbers: "1.0 %", note: "once" }] },
   ];
-  atlas({ kind: "moments", target: "_blank", groups }, (root) => {
+  atlas({ kind: "moments", groups }, (root) => {
     const items = root.querySelectorAll(".moments").map((list) => list.children.map((item) => item.children.map((part) => [part.className, part.textContent])));
     const said = ["", "it is so."];
     assert.deepEqual(items, [[[["numbers", "90.0 %"], said], [["numbers", "7.5 %"], said, ["more", "seen twice"]]], [[["numbers", "1.0 %"], said, ["more", "once"]]]]);
     assert.deepEqual(texts(root.querySelectorAll(".group")), ["strongest"]);
     const links = root.querySelectorAll(".moments a").map((link) => ["href", "target", "aria-label"].map((name) => link.getAttribute(name)));
-    assert.deepEqual(links, [["?a", "_blank", line.label], ["?b", "_blank", line.label], ["?a", "_blank", line.label]]);
+    assert.deepEqual(links, [["?a", "_self", line.label], ["?b", "_self", line.label], ["?a", "_self", line.label]]);
   });
 });
 
@@ -155,10 +155,4 @@ test("a link of the page is followed while the points are there, and no longer",
     assert.deepEqual(drawn(POINTS), [1, 0]);
     assert.deepEqual(drawn({ kind: "moments", groups: [] }), [0, 0]);
   });
-});
-
-test("a moment opens on this page or, beside a text of one's own, in another tab", () => {
-  const moment = { href: "?x", label: "Open", line: ["", "it", "", "", ""], first: "query", numbers: "0.50" };
-  const target = (where) => atlas({ kind: "moments", target: where, groups: [{ title: "", moments: [moment] }] }, (root) => root.querySelector("a").getAttribute("target"));
-  assert.deepEqual([target("_self"), target("_blank")], ["_self", "_blank"]);
 });

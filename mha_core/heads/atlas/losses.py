@@ -1,11 +1,11 @@
 """What would be lost without each head of a decoder: the tokens of a text that become less likely.
 
-In: passages and a model. Out, growing passage by passage: for every head, or one, the mean cost in nats per token, and
+In: passages and a model. Out, growing passage by passage: for every head the mean cost in nats per token, and
 the tokens that lose most. One head at a time is taken away; others may do its work then, so little lost is not little
 done.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import exp
 
@@ -63,18 +63,4 @@ def losses(
             whole, without = without_from(states[layer], tokens, model, layer, states[-1])
             for head in range(model.n_heads):
                 found.setdefault((layer, head), HeadLoss()).add(number, whole, without[head])
-        yield done, found
-
-
-def loss_of(
-    head: Head, passages: Iterable[tuple[int, Tokens]], model: Model
-) -> Iterator[tuple[int, HeadLoss]]:
-    """After every passage: how many are done, and what this one head costs so far. It takes a tenth of the time of
-    `losses`, so that it can be asked of many passages. Raises InputError for a model that predicts no next token."""
-    layer, number_of_head = head
-    found = HeadLoss()
-    for done, (number, tokens) in enumerate(passages, 1):
-        states = run([tokens], model, need_weights=False).hidden_states
-        whole, without = without_from(states[layer], tokens, model, layer, states[-1], [number_of_head])
-        found.add(number, whole, without[0])
         yield done, found

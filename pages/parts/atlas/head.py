@@ -40,9 +40,9 @@ def card(found: Source, entry: HeadEntry, request: Request) -> None:
     )
     say(HELP[which or WHICH[0]])
     groups = _groups(found, entry, which or WHICH[0])
-    draw({"kind": "moments", "target": found.target, "groups": groups}, key="moments")
+    draw({"kind": "moments", "groups": groups}, key="moments")
     _direct_only(found, which or WHICH[0])
-    lost(found, entry, request)
+    lost(found, entry)
     _like(found, entry.head)
 
 
@@ -55,7 +55,7 @@ def _groups(found: Source, entry: HeadEntry, which: str) -> list[dict[str, objec
             if tenth
         ]
     chosen = entry.strongest[:MOMENTS] if which == "Strongest" else entry.random
-    raised = found.more.raises.get(entry.head, ()) if found.more and which == "Strongest" else ()
+    raised = found.more.raises.get(entry.head, ()) if which == "Strongest" else ()
     notes = [
         "What it writes here makes likelier: " + "  ".join(f"“{visible(r.text)}”" for r in one)
         for one in raised
@@ -88,14 +88,14 @@ def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
     here = label(entry.description)
     link = link_to("Specialization", {**found.query, "head": head_name(entry.head)})
     markup(
-        f'<p class="hs-note"><b>Asked</b> (<a href="{html.escape(link)}" target="{found.target}">Jobs'
-        f"</a>): {html.escape(role.label)}. {html.escape(role.evidence)} <b>Not asked, over ordinary text</b>: "
+        f'<p class="hs-note"><b>Asked</b> (<a href="{html.escape(link)}" target="_self">Jobs</a>)'
+        f": {html.escape(role.label)}. {html.escape(role.evidence)} <b>Not asked, over ordinary text</b>: "
         f"{html.escape(here)}. A question shows what a head can do; this page what moves it most.</p>"
     )
 
 
 def _direct_only(found: Source, which: str) -> None:
-    if found.more is not None and found.more.raises and which == "Strongest":
+    if found.more.raises and which == "Strongest":
         say(
             "“Makes likelier” is the direct effect alone: the head's own output, sent through the final norm to the "
             "vocabulary. What later layers make of it is not in it, and in early layers that is most."
@@ -105,11 +105,10 @@ def _direct_only(found: Source, which: str) -> None:
 def _like(found: Source, head: Head) -> None:
     """Heads that act at the same moments, here and in the other model that comes with the program."""
     sides = [(found.model, found.atlas, found.query)]
-    if found.more is not None:
-        for name in cache.ATLAS_DIGESTS:
-            other = cache.shipped_atlas(name) if name != found.model else None
-            if other is not None:
-                sides.append((name, other.atlas, {"model": model_in_link(name)}))
+    for name in cache.ATLAS_DIGESTS:
+        other = cache.shipped_atlas(name) if name != found.model else None
+        if other is not None:
+            sides.append((name, other.atlas, {"model": model_in_link(name)}))
     for name, among, query in sides:
         like = relatives(found.atlas, head, among)
         here = name == found.model

@@ -8,21 +8,18 @@ import streamlit as st
 from mha_core import export
 from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.said import label
-from mha_core.heads.atlas.shipped import COMMAND
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas_data
 from mha_core.wording import counted, head_name
-from pages.parts.atlas import ask, figure, head
+from pages.parts.atlas import ask, head
 from pages.parts.atlas.component import draw
-from pages.parts.atlas.own_text import own_text
 from pages.parts.atlas.points import BY, counts, points_data
-from pages.parts.atlas.source import Source, source
+from pages.parts.atlas.source import TEXT, Source, source
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import parse_head
 from pages.parts.frame.shell import CAVEAT, CSS
-from pages.parts.serve import cache
 
 X, Y = "rests", "brings"
 BOX, ASKED = "ask-box", "ask-in-link"
@@ -39,10 +36,10 @@ def sections(request: Request) -> None:
     if found is None:
         weights = "" if request.trained else " with random weights"
         say(
-            f"No numbers come with {title_of(request.model)}{weights}; bring a text below, and they are computed here.",
+            f"No atlas comes with {title_of(request.model)}{weights}. At the command line "
+            "`python -m mha_core heads atlas --model MODEL --text FILE` makes one of a text of yours.",
             "notice",
         )
-        own_text(request)
         return
     say(_summary(found), "why")
     _heads(request)
@@ -52,7 +49,6 @@ def sections(request: Request) -> None:
     if box.open:
         with box:
             ask.ask(found, request)
-    own_text(request, _chosen(found.atlas).head)
     say(CAVEAT, "caveat")
 
 
@@ -81,15 +77,15 @@ def _heads(request: Request) -> None:
 
 
 def _summary(found: Source) -> str:
-    atlas, weights = found.atlas, "" if found.trained else " with random weights"
+    atlas = found.atlas
     has = "has" if 1 in (atlas.n_described, len(atlas.heads)) else "have"
     said = (
-        f"{title_of(found.model)}{weights} read {found.text}: {counted(atlas.n_passages, 'passage')}, "
+        f"{title_of(found.model)} read {TEXT}: {counted(atlas.n_passages, 'passage')}, "
         f"{counted(atlas.n_tokens, 'token')}. "
         f"{atlas.n_described} of {counted(len(atlas.heads), 'head')} {has} a description, {atlas.n_by_content} of "
         "them by more than a distance; the others have none, and none is guessed."
     )
-    controls = found.more.controls if found.more else {}
+    controls = found.more.controls
     for name, words in (
         ("untrained", "random weights"),
         ("shuffled", "the tokens of every passage shuffled under the same moments"),
@@ -127,15 +123,7 @@ def _overview(found: Source, chosen: HeadEntry) -> None:
             by = st.segmented_control(
                 "Colour by", BY, default=BY[0], required=True, key="colour", bind="query-params"
             )
-        data = points_data(found.atlas, x, y, by or BY[0], only, chosen.head)
-        draw(data, key="points")
-        st.download_button(
-            "This picture as SVG",
-            lambda: figure.svg(data, f"{_summary(found)} {_made_by(found)}"),
-            f"{_file(found)}-heads.svg",
-            "image/svg+xml",
-            on_click="ignore",
-        )
+        draw(points_data(found.atlas, x, y, by or BY[0], only, chosen.head), key="points")
 
 
 def _measure(title: str, key: str, first: str, names: dict[str, str]) -> str:
@@ -171,7 +159,7 @@ def _descriptions(found: Source, counted: list[tuple[str, int]], only: str, chos
 def _files(found: Source) -> None:
     with st.container(key="atlas-files", horizontal=True, vertical_alignment="center", gap="small"):
         say("Every head, its strongest moments:", "label")
-        name = _file(found)
+        name = f"headscope-atlas-{found.model}"
         st.download_button("CSV", lambda: _csv(found.atlas), f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button(
             "JSON",
@@ -184,19 +172,7 @@ def _files(found: Source) -> None:
 
 def _of(found: Source) -> dict[str, Any]:
     """Which model and text the numbers belong to, as `heads atlas` names them."""
-    used = None if found.more else cache.at_hand(found.model, found.trained)
-    digest = {"digest": found.more.digest} if found.more else {}
-    known = {"name": found.model, "trained": found.trained, **digest}
-    return {"model": export.model_of(used.info) if used else known, "text": found.text}
-
-
-def _made_by(found: Source) -> str:
-    """Where the numbers are from: a command makes those that come with the program, and no others."""
-    return f"HeadScope, {COMMAND.format(found.model)}." if found.more else "HeadScope."
-
-
-def _file(found: Source) -> str:
-    return f"headscope-atlas-{found.model.rsplit('/', 1)[-1]}{'' if found.trained else '-untrained'}"
+    return {"model": {"name": found.model, "trained": True, "digest": found.more.digest}, "text": TEXT}
 
 
 def _csv(found: Atlas) -> str:
