@@ -450,12 +450,11 @@ def test_the_teachers_link_is_the_one_that_is_typed():
     at.text_input(key="class-text").set_value("Ann ran.")
     at.selectbox(key="class-page").set_value("Compare")
     at.text_input(key="class-head").set_value("2-3")
-    at.multiselect(key="class-hide").set_value(["menu", "title"])
     at.toggle(key="class-present").set_value(True).run()
     parts = urlsplit(at.code[0].value)
     assert parts.path.endswith("/compare")
     assert parse_qs(parts.query) == {
-        "text": ["Ann ran."], "model": ["minilm"], "head": ["2-3"], "hide": ["menu,title"], "present": ["1"],
+        "text": ["Ann ran."], "model": ["minilm"], "head": ["2-3"], "present": ["1"],
     }  # fmt: skip
     at.selectbox(key="class-page").set_value("Learn").run()
     at.selectbox(key="class-place-Learn").set_value("What it costs")

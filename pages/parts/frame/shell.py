@@ -21,7 +21,6 @@ from mha_core.heads.notices import Notice, unread
 from mha_core.picture.bundle import ASSETS, bundle
 from mha_core.wording import Head
 from pages.parts.frame import controls, menu, state
-from pages.parts.frame.embed import hide_parts
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
@@ -87,7 +86,6 @@ def frame(title: str, question: str, lead: str, examples: bool = False) -> list[
     )
     present = _presented()
     st.html(_style(examples, present))
-    hide_parts(state.params().get("hide", ""))
     said = state.enter(title)
     menu.draw(title, present)
     with st.container(key="heading", gap="xxsmall"):

@@ -171,7 +171,7 @@ def _picture(step: Step, asked: Asked, verdicts: dict[str, Verdict]) -> None:
 def _where(step: Step, scene: Scene) -> None:
     """The map of the calculation, and the sentence to choose a token of."""
     board, key = Board(), f"lesson-where-{scene.key}"
-    kept = {key: value for key, value in state.params().items() if key in ("present", "hide")}
+    kept = {key: value for key, value in state.params().items() if key == "present"}
     links = {one: link_to("Inside", {**state.link_params(), **kept, "at": one}) for one in KEYS}
     board.add(route(scene.plain, step.station, links=links))
     if step.view not in (*OF_THEIR_OWN, *IN_THE_PICTURE):

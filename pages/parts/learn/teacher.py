@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from mha_core import HeadScopeError
-from pages.parts.frame.embed import HIDE
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import with_params
 from pages.parts.frame.pages import PAGES, page_called
@@ -37,9 +36,7 @@ FIRST = {"unit": UNITS[0], "specials": SPECIALS[0], "weights": WEIGHTS[0]}
 def teacher_view(request: Request) -> None:
     """The link, and the plan with a button a row."""
     heading("A link for your class")
-    say(
-        "Everyone who opens this link sees the same sentence, model, token and head, with nothing else in the way."
-    )
+    say("Everyone who opens this link sees the same sentence, model, token and head.")
     query, page = _chosen(request)
     if query is None:
         return
@@ -67,11 +64,9 @@ def _chosen(request: Request) -> tuple[dict[str, str] | None, str]:
                 ("weights", "Weights", WEIGHTS),
             )
         }
-        hidden = st.multiselect("Hide", tuple(HIDE), key="class-hide", width=220)
         present = st.toggle("Presenter mode", key="class-present")
     chosen = {key: value for key, value in kinds.items() if value and value != FIRST[key]}
     query = {"text": text, "model": model, **chosen, "head": head, **place}
-    query |= {"hide": ",".join(hidden)} if hidden else {}
     query |= {"present": "1"} if present else {}
     problem, pin = checked(text, token, head, query)
     if problem:
