@@ -241,8 +241,10 @@ def test_the_sockets_of_one_address_share_what_it_may_ask():
 
 def test_limits_are_the_owners_and_a_mistake_stops_the_start():
     assert limits({}) == Limits()
-    assert limits({setting("sockets"): " 40 "}) == Limits(sockets=40)
-    assert limits({setting("sockets"): "0999999999"}) == Limits(sockets=999_999_999)
+    assert limits({setting("sockets"): " 40 "}) == Limits(sockets=40, sockets_per_address=30)
+    assert limits({setting("sockets"): "0999999999"}).sockets == 999_999_999
+    assert limits({setting("sockets"): "1"}) == Limits(sockets=1, sockets_per_address=1)
+    assert limits({setting("silent_seconds"): "1"}) == Limits(), "which is no owner's"
     for wrong in ("0", "-3", "many", "1.5", "\N{ARABIC-INDIC DIGIT THREE}", "1000000000", "9" * 5000):
         with pytest.raises(SystemExit, match=r"HEADSCOPE_SOCKETS is .* a whole number"):
             limits({"HEADSCOPE_SOCKETS": wrong})

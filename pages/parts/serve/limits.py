@@ -1,4 +1,4 @@
-"""What one server gives its readers, all of them and each address: numbers that its owner may set.
+"""What one server gives its readers, all of them and each address; three of the numbers are its owner's.
 
 In: the environment. Out: a frozen `Limits`; a value that is no number is refused at the start, in a sentence.
 """
@@ -6,7 +6,7 @@ In: the environment. Out: a frozen `Limits`; a value that is no number is refuse
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from mha_core.errors import HeadScopeError
 from mha_core.hub import fetch_seconds
@@ -16,7 +16,7 @@ from mha_core.layouts import layout_for
 @dataclass(frozen=True)
 class Limits:
     """Sockets and messages of readers, their uploads, and what is kept of them. A class may share one address, and a
-    reader has a few tabs.
+    reader has a few tabs. The owner sets those of `OWNERS`.
 
     Messages come at `runs_per_second` from one socket and `address_runs_per_second` from one address, after as many
     at once as is said; `silent_seconds` is how long a socket may say nothing at first, `request_seconds` how long a
@@ -37,6 +37,7 @@ class Limits:
     store_mb: int = 400
 
 
+OWNERS = ("sockets", "upload_mb", "store_mb")
 # Pages of these origins may open sockets besides those that this server served itself: "https://example.org".
 ORIGINS = "HEADSCOPE_ORIGINS"
 ORIGIN = r"(https?://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/*"
@@ -49,17 +50,21 @@ def setting(name: str) -> str:
 
 
 def limits(environment: Mapping[str, str] = os.environ) -> Limits:
-    """The limits of this server. Raises SystemExit with a sentence for a value that is no such number."""
+    """The limits of this server: of its places one address has three of four.
+
+    Raises SystemExit with a sentence for a value that is no such number.
+    """
     given = {}
-    for field in fields(Limits):
-        said = environment.get(setting(field.name), "").strip()
+    for name in OWNERS:
+        said = environment.get(setting(name), "").strip()
         if said:
             if not re.fullmatch(r"0*[1-9][0-9]{0,8}", said):
                 raise SystemExit(
-                    f"{setting(field.name)} is '{said[:40]}'; it takes a whole number from 1 to 999,999,999."
+                    f"{setting(name)} is '{said[:40]}'; it takes a whole number from 1 to 999,999,999."
                 )
-            given[field.name] = int(said)
-    return Limits(**given)
+            given[name] = int(said)
+    places = given.get("sockets", Limits.sockets)
+    return Limits(**given, sockets_per_address=max(1, 3 * places // 4))
 
 
 def origins(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
