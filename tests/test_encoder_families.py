@@ -6,8 +6,7 @@ import torch
 from bert_folders import embedded_folder, write
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from mha_core import ModelError, hidden_states, load_model, predict_masked, trace, trace_many, trace_tokens
-from mha_core.heads.repeated import N_TEXTS, copies, repeated_samples
+from mha_core import hidden_states, load_model, predict_masked, trace, trace_many
 
 transformers = pytest.importorskip("transformers")
 SIZES = ((15, 3, 5, 19, 37), (22, 2, 11, 17, 29), (21, 4, 3, 8, 31))
@@ -27,10 +26,7 @@ def sizes_of(kind, which):
     }  # fmt: skip
     if kind == "electra":
         return sizes | {"embedding_size": (9, 22, 30)[which], "vocab_size": 30522}
-    return sizes | {
-        "vocab_size": 262 if kind == "roberta" else 271,
-        "type_vocab_size": (1, 2, 1)[which],
-    }
+    return sizes | {"vocab_size": 262 if kind == "roberta" else 271, "type_vocab_size": (1, 2, 1)[which]}
 
 
 CLASSES = {
@@ -151,71 +147,3 @@ def test_random_weights_of_an_odd_size_give_transformers_weights_states_and_gues
     ((first, *_),) = predict_masked(f"The {mask}.", model, k=3)
     assert first[0] == tokenizer.convert_ids_to_tokens(int(best.indices[0]))
     assert first[1] == pytest.approx(float(best.values[0]), abs=1e-5)
-
-
-@pytest.mark.parametrize("kind", CLASSES)
-def test_words_and_labels_are_the_readers_own_in_every_family(kind, tmp_path):
-    _, _, model = loaded(tmp_path, kind)
-    record = trace("animal didn't sit.", model, pair="It was")
-    begin, end = model.tokenizer.begin[0], model.tokenizer.separator
-    words = ("animal", "didn't", "sit", ".")
-    twice = (end,) * model.tokenizer.between
-    assert record.grid(words=True).labels == (begin, *words, *twice, "It", "was", end)
-    assert record.tokens.segments[-1] == 1
-    assert {piece.role for piece in record.tokens.pieces if piece.special} == {"begin", "separator"}
-    typed = model.tokenizer.encode(f"{begin}The animal{end}{end if len(twice) > 1 else ''}It{end}")
-    assert typed.ids == model.tokenizer.encode("The animal", "It").ids
-    masked = model.tokenizer.encode(f"The {model.tokenizer.mask_name} sit")
-    assert [word.text for word in masked.words] == ["The", model.tokenizer.mask_name, "sit"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", CLASSES)
-def test_every_family_is_asked_for_the_earlier_copy_in_its_own_tokens_and_frame(kind, tmp_path):
-    _, _, model = loaded(tmp_path, kind)
-    drawn = list(repeated_samples(model))
-    assert len(drawn) == 2 * N_TEXTS
-    for item in drawn:
-        ids, pieces = np.array(item.tokens.ids), item.tokens.pieces
-        assert [at for at, piece in enumerate(pieces) if piece.special] == [0, len(pieces) - 1]
-        assert not any(model.tokenizer.is_special(identity) for identity in ids[1:-1])
-        found = copies(item)
-        assert len(found.rows) == item.said_twice == (model.max_tokens - 2) // 2
-        assert (ids[found.rows] == ids[found.first]).all()
-        assert trace_tokens(item.tokens, model).weights.shape[-1] == len(ids)
-
-
-@pytest.mark.parametrize("kind", ["roberta", "electra"])
-def test_a_texts_end_is_cut_at_the_positions_there_are(kind, tmp_path):
-    _, _, model = loaded(tmp_path, kind)
-    tokens = model.tokenizer.encode("a " * 50, "it")
-    assert len(tokens) == model.max_tokens == (35 if kind == "roberta" else 37)
-    assert tokens.n_cut > 0
-    trace("a " * 50, model, pair="it")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", CLASSES)
-def test_every_family_can_be_had_untrained(kind, tmp_path):
-    loaded(tmp_path, kind)
-    twin = load_model(str(tmp_path), device="cpu", trained=False)
-    assert np.abs(trace("It sat", twin).weights.sum(-1) - 1).max() < 1e-5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "change", "message"),
-    [
-        ("roberta", {"is_decoder": True}, "is a RoBERTa decoder"),
-        ("electra", {"is_decoder": True}, "is an ELECTRA decoder"),
-        ("electra", {"embedding_size": 0}, "d_embedding is 0"),
-        ("distilbert", {"dim": 16}, "cannot be split into 5 heads"),
-    ],
-)
-def test_a_variant_that_is_not_supported_is_refused_by_name(kind, change, message, tmp_path):
-    from bert_folders import change_config
-
-    loaded(tmp_path, kind)
-    change_config(tmp_path, **change)
-    with pytest.raises(ModelError, match=message):
-        load_model(str(tmp_path), device="cpu", trained=False)

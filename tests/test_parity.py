@@ -7,7 +7,7 @@ import pytest
 import torch
 from bert_folders import embedded_folder, random_bert, write
 
-from mha_core import hidden_states, load_model, predict_masked, trace, trace_many, trace_tokens
+from mha_core import hidden_states, load_model, trace_many, trace_tokens
 from mha_core.checkpoints import load_encoder, read_config
 
 TOLERANCE = 1e-5
@@ -69,15 +69,6 @@ def test_a_padded_batch_gives_transformers_weights_and_those_of_single_texts(mod
         np.testing.assert_allclose(ours, trace_tokens(tokens, model).weights, atol=TOLERANCE)
 
 
-@pytest.mark.long
-def test_a_text_as_long_as_the_model_takes_gives_transformers_weights(model, minilm):
-    tokens = model.tokenizer.encode("the quick brown fox jumps over a lazy dog and " * 60)
-    assert len(tokens) == 512
-    weights, states = seen_by(minilm, [tokens])
-    np.testing.assert_allclose(trace_tokens(tokens, model).weights, weights[:, 0], atol=TOLERANCE)
-    np.testing.assert_allclose(hidden_states(tokens, model), states[:, 0], atol=TOLERANCE)
-
-
 def test_transformers_tokenizer_gives_the_same_ids_and_segments(model):
     transformers = pytest.importorskip("transformers")
     theirs = transformers.BertTokenizerFast(tokenizer_file=str(embedded_folder() / "tokenizer.json"))
@@ -113,38 +104,6 @@ def test_random_models_of_odd_sizes_give_transformers_weights_and_states(sizes, 
         np.testing.assert_allclose(hidden_states(tokens, model), states[:, row, :n], atol=TOLERANCE)
 
 
-@pytest.mark.parametrize(
-    ("kind", "tied"), [("BertForMaskedLM", True), ("BertForMaskedLM", False), ("BertForPreTraining", True)]
-)
-def test_the_masked_head_gives_transformers_scores(kind, tied, tmp_path):
-    theirs = write(tmp_path, random_bert(kind, hidden_act="gelu_new", tie_word_embeddings=tied))
-    decoder, words = theirs.get_output_embeddings().weight, theirs.get_input_embeddings().weight
-    assert torch.equal(decoder, words) == tied
-    model = load_model(str(tmp_path), device="cpu")
-    tokens = model.tokenizer.encode("The [MASK] was too tired to [MASK].")
-    output = theirs(torch.tensor([tokens.ids]))
-    scores = (output.logits if kind == "BertForMaskedLM" else output.prediction_logits)[0].detach()
-    with torch.no_grad():
-        ours = model.masked_head(model.encoder(torch.tensor([tokens.ids])).hidden[0])
-    torch.testing.assert_close(ours, scores, atol=2e-5, rtol=1e-5)
-    guesses = predict_masked(tokens.text, model, k=3)
-    for place, found in zip((2, 7), guesses, strict=True):
-        best = scores[place].softmax(-1).topk(3)
-        assert [name for name, _ in found] == [model.tokenizer.piece_name(i) for i in best.indices.tolist()]
-        np.testing.assert_allclose([p for _, p in found], best.values, rtol=1e-3)
-
-
-def test_the_masked_head_has_the_models_precision_and_is_frozen_with_it(tmp_path):
-    theirs = write(tmp_path, random_bert("BertForMaskedLM")).double()
-    model = load_model(str(tmp_path), device="cpu", dtype="float64")
-    tokens = model.tokenizer.encode("The [MASK] sat.")
-    scores = theirs(torch.tensor([tokens.ids])).logits[0].detach()
-    with torch.no_grad():
-        ours = model.masked_head(model.encoder(torch.tensor([tokens.ids])).hidden[0])
-    torch.testing.assert_close(ours, scores, atol=1e-9, rtol=1e-9)
-    assert not any(p.requires_grad for p in model.masked_head.parameters())
-
-
 def renamed(rule):
     return lambda tensors: {rule(name): tensor for name, tensor in tensors.items()}
 
@@ -175,13 +134,3 @@ def test_every_form_of_a_checkpoint_is_read(form, tmp_path):
             encoder(ids).hidden, bert(ids).last_hidden_state, atol=TOLERANCE, rtol=TOLERANCE
         )
     assert (head is None) == (kind == "BertModel")
-
-
-@pytest.mark.long
-def test_bfloat16_is_near_and_float64_is_nearer(model, minilm):
-    exact = load_model("minilm", device="cpu", dtype="float64")
-    rough = load_model("minilm", device="cpu", dtype="bfloat16")
-    weights = trace(TEXTS[0], model).weights
-    np.testing.assert_allclose(trace(TEXTS[0], exact).weights, weights, atol=TOLERANCE)
-    np.testing.assert_allclose(trace(TEXTS[0], rough).weights, weights, atol=0.1)
-    assert np.abs(trace(TEXTS[0], rough).weights - weights).max() > TOLERANCE
