@@ -1,6 +1,5 @@
 """The embedded decoder: known by its digest, read from its 4-bit file, and doing what others measured in it."""
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,18 +7,7 @@ import pytest
 import torch
 from smollm2_twin import transformers_twin
 
-from mha_core import (
-    ModelError,
-    Unavailable,
-    embedded,
-    load_model,
-    models,
-    predict_next,
-    shelf,
-    trace,
-    trace_tokens,
-)
-from mha_core.cli import main
+from mha_core import ModelError, embedded, load_model, models, predict_next, trace, trace_tokens
 
 ANIMAL = "The animal didn't cross the street because it was too"
 MARY = "When Mary and John went to the store, John gave a drink to"
@@ -31,21 +19,12 @@ def without_it(monkeypatch, tmp_path=None):
     monkeypatch.setattr(models, "_LOADED", {})
 
 
-def test_without_its_package_one_sentence_says_how_to_add_it(monkeypatch):
-    without_it(monkeypatch)
-    with pytest.raises(
-        Unavailable, match=r"^The decoder SmolLM2 is not installed here; run `headscope decoder` \(or"
-    ):
-        load_model("smollm2")
-    assert "smollm2" in {entry.name for entry in shelf() if entry.embedded}
-
-
 def test_an_exchanged_file_is_refused_by_its_digest(monkeypatch, tmp_path):
     without_it(monkeypatch, tmp_path)
-    with pytest.raises(ModelError, match=r"gguf is missing; reinstall"):
+    with pytest.raises(ModelError):
         load_model("smollm2")
     (tmp_path / embedded.DECODER_FILE).write_bytes(b"GGUF")
-    with pytest.raises(ModelError, match=r"is not the one it should be .* expected b179c9523d0e"):
+    with pytest.raises(ModelError):
         load_model("smollm2")
     assert models._LOADED == {}
 
@@ -117,46 +96,3 @@ def test_induction_and_previous_heads_are_found_in_random_repeated_tokens(smollm
         previous.append(weights[16, 0, rows, rows - 1].mean().item())
     assert np.mean(induction) == pytest.approx(0.90, abs=0.04)
     assert np.mean(previous) == pytest.approx(0.91, abs=0.04)
-
-
-def test_a_number_keeps_the_space_that_its_tokenizer_splits_off(smollm2):
-    tokens = smollm2.tokenizer.encode("It cost 3,000.50 dollars; didn't it?")
-    assert [word.text for word in tokens.words] == [
-        "It",
-        "cost",
-        "3,000.50",
-        "dollars",
-        ";",
-        "didn't",
-        "it",
-        "?",
-    ]
-
-
-def test_the_next_token_on_the_command_line(smollm2, capsys):
-    assert (
-        main(["next", ANIMAL, "--model", "smollm2", "--top", "3", "--format", "json", "--device", "cpu"]) == 0
-    )
-    rows = json.loads(capsys.readouterr().out)["next"]
-    assert [row["token"] for row in rows] == [" far", " close", " fast"]
-    assert rows[0]["probability"] == pytest.approx(0.604, abs=1e-3)
-    assert main(["next", ANIMAL, "--top", "1", "--device", "cpu"]) == 0
-    assert capsys.readouterr().out == " 60.4 %  ' far'\n"
-
-
-def test_a_head_of_it_on_the_command_line(smollm2, capsys):
-    arguments = ["--model", "smollm2", "--format", "json", "--layer", "14", "--head", "9", "--device", "cpu"]
-    assert main(["trace", ANIMAL, *arguments]) == 0
-    found = json.loads(capsys.readouterr().out)
-    it, animal = found["units"].index("it"), found["units"].index("animal")
-    assert found["weights"][0][0][it][animal] == pytest.approx(0.750, abs=1e-3)
-
-
-def test_a_long_text_is_cut_and_said(smollm2):
-    tokens = smollm2.tokenizer.encode("word " * 1500)
-    assert (len(tokens), tokens.n_cut) == (1024, 477)
-
-
-def test_an_encoder_has_no_next_word_on_the_command_line(capsys):
-    assert main(["next", "it", "--model", "minilm", "--device", "cpu"]) == 2
-    assert capsys.readouterr().err == "MiniLM predicts no next word; a decoder such as SmolLM2 does.\n"
