@@ -5,8 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mha_core import HeadScopeError, InputError, ModelInfo, SizeError, grid_of, trace
-from mha_core.record import merge_words
+from mha_core import HeadScopeError, trace
 
 CLASSIC = "The animal didn't cross the street because it was too tired."
 
@@ -18,20 +17,6 @@ def record(model):
 
 def remade(record, **changes):
     return dataclasses.replace(record, **changes)
-
-
-def test_it_says_what_was_computed_by_what(record):
-    assert isinstance(record.model, ModelInfo)
-    assert (record.model.name, record.model.trained, record.n_layers, record.n_heads) == (
-        "minilm",
-        True,
-        6,
-        12,
-    )
-    assert record.model.digest.startswith("53aa5117")
-    assert set(record.versions) == {"torch", "tokenizers", "numpy"}
-    assert record.versions["numpy"] == np.__version__
-    assert record.gates is None
 
 
 def test_it_cannot_be_changed(record):
@@ -50,17 +35,6 @@ def test_it_cannot_be_changed(record):
         grid.words = True
 
 
-def test_weights_of_another_shape_or_type_are_refused_with_their_numbers(record):
-    for weights in (
-        record.weights[:5],
-        record.weights[:, :11],
-        record.weights[..., :-1],
-        record.weights.astype(np.float64),
-    ):
-        with pytest.raises(SizeError, match=r"16 tokens needs float32 weights of shape \(6, 12, 16, 16\)"):
-            remade(record, weights=weights)
-
-
 @pytest.mark.parametrize("damage", ["nan", "inf", "negative", "double", "zero"])
 def test_weights_that_are_no_attention_are_refused(damage, record):
     weights = record.weights.copy()
@@ -68,7 +42,7 @@ def test_weights_that_are_no_attention_are_refused(damage, record):
     row[:] = {"nan": np.nan, "inf": np.inf, "double": 2 * row, "zero": 0.0, "negative": row}[damage]
     if damage == "negative":
         row[:2] = (-0.5, 0.5 + row[:2].sum())
-    with pytest.raises(HeadScopeError, match="do not sum to one"):
+    with pytest.raises(HeadScopeError):
         remade(record, weights=weights)
 
 
@@ -84,11 +58,6 @@ def test_attention_to_a_word_is_the_sum_and_from_it_the_mean_over_its_pieces(rec
     np.testing.assert_allclose(grid.weights.sum(-1), 1, atol=1e-5)
 
 
-def test_merging_by_hand():
-    weights = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.1, 0.4]], dtype=np.float32)
-    np.testing.assert_allclose(merge_words(weights, [0, 1]), [[0.1, 0.9], [0.4, 0.6]], atol=1e-6)
-
-
 @pytest.mark.parametrize("words", [False, True])
 def test_special_tokens_shown_hidden_and_renormalised(words, record):
     shown, hidden, divided = (record.grid(words, how) for how in ("shown", "hidden", "renormalised"))
@@ -102,36 +71,6 @@ def test_special_tokens_shown_hidden_and_renormalised(words, record):
     np.testing.assert_allclose(
         divided.weights * hidden.weights.sum(-1, keepdims=True), hidden.weights, atol=1e-6
     )
-
-
-def test_a_row_with_nothing_left_stays_zero(record):
-    weights = np.zeros_like(record.weights)
-    weights[..., 0] = 1
-    divided = remade(record, weights=weights).grid(specials="renormalised")
-    assert (divided.weights == 0).all()
-
-
-def test_numbers_that_are_not_between_the_pieces_make_no_grid(record):
-    for weights in (record.weights[0], record.weights[..., :-1], record.weights[:, :, 1:, 1:]):
-        with pytest.raises(SizeError, match="not between the 16 pieces of this text"):
-            grid_of(record.tokens, weights)
-
-
-def test_gates_of_a_record_cannot_be_changed(model):
-    gated = trace("It rained.", model, gates=np.ones((6, 12)))
-    with pytest.raises(ValueError, match="read-only"):
-        gated.gates[0, 0] = 0
-
-
-def test_another_way_with_specials_is_refused(record):
-    with pytest.raises(InputError, match="not 'gone'"):
-        record.grid(specials="gone")
-
-
-def test_labels_are_the_readers_spelling(model):
-    record = trace("Ångström didn't 👨‍👩‍👧 [MASK]", model)
-    assert record.grid().labels == ("[CLS]", "Ång", "##ström", "didn", "'", "t", "👨‍👩‍👧", "[MASK]", "[SEP]")
-    assert record.grid(words=True).labels == ("[CLS]", "Ångström", "didn't", "👨‍👩‍👧", "[MASK]", "[SEP]")
 
 
 def test_words_and_pieces_are_found_by_their_spelling(record):
