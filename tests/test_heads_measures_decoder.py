@@ -1,15 +1,11 @@
 """Beyond raw weights in decoders: value norms with grouped keys, rollout and flow under the causal mask, gradients."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
 from mha_core import hidden_states, load_model, trace_tokens
-from mha_core.errors import InputError
-from mha_core.heads.measures import BY_KEY, MEASURES, available, importance
-from mha_core.heads.measures.flow import attention_flow
+from mha_core.heads.measures import importance
 from mha_core.heads.measures.gradient import gradient_weights
 from mha_core.heads.measures.value import value_norms
 from mha_core.trace import every_layer_details
@@ -72,23 +68,6 @@ def test_no_measure_shows_anything_of_what_comes_later(pair, key):
     np.testing.assert_allclose(sums, 1, atol=1e-4)
 
 
-def test_rollout_under_the_mask_is_the_product_of_its_layers(pair):
-    model, _ = pair
-    tokens = model.tokenizer.encode(TEXT)
-    expected = np.eye(len(tokens))
-    for layer in trace_tokens(tokens, model).weights:
-        expected = (0.5 * layer.mean(0) + 0.5 * np.eye(len(tokens))) @ expected
-    np.testing.assert_allclose(importance(tokens, model, "rollout").weights[-1, 0], expected, atol=1e-5)
-
-
-def test_flow_into_the_first_token_can_only_stay_there(pair):
-    model, _ = pair
-    tokens = model.tokenizer.encode("the")
-    weights = trace_tokens(tokens, model).weights
-    flow = attention_flow(weights, 0)
-    np.testing.assert_allclose(flow, [1.0, *[0.0] * (len(tokens) - 1)], atol=1e-6)
-
-
 def test_a_decoders_gradient_is_the_one_transformers_takes_of_its_next_token(pair):
     model, theirs = pair
     tokens = model.tokenizer.encode(TEXT)
@@ -105,27 +84,3 @@ def test_a_decoders_gradient_is_the_one_transformers_takes_of_its_next_token(pai
         )
     assert (found[0] > 0).any()
     assert all(not p.requires_grad and p.grad is None for p in model.encoder.parameters())
-
-
-def test_what_a_model_lacks_is_not_offered_and_refused_in_one_sentence(pair):
-    model, _ = pair
-    assert available(model) == MEASURES
-    silent = replace(model, next_head=None)
-    assert [each.key for each in available(silent)] == [key for key in BY_KEY if key != "gradient"]
-    with pytest.raises(InputError, match=r"predicts no word, so there is nothing to take a gradient of\.$"):
-        importance(model.tokenizer.encode(TEXT), silent, "gradient")
-
-
-@pytest.mark.slow
-def test_there_is_one_loop_over_layers():
-    """A block is asked for its attention in one file alone; the cache runs through the same loop, and a head that is
-    tried mixes into the rest of its own layer only."""
-    from tests.test_layers import ROOT, files
-
-    def callers(call: str) -> list[str]:
-        core = [path for path in files() if path.parts[0] == "mha_core"]
-        return [path.as_posix() for path in core if call in (ROOT / path).read_text(encoding="utf-8")]
-
-    assert callers(".attention(") == ["mha_core/stack.py"]
-    triers = ["mha_core/experiments/sweep.py", "mha_core/heads/depends/trying.py"]
-    assert sorted(callers(".feed_forward(")) == [*triers, "mha_core/stack.py"]
