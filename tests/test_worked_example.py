@@ -22,10 +22,7 @@ SCORES = [[4 / math.sqrt(2), 0.0], [0.0, 16 / math.sqrt(2)]]
 FIRST, SECOND = 1 / (1 + math.exp(-4 / math.sqrt(2))), 1 / (1 + math.exp(-16 / math.sqrt(2)))
 WEIGHTS = [[FIRST, 1 - FIRST], [1 - SECOND, SECOND]]
 # Times V1 = [[2, 0], [0, 4]]: [[1.88839, 0.22323], [0.0000244, 3.9999511]]; head 2 gives the same, columns swapped.
-OUTPUT = [
-    [1.8883856, 0.2232289, 0.2232289, 1.8883856],
-    [0.0000244, 3.9999512, 3.9999512, 0.0000244],
-]
+OUTPUT = [[1.8883856, 0.2232289, 0.2232289, 1.8883856], [0.0000244, 3.9999512, 3.9999512, 0.0000244]]
 
 
 @pytest.fixture
