@@ -7,15 +7,10 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
-
-import numpy as np
 
 from mha_core.command_io import FORMATS, PIPED, add_format, form_of, put, written
 from mha_core.export import csv_of, json_of
-from mha_core.heads.depends.table import Depends
 from mha_core.heads.rows import Row
-from mha_core.heads.tables import number
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.wording import head_name
 
@@ -100,23 +95,3 @@ def _cells(found: Verdicts) -> Iterator[Row]:
             "verdict": entry.verdict.word,
             "because": entry.verdict.because,
         }
-
-
-def rows_of_depends(found: Depends) -> list[Row]:
-    """A row for every way and every earlier head: how far the score falls without it, 0 to 1, with its interval."""
-    rows = list[dict[str, Any]]()
-    for way in found.ways:
-        for place in np.ndindex(*found.fall.shape[1:]):
-            one = found.of((place[0], place[1]), way)
-            rows.append(
-                {
-                    "way": way,
-                    "layer": one.head[0] + 1,
-                    "head": one.head[1] + 1,
-                    "fall": one.fall,
-                    "ci_low": number(one.low),
-                    "ci_high": number(one.high),
-                    "beyond_luck": one.beyond_luck,
-                }
-            )
-    return rows

@@ -24,8 +24,6 @@ from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as run_atlas
 from mha_core.heads.builtin import builtin_items, read_builtin
 from mha_core.heads.corpus_run import CorpusKind, cut_note, items_of, kind_of, later_note
-from mha_core.heads.depends.cli import add_depends_parser
-from mha_core.heads.depends.cli import run as run_depends
 from mha_core.heads.distances_cli import add_distances_parser
 from mha_core.heads.distances_cli import run as run_distances
 from mha_core.heads.items import choice_items
@@ -74,7 +72,6 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
         _add_options(parser)
     add_atlas_parser(questions)
     add_verdicts_parser(questions)
-    add_depends_parser(questions)
     add_distances_parser(questions)
     heads.set_defaults(run=run)
 
@@ -174,11 +171,10 @@ ENDINGS = {
     "similarity": ("txt", "conllu"),
     "atlas": ("txt",),
     "verdicts": ("conllu", "tsv", "json"),
-    "depends": ("conllu", "tsv", "json"),
     "distances": ("conllu",),
 }
 IN = {"atlas": "text", "verdicts": "corpus"}  # where the corpus is named, if not as the file
-OWN = {"atlas": run_atlas, "verdicts": run_verdicts, "depends": run_depends}
+OWN = {"atlas": run_atlas, "verdicts": run_verdicts}
 
 
 def _kind(args: argparse.Namespace) -> CorpusKind | None:

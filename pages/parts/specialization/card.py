@@ -1,4 +1,4 @@
-"""The card of the chosen head: one name, all its jobs, what it depends on, what it does elsewhere, and its like."""
+"""The card of the chosen head: one name, all its jobs, what it does elsewhere, and its like."""
 
 import html
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from pages.parts.frame.prose import heading, markup, prose, say
 from pages.parts.frame.request import Request
 from pages.parts.picture import evidence
 from pages.parts.serve import cache
-from pages.parts.specialization import examples, tables, upstream
+from pages.parts.specialization import examples, tables
 from pages.parts.specialization.colouring import Called
 from pages.parts.specialization.sheets import Sheet, counterpart, firm
 
@@ -43,13 +43,12 @@ class Known:
 
 
 def card(known: Known, head: Head, sheet: Sheet | None, request: Request, query: dict[str, str]) -> None:
-    """What one head is called and why, sentences to go and see, what it depends on, and what it does elsewhere."""
+    """What one head is called and why, sentences to go and see, and what it does elsewhere."""
     role = known.called.get(head)
     heading(f"Head {head_name(head)}: {role.label if role else NO_ROLE_SAID}")
     say(firm(role.evidence if role else "No job puts it clearly above the best simple rule."), "why")
     if sheet is not None:
         _sentences(known, head, sheet, request, query)
-    _upstream(head, request)
     _elsewhere(known, head, request)
     if known.found is not None:
         _relatives(known.found, head)
@@ -112,15 +111,6 @@ def _telling(sheets: Sequence[Sheet], head: Head, shown: Sheet | None) -> list[S
     nearest = sorted(sheets, key=lambda one: one.rule - float(one.heads[head]))
     first = [one for one in sheets if one is shown]
     return list(dict.fromkeys([*first, *mine[:MOST], *nearest[: max(2 - len(mine), 0)]]))
-
-
-def _upstream(head: Head, request: Request) -> None:
-    """A first step to cause: the earlier heads that it cannot do without."""
-    paragraphs = upstream.lines(cache.ATLAS_DIGESTS.get(request.model) if request.trained else None, head)
-    if paragraphs:
-        heading("What it depends on", 3)
-    for paragraph in paragraphs:
-        say(firm(paragraph))
 
 
 def _elsewhere(known: Known, head: Head, request: Request) -> None:
