@@ -1,5 +1,5 @@
 """The command line, `headscope` or `python -m mha_core`: `app`, `trace TEXT`, `next TEXT`, `ablate TEXT`,
-`patch SOURCE INTO`, `models`, `heads ...`, `learn ...` and `completion SHELL`.
+`patch SOURCE INTO`, `models`, `heads ...`, `learn ...` and `decoder`.
 
 Layers and heads that a person reads count from 1 ("4-2" is layer 4, head 2, as Clark et al. 2019 write);
 positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one sentence on stderr.
@@ -14,7 +14,6 @@ from typing import NoReturn
 import mha_core
 from mha_core.app_command import add_app_parser
 from mha_core.command_io import add_format, form_of, warn_if_unpinned, written
-from mha_core.completion import add_completion_parser
 from mha_core.console import guarded, write_file
 from mha_core.decoder_command import add_decoder_parser
 from mha_core.experiments.cli import add_experiment_parsers
@@ -79,7 +78,6 @@ def build_parser() -> argparse.ArgumentParser:
     add_experiment_parsers(commands, _load, _write, _warn_if_cut, NOTE)
     add_learn_parser(commands)
     add_decoder_parser(commands)
-    add_completion_parser(commands, build_parser)
     return parser
 
 
