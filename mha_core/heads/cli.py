@@ -30,7 +30,6 @@ from mha_core.heads.items import choice_items
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.rows import Row, relation_rows
-from mha_core.heads.standard_input import read_from, said_of
 from mha_core.heads.studies import study_builtin, study_corpus, study_items
 from mha_core.heads.survey import Done, Options, Progress
 from mha_core.heads.verdicts.cli import add_verdicts_parser
@@ -60,7 +59,7 @@ def add_heads_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentPa
             metavar="FILE",
             type=Path,
             nargs=None if needed else "?",
-            help=f"the corpus; - reads standard input{more}",
+            help=f"the corpus{more}",
         )
         add_answer(parser, piped=True)
         if name == "relations":
@@ -94,11 +93,10 @@ def run(args: argparse.Namespace) -> int:
     args.progress = getattr(args, "progress", False) or at_terminal()
     try:
         _check_out(args)
-        with read_from(args, IN.get(args.question, "file"), ENDINGS[args.question]):
-            if args.question == "distances":
-                return run_distances(args)
-            with _interrupts() as stop:
-                return (OWN.get(args.question) or _measure)(args, stop)
+        if args.question == "distances":
+            return run_distances(args)
+        with _interrupts() as stop:
+            return (OWN.get(args.question) or _measure)(args, stop)
     except HeadScopeError as flaw:
         _say(str(flaw))
         return UNUSABLE
@@ -110,7 +108,9 @@ def _measure(args: argparse.Namespace, stop: Callable[[], bool]) -> int:
     answer, done = _ask(args, reading, stop)
     if not done.n_texts or answer.data.get("rows") == [] or answer.data.get("n") == 0:
         _say_left_out(reading)
-        raise InputError(f"There is nothing in {said_of(args.file) or 'the built-in sentences'} to measure.")
+        raise InputError(
+            f"There is nothing in {args.file.name if args.file else 'the built-in sentences'} to measure."
+        )
     counts = {"n_cut": done.n_cut, "left_out": reading.n_skipped, "unused": reading.n_unused}
     answer.data.update(counts)
     give(args, answer, "table" if sys.stdout.isatty() else "json")
@@ -169,11 +169,7 @@ ENDINGS = {
     "coreference": ("tsv", "json"),
     "profile": ("txt", "conllu"),
     "similarity": ("txt", "conllu"),
-    "atlas": ("txt",),
-    "verdicts": ("conllu", "tsv", "json"),
-    "distances": ("conllu",),
 }
-IN = {"atlas": "text", "verdicts": "corpus"}  # where the corpus is named, if not as the file
 OWN = {"atlas": run_atlas, "verdicts": run_verdicts}
 
 

@@ -7,7 +7,6 @@ from mha_core.corpus import Lines, read_conllu
 from mha_core.errors import InputError
 from mha_core.heads.answers import Answer, add_answer, give
 from mha_core.heads.distances import apart, of_builtin, of_treebank, reference, table
-from mha_core.heads.standard_input import said_of
 from mha_core.models import load_model
 
 
@@ -20,7 +19,7 @@ def add_distances_parser(questions: "argparse._SubParsersAction[argparse.Argumen
         metavar="FILE",
         type=Path,
         nargs="?",
-        help="a CoNLL-U treebank; - reads standard input (UD English EWT without it)",
+        help="a CoNLL-U treebank (UD English EWT without it)",
     )
     parser.add_argument("--model", default="minilm", help="the model whose tokenizer counts the words")
     add_answer(parser)
@@ -29,7 +28,7 @@ def add_distances_parser(questions: "argparse._SubParsersAction[argparse.Argumen
 def run(args: argparse.Namespace) -> int:
     """Write both. Raises InputError."""
     ours = of_builtin(load_model(args.model).tokenizer)
-    corpus = said_of(args.file) or reference().corpus
+    corpus = reference().corpus if args.file is None else args.file.name
     theirs = reference().distances if args.file is None else of_treebank(read_conllu(Lines(args.file)))
     if args.file is not None and not any(theirs[relation].total() for relation in ours):
         raise InputError(f"There is nothing in {corpus} to measure.")

@@ -20,7 +20,6 @@ from mha_core.heads.atlas.reading import read_passages
 from mha_core.heads.atlas.said import label, sentence
 from mha_core.heads.atlas.shipped import read_shipped, shipped_file, write_shipped
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas, atlas_data
-from mha_core.heads.standard_input import said_of
 from mha_core.models import Model, load_model
 from mha_core.reader import read_reader
 from mha_core.wording import Head, counted, head_name, size_in_words
@@ -38,7 +37,7 @@ def add_atlas_parser(questions: "argparse._SubParsersAction[argparse.ArgumentPar
         "--text",
         type=Path,
         metavar="FILE",
-        help="plain text, one passage a line, - for standard input (the reader)",
+        help="plain text, one passage a line (the reader)",
     )
     parser.add_argument("--head", help="one head alone, counted from 1, such as 24-4")
     add_answer(parser)
@@ -59,7 +58,7 @@ def run(args: argparse.Namespace, stop: Stop) -> int:
     if args.ship:
         return _ship(args, model)
     found, stopped = _found(args, model, stop)
-    text = said_of(args.text) or "the reader"
+    text = _name(args.text)
     data = {"model": model_of(model.info), "text": text, **atlas_data(found, head)}
     give(args, Answer(data, data["heads"], lambda: _table(found, model, head), cells_of_atlas(data)))
     if stopped:
@@ -82,8 +81,12 @@ def _found(args: argparse.Namespace, model: Model, stop: Stop) -> tuple[Atlas, b
         if stop():
             return atlas(sums), True
     if sums is None:
-        raise InputError(f"There is no passage of a few words in {said_of(args.text) or 'the reader'}.")
+        raise InputError(f"There is no passage of a few words in {_name(args.text)}.")
     return atlas(sums), False
+
+
+def _name(text: Path | None) -> str:
+    return "the reader" if text is None else text.name
 
 
 def _ship(args: argparse.Namespace, model: Model) -> int:

@@ -33,7 +33,7 @@ def add_verdicts_parser(questions: "argparse._SubParsersAction[argparse.Argument
     parser.add_argument("--seed", type=int, default=0, help="of the random weights (0)")
     parser.add_argument(
         "--corpus", type=Path, metavar="FILE", nargs="+", default=[],
-        help="a treebank (.conllu), GAP (.tsv), pairs (.json), - for standard input; without it the shipped numbers",
+        help="a treebank (.conllu), GAP (.tsv), pairs (.json); without it the shipped numbers",
     )  # fmt: skip
     parser.add_argument("--limit", type=positive, help="no more texts of each file than that")
     add_answer(parser)
