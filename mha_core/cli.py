@@ -13,8 +13,8 @@ from typing import NoReturn
 
 import mha_core
 from mha_core.app_command import add_app_parser
-from mha_core.command_io import add_format, form_of, warn_if_unpinned, written
-from mha_core.console import guarded, write_file
+from mha_core.command_io import add_format, form_of, put, warn_if_unpinned, written
+from mha_core.console import guarded
 from mha_core.decoder_command import add_decoder_parser
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_heads_parser
@@ -26,7 +26,7 @@ from mha_core.trace_command import add_trace_parser
 from mha_core.wording import counted
 
 NOTE = (
-    "Layers and heads are numbered from 1: 4-2 is layer 4, head 2. Positions in the JSON, CSV and NPZ arrays, "
+    "Layers and heads are numbered from 1: 4-2 is layer 4, head 2. Positions in the JSON and CSV arrays, "
     "[layer][head][query][key], are from 0. A row is the token that looks, a column the one looked at."
 )
 ALSO = (
@@ -69,13 +69,13 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _root()
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_app_parser(commands)
-    add_trace_parser(commands, _load, _write, _warn_if_cut, NOTE)
-    add_next_parser(commands, _load, _write, _warn_if_cut)
+    add_trace_parser(commands, _load, put, _warn_if_cut, NOTE)
+    add_next_parser(commands, _load, put, _warn_if_cut)
     models = commands.add_parser("models", help="the models to choose from")
     add_format(models)
     models.set_defaults(run=_run_models)
     add_heads_parser(commands)
-    add_experiment_parsers(commands, _load, _write, _warn_if_cut, NOTE)
+    add_experiment_parsers(commands, _load, put, _warn_if_cut, NOTE)
     add_learn_parser(commands)
     add_decoder_parser(commands)
     return parser
@@ -107,20 +107,13 @@ def _load(options: argparse.Namespace) -> Model:
     return model
 
 
-def _write(result: str | bytes, out: Path | None) -> None:
-    if out is None:
-        sys.stdout.write(result if isinstance(result, str) else "")
-        return
-    write_file(out, result)
-
-
 def _run_models(options: argparse.Namespace) -> int:
     rows = [
         {"name": one.name, "title": one.title, "embedded": one.embedded, "description": one.description}
         for one in shelf()
     ]
     lies = {"encoders": layout_for(), "decoders": layout_for(steps=True)}
-    _write(
+    put(
         written(form_of(options), rows, list(rows[0]), {"models": rows, "layout": lies}, _models_table),
         options.out,
     )

@@ -20,19 +20,13 @@ STDIN = "-"
 MOST_TEXTS = 10_000_000  # bytes of a file of sentences
 HELP = "table (default), json, jsonl (an object a line) or csv; without it the ending of --out decides"
 PIPED = HELP.replace("default", "default on a terminal; json in a pipe")
-Write = Callable[[str | bytes, Path | None], None]
+Write = Callable[[str, Path | None], None]
 
 
-def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS, said: str = HELP) -> None:
+def add_format(parser: argparse.ArgumentParser, said: str = HELP) -> None:
     """`--format` and `--out`, the same everywhere."""
-    more = (
-        f", or {', '.join(one for one in formats if one not in FORMATS)}"
-        if set(formats) - set(FORMATS)
-        else ""
-    )
-    parser.add_argument("--format", choices=formats, help=said + more)
+    parser.add_argument("--format", choices=FORMATS, help=said)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of the screen")
-    parser.set_defaults(formats=formats)
 
 
 def add_digest(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +57,7 @@ def form_of(options: argparse.Namespace, default: str = "table") -> str:
     if options.format is not None:
         return str(options.format)
     ending = "" if options.out is None else options.out.suffix.lower().removeprefix(".")
-    return ending if ending in options.formats else default
+    return ending if ending in FORMATS else default
 
 
 def add_texts(parser: argparse.ArgumentParser, what: str) -> None:

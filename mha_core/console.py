@@ -52,9 +52,9 @@ def check_file(path: Path | None) -> None:
         raise InputError(f"'{path}' cannot be written: there is no such folder.")
 
 
-def write_file(path: Path, content: str | bytes) -> None:
+def write_file(path: Path, content: str) -> None:
     """Write a file whole or not at all: beside its place, then renamed. Raises InputError with the system's reason."""
-    data = content if isinstance(content, bytes) else content.encode()
+    data = content.encode()
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():  # a device or a pipe takes bytes and no other name

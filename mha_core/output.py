@@ -1,6 +1,4 @@
-"""A record as text or bytes: a table to read, JSON, CSV or NPZ to compute with."""
-
-import io
+"""A record as text: a table to read, JSON or CSV to compute with."""
 
 import numpy as np
 
@@ -9,11 +7,11 @@ from mha_core.listing import HeadFilter, RankedHead
 from mha_core.record import Array, Grid, Record
 from mha_core.wording import Head, counted, head_name
 
-FORMATS = ("table", "json", "jsonl", "csv", "npz")
+FORMATS = ("table", "json", "jsonl", "csv")
 
 
-def render(record: Record, grid: Grid, choice: HeadFilter, form: str) -> str | bytes:
-    """The record in one of FORMATS. Text, but for npz."""
+def render(record: Record, grid: Grid, choice: HeadFilter, form: str) -> str:
+    """The record in one of FORMATS."""
     layers = slice(None) if choice.layer is None else slice(choice.layer - 1, choice.layer)
     heads = slice(None) if choice.head is None else slice(choice.head - 1, choice.head)
     weights = grid.weights[layers, heads]
@@ -26,8 +24,6 @@ def render(record: Record, grid: Grid, choice: HeadFilter, form: str) -> str | b
             if choice.ranking
             else export.weights_csv(grid, _heads(grid, layers, heads))
         )
-    if form == "npz":
-        return _npz(record, grid, layers, heads)
     return _ranking_table(grid, choice) if choice.ranking else _table(record, grid, weights, choice)
 
 
@@ -47,22 +43,6 @@ def _ranking(grid: Grid, choice: HeadFilter) -> list[dict[str, object]]:
         }
         for r in _listed(choice)
     ]
-
-
-def _npz(record: Record, grid: Grid, layers: slice, heads: slice) -> bytes:
-    buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer,
-        weights=grid.weights[layers, heads],
-        units=np.array(grid.labels),
-        tokens=np.array([piece.text for piece in record.tokens.pieces]),
-        words=np.array([word.text for word in record.tokens.words]),
-        model=np.array(record.model.name),
-        trained=np.array("unknown" if record.model.trained is None else record.model.trained),
-        layers=np.arange(1, record.n_layers + 1)[layers],
-        heads=np.arange(1, record.n_heads + 1)[heads],
-    )
-    return buffer.getvalue()
 
 
 def _ranking_csv(grid: Grid, choice: HeadFilter) -> str:

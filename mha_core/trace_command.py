@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from mha_core.command_io import FORMATS, Write, add_digest, add_format, add_texts, form_of, texts_of, told
+from mha_core.command_io import Write, add_digest, add_format, add_texts, form_of, texts_of, told
 from mha_core.embedded import EMBEDDED
 from mha_core.errors import InputError
 from mha_core.listing import HeadFilter, strongest_heads, unit_named
@@ -39,7 +39,7 @@ def add_trace_parser(
     )
     parser.add_argument("--to", dest="target", metavar="WORD", help="... to this token")
     parser.add_argument("--top", type=int, default=10, help="how many heads to list (%(default)s; 0 for all)")
-    add_format(parser, (*FORMATS, "npz"))
+    add_format(parser)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (%(default)s)")
     parser.add_argument("--precision", help="float32 (default), float64, bfloat16 or float16")
     parser.set_defaults(run=partial(_run, load, write, warn))
@@ -53,13 +53,9 @@ def _run(load: Load, write: Write, warn: Callable[[int, Model], None], options: 
         raise InputError("--to says where to look and needs --from, the token that looks.")
     texts = texts_of(options)
     form = form_of(options, "table" if len(texts) == 1 else "jsonl")
-    if form == "npz" and options.out is None:
-        raise InputError("NPZ is binary; say where to write it with --out FILE.")
     if len(texts) == 1:
         write(_answer(texts[0], load(options), warn, options, form), options.out)
         return 0
-    if form == "npz":
-        raise InputError(f"NPZ holds one text; {len(texts)} are written as json, jsonl, csv or table.")
     if options.pair is not None:
         raise InputError("--pair is the second of two sentences; a file of sentences takes none.")
     answers = _answers(texts, load(options), warn, options, form)
@@ -79,7 +75,7 @@ def _answers(
     """One text after the other; tables under their sentence, and one line of headings for all of a CSV."""
     for number, text in told(texts):
         try:
-            answer = str(_answer(text, model, warn, options, form))
+            answer = _answer(text, model, warn, options, form)
         except InputError as problem:
             raise InputError(f"Text {number}: {problem}") from None
         if form == "csv":
@@ -92,7 +88,7 @@ def _answers(
 
 def _answer(
     text: str, model: Model, warn: Callable[[int, Model], None], options: argparse.Namespace, form: str
-) -> str | bytes:
+) -> str:
     record = trace(text, model, pair=options.pair)
     warn(record.tokens.n_cut, model)
     grid = record.grid(words=options.words)

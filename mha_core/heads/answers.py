@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from mha_core.command_io import FORMATS, PIPED, add_format, form_of, put, written
+from mha_core.command_io import HELP, PIPED, add_format, form_of, put, written
 from mha_core.export import csv_of, json_of
 from mha_core.heads.rows import Row
 from mha_core.heads.verdicts.table import Verdicts
@@ -35,10 +35,7 @@ class Answer:
 
 def add_answer(parser: argparse.ArgumentParser, piped: bool = False) -> None:
     """`--format` and `--out`; `piped`: without either JSON goes into a pipe."""
-    if piped:
-        add_format(parser, FORMATS, PIPED)
-    else:
-        add_format(parser)
+    add_format(parser, PIPED if piped else HELP)
 
 
 def give(args: argparse.Namespace, answer: Answer, default: str = "table") -> None:
