@@ -5,8 +5,7 @@
 Every row is ours / theirs, CPU time: below 1 is faster. Beside it stands how our matrices lie in memory, as chosen on
 this processor; HEADSCOPE_LAYOUT=rows, panels or onednn forces one. Outputs are compared before anything is timed. Times
 travel badly between machines, and ratios between processors of different makers. "Products alone" is what our matrix
-products take of their time, those of the heads too: what is below it is not ours to save. "Bare" is what the same
-model takes as a plain line of torch calls with nothing around them (`benchmarks/bare.py`), which is no lower bound.
+products take of their time, those of the heads too: what is below it is not ours to save.
 """
 
 import argparse
@@ -24,7 +23,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import bare  # noqa: E402
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
@@ -37,7 +35,7 @@ from mha_core.packed import together  # noqa: E402
 
 class Row(NamedTuple):
     """One line: what, against what, ours / theirs, our time and layout; `products`: our matrix products alone / theirs,
-    by the weights and of the heads, below which no engine gets that multiplies as ours does; `bare`: of bare.py."""
+    by the weights and of the heads, below which no engine gets that multiplies as ours does."""
 
     what: str
     against: str
@@ -45,7 +43,6 @@ class Row(NamedTuple):
     ours: str
     layout: str
     products: float | None = None
-    bare: float | None = None
 
 
 def medians(calls: Sequence[Callable[[], object]], seconds: float, device: str) -> list[float]:
@@ -103,8 +100,8 @@ def layer_rows(seconds: float, device: str) -> list[Row]:
         packed = mha_core.pack(twin_of_ours(ours))
         x = torch.randn(batch, n, 768, device=device)
         with torch.inference_mode():
-            expected, line = theirs(x, x, x, need_weights=True, average_attn_weights=False), bare.layer(ours)
-            for found in (packed(x), ours(x), textbook(ours, x), line(x)):
+            expected = theirs(x, x, x, need_weights=True, average_attn_weights=False)
+            for found in (packed(x), ours(x), textbook(ours, x)):
                 for mine, other in zip(found, expected, strict=True):
                     torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
             times = medians(
@@ -114,15 +111,14 @@ def layer_rows(seconds: float, device: str) -> list[Row]:
                     lambda: textbook(ours, x),  # noqa: B023
                     lambda: ours(x),  # noqa: B023
                     both(products(packed, batch * n), products_of_heads(1, 12 * batch, n, n, 64)),
-                    lambda: line(x),  # noqa: B023
                 ),
                 seconds,
                 device,
             )
         size = f"layer with all weights, ({batch}, {n}, 768, 12)"
         lies, took = layout_of(packed), f"{times[0] * 1e3:.2f} ms"
-        floors = times[4] / times[1], times[5] / times[1]
-        rows.append(Row(size, "nn.MultiheadAttention", times[0] / times[1], took, lies, *floors))
+        floor = times[4] / times[1]
+        rows.append(Row(size, "nn.MultiheadAttention", times[0] / times[1], took, lies, floor))
         rows.append(Row(size, "textbook layer", times[0] / times[2], "", lies))
         took = f"{times[3] * 1e3:.2f} ms"
         rows.append(Row(size + ", not packed", "nn.MultiheadAttention", times[3] / times[1], took, "rows"))
@@ -204,14 +200,12 @@ def core_rows(seconds: float, device: str) -> list[Row]:
                 lambda: mha_core.scaled_dot_product_attention(q, k, v),
                 lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
                 products_of_heads(1, 4, 3 * 512, 512, 64),
-                lambda: bare.attend(q[0], k[0], v[0], q.new_empty(12, 512, 512)),
             ),
             seconds,
             device,
         )
-    floors = times[2] / times[1], times[3] / times[1]
     label, peer = "grouped-query core with weights, 12/4 heads, n = 512", "SDPA enable_gqa, no weights"
-    return [Row(label, peer, times[0] / times[1], f"{times[0] * 1e3:.2f} ms", "", *floors)]
+    return [Row(label, peer, times[0] / times[1], f"{times[0] * 1e3:.2f} ms", "", times[2] / times[1])]
 
 
 def encoder_rows(seconds: float) -> list[Row]:
@@ -226,14 +220,11 @@ def encoder_rows(seconds: float) -> list[Row]:
     base = BertModel(BertConfig(attn_implementation="eager")).eval()
     for name, theirs in (("MiniLM encoder, 72 heads", minilm), ("BERT-base-sized encoder, 144 heads", base)):
         ours = from_transformers(theirs)
-        line = bare.encoder(ours)
         for n in (11, 16, 64, 128, 512):
             ids = torch.randint(1000, 20000, (1, n))
             with torch.inference_mode():
                 expected = theirs(ids, output_attentions=True)
-                found = ours(ids)
-                same(line(ids), (found.hidden[0], found.stacked()[:, 0]))
-                for mine, other in zip(found.weights, expected.attentions, strict=True):
+                for mine, other in zip(ours(ids).weights, expected.attentions, strict=True):
                     torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
                 sizes = ours.config
                 of_heads = products_of_heads(sizes.n_layers, sizes.n_heads, n, n, sizes.d_k)
@@ -242,7 +233,6 @@ def encoder_rows(seconds: float) -> list[Row]:
                         lambda: ours(ids),  # noqa: B023
                         lambda: theirs(ids, output_attentions=True),  # noqa: B023
                         both(products(ours, n), of_heads),
-                        lambda: line(ids),  # noqa: B023
                     ),
                     seconds,
                     "cpu",
@@ -252,12 +242,6 @@ def encoder_rows(seconds: float) -> list[Row]:
             label, peer = f"{name}, n = {n}", "transformers eager"
             rows.append(Row(label, peer, ratios[0], took, layout_of(ours), *ratios[2:]))
     return rows
-
-
-def same(found: Sequence[Tensor], expected: Sequence[Tensor]) -> None:
-    """Raise AssertionError where a bare program gives something else than the model."""
-    for mine, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(mine, other, atol=1e-4, rtol=1e-4)
 
 
 def from_transformers(theirs: nn.Module) -> mha_core.Encoder:
@@ -282,7 +266,7 @@ def decoder_rows(seconds: float) -> list[Row]:
     except mha_core.Unavailable as problem:
         print(problem, file=sys.stderr)
         return []
-    theirs, line = llama_of_transformers(ours), bare.decoder(ours.encoder, ours.next_head)
+    theirs = llama_of_transformers(ours)
     rows = []
     for n in (16, 128, 512):
         ids = torch.randint(1000, 40000, (1, n))
@@ -296,15 +280,11 @@ def decoder_rows(seconds: float) -> list[Row]:
                 ours.encoder(ids).weights, theirs(ids, output_attentions=True).attentions, strict=True
             ):
                 torch.testing.assert_close(mine, other, atol=1e-4, rtol=1e-4)
-            found = ours.encoder(ids)
-            same(line(ids), (ours.next_head(found.hidden[:, -1]), found.stacked()[:, 0]))
-            del found
             times = medians(
                 (
                     lambda: ours.next_head(ours.encoder(ids).hidden[:, -1]),  # noqa: B023
                     lambda: theirs(ids, output_attentions=True, logits_to_keep=1),  # noqa: B023
                     both(both(products(ours.encoder, n), products(ours.next_head, 1)), of_heads),
-                    lambda: line(ids),  # noqa: B023
                 ),
                 seconds,
                 "cpu",
@@ -317,7 +297,6 @@ def decoder_rows(seconds: float) -> list[Row]:
                 f"{times[0] * 1e3:.0f} ms",
                 layout_of(ours.encoder),
                 times[2] / times[1],
-                times[3] / times[1],
             )
         )
     tokens = ours.tokenizer.from_ids(ids[0, :64].tolist())
@@ -535,19 +514,16 @@ def main() -> None:
     machine = torch.cuda.get_device_name() if options.device == "cuda" else cpu_name()
     print(f"{machine}, 1 thread, torch {torch.__version__}\n")
     edge = "|" if options.markdown else ""
-    print(
-        edge, f" {edge} ".join(("what", "against", "ratio", "products alone", "bare", "ours", "layout")), edge
-    )
+    print(edge, f" {edge} ".join(("what", "against", "ratio", "products alone", "ours", "layout")), edge)
     if options.markdown:
-        print("|---|---|---|---|---|---|---|")
+        print("|---|---|---|---|---|---|")
     for row in rows:
-        alone, line = ("" if floor is None else f"{floor:.2f}" for floor in (row.products, row.bare))
+        alone = "" if row.products is None else f"{row.products:.2f}"
         cells = (
             f"{row.what:52}",
             f"{row.against:28}",
             f"{row.ratio:.2f}",
             f"{alone:4}",
-            f"{line:4}",
             f"{row.ours:>9}",
             f"{row.layout:6}",
         )

@@ -1,4 +1,4 @@
-"""One client with many sockets that sends reruns on each without a pause: what `crowd.py` has in a process of its own.
+"""One client with many sockets that sends reruns on each without a pause.
 
     python benchmarks/flood.py URL SOCKETS [FILE]
 

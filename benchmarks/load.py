@@ -33,13 +33,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 
+import numpy as np  # noqa: E402
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
+from visit import STEP, data_of  # noqa: E402
 
-from benchmarks.crowd import is_right  # noqa: E402
 from benchmarks.line import Line  # noqa: E402
-from benchmarks.steps import reader as tab  # noqa: E402
-from benchmarks.steps import sentence  # noqa: E402
+from benchmarks.reader import reader as tab  # noqa: E402
+from benchmarks.reader import sentence  # noqa: E402
 from benchmarks.wire import NOUNS, megabytes, p95, rerun  # noqa: E402
+from mha_core import load_model, trace  # noqa: E402
 from pages.parts.picture.shared import FOLDER, files  # noqa: E402
 from tests.conftest import AppServer, start_app  # noqa: E402
 
@@ -55,6 +57,17 @@ class Seen:
     def wrong(self) -> int:
         """How many pages are not the engine's for their own sentence. When the clock has stopped: it takes a while."""
         return sum(not is_right(text, drawn(said)) for text, said in self.pages)
+
+
+def is_right(text: str, drawn: Any) -> bool:
+    """Whether the weights that were sent are those of this text, to the last step of their 16 bits."""
+    if drawn is None:
+        return False
+    data, weights = data_of(drawn), trace(text, load_model()).weights
+    sent = (
+        data["weights"].reshape(weights.shape) * STEP if len(data["weights"]) == weights.size else np.zeros(1)
+    )
+    return sent.shape == weights.shape and float(np.abs(sent - weights).max()) <= STEP
 
 
 def drawn(said: list[bytes]) -> Any:

@@ -60,12 +60,6 @@ def until_over(stream: ClientConnection, seconds: float = 120) -> Iterator[Forwa
         yield answer
 
 
-def wait_for(url: str, **query: str) -> None:
-    """The same, for those who only wait."""
-    for _ in visit(url, **query):
-        pass
-
-
 def p95(seconds: Iterable[float]) -> float:
     """What 19 of 20 stay under."""
     found = sorted(seconds)
