@@ -23,10 +23,10 @@ from pages.parts.picture.attention_view import (
     align,
     compare_payload,
     explore_payload,
-    sentence_in_words,
     standalone_html,
 )
 from pages.parts.picture.sync import reconcile
+from tests.in_words import sentence_in_words
 
 WITHIN = 8e-6
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node to run the browser's side")

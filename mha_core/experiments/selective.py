@@ -53,13 +53,6 @@ class Selectivity:
         """Is the model worse without the role's heads than without any of the random sets?"""
         return self.without > self.high if self.task.better == "low" else self.without < self.low
 
-    @property
-    def share_as_bad(self) -> float:
-        """The share of all sets, the role's own among them, that are as bad as it: with 10 draws 1/11 at least."""
-        sign = 1 if self.task.better == "low" else -1
-        as_bad = sum(sign * draw >= sign * self.without for draw in self.draws)
-        return (as_bad + 1) / (len(self.draws) + 1)
-
 
 def selective(
     sets: Mapping[str, tuple[Head, ...]], model: Model, *, draws: int = DRAWS, seed: int = 0

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.errors import SizeError
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.seen import evenly, seen
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
@@ -138,14 +137,6 @@ class CopySums:
         self.copies[2] += after[every, peak].sum(-1)
         self.rows[1] += len(queries)
         self.chance[1] += (copy.sum(-1) / queries).sum()
-
-    def merge(self, other: "CopySums") -> None:
-        """Add the sums of other texts, counted with the same token counts."""
-        if self.shape != other.shape or not np.array_equal(self.surprisal, other.surprisal):
-            raise SizeError("Sums of other heads or of another corpus cannot be merged.")
-        self.n_texts += other.n_texts
-        for name in ("rows", "chance", "rare", "looked", "text", "copies"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def result(self) -> CopyTable:
         """The shares so far; nan where no row could show it."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.corpus import PronounCase, Span
-from mha_core.errors import InputError, SizeError
+from mha_core.errors import InputError
 from mha_core.heads.coreference_table import DIRECTIONS, CoreferenceTable
 from mha_core.heads.intervals import wilson
 from mha_core.heads.words import FloatArray, IntArray
@@ -185,15 +185,6 @@ class CoreferenceSums:
         sides = [(prefers, answer), other]
         self.pairs[0] += np.all([choice == (1 if right else -1) for choice, right in sides], axis=0)
         self.pairs[1] += prefers * other[0] == -1
-
-    def merge(self, other: "CoreferenceSums") -> None:
-        """Add the sums of other texts; pairs that were torn apart find each other."""
-        if self.shape != other.shape:
-            raise SizeError(f"Sums of {self.shape} heads and of {other.shape} heads cannot be merged.")
-        for name in ("n", "n_later", "hits", "control", "n_control", "baselines", "n_pairs", "pairs"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for pair, (prefers, answer) in other.pending.items():
-            self._add_pair(pair, prefers, answer)
 
     def result(self) -> CoreferenceTable:
         """The shares so far."""

@@ -15,7 +15,6 @@ from typing import Protocol
 
 import numpy as np
 
-from mha_core.errors import SizeError
 from mha_core.heads.seen import evenly, seen
 from mha_core.heads.words import BoolArray, FloatArray
 from mha_core.tokens import Tokens
@@ -134,18 +133,6 @@ class PositionSums:
         cells = (np.arange(heads)[:, None] * len(DISTANCES) + away + REACH)[near]
         self.peaks += np.bincount(cells, minlength=self.peaks.size).reshape(self.peaks.shape)
         self.peak_rows += np.maximum(n - np.abs(DISTANCES), 0) * ((DISTANCES <= 0) | (not self.is_causal))
-
-    def merge(self, other: "PositionSums") -> None:
-        """Add the sums of other texts."""
-        if self.shape != other.shape:
-            raise SizeError(f"Sums of {self.shape} heads and of {other.shape} heads cannot be merged.")
-        self.n_texts += other.n_texts
-        self.sums += other.sums
-        self.distance += other.distance
-        self.peaks += other.peaks
-        self.peak_rows += other.peak_rows
-        self.even += other.even
-        self.names |= other.names
 
     def result(self) -> PositionTable:
         """The means so far."""

@@ -109,19 +109,6 @@ class RelationCounts:
                 self.hits, self.offsets, self.n = (_doubled(a) for a in (self.hits, self.offsets, self.n))
         return self.names[name]
 
-    def merge(self, other: "RelationCounts") -> None:
-        """Add the counts of another part of the corpus."""
-        if self.shape != other.shape:
-            raise SizeError(f"Counts of {self.shape} heads and of {other.shape} heads cannot be merged.")
-        for name, there in other.names.items():
-            here = self._index(name)
-            self.hits[here] += other.hits[there]
-            self.offsets[here] += other.offsets[there]
-            self.n[here] += other.n[there]
-        self.n_sentences += other.n_sentences
-        self.n_later += other.n_later
-        self.cut += other.cut
-
     def result(self) -> RelationTable:
         """The table of what was counted so far, the most frequent relation first, "all" before it."""
         rows: dict[str, list[int]] = {ALL: [i for name, i in self.names.items() if name not in NOT_IN_ALL]}

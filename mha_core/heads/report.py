@@ -1,7 +1,7 @@
 """The report card of one head: every measure with its baseline, its number of cases and the head's rank in
 it.
 
-In: a study (and, where they were made, the ablations) and a head. Out: a ReportCard; layers and heads from 0.
+In: a study and a head. Out: a ReportCard; layers and heads from 0.
 """
 
 from collections.abc import Iterator
@@ -10,19 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mha_core.errors import InputError
-from mha_core.heads.ablation import AblationTable
-from mha_core.heads.copying import LABELS as COPY_LABELS
+from mha_core.heads.copying import LABELS
 from mha_core.heads.coreference_table import CoreferenceTable
 from mha_core.heads.intervals import wilson
 from mha_core.heads.positions import PositionTable
 from mha_core.heads.relation_table import RelationTable
 from mha_core.heads.repeated import RepeatedTable
 from mha_core.heads.roles import Role, Tables
-from mha_core.heads.similarity import SimilarityTable
 from mha_core.heads.studies import Study
 from mha_core.heads.words import FloatArray
 
-LABELS = {**COPY_LABELS, "ablation": "effect on the embedding when switched off"}
 REPEATED = {
     "previous": "random tokens said twice: mass on the previous token",
     "first": "random tokens said twice: mass on the first token",
@@ -66,28 +63,21 @@ class ReportCard:
         raise InputError(f"The report card has no line {key!r}.")
 
 
-def report_card(
-    study: Study,
-    layer: int,
-    head: int,
-    ablation: AblationTable | None = None,
-    similarity: SimilarityTable | None = None,
-) -> ReportCard:
+def report_card(study: Study, layer: int, head: int) -> ReportCard:
     """The card of one head (from 0). Raises InputError for a head that is not there."""
     layers, heads = study.tables.positions["entropy"].shape
     if not (0 <= layer < layers and 0 <= head < heads):
         raise InputError(f"Head {layer + 1}-{head + 1} was asked for; there are {layers} x {heads} heads.")
-    alike = similarity or study.similarity
     return ReportCard(
         layer,
         head,
         study.roles[layer][head],
-        (*_lines(study.tables, ablation, (layer, head)), *_repeated(study.repeated, (layer, head))),
-        alike.relatives(layer, head) if alike else (),
+        (*_lines(study.tables, (layer, head)), *_repeated(study.repeated, (layer, head))),
+        study.similarity.relatives(layer, head) if study.similarity else (),
     )
 
 
-def _lines(tables: Tables, ablation: AblationTable | None, place: tuple[int, int]) -> Iterator[CardLine]:
+def _lines(tables: Tables, place: tuple[int, int]) -> Iterator[CardLine]:
     yield from _positions(tables.positions, place)
     if tables.copies is not None:
         c = tables.copies
@@ -101,8 +91,6 @@ def _lines(tables: Tables, ablation: AblationTable | None, place: tuple[int, int
     for key, table in (("coreference", tables.coreference), ("agreement", tables.agreement)):
         if table is not None:
             yield from _choices(key, table, place)
-    if ablation is not None:
-        yield _line("ablation", ablation.effect, place, ablation.n_texts, None)
 
 
 def _positions(table: PositionTable, place: tuple[int, int]) -> Iterator[CardLine]:

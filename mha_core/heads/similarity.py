@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.errors import InputError, SizeError
+from mha_core.errors import InputError
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.seen import seen
 from mha_core.heads.words import FloatArray, IntArray
@@ -57,13 +57,6 @@ class SimilaritySums:
         del item
         self.n_texts += 1
         self.total += js_divergence(weights.reshape(-1, *weights.shape[-2:]), self.is_causal)
-
-    def merge(self, other: "SimilaritySums") -> None:
-        """Add the sums of other texts."""
-        if self.shape != other.shape:
-            raise SizeError(f"Sums of {self.shape} heads and of {other.shape} heads cannot be merged.")
-        self.n_texts += other.n_texts
-        self.total += other.total
 
     def result(self) -> SimilarityTable:
         """The mean distances so far."""

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.corpus import PronounCase, Reading, Sentence
-from mha_core.heads.ablation import AblationSums, AblationTable
+from mha_core.corpus import Sentence
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.copying import count_tokens
-from mha_core.heads.coreference_table import CoreferenceTable
 from mha_core.heads.corpus_sums import BY_KEY, CORPUS_MEASURES, shape_of
 from mha_core.heads.evidence import EvidenceLog
-from mha_core.heads.items import choice_items, treebank_items
+from mha_core.heads.items import treebank_items
 from mha_core.heads.job_table import JobTable
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.relation_table import RelationTable
@@ -70,34 +68,6 @@ def study_relations(
 ) -> tuple[RelationTable, Done]:
     """Which head finds which relation of a treebank."""
     return study_items("relations", treebank_items(sentences, model.tokenizer), model, options)
-
-
-def study_coreference(
-    choices: Iterable[PronounCase],
-    model: Model,
-    options: Options | None = None,
-    reading: Reading | None = None,
-) -> tuple[CoreferenceTable, Done]:
-    """Which head chooses the right mention for a pronoun."""
-    return study_items("coreference", choice_items(choices, model.tokenizer, reading), model, options)
-
-
-def study_similarity(
-    items: Iterable[HasTokens], model: Model, options: Options | None = None
-) -> tuple[SimilarityTable, Done]:
-    """Which heads look alike."""
-    return study_items("similarity", items, model, options)
-
-
-def study_ablation(texts: Iterable[str], model: Model, options: Options | None = None) -> AblationTable:
-    """How far each head moves the embedding, over texts; can be stopped, and keeps what it has."""
-    options = options or Options()
-    sums = AblationSums(model)
-    for text in islice(texts, options.limit):
-        sums.add(model.tokenizer.encode(text))
-        if options.stop and options.stop():
-            break
-    return sums.result()
 
 
 def study_builtin(

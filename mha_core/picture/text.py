@@ -1,7 +1,6 @@
-"""The reader's own spelling, cut into units for the picture, and what a head does said in one sentence.
+"""The reader's own spelling, cut into units for the picture.
 
-In: a grid and the reader's text. Out: names and the spaces between them, never cut inside a grapheme; sentences
-that are letter for letter the browser's (assets/js/words.js).
+In: a grid and the reader's text. Out: names and the spaces between them, never cut inside a grapheme.
 """
 
 import unicodedata
@@ -9,13 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mha_core.record import Grid
-from mha_core.thumbnails import STEPS, quantise
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, head_name, percent
+from mha_core.wording import counted
 
 Spelling = dict[str, list[str]]
 _BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -111,41 +106,6 @@ def visible(text: str, spaces: bool = False) -> str:
 
 
 _MARKS = {"\n": "↵", "\r": "↵", "\t": "⇥", "\x7f": "␡", "\u00ad": "‐", "\u200b": "\u25cc", "\ufeff": "\u25cc"}
-
-
-def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Tokens | None = None) -> str:
-    """What one head does, in one sentence; letter for letter what the browser writes (assets/js/words.js)."""
-    names = indexed(spelled(grid, tokens)["names"] if tokens else [visible(label) for label in grid.labels])
-    weights = quantise(grid.weights[head]).astype(np.float64)
-    number = head_name(head)
-    if pins:
-        return _row_in_words(number, names, pins, weights)
-    special = np.array([unit.special for unit in grid.units], dtype=bool)
-    weights[special] = weights[:, special] = 0
-    if grid.visible is not None:
-        weights[grid.visible.sum(axis=-1) == 1] = 0  # what sees only itself has no choice
-    links = [(row.max() / STEPS, q, int(row.argmax())) for q, row in enumerate(weights) if row.max() > 0]
-    links.sort(key=lambda link: (-link[0], link[1]))
-    what = [f"“{names[q]}” looks at “{names[k]}” ({percent(w)})" for w, q, k in links[:3]]
-    if not what:
-        return f"Head {number}: no link between two words of this text."
-    left = dict.fromkeys(names[i].rstrip("₀₁₂₃₄₅₆₇₈₉") for i in np.flatnonzero(special))
-    but = f" ({listed(list(left))} left out)" if left else ""
-    return f"Head {number}, its strongest links between words{but}: {listed(what)}."
-
-
-def _row_in_words(number: str, names: list[str], pins: Sequence[int], weights: NDArray[np.float64]) -> str:
-    # Pin by pin: the browser adds in the same order, so that roundings agree.
-    row = np.zeros(len(names), dtype=np.float64)
-    for pin in pins:
-        row += weights[pin] / STEPS / len(pins)
-    best = sorted((k for k in range(len(row)) if row[k] > 0 and row[k] >= 0.01), key=lambda k: (-row[k], k))[
-        :3
-    ]
-    who = listed([f"“{names[pin]}”" for pin in pins])
-    looks = "look on average" if len(pins) > 1 else "looks"
-    what = listed([f"“{names[k]}” ({percent(float(row[k]))})" for k in best]) or "nothing with 1 % or more"
-    return f"Head {number}: {who} {looks} at {what}."
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from mha_core.heads.words import FloatArray
 from mha_core.models import Model
 from mha_core.stack import LayerStep
 from mha_core.tokens import Tokens
-from mha_core.trace import every_step, run
+from mha_core.trace import every_step
 
 Place = tuple[int, int, int]  # layer, head, query, all from 0
 
@@ -88,17 +88,6 @@ def through_norm(parts: Tensor, final: Tensor, model: Model) -> Tensor:
     else:
         raise InputError(f"{model.title} ends in a norm that parts cannot be sent through.")
     return parts * scale * norm.weight
-
-
-def surprise_without(tokens: Tokens, model: Model, layer: int) -> tuple[FloatArray, FloatArray]:
-    """Of every token but the first: log probability in the whole model, (n - 1,), and without each head of the layer
-    (its context set to zero before W_o), (head, n - 1), in nats.
-
-    Raises InputError for a model that predicts no next token.
-    """
-    _next_head(model)
-    states = run([tokens], model, need_weights=False).hidden_states
-    return without_from(states[layer], tokens, model, layer, states[-1])
 
 
 def without_from(

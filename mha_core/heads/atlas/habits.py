@@ -67,11 +67,6 @@ class HabitSums:
         self.sums[at] += sums
         self.rows[at] += rows
 
-    def merge(self, other: "HabitSums") -> None:
-        """Add those of other passages."""
-        self.sums += other.sums
-        self.rows += other.rows
-
     def result(self) -> dict[str, FloatArray]:
         """Every measure (head,); 0 where there was no row for it."""
         means = self.sums / np.where(self.rows > 0, self.rows, 1)

@@ -92,13 +92,6 @@ class Strongest:
         if len(kept) == KEPT:
             self.floor[head] = min(one.brings for one in kept.values())
 
-    def merge(self, other: "Strongest", offset: int) -> None:
-        """Those of other passages, whose numbers begin at `offset`."""
-        for head, kept in enumerate(other.of):
-            for pair, one in kept.items():
-                moved = Moment(one.passage + offset, one.query, one.key, one.weight, one.brings)
-                self._keep(head, pair, moved)
-
     def sorted(self, head: int) -> list[Moment]:
         """One head's, the strongest first."""
         return nlargest(KEPT, self.of[head].values(), key=lambda one: one.order)
@@ -135,12 +128,6 @@ class Sample:
             best = np.argpartition(rows[..., 0], SAMPLED - 1, axis=1)[:, :SAMPLED]
             rows = np.take_along_axis(rows, best[..., None], axis=1)
         self.rows = rows
-
-    def merge(self, other: "Sample", offset: int) -> None:
-        """Those of other passages, whose numbers begin at `offset`."""
-        moved = other.rows.copy()
-        moved[..., 1] += offset
-        self._take(moved)
 
     def drawn(self, head: int) -> list[Moment]:
         """One head's, in the order of the draw."""

@@ -76,18 +76,6 @@ class AtlasSums:
             used |= {one.passage for kept in half.of for one in kept.values()}
         self.passages = {number: one for number, one in self.passages.items() if number in used}
 
-    def merge(self, other: "AtlasSums") -> None:
-        """Add what was kept of other passages."""
-        offset = self.n_passages
-        self.strongest.merge(other.strongest, offset)
-        for mine, theirs in zip(self.halves, other.halves, strict=True):
-            mine.merge(theirs, offset)
-        self.sample.merge(other.sample, offset)
-        self.habits.merge(other.habits)
-        self.passages |= {number + offset: one for number, one in other.passages.items()}
-        self.n_passages += other.n_passages
-        self.n_tokens += other.n_tokens
-
 
 def strongest_keys(
     weights: FloatArray, lengths: FloatArray, can: BoolArray

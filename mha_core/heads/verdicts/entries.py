@@ -120,10 +120,6 @@ class Entry:
         """The place of a head among all, from 1; equal scores share the better one."""
         return 1 + int((self.heads > self.heads[head]).sum())
 
-    def share_below(self, head: Head) -> float:
-        """The share of all heads that score less."""
-        return float((self.heads < self.heads[head]).mean())
-
     def does(self, head: Head) -> bool:
         """Is a head called by this job, as a specialist or as a rule would do it?"""
         return str(self.words[head]) in DOES

@@ -32,7 +32,6 @@ from mha_core.picture.payload import (
     record_payload,
 )
 from mha_core.picture.standalone import standalone_html
-from mha_core.picture.text import sentence_in_words
 from mha_core.record import Grid
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
@@ -55,7 +54,6 @@ __all__ = [
     "explore_view",
     "packed",
     "retyped",
-    "sentence_in_words",
     "standalone_html",
     "warm",
 ]

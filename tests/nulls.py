@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from mha_core.heads.verdict import DOES, judge, tries
-from mha_core.heads.verdicts.choices import ChoiceLog, measured_with
 from mha_core.heads.verdicts.entries import evidence
 from mha_core.heads.verdicts.looks import Looks
 from mha_core.heads.verdicts.measured import Measured
@@ -51,9 +50,3 @@ def shuffled_trees(asked: Sequence[Asked], looks: Sequence[Looks], seed: int) ->
             answer[fits] = drawn[fits]
             open_ &= ~fits
         yield measure(replace(one, cases=replace(cases, answer=answer)), looks)
-
-
-def shuffled_choices(log: ChoiceLog, corpus: str, seed: int) -> Iterator[Measured]:
-    """The questions of a table of pronouns, with the right name drawn anew."""
-    answers = np.array([one.case.answer for one in log.choices])
-    yield from measured_with(log, corpus, np.random.default_rng(seed).permutation(answers))
