@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from mha_core.heads.ablation import ablate_each
 from visit import TIRED, WIDE, link, mounted, open_page, run, said
 
 from mha_core import load_model, predict_next, trace
@@ -15,7 +16,6 @@ from mha_core.experiments import (
     Part,
     Selectivity,
 )
-from mha_core.heads.ablation import ablate_each
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent

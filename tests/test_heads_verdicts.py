@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mha_core.heads.verdicts.nulls import called, shuffled_trees
 from scipy.special import bdtrc
 
 from mha_core.corpus import Sentence
@@ -10,7 +11,6 @@ from mha_core.heads.verdicts import halves
 from mha_core.heads.verdicts.entries import conclude
 from mha_core.heads.verdicts.logistic import held_out_choices
 from mha_core.heads.verdicts.looks import Looks
-from mha_core.heads.verdicts.nulls import called, shuffled_trees
 from mha_core.heads.verdicts.treebank import SIBLINGS, measure, questions
 
 

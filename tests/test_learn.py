@@ -14,7 +14,7 @@ from mha_core import layer_details, load_model, projections_of, trace
 from pages.parts.frame.glossary import spans
 from pages.parts.inside.route import KEYS
 from pages.parts.learn import asking
-from pages.parts.learn.answers import head_of, numbers
+from pages.parts.learn.answers import head_of
 from pages.parts.learn.exercises import (
     asked_in,
     check,

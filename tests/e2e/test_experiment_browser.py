@@ -6,9 +6,9 @@ from urllib.parse import parse_qs, quote, urlsplit
 import numpy as np
 import pixels
 import pytest
+from mha_core.heads.ablation import ablate_each
 
 from mha_core import predict_next
-from mha_core.heads.ablation import ablate_each
 from mha_core.wording import percent
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
