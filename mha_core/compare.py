@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mha_core.errors import InputError, SizeError
-from mha_core.record import Grid
+from mha_core.record import Grid, Unit
 from mha_core.wording import Head
 
 # What counts as a preference: below these a change of favourite is noise (an untrained model "flips" half its heads).
@@ -85,13 +85,13 @@ def counterpart(pairs: Pairs, position: int) -> int | None:
 
 def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
     """The link between two different words that changes most in a head, as positions in A, of words that both have;
-    None where nothing changes or only one of the two runs has the head. Special tokens are no words."""
+    None where nothing changes or only one of the two runs has the head. Special tokens and marks are no words."""
     if any(place >= size for grid in (a, b) for place, size in zip(head, grid.weights.shape, strict=False)):
         return None
     both = [
         (i, j)
         for i, j in align(a.labels, b.labels)
-        if i is not None and j is not None and not a.units[i].special and not b.units[j].special
+        if i is not None and j is not None and _is_word(a.units[i]) and _is_word(b.units[j])
     ]
     if not both:
         return None
@@ -102,6 +102,10 @@ def most_changed(a: Grid, b: Grid, head: Head) -> tuple[int, int] | None:
         return None
     query, key = divmod(int(change.argmax()), len(both))
     return both[query][0], both[key][0]
+
+
+def _is_word(unit: Unit) -> bool:
+    return not unit.special and any(map(str.isalnum, unit.label))
 
 
 def candidates(a: Grid, b: Grid, query: tuple[int, int], keys: Sequence[tuple[int, int]]) -> list[Candidate]:

@@ -7,6 +7,7 @@ import { drawHero, drawMatrices } from "./compare/drawn.js";
 import { describe, diffOf, isHere, matricesOf, rowsFor, seenIn, spanOf } from "./compare/rows.js";
 import { drawRanking, drawWords, tableNow } from "./compare/said.js";
 import { svgFile } from "./compare/saving.js";
+import { notMine } from "./explore/look.js";
 import { percent, points } from "./format.js";
 import { mix, STEPS } from "./numbers.js";
 import { legend, noted } from "./parts.js";
@@ -46,6 +47,7 @@ export class Compare {
       this.bothColumns = this.pairs.map((pair, i) => (pair[0] !== null && pair[1] !== null ? i : -1)).filter((i) => i >= 0);
       this.differs = this.pairs.map(([x, y]) => x === null || y === null || a.names[x].toLowerCase() !== b.names[y].toLowerCase());
       this.before = null;
+      this.mine = {};
       this.diffs = new Map();
       this.common = { ...a, causal: Boolean(a.causal || b.causal), sharing: a.sharing === b.sharing ? a.sharing : 1, layers: Math.min(a.layers, b.layers), heads: Math.min(a.heads, b.heads) };
       this.duo.fill(a, b, this.pairs, this.differs);
@@ -97,13 +99,14 @@ export class Compare {
 
   select(change) {
     Object.assign(this.state, change);
+    Object.assign(this.mine, change);
     if (!this.state.pins.length) this.state.to = null;
     this.hovered = { column: null, q: null, k: null };
     this.update(true);
     this.tell();
   }
 
-  // target: the column of a cell, which asks for both at once.
+  // target and what is returned: as in Explore.
   choose(column, more, row = false, target = null) {
     const unit = this.pairs[column]?.[0] ?? null;
     if (unit === null) return;
@@ -114,7 +117,10 @@ export class Compare {
       return this.select(again ? { pins: [], to: null } : { pins: [unit], to: aim });
     }
     if (more) this.select({ pins: pins.includes(unit) ? pins.filter((pin) => pin !== unit) : [...pins, unit].sort((x, y) => x - y) });
-    else if (to === unit) this.select({ to: null });
+    else if (!row && notMine(this, unit)) {
+      this.select(to === unit ? { to } : { pins, to: null });
+      return true;
+    } else if (to === unit) this.select({ to: null });
     else if (pins.includes(unit)) this.select({ pins: pins.filter((pin) => pin !== unit), to: null });
     else if (pins.length && to === null && !row) this.select({ to: unit });
     else this.select({ pins: [unit], to: null });

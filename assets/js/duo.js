@@ -35,7 +35,7 @@ export class Duo {
       const ready = event.target.closest?.(".ready");
       if (ready) return this.editAt(ready);
       const column = event.target.closest?.("[data-column]");
-      if (column) actions.choose(Number(column.dataset.column), event.shiftKey || event.ctrlKey || event.metaKey);
+      if (column && !(event.detail > 1 && this.kept)) this.kept = actions.choose(Number(column.dataset.column), event.shiftKey || event.ctrlKey || event.metaKey);
     };
   }
 
@@ -191,7 +191,7 @@ export class Duo {
       column.classList.toggle("aimed", shown.to === i);
       column.classList.toggle("hot", shown.pointed === i && !on);
       column.classList.toggle("still", shown.from.length > 0 && !on && shown.to !== i && !shown.masses.has(i));
-      column.setAttribute("aria-pressed", on || shown.to === i ? "true" : "false");
+      column.setAttribute("aria-pressed", String((shown.pins ?? shown.from).includes(i) || shown.to === i));
     });
   }
 

@@ -3,7 +3,7 @@ import { cellInWords } from "./causal.js";
 import { chosenAcross, sources } from "./cross.js";
 import { build } from "./explore/build.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
-import { hasTwo, lookFrom, lookOf } from "./explore/look.js";
+import { hasTwo, lookFrom, lookOf, notMine } from "./explore/look.js";
 import { drawNotices, drawTabs, drawWords, sentenceShown } from "./explore/said.js";
 import { svgFile } from "./explore/saving.js";
 import { linesSpec, matrixSpec, shownLinks } from "./explore/shown.js";
@@ -39,6 +39,7 @@ export class Explore {
       this.headNow = null;
       this.valuesOf = null;
       this.valuesNow = null;
+      this.mine = {};
       this.state.pair = "all";
       this.state.sort = "layer";
       this.sentence.fill(record);
@@ -88,6 +89,7 @@ export class Explore {
   // ---- what the reader does
   select(change, quiet = false) {
     Object.assign(this.state, change);
+    Object.assign(this.mine, change);
     if (!this.state.pins.length) this.state.to = null;
     this.hovered = { unit: null, q: null, k: null };
     this.update(true);
@@ -102,7 +104,8 @@ export class Explore {
     this.emit(this.chosen);
   }
 
-  // target: the key of a cell, which asks for both at once, by click, tap and Enter alike.
+  // target: the key of a cell, which asks for both at once, by click, tap and Enter alike. Returns whether a word that the
+  // page had chosen by itself is kept: the first click on it is no taking back.
   choose(unit, more, side = "query", target = null) {
     const { pins, to } = this.state;
     const across = chosenAcross(this, unit, more, target);
@@ -116,6 +119,10 @@ export class Explore {
       return this.select({ pins: next });
     }
     if (side === "key" && pins.length) return this.select({ to: to === unit ? null : unit });
+    if (side === "query" && notMine(this, unit)) {
+      this.select(to === unit ? { to } : { pins, to: null });
+      return true;
+    }
     if (to === unit) return this.select({ to: null });
     if (pins.includes(unit)) return this.select({ pins: pins.filter((pin) => pin !== unit), to: null });
     if (this.hovered.q === null && pins.length && to === null && side === "query") return this.select({ to: unit });
@@ -264,7 +271,7 @@ export class Explore {
   drawSentence() {
     if (!this.sentence.width) this.sentence.measure(this.present);
     if (!this.sentence.width) return;
-    this.sentence.draw(shownLinks(this), this.paint);
+    this.sentence.draw({ ...shownLinks(this), pins: this.state.pins }, this.paint);
   }
 
   // What reads where things stand comes after all that was written, so that the browser lays the page out once.

@@ -40,6 +40,7 @@ export class Sentence {
     this.root = make("div", { class: "sentence" }, this.arcs, this.words, this.labels);
     this.units = [];
     this.boxes = [];
+    this.pins = [];
     this.focus = 0;
     this.words.onkeydown = (event) => this.key(event);
     this.words.onpointerover = (event) => this.hovered(event);
@@ -49,7 +50,7 @@ export class Sentence {
     this.words.onclick = (event) => {
       if (this.edit.open) return;
       const unit = event.target.closest?.("[data-unit]");
-      if (unit) actions.choose(Number(unit.dataset.unit), event.shiftKey || event.ctrlKey || event.metaKey);
+      if (unit && !(event.detail > 1 && this.kept)) this.kept = actions.choose(Number(unit.dataset.unit), event.shiftKey || event.ctrlKey || event.metaKey);
     };
   }
 
@@ -81,7 +82,7 @@ export class Sentence {
     const step = arrowStep(event.key, 1);
     const here = this.units[this.focus];
     if (step) this.goTo(this.focus + step);
-    else if (event.key === "F2" || (event.key === "Enter" && !event.shiftKey && here.classList.contains("from"))) this.editAt(here);
+    else if (event.key === "F2" || (event.key === "Enter" && !event.shiftKey && this.pins.includes(this.focus))) this.editAt(here);
     else if (types(event) && !this.saves(event)) this.editAt(here, event.key);
     else if (event.key === "Enter" || event.key === " ") this.actions.choose(this.focus, event.shiftKey);
     else return;
@@ -236,7 +237,7 @@ export class Sentence {
     if (box.top - this.size < scrollTop || box.bottom + this.size > scrollTop + clientHeight) this.root.scrollTop = box.top - clientHeight / 2;
   }
 
-  // shown: {links: [{from, to, weight}], from: [units], to, pointed}
+  // shown: {links: [{from, to, weight}], from: [units], to, pointed, pins: [units]}
   draw(shown, paint) {
     const links = shown.links.slice(0, DRAWN);
     const inked = [...links].sort((a, b) => a.weight - b.weight);
@@ -309,6 +310,7 @@ export class Sentence {
   drawStates(shown, links) {
     const looked = new Set(links.filter((link) => link.weight >= FAINT).map((link) => link.to));
     const from = new Set(shown.from);
+    this.pins = shown.pins ?? shown.from;
     const quiet = shown.from.length > 0;
     this.units.forEach((unit, i) => {
       if (unit.hasAttribute("contenteditable")) return; // a field of text is no button
@@ -320,10 +322,11 @@ export class Sentence {
         quiet && !from.has(i) && !looked.has(i) && shown.to !== i ? "quiet" : "",
         shown.blind?.(i) ? "blind" : "", // none of the chosen words can see it
       ].join(" ");
-      if (state === this.states[i]) return;
-      this.states[i] = state;
+      const pressed = String(this.pins.includes(i) || shown.to === i);
+      if (state + pressed === this.states[i]) return;
+      this.states[i] = state + pressed;
       unit.className = state;
-      unit.setAttribute("aria-pressed", from.has(i) || shown.to === i ? "true" : "false");
+      unit.setAttribute("aria-pressed", pressed);
     });
   }
 }

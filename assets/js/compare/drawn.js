@@ -7,15 +7,16 @@ import { tallNow } from "../explore/shown.js";
 import { compared, isHere, rowsFor, seenIn } from "./rows.js";
 
 function fromNow(view) {
-  if (view.hovered.q !== null) return [view.hovered.q];
-  if (view.state.pins.length) return view.pinColumns();
-  return view.hovered.column === null ? [] : [view.hovered.column];
+  const pointed = view.hovered.q ?? view.hovered.column;
+  const pinned = view.pinColumns();
+  return pointed === null || (view.hovered.q === null && pinned.includes(pointed)) ? pinned : [pointed];
 }
 
 function toNow(view) {
-  if (view.hovered.k !== null) return view.hovered.k;
-  if (view.state.pins.length && view.hovered.column !== null && !view.pinColumns().includes(view.hovered.column)) return view.hovered.column;
-  return view.hovered.q === null && view.state.to !== null ? view.columnOf[0][view.state.to] : null;
+  const { q, k, column } = view.hovered;
+  if (k !== null) return k;
+  const elsewhere = q !== null || (column !== null && !view.pinColumns().includes(column));
+  return elsewhere || view.state.to === null ? null : view.columnOf[0][view.state.to];
 }
 
 export function drawHero(view) {
@@ -42,7 +43,7 @@ export function drawHero(view) {
     view.pairs.forEach((_, column) => Math.max(rows[0][column], rows[1][column]) >= 0.02 && put(column));
     if (to !== null) put(to);
   }
-  view.duo.draw({ links, from, to, pointed: view.hovered.column ?? view.hovered.k, masses }, view.paint);
+  view.duo.draw({ links, from, to, pins: view.pinColumns(), pointed: view.hovered.column ?? view.hovered.k, masses }, view.paint);
 }
 
 export function specOf(view, side) {
@@ -50,7 +51,6 @@ export function specOf(view, side) {
   const exists = (unit) => unit !== null && unit >= 0;
   const own = (column) => (exists(unitOf(column)) ? unitOf(column) : null);
   const names = side < 2 ? view.records[side].names : view.bothColumns.map((column) => view.nameOf(column));
-  const pinned = view.state.pins.length > 0;
   return {
     rows: names,
     columns: names,
@@ -60,7 +60,7 @@ export function specOf(view, side) {
     span: view.span,
     from: view.pinColumns().map(own).filter(exists),
     to: view.state.to === null ? null : own(view.columnOf[0][view.state.to]),
-    hovered: [own(view.hovered.q ?? (pinned ? null : view.hovered.column)), own(view.hovered.k ?? (pinned ? view.hovered.column : null))],
+    hovered: [own(view.hovered.q ?? view.hovered.column), own(view.hovered.k)],
     least: 0,
     measured: view.pairs.map((_, column) => view.nameOf(column)),
     labelSize: view.present ? 18 : 13,

@@ -9,6 +9,12 @@ const PAIRS = ["all", "AA", "AB", "BA", "BB"];
 // Are there two sentences, so that one can look at the other?
 export const hasTwo = (record) => !record?.segments || record.segments.some((segment) => segment > 0);
 
+// Whether a chosen word is one that the page chose: `mine` is what the reader did.
+export function notMine({ state, mine }, unit) {
+  const given = (key) => String(state[key]) !== String(mine[key]);
+  return (state.pins.includes(unit) && given("pins")) || (state.to === unit && given("to"));
+}
+
 // The part of a state that is not what it is at first, in the words of the link.
 export function lookOf({ panel, least, sort, also, pair, brings, scaled }) {
   const said = {

@@ -8,16 +8,15 @@ import { headName } from "../words.js";
 
 const GHOST_SAID = 0.02;
 
+// What is pointed at shows its row, also where another word is pinned.
 export function fromNow(view) {
-  if (view.hovered.q !== null) return [view.hovered.q];
-  if (view.state.pins.length) return view.state.pins;
-  return view.hovered.unit === null ? [] : [view.hovered.unit];
+  const { hovered, state } = view;
+  const pointed = hovered.q ?? hovered.unit;
+  return pointed === null || (hovered.q === null && state.pins.includes(pointed)) ? state.pins : [pointed];
 }
 
 function toNow(view) {
-  if (view.hovered.k !== null) return view.hovered.k;
-  if (view.state.pins.length && view.hovered.unit !== null && !view.state.pins.includes(view.hovered.unit)) return view.hovered.unit;
-  return view.hovered.q === null ? view.state.to : null;
+  return view.hovered.k ?? (fromNow(view) === view.state.pins ? view.state.to : null);
 }
 
 function valuesShown(view) {
@@ -96,8 +95,6 @@ export function topNow(view) {
 // whole: of the head whose numbers are here, as files have it, also where another one is on its way.
 export function matrixSpec(view, whole = false) {
   const { named: names } = view.record;
-  const inSentence = view.hovered.unit;
-  const pinned = view.state.pins.length > 0;
   return crossSpec(view.record, {
     rows: names,
     columns: names,
@@ -105,7 +102,7 @@ export function matrixSpec(view, whole = false) {
     signed: false,
     from: view.state.pins,
     to: view.state.to,
-    hovered: [view.hovered.q ?? (pinned ? null : inSentence), view.hovered.k ?? (pinned ? inSentence : null)],
+    hovered: [view.hovered.q ?? view.hovered.unit, view.hovered.k],
     least: view.state.least,
     hidden: view.state.pair === "all" ? null : (q, k) => !view.allowed(q, k),
     labelSize: view.present ? 20 : 15,
@@ -135,5 +132,5 @@ export function linesSpec(view) {
       }
     }
   }
-  return { names, keys: sources(view.record), links: [...links.values()], heads, summed: view.state.summed && heads.length > 1, from, to: toNow(view), hovered: [view.hovered.q, view.hovered.k ?? view.hovered.unit], label: view.line.textContent, large: view.present };
+  return { names, keys: sources(view.record), links: [...links.values()], heads, summed: view.state.summed && heads.length > 1, from, to: toNow(view), hovered: [view.hovered.q ?? view.hovered.unit, view.hovered.k], label: view.line.textContent, large: view.present };
 }

@@ -19,9 +19,9 @@ from pages.parts.frame.selection import Selection
 
 
 def strongest(grid: Grid, head: Head) -> tuple[int, int] | None:
-    """The strongest link between two words of a head, from and to; special tokens are no words."""
-    special = np.array([unit.special for unit in grid.units], dtype=bool)
-    return strongest_pair(grid.weights[head], special, grid.visible)
+    """The strongest link between two words of a head, from and to; special tokens and marks are no words."""
+    no_word = [unit.special or not any(map(str.isalnum, unit.label)) for unit in grid.units]
+    return strongest_pair(grid.weights[head], np.array(no_word, dtype=bool), grid.visible)
 
 
 def changed(a: Grid, b: Grid, head: Head) -> tuple[int, None] | None:
