@@ -237,12 +237,25 @@ def _examples(offered: Sequence[presets.Preset]) -> None:
 
 def _open(preset: presets.Preset) -> None:
     state.open_text(preset.text, preset.pair)
+    state.lend(_lent("", (preset.text, preset.pair)))
 
 
 def _pairs() -> None:
     examples.row(
-        "Minimal pairs", presets.PAIRS, lambda pair: f"{pair.a} / {pair.b}", state.open_pair, "examples"
+        "Minimal pairs", presets.PAIRS, lambda pair: f"{pair.a} / {pair.b}", _open_pair, "examples"
     )
+
+
+def _open_pair(pair: presets.MinimalPair) -> None:
+    state.open_pair(pair)
+    state.lend(_lent(pair.model, (pair.a, ""), (pair.b, "")))
+
+
+def _lent(model: str, *texts: tuple[str, str]) -> str:
+    """The model an example opens in: its own, or the first one where the reader's does not know its words."""
+    name, weights = state.readers_model()
+    reads = all(cache.reads(name, weights == WEIGHTS[0], *text) for text in texts)
+    return model or ("" if reads else models()[0])
 
 
 def _row(key: str) -> DeltaGenerator:
@@ -259,7 +272,7 @@ def _model(label: str, key: str) -> str:
         key=key,
         format_func=_offered,
         accept_new_options=any_model,
-        on_change=state.cut_otherwise if key == "model" else None,
+        on_change=state.chose_model if key == "model" else None,
     )
     return fetching.settled(_checked(key, chosen, models()[0]))
 

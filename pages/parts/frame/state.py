@@ -14,7 +14,7 @@ from mha_core.heads import measures
 from mha_core.wording import Head, head_name
 from pages.parts.frame import presets
 from pages.parts.frame.pages import FIELDS, KEYS, OWN_FIRSTS, Field, first_of, page_called
-from pages.parts.frame.request import refusal
+from pages.parts.frame.request import WEIGHTS, refusal
 from pages.parts.frame.selection import PARAMS, Selection, parse_head
 from pages.parts.serve.streamlit_links import tell_what_was_merged
 from pages.parts.serve.streamlit_private import discard_params, texts_sent, went_back_or_forward
@@ -25,6 +25,7 @@ CHANGES = "link-changes"
 DRAWN = "drawn"  # what a picture shows now
 BEFORE = "before"  # and what it showed before the reader changed its text
 MOVES = "moves"  # the words that are chosen have yet to be found in the changed text, or where it is cut otherwise
+LENT = "lent-by-an-example"  # a model that an example switched to, and what the reader had before
 LEFT = "shown-elsewhere"  # what a picture showed on the page that the reader came from, or on one before
 PAGE = "page"
 FIRST = "first-visit"  # nothing was written into the link that a reader came by
@@ -210,8 +211,27 @@ def open_pair(pair: presets.MinimalPair) -> None:
     """Put both sentences of a minimal pair into their boxes."""
     open_text(pair.a)
     st.session_state["text2"], st.session_state["against"] = pair.b, "sentence"
-    if pair.model:
-        st.session_state["model"], st.session_state["weights"] = pair.model, "trained"
+
+
+def readers_model() -> tuple[str, str]:
+    """The model and weights that the reader chose, whatever an example has switched to since."""
+    now = st.session_state["model"]
+    lent, own = st.session_state.get(LENT, ("", ("", "")))
+    return own if lent == now else (now, st.session_state["weights"])
+
+
+def lend(model: str) -> None:
+    """Show the next text in the model of its example; in the reader's own where it names none."""
+    own = readers_model()
+    shown = (model, WEIGHTS[0]) if model else own
+    st.session_state["model"], st.session_state["weights"] = shown
+    st.session_state[LENT] = (shown[0], own)
+
+
+def chose_model() -> None:
+    """The reader took a model: it is theirs from now on, and its pieces are others."""
+    st.session_state.pop(LENT, None)
+    cut_otherwise()
 
 
 def forget_words() -> None:
