@@ -26,6 +26,7 @@ export class Compare {
     this.state = { head: [0, 0], pins: [], to: null, panel: "matrix" };
     this.hovered = { column: null, q: null, k: null };
     this.before = null;
+    this.mine = {};
     build(this);
   }
 

@@ -26,6 +26,7 @@ export class Explore {
     this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false, plain: false, brings: false, scaled: false };
     this.hovered = { unit: null, q: null, k: null };
     this.before = { values: null };
+    this.mine = {};
     build(this);
   }
 

@@ -142,7 +142,7 @@ test("beside a word that both have, one of A alone has arcs but no part in the n
   assert.deepEqual([...shown.masses].map(([at, pair]) => [at, ...pair.map(tidy)]), [[0, 0.05, 0.4], [1, 0.9, null], [2, 0.05, 0.6]], "the row of “it”");
 });
 
-test("arcs come from the row under the pointer, else the pinned words, else the column under it; a target is asked for by click or pointer", () => {
+test("arcs come from what is under the pointer, else the pinned words; a target is asked for by a click", () => {
   const of = (state, hovered) => {
     const view = viewOf({ state, hovered });
     drawHero(view);
@@ -151,7 +151,7 @@ test("arcs come from the row under the pointer, else the pinned words, else the 
   };
   assert.deepEqual(of({}, {}), [[], null, null]);
   assert.deepEqual(of({}, { column: 1 }), [[1], null, 1]);
-  assert.deepEqual(of({ pins: [2] }, { column: 0 }), [[2], 0, 0]);
+  assert.deepEqual(of({ pins: [2], to: 1 }, { column: 0 }), [[0], null, 0]);
   assert.deepEqual(of({ pins: [2], to: 1 }, { column: 2 }), [[2], 1, 2]);
   assert.deepEqual(of({ pins: [2], to: 1 }, {}), [[2], 1, null]);
   assert.deepEqual(of({ pins: [2], to: 1 }, { q: 0, k: 2 }), [[0], 2, 2]);
@@ -171,7 +171,7 @@ test("each matrix has its own words, its own numbers, and marks what is chosen w
   assert.deepEqual(spec(1, chosen), { rows: ["[CLS]", "She"], from: [1], to: null, at: [null, null], signed: false, span: 0.6 });
   assert.deepEqual(spec(2, chosen), { rows: ["[CLS]", "it / She"], from: [1], to: null, at: [null, null], signed: true, span: 0.6 });
   assert.deepEqual([0, 1, 2].map((side) => spec(side, {}, { column: 2 }).at), [[2, null], [1, null], [1, null]]);
-  assert.deepEqual([0, 1, 2].map((side) => spec(side, { pins: [0] }, { column: 2 }).at), [[null, 2], [null, 1], [null, 1]]);
+  assert.deepEqual([0, 1, 2].map((side) => spec(side, { pins: [0] }, { column: 2 }).at), [[2, null], [1, null], [1, null]]);
   assert.deepEqual([0, 1, 2].map((side) => spec(side, { pins: [0] }, { q: 2, k: 1 }).at), [[2, 1], [1, null], [1, null]]);
   const values = [0, 1, 2].map((side) => [...specOf(viewOf(), side).values].map(tidy));
   assert.deepEqual(values, [A[0].flat(), B[0].flat(), [-0.4, 0.1, -0.35, -0.55]]);

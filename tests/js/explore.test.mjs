@@ -22,9 +22,9 @@ function viewOf({ state = {}, hovered = {}, record = opened(), ...more } = {}) {
 }
 const told = (links) => links.map(({ from, to, weight }) => [from, to, tidy(weight)]);
 
-test("who looks: the row under the pointer, else the pinned words, else the word under the pointer", () => {
+test("who looks: what is under the pointer, also beside pinned words, else the pinned words", () => {
   const from = (state, hovered) => fromNow(viewOf({ state, hovered }));
-  assert.deepEqual([from({}, {}), from({}, { unit: 2 }), from({ pins: [1, 2] }, { unit: 0 }), from({ pins: [1] }, { q: 0 })], [[], [2], [1, 2], [0]]);
+  assert.deepEqual([from({}, {}), from({}, { unit: 2 }), from({ pins: [1, 2] }, { unit: 0 }), from({ pins: [1] }, { q: 0 })], [[], [2], [0], [0]]);
 });
 
 test("of a pinned word every link is drawn, the strongest first, and each has its exact share", () => {
@@ -46,10 +46,9 @@ test("what was asked for comes first, also below the threshold, and the others s
   assert.deepEqual([shown.to, shown.asked, tidy(shown.exact.get(0))], [0, 0, 0.075]);
 });
 
-test("a second word under the pointer is read, and nothing steps back for it", () => {
-  const shown = shownLinks(viewOf({ state: { pins: [2], least: 0.5 }, hovered: { unit: 0 } }));
-  assert.deepEqual([shown.from, shown.to, shown.asked, shown.pointed], [[2], 0, null, 0]);
-  assert.deepEqual(told(shown.links), [[2, 0, 0.05], [2, 1, 0.9]]);
+test("a word under the pointer shows its own row, and a pinned one keeps its target", () => {
+  const shown = shownLinks(viewOf({ state: { pins: [2], to: 0, least: 0.5 }, hovered: { unit: 1 } }));
+  assert.deepEqual([shown.from, shown.to, shown.asked, shown.pointed], [[1], null, null, 1]);
   const own = shownLinks(viewOf({ state: { pins: [2], to: 1 }, hovered: { unit: 2 } }));
   assert.deepEqual([own.to, own.asked], [1, 1], "a pinned word is not its own target");
 });
@@ -100,7 +99,7 @@ test("the matrix marks the pinned rows and the target, and follows the pointer i
   assert.deepEqual([plain.rows, plain.columns, plain.from, plain.to, plain.hovered, plain.least, plain.top, plain.hidden], [["[CLS]", "cat", "it"], ["[CLS]", "cat", "it"], [2], 1, [null, null], 0.05, 1, null]);
   assert.deepEqual([...plain.values].map(tidy), WEIGHTS[0].flat());
   assert.deepEqual(spec({}, { unit: 1 }).hovered, [1, null]);
-  assert.deepEqual(spec({ pins: [2] }, { unit: 1 }).hovered, [null, 1]);
+  assert.deepEqual(spec({ pins: [2] }, { unit: 1 }).hovered, [1, null]);
   assert.deepEqual(spec({ pins: [2] }, { q: 0, k: 1 }).hovered, [0, 1]);
   assert.equal(tidy(spec({ scaled: true }).top), 0.9);
   const { hidden } = spec({ pair: "AB" });
@@ -123,11 +122,11 @@ test("who hears token lines is told what is pointed at, as the line under the se
   assert.equal(linesSpec(viewOf({ said: "what is chosen", line: { textContent: "what is pointed at" } })).label, "what is pointed at");
 });
 
-test("of token lines a decoder's first word has none of its own accord, and a word pointed at beside a pinned one is looked at", () => {
+test("of token lines a decoder's first word has none of its own accord, and a word pointed at beside a pinned one looks", () => {
   const record = opened({ causal: true, specials: [false, false, false] });
   const links = (state) => linesSpec(viewOf({ state: { head: [1, 0], ...state }, record })).links.map(({ from, to }) => [from, to]);
   assert.deepEqual([links({}), links({ pins: [0] })], [[[1, 1], [2, 0]], [[0, 0]]]);
-  assert.deepEqual(linesSpec(viewOf({ state: { pins: [2] }, hovered: { unit: 0 } })).hovered, [null, 0]);
+  assert.deepEqual(linesSpec(viewOf({ state: { pins: [2] }, hovered: { unit: 0 } })).hovered, [0, null]);
   assert.deepEqual(linesSpec(viewOf({ state: { pins: [2] }, hovered: { q: 1, k: 0 } })).hovered, [1, 0]);
 });
 
@@ -373,6 +372,14 @@ test("a click pins a word, a second one asks for its link, and each is taken bac
   assert.equal(view.emitted.length, 6);
 });
 
+test("the first click on what the page chose by itself keeps it, a second one takes it back", () => {
+  const view = clicks({ pins: [2] });
+  assert.deepEqual([view.choose(2), chosen(view)], [true, [[2], null]]);
+  assert.deepEqual([view.choose(1), chosen(view)], [undefined, [[2], 1]]);
+  const aimed = clicks({ pins: [2], to: 1 });
+  assert.deepEqual([aimed.choose(1), chosen(aimed), aimed.choose(1), chosen(aimed)], [true, [[2], 1], undefined, [[2], null]]);
+});
+
 test("with Shift, or while words are added, every click adds one or takes it away, in the order of the text", () => {
   const view = clicks({ pins: [2], to: 1 });
   view.choose(0, true);
@@ -437,7 +444,7 @@ test("only what comes under the pointer anew is drawn again", () => {
   view.hover({ unit: null, q: null, k: null });
   assert.deepEqual(drawn, []);
   view.state.pins = [1];
-  onPage(() => view.hover({ unit: 2, q: null, k: null }));
+  onPage(() => Object.assign(view, { line: document.createElement("p") }) && view.hover({ unit: 2, q: null, k: null }));
   assert.deepEqual(drawn, ["sentence", "panel"]);
   onPage(() => Object.assign(view, { line: document.createElement("p") }) && view.hover({ unit: null, q: 2, k: 1 }, true));
   assert.equal(view.live.textContent, "it looks at cat: 90.0 %");

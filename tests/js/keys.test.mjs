@@ -47,7 +47,7 @@ test("in the sentence arrows go from word to word and stop at its ends, and Tab 
 test("on a word Enter and the space bar choose it, Shift adds it, and letters, F2 and Enter on a chosen one change it", () => {
   const asked = [];
   const words = Object.assign(Object.create(Sentence.prototype), {
-    units: row(3, ["", "from", ""]), focus: 0, root: { closest: () => null },
+    units: row(3), pins: [1], focus: 0, root: { closest: () => null },
     actions: { choose: (...given) => asked.push(given) }, editAt: (unit, typed = null) => asked.push(["edit", words.units.indexOf(unit), typed]),
   });
   const after = (at, key, more) => {
