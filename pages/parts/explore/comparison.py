@@ -145,13 +145,10 @@ def below(
         elif query is None:
             say("Choose a word of sentence A to see what it looks at under both.", "look")
         else:
-            left, right = st.columns(2, gap="large")
-            with left:
-                heading(f"What “{a.labels[query[0]]}” looks at")
-                keys = _candidates(request, a, b, pairs, query)
-                _masses(a, b, query, keys, request.per)
-            with right:
-                _changes(a, b, query, keys, request.per)
+            heading(f"What “{a.labels[query[0]]}” looks at")
+            keys = _candidates(request, a, b, pairs, query)
+            _masses(a, b, query, keys, request.per)
+            _changes(a, b, query, keys, request.per)
         say(
             PROVES_NOTHING if presets.minimal_pair(request.text, _text_b(request)) else shell.CAVEAT, "caveat"
         )
@@ -187,6 +184,7 @@ def _candidates(
         f"{request.specials}",
         max_selections=6,
         placeholder="Pick two or more",
+        width=736,
     )
     return [pair for pair in both if pair[0] in picked]
 
