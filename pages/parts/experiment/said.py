@@ -69,17 +69,19 @@ def _of_cosines(asked: Asked, found: Changed, record: Record) -> str:
 def elsewhere(moved: Sequence[Moved], record: Record, roles: Mapping[Head, Role], n_above: int) -> str:
     """Which later heads now look elsewhere; `n_above`: how many heads could."""
     if not n_above:
-        return "No head stands above the last layer, so none looks elsewhere now."
+        return "No layer follows the last one, so no head looks elsewhere now."
     if not moved:
         above = (
-            f"None of the {n_above} heads above moves" if n_above > 1 else "The one head above does not move"
+            f"None of the {n_above} heads in later layers moves"
+            if n_above > 1
+            else "The one head in a later layer does not move"
         )
         return f"{above} {LEAST} of its attention."
     names = [_moved_said(each, record, roles) for each in moved[:MOVED_NAMED]]
     many = (
-        f"{len(moved)} of the {n_above} heads above now look"
+        f"{len(moved)} of the {n_above} heads in later layers now look"
         if len(moved) > 1
-        else f"{f'Of the {n_above} heads above one' if n_above > 1 else 'The one head above'} now looks"
+        else f"{f'Of the {n_above} heads in later layers one' if n_above > 1 else 'The one head in a later layer'} now looks"
     )
     whose = "their" if len(moved) > 1 else "its"
     return f"{many} elsewhere with {LEAST} of {whose} attention or more, mean over all tokens: {'; '.join(names)}."

@@ -34,7 +34,7 @@ HINT = (
     "moved."
 )
 UNLIKELY = f"`{{}}` is none of the {KNOWN:,} likeliest tokens here; the likeliest of all is followed."
-NO_ROLES = "Roles of this model's heads are known here once the page Heads has found them."
+NO_ROLES = "Roles of this model's heads are known here once the page Roles has found them."
 
 
 def view(request: Request) -> None:
@@ -57,12 +57,12 @@ def view(request: Request) -> None:
     roles = roles_of(request)
     if how or not wanted.heads:
         say(finding(wanted, found, followed, record), "finding")
-    if how:
-        above = (used.n_layers - 1 - min(layer for layer, _ in wanted.heads)) * used.n_heads
-        say(elsewhere(found.moved, record, roles, above), "moved")
     _picture(
         request, record, wanted, found, result(wanted if how else Asked(), found, followed, record), roles
     )
+    if how:  # below, or the heads would move away under the pointer
+        above = (used.n_layers - 1 - min(layer for layer, _ in wanted.heads)) * used.n_heads
+        say(elsewhere(found.moved, record, roles, above), "moved")
     caveats()
 
 
