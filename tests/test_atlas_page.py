@@ -123,7 +123,7 @@ def test_the_page_says_how_sure_it_is_and_refuses_a_head_that_is_not_there(minil
     for where, among in (("Heads that act at the same moments", minilm), ("In SmolLM2 135M, 4-bit", other)):
         alike = ", ".join(f"{head_name(head)} ({n} of 40)" for head, n in relatives(minilm, (2, 8), among))
         assert f"{where}: {alike or 'none'}." in text
-    assert "Asked ( Jobs ): determiner → the next noun or name. 80.8 % of 1,817 cases" in text
+    assert "Asked ( Roles ): determiner → the next noun or name. 80.8 % of 1,817 cases" in text
     assert "Not asked, over ordinary text : " in text
     at.segmented_control(key="which").set_value("Typical").run()
     (moments,) = [data for data in mounted(at, "atlas") if data["kind"] == "moments"]
@@ -157,7 +157,7 @@ def test_links_to_heads_stay_on_the_page_and_others_leave_a_text_of_ones_own_whe
     assert {html.unescape(name) for name, _ in described if name} == dict(counts(minilm)).keys() - {
         "one token back"
     }
-    jobs = [link for link in links if "Jobs" in link or "specialization" in link]
+    jobs = [link for link in links if "roles" in link]
     (moments,) = [data for data in mounted(at, "atlas") if data["kind"] == "moments"]
     where = "_blank" if own else "_self"
     assert moments["target"] == where

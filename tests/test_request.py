@@ -223,16 +223,16 @@ def test_a_head_may_have_three_digits():
 
 def test_a_link_leads_to_its_page_with_what_has_a_value():
     assert link_to("Explore", {"text": "a & b", "pair": ""}) == "./?text=a+%26+b"
-    assert link_to("Specialization", {"head": "4-2"}) == "./specialization?head=4-2"
+    assert link_to("Roles", {"head": "4-2"}) == "./roles?head=4-2"
     assert link_to("Learn", {}) == "./learn"
     assert [model_in_link(name) for name in ("minilm", "smollm2")] == ["", "smollm2"]
 
 
 def test_the_top_line_stays_short_and_every_entry_leads_to_its_first_page():
     entries = list(dict.fromkeys(page.entry for page in PAGES))
-    assert set(entries) <= {"Explore", "Compare", "Heads", "Experiment", "Inside", "Learn"}
+    assert set(entries) <= {"Explore", "Compare", "Roles", "Experiment", "Inside", "Learn"}
     assert entries == sorted(
-        entries, key=["Explore", "Compare", "Heads", "Experiment", "Inside", "Learn"].index
+        entries, key=["Explore", "Compare", "Roles", "Experiment", "Inside", "Learn"].index
     )
     for page in PAGES:
         rooms = beside(page)

@@ -1,4 +1,4 @@
-"""Specialization without a browser: every claim with its n and baseline, links that hold, and corpora of all sorts."""
+"""Roles without a browser: every claim with its n and baseline, links that hold, and corpora of all sorts."""
 
 import csv
 import html
@@ -57,7 +57,7 @@ def model():
 
 
 def open_page(**query: str) -> AppTest:
-    at = visit.unopened("pages/specialization.py", **query).run()
+    at = visit.unopened("pages/roles.py", **query).run()
     assert not at.exception, at.exception[0].message
     return at
 

@@ -86,9 +86,9 @@ def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
     if role is None:
         return
     here = label(entry.description)
-    link = link_to("Specialization", {**found.query, "head": head_name(entry.head)})
+    link = link_to("Roles", {**found.query, "head": head_name(entry.head)})
     markup(
-        f'<p class="hs-note"><b>Asked</b> (<a href="{html.escape(link)}" target="_self">Jobs</a>)'
+        f'<p class="hs-note"><b>Asked</b> (<a href="{html.escape(link)}" target="_self">Roles</a>)'
         f": {html.escape(role.label)}. {html.escape(role.evidence)} <b>Not asked, over ordinary text</b>: "
         f"{html.escape(here)}. A question shows what a head can do; this page what moves it most.</p>"
     )

@@ -108,5 +108,5 @@ def _more(request: Request, entry: Entry, head: Head) -> str:
         "by": f"real:{entry.key}",
     }
     return (
-        f'<a href="{html.escape(link_to("Specialization", params))}" target="_self">All heads in this job</a>'
+        f'<a href="{html.escape(link_to("Roles", params))}" target="_self">All heads in this job</a>'
     )

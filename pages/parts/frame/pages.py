@@ -50,19 +50,18 @@ PAGES = (
     Page("Explore", "app.py", own=("moment",)),
     Page("Compare", "pages/compare.py"),
     Page(
-        "Specialization",
-        "pages/specialization.py",
+        "Roles",
+        "pages/roles.py",
         presented=False,
         own=("by", "as"),
-        menu="Heads",
-        tab="Jobs",
+        tab="Roles",
     ),
     Page(
         "Atlas",
         "pages/atlas.py",
         presented=False,
         own=("x", "y", "colour", "does", "which", "ask", "looks", "seen"),
-        menu="Heads",
+        menu="Roles",
         tab="Atlas",
     ),
     Page(

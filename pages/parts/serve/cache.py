@@ -284,7 +284,7 @@ def known_findings(name: str, trained: bool = True) -> Findings | None:
 def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
     """The heads with a role, as (layer, head) from 0. Empty while they are being found out: nobody waits for it.
 
-    Of a large model they are found out only when Specialization asks: that keeps a processor busy for a minute.
+    Of a large model they are found out only when Roles asks: that keeps a processor busy for a minute.
     """
     used = named_model(name, trained)
     found: Findings | None = STORE.peek(_findings_key(used))

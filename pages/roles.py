@@ -1,10 +1,10 @@
-"""Specialization: which head does which job, with the evidence, on real text and on built-in sentences."""
+"""Roles: which head does which job, with the evidence, on real text and on built-in sentences."""
 
 from pages.parts.frame import shell
 from pages.parts.specialization import view
 
 with shell.page(
-    "Specialization",
+    "Roles",
     question="Which head does which job?",
     lead="Each head is asked questions with a known answer. It counts as a specialist only where it beats the best "
     "simple rule by more than luck explains.",
