@@ -1,0 +1,131 @@
+"""What once led a visitor astray: a first click that was swallowed, a column cut off, sheets of nothing."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+LAPTOP = {"width": 1366, "height": 768}
+SOON = 30_000
+MOVES = "tired / wide, where it moves"
+MODEL = re.compile("^(MiniLM|Classroom), (un)?trained")
+DOCUMENT = "() => document.documentElement.scrollHeight"
+
+
+def says(person, text):
+    """What stands with the sentence in the picture."""
+    expect(person.page.get_by_role("region", name="The sentence")).to_contain_text(text, timeout=SOON)
+
+
+def press(person, name):
+    person.page.get_by_role("button", name=name, exact=True).first.click()
+
+
+def test_it_then_animal_gives_their_link(reader):
+    person = reader()
+    says(person, "it looks at animal")
+    person.word("it").click()
+    expect(person.word("it")).to_have_attribute("aria-pressed", "true")
+    person.word("animal").click()
+    says(person, "Head 4-2: it → animal 67.7 %, the strongest of 72 heads")
+    person.word("it").click()
+    expect(person.word("it"), "a second click takes back").to_have_attribute("aria-pressed", "false")
+
+
+def test_pointing_at_a_word_shows_where_it_looks_also_beside_a_pinned_one(reader):
+    person = reader()
+    person.word("street").hover()
+    says(person, "street looks at")
+    person.page.get_by_role("heading", level=1).hover()
+    says(person, "it looks at animal")
+
+
+def test_a_new_sentence_opens_on_a_word(reader):
+    person = reader().type("Dogs bark.")
+    says(person, "Dogs")
+    words = person.page.get_by_label("word by word").get_by_role("button")
+    pinned = [word.inner_text() for word in words.all() if word.get_attribute("aria-pressed") == "true"]
+    assert pinned
+    assert set(pinned) <= {"Dogs", "bark"}
+
+
+def test_an_example_does_not_leave_its_model_to_the_next(reader):
+    person = reader("/compare")
+    model = person.page.get_by_text(MODEL)
+    for pair in (MOVES, "tired / wide", MOVES, "feared / advocated", MOVES):
+        press(person, pair)
+        shown = "Classroom, trained" if pair == MOVES else "MiniLM, trained"
+        expect(model).to_contain_text(shown, timeout=SOON)
+        person.settled()
+    person.page.get_by_role("link", name="Explore", exact=True).click()
+    says(person, "Head 2-2")
+    press(person, "agreement")
+    expect(model).to_contain_text("MiniLM, trained", timeout=SOON)
+
+
+def test_an_example_without_a_model_of_its_own_opens_in_the_one_that_the_reader_chose(reader):
+    person = reader("/compare?weights=untrained")
+    for pair, shown in ((MOVES, "Classroom, trained"), ("key / keys", "MiniLM, untrained")):
+        press(person, pair)
+        expect(person.page.get_by_text(MODEL)).to_contain_text(shown, timeout=SOON)
+
+
+def test_the_chosen_head_is_in_sight_in_the_ranking(reader):
+    ranking = reader().page.get_by_role("region", name="Heads ranked").get_by_role("list")
+    box = ranking.bounding_box()
+    row = ranking.get_by_role("button", name=re.compile("^4-2")).bounding_box()
+    for start, length in (("x", "width"), ("y", "height")):
+        assert box[start] <= row[start] <= box[start] + box[length] - row[length]
+
+
+@pytest.mark.parametrize(
+    ("address", "end"), [("/", "Figure for a paper"), ("/compare", "It proves nothing"), ("/learn", "Next:")]
+)
+def test_a_page_prints_whole_on_the_sheets_that_it_fills(reader, address, end):
+    person = reader(address)
+    sheets = len(re.findall(rb"/Type\s*/Page\b", person.page.pdf(format="A4")))
+    assert 1 <= sheets <= 4
+    person.page.emulate_media(media="print")
+    last = person.page.get_by_text(end).last.bounding_box()
+    assert last["y"] + last["height"] <= person.page.evaluate(DOCUMENT), "or it is scrolled to, not printed"
+    for name in ("Skip to the picture", "Compare", "Learn"):
+        expect(person.page.get_by_role("link", name=name, exact=True)).to_have_count(0)
+
+
+def test_the_heads_stay_where_they_are_while_one_is_switched(reader):
+    person = reader("/experiment", viewport=LAPTOP)
+    head = person.page.get_by_role("button", name=re.compile("^Head 24-4"))
+    expect(head).to_be_visible(timeout=60_000)
+    before = person.settled() and head.bounding_box()
+    for said in ("Without 24-4", "As it is"):
+        person.page.mouse.click(before["x"] + before["width"] / 2, before["y"] + before["height"] / 2)
+        expect(person.page.get_by_text(said).first).to_be_visible(timeout=SOON)
+        person.settled()
+        assert head.bounding_box() == before
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1366])
+def test_the_column_with_the_answer_is_not_cut_off(reader, width):
+    person = reader("/compare", viewport={"width": width, "height": 768})
+    box = person.page.get_by_role("columnheader", name="Changes its mind").bounding_box()
+    assert box["x"] + box["width"] <= width - 40, "the margin of the page"
+
+
+def test_a_new_line_leaves_the_sentence_its_width(reader):
+    person = reader("/?model=smollm2&text=The+capital+of+France+is+Paris")
+    box = person.page.get_by_label("Your sentence", exact=True)
+    before = box.bounding_box()
+    person.page.get_by_role("button", name="Go on").click()
+    expect(box).to_have_value(re.compile("\n"), timeout=60_000)
+    after = person.settled() and box.bounding_box()
+    assert (after["x"], after["width"]) == (before["x"], before["width"])
+    assert after["height"] <= 5 * before["height"]
+
+
+def test_roles_opens_from_the_menu_and_by_its_address(reader):
+    person = reader()
+    person.page.get_by_role("link", name="Roles", exact=True).click()
+    expect(person.page.get_by_role("heading", name="Which head does which job?")).to_be_visible(timeout=SOON)
+    assert person.page.url.split("?")[0] == f"{person.base}/roles"
+    expect(reader("/roles").page.get_by_role("link", name="Roles", exact=True)).to_have_count(2)
