@@ -78,10 +78,11 @@ def elsewhere(moved: Sequence[Moved], record: Record, roles: Mapping[Head, Role]
         )
         return f"{above} {LEAST} of its attention."
     names = [_moved_said(each, record, roles) for each in moved[:MOVED_NAMED]]
+    one = f"Of the {n_above} heads in later layers one" if n_above > 1 else "The one head in a later layer"
     many = (
         f"{len(moved)} of the {n_above} heads in later layers now look"
         if len(moved) > 1
-        else f"{f'Of the {n_above} heads in later layers one' if n_above > 1 else 'The one head in a later layer'} now looks"
+        else f"{one} now looks"
     )
     whose = "their" if len(moved) > 1 else "its"
     return f"{many} elsewhere with {LEAST} of {whose} attention or more, mean over all tokens: {'; '.join(names)}."

@@ -107,6 +107,4 @@ def _more(request: Request, entry: Entry, head: Head) -> str:
         "head": head_name(head),
         "by": f"real:{entry.key}",
     }
-    return (
-        f'<a href="{html.escape(link_to("Roles", params))}" target="_self">All heads in this job</a>'
-    )
+    return f'<a href="{html.escape(link_to("Roles", params))}" target="_self">All heads in this job</a>'

@@ -241,9 +241,7 @@ def _open(preset: presets.Preset) -> None:
 
 
 def _pairs() -> None:
-    examples.row(
-        "Minimal pairs", presets.PAIRS, lambda pair: f"{pair.a} / {pair.b}", _open_pair, "examples"
-    )
+    examples.row("Minimal pairs", presets.PAIRS, lambda pair: f"{pair.a} / {pair.b}", _open_pair, "examples")
 
 
 def _open_pair(pair: presets.MinimalPair) -> None:
