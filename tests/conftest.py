@@ -45,11 +45,11 @@ NO_CHROMIUM = (
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Whoever starts the app or loads the embedded decoder is slow, as is what is long; what is chosen of all is then
-    put in order."""
+    """Whoever starts the app, a browser or the embedded decoder is slow; what is chosen of all is then put in order."""
     for item in items:
-        heavy = {"app_server", "fresh_server", "smollm2"} & set(getattr(item, "fixturenames", ()))
-        if heavy or item.get_closest_marker("long"):
+        if {"app_server", "fresh_server", "smollm2", "chromium", "app"} & set(
+            getattr(item, "fixturenames", ())
+        ):
             item.add_marker("slow")
     yield
     items[:] = in_order(items)

@@ -33,7 +33,7 @@ TEXTS = (
     "مرحبا بالعالم، هذا اختبار.",
     "👩‍👩‍👧‍👦 🇫🇷 1️⃣ family",
     "e\u0301" * 50,
-    pytest.param("word " * 700, marks=pytest.mark.long),
+    pytest.param("word " * 700, marks=pytest.mark.slow),
     "[CLS] [SEP] [MASK] typed",
     "\ufffd \ufffe \U000e0041 alone",
     *SCRIPTS,

@@ -181,7 +181,7 @@ def test_what_is_lost_is_the_gated_runs_loss(tmp_path, kind, which):
     assert without[2] == pytest.approx(by_gates(gates), abs=1e-4)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
     def negations(tokens, query, rng):
         there = [i for i, piece in enumerate(tokens.pieces) if piece.text in ("not", "only") and i != query]

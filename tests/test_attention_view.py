@@ -5,15 +5,13 @@ import json
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from streamlit.dataframe_util import convert_anything_to_arrow_bytes
-from visit import roles_of
 
 from mha_core.picture.bundle import SCRIPTS
-from mha_core.picture.payload import compare_records, compare_view_payload, made_now, record_payload
+from mha_core.picture.payload import record_payload
 from mha_core.picture.text import grapheme_end, visible
 from mha_core.record import Grid, Unit
 from mha_core.thumbnails import changes, strongest_link, thumbnails
@@ -25,7 +23,6 @@ from pages.parts.picture.attention_view import (
     explore_payload,
     standalone_html,
 )
-from pages.parts.picture.sync import reconcile
 from tests.in_words import sentence_in_words
 
 WITHIN = 8e-6
@@ -70,13 +67,6 @@ def test_the_reader_s_spelling_and_spacing_come_back_whole():
         b + n for b, n, s in zip(record["before"], record["names"], record["specials"], strict=True) if not s
     )
     assert whole + record["after"][0] == text
-
-
-def test_the_same_text_has_the_same_name_and_another_weight_another():
-    _, first = record_of("a b c")
-    _, again = record_of("a b c")
-    _, other = record_of("a b c", seed=8)
-    assert first["id"] == again["id"] != other["id"]
 
 
 def test_a_cut_never_falls_inside_a_grapheme():
@@ -133,77 +123,7 @@ def test_the_loudest_link_leaves_special_tokens_out():
     assert strongest_link(weights, np.array([True, False, False]))[0, 0].tolist()[:2] == [2, 1]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("layers", "heads", "n", "most"), [(6, 12, 14, 60_000), (12, 12, 510, 1_700_000)])
-def test_the_bytes_of_a_text_stay_below_the_bar(layers: int, heads: int, n: int, most: int):
-    text = " ".join(["word"] * n)
-    grid = grid_of(text, layers=layers, heads=heads)
-    packed = explore_payload(
-        grid, tokens_of(text), model_title="M", selection=Selection((1, 1), pins=(5,), to=7)
-    )
-    size = 0
-    for payload in (*packed["records"], packed["view"]):
-        arrays = {name: value for name, value in payload.items() if isinstance(value, np.ndarray)}
-        rest = {name: value for name, value in payload.items() if name not in arrays}
-        size += len(json.dumps(rest)) + sum(
-            len(convert_anything_to_arrow_bytes(array)) for array in arrays.values()
-        )
-    assert size < most
-
-
-class Page:
-    """A page that draws the picture again and again, and keeps what it was given in its link, one run late."""
-
-    def __init__(self, first: Selection, late: bool = True):
-        self.memory: dict[str, object] = {}
-        self.link, self.late = first, late
-        self.records, self.sent = ("text",), None
-        self.run()
-
-    def run(self):
-        self.sent = reconcile(self.memory, "picture", self.link, self.records)
-        self.link = self.sent.answered
-        return self.sent
-
-    def click(self, selection: Selection):
-        self.memory["picture"] = {"selection": selection.as_json() | {"n": self.sent.number}}
-        if not self.late:
-            self.link = selection
-        return self.run()
-
-
 PRESET, OWN, NEXT = Selection((3, 1), (10,)), Selection((0, 2), (4,), 5), Selection((1, 1), (2,))
-
-
-@pytest.mark.parametrize("late", [True, False])
-def test_what_the_reader_chooses_is_never_sent_back(late):
-    page = Page(PRESET, late)
-    assert page.click(OWN).answered == OWN
-    assert page.click(NEXT).answered == NEXT
-    assert page.run().answered == NEXT
-    assert page.sent.number == 1
-
-
-@pytest.mark.parametrize("late", [True, False])
-def test_a_preset_pressed_twice_counts_twice(late):
-    page = Page(PRESET, late)
-    page.click(OWN)
-    page.link = PRESET
-    assert page.run().number == 2
-    assert page.run().answered == PRESET, "the reader's older choice does not come back"
-    assert page.click(OWN).answered == OWN, "and the same choice made again counts"
-    assert page.sent.number == 2
-
-
-def test_a_new_text_or_a_new_mount_sends_the_selection_again():
-    page = Page(PRESET)
-    page.click(OWN)
-    page.records = ("other text",)
-    assert page.run().number == 2
-    assert page.sent.selection == OWN
-    page.click(NEXT)
-    del page.memory["picture"]
-    assert page.run().selection == NEXT
 
 
 NO_SELECTIONS = (
@@ -226,10 +146,6 @@ def test_a_selection_outside_the_text_is_clamped():
     assert Selection((9, -1), (2, 99), 77).inside(grid.weights.shape) == Selection((1, 0), (2,), None)
     assert Selection((-1, -2)).inside((6, 12, 4)).head == (0, 0)
     assert Selection((99, 99)).inside((6, 12, 4)).head == (5, 11)
-
-
-def test_no_more_words_are_pinned_than_a_text_has():
-    assert from_json({"head": [0, 0], "pins": list(range(600)), "to": None}).pins == tuple(range(512))
 
 
 def test_a_target_without_a_word_that_looks_is_clamped_too():
@@ -257,38 +173,6 @@ def test_comparing_sends_both_texts_and_their_alignment():
     assert [record["model"] for record in packed["records"]] == packed["view"]["titles"] == ["A", "B"]
     assert [record["title"] for record in packed["records"]] == ["it was too tired", "it was wide"]
     assert [0, 0] in packed["view"]["pairs"]
-
-
-def test_each_of_two_records_is_about_its_own_run_and_the_view_is_presented_where_it_is_asked_for():
-    (a, at), (b, bt) = ((grid_of(text), tokens_of(text)) for text in ("it was too tired", "it was wide"))
-    options = {"selection": Selection((0, 0)), "notices": ["one"], "abouts": [{"file": "a"}, {"file": "b"}]}
-    for present in (False, True):
-        packed = compare_payload(a, at, b, bt, titles=("A", "B"), present=present, **options)
-        assert [record["file"] for record in packed["records"]] == ["a", "b"]
-        assert (packed["view"]["present"], packed["view"]["notices"]) == (present, ["one"])
-        view = explore_payload(a, at, model_title="M", selection=Selection((1, 2)), present=present)["view"]
-        assert (view["present"], view["noticesOf"]) == (present, "2-3")
-
-
-def test_two_short_texts_send_the_chosen_head_once_a_file_needs_it_and_long_ones_always():
-    texts = ("it was too tired", "it was wide")
-    for long, (a, b), (at, bt) in (
-        (False, map(grid_of, texts), map(tokens_of, texts)),
-        (True, *long_pair()[:2]),
-    ):
-        records = compare_records(a, at, b, bt, ("A", "B"))
-        for exact in (False, True):
-            view = compare_view_payload(
-                a,
-                b,
-                records,
-                titles=("A", "B"),
-                selection=Selection((0, 1)),
-                notices=(),
-                present=False,
-                exact=exact,
-            )
-            assert len(view["opened"]) == (2 if exact or long else 0)
 
 
 def test_long_texts_compare_by_small_differences_and_exact_masses():
@@ -444,13 +328,6 @@ def test_a_long_text_sends_the_strongest_links_of_the_pinned_words_whatever_is_l
         assert loud[place].tolist() == [q + 1, key + 1, round(float(words.max()) * 65535)]
 
 
-def test_two_texts_with_the_same_weights_are_two_records():
-    first, other = (record_payload(grid_of(text), tokens_of(text), "M") for text in ("a b c", "a b d"))
-    assert np.array_equal(first["weights"], other["weights"])
-    assert first["id"] != other["id"]
-    assert first["id"] != record_payload(grid_of("a b c"), tokens_of("a b c"), "another model")["id"]
-
-
 def test_a_pair_comes_with_the_text_and_the_segment_of_every_unit():
     text, pair = "  Ann  ran,", "She won!  "
     grid = grid_of(text, pair=pair)
@@ -463,73 +340,12 @@ def test_a_pair_comes_with_the_text_and_the_segment_of_every_unit():
     assert record["title"] == f"{text} {pair}"
 
 
-@dataclass(frozen=True)
-class FakeRole:
-    letter: str
-    label: str
-    key: str
-
-
-def test_roles_carry_a_letter_a_label_and_their_kind_in_words():
-    grid = grid_of("a b")
-    roles = {
-        (1, 2): FakeRole("P", "previous token", "positional"),
-        (0, 0): FakeRole("=", "earlier copy of the token", "copy"),
-    }
-    record = record_payload(grid, tokens_of("a b"), "M", roles)
-    of = roles_of(record)
-    found = of["2-3"]
-    assert {key: found[key] for key in ("letter", "label", "kind")} == {
-        "letter": "P", "label": "previous token", "kind": "position",
-    }  # fmt: skip
-    assert of["1-1"]["kind"] == "earlier copy"
-    assert of["1-1"]["colour"] != found["colour"]
-
-
-def test_a_file_of_all_heads_has_the_engines_own_numbers_while_they_are_sent_in_full():
-    grid = grid_of("a b c")
-    options = {"model_title": "M", "selection": Selection((0, 0)), "exact": True}
-    (record,) = explore_payload(grid, tokens_of("a b c"), **options)["records"]
-    assert np.array_equal(record["exact"].reshape(grid.weights.shape), grid.weights)
-    assert "exact" not in explore_payload(grid, tokens_of("a b c"), full_bytes=9, **options)["records"][0]
-
-
 def test_a_record_says_its_mask_and_how_many_heads_share_their_keys():
     grid = grid_of("a b c")
     seen = np.tril(np.ones((5, 5), bool))
     plain = record_payload(grid, tokens_of("a b c"), "M")
     causal = record_payload(replace(grid, visible=seen, sharing=3), tokens_of("a b c"), "M")
     assert [(one["causal"], one["sharing"]) for one in (plain, causal)] == [(False, 1), (True, 3)]
-
-
-def test_where_one_of_two_texts_sees_nothing_a_long_comparison_shows_no_change():
-    a, b = grid_of("a b c"), grid_of("a b c", seed=8)
-    seen = np.tril(np.ones((5, 5), bool))
-    *plain, change = compare_payload(
-        replace(a, visible=seen), tokens_of("a b c"), b, tokens_of("a b c"),
-        titles=("A", "B"), selection=Selection((0, 0)), full_bytes=9,
-    )["records"]  # fmt: skip
-    expected = np.where(seen, a.weights.astype(float) - b.weights, 0)
-    assert np.abs(change["weights"].reshape(2, 3, 5, 5) / 127 - expected).max() <= 0.5 / 127 + 1e-9
-    assert all("weights" not in record for record in plain), "its heads come one at a time"
-
-
-def test_the_small_changes_of_two_other_texts_are_made_anew():
-    kept: dict[object, dict] = {}
-
-    def keep(part, make):
-        return kept.setdefault(part, None) or kept.__setitem__(part, make()) or kept[part]
-
-    def changes_of(seed: int) -> np.ndarray:
-        b = grid_of("a b c", seed=seed)
-        now = (made_now, made_now, keep)
-        texts = tokens_of("a b c")
-        return compare_records(grid_of("a b c"), texts, b, texts, ("A", "B"), keeps=now, full_bytes=9)[2][
-            "weights"
-        ]
-
-    assert not np.array_equal(changes_of(1), changes_of(2))
-    assert len(kept) == 2
 
 
 def standalone(text: str, **options: object) -> str:

@@ -101,7 +101,7 @@ def plain_answers(plain, pair, without=()):
     return said
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["classroom", "classroom-twin"])
 def test_what_evaluate_says_is_what_plain_torch_finds(name):
     n, plain = 24, Plain(home() / {"classroom": "seed-1", "classroom-twin": "twin"}[name])

@@ -135,7 +135,7 @@ def test_a_folder_and_the_untrained_twin_are_models_too(run, tmp_path):
         assert (code, content["n_layers"], content["n_heads"], content["trained"]) == (0, 3, 5, trained)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_as_a_process_it_writes_the_ranking_and_nothing_else():
     done = process("trace", CLASSIC, "--from", "it", "--to", "animal")
     out, err = done.communicate(timeout=120)

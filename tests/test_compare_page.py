@@ -129,7 +129,7 @@ def test_heads_that_went_over_to_or_from_a_third_candidate_went_neither_way_betw
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "other", "pin"), [("minilm", "smollm2", "2"), ("smollm2", "minilm", "1")])
 def test_what_a_decoder_cannot_see_is_no_candidate_on_either_side(model, other, pin):
     at = open_page(COMPARE, text="The cat sat.", model=model, model2=other, against="model", pin=pin)

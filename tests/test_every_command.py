@@ -119,7 +119,7 @@ def long_work_is_done_once(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SECONDS else []) for name in CALLS]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SECONDS else []) for name in CALLS]
 )
 def test_it_answers_in_every_format(run, long_work_is_done_once, name, tmp_path):
     line, piped, n, column = CALLS[name]

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 MARY = "When Mary and John went to the store, John gave a drink to"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_taking_heads_away_is_cutting_their_slices_out_of_transformers_matrices(smollm2):
     theirs = transformers_twin(smollm2)
     tokens = smollm2.tokenizer.encode(MARY)

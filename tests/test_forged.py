@@ -157,7 +157,7 @@ def test_a_request_that_is_not_asked_to_its_end_is_closed(hasty_server, parts):
     assert seconds < 1.5  # more bytes of the same head buy no time
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_body_has_its_own_time_and_then_an_end(hasty_server):
     assert said(hasty_server, HEAD, b"a", b"b", b"c", b"d")[0] == b"HTTP/1.1 200 OK"
     answer, seconds = said(hasty_server, HEAD, b"abc")

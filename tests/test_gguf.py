@@ -152,7 +152,7 @@ def real():
 REAL_DIGEST = "1034100613c22abd3cc047d99b02ed7a8d419bc245f4cf54a4736c5f699ba569"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @NEEDS_REAL_FILE
 def test_smollm2_is_read_bit_for_bit(real):
     digest = hashlib.sha256()

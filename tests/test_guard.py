@@ -6,21 +6,17 @@ import logging
 import os
 import socket as sockets
 import struct
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import pytest
-from running import ROOT, start_app
+from running import start_app
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import InvalidStatus
 
 from benchmarks import wire
 from benchmarks.wire import socket_to, until_over
-from pages.parts.serve import logs
-from pages.parts.serve.guard import Address, Guard
+from pages.parts.serve.guard import Guard
 from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
 from pages.parts.serve.logs import AT_MOST, Discreet
 from tests.sending import handshake
@@ -115,16 +111,6 @@ async def crowd(door, addresses):
     return seen, full
 
 
-def test_an_address_is_forgotten_once_it_has_left_and_its_share_is_whole_again(monkeypatch):
-    door = Guard(None, limits=Limits(address_runs_per_second=50, address_runs_at_once=10))
-    for name, sockets_of, last in (("left", 0, 100.0), ("here", 1, 100.0), ("just left", 0, 139.0)):
-        one = door.addresses[name] = Address(door.limits)
-        one.sockets, one.share.bucket.last = sockets_of, last
-    monkeypatch.setattr("pages.parts.serve.guard.time", SimpleNamespace(monotonic=lambda: 161.0))
-    door.forget()
-    assert list(door.addresses) == ["here", "just left"]
-
-
 def test_one_address_leaves_places_for_others():
     door = Guard(page_that_hears([]), limits=Limits(sockets=4, sockets_per_address=2))
     seen, full = in_a_loop(crowd(door, ["a", "a", "a", "b"]))
@@ -133,49 +119,6 @@ def test_one_address_leaves_places_for_others():
     assert (seen, full) == ([0, 0, 0, 0, 1013], True)
     assert door.open == 0
     assert not any(one.sockets for one in door.addresses.values())
-
-
-def test_a_page_says_that_the_room_is_full_and_tries_again():
-    async def inside(asked, _receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"page"})
-
-    async def get(accept, taken):
-        door, sent = Guard(inside, limits=Limits(sockets=1)), []
-        door.open = taken
-
-        async def send(message):
-            sent.append(message)
-
-        asked = scope("http", headers=[(b"accept", accept)], path="/compare")
-        await door(asked, None, send)
-        return sent[0]["status"], sent[1]["body"]
-
-    status, body = in_a_loop(get(b"text/html,*/*", 1))
-    assert status == 503
-    assert b"tries again" in body
-    assert b'http-equiv="refresh"' in body
-    assert in_a_loop(get(b"text/html,*/*", 0)) == (200, b"page")
-    assert in_a_loop(get(b"application/json", 1)) == (200, b"page")
-
-
-@pytest.mark.parametrize(("scheme", "kept"), [("https", "max-age=31536000"), ("http", None)])
-def test_who_came_by_https_is_told_to_stay_with_it(scheme, kept):
-    async def inside(asked, _receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-
-    async def get():
-        sent = []
-
-        async def send(message):
-            sent.append(message)
-
-        await Guard(inside)(scope("http", path="/") | {"scheme": scheme}, None, send)
-        return dict(sent[0]["headers"])
-
-    headers = in_a_loop(get())
-    assert headers.get(b"strict-transport-security") == (kept and kept.encode())
-    assert headers[b"x-content-type-options"] == b"nosniff"
 
 
 def test_who_says_nothing_at_first_gives_up_the_place():
@@ -273,24 +216,6 @@ def test_what_is_read_only_later_stops_the_start_too(monkeypatch, name, wrong, t
         check_the_rest()
 
 
-@pytest.mark.long
-def test_a_server_with_a_setting_that_cannot_be_read_ends_with_one_sentence(free_port):
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(free_port)]
-    for name, wrong in (("HEADSCOPE_STORE_MB", "much"), ("HEADSCOPE_ALLOW_FOLDERS", "no")):
-        ended = subprocess.run(
-            command,
-            env={**os.environ, name: wrong},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert ended.returncode != 0
-        assert f"{name} is '{wrong}'; it takes" in ended.stderr + ended.stdout
-        assert "Traceback" not in ended.stderr + ended.stdout
-
-
 def test_the_log_says_where_and_never_what():
     written = io.StringIO()
     logger = logging.Logger("streamlit.test_guard", logging.INFO)
@@ -310,22 +235,6 @@ def test_the_log_says_where_and_never_what():
     assert "test_guard.py" in text
     assert text.count("again") == AT_MOST
     assert "left out" in text
-
-
-def test_what_was_left_out_of_the_log_in_one_minute_is_written_in_the_next(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(logs.time, "monotonic", lambda: now[0])
-    discreet = Discreet()
-
-    def written(times):
-        record = ("streamlit", logging.INFO, "app.py", 7, "again", (), None)
-        return sum(discreet.filter(logging.LogRecord(*record)) for _ in range(times))
-
-    assert written(2 * AT_MOST) == AT_MOST
-    now[0] += 59
-    assert written(1) == 0
-    now[0] += 2
-    assert written(2 * AT_MOST) == AT_MOST
 
 
 class Proxy:

@@ -318,7 +318,7 @@ def test_a_pair_is_walked_as_a_pair():
     np.testing.assert_allclose(matrix(other, "weights"), record.weights[1, 2], atol=NEAR)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [0, 1])
 def test_the_example_by_hand_shows_its_own_numbers(h):
     at = walk(part="By hand", by=str(h + 1))

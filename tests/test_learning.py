@@ -69,7 +69,7 @@ def rows(setup: Setup) -> list[dict[str, object]]:
     return [now.row() for now in Training(setup).snapshots()]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_curve_to_the_last_digit():
     setup = Setup("jobs", 1, 2, seed=7, steps=60)
     torch.manual_seed(1)
@@ -132,7 +132,7 @@ def trained(setup: Setup) -> dict[str, Any]:
     return once.once(name, lambda: report.trained(setup), keep=True)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_induction_falls_off_its_cliff_and_dies_with_the_head_before_it():
     found = trained(Setup("induction", 2, 4, seed=0, steps=1_200))
     curve = {row["step"]: row["accuracy"] for row in found["curve"]}

@@ -44,7 +44,7 @@ def test_the_embedded_model_is_the_one_it_should_be(model):
     assert not any(p.requires_grad for p in model.encoder.parameters())
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_importing_and_tracing_the_embedded_model_imports_no_large_library():
     script = (
         "import sys, mha_core\n"

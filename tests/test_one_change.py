@@ -11,21 +11,17 @@ from visit import (
     STEP,
     TIRED,
     TWO,
-    WIDE,
     drawn,
     link,
     mounted,
     open_page,
     picture,
-    press_example,
-    roles_of,
     run,
 )
 
 from mha_core import grid_of, load_model, models, trace
 from mha_core.heads.measures import importance
 from pages.parts.frame import shell, state
-from pages.parts.frame.state import LINK_CHARS
 from pages.parts.serve import cache
 
 pytestmark = pytest.mark.slow  # every test opens a page of the app
@@ -189,24 +185,6 @@ def test_a_press_in_the_picture_is_in_the_link_before_the_page_is_drawn(monkeypa
 # What was there before
 
 
-@pytest.mark.parametrize("b", [WIDE, "word " * LINK_CHARS], ids=["in the address", "too long for it"])
-def test_sentence_b_stays_while_sentence_a_is_mended(b):
-    at = open_page(COMPARE, text=TIRED, text2=b, to="2")
-    at.text_input(key="text").set_value("The animal did cross the street because it was too tired.")
-    run(at)
-    assert at.text_input(key="text2").value == b
-    assert "to" not in link(at)
-
-
-@pytest.mark.parametrize("against", ["weights", "model"])
-def test_a_minimal_pair_is_two_sentences_whatever_was_compared_before(against):
-    at = open_page(COMPARE, against=against)
-    assert not [box for box in at.text_input if box.key == "text2"]
-    press_example(at, "key / keys")
-    assert at.text_input(key="text2").value == "The keys to the cabinets are on the table."
-    assert "against" not in link(at)
-
-
 def test_going_back_takes_what_the_link_says_and_not_what_was_typed_last(monkeypatch):
     at = open_page(text=OWN, unit="words")
     at.query_params["text"] = TIRED
@@ -237,16 +215,6 @@ def test_every_parameter_of_compare_comes_back_from_its_own_link():
     at = open_page(COMPARE, text=OWN, model2=OTHER, against="model", pin="4")
     assert [record["model"] for record in mounted(at, "record")] == ["MiniLM", "two-by-three"]
     assert link(at)["model2"] == OTHER
-
-
-def test_the_roles_are_those_of_the_weights_on_the_screen(monkeypatch):
-    role = SimpleNamespace(
-        key="copy", letter="=", label="of the trained", evidence="", kind="copy", score=0.5
-    )
-    monkeypatch.setattr(cache, "roles_of", lambda name, trained=True: {(2, 4): role} if trained else {})
-    for weights, there in (("untrained", []), ("trained", ["3-5"])):
-        (data,) = mounted(open_page(text=OWN, weights=weights, head="1-1"), "record")
-        assert list(roles_of(data)) == there
 
 
 def test_each_of_both_sides_is_measured_by_its_own_model(two_models):

@@ -1,17 +1,13 @@
 """What a link may ask for: every value checked, whatever a browser sends."""
 
-import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mha_core.wording import head_name
 from pages.parts.frame import presets
-from pages.parts.frame.links import link_to, model_in_link
-from pages.parts.frame.pages import PAGES, beside
-from pages.parts.frame.prose import prose, quoted, visible, whole
+from pages.parts.frame.prose import prose, quoted, visible
 from pages.parts.frame.request import Request, model_allowed, models, refusal
 from pages.parts.frame.selection import Selection, from_params, parse_head
 
@@ -98,12 +94,6 @@ def test_a_head_that_a_mixed_picture_lacks_is_no_mistake(measure, refused):
     assert (view.head, len(said)) == ((2, 0), refused)
 
 
-def test_heads_are_written_from_one():
-    assert parse_head("4-2") == (3, 1)
-    assert head_name((3, 1)) == "4-2"
-    assert parse_head("0-1") is parse_head("4-2 ") is parse_head("-1-2") is parse_head("4-2-1") is None
-
-
 def test_a_fresh_sentence_opens_on_its_pronoun():
     assert from_params({}, REQUEST, SHAPE, LABELS)[0].pins == (3,)
     assert from_params({"pin": "none"}, REQUEST, SHAPE, LABELS)[0].pins == ()
@@ -149,32 +139,6 @@ def test_the_followed_word_and_the_candidates_of_every_preset_are_in_its_sentenc
         assert presets.twin_sentence(pair.b) == pair.a
 
 
-def test_another_measure_is_that_of_both_sides_and_changes_nothing_else():
-    both = Request("A.", unit="words", other=Request("B.", trained=False))
-    assert both.measured("value") == Request(
-        "A.", unit="words", measure="value", other=Request("B.", trained=False, measure="value")
-    )
-    assert Request("A.").measured("value") == Request("A.", measure="value")
-
-
-def test_what_to_look_for_names_the_head_to_start_with_and_its_place():
-    tired, wide = presets.SENTENCES[:2]
-    start = "Which heads send `it` to `animal`? Start with head "
-    assert tired.look("minilm") == f"{start}4-2 (layer 4, head 2)."
-    assert tired.look("classroom") == f"{start}2-2 (layer 2, head 2)."
-    assert tired.look("another") == "Which heads send `it` to `animal`?"
-    assert wide.look("minilm") == wide.look_for
-
-
-def test_the_sentence_of_an_experiment_is_weighed_by_the_word_that_belongs_there():
-    assert presets.FOLLOWED == {
-        "When Mary and John went to the store, John gave a drink to": (" Mary", " John"),
-        "When Mary and John went to the store, Mary gave a drink to": (" John", " Mary"),
-        "The key to the cabinets": (" is", " are"),
-        "The keys to the cabinet": (" are", " is"),
-    }
-
-
 def test_folders_and_any_model_need_the_owners_word(monkeypatch, tmp_path):
     assert model_allowed("minilm")
     assert not model_allowed(str(tmp_path))
@@ -193,18 +157,6 @@ def test_folders_and_any_model_need_the_owners_word(monkeypatch, tmp_path):
     assert not model_allowed("http://169.254.169.254/")
 
 
-def test_no_line_ends_within_a_share_or_a_head_s_name():
-    said = whole(
-        prose("Head 12-10 gives `it` 1,067.7 % and −0.4 % more than 2-2 on its own, or +3.1 %; 3 % - 5.")
-    )
-    assert re.findall(r'<span class="hs-whole">(.*?)</span>', said) == [
-        *("12-10", "1,067.7 %", "−0.4 %", "2-2", "+3.1 %", "3 %"),
-    ]
-    assert re.sub(r"</?span.*?>", "", said).startswith(
-        'Head 12-10 gives <bdi class="hs-word">it</bdi> 1,067.7 %'
-    )
-
-
 @given(st.text())
 def test_prose_never_lets_markup_through(text):
     shown = prose(text).replace('<bdi class="hs-word">', "").replace("</bdi>", "")
@@ -219,22 +171,3 @@ def test_control_and_direction_marks_are_shown_as_signs():
 
 def test_a_head_may_have_three_digits():
     assert parse_head("12-100") == (11, 99)
-
-
-def test_a_link_leads_to_its_page_with_what_has_a_value():
-    assert link_to("Explore", {"text": "a & b", "pair": ""}) == "./?text=a+%26+b"
-    assert link_to("Roles", {"head": "4-2"}) == "./roles?head=4-2"
-    assert link_to("Learn", {}) == "./learn"
-    assert [model_in_link(name) for name in ("minilm", "smollm2")] == ["", "smollm2"]
-
-
-def test_the_top_line_stays_short_and_every_entry_leads_to_its_first_page():
-    entries = list(dict.fromkeys(page.entry for page in PAGES))
-    assert set(entries) <= {"Explore", "Compare", "Roles", "Experiment", "Inside", "Learn"}
-    assert entries == sorted(
-        entries, key=["Explore", "Compare", "Roles", "Experiment", "Inside", "Learn"].index
-    )
-    for page in PAGES:
-        rooms = beside(page)
-        assert page in rooms
-        assert len(rooms) == 1 or len({room.tab for room in rooms} - {""}) == len(rooms)

@@ -36,7 +36,7 @@ def box_of(boxes, key):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [pytest.param("", marks=pytest.mark.long), "compare", "inside"])
+@pytest.mark.parametrize("page", [pytest.param("", marks=pytest.mark.slow), "compare", "inside"])
 def test_the_first_sentence_after_a_restart_is_the_one_shown(app_server, page):
     query = f"text={OLD.replace(' ', '+')}"
     boxes, said, _ = visit(app_server, page, query)

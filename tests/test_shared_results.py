@@ -12,9 +12,7 @@ from bert_folders import random_bert, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mha_core import InputError, ModelError, grid_of, load_model, projections_of, trace
-from mha_core.embedded import DECODER, EMBEDDED
-from mha_core.heads.measures import importance
+from mha_core import InputError, ModelError, load_model, projections_of
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import layer_of
 from pages.parts.serve import cache
@@ -51,44 +49,10 @@ REQUESTS = st.builds(
     measure=st.sampled_from(MEASURES),
 )
 FROM_ONE_RUN = ("text", "pair", "model", "trained")
-_truths: dict = {}
 
 
 def named(request, folders):
     return Request(**{**vars(request), "model": folders[request.model]})
-
-
-def fresh(request):
-    """What was asked for, with no cache between: kept only to save the tests' time, under the whole request."""
-    if request not in _truths:
-        used = load_model(request.model, trained=request.trained)
-        if request.measure == "gradient" and used.masked_head is None:
-            _truths[request] = None
-        else:
-            traced = trace(request.text, used, pair=request.pair)
-            found = importance(traced.tokens, used, request.measure).weights
-            _truths[request] = traced, grid_of(traced.tokens, found, request.words, request.specials)
-    return _truths[request]
-
-
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
-@given(asked=st.lists(REQUESTS, min_size=2, max_size=6))
-def test_whoever_asked_before_each_gets_what_a_fresh_run_gives(asked, folders):
-    for request in (named(request, folders) for request in asked):
-        record = cache.record(request)
-        used = load_model(request.model, trained=request.trained)
-        assert (record.tokens.text, record.tokens.pair) == (request.text, request.pair)
-        assert (record.model.digest, record.model.trained) == (used.digest, request.trained)
-        if fresh(request) is None:
-            with pytest.raises(InputError, match="predicts no word"):
-                cache.grid(request, record)
-            continue
-        traced, grid = fresh(request)
-        np.testing.assert_array_equal(record.weights, traced.weights)
-        found = cache.grid(request, record)
-        assert (found.labels, found.words, found.specials) == (grid.labels, request.words, request.specials)
-        np.testing.assert_allclose(found.weights, grid.weights, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -113,12 +77,6 @@ def test_two_requests_share_a_measure_exactly_if_it_too_is_the_same(pair, measur
     same = all(getattr(a, field) == getattr(b, field) for field in (*FROM_ONE_RUN, "measure"))
     grids = [cache.grid(request, cache.record(request)).weights for request in (a, b)]
     assert (grids[0] is grids[1]) == same
-
-
-def test_what_is_merged_into_words_is_made_once():
-    request = Request("Antidisestablishmentarianism tired it.", unit="words")
-    made = cache.grid(request, cache.record(request))
-    assert cache.grid(request, cache.record(request)) is made
 
 
 @pytest.mark.slow
@@ -161,21 +119,6 @@ def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allow
     monkeypatch.setattr(cache, "load_model", lambda name, **options: asked.append((name, options["local"])))
     cache.named_model("tests")
     assert asked == [("tests", folders_too == "1")]
-
-
-def test_a_download_moves_its_bar_by_the_share_that_is_there_and_not_too_often(monkeypatch):
-    now, shown = [10.0], []
-    place = SimpleNamespace(progress=lambda share, text: shown.append((share, text)))
-    monkeypatch.setattr(cache, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    told = cache._progress(place)
-    for at, done in ((10.0, 1e6), (10.1, 2e6), (10.3, 3e6), (10.6, 9e6)):
-        now[0] = at
-        told("model.safetensors", int(done), int(4e6))
-    assert shown == [
-        (0.25, "Fetching model.safetensors: 1 of 4 MB"),
-        (0.75, "Fetching model.safetensors: 3 of 4 MB"),
-        (1.0, "Fetching model.safetensors: 9 of 4 MB"),
-    ]
 
 
 # What the built-in sentences tell of a model
@@ -233,67 +176,6 @@ def found(monkeypatch):
     yield SimpleNamespace(gate=gate, made=made)
     gate.set()
     wait(cache._begun.values(), 30)  # what is begun behind the pages would be found for the next test
-
-
-def test_nobody_waits_for_roles_and_each_model_gets_its_own(found):
-    names = [("a", True), ("a", False), ("b", True)]
-    assert [cache.roles_of(*name) for name in names] == [{}, {}, {}]
-    assert [cache.known_roles(*name) for name in names] == [{}, {}, {}]
-    begun = dict(cache._begun)
-    assert [cache.roles_of(*name) for name in names] == [{}, {}, {}]
-    assert cache._begun == begun, "whoever asks meanwhile begins nothing"
-    found.gate.set()
-    for name in names:
-        assert cache.findings(*name).model == Named(*name)
-        assert cache.roles_of(*name) == cache.known_roles(*name) == {(0, 0): Named(*name)}
-    assert found.made == [Named(*name) for name in names], "each is found out once"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [EMBEDDED, DECODER])
-def test_what_was_found_of_a_model_that_comes_with_the_program_is_known_without_loading_it(monkeypatch, name):
-    monkeypatch.setattr(cache, "STORE", Store(10_000_000))
-    monkeypatch.setattr(cache, "find", lambda used, _: SimpleNamespace(roles={(0, 0): used.name}))
-    monkeypatch.setattr(cache, "refuse_unasked", lambda _: None)
-    used = load_model(name)
-    cache._find(used)
-    monkeypatch.setattr(cache, "load_model", lambda *_, **__: pytest.fail("nothing is loaded for it"))
-    assert cache.known_roles(name) == {(0, 0): name}
-
-
-def test_what_a_lesson_will_ask_for_is_found_out_before_and_its_model_loaded_behind_the_page(
-    found, monkeypatch
-):
-    loaded = []
-
-    def load(name, trained=True, **_):
-        loaded.append(threading.current_thread().name)
-        return Named(name, trained)
-
-    monkeypatch.setattr(cache, "load_model", load)
-    for _ in range(3):
-        cache.find_ahead("a", trained=False)
-    assert len(cache._begun) == 1
-    (begun,) = cache._begun.values()
-    found.gate.set()
-    begun.result(30)
-    assert found.made == [Named("a", False)]
-    assert all(name.startswith("findings") for name in loaded), "the page did not wait for the model"
-    assert cache.findings("a", False).model == Named("a", False)
-    assert found.made == [Named("a", False)], "once"
-    assert cache.SLOW.length == 0
-
-
-def test_a_large_models_heads_are_tried_only_when_they_are_asked_for(found, monkeypatch):
-    def large(name, trained=True, **_):
-        return Named(name, trained, n_parameters=cache.UNASKED_AT_MOST + 1)
-
-    monkeypatch.setattr(cache, "load_model", large)
-    found.gate.set()
-    assert cache.roles_of("large") == {}
-    assert not cache._begun
-    asked = cache.findings("large").model
-    assert cache.roles_of("large") == {(0, 0): asked}
 
 
 def test_findings_that_failed_are_no_roles(found, monkeypatch):

@@ -67,7 +67,7 @@ def test_it_goes_on_as_others_saw_it_go_on(text, expected, smollm2):
         assert found[token] == pytest.approx(probability, abs=1e-3)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_head_of_it_is_what_transformers_makes_of_the_same_weights(smollm2):
     theirs = transformers_twin(smollm2)
     for text in (ANIMAL, MARY, "It cost 3,000 dollars 🙂 — naïve"):
@@ -82,7 +82,7 @@ def test_every_head_of_it_is_what_transformers_makes_of_the_same_weights(smollm2
         np.testing.assert_allclose([g.probability for g in best], [scores[g.id] for g in best], atol=1e-3)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_induction_and_previous_heads_are_found_in_random_repeated_tokens(smollm2):
     generator = np.random.default_rng(0)
     induction, previous = [], []

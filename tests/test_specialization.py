@@ -11,7 +11,6 @@ import visit
 from streamlit.testing.v1 import AppTest
 
 from mha_core import InputError, load_model
-from mha_core.embedded import EMBEDDED_DIGESTS
 from mha_core.heads import findings
 from mha_core.heads.corpus_run import KIND_OF
 from mha_core.heads.verdicts.shipped import read_evidence
@@ -81,11 +80,6 @@ def cells(row: dict) -> str:
     return " ".join(str(cell.get(part, "")) for cell in row["cells"] for part in ("head", "text", "note"))
 
 
-def heads_map(at: AppTest) -> dict:
-    (data,) = visit.mounted(at, "head_map")
-    return data
-
-
 def measured(data: bytes, kind: str, model) -> BackgroundTask:
     job = BackgroundTask(corpus_work.start(data, KIND_OF[kind], model))
     while not job.finished:
@@ -113,28 +107,6 @@ def test_every_job_says_its_best_head_score_interval_baseline_and_n(found):
             table.verdicts[best].because,
         ):
             assert said in text, (name, said)
-
-
-def test_a_link_to_a_head_opens_its_card_with_its_jobs_relatives_and_the_atlas(found):
-    at = open_page(head="4-2", by="job:determiner")
-    body = bodies(at)
-    assert re.search(r"<h2>Head 4-2: ", body)
-    (jobs,) = (t for t in drawn(at, "table") if t["caption"].startswith("What head 4-2 does"))
-    rows = {row["key"]: row for group in jobs["groups"] for row in group["rows"]}
-    assert [c["text"] for c in rows["job:determiner"]["cells"]][4] == "1", "its rank"
-    (near,) = drawn(at, "heads")
-    similarity = found.study.similarity
-    alone = similarity.relatives(3, 1)[0][2] > similarity.mean
-    assert near["groups"][0]["said"].startswith("Looks like no" if alone else "Looks at the same")
-    assert [h["id"] for h in near["groups"][0]["heads"]] == [
-        head_name((la, h)) for la, h, _ in found.study.similarity.relatives(3, 1)
-    ]
-    (strip,) = drawn(at, "strip")
-    assert dict(map(tuple, strip["rows"][0]["heads"]))["4-2"] == pytest.approx(
-        float(found.jobs["determiner"].score[3, 1]), abs=1e-4
-    )
-    assert "Not asked" in body
-    assert "./atlas?head=4-2" in body
 
 
 def test_every_number_of_real_text_is_that_of_its_entry():
@@ -167,18 +139,6 @@ def test_untrained_weights_claim_nothing():
     assert not any(row["marked"] for row in builtin_table(at))
 
 
-@pytest.mark.usefixtures("without_real_text")
-@pytest.mark.slow
-def test_the_map_gives_every_head_a_letter_or_a_number_besides_its_colour(found):
-    for by in ("role", "job:determiner", "place:entropy"):
-        heads = heads_map(open_page(by=by))["heads"]
-        assert len(heads) == 72
-        for head in heads:
-            assert head["label"].startswith(f"Head {head['id']}: ")
-            assert bool(head["letter"]) == bool(head["colour"]) if by == "role" else head["text"]
-    assert f"{72 - len(found.roles)} of 72 heads have no clear role" in bodies(open_page(by="role"))
-
-
 # Numbers to take away
 
 
@@ -202,25 +162,6 @@ def test_the_csv_and_the_json_hold_every_head_in_every_job(found):
         "label": "previous token",
         "evidence": found.roles[0, 2].evidence,
     }
-
-
-@pytest.mark.parametrize("job", ["coreference", "determiner", "broad"])
-def test_a_line_of_the_csv_is_its_jobs_own_in_every_column(found, job):
-    table = found.jobs[job]
-    lines = [r for r in csv.DictReader(io.StringIO(findings.as_csv(found))) if r["job"] == table.job.title]
-    for line, head in zip(lines, found.heads, strict=True):
-        numbers = [line[name] for name in ("score", "ci_low", "ci_high", "baseline")]
-        expected = [table.score[head], table.low[head], table.high[head], table.baseline]
-        assert [float(number) for number in numbers] == pytest.approx([float(x) for x in expected], abs=1e-6)
-        control = "" if table.control is None else float(table.control[head])
-        assert line["control"] == "" == control or float(line["control"]) == pytest.approx(control, abs=1e-6)
-        said = [line[name] for name in ("layer", "head", "n", "tried", "baseline_rule", "verdict", "because")]
-        verdict = table.verdicts[head]
-        assert said == [
-            str(head[0] + 1), str(head[1] + 1), str(table.n), str(table.tried), table.baseline_name, verdict.word,
-            verdict.because,
-        ]  # fmt: skip
-        assert line["role"] == (found.roles[head].label if head in found.roles else "no clear role")
 
 
 # Roles for Explore
@@ -272,14 +213,6 @@ def test_a_file_that_cannot_be_taken_is_refused_in_one_sentence(name, data, said
         corpus_work.kind_of(name, data)
 
 
-@pytest.mark.slow
-def test_a_byte_that_is_no_utf8_leaves_out_its_sentence_and_is_named(model):
-    job = measured(SENTENCE.encode() * 300 + b"1\tcaf\xe9\n", "conllu", model)
-    assert (job.problem, job.step.n) == (None, 300)
-    assert job.step.result.reading.notes == ["Line 1,201: it is not UTF-8 text."]
-    assert job.read(lambda step: step.result.rows())
-
-
 def test_broken_lines_are_left_out_and_named(model):
     job = measured((SENTENCE + "1\tonly\ttwo\n\n" + SENTENCE).encode(), "conllu", model)
     assert job.problem is None
@@ -304,12 +237,6 @@ def test_gap_and_pairs_give_accuracy_control_and_baselines(model):
     text = f"1\t{PAIR['text']}\tshe\t20\tAnn\t0\tTRUE\tEva\t8\tFALSE\tx\n"
     gap = measured((GAP + text).encode(), "tsv", model).step.result
     assert gap.rows()[0]["n"] == 1
-
-
-def test_plain_text_gives_places_and_copies(model):
-    tally = measured(b"The dog saw the dog.\n\nIt ran away, fast.\n", "txt", model).step.result
-    assert tally.n == 2
-    assert {row["measure"]: row["n"] for row in tally.rows()}["mass on the previous token"] == 2
 
 
 LONG = "\u202e\u200b\ufeff x\n".encode() + b"a" * 200_000
@@ -383,21 +310,6 @@ def test_a_corpus_that_was_brought_is_counted_shown_and_offered(monkeypatch):
         r"<th scope=\"row\">det</th><td>dep → head</td>.*?<td>31</td><td>100.0 % \(\+1\)</td>", table
     )
     assert [b.proto.label for b in at.get("download_button")] == ["CSV", "JSON"]
-
-
-@pytest.mark.slow
-def test_a_corpus_is_measured_by_the_weights_asked_for(monkeypatch, found):
-    kept, done = [], BackgroundTask(iter(()))
-    done.advance()
-    monkeypatch.setattr(cache, "task", lambda key, _start: kept.append(key) or done)
-    monkeypatch.setattr(cache, "findings", lambda name, trained=True: found)
-    monkeypatch.setattr(corpus_view.st, "file_uploader", lambda *_args, **_options: Upload("a.txt", b"A b."))
-    open_page()
-    open_page(weights="untrained")
-    trained, untrained = kept
-    assert trained[:3] == untrained[:3]
-    weights = [key[3].partition("/")[0] for key in (trained, untrained)]
-    assert weights == [EMBEDDED_DIGESTS["model.safetensors"], "untrained, seed 0"]
 
 
 # The picture of all heads and the card

@@ -85,7 +85,7 @@ def test_who_asks_for_the_same_shares_one_training(trainer):
     assert len(one.rows) == 40
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_stop_pauses_and_go_on_goes_on_where_it_was(trainer):
     training = trainer.ask("x", {"n": 100})
     trainer.start(training, "anna")
@@ -208,7 +208,7 @@ def short():
     return choice, rows, update.state
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     choice, rows, state = short
     reports = [run["report"] for run in state["runs"]]
@@ -221,7 +221,7 @@ def test_what_is_taken_away_says_the_numbers_of_the_command_line(short):
     assert f"1,2,3,50,{last['loss']},{last['accuracy']},{last['jobs']['repeat']}," in lines[-1]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_lines_of_python_give_the_same_numbers(short, capsys):
     choice, _, state = short
     exec(export.python_of(choice), {})  # noqa: S102 - our own lines

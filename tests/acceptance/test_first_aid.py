@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.long]
+pytestmark = pytest.mark.browser
 LAPTOP = {"width": 1366, "height": 768}
 SOON = 30_000
 MOVES = "tired / wide, where it moves"

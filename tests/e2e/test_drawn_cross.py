@@ -11,7 +11,7 @@ from drawn import ATTRIBUTES, SHADE, Picture, centres, percent, shares, strokes
 
 from mha_core import record_of, show
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 TARGET, SOURCE = ["<pad>", "Die", "Katze", "schlief"], ["The", "cat", "was", "fast", "asleep", "."]
 N_KEYS, N_QUERIES = len(SOURCE), len(TARGET)
 HEAD, KATZE, CAT = (1, 2), 2, 1

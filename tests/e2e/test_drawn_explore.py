@@ -183,25 +183,6 @@ def test_the_pointer_reads_the_cell_it_is_on_and_a_click_asks_for_its_link(draw,
     assert ranks.nth(71).evaluate("e => e === e.getRootNode().activeElement")
 
 
-def test_the_keys_walk_the_cells_and_each_is_spoken(draw, record):
-    grid = record.grid()
-    weights = grid.weights[3, 1]
-    picture = draw(grid, record.tokens, (3, 1), (IT,))
-    picture.matrix.focus()
-    for key, q, k in (
-        ("ArrowRight", IT, 0),
-        ("ArrowRight", IT, 1),
-        ("ArrowRight", IT, 2),
-        ("ArrowUp", 9, 2),
-        ("ArrowDown", IT, 2),
-        ("ArrowLeft", IT, 1),
-    ):
-        picture.page.keyboard.press(key)
-        picture.settle()
-        wanted = f"{grid.labels[q]} looks at {grid.labels[k]}: {percent(weights[q, k])}"
-        assert (picture.aloud(), picture.tip()) == (wanted, wanted)
-
-
 # ---- the small pictures
 
 
@@ -239,7 +220,7 @@ def check_pooled(picture: Picture, weights) -> None:
         assert (pixels < back + SHADE + 0.002).all(), name
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_every_small_picture_is_its_own_head(draw, record, scheme):
     grid = record.grid()
     roles = {
@@ -338,55 +319,6 @@ def test_three_pinned_words_have_their_own_arcs_and_mean_percentages(draw, recor
 
 
 # ---- the lines
-
-
-def test_a_line_leads_from_its_query_to_its_key_as_thick_as_its_weight(draw, record):
-    grid = record.grid()
-    weights = grid.weights[3, 1]
-    picture = draw(grid, record.tokens, (3, 1), (ANIMAL, IT)).show("Lines")
-    drawn = check_lines(picture, links_of(weights, (ANIMAL, IT), 24))
-    assert drawn[IT, ANIMAL].width > 10
-    texts = picture.part("The chosen head").locator("svg[role=img] text[data-unit]")
-    shown = texts.evaluate_all("all => all.map(e => [e.dataset.side, Number(e.dataset.unit), e.textContent])")
-    assert shown == [[side, i, name] for i, name in enumerate(grid.labels) for side in ("query", "key")]
-    picture.root.get_by_role("button", name="Clear").click()
-    picture.settle()
-    words = ~np.array([unit.special for unit in grid.units])
-    links = links_of(weights, range(len(grid)), 1, 0.0, words[:, None] & words[None, :])
-    check_lines(picture, {link: w for link, w in strongest_of(links, 12).items() if w >= 0.01})
-
-
-def test_heads_of_one_layer_lie_side_by_side_and_are_summed_on_request(draw, record):
-    grid = record.grid()
-    picture = draw(grid, record.tokens, (3, 1), (IT,)).show("Lines")
-    picture.part("The chosen head").get_by_role("button", name="Head 4-5", exact=True).click()
-    picture.settle()
-    each = {head: links_of(grid.weights[3, head], (IT,), 24) for head in (1, 4)}
-    drawn = picture.lines()
-    colours = {}
-    for head in (1, 4):
-        for link, weight in each[head].items():
-            parts = [stroke for q, k, stroke in drawn if (q, k) == link]
-            near = [s for s in parts if s.width == pytest.approx(max(0.8, weight * 0.8 * 26), abs=0.02)]
-            assert len(parts) == sum(link in each[other] for other in each)
-            assert near, link
-            if len(parts) == 1:
-                colours.setdefault(head, set()).add(near[0].colour)
-    assert len(drawn) == sum(map(len, each.values()))
-    assert all(len(found) == 1 for found in colours.values())
-    assert colours[1] != colours[4]
-    marks = (
-        picture.part("The chosen head")
-        .locator("svg[role=img] g")
-        .evaluate_all(
-            "all => all.map(e => [e.lastElementChild.textContent, e.firstElementChild.getAttribute('stroke')])"
-        )
-    )
-    assert sorted(name for name, _ in marks) == ["4-2", "4-5"]
-    picture.root.get_by_role("button", name="Sum", exact=True).click()
-    picture.settle()
-    total = {link: sum(links.get(link, 0) for links in each.values()) for link in each[1] | each[4]}
-    check_lines(picture, total)
 
 
 # ---- rows, filters, choices

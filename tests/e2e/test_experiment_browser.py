@@ -11,7 +11,7 @@ from mha_core.heads.ablation import ablate_each
 from mha_core import predict_next
 from mha_core.wording import percent
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 TIRED = "The animal didn't cross the street because it was too tired."
 MARY = "When Mary and John went to the store, John gave a drink to"
 MINILM = f"/experiment?model=minilm&text={quote(TIRED)}"
@@ -72,7 +72,7 @@ def test_heads_are_switched_by_pointer_and_key_undone_and_kept_in_the_link(visit
     assert tab.page.locator(".switch.off").count() == 0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_head_in_turn_shows_its_progress_stops_goes_on_and_ends(visit, smollm2):
     tab = visit("/experiment?try=Which+matter%3F")
     tab.page.get_by_role("button", name="Try every head").click(timeout=PATIENCE)
@@ -104,7 +104,7 @@ def test_every_head_in_turn_shows_its_progress_stops_goes_on_and_ends(visit, smo
     assert tab.page.get_by_label("Your sentence", exact=True).input_value() == MARY
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_map_s_colours_are_the_effects(visit, model):
     tab = visit(f"{MINILM}&try=Which+matter%3F")
     tab.page.get_by_role("button", name="Try every head").click(timeout=PATIENCE)

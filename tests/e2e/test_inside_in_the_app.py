@@ -11,11 +11,11 @@ from tiles_page import cells, colours_of, number, numbers_of
 
 from mha_core import layer_details, load_model, trace
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 TYPED, HEAD, FOLLOWED = "Ann gave her dog a bone because it barked.", (2, 4), 8
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_number_of_the_walk_is_the_layer_s_own_for_the_typed_sentence(visit, tmp_path):
     model = load_model()
     tokens = trace(TYPED, model).tokens
@@ -122,7 +122,7 @@ def changed_by_a_causal_mask(tab, truth, h: int, it: int) -> None:
         assert [number(line[4]), number(line[3])] == pytest.approx([100 * before, 100 * now], abs=0.051)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_token_head_and_what_was_changed_stay_where_a_phone_scrolls(visit):
     tab = visit("/inside?head=4-2&pin=10&temperature=2&at=weights", viewport={"width": 390, "height": 844})
     page = tab.page

@@ -60,7 +60,7 @@ def retype(tab, old, new):
     tab.page.keyboard.press("Enter")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_head_touched_right_after_a_word_was_changed_leaves_the_word(slow):
     tab = slow("/?head=4-2&pin=10").drawn()
     retype(tab, "tired", "wide")
@@ -74,7 +74,7 @@ def test_a_head_touched_right_after_a_word_was_changed_leaves_the_word(slow):
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_second_sentence_stays_too_and_the_reader_can_take_it_back(slow):
     tab = slow("/compare?head=4-2&pin=10").drawn()
     twin = tab.page.get_by_label("Sentence B", exact=True)
@@ -95,7 +95,7 @@ def in_link(tab):
     return dict(parse_qsl(urlsplit(tab.page.url).query))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_question_asked_right_after_a_layer_was_switched_off_is_in_the_link(slow):
     tab = slow("/experiment")
     tab.page.get_by_role("button", name="3", exact=True).click()

@@ -10,7 +10,7 @@ from mha_core.learning import report
 from mha_core.learning.train import Setup
 from mha_core.wording import percent
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 SHORT = "/training?left=1&right=2&limit=200"
 
 
@@ -52,7 +52,7 @@ def by_hand():
     return [report.trained(Setup("jobs", 1, heads, seed=6, steps=200)) for heads in (1, 2)]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_two_readers_stand_in_line_one_stops_and_goes_on(visit):
     first, second = visit("/training?left=8&right=8&seed=1"), visit(f"{SHORT}&seed=5")
     begin(first)
@@ -80,7 +80,7 @@ def test_two_readers_stand_in_line_one_stops_and_goes_on(visit):
     button(first, "Go on").wait_for()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_training_gives_the_command_lines_numbers_and_its_link_repeats_them(visit, by_hand):
     tab = visit(f"{SHORT}&seed=6&guess={quote('about 40 %')}")
     begin(tab)
