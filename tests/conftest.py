@@ -127,7 +127,7 @@ def free_port() -> int:
 @pytest.fixture(scope="session")
 def app_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
     """The app, started once as a fresh process and shared by the tests that leave no trace in it."""
-    server = start_app(tmp_path_factory.mktemp("app") / "server.log", known=True)
+    server = start_app(tmp_path_factory.mktemp("app") / "server.log")
     yield server
     server.stop()
 

@@ -1,7 +1,6 @@
 """The app in a process of its own, as `make run` starts it."""
 
 import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-import once
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -89,20 +87,13 @@ def start_app(
     script: Path = ROOT / "app.py",
     cwd: Path = ROOT,
     can_write: bool = True,
-    known: bool = False,
     **env: str,
 ) -> AppServer:
     """Start `script` as a reader would (`streamlit run`, in `cwd`), and return once its health check answers ok.
 
     With `can_write=False` no file takes a single byte of it, wherever it is; what it says goes through a pipe.
-    With `known` it need not find out what the embedded model's heads do on the built-in sentences: nine seconds.
     """
     port = port or unused_port()
-    if known:
-        file = log.with_suffix(".findings")
-        file.write_bytes(pickle.dumps(once.findings()))
-        path = os.pathsep.join([str(ROOT / "tests" / "known"), str(ROOT)])
-        env = {"PYTHONPATH": path, "HEADSCOPE_TEST_FINDINGS": str(file), **env}
     command = [sys.executable, "-m", "streamlit", "run", str(script)]
     command += ["--server.port", str(port), "--server.address", address, "--server.headless", "true"]
     settings = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", **env}
