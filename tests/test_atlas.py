@@ -116,7 +116,7 @@ def test_features_of_pairs_by_hand(model):
     assert true_of(model, "a b c", "one back") == {("b", "a"), ("c", "b")}
 
 
-def invented(model, look, n=140, seed=0):
+def invented(model, look, n=80, seed=0):
     """Sums of one head that looks where `look(tokens, query)` says, on invented sentences."""
     rng = np.random.default_rng(seed)
     words = [

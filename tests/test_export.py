@@ -65,7 +65,6 @@ def test_the_json_has_all_that_is_needed_to_get_it_again(record, model):
 @pytest.mark.parametrize(
     "request_",
     [
-        Request(TEXT),
         Request(
             "He said \"hi\" \\ 'there'\n{x}",
             pair="## `y` \u202e",

@@ -169,7 +169,7 @@ ANY_TEXT = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(text=ANY_TEXT, pair=st.one_of(st.none(), ANY_TEXT))
 @example(text="\u0301a", pair=None)
 @example(text="a'", pair="'b")
