@@ -6,13 +6,11 @@ import torch
 
 from mha_core import load_model
 from mha_core.heads.atlas.describe import Description, describe
-from mha_core.heads.atlas.effects import surprise_without
 from mha_core.heads.atlas.features import features, pair_features
 from mha_core.heads.atlas.making import shuffled
 from mha_core.heads.atlas.reading import passage_tokens, read_passages
 from mha_core.heads.atlas.sums import AtlasSums
 from mha_core.heads.atlas.table import atlas
-from mha_core.prediction import next_logits
 from tests.bert_folders import random_bert, write
 from tests.decoder_folders import random_decoder, write_decoder
 
@@ -156,29 +154,6 @@ def test_a_head_that_looks_one_back_is_described_so(model):
 def test_a_head_that_looks_anywhere_has_no_description(model):
     sums = invented(model, lambda tokens, query, rng: int(rng.integers(1, len(tokens) - 1)))
     assert describe(sums)[0] == Description()
-
-
-def decoder(tmp_path, kind, which):
-    pytest.importorskip("transformers")
-    write_decoder(tmp_path, random_decoder(kind, which))
-    return load_model(str(tmp_path), device="cpu")
-
-
-@pytest.mark.parametrize(("kind", "which"), [("gpt2", 0), ("llama", 1)])
-def test_what_is_lost_is_the_gated_runs_loss(tmp_path, kind, which):
-    model = decoder(tmp_path, kind, which)
-    tokens = model.tokenizer.encode(LINES[0])
-    whole, without = surprise_without(tokens, model, 1)
-    targets = np.array(tokens.ids[1:])
-
-    def by_gates(gates):
-        logits = torch.tensor(np.array(next_logits(tokens, model, gates=gates)))[:-1].log_softmax(-1)
-        return logits.gather(-1, torch.tensor(targets)[:, None])[:, 0].numpy()
-
-    assert whole == pytest.approx(by_gates(None), abs=1e-4)
-    gates = np.ones((model.n_layers, model.n_heads))
-    gates[1, 2] = 0
-    assert without[2] == pytest.approx(by_gates(gates), abs=1e-4)
 
 
 @pytest.mark.slow

@@ -20,7 +20,6 @@ from pages.parts.atlas import view
 from pages.parts.atlas.lines import moment_data, moment_link
 from pages.parts.atlas.points import counts, points_data
 from pages.parts.atlas.relatives import relatives
-from pages.parts.atlas.source import OWN
 
 TEXT = "We saw the fox and the owl."
 STARTS, ENDS = (0, 3, 7, 11, 15, 19, 23, 26), (2, 6, 10, 14, 18, 22, 26, 27)
@@ -136,29 +135,3 @@ def test_the_page_says_how_sure_it_is_and_refuses_a_head_that_is_not_there(minil
     at.query_params["head"] = "9-99"
     at.run()
     assert "There is no head “9-99” here." in said(at)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("own", [False, True])
-def test_links_to_heads_stay_on_the_page_and_others_leave_a_text_of_ones_own_where_it_is(minilm, own):
-    at = unopened("pages/atlas.py", head="3-9", does="one token back", looks="8: or")
-    if own:
-        at.session_state[OWN] = (("minilm", True), minilm)
-    at.run()
-    assert not at.exception
-    links = re.findall(r"<a [^>]*>", " ".join(block.proto.body for block in at.get("html")))
-    heads = [(name, link) for link in links for name in re.findall(r'data-head="([^"]*)"', link)]
-    described = [(name, link) for link in links for name in re.findall(r'data-does="([^"]*)"', link)]
-    assert [name for name, link in heads if f'head={name}"' not in link] == []
-    like = [head_name(head) for head, _ in relatives(minilm, (2, 8), minilm)]
-    assert [name for name, _ in heads[: len(like)]] == like
-    assert len(heads) == len(like) + 10
-    assert [name for name, _ in described].count("") == 2, "the description that is shown, and all heads"
-    assert {html.unescape(name) for name, _ in described if name} == dict(counts(minilm)).keys() - {
-        "one token back"
-    }
-    jobs = [link for link in links if "roles" in link]
-    (moments,) = [data for data in mounted(at, "atlas") if data["kind"] == "moments"]
-    where = "_blank" if own else "_self"
-    assert moments["target"] == where
-    assert [f'target="{where}"' in link for link in jobs] == [True]

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from mha_core.heads.ablation import ablate_each
 from visit import TIRED, WIDE, link, mounted, open_page, run, said
 
 from mha_core import load_model, predict_next, trace
@@ -25,6 +24,7 @@ from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
 from pages.parts.serve import cache
 from pages.parts.serve.store import Store
+from tests.ablated import ablate_each
 
 PAGE = "pages/experiment.py"
 MATTER, WHERE, GONE = "Which matter?", "Where is it decided?", "How many can go?"

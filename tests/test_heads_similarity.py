@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from mha_core.errors import SizeError
 from mha_core.heads.similarity import SimilaritySums, clusters, js_divergence, plane
 from tests.heads_by_hand import random_attention
 
@@ -32,19 +31,14 @@ def test_the_distance_is_the_mean_over_rows_of_the_definition():
             assert found[a, b] == pytest.approx(np.mean(rows), abs=1e-5)
 
 
-def test_the_mean_is_over_texts_and_parts_merge():
+def test_the_mean_is_over_texts():
     a, b = random_attention(1, 2, 2, 5), random_attention(2, 2, 2, 9)
-    whole, left, right = (SimilaritySums(2, 2) for _ in range(3))
-    for one, part in ((a, left), (b, right)):
-        whole.add(one, object())
-        part.add(one, object())
-    left.merge(right)
+    sums = SimilaritySums(2, 2)
+    for one in (a, b):
+        sums.add(one, object())
     expected = (js_divergence(a.reshape(4, 5, 5)) + js_divergence(b.reshape(4, 9, 9))) / 2
-    np.testing.assert_allclose(whole.result().distance, expected)
-    np.testing.assert_allclose(left.result().distance, expected)
-    assert whole.result().mean == pytest.approx(expected[np.triu_indices(4, 1)].mean())
-    with pytest.raises(SizeError):
-        whole.merge(SimilaritySums(1, 2))
+    np.testing.assert_allclose(sums.result().distance, expected)
+    assert sums.result().mean == pytest.approx(expected[np.triu_indices(4, 1)].mean())
 
 
 def test_points_of_a_plane_are_found_again():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mha_core.heads.verdicts.nulls import called, shuffled_trees
 from scipy.special import bdtrc
 
 from mha_core.corpus import Sentence
@@ -12,6 +11,7 @@ from mha_core.heads.verdicts.entries import conclude
 from mha_core.heads.verdicts.logistic import held_out_choices
 from mha_core.heads.verdicts.looks import Looks
 from mha_core.heads.verdicts.treebank import SIBLINGS, measure, questions
+from tests.nulls import called, shuffled_trees
 
 
 def sentence(number: int, words: str, heads: list[int], relations: str, tags: str) -> Sentence:
