@@ -18,7 +18,7 @@ from mha_core.experiments import (
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
-from pages.parts.experiment import pruning, switch, trials
+from pages.parts.experiment import pruning, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
@@ -97,7 +97,6 @@ def test_an_encoder_s_embedding_turns_as_in_a_run_with_gates(minilm):
     assert rows[0]["after"] == pytest.approx(whole, abs=1e-5)
     each = [cosine(a, b) for a, b in zip(plain, doubled, strict=True)]
     assert [row["after"] for row in rows[1:]] == pytest.approx(sorted(each)[:6], abs=1e-5)
-    assert said(at, "moved") == ["No head stands above the last layer, so none looks elsewhere now."]
 
 
 def cosine(a, b):
@@ -192,7 +191,7 @@ def test_who_looks_elsewhere_now_by_how_much_and_where_most_is_that_of_these_hea
             word = record.tokens.pieces[int(shares[i, j].argmax())].text
             expected.append(f"{i + 1}-{j + 1} {percent(mean[i, j])}, most at {word}")
         (sentence,) = said(open_page(PAGE, model="minilm", text=TIRED, off=off), "moved")
-        assert sentence.startswith(f"{(mean >= 0.05).sum()} of the {72 - 12 * layer} heads above now look")
+        assert sentence.startswith(f"{(mean >= 0.05).sum()} of the {72 - 12 * layer} heads ")
         assert sentence.endswith(f": {'; '.join(expected)}.")
 
 
@@ -306,15 +305,6 @@ def row(role, task, without, draws):
 
 
 # ---- ready experiments
-
-
-def test_random_others_are_none_of_the_heads_and_never_the_same_twice(minilm):
-    heads = trials.strongest(np.arange(72.0).reshape(6, 12), 8)
-    assert heads[0] == (5, 11)
-    drawn = trials.others(heads, minilm)
-    assert len(drawn) == trials.DRAWS
-    assert len(set(drawn)) == trials.DRAWS
-    assert all(len(set(one)) == 8 and not set(one) & set(heads) for one in drawn)
 
 
 def test_inside_has_the_same_switch_on_its_heads(minilm):
