@@ -117,27 +117,6 @@ def coreference(names, gap):
     return found
 
 
-def profile(names):
-    """Means over all rows of a text, then over two texts; a row without a neighbour gives it nothing.
-
-    Entropy in nats, of 0.9999 of each weight and 0.0001 shared evenly (Clark et al. 2019, section 3.3).
-    """
-    found = dict.fromkeys(names, 0.0)
-    for _, weights in (see(TEXTS["rain"]), see(TEXTS["keys"])):
-        for name in names:
-            measure, head = name.split()
-            rows = weights[head_of(head)].tolist()
-            n = len(rows)
-            for i, row in enumerate(rows):
-                key = {"previous": i - 1, "next": i + 1, "self": i, "cls": 0, "entropy": None}[measure]
-                if key is None:
-                    smooth = [0.9999 * weight + 0.0001 / n for weight in row]
-                    found[name] -= sum(weight * math.log(weight) for weight in smooth) / n / 2
-                elif 0 <= key < n:
-                    found[name] += row[key] / n / 2
-    return found
-
-
 def flow(names):
     """Rollout: half of each layer's mean head and half of the identity, multiplied. Value: |weight x (x W_v + b_v) W_o|
     as a share of its row."""
@@ -229,7 +208,6 @@ def main(data):
         "decoder": lambda names: cells(names, see_llama),
         "classroom": lambda names: cells(names, see_toy),
         "flow": flow,
-        "profile": profile,
         "by hand": lambda names: by_hand(),
         "next": lambda names: {name: next_token(name) for name in names},
         "ablation": ablation,
