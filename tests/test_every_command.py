@@ -25,9 +25,7 @@ SILENT = {
     "heads profile": "is asked in test_heads_cli.py, for its built-in sentences take seconds",
     "learn train": "writes a model's folder, and always says how far it is",
 }
-# What leaves the program; the line goes with it.
-LEAVING = {"completion", "heads depends"}
-# A short call of every other command, what is piped into it, the rows it must give, and a column they must have.
+# A short call of every other command, what it reads, the rows it must give, and a column they must have.
 CALLS = {
     "trace": ("trace 'It rained.' --layer 4 --head 2", "", 25, "weight"),
     "trace many": ("trace - --layer 4 --head 2", "It rained.\nIt is so.", 25 + 36, "sentence"),
@@ -37,12 +35,12 @@ CALLS = {
     "ablate": ("ablate 'the cat' --model DECODER --every", "", 15, "effect"),
     "ablate many": ("ablate - --model DECODER --every", "the cat\nit was", 30, "sentence"),
     "patch": ("patch - 'the dog' --model DECODER --every heads", "the cat", 15, "effect"),
-    "heads relations": ("heads relations -", TREEBANK, None, "accuracy"),
-    "heads coreference": ("heads coreference -", GAP, 144, "accuracy"),
-    "heads similarity": ("heads similarity -", "The dog ran.\nIt ran away.", 72, "head"),
+    "heads relations": ("heads relations FILE.conllu", TREEBANK, None, "accuracy"),
+    "heads coreference": ("heads coreference FILE.tsv", GAP, 144, "accuracy"),
+    "heads similarity": ("heads similarity FILE.txt", "The dog ran.\nIt ran away.", 72, "head"),
     "heads atlas": ("heads atlas", "", None, "feature"),
     "heads verdicts": ("heads verdicts", "", None, "verdict"),
-    "heads distances": ("heads distances -", TREEBANK, None, "relation"),
+    "heads distances": ("heads distances FILE.conllu", TREEBANK, None, "relation"),
     "learn jobs": ("learn jobs --steps 2", "", 2, "loss"),
     "learn induction": ("learn induction --steps 2", "", 2, "loss"),
     "learn evaluate": ("learn evaluate classroom --pairs 2", "", 1, "pass"),
@@ -79,10 +77,18 @@ def few_builtin_sentences(monkeypatch):
 
 
 @pytest.fixture
-def run(decoder, capsys, monkeypatch):
+def run(decoder, capsys, monkeypatch, tmp_path):
+    def put(word, content):
+        if word == "DECODER":
+            return str(decoder)
+        if not word.startswith("FILE."):
+            return word
+        (tmp_path / word).write_text(content)
+        return str(tmp_path / word)
+
     def command(line, piped, *more):
         monkeypatch.setattr(sys, "stdin", io.StringIO(piped))
-        words = [str(decoder) if word == "DECODER" else word for word in shlex.split(line)]
+        words = [put(word, piped) for word in shlex.split(line)]
         return (main([*words, *map(str, more)]), *capsys.readouterr())
 
     return command
@@ -92,7 +98,7 @@ def test_every_command_is_here_and_takes_a_format():
     found = dict(leaves(build_parser()))
     for name, parser in found.items():
         options = {option for action in parser._actions for option in action.option_strings}
-        if name in SILENT or name in LEAVING:
+        if name in SILENT:
             continue
         assert name in CALLS, name
         assert {"--format", "--out"} <= options, name
@@ -102,7 +108,7 @@ def test_every_command_is_here_and_takes_a_format():
 def long_work_is_done_once(monkeypatch):
     """The five answers of one command are written from one result where finding it takes seconds."""
     from mha_core.heads import cli
-    from mha_core.learning import report
+    from mha_core.learning import classroom_cli, report
 
     def once(real):
         kept = []
@@ -116,6 +122,7 @@ def long_work_is_done_once(monkeypatch):
 
     monkeypatch.setattr(cli, "study_corpus", once(cli.study_corpus))
     monkeypatch.setattr(report, "trained", once(report.trained))
+    monkeypatch.setattr(classroom_cli, "evaluate", once(classroom_cli.evaluate))
 
 
 @pytest.mark.parametrize(

@@ -129,9 +129,6 @@ def hasty_server():
     thread.join()
 
 
-HEAD = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 4\r\n\r\n"
-
-
 def said(port, *parts):
     """What was answered to a request that comes in parts, one each 0.2 s, and how long the connection lasted."""
     start, answer = time.monotonic(), b""
@@ -155,14 +152,6 @@ def test_a_request_that_is_not_asked_to_its_end_is_closed(hasty_server, parts):
     answer, seconds = said(hasty_server, *parts)
     assert answer == b""
     assert seconds < 1.5  # more bytes of the same head buy no time
-
-
-@pytest.mark.slow
-def test_a_body_has_its_own_time_and_then_an_end(hasty_server):
-    assert said(hasty_server, HEAD, b"a", b"b", b"c", b"d")[0] == b"HTTP/1.1 200 OK"
-    answer, seconds = said(hasty_server, HEAD, b"abc")
-    assert answer == b""
-    assert 1.4 < seconds < 3
 
 
 def test_a_second_request_begun_on_the_same_connection_is_closed_too(hasty_server):

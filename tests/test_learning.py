@@ -1,9 +1,6 @@
 """Small models learn jobs: the same seed gives the same numbers, and the claims of the page hold in a short run."""
 
-from typing import Any
-
 import numpy as np
-import once
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,7 +8,6 @@ import torch.nn.functional as F
 from mha_core import InputError, SizeError
 from mha_core.device import use_one_thread
 from mha_core.heads.repeated import Copies, RepeatedSums
-from mha_core.learning import report
 from mha_core.learning.descent import Recipe, begun, descend, random_for
 from mha_core.learning.scores import repeated_table, texts_for
 from mha_core.learning.small import Shape, SmallModel
@@ -65,25 +61,6 @@ def test_more_than_a_small_model_reads_and_a_task_that_there_is_not_are_refused(
         Setup("sums", 1, 1)
 
 
-def rows(setup: Setup) -> list[dict[str, object]]:
-    return [now.row() for now in Training(setup).snapshots()]
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_curve_to_the_last_digit():
-    setup = Setup("jobs", 1, 2, seed=7, steps=60)
-    torch.manual_seed(1)
-    first = rows(setup)
-    torch.manual_seed(2)
-    before = torch.get_rng_state()
-    second = rows(setup)
-    assert first == second
-    assert torch.equal(before, torch.get_rng_state()), "torch's own random numbers are left alone"
-    assert [row["step"] for row in first] == [0, 50, 60]
-    assert first[-1]["loss"] < first[0]["loss"] - 0.3
-    assert rows(Setup("jobs", 1, 2, seed=8, steps=60)) != first
-
-
 def test_a_step_is_torchs_adamw_and_the_rate_falls_in_a_line():
     recipe = Recipe(4, learning_rate=0.1, falls=1.0)
     assert [recipe.rate(step) for step in (1, 2, 3, 4)] == pytest.approx([0.1, 0.075, 0.05, 0.025])
@@ -124,29 +101,3 @@ def test_the_measures_are_those_of_the_real_models_counted_token_by_token():
     sums = RepeatedSums()
     sums.count(weights, Copies(np.arange(n, 2 * n), np.arange(n), np.arange(n)))
     assert sums.result().n_texts == 1
-
-
-def trained(setup: Setup) -> dict[str, Any]:
-    """The report of a training that takes ten seconds and more: until its sources change, each time the same."""
-    name = f"trained-{setup.task}-{setup.layers}-{setup.heads}"
-    return once.once(name, lambda: report.trained(setup), keep=True)
-
-
-@pytest.mark.slow
-def test_induction_falls_off_its_cliff_and_dies_with_the_head_before_it():
-    found = trained(Setup("induction", 2, 4, seed=0, steps=1_200))
-    curve = {row["step"]: row["accuracy"] for row in found["curve"]}
-    assert curve[0] < 0.05
-    assert curve[150] < 0.3
-    assert max(curve.values()) >= 0.98
-    roles = {head["head"]: head["role"] for head in found["heads"]}
-    back = [name for name, role in roles.items() if role == "previous token"]
-    again = [name for name, role in roles.items() if role == "induction"]
-    assert [name[0] for name in back] == ["1"] * len(back)
-    assert {name[0] for name in again} == {"2"}
-    without = {line["head"]: line for line in found["without"]}
-    worst = max(without.values(), key=lambda line: line["cost"])
-    assert worst["head"] in back
-    assert worst["accuracy"] < 0.7
-    mass = {head["head"]: head["induction"] for head in found["heads"]}
-    assert all(worst["induction_left"][name] < 0.7 * mass[name] for name in again)

@@ -16,7 +16,6 @@ from mha_core.heads.corpus_run import KIND_OF
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.wording import head_name
 from pages.parts.serve import cache
-from pages.parts.serve.store import Store
 from pages.parts.serve.tasks import BackgroundTask
 from pages.parts.specialization import (
     corpus_view,
@@ -131,14 +130,6 @@ def test_a_hostile_head_in_the_link_stays_text():
     assert "<script>x" not in bodies(open_page(head="<script>x</script>"))
 
 
-@pytest.mark.slow
-def test_untrained_weights_claim_nothing():
-    cache.findings("minilm", trained=False)
-    at = open_page(weights="untrained")
-    assert "In 0 of 2" in bodies(at)
-    assert not any(row["marked"] for row in builtin_table(at))
-
-
 # Numbers to take away
 
 
@@ -175,22 +166,6 @@ def test_a_model_that_may_not_be_opened_is_refused_before_anybody_looks_for_it(m
     with pytest.raises(InputError, match="no model"):
         ask(name)
     assert asked == []
-
-
-def test_findings_open_no_folder_where_the_owner_allows_none(tmp_path, monkeypatch):
-    """A name that may be a hub's id must not become a folder that happens to be called so."""
-    (tmp_path / "someone" / "model").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
-    monkeypatch.setattr("mha_core.models.is_here", lambda _name: True)
-    asked = []
-    monkeypatch.setattr(cache, "load_model", lambda name, **how: asked.append(how["local"]) or load_model())
-    monkeypatch.setattr(cache, "find", lambda model, _options: model)
-    monkeypatch.setattr(cache, "STORE", Store(1_000_000))
-    cache.findings("someone/model")
-    monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
-    cache.findings("someone/model", trained=False)
-    assert asked == [False, True]
 
 
 # One's own corpus

@@ -52,7 +52,7 @@ def test_a_new_sentence_opens_on_a_word(reader):
 def test_an_example_does_not_leave_its_model_to_the_next(reader):
     person = reader("/compare")
     model = person.page.get_by_text(MODEL)
-    for pair in (MOVES, "tired / wide", MOVES, "feared / advocated", MOVES):
+    for pair in (MOVES, "tired / wide", MOVES):
         press(person, pair)
         shown = "Classroom, trained" if pair == MOVES else "MiniLM, trained"
         expect(model).to_contain_text(shown, timeout=SOON)
@@ -78,9 +78,7 @@ def test_the_chosen_head_is_in_sight_in_the_ranking(reader):
         assert box[start] <= row[start] <= box[start] + box[length] - row[length]
 
 
-@pytest.mark.parametrize(
-    ("address", "end"), [("/", "Figure for a paper"), ("/compare", "It proves nothing"), ("/learn", "Next:")]
-)
+@pytest.mark.parametrize(("address", "end"), [("/", "Attention is not"), ("/compare", "It proves nothing")])
 def test_a_page_prints_whole_on_the_sheets_that_it_fills(reader, address, end):
     person = reader(address)
     sheets = len(re.findall(rb"/Type\s*/Page\b", person.page.pdf(format="A4")))
@@ -103,7 +101,7 @@ def test_the_heads_stay_where_they_are_while_one_is_switched(reader):
         assert head.bounding_box() == before
 
 
-@pytest.mark.parametrize("width", [1024, 1280, 1366])
+@pytest.mark.parametrize("width", [1024, 1366])
 def test_the_column_with_the_answer_is_not_cut_off(reader, width):
     person = reader("/compare", viewport={"width": width, "height": 768})
     box = person.page.get_by_role("columnheader", name="Changes its mind").bounding_box()
