@@ -12,7 +12,7 @@ from axe import CONTRAST, complaints
 pytestmark = pytest.mark.browser
 SIZES = ((1280, 800), (1024, 768), (390, 844))
 SCHEMES = ("light", "dark")
-ROLES = "/specialization"
+ROLES = "/roles"
 IN_TABS = ("try", "part", "show", "train")  # whose value is the name of a tab
 LESSON = (
     *("budget", "rows", "asking", "softmax", "handing", "split", "mix", "heads", "kinds", "claim"),
@@ -181,7 +181,7 @@ def test_every_page_and_tab_opens_fits_and_reads_well(reader, group):
     assert len(said) == len(wrong), "no two addresses show the same"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", SCREENS)
 def test_every_screen_of_a_tab_opens_fits_and_reads_well(reader, tab):
     first, *others = SCREENS[tab]
