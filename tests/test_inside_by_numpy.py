@@ -54,7 +54,7 @@ def by_numpy(run) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize("text", SENTENCES)
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", ["model", pytest.param("smollm2", marks=pytest.mark.slow)])
 def test_every_number_of_a_layer_is_that_of_numpy(name, text, request):
     model = request.getfixturevalue(name)
     for layer in LAYERS[name]:
