@@ -12,10 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from running import start_app
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from websockets.exceptions import InvalidStatus
 
-from benchmarks import wire
-from benchmarks.wire import socket_to, until_over
 from pages.parts.serve.guard import Guard
 from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
 from pages.parts.serve.logs import AT_MOST, Discreet
@@ -274,24 +271,6 @@ def cut_off(tmp_path_factory):
     yield app, proxy
     app.stop()
     proxy.listener.close()
-
-
-def run_of(app, **options):
-    """The kinds of messages that one visit brings."""
-    with socket_to(app.url, **{"origin": None, **options}) as stream:
-        stream.send(wire.rerun())
-        return {answer.WhichOneof("type") for answer in until_over(stream)}
-
-
-@pytest.mark.slow
-def test_nothing_is_asked_outside_at_start_in_use_or_on_refusal(cut_off):
-    app, proxy = cut_off
-    assert "delta" in run_of(app, origin=app.url)
-    for origin in ("http://elsewhere.example", "http://192.0.2.7:8501", "null"):
-        with pytest.raises(InvalidStatus, match="403"):
-            run_of(app, origin=origin)
-    assert "delta" in run_of(app)
-    assert proxy.asked == []
 
 
 @pytest.mark.slow

@@ -5,26 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from running import start_app
 
 from benchmarks.wire import rerun, socket_to, until_over
 from tests.sending import handshake, put
 
 pytestmark = pytest.mark.slow
-NAME = "headscope.example"
-MEGABYTE = 1024**2
-
-
-@pytest.fixture(scope="module")
-def confined(tmp_path_factory):
-    """The app where nothing can be written, with a name of its own."""
-    folder = tmp_path_factory.mktemp("confined")
-    names = f"{NAME} 127.0.0.1"
-    app = start_app(
-        folder / "log", can_write=False, HOME="/nonexistent", STREAMLIT_SERVER_ALLOWED_HOSTS=names
-    )
-    yield app
-    app.stop()
 
 
 def raw(app, *parts, seconds=2.0):
@@ -104,10 +89,3 @@ def test_no_file_of_the_server_is_given_away(app_server, path):
         answer = raw(app_server, request.encode(), seconds=10)
         assert answer.startswith(b"HTTP/1.1 ")
         assert not any(word in answer for word in (b"root:", b"[core]", b"st.App", b"[project]", b"[server]"))
-
-
-def test_where_nothing_can_be_written_a_corpus_is_taken_and_a_page_drawn(confined):
-    with session(confined) as (_, name):
-        assert put(confined, name, "corpus", 95_000 * b"The cat sat quietly. ") == 204  # 1.9 MB
-        assert put(confined, name, "more", bytes(3 * MEGABYTE)) == 413
-    assert confined.get("/ready")[2] == "ready"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from running import AppServer, start_app
+from running import AppServer
 
 DESKTOP = {"width": 1280, "height": 800}
 TABLET = {"width": 1024, "height": 768}
@@ -79,11 +79,9 @@ class Reader:
 
 
 @pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """The app as `make run` starts it, on which nothing was opened yet; shared by the tests of this process."""
-    server = start_app(tmp_path_factory.mktemp("acceptance") / "server.log")
-    yield server
-    server.stop()
+def app(app_server: AppServer) -> AppServer:
+    """The app as `make run` starts it; shared by the tests of this process."""
+    return app_server
 
 
 @pytest.fixture

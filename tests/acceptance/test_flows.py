@@ -293,20 +293,17 @@ def test_back_and_forward_restore_the_view_and_the_address(reader):
     compares(person, DOG)
 
 
-@pytest.mark.parametrize("way", ["a reload", "a link"])
-def test_the_same_view_is_there_again_after(way, reader):
+def test_the_same_view_is_there_again_after_a_reload_and_in_another_browser(reader):
     person = reader(address(SHORT))
     enter(person, CAT)
     press(person, person.word("because"), person.head("5-4"), button(person, "Table"))
     stands(person, CAT, "5-4", "because")
     before = (link(person), said(person), rows(region(person, "chosen head").get_by_role("table")))
-    if way == "a reload":
-        person.page.reload()
-        person.settled()
-    else:  # copied into another person's browser
-        person = reader(person.page.url.removeprefix(person.base))
-    stands(person, CAT, "5-4", "because")
-    assert before == (link(person), said(person), rows(region(person, "chosen head").get_by_role("table")))
+    copied = person.page.url.removeprefix(person.base)
+    person.page.reload()
+    for one in (person.settled(), reader(copied)):
+        stands(one, CAT, "5-4", "because")
+        assert before == (link(one), said(one), rows(region(one, "chosen head").get_by_role("table")))
 
 
 READABLE = """all => all.every(e => {
@@ -554,7 +551,7 @@ def test_while_the_server_is_away_the_picture_goes_on_and_the_page_comes_back(re
         stands(person, CAT, "4-2", "it")
     finally:  # the others need it
         with page.expect_websocket(timeout=60_000) as line:
-            app.process = start_app(tmp_path / "again.log", port=app.port, known=True).process
+            app.process = start_app(tmp_path / "again.log", port=app.port).process
     line.value.wait_for_event("framereceived")
     expect(page.get_by_role("dialog")).to_have_count(0, timeout=30_000)
     person.settled()

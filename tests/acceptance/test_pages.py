@@ -1,7 +1,7 @@
 """Every page and every tab of it by its address: it opens, fits the screen, and reads well in light and dark."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 from urllib.parse import parse_qs, quote_plus, urlsplit
@@ -10,18 +10,10 @@ import pytest
 from axe import CONTRAST, complaints
 
 pytestmark = pytest.mark.browser
-SIZES = ((1280, 800), (1024, 768), (390, 844))
-SCHEMES = ("light", "dark")
+DESKTOP, TABLET, PHONE = (1280, 800), (1024, 768), (390, 844)
+LOOKS = (("light", (DESKTOP, TABLET, PHONE)), ("dark", (PHONE, DESKTOP)))
 ROLES = "/roles"
 IN_TABS = ("try", "part", "show", "train")  # whose value is the name of a tab
-LESSON = (
-    *("budget", "rows", "asking", "softmax", "handing", "split", "mix", "heads", "kinds", "claim"),
-    *("tests", "truth", "classroom", "matter", "rank", "costs", "sharing", "code", "tells", "summary"),
-)
-WALK = (
-    *("sentence", "x", "qkv", "heads", "scores", "scaled", "weights"),
-    *("z", "row", "w_o", "output", "parts", "gone", "torch"),
-)
 
 
 def to(path: str, **params: str) -> str:
@@ -30,20 +22,13 @@ def to(path: str, **params: str) -> str:
     return f"{path}?{query}"
 
 
-def screens(part: str, *keys: str, **more: str) -> list[str]:
-    return [to("/inside", part=part, at=key, **more) for key in keys]
-
-
 # Every page and tab, by what takes long to begin and is begun once: a group is a person with one tab of the browser.
 PAGES = {
     "sentences and heads": [
         "/",
         to("/", text="Maria gave the book to her sister.", pair="She had already read it twice."),
-        to("/", text="Zbigniew called and said that Zbigniew would be late.", unit="words"),
-        to("/", measure="residual"),
         "/compare",
         ROLES,
-        to(ROLES, head="3-9", by="real:antecedent"),
         "/atlas",
         to("/atlas", head="4-2"),
     ],
@@ -52,7 +37,6 @@ PAGES = {
         *(to("/experiment", try_=tab) for tab in ("Which matter?", "Where is it decided?")),
         *(to("/experiment", try_=tab) for tab in ("Selective?", "How many can go?")),
         to("/", model="smollm2"),
-        to("/compare", model2="smollm2", against="model"),
     ],
     "inside and learn": [
         *(to("/inside", part=tab) for tab in ("Step by step", "By hand", "One head or many", "Variants")),
@@ -63,21 +47,9 @@ PAGES = {
         to("/training", train="Where does it look?"),
     ],
 }
-# The screens of a tab, one after the other.
-SCREENS = {
-    "step by step": screens("Step by step", *WALK),
-    "by rotation": screens("Step by step", "rotation", "distance", model="smollm2"),
-    "by hand": screens("By hand", "sentence", "scores", "output"),
-    "one head or many": screens("One head or many", "rows", "costs", "ranks", "hulls"),
-    "variants": screens("Variants", "mha", "gqa", "mqa", "causal", "cross"),
-    "sizes": screens("Sizes and costs", "models", "cache"),
-    "lesson": [to("/learn", step=key) for key in LESSON],
-}
 # The first thing that a fresh server is asked for.
 COLD = {
-    "a comparison": to("/compare", text="Ann saw her dog.", text2="Ann saw her cat.", head="5-12", pin="2"),
     "a screen": to("/inside", part="By hand", at="weights"),
-    "a step": to("/learn", step="softmax"),
 }
 
 
@@ -87,8 +59,8 @@ def kind(address: str) -> tuple[str, ...]:
     return (parts.path, *(value for key, (value,) in parse_qs(parts.query).items() if key in IN_TABS))
 
 
-# The first of each kind, which axe looks at in light and dark.
-SAMPLES = {kind(address): address for address in reversed([*chain(*PAGES.values())])}
+# The first of each page, which axe looks at in light and dark.
+SAMPLES = {urlsplit(address).path: address for address in reversed([*chain(*PAGES.values())])}
 # What sticks out of the screen and is in nothing that scrolls.
 STICKS_OUT = """() => {
   const found = [], main = document.querySelector("[data-testid=stMain]");
@@ -115,15 +87,6 @@ DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimatio
 SAID = "() => document.querySelector('[data-testid=stMain]').innerText"
 
 
-def go_back_to(person: Any, address: str) -> None:
-    """As if the address had been open before in this tab, and Back led there."""
-    before = person.page.evaluate(SAID)
-    go = "to => { history.pushState({}, '', to); dispatchEvent(new PopStateEvent('popstate')); }"
-    person.page.evaluate(go, address)
-    person.page.wait_for_function(f"before => ({SAID})() !== before", arg=before, timeout=60_000)
-    person.settled()
-
-
 def opened(page: Any, address: str) -> list[str]:
     """What is wrong with the page that an address opened, as a stranger sees it."""
     wrong = [
@@ -141,7 +104,7 @@ def opened(page: Any, address: str) -> list[str]:
     return wrong
 
 
-def seen(person: Any, axe_in: Collection[str]) -> list[str]:
+def seen(person: Any, ask_axe: bool) -> list[str]:
     """What is wrong with how it looks: too wide, or what axe takes to be serious; in the dark it looks at contrast."""
     page, wrong = person.page, []
 
@@ -156,13 +119,13 @@ def seen(person: Any, axe_in: Collection[str]) -> list[str]:
         found = complaints(page, CONTRAST if scheme == "dark" else None)
         return [one for one in found if not re.search(r"\((minor|moderate)\)", one)]
 
-    for scheme, sizes in zip(SCHEMES, (SIZES, SIZES[::-1]), strict=True):
+    for scheme, sizes in LOOKS:
         page.emulate_media(color_scheme=scheme)
         for width, height in sizes:
             page.set_viewport_size({"width": width, "height": height})
             page.evaluate(DRAWN)
             note(lambda: page.evaluate(STICKS_OUT))
-            if width == 1280 and scheme in axe_in:
+            if ask_axe and width == 1280:
                 note(axe)
     page.emulate_media(color_scheme="light")
     return wrong
@@ -174,23 +137,7 @@ def test_every_page_and_tab_opens_fits_and_reads_well(reader, group):
     for address in PAGES[group]:
         person.open(address)
         said.add(person.page.evaluate(SAID))
-        axe_in = SCHEMES if address in SAMPLES.values() else ()
-        wrong[address] = opened(person.page, address) + seen(person, axe_in)
-    found = [f"{address}: {problem}" for address, problems in wrong.items() for problem in problems]
-    assert not found, "\n".join(found)
-    assert len(said) == len(wrong), "no two addresses show the same"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tab", SCREENS)
-def test_every_screen_of_a_tab_opens_fits_and_reads_well(reader, tab):
-    first, *others = SCREENS[tab]
-    person, wrong, said = reader(first), dict[str, list[str]](), set[str]()
-    for address in (first, *others):
-        if address != first:
-            go_back_to(person, address)  # takes half as long as to open it
-        said.add(person.page.evaluate(SAID))
-        wrong[address] = opened(person.page, address) + seen(person, ("dark",))
+        wrong[address] = opened(person.page, address) + seen(person, ask_axe=address in SAMPLES.values())
     found = [f"{address}: {problem}" for address, problems in wrong.items() for problem in problems]
     assert not found, "\n".join(found)
     assert len(said) == len(wrong), "no two addresses show the same"
