@@ -70,7 +70,7 @@ clean: ## remove the environment and every cache
 
 #: To develop
 test: .venv/.dev ## lint, types and the tests; the browser's run where a Chromium is found
-	@$(MAKE) -k lint types pytest
+	@$(MAKE) -k -j2 lint types pytest
 
 quick: .venv/.dev ## the tests that need no browser and little time
 	@$(PYTEST) --ignore tests/e2e -m "not browser and not slow" $(TESTS)

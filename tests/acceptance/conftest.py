@@ -20,6 +20,8 @@ IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 # drawn what came of it. A clock would go on while the browser has no time to draw; these steps do not.
 WATCH = """
 (() => {
+  if (location.protocol.startsWith("http") && !sessionStorage.getItem("opened")) localStorage.clear();
+  if (location.protocol.startsWith("http")) sessionStorage.setItem("opened", "yes");
   window.calm = 0;
   setInterval(() => { window.calm += 1; }, 50);
   const watcher = new MutationObserver(() => { window.calm = 0; });
@@ -84,25 +86,46 @@ def app(app_server: AppServer) -> AppServer:
     return app_server
 
 
-@pytest.fixture
-def reader(chromium, app, request: pytest.FixtureRequest) -> Iterator[Callable[..., Reader]]:
-    """`reader(address, viewport=..., color_scheme=...)`: a person in a fresh browser profile, on `server=` another
-    app. At the end no one may have met an error in the console, or made the browser ask another host."""
-    contexts, readers = [], []
+@pytest.fixture(scope="session")
+def profile(chromium) -> Any:
+    """One browser profile for most people, in which Streamlit's own scripts are fetched and compiled once."""
+    return opened_profile(chromium)
 
-    def start(address: str | None = "/", server: AppServer | None = None, **options: Any) -> Reader:
-        context = chromium.new_context(**{"viewport": DESKTOP, "reduced_motion": "reduce", **options})
-        contexts.append(context)
-        context.add_init_script(WATCH)
+
+def opened_profile(chromium: Any, **options: Any) -> Any:
+    context = chromium.new_context(**{"viewport": DESKTOP, "reduced_motion": "reduce", **options})
+    context.add_init_script(WATCH)
+    return context
+
+
+@pytest.fixture
+def reader(chromium, profile, app) -> Iterator[Callable[..., Reader]]:
+    """`reader(address, viewport=..., color_scheme=...)`: a person with a new tab, on `server=` another app; any other
+    option of Playwright's contexts, or `fresh=True`, gives a browser profile of one's own. At the end no one may have
+    met an error in the console, or made the browser ask another host."""
+    closing, readers = [], []
+
+    def start(
+        address: str | None = "/",
+        server: AppServer | None = None,
+        viewport: Any = DESKTOP,
+        color_scheme: Any = "light",
+        fresh: bool = False,
+        **options: Any,
+    ) -> Reader:
+        context = opened_profile(chromium, **options) if fresh or options else profile
         page = context.new_page()
+        closing.append(page if context is profile else context)
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme, reduced_motion="reduce")
         person = Reader(page, (server or app).url)
         readers.append(person)
         listen(person)
         return person if address is None else person.open(address)
 
     yield start
-    for context in contexts:
-        context.close()
+    for one in closing:
+        one.close()
     assert not [problem for person in readers for problem in person.errors]
 
 

@@ -57,7 +57,7 @@ def check(person, text: str, model) -> None:
 
 def test_people_at_once_see_their_own_words_and_numbers_alone(reader, model):
     models = {"minilm": model, "classroom": mha_core.load_model("classroom", device="cpu")}
-    people = {marker: reader(None) for marker in PEOPLE}
+    people = {marker: reader(None, fresh=True) for marker in PEOPLE}
     for marker, person in people.items():
         person.page.goto(f"{person.base}/?model={PEOPLE[marker]}", wait_until="commit")
     for sentence in SENTENCES:

@@ -301,7 +301,7 @@ def test_the_same_view_is_there_again_after_a_reload_and_in_another_browser(read
     before = (link(person), said(person), rows(region(person, "chosen head").get_by_role("table")))
     copied = person.page.url.removeprefix(person.base)
     person.page.reload()
-    for one in (person.settled(), reader(copied)):
+    for one in (person.settled(), reader(copied, fresh=True)):
         stands(one, CAT, "5-4", "because")
         assert before == (link(one), said(one), rows(region(one, "chosen head").get_by_role("table")))
 

@@ -146,7 +146,7 @@ def test_every_page_and_tab_opens_fits_and_reads_well(reader, group):
 @pytest.mark.parametrize("address", COLD.values(), ids=COLD)
 def test_a_deep_link_is_the_first_that_a_fresh_server_is_asked_for(fresh_server, reader, address):
     server = fresh_server()
-    page = reader(address, server=server).page
+    page = reader(address, server=server, fresh=True).page
     assert opened(page, address) == []
     for name, value in parse_qs(urlsplit(address).query).items():
         assert parse_qs(urlsplit(page.url).query)[name] == value, "what the link asks for is what is shown"
