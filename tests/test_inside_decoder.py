@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from boards import boards, matrix, one, prose
+from boards import matrix, one, prose
 from decoder_folders import random_decoder, write_decoder
-from test_inside import NEAR, PARTS, open_inside, walk
+from test_inside import NEAR, open_inside, walk
 from visit import link
 
 from mha_core import InputError, layer_details, load_model
@@ -253,14 +253,6 @@ def test_what_the_page_draws_of_a_decoder_is_the_models_own_run(page, truth):
     )
     assert printed
     assert float(printed[1].rstrip(".,")) < 1e-4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("text", [TEXT, "x", "the it " * 9])
-def test_every_part_opens_on_a_decoder(page, part, text):
-    at = page(part=part, text=text, pin="0")
-    assert [data for data, _ in boards(at)]
 
 
 def told(at, board, event, value):

@@ -18,14 +18,6 @@ TIRED = "The animal didn't cross the street because it was too tired."
 IT, ANIMAL = 10, 2
 DRAWN = 14  # arcs over a sentence, at most
 STROKE = 0.015  # what 8 bits a channel leave unknown of a stroke's weight
-LONG = (
-    "When the old clock in the tower struck nine, the baker closed his shop, put out the lamps, and walked home "
-    "along the river with a basket of warm bread on his arm. His daughter had asked him that morning whether the "
-    "ducks would still be awake, because she wanted to feed them before winter came and the water froze. He had "
-    "told her that they never sleep when there is bread. Now the wind was cold, the path was dark, and he heard "
-    "only his own steps. Then something moved in the reeds. It was one of the ducks, then a second, then all of "
-    "them, and they followed him in a long line until he opened the garden gate and called her name, and she came."
-)
 
 
 @dataclass(frozen=True)
@@ -197,29 +189,6 @@ def check_small(picture: Picture, weights) -> None:
         assert np.abs(pixels[np.ix_(at, at)] - np.clip(matrix, 0, 1)).max() < SHADE, (layer, head)
 
 
-def check_pooled(picture: Picture, weights) -> None:
-    """With fewer pixels than cells: every link is as dark as its weight near its place, and nothing is darker."""
-    for name, pixels in picture.small().items():
-        layer, head = (int(part) - 1 for part in name.split("-"))
-        matrix, side = weights[layer, head], len(pixels)
-        n = len(matrix)
-        wide = np.zeros((n, n))
-        centre = np.floor((np.arange(n) + 0.5) * side / n).astype(int)
-        for dy in (-1, 0, 1):
-            for dx in (-1, 0, 1):
-                y, x = np.clip(centre + dy, 0, side - 1), np.clip(centre + dx, 0, side - 1)
-                wide = np.maximum(wide, pixels[np.ix_(y, x)])
-        assert (wide > matrix - SHADE - 0.002).all(), name
-        reach = int(np.ceil(1.5 * n / side)) + 1
-        back = np.zeros((side, side))
-        at = np.floor((np.arange(side) + 0.5) * n / side).astype(int)
-        for dy in range(-reach, reach + 1):
-            rows = matrix[np.clip(at + dy, 0, n - 1)]
-            for dx in range(-reach, reach + 1):
-                back = np.maximum(back, rows[:, np.clip(at + dx, 0, n - 1)])
-        assert (pixels < back + SHADE + 0.002).all(), name
-
-
 @pytest.mark.parametrize("scheme", ["light"])
 def test_every_small_picture_is_its_own_head(draw, record, scheme):
     grid = record.grid()
@@ -256,39 +225,6 @@ def test_every_small_picture_is_its_own_head(draw, record, scheme):
         picture.page.keyboard.press(key)
         assert cell.evaluate("(cell) => cell.getRootNode().activeElement === cell"), key
     assert picture.part("All heads").locator(".kind").all_inner_texts() == ["C earlier copy", "R rare words"]
-
-
-def test_a_long_text_in_bands_shows_and_ranks_what_the_engine_computed(draw, model):
-    record = trace(LONG, model)
-    grid = record.grid()
-    n = len(grid)
-    assert n > 128
-    pins, to = (12, 60, 101), 33
-    picture = draw(grid, record.tokens, (2, 7), pins, to)
-    check_pooled(picture, grid.weights)
-    off = np.abs(picture.weights(n) - grid.weights[2, 7])
-    for (
-        pin
-    ) in pins:  # cells of three pixels lie under the frames around the pinned rows and the target's column
-        off[pin - 1 : pin + 2] = 0
-    off[:, to - 1 : to + 2] = 0
-    assert off.max() < SHADE
-    check_ranking(picture, grid.weights, pins, to)
-    picture.part("Order of the heads").select_option("weight")
-    assert picture.settle().heads() == [name for name, *_ in picture.ranking()]
-    check_pooled(picture, grid.weights)
-    exact = grid.weights[2, 7][list(pins), to].mean()
-    assert_share(picture.labels()[to], exact)
-    picture.point(101, 14, n)
-    assert (
-        picture.tip()
-        == f"{picture.names()[101]} looks at {picture.names()[14]}: {percent(grid.weights[2, 7, 101, 14])}"
-    )
-    picture.part("All heads").get_by_role("gridcell", name="Head 5-9:").click()
-    small = picture.settle().weights(64)
-    for q, k in zip(*np.unravel_index(np.argsort(-grid.weights[4, 8], axis=None)[:40], (n, n)), strict=True):
-        y, x = (max(0, at * 64 // n - 1) for at in (q, k))  # a frame may lie over the cell itself
-        assert small[y : y + 3, x : x + 3].max() > grid.weights[4, 8, q, k] - SHADE - 0.002
 
 
 # ---- the sentence
