@@ -73,7 +73,7 @@ test: .venv/.dev ## lint, types and the tests; the browser's run where a Chromiu
 	@$(MAKE) -k -j2 lint types pytest
 
 quick: .venv/.dev ## the tests that need no browser and little time
-	@$(PYTEST) --ignore tests/e2e -m "not browser and not slow" $(TESTS)
+	@$(PYTEST) -n 2 --ignore tests/e2e -m "not browser and not slow" $(TESTS)
 
 pytest: .venv/.dev ## the tests alone; TESTS="tests/test_x.py -k word" chooses
 	@$(PYTEST) $(TESTS)

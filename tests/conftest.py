@@ -45,11 +45,13 @@ NO_CHROMIUM = (
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Whoever starts the app, a browser or the embedded decoder is slow; what is chosen of all is then put in order."""
+    """What starts the app, a browser, the embedded decoder or transformers is slow; all is then put in order."""
+    heavy = {"app_server", "fresh_server", "smollm2", "chromium"}
+    compared = {
+        path for path in {item.path for item in items} if TRANSFORMERS.search(path.read_text("utf-8"))
+    }
     for item in items:
-        if {"app_server", "fresh_server", "smollm2", "chromium", "app"} & set(
-            getattr(item, "fixturenames", ())
-        ):
+        if heavy & set(getattr(item, "fixturenames", ())) or item.path in compared:
             item.add_marker("slow")
     yield
     items[:] = in_order(items)
