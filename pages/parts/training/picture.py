@@ -93,4 +93,4 @@ def _trained_before() -> None:
         for model, name in ((CLASSROOM, "the model in which it moves"), (TWIN, "the twin"))
         if model in models()
     )
-    markup(f"<p>Trained before: compare the two sentences in {links}.</p>")
+    markup(f'<p class="hs-why">Trained before: compare the two sentences in {links}.</p>')
