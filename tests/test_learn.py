@@ -334,7 +334,7 @@ def pressed(monkeypatch, at: AppTest, value: int) -> AppTest:
 @pytest.mark.parametrize(("guess", "right"), [(2, True), (8, False)])
 def test_a_guess_is_answered_with_the_models_weights(monkeypatch, guess, right):
     weights = trace(TIRED, load_model()).weights[3, 1, 10]
-    at = pressed(monkeypatch, open_learn(step="2", head="4-2", pin="10"), guess)
+    at = pressed(monkeypatch, open_learn(step="asking", head="4-2", pin="10"), guess)
     if right:
         assert f"Yes: animal, {100 * weights[2]:.1f} %." in prose(at)
     else:
@@ -391,6 +391,6 @@ def test_what_is_to_be_predicted_is_not_shown_before():
         kinds = [b["type"] for data, _ in boards(at) for b in flat(data["blocks"])]
         assert "follow" not in kinds
         assert "tiles" not in kinds
-    at = open_learn(step="3")
+    at = open_learn(step="softmax")
     at.text_input(key="answer-softmax").set_value("0.5 0.5").run()
     assert "tiles" in [b["type"] for data, _ in boards(at) for b in flat(data["blocks"])]

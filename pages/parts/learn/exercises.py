@@ -57,7 +57,7 @@ class Verdict:
 class Step:
     """One step of the lesson: prose, a live picture, an exercise to answer before it, and others after it.
 
-    `key` names it in links, `was` is its number in older ones; `station` is its place on the map of the calculation.
+    `key` names it in links; `station` is its place on the map of the calculation.
     """
 
     key: str
@@ -65,7 +65,6 @@ class Step:
     text: Sequence[str]
     view: str
     station: str
-    was: int = 0
     exercises: Sequence[str] = ()
     predict: str = ""
 

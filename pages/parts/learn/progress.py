@@ -41,11 +41,8 @@ def read_place(query: Mapping[str, str], kept: object) -> Lesson:
 
 
 def step_called(name: str) -> int | None:
-    """The step (from 1) of a key, or of a number in the lesson as it was when it had ten steps."""
-    for i, step in enumerate(steps(), 1):
-        if name == step.key or (name.isdecimal() and step.was and name == str(step.was)):
-            return i
-    return None
+    """The step (from 1) of a key."""
+    return next((i for i, step in enumerate(steps(), 1) if step.key == name), None)
 
 
 def known_marks(keys: object) -> tuple[str, ...]:
