@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, quote_plus, urlsplit
 
 import pytest
 from axe import CONTRAST, complaints
+from playwright.sync_api import TimeoutError
 
 pytestmark = pytest.mark.browser
 DESKTOP, TABLET, PHONE = (1280, 800), (1024, 768), (390, 844)
@@ -99,7 +100,9 @@ def opened(page: Any, address: str) -> list[str]:
     if not re.fullmatch(r"\S+ · HeadScope", page.title()):
         wrong.append(f"the title is {page.title()!r}")
     for tab in kind(address)[1:]:
-        if not page.get_by_role("radio", name=tab, exact=True, checked=True).count():
+        try:  # the heading is there before its tabs are
+            page.get_by_role("radio", name=tab, exact=True, checked=True).first.wait_for(timeout=20_000)
+        except TimeoutError:
             wrong.append(f"not the tab {tab!r}")
     return wrong
 
