@@ -1,4 +1,4 @@
-"""People at once on one server, each with their own sentences and some with another model: nobody sees another's."""
+"""Eight people at once on one server, each with their own sentences, some with another model: none sees another's."""
 
 import re
 
@@ -7,7 +7,16 @@ import pytest
 import mha_core
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-PEOPLE = {"quokka": "minilm", "axolotl": "classroom", "narwhal": "minilm", "okapi": "minilm"}
+PEOPLE = {
+    "quokka": "minilm",
+    "axolotl": "classroom",
+    "narwhal": "minilm",
+    "okapi": "minilm",
+    "wombat": "minilm",
+    "lemur": "classroom",
+    "gecko": "minilm",
+    "tapir": "minilm",
+}
 SENTENCES = (
     "Because she was hungry, Anna gave the {} some bread.",
     "Peter saw the old {}, and then it ran away from him.",
@@ -55,7 +64,7 @@ def check(person, text: str, model) -> None:
         assert_shown(percent, rows[names.index(query), names.index(key)])
 
 
-def test_people_at_once_see_their_own_words_and_numbers_alone(reader, model):
+def test_eight_people_at_once_see_their_own_words_and_numbers_alone(reader, model):
     models = {"minilm": model, "classroom": mha_core.load_model("classroom", device="cpu")}
     people = {marker: reader(None, fresh=True) for marker in PEOPLE}
     for marker, person in people.items():
