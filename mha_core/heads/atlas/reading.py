@@ -4,7 +4,6 @@ In: lines of text, one a passage, cut at 96 tokens. Out: the atlas so far, after
 command line can say how far it is, and stop.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -22,7 +21,6 @@ from mha_core.trace import every_step
 MOST_TOKENS = 96
 BATCH = 4
 WINDOW = 8  # batches that are sorted by length together
-PASSAGE_WORDS = 65  # 96 tokens take about 75 words of English
 LEAST_TOKENS = 4  # a line with fewer has next to nothing to look at
 
 
@@ -32,23 +30,6 @@ class ReadSoFar:
 
     n: int
     sums: AtlasSums
-
-
-def split_passages(text: str) -> list[str]:
-    """A text of any kind as passages of some sentences each, short enough to be read whole; none goes over a line's
-    end."""
-    passages: list[str] = []
-    for line in text.splitlines():
-        words = 0
-        for sentence in re.split(r"(?<=[.!?…])\s+(?=\S)", line.strip()):
-            size = len(sentence.split())
-            if size and words and words + size <= PASSAGE_WORDS:
-                passages[-1] += f" {sentence}"
-            elif size:
-                passages.append(sentence)
-                words = 0
-            words += size
-    return passages
 
 
 def passage_tokens(line: str, model: Model) -> Tokens | None:

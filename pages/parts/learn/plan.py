@@ -39,15 +39,6 @@ def rows() -> tuple[Row, ...]:
     return tuple(Row(**entry | {"minutes": tuple(entry["minutes"])}) for entry in entries)
 
 
-def as_markdown() -> str:
-    """The table as it stands in the repository's lesson plan."""
-    lines = ["| Minutes | What happens | Where |", "|---|---|---|"]
-    lines += [
-        f"| {row.time} | {row.what} | {row.where} (`/{row.page.lower()}?step={row.step}`) |" for row in rows()
-    ]
-    return "\n".join(lines)
-
-
 def as_page(title: str, links: Mapping[Row, str], around: str) -> str:
     """A page of its own to print: each row with its link written out. `around` is the plan's text, as Markdown."""
     body = "".join(
