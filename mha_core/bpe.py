@@ -12,9 +12,9 @@ from pathlib import Path
 from tokenizers import Regex, pre_tokenizers
 from tokenizers import Tokenizer as FastTokenizer
 
+from mha_core.checkpoint import fast_tokenizer, model_name, reading
 from mha_core.errors import InputError, ModelError
-from mha_core.model_files import fast_tokenizer, reading
-from mha_core.tokens import Role, Row, Tokenizer, Tokens, check_words, clean_text, model_name
+from mha_core.tokens import Role, Row, Tokenizer, Tokens, check_words, clean_text
 from mha_core.word_spans import joined_spans
 
 CONTINUES = "…"

@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import NoReturn
 
 import mha_core
-from mha_core.app_command import add_app_parser
+from mha_core.app_command import add_app_parser, add_decoder_parser
 from mha_core.command_io import add_format, form_of, put, warn_if_unpinned, written
 from mha_core.console import guarded
-from mha_core.decoder_command import add_decoder_parser
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_heads_parser
 from mha_core.layouts import layout_for, said
 from mha_core.learning.cli import add_learn_parser
-from mha_core.models import Model, load_model, shelf
+from mha_core.load import load_model
+from mha_core.model import Model
 from mha_core.next_command import add_next_parser
+from mha_core.shelf import shelf
 from mha_core.trace_command import add_trace_parser
 from mha_core.wording import counted
 

@@ -12,7 +12,7 @@ import torch
 
 from mha_core.cached import DecoderState
 from mha_core.errors import InputError, SizeError
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.prediction import of_pieces
 from mha_core.record import Array, Record, freeze
 from mha_core.tokens import Tokens

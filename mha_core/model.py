@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from mha_core.cached import DecoderState, start
+from mha_core.checkpoint import joint_digest
 from mha_core.device import choose_device, choose_precision
-from mha_core.model_files import joint_digest
 from mha_core.record import ModelInfo
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import Tokenizer, Tokens

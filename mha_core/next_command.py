@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from mha_core.command_io import Write, add_digest, add_format, add_texts, form_of, texts_of, told, written
-from mha_core.embedded import DECODER
 from mha_core.export import model_of
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.prediction import predict_next
+from mha_core.shelf import DECODER
 
 COLUMNS = ("text", "rank", "token", "id", "probability", "logit")
 Load = Callable[[argparse.Namespace], Model]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from mha_core.errors import InputError
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.modes import plain_numbers
 from mha_core.record import Array
 from mha_core.tokens import Tokens

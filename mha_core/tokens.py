@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import ClassVar, Literal
 
 from tokenizers import Tokenizer as FastTokenizer
@@ -249,14 +248,6 @@ class Tokenizer(ABC):
         if identity is None:
             raise ModelError(f"The tokenizer has no {name}; it belongs to another kind of model.")
         return Piece(name, identity, 0, 0, segment, None, True, self._roles.get(identity))
-
-
-def model_name(folder: Path) -> str:
-    """What to call the model in a folder; in the hub's cache the folder itself is named by a commit."""
-    repository = folder.parent.parent.name
-    if folder.parent.name == "snapshots" and repository.startswith("models--"):
-        return repository.removeprefix("models--").replace("--", "/")
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in folder.name)
 
 
 def clean_text(text: str) -> str:

@@ -18,7 +18,7 @@ from torch import Tensor
 from mha_core.errors import InputError, SizeError
 from mha_core.hooks import Hook, Hooked
 from mha_core.layer_run import LayerRun, Projections
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.modes import plain_numbers
 from mha_core.outside import OutsideModel
 from mha_core.record import Array, Record, freeze

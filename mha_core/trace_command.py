@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 from mha_core.command_io import Write, add_digest, add_format, add_texts, form_of, texts_of, told
-from mha_core.embedded import EMBEDDED
 from mha_core.errors import InputError
 from mha_core.listing import HeadFilter, strongest_heads, unit_named
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.output import render
+from mha_core.shelf import EMBEDDED
 from mha_core.trace import trace
 
 Load = Callable[[argparse.Namespace], Model]

@@ -9,9 +9,9 @@ from pathlib import Path
 from tokenizers import Regex, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as FastTokenizer
 
+from mha_core.checkpoint import MOST_TOKENIZER, check_file, model_name, reading
 from mha_core.errors import InputError, ModelError
-from mha_core.model_files import MOST_TOKENIZER, check_file, reading
-from mha_core.tokens import Role, Row, Tokenizer, Tokens, check_words, clean_text, model_name
+from mha_core.tokens import Role, Row, Tokenizer, Tokens, check_words, clean_text
 
 ROLES: dict[str, Role] = {"[PAD]": "padding", "[UNK]": "unknown", "[MASK]": "mask"}
 # A word with the apostrophes and hyphens inside it, or one sign that is no space.

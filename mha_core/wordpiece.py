@@ -11,9 +11,9 @@ from pathlib import Path
 from tokenizers import Encoding, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as FastTokenizer
 
+from mha_core.checkpoint import MOST_TOKENIZER, check_file, fast_tokenizer, model_name, read_json, reading
 from mha_core.errors import InputError, ModelError
-from mha_core.model_files import MOST_TOKENIZER, check_file, fast_tokenizer, read_json, reading
-from mha_core.tokens import Role, Row, Tokenizer, Tokens, check_words, clean_text, model_name
+from mha_core.tokens import Role, Row, Tokenizer, Tokens, check_words, clean_text
 from mha_core.word_spans import belongs_to_the_left, joined_spans
 
 SMALLEST_LIMIT = 5  # the begin, a piece, the separator, a piece, the separator

@@ -10,11 +10,11 @@ import pytest
 from visit import TIRED, WIDE, link, mounted, open_page, run, said
 
 from mha_core import load_model, predict_next, trace
-from mha_core.embedded import DECODER
 from mha_core.experiments import (
     Part,
     Selectivity,
 )
+from mha_core.shelf import DECODER
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent

@@ -8,9 +8,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from mha_core.embedded import DECODER_DIGEST, EMBEDDED_DIGESTS
 from mha_core.heads.builtin import builtin_path
 from mha_core.heads.verdicts.shipped import read_evidence
+from mha_core.shelf import DECODER_DIGEST, EMBEDDED_DIGESTS
 from mha_core.wording import head_name
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}

@@ -12,13 +12,13 @@ from streamlit.testing.v1 import AppTest
 from visit import unopened
 
 from mha_core import layer_details, load_model, projections_of, trace
-from mha_core.checkpoints import untrained_encoder
 from mha_core.families.bert import EncoderConfig
 from mha_core.inside import (
     CellEdit,
     ScoreEdit,
 )
 from mha_core.rotary import Rotary
+from mha_core.weights import untrained_encoder
 from pages.parts.inside import (
     rotation,
     scene,

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from mha_core.heads.findings import Findings, find
 from mha_core.heads.survey import Options
-from mha_core.models import Model
+from mha_core.model import Model
 from pages.parts.frame.controls import MENU
 from pages.parts.serve import cache as served
 

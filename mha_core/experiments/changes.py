@@ -19,7 +19,7 @@ from mha_core.experiments.interventions import (
 )
 from mha_core.experiments.kept import kept_of
 from mha_core.experiments.means import mean_contexts
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.multihead import HeadChange
 from mha_core.tokens import Tokens
 

@@ -20,7 +20,6 @@ from mha_core.command_io import (
     told,
     written,
 )
-from mha_core.embedded import DECODER
 from mha_core.errors import InputError
 from mha_core.experiments.interventions import (
     Factor,
@@ -44,7 +43,8 @@ from mha_core.experiments.report import (
 )
 from mha_core.experiments.sweep import every_head, patch_heads, patch_states
 from mha_core.export import json_of
-from mha_core.models import Model
+from mha_core.model import Model
+from mha_core.shelf import DECODER
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mha_core.errors import InputError
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, size_in_words
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.multihead import HeadChange
 from mha_core.stack import RunChange
 from mha_core.tokens import Tokens

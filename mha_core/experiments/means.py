@@ -14,7 +14,7 @@ from torch import Tensor
 from mha_core.experiments.kept import kept_of_batch
 from mha_core.experiments.parts import Part, last
 from mha_core.heads.builtin import read_builtin
-from mha_core.models import Model
+from mha_core.model import Model
 
 BATCH = 32
 _MEANS: "WeakKeyDictionary[Model, Tensor]" = WeakKeyDictionary()

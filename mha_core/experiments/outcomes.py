@@ -14,7 +14,7 @@ from torch import Tensor
 
 from mha_core.errors import InputError
 from mha_core.experiments.interventions import check_position
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.prediction import likeliest, of_pieces
 from mha_core.tokens import Tokens
 from mha_core.trace import run, to_numpy

@@ -18,7 +18,7 @@ from mha_core.errors import InputError
 from mha_core.experiments.interventions import check_heads
 from mha_core.experiments.parts import Part
 from mha_core.experiments.tasks import Task, gates_without, ready_tasks
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.wording import Head
 
 DRAWS = 10

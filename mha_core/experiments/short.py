@@ -9,7 +9,7 @@ from mha_core.experiments.interventions import (
     same_length,
 )
 from mha_core.experiments.once import trace_changed
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.record import Record
 
 

@@ -22,7 +22,7 @@ from mha_core.experiments.kept import Kept, kept_of
 from mha_core.experiments.means import mean_steps
 from mha_core.experiments.outcomes import Bound, Outcome, bind
 from mha_core.experiments.parts import Part
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.tokens import Tokens
 
 BATCH_TOKENS = 4096

@@ -16,7 +16,7 @@ from mha_core.experiments.outcomes import losses, scores_of, token_of
 from mha_core.experiments.prompts import Prompt, prompts
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.repeated import is_repeated, repeated_samples
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import run
 from mha_core.wording import Head

@@ -76,8 +76,8 @@ def read_config(raw: Mapping[str, Any], name: str) -> ClassroomConfig:
         n_layers=whole(raw, "n_layers"),
         n_heads=whole(raw, "n_heads"),
         d_ff=whole(raw, "d_ff"),
-        max_positions=whole(raw, "max_positions", 512),
-        theta=real(raw, "theta", 100.0),
+        max_positions=whole(raw, "max_positions"),
+        theta=real(raw, "theta"),
         turning=whole(raw, "turning"),
         windows=_windows(raw["windows"]),
     )

@@ -66,13 +66,12 @@ class DistilBert(Stack):
 
 def read_config(raw: Mapping[str, Any], name: str) -> DistilBertConfig:
     """DistilBERT's config.json as ours."""
-    d_model = whole(raw, "dim")
     return DistilBertConfig(
         vocab_size=whole(raw, "vocab_size"),
-        d_model=d_model,
+        d_model=whole(raw, "dim"),
         n_layers=whole(raw, "n_layers"),
         n_heads=whole(raw, "n_heads"),
-        d_ff=whole(raw, "hidden_dim", 4 * d_model),
+        d_ff=whole(raw, "hidden_dim", 3072),
         max_positions=whole(raw, "max_position_embeddings", 512),
         activation=word(raw, "activation", "gelu"),
     )

@@ -26,18 +26,6 @@ def as_they_are(tensors: Tensors, config: StackConfig) -> Tensors:
 
 
 @dataclass(frozen=True)
-class GgufForm:
-    """How a family's models stand in a GGUF file: sizes from the metadata and the tensors' shapes, their names,
-    `arrange` for one tensor by our name, and the tokenizer with the metadata and the limit of tokens."""
-
-    read_config: Callable[[Mapping[str, object], Mapping[str, tuple[int, ...]]], StackConfig]
-    names: Rules
-    head_names: Rules
-    arrange: Callable[[str, Tensor, Any], Tensor]
-    tokenizer: Callable[[Any, Mapping[str, object], int], Tokenizer]
-
-
-@dataclass(frozen=True)
 class Family:
     """One kind of model, found by the `model_type` of its config.json.
 
@@ -45,7 +33,7 @@ class Family:
     supported, KeyError for a size that is missing. `names` and `head_names` map the checkpoint's tensors (less
     the `prefix` of its task) to ours; `arrange` splits or transposes what was renamed; tensors that match
     `not_needed` are left. `head` makes the prediction head for a stack, given which of its tensors are there,
-    or None. `predicts`: a masked piece, or the next token. `gguf`: how it stands in llama.cpp's files.
+    or None. `predicts`: a masked piece, or the next token.
     """
 
     model_type: str
@@ -59,7 +47,6 @@ class Family:
     predicts: Literal["mask", "next"]
     prefix: str = ""
     arrange: Callable[[Tensors, Any], Tensors] = as_they_are
-    gguf: GgufForm | None = None
 
     def plain_name(self, name: str) -> str:
         """A tensor's name without the prefix of a task, and with today's names of the norms."""

@@ -1,7 +1,6 @@
 """Llama: a decoder with rotary positions, grouped queries, RMS norms before each part, and a gated feed-forward net.
 
 Llama 2 and 3, TinyLlama and SmolLM2 are of this kind. Source: Touvron et al. 2023; Shazeer 2020 for SwiGLU.
-A GGUF file holds the same tensors under llama.cpp's names.
 """
 
 import re
@@ -14,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.bpe import BytePairs
-from mha_core.errors import ModelError, SizeError
-from mha_core.families.family import Family, GgufForm, Tensors, next_head, refuse_unless
+from mha_core.errors import SizeError
+from mha_core.families.family import Family, Tensors, next_head, refuse_unless
 from mha_core.families.parts import WordEmbeddings
 from mha_core.layouts import times
 from mha_core.multihead import MultiHeadAttention
@@ -35,17 +34,7 @@ NAMES = (
     (r"norm\.", "norm."),
 )
 HEAD_NAMES = ((r"lm_head\.", ""),)
-NOT_NEEDED = re.compile(r"(.*rotary_emb\.inv_freq$|score\.|rope_freqs\.)")
-GGUF_NAMES = (
-    (r"token_embd\.", "embeddings.word."),
-    (r"blk\.(\d+)\.attn_(q|k|v)\.", r"layers.\1.attention.W_\2."),
-    (r"blk\.(\d+)\.attn_output\.", r"layers.\1.attention.W_o."),
-    (r"blk\.(\d+)\.attn_norm\.", r"layers.\1.attention_norm."),
-    (r"blk\.(\d+)\.ffn_norm\.", r"layers.\1.output_norm."),
-    (r"blk\.(\d+)\.ffn_(gate|up|down)\.", r"layers.\1.\2."),
-    (r"output_norm\.", "norm."),
-)
-GGUF_HEAD_NAMES = ((r"output\.", ""),)
+NOT_NEEDED = re.compile(r"(.*rotary_emb\.inv_freq$|score\.)")
 
 
 @dataclass(frozen=True)
@@ -166,50 +155,6 @@ def _turns(raw: Mapping[str, Any], name: str) -> tuple[float, Stretch | None]:
     )
 
 
-def read_gguf_config(metadata: Mapping[str, object], shapes: Mapping[str, tuple[int, ...]]) -> LlamaConfig:
-    """The metadata of a GGUF file as our sizes. Raises ModelError for another architecture, or a missing size."""
-    kind = str(metadata.get("general.architecture", "of no named architecture"))
-    refuse_unless(kind == "llama", "The model's file", f"is {kind}", "Llama models")
-
-    def number(key: str, default: float | None = None) -> float:
-        found = metadata.get(f"llama.{key}", default)
-        if not isinstance(found, int | float):
-            raise ModelError(f"The model's file does not say its {key}.")
-        return found
-
-    d_model, n_heads = int(number("embedding_length")), int(number("attention.head_count"))
-    scaled = str(metadata.get("llama.rope.scaling.type", "none"))
-    plain = scaled == "none" and "rope_freqs.weight" not in shapes
-    refuse_unless(plain, "The model's file", "stretches its rotary positions", "plain ones in a GGUF file")
-    return LlamaConfig(
-        vocab_size=shapes.get("token_embd.weight", (0,))[0],
-        d_model=d_model,
-        n_layers=int(number("block_count")),
-        n_heads=n_heads,
-        d_ff=int(number("feed_forward_length")),
-        max_positions=int(number("context_length")),
-        norm_eps=number("attention.layer_norm_rms_epsilon"),
-        n_kv_heads=int(number("attention.head_count_kv", n_heads)),
-        d_k=int(number("attention.key_length", 0)),
-        theta=number("rope.freq_base", 10_000.0),
-        tied="output.weight" not in shapes,
-    )
-
-
-def from_gguf(name: str, tensor: Tensor, config: LlamaConfig) -> Tensor:
-    """A tensor by our name as we keep it: llama.cpp stores the rows of W_q and W_k so that pairs are neighbours."""
-    if not re.search(r"attention\.W_[qk]\.weight$", name):
-        return tensor
-    return tensor.view(-1, config.d_k // 2, 2, tensor.shape[-1]).transpose(1, 2).reshape(tensor.shape)
-
-
-def gguf_tokenizer(fast: Any, metadata: Mapping[str, object], max_tokens: int) -> Tokenizer:
-    """The tokenizer of a GGUF file, which says whether a special token is put in front."""
-    bos = metadata.get("tokenizer.ggml.bos_token_id")
-    wanted = bool(metadata.get("tokenizer.ggml.add_bos_token", False)) and isinstance(bos, int)
-    return BytePairs(fast, max_tokens, (str(fast.id_to_token(bos)),) if wanted else ())
-
-
 def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
     """A matrix of its own, or that of the embeddings where the config says so."""
     return next_head(stack, tensors, getattr(stack.config, "tied", False))
@@ -231,5 +176,4 @@ LLAMA = Family(
     tokenizer,
     predicts="next",
     prefix="model.",
-    gguf=GgufForm(read_gguf_config, GGUF_NAMES, GGUF_HEAD_NAMES, from_gguf, gguf_tokenizer),
 )

@@ -26,7 +26,6 @@ HEAD_NAMES = (
     (r"lm_head\.decoder\.", "decoder."),
     (r"lm_head\.bias$", "decoder.bias"),
 )
-USUAL = {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
 NOT_NEEDED = re.compile(r"(pooler\.|classifier\.|qa_outputs\.|.*position_ids$)")
 
 
@@ -95,8 +94,7 @@ def read_xlm_config(raw: Mapping[str, Any], name: str) -> RobertaConfig:
 
 
 def _sizes(kind: type[RobertaConfig], raw: Mapping[str, Any], name: str) -> RobertaConfig:
-    unsaid = {key: usual for key, usual in USUAL.items() if raw.get(key) is None}
-    sizes = bert.sizes({**raw, **unsaid}, name, "a RoBERTa")
+    sizes = bert.sizes(raw, name, "a RoBERTa")
     padding = whole(raw, "pad_token_id", 1)
     refuse_unless(padding >= 0, name, "has no padding token", "those with one")
     sizes["max_positions"] -= padding + 1

@@ -34,7 +34,8 @@ from mha_core.heads.studies import study_builtin, study_corpus, study_items
 from mha_core.heads.survey import Done, Options, Progress
 from mha_core.heads.verdicts.cli import add_verdicts_parser
 from mha_core.heads.verdicts.cli import run as run_verdicts
-from mha_core.models import Model, load_model
+from mha_core.load import load_model
+from mha_core.model import Model
 from mha_core.record import ModelInfo
 from mha_core.wording import counted
 

@@ -22,7 +22,7 @@ from mha_core.heads.positions import HasTokens
 from mha_core.heads.rows import Row
 from mha_core.heads.survey import Options, survey, was_cut
 from mha_core.heads.words import IntArray
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.tokens import Tokenizer
 from mha_core.wording import counted
 

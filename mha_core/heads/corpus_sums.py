@@ -18,7 +18,7 @@ from mha_core.heads.relations import RelationCases, RelationCounts
 from mha_core.heads.similarity import SimilaritySums
 from mha_core.heads.survey import every_item
 from mha_core.heads.words import FloatArray, IntArray
-from mha_core.models import Model
+from mha_core.model import Model
 
 
 @dataclass(frozen=True)

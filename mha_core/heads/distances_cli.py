@@ -7,7 +7,7 @@ from mha_core.corpus import Lines, read_conllu
 from mha_core.errors import InputError
 from mha_core.heads.answers import Answer, add_answer, give
 from mha_core.heads.distances import apart, of_builtin, of_treebank, reference, table
-from mha_core.models import load_model
+from mha_core.load import load_model
 
 
 def add_distances_parser(questions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

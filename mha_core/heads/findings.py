@@ -17,7 +17,7 @@ from mha_core.heads.roles import Role
 from mha_core.heads.similarity import clusters, plane
 from mha_core.heads.studies import Study, study_builtin
 from mha_core.heads.survey import Options
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.record import ModelInfo
 from mha_core.wording import Head, head_name
 

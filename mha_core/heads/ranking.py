@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mha_core.errors import InputError
 from mha_core.heads.studies import study_builtin
 from mha_core.heads.survey import Options
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.wording import head_name
 
 

@@ -24,7 +24,7 @@ import torch
 from mha_core.heads.builtin import BuiltIn
 from mha_core.heads.samples import Sample
 from mha_core.heads.words import FloatArray, IntArray
-from mha_core.models import Model
+from mha_core.model import Model
 
 N_TEXTS, N_TOKENS, SEED = 8, 40, 0
 IN_ORDER, SHUFFLED = "repeated", "shuffled"

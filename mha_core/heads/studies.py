@@ -30,7 +30,7 @@ from mha_core.heads.similarity import SimilarityTable
 from mha_core.heads.survey import Done, Measure, Options, every_item, survey
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.heads.words import FloatArray, IntArray
-from mha_core.models import Model
+from mha_core.model import Model
 
 Source = Callable[[], Iterable[HasTokens]]
 

@@ -18,7 +18,7 @@ import torch
 from mha_core.errors import InputError
 from mha_core.heads.positions import HasTokens
 from mha_core.heads.words import FloatArray
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import trace_many
 

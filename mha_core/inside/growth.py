@@ -6,7 +6,7 @@ In: tokens and a decoder. Out: the bytes that its cache held after each of them,
 from dataclasses import dataclass, replace
 
 from mha_core.errors import InputError
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.record import Array
 from mha_core.tokens import Tokens
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from mha_core.command_io import add_format, form_of, put, written
 from mha_core.device import use_one_thread
-from mha_core.embedded import CLASSROOM_FOLDERS
 from mha_core.errors import InputError
 from mha_core.export import model_of
 from mha_core.learning.classroom import report
@@ -17,7 +16,8 @@ from mha_core.learning.classroom.evaluation import evaluate
 from mha_core.learning.classroom.pairs import N_PAIRS
 from mha_core.learning.classroom.shipped import save_model
 from mha_core.learning.classroom.shipping import recipe_of, ship, trained
-from mha_core.models import load_model
+from mha_core.load import load_model
+from mha_core.shelf import CLASSROOM_FOLDERS
 
 
 def add_classroom_parsers(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -20,7 +20,8 @@ from mha_core.heads.atlas.reading import read_passages
 from mha_core.heads.atlas.said import label, sentence
 from mha_core.heads.atlas.shipped import read_shipped, shipped_file, write_shipped
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas, atlas_data
-from mha_core.models import Model, load_model
+from mha_core.load import load_model
+from mha_core.model import Model
 from mha_core.reader import read_reader
 from mha_core.wording import Head, counted, head_name, size_in_words
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from mha_core.errors import InputError
 from mha_core.heads.words import FloatArray
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.stack import LayerStep
 from mha_core.tokens import Tokens
 from mha_core.trace import every_step

@@ -12,7 +12,7 @@ from math import exp
 import numpy as np
 
 from mha_core.heads.atlas.effects import without_from
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import run
 from mha_core.wording import Head

@@ -15,7 +15,7 @@ from mha_core.heads.measures.raw import RAW
 from mha_core.heads.measures.rollout import ROLLOUT
 from mha_core.heads.measures.value import VALUE
 from mha_core.heads.words import FloatArray
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.tokens import Tokens
 
 __all__ = ["BY_KEY", "HELP", "MEASURES", "RAW", "VALUE", "Importance", "Measure", "available", "importance"]

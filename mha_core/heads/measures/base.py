@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.heads.words import FloatArray
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.wording import Per
 

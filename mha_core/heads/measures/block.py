@@ -13,7 +13,7 @@ from mha_core.heads.measures.base import Measure, shares
 from mha_core.heads.words import FloatArray
 from mha_core.interrupt import checkpoint
 from mha_core.layer_run import LayerRun
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.stack import Block, PreNormBlock
 from mha_core.tokens import Tokens
 from mha_core.trace import every_layer_details, to_numpy

@@ -2,7 +2,7 @@
 
 from mha_core.heads.measures.base import Measure
 from mha_core.heads.words import FloatArray
-from mha_core.models import Model
+from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import trace_tokens
 

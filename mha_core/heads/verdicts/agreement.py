@@ -20,7 +20,7 @@ from mha_core.heads.verdicts.choices import OTHER_ROWS, Choice, ChoiceLog
 from mha_core.heads.verdicts.halves import half_of
 from mha_core.heads.verdicts.measured import BACK, Measured, Question, RuleHits
 from mha_core.heads.words import FloatArray
-from mha_core.models import Model
+from mha_core.model import Model
 
 # What stands in for a pronoun: masculine and feminine, or one and many. "{}" is where a possessive has its ending.
 GENDERED = {

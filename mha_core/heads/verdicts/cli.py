@@ -18,7 +18,7 @@ from mha_core.heads.survey import Options
 from mha_core.heads.verdicts.making import make
 from mha_core.heads.verdicts.shipped import evidence_file, read_evidence, write_evidence
 from mha_core.heads.verdicts.table import Verdicts, packed, text
-from mha_core.models import load_model
+from mha_core.load import load_model
 
 Stop = Callable[[], bool]
 

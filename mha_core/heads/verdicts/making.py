@@ -24,7 +24,8 @@ from mha_core.heads.verdicts.measured import Measured
 from mha_core.heads.verdicts.related import related_measured
 from mha_core.heads.verdicts.table import CorpusInfo, Verdicts
 from mha_core.heads.verdicts.treebank import measure, questions
-from mha_core.models import Model, load_model
+from mha_core.load import load_model
+from mha_core.model import Model
 from mha_core.wording import counted
 
 COMMAND = "python -m mha_core heads verdicts --model {model}{twin} --corpus {files}"

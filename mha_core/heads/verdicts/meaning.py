@@ -17,12 +17,12 @@ from functools import cached_property
 import numpy as np
 
 from mha_core.corpus import Sentence
-from mha_core.embedded import EMBEDDED
 from mha_core.errors import InputError
 from mha_core.heads.verdicts.looks import Tree
 from mha_core.heads.verdicts.measured import RELATED
 from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, word_bounds
-from mha_core.models import load_model
+from mha_core.load import load_model
+from mha_core.shelf import EMBEDDED
 from mha_core.tokens import Tokenizer
 
 CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ"))

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from mha_core.checkpoints import untrained_encoder
 from mha_core.errors import InputError
 from mha_core.learning.classroom.evaluation import best_head, evaluate, masses, weights_of
 from mha_core.learning.classroom.pairs import CHOICE_SEED, FAMOUS, TEST_SEED, Pair, pairs
@@ -18,6 +17,7 @@ from mha_core.learning.classroom.recipe import CLASSROOM, TWIN
 from mha_core.learning.classroom.report import card
 from mha_core.learning.classroom.training import Training
 from mha_core.seeds import LAST, is_seed
+from mha_core.weights import untrained_encoder
 from mha_core.wording import head_name
 
 WATCHED = 40  # pairs that are tried all the while, and as many to choose the head on

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
+from mha_core.checkpoint import SUMS, sha256
 from mha_core.errors import ModelError
 from mha_core.families.classroom import ClassroomConfig
 from mha_core.learning.classroom.lexicon import lexicon_path, vocabulary
-from mha_core.model_files import SUMS, sha256
 from mha_core.stack import Stack
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from mha_core.checkpoints import load_encoder, read_config, untrained_encoder
+from mha_core.checkpoint import sha256
 from mha_core.errors import InputError
 from mha_core.learning.classroom.evaluation import evaluate
 from mha_core.learning.classroom.lexicon import lexicon
@@ -20,8 +20,8 @@ from mha_core.learning.classroom.recipe import CLASSROOM, TWIN, Recipe
 from mha_core.learning.classroom.report import card, over_seeds
 from mha_core.learning.classroom.shipped import save_model
 from mha_core.learning.classroom.training import Training
-from mha_core.model_files import sha256
 from mha_core.stack import Stack
+from mha_core.weights import load_encoder, read_config, untrained_encoder
 
 # One seed is shipped; the others are trained to say how far its result is that of the recipe.
 SEEDS, SHIPPED = (1, 2, 3, 4, 5), (f"seed-{SEED}", "twin")

@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mha_core.checkpoints import untrained_encoder
 from mha_core.learning.classroom.batches import Batch, batches
 from mha_core.learning.classroom.recipe import CLASSROOM, Recipe
 from mha_core.stack import Stack
+from mha_core.weights import untrained_encoder
 
 
 class Training:

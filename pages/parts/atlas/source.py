@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from mha_core.embedded import EMBEDDED
 from mha_core.families.bert import SPECIALS
 from mha_core.heads.atlas.shipped import Shipped
 from mha_core.heads.atlas.table import Atlas
+from mha_core.shelf import EMBEDDED
 from pages.parts.frame.links import model_in_link
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from mha_core.embedded import DECODER, EMBEDDED
 from mha_core.heads.roles import Role
+from mha_core.shelf import DECODER, EMBEDDED
 from mha_core.wording import Head
 from pages.parts.frame import presets
 from pages.parts.frame.links import link_to

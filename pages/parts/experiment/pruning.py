@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 import streamlit as st
 
 from mha_core import Model
-from mha_core.embedded import DECODER, EMBEDDED
 from mha_core.experiments import (
     Curve,
     Part,
@@ -16,6 +15,7 @@ from mha_core.experiments import (
     prune_curve,
     pruning_texts,
 )
+from mha_core.shelf import DECODER, EMBEDDED
 from mha_core.wording import Head, counted
 from pages.parts.experiment.frame import caveats
 from pages.parts.frame import shell

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from mha_core import Grid, HeadScopeError
 from mha_core.compare import align, counterpart
-from mha_core.embedded import CLASSROOM, CLASSROOM_FOLDERS, EMBEDDED, TWIN
 from mha_core.heads.notices import unread
+from mha_core.shelf import CLASSROOM, CLASSROOM_FOLDERS, EMBEDDED, TWIN
 from mha_core.wording import head_name, percent
 from pages.parts.explore.table import table
 from pages.parts.frame import presets

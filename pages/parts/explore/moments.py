@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from mha_core import HeadScopeError
-from mha_core.embedded import CLASSROOM
 from mha_core.learning.classroom.moments import MOMENTS
 from mha_core.learning.classroom.shipped import report
+from mha_core.shelf import CLASSROOM
 from mha_core.wording import percent
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request

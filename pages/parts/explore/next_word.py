@@ -15,9 +15,9 @@ import streamlit as st
 
 from mha_core import Grid, HeadScopeError, InputError, Model, Record
 from mha_core.continued import check_choice
-from mha_core.embedded import DECODER
 from mha_core.picture.text import visible
 from mha_core.record import units_of
+from mha_core.shelf import DECODER
 from mha_core.tokens import Piece
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from

@@ -6,10 +6,9 @@ one, with a sentence and two buttons.
 
 import streamlit as st
 
-from mha_core.embedded import EMBEDDED
 from mha_core.errors import Unavailable
-from mha_core.models import must_be_fetched
-from mha_core.shelf import SHELF
+from mha_core.load import must_be_fetched
+from mha_core.shelf import EMBEDDED, SHELF
 from pages.parts.frame import state
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import allowed, model_allowed, title_of

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from mha_core.embedded import EMBEDDED
+from mha_core.shelf import EMBEDDED
 from pages.parts.frame.pages import page_called
 
 

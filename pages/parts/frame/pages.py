@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
-from mha_core.embedded import DECODER, DECODER_PACKAGE
+from mha_core.shelf import DECODER, DECODER_PACKAGE
 from pages.parts.frame import presets
 from pages.parts.frame.request import AGAINST, MEASURES, SPECIALS, UNITS, WEIGHTS, models
 

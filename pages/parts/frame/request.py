@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mha_core import shelf
-from mha_core.embedded import EMBEDDED
 from mha_core.heads import measures
-from mha_core.learning.classroom.moments import step_of
-from mha_core.models import is_folder
+from mha_core.load import is_local
 from mha_core.record import Specials
 from mha_core.run import Run
+from mha_core.shelf import EMBEDDED, step_of
 from mha_core.wording import Per
 from pages.parts.frame.prose import quoted
 
@@ -98,7 +97,7 @@ def model_allowed(value: str) -> bool:
     """Whether a reader may open this model on this server."""
     if value in models() or step_of(value) is not None:
         return True
-    if allowed("FOLDERS") and is_folder(value):
+    if allowed("FOLDERS") and is_local(value):
         return True
     return allowed("ANY_MODEL") and re.fullmatch(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", value) is not None
 

@@ -14,8 +14,8 @@ import streamlit as st
 
 from mha_core import Grid, LayerRun, Projections, Record, Tokens, Unit, layer_details, projections_of
 from mha_core.inside import Edits, Parity, edited, equal_to_torch
-from mha_core.learning.classroom.moments import step_of
 from mha_core.record import piece_units
+from mha_core.shelf import step_of
 from mha_core.wording import Head, head_name
 from pages.parts.frame import moving, shell, state
 from pages.parts.frame.request import Request

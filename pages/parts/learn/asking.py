@@ -12,9 +12,9 @@ import numpy as np
 import streamlit as st
 
 from mha_core import Record
-from mha_core.embedded import EMBEDDED
 from mha_core.inside import shares
 from mha_core.record import piece_units
+from mha_core.shelf import EMBEDDED
 from mha_core.wording import head_name, percent
 from pages.parts.frame.prose import lowered, markup, prose, visible
 from pages.parts.frame.selection import parse_head

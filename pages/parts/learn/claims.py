@@ -10,10 +10,10 @@ from functools import cache as once
 from typing import Any
 
 from mha_core import Record
-from mha_core.embedded import CLASSROOM, EMBEDDED
 from mha_core.heads.findings import Findings
 from mha_core.learning.classroom.shipped import report
 from mha_core.record import piece_units
+from mha_core.shelf import CLASSROOM, EMBEDDED
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.presets import TIRED, WIDE

@@ -8,8 +8,8 @@ from functools import partial
 import streamlit as st
 
 from mha_core import Record
-from mha_core.embedded import EMBEDDED
 from mha_core.record import piece_units
+from mha_core.shelf import EMBEDDED
 from mha_core.wording import head_name
 from pages.parts.frame import shell, state
 from pages.parts.frame.glossary import LESSON

@@ -26,7 +26,6 @@ from mha_core import (
     trace_tokens,
 )
 from mha_core.continued import begin
-from mha_core.embedded import DECODER, DECODER_DIGEST, DECODER_FILE, EMBEDDED, EMBEDDED_DIGESTS
 from mha_core.heads.atlas.shipped import Shipped, read_shipped
 from mha_core.heads.findings import Findings, find
 from mha_core.heads.measures import importance
@@ -39,6 +38,7 @@ from mha_core.interrupt import breaking_off
 from mha_core.model import fingerprint_of
 from mha_core.picture.payload import Keep, Payload
 from mha_core.run import Run
+from mha_core.shelf import DECODER, DECODER_DIGEST, DECODER_FILE, EMBEDDED, EMBEDDED_DIGESTS
 from mha_core.wording import Head
 from pages.parts.frame.fetching import refuse_unasked
 from pages.parts.frame.request import Request, allowed, model_allowed, refusal

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mha_core.errors import HeadScopeError
-from mha_core.hub import fetch_seconds
 from mha_core.layouts import layout_for
 
 
@@ -90,6 +89,5 @@ def check_the_rest(environment: Mapping[str, str] = os.environ) -> None:
             raise SystemExit(f"{name} is '{said[:40]}'; it takes 1 or 0.")
     try:
         layout_for("rows")
-        fetch_seconds()
     except HeadScopeError as error:
         raise SystemExit(str(error)) from None

@@ -27,9 +27,7 @@ from starlette.routing import Route
 
 import mha_core
 from mha_core.device import use_one_thread
-from mha_core.embedded import EMBEDDED
-from mha_core.hub import remove_unfinished
-from mha_core.shelf import SHELF
+from mha_core.shelf import EMBEDDED
 from pages.parts.picture import attention_view, shared
 from pages.parts.serve import (
     cache,
@@ -175,9 +173,6 @@ def warm_up() -> list[str]:
     streamlit_private.keep_uploads_in_memory()
     sys.setswitchinterval(SWITCH)
     free_at_once()
-    for entry in SHELF:
-        if not entry.embedded:
-            remove_unfinished(entry.name)
     try:
         self_test(mha_core.load_model())
     except mha_core.HeadScopeError as error:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.embedded import EMBEDDED
 from mha_core.heads.findings import Findings
 from mha_core.heads.job_table import JobTable
 from mha_core.heads.jobs import KIND_OF, JobKind, gold_of
@@ -19,6 +18,7 @@ from mha_core.heads.verdicts.making import BUILT_IN
 from mha_core.heads.verdicts.measured import APART, BACK, RELATED, RELATED_BY
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
+from mha_core.shelf import EMBEDDED
 from mha_core.wording import Head, counted, head_name, percent
 
 BUILTIN = "built-in sentences"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from mha_core.embedded import DECODER
 from mha_core.learning.report import taken_away
+from mha_core.shelf import DECODER
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to

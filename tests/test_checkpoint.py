@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from mha_core import ModelError, load_model, models, trace
 from mha_core import embedded as embedded_module
-from mha_core.checkpoints import load_encoder, read_config
+from mha_core.weights import load_encoder, read_config
 
 TEXT = "The animal didn't cross the street because it was too tired."
 

@@ -1,0 +1,195 @@
+"""The files of a model folder: looked at before they are read, read up to a limit, compared with known digests.
+
+A folder may come from a stranger. A pipe or a device never ends, so only ordinary files are opened; whatever a reader
+of a file raises becomes one sentence that names it; weights are safetensors, never pickles, which can run any code.
+A folder that holds SHA256SUMS (the output of `sha256sum`) is compared with it.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import safe_open
+from tokenizers import Tokenizer as FastTokenizer
+from torch import Tensor
+
+from mha_core.errors import HeadScopeError, ModelError
+
+MOST_CONFIG = 1_000_000  # bytes of a config.json, and of the files below
+MOST_INDEX = 10_000_000
+MOST_TOKENIZER = 50_000_000
+SUMS = "SHA256SUMS"
+SUM = re.compile(r"\\?([0-9a-fA-F]{64}) [ *](.+)")
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "tokenizer_config.json")
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+def model_name(folder: Path) -> str:
+    """Name the model in a folder; in the hub's cache the folder itself is named by a commit."""
+    repository = folder.parent.parent.name
+    if folder.parent.name == "snapshots" and repository.startswith("models--"):
+        return repository.removeprefix("models--").replace("--", "/")
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in folder.name)
+
+
+@contextmanager
+def reading(folder: Path, what: str) -> Iterator[None]:
+    """Turn whatever goes wrong inside into a ModelError that names the file.
+
+    The libraries that read files raise all sorts of errors, and a panic of tokenizers is no Exception.
+    """
+    try:
+        yield
+    except (HeadScopeError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except OSError as problem:
+        reason = problem.strerror or "the system gives no reason"
+        raise ModelError(f"{what} of '{model_name(folder)}' cannot be read: {reason}.") from problem
+    except BaseException as problem:
+        said = ascii(str(problem).split("\n", 1)[0][:120])[1:-1].rstrip(".")
+        raise ModelError(
+            f"{what} of '{model_name(folder)}' is cut, damaged or of another kind: {said}."
+        ) from problem
+
+
+def check_file(path: Path, most: int | None = None) -> None:
+    """Raise ModelError unless it is an ordinary file of no more bytes than that."""
+    if not path.is_file():
+        raise ModelError(f"{path.name} of '{model_name(path.parent)}' is missing, or no ordinary file.")
+    size = path.stat().st_size
+    if most is not None and size > most:
+        raise ModelError(
+            f"{path.name} of '{model_name(path.parent)}' has {size:,} bytes; at most {most:,} are read."
+        )
+
+
+def read_json(path: Path, most: int = MOST_CONFIG) -> Any:
+    """Read a JSON file. Raises ModelError if it is too large, no ordinary file, or no JSON with single keys."""
+
+    def single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        ((name, times),) = Counter(name for name, _ in pairs).most_common(1) or [("", 0)]
+        if times > 1:
+            raise ModelError(f"The {path.name} of '{model_name(path.parent)}' says {name[:60]!a} twice.")
+        return dict(pairs)
+
+    with reading(path.parent, f"The {path.name}"):
+        check_file(path, most)
+        return json.loads(path.read_bytes().decode("utf-8"), object_pairs_hook=single)
+
+
+def fast_tokenizer(folder: Path) -> FastTokenizer:
+    """Read tokenizer.json; proved on one word, for some flaws are seen only there."""
+    path = folder / "tokenizer.json"
+    check_file(path, MOST_TOKENIZER)
+    fast = FastTokenizer.from_file(str(path))
+    fast.encode("a b", add_special_tokens=False)
+    return fast
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 digest of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_digest(path: Path, digest: str) -> None:
+    """Raise ModelError unless the file is there and has this SHA-256."""
+    if not path.is_file():
+        raise ModelError(f"The model's file {path.name} is missing; reinstall the model.")
+    found = sha256(path)
+    if found != digest:
+        raise ModelError(
+            f"The model's file {path.name} is not the one it should be (SHA-256 {found[:12]}…, expected "
+            f"{digest[:12]}…); reinstall the model."
+        )
+
+
+def check_sums(folder: Path, found: Mapping[str, str]) -> None:
+    """Raise ModelError if SHA256SUMS is there and names another digest, or a used file not at all."""
+    path = folder / SUMS
+    if not path.exists():
+        return
+    with reading(folder, f"The {SUMS}"):
+        check_file(path, MOST_CONFIG)
+        lines = path.read_text(encoding="utf-8").splitlines()
+    matches = [SUM.fullmatch(line) for line in lines if line.strip()]
+    sums = {match[2].removeprefix("./"): match[1].lower() for match in matches if match}
+    if len(sums) != len(matches):
+        raise ModelError(f"The {SUMS} of '{model_name(folder)}' is not what sha256sum writes.")
+    for name, digest in found.items():
+        if sums.get(name) != digest:
+            said = "does not name it" if name not in sums else f"expects {sums[name][:12]}…"
+            raise ModelError(
+                f"{name} of '{model_name(folder)}' is not the file it should be (SHA-256 {digest[:12]}…; "
+                f"{SUMS} {said})."
+            )
+
+
+def joint_digest(files: Mapping[str, str]) -> str:
+    """Return one digest for all files: that of the lines that `sha256sum` writes for them in alphabetical order."""
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(files.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+class Folder:
+    """A model in a folder: config.json, safetensors, and a tokenizer's files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.title = path, model_name(path)
+        self.has_sums = (path / SUMS).exists()
+
+    def settings(self) -> dict[str, Any]:
+        """Read config.json. Raises ModelError if it is missing, damaged, or holds no settings."""
+        if not (self.path / "config.json").exists():
+            raise ModelError(f"'{self.title}' has no config.json, so it is not a model folder.")
+        settings = read_json(self.path / "config.json")
+        if not isinstance(settings, dict):
+            raise ModelError(f"The config.json of '{self.title}' is damaged: it holds no settings.")
+        return settings
+
+    def weight_files(self) -> list[Path]:
+        """List the safetensors files: one, or the shards that an index names. Raises ModelError for none."""
+        if (self.path / WEIGHTS).is_file():
+            return [self.path / WEIGHTS]
+        if (self.path / INDEX).is_file():
+            index = read_json(self.path / INDEX, MOST_INDEX)
+            shards = index.get("weight_map") if isinstance(index, dict) else None
+            if not isinstance(shards, dict) or not all(isinstance(s, str) for s in shards.values()):
+                raise ModelError(f"The {INDEX} of '{self.title}' is damaged: it names no files.")
+            return [self.path / Path(name).name for name in sorted(set(shards.values()))]
+        if any(found for pattern in PICKLES for found in self.path.glob(pattern)):
+            raise ModelError(
+                f"'{self.title}' holds its weights as a pickle, which can run any code when opened; only safetensors "
+                f"are read (most models have a {WEIGHTS} as well)."
+            )
+        raise ModelError(f"'{self.title}' has no {WEIGHTS}; no other kind of weights is read.")
+
+    def tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """Yield the tensors of all weight files by name, mapped and not yet copied."""
+        for path in self.weight_files():
+            with reading(self.path, f"The {path.name}"):
+                check_file(path)
+                with safe_open(str(path), framework="pt") as file:
+                    for name in file.keys():  # noqa: SIM118 - safe_open is no mapping
+                        yield name, file.get_tensor(name)
+
+    def digests(self, *, weights: bool) -> dict[str, str]:
+        """Return the SHA-256 of every file that is used, or of all but the weights, by name.
+
+        Raises ModelError if SHA256SUMS says another.
+        """
+        tokenizers = TOKENIZERS[:1] if (self.path / TOKENIZERS[0]).is_file() else TOKENIZERS
+        files = self.weight_files() if weights else []
+        index = [INDEX] if len(files) > 1 else []
+        used = [*(self.path / name for name in ("config.json", *tokenizers, *index)), *files]
+        with reading(self.path, "A file"):
+            found = {path.name: sha256(path) for path in used if path.is_file()}
+        check_sums(self.path, found)
+        return found
