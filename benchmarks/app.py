@@ -33,7 +33,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
-import mha_core  # noqa: E402
 from tests.conftest import CHROMIUM_ARGS, find_chromium, start_app  # noqa: E402
 
 TEXT = "the animal did not cross a street because it was too tired and small birds sang in old green trees"
@@ -268,7 +267,7 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
-        shapes = {6: mha_core.embedded.EMBEDDED} | ({} if options.quick else {12: str(random_bert(folder))})
+        shapes = {6: "minilm"} | ({} if options.quick else {12: str(random_bert(folder))})
         scripts = peer_scripts(folder)
         server = start_app(folder / "server.log", HEADSCOPE_ALLOW_FOLDERS="1")
         chromium = find_chromium(playwright.chromium.executable_path)

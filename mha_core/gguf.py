@@ -218,7 +218,8 @@ def _reader(path: Path) -> Any:
 
     class Reader(GGUFReader):
         def _get(self, *args: Any, **options: Any) -> Any:
-            self.data = np.asarray(self.data)  # less than half of the time that slices of a memmap take
+            # Less than half of the time that slices of a memmap take.
+            self.data = np.asarray(self.data)  # type: ignore[assignment]
             return super()._get(*args, **options)
 
     return Reader(path)

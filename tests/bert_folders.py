@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import torch
 from safetensors.torch import load_file, save_file
 
-from mha_core import embedded
+from mha_core.shelf import embedded_folder as found_folder
 
 SIZES = {
     "vocab_size": 30522,
@@ -24,7 +24,7 @@ SIZES = {
 @cache
 def embedded_folder() -> Path:
     """The embedded model's folder, whose ninety megabytes are compared with their digests once."""
-    return embedded.embedded_folder()
+    return found_folder()
 
 
 def random_bert(kind="BertModel", seed=0, **sizes):

@@ -10,8 +10,9 @@ import torch
 from bert_folders import change_config, change_weights, embedded_folder, write
 from safetensors.torch import load_file
 
-from mha_core import ModelError, load_model, models, trace
-from mha_core import embedded as embedded_module
+from mha_core import ModelError, load, load_model, trace
+from mha_core.checkpoint import check_digest
+from mha_core.shelf import EMBEDDED_DIGESTS
 from mha_core.weights import load_encoder, read_config
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -82,13 +83,13 @@ HARMLESS = ("weights in fp16", "code to run named in the config")
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
 def test_any_single_flipped_bit_of_the_embedded_model_is_found(name, tmp_path):
-    wanted = embedded_module.EMBEDDED_DIGESTS[name]
+    wanted = EMBEDDED_DIGESTS[name]
     content = bytearray((embedded_folder() / name).read_bytes())
     content[np.random.default_rng(1).integers(len(content))] ^= 8
     (tmp_path / name).write_bytes(content)
-    embedded_module.check_digest(embedded_folder() / name, wanted)
+    check_digest(embedded_folder() / name, wanted)
     with pytest.raises(ModelError):
-        embedded_module.check_digest(tmp_path / name, wanted)
+        check_digest(tmp_path / name, wanted)
 
 
 @pytest.mark.parametrize("name", sorted(DAMAGES.keys() - set(HARMLESS)))
@@ -102,7 +103,7 @@ def test_a_damaged_folder_is_refused_in_one_sentence(name, folder):
 @pytest.mark.parametrize("name", HARMLESS)
 def test_a_folder_in_half_precision_or_naming_code_is_read_without_harm(name, folder):
     before = trace(TEXT, load_model(str(folder), device="cpu")).weights
-    models._LOADED.clear()
+    load._LOADED.clear()
     (folder / "evil.py").write_text("raise SystemExit('this code ran')")
     DAMAGES[name](folder)
     after = trace(TEXT, load_model(str(folder), device="cpu")).weights
@@ -188,7 +189,7 @@ def test_a_folder_is_compared_with_its_own_sums(name, folder):
     sums = [f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()} *{n}\n" for n in names]
     (folder / "SHA256SUMS").write_text("".join(sums))
     assert load_model(str(folder), device="cpu").pinned
-    models._LOADED.clear()
+    load._LOADED.clear()
     content = bytearray((folder / name).read_bytes())
     content[-2] ^= 1
     (folder / name).write_bytes(content)

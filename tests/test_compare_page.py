@@ -7,7 +7,7 @@ import pytest
 from bert_folders import random_bert, write
 from visit import TIRED, WIDE, drawn, open_page, picture, plain, run, said, tables
 
-from mha_core import load_model, models, trace
+from mha_core import load_model, trace
 from mha_core.compare import HeadChange
 from mha_core.heads import measures
 from pages.parts.explore import comparison
@@ -221,7 +221,7 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(
         cache, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else found
     )
-    monkeypatch.setattr(models, "is_here", lambda _name: True)
+    monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
     return found
 
 

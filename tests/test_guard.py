@@ -203,8 +203,6 @@ def test_limits_are_the_owners_and_a_mistake_stops_the_start():
     ("HEADSCOPE_ALLOW_FOLDERS", "no", "it takes 1 or 0"),
     ("HEADSCOPE_ALLOW_HUB", "true", "it takes 1 or 0"),
     ("HEADSCOPE_LAYOUT", "pillars", "is one of rows, panels, columns, onednn"),
-    ("HEADSCOPE_HUB_SECONDS", "soon", "takes a number of seconds"),
-    ("HEADSCOPE_HUB_SECONDS", "99999999999", "takes a number of seconds"),
 ])  # fmt: skip
 def test_what_is_read_only_later_stops_the_start_too(monkeypatch, name, wrong, told):
     check_the_rest()

@@ -1,26 +1,21 @@
-"""The shelf: one load for all, devices and precisions by name, the hub's cache, and no network without an end."""
+"""Names to models: one load for all, kept up to a limit, and configs read as transformers reads them."""
 
-import hashlib
 import os
-import shutil
-import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
-from bert_folders import write
+from bert_folders import change_config, write
 
-from mha_core import InputError, ModelError, Unavailable, hub, load_model, models, trace
-
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+from mha_core import InputError, ModelError, load, load_model
+from mha_core.weights import config_of
 
 
 @pytest.fixture(autouse=True)
 def nothing_loaded(monkeypatch):
-    monkeypatch.setattr(models, "_LOADED", {})
+    monkeypatch.setattr(load, "_LOADED", {})
 
 
 @pytest.fixture
@@ -62,8 +57,8 @@ def test_importing_and_tracing_the_embedded_model_imports_no_large_library():
 
 def test_many_threads_at_once_load_once(folder, monkeypatch):
     loads, found = [], []
-    load = models._load
-    monkeypatch.setattr(models, "_load", lambda *a: loads.append(a) or load(*a))
+    one = load._load
+    monkeypatch.setattr(load, "_load", lambda *a: loads.append(a) or one(*a))
     threads = [
         threading.Thread(target=lambda: found.append(load_model(str(folder), device="cpu"))) for _ in range(8)
     ]
@@ -82,74 +77,88 @@ def test_many_threads_at_once_load_once(folder, monkeypatch):
 )  # fmt: skip
 @pytest.mark.parametrize("local", [True, False])
 def test_a_name_that_is_none_is_refused_before_any_network(name, local, monkeypatch):
-    monkeypatch.setattr("mha_core.loading.from_hub", lambda *_: pytest.fail("the network was asked"))
+    monkeypatch.setattr("mha_core.load.fetch", lambda *_: pytest.fail("the network was asked"))
     with pytest.raises(InputError if name not in (".",) or not local else ModelError) as caught:
         load_model(name, local=local, device="cpu")
     assert len(str(caught.value)) < 200
 
 
-# The hub
+def config(kind, **changes):
+    """A config.json that says no more than it has to."""
+    sizes = {
+        "distilbert": {"dim": 8, "n_layers": 2, "n_heads": 2},
+        "gpt2": {"n_embd": 8, "n_layer": 2, "n_head": 2},
+    }
+    usual = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
+    return {"model_type": kind, "vocab_size": 9} | sizes.get(kind, usual) | changes
 
 
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setitem(hub._AWAY, "until", 0.0)
-    monkeypatch.setattr(hub, "_FAILED", {})
-    for key in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(key, raising=False)
-    return tmp_path / "hub"
-
-
-def cached(cache, name, source):
-    """A model as huggingface_hub keeps it: blobs under their digests, a snapshot of links, a reference."""
-    repository = cache / ("models--" + name.replace("/", "--"))
-    snapshot = repository / "snapshots" / COMMIT
-    snapshot.mkdir(parents=True)
-    for folder in ("blobs", "refs"):
-        (repository / folder).mkdir()
-    (repository / "refs" / "main").write_text(COMMIT)
-    for file in source.iterdir():
-        blob = repository / "blobs" / hashlib.sha256(file.read_bytes()).hexdigest()
-        shutil.copy(file, blob)
-        (snapshot / file.name).symlink_to(os.path.relpath(blob, snapshot))
-    return repository
+NAMES = {  # ours, and what transformers calls it, of which a family has one
+    "max_positions": ("max_position_embeddings", "n_positions"),
+    "norm_eps": ("layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps"),
+    "activation": ("hidden_act", "activation_function", "activation"),
+    "d_ff": ("intermediate_size", "hidden_dim"),
+    "n_segments": ("type_vocab_size",),
+    "n_kv_heads": ("num_key_value_heads",),
+    "tied": ("tie_word_embeddings",),
+    "d_embedding": ("embedding_size",),
+}
 
 
-def test_a_model_in_the_hubs_cache_is_read_without_a_network(cache, folder):
-    cached(cache, "someone/tiny-bert", folder)
-    model = load_model("someone/tiny-bert", device="cpu")
-    assert model.title == "someone/tiny-bert"
-    assert (
-        abs(
-            trace("it was", model).weights - trace("it was", load_model(str(folder), device="cpu")).weights
-        ).max()
-        == 0
-    )
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["bert", "distilbert", "electra", "roberta", "xlm-roberta", "gpt2", "llama"])
+def test_what_a_config_leaves_out_is_what_transformers_takes(kind):
+    transformers = pytest.importorskip("transformers")
+    ours, theirs = config_of(config(kind), "m"), transformers.AutoConfig.for_model(**config(kind))
+    for name, names in NAMES.items():
+        expected = next(
+            (getattr(theirs, each) for each in names if getattr(theirs, each, None) is not None), None
+        )
+        if name == "max_positions" and "roberta" in kind:
+            expected -= theirs.pad_token_id + 1
+        if hasattr(ours, name) and expected is not None:
+            assert getattr(ours, name) == expected, name
+    if kind == "llama":
+        assert ours.theta == theirs.rope_parameters["rope_theta"]
 
 
-def test_a_hub_that_cannot_be_reached_is_given_up_within_seconds(cache, monkeypatch):
-    monkeypatch.delenv("HF_HUB_OFFLINE")
-    asked = []
+@pytest.mark.parametrize("missing", ["theta", "max_positions"])
+def test_a_classroom_config_says_how_its_positions_are_read(missing):
+    raw = {"model_type": "classroom", "vocab_size": 9, "d_model": 8, "n_layers": 1, "n_heads": 2, "d_ff": 8}
+    raw |= {"max_positions": 5, "theta": 10.0, "turning": 1, "windows": [0]}
+    assert config_of(raw, "m").theta == 10.0
+    with pytest.raises(ModelError, match=missing):
+        config_of({name: value for name, value in raw.items() if name != missing}, "m")
 
-    def unreachable(address, timeout=None, **_):
-        asked.append((address, timeout))
-        raise TimeoutError
 
-    monkeypatch.setattr(socket, "create_connection", unreachable)
-    start = time.monotonic()
-    with pytest.raises(Unavailable):
-        load_model("bert-base-uncased", device="cpu")
-    assert time.monotonic() - start < 4
-    assert len(asked) == 1
-    assert asked[0][1] <= 5
-    with pytest.raises(Unavailable):
-        load_model("bert-large-uncased", device="cpu")
-    assert len(asked) == 1  # for a minute nobody waits again
-    monkeypatch.setitem(hub._AWAY, "until", time.monotonic() - 1)
-    with pytest.raises(Unavailable):
-        load_model("bert-base-cased", device="cpu")
-    assert len(asked) == 2
+def test_a_folder_that_changed_is_loaded_anew_and_others_are_shared(folder):
+    first = load_model(folder, device="cpu")
+    assert load_model(str(folder), device="cpu") is first
+    assert load_model(folder, device="cpu", shared=False) is not first
+    change_config(folder, max_position_embeddings=29)
+    with pytest.raises(ModelError):  # its weights do not fit that
+        load_model(folder, device="cpu")
+    change_config(folder, max_position_embeddings=37)
+    again = load_model(folder, device="cpu")
+    assert again is not first
+    assert again.digest == first.digest
+
+
+def test_of_large_models_those_unused_for_longest_go(tmp_path, monkeypatch):
+    folders = [tmp_path / name for name in "abc"]
+    for each in folders:
+        write(each)
+    loaded = [load_model(each, device="cpu") for each in folders[:2]]
+    monkeypatch.setattr(load, "MOST_BYTES", 2 * loaded[0].n_bytes)
+    assert load_model(folders[0], device="cpu") is loaded[0]
+    load_model(folders[2], device="cpu")
+    assert load_model(folders[0], device="cpu") is loaded[0]
+    assert load_model(folders[1], device="cpu") is not loaded[1]
+
+
+def test_a_model_is_pinned_by_the_digest_of_all_its_files(folder):
+    model = load_model(folder, device="cpu")
+    assert not model.pinned
+    assert load_model(folder, device="cpu", sha256=model.files_digest.upper()).pinned
+    with pytest.raises(ModelError):
+        load_model(folder, device="cpu", sha256=model.files_digest[::-1])

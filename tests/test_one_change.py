@@ -19,7 +19,7 @@ from visit import (
     run,
 )
 
-from mha_core import grid_of, load_model, models, trace
+from mha_core import grid_of, load_model, trace
 from mha_core.heads.measures import importance
 from pages.parts.frame import shell, state
 from pages.parts.serve import cache
@@ -48,7 +48,7 @@ def two_models(monkeypatch, small):
         return load_model(name, trained=trained) if name == "minilm" else small[trained]
 
     monkeypatch.setattr(cache, "load_model", load)
-    monkeypatch.setattr(models, "is_here", lambda _name: True)
+    monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
     return load
 
 

@@ -115,7 +115,7 @@ def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allow
     asked = []
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", folders_too)
-    monkeypatch.setattr("mha_core.models.is_here", lambda _name: True)
+    monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
     monkeypatch.setattr(cache, "load_model", lambda name, **options: asked.append((name, options["local"])))
     cache.named_model("tests")
     assert asked == [("tests", folders_too == "1")]

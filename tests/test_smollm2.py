@@ -1,5 +1,6 @@
 """The embedded decoder: known by its digest, read from its 4-bit file, and doing what others measured in it."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 import torch
 from smollm2_twin import transformers_twin
 
-from mha_core import ModelError, embedded, load_model, models, predict_next, trace, trace_tokens
+from mha_core import ModelError, load, load_model, predict_next, trace, trace_tokens
+from mha_core.shelf import DECODER_FILE
 
 ANIMAL = "The animal didn't cross the street because it was too"
 MARY = "When Mary and John went to the store, John gave a drink to"
@@ -15,18 +17,18 @@ MARY = "When Mary and John went to the store, John gave a drink to"
 
 def without_it(monkeypatch, tmp_path=None):
     spec = None if tmp_path is None else SimpleNamespace(submodule_search_locations=[str(tmp_path)])
-    monkeypatch.setattr(embedded, "find_spec", lambda name: spec)
-    monkeypatch.setattr(models, "_LOADED", {})
+    monkeypatch.setattr(sys.modules["mha_core.shelf"], "find_spec", lambda name: spec)
+    monkeypatch.setattr(load, "_LOADED", {})
 
 
 def test_an_exchanged_file_is_refused_by_its_digest(monkeypatch, tmp_path):
     without_it(monkeypatch, tmp_path)
     with pytest.raises(ModelError):
         load_model("smollm2")
-    (tmp_path / embedded.DECODER_FILE).write_bytes(b"GGUF")
+    (tmp_path / DECODER_FILE).write_bytes(b"GGUF")
     with pytest.raises(ModelError):
         load_model("smollm2")
-    assert models._LOADED == {}
+    assert load._LOADED == {}
 
 
 def test_it_has_the_sizes_that_its_makers_name(smollm2):

@@ -4,9 +4,12 @@ In: the model that a reader chose, or that a link names. Out: that one if it is 
 one, with a sentence and two buttons.
 """
 
+from math import ceil
+
 import streamlit as st
 
 from mha_core.errors import Unavailable
+from mha_core.hub import size_of
 from mha_core.load import must_be_fetched
 from mha_core.shelf import EMBEDDED, SHELF
 from pages.parts.frame import state
@@ -46,8 +49,15 @@ def _sentence(name: str) -> str:
 
 
 def _missing(name: str) -> str:
-    size = f"about {MEGABYTES[name]:,} MB" if name in MEGABYTES else "a download of unknown size"
-    return f"{title_of(name)} is not on this machine: {size} from the model hub"
+    return f"{title_of(name)} is not on this machine: {_size(name)} from the model hub"
+
+
+def _size(name: str) -> str:
+    """How much a fetch would bring, in words; the hub is asked where the shelf does not say it."""
+    try:
+        return f"about {MEGABYTES.get(name) or ceil(size_of(name) / 1e6):,} MB"
+    except Unavailable:
+        return "a download of unknown size"
 
 
 def _is_missing(name: str) -> bool:
