@@ -57,7 +57,7 @@ def blocks(kind, shape):
     size, at, scales = K_QUANTS[kind]
     rng = np.random.default_rng(0)
     made = rng.integers(0, 256, (shape[0] * shape[1] // 256, size), dtype=np.uint8)
-    made[:, at : at + 2 * scales] = rng.uniform(1e-4, 1e-3, (len(made), scales)).astype("<f2").view(np.uint8)
+    made[:, at : at + 2 * scales] = rng.uniform(1e-5, 1e-4, (len(made), scales)).astype("<f2").view(np.uint8)
     return made.reshape(shape[0], -1)
 
 
