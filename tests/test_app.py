@@ -135,7 +135,7 @@ def test_an_emptied_box_gets_one_sentence_and_the_next_text_works():
 
 
 def test_a_hub_model_without_a_network_is_one_quick_sentence(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     start = time.monotonic()
     at = open_page(model="bert-large-uncased")
     at.button(key="fetch-it-model").click().run()
