@@ -26,7 +26,8 @@ def bytes_vocabulary(writer, pre="gpt-2", merges=("t h", "th e", "Ġ the", "i t"
 def pieces_vocabulary(writer):
     """SentencePiece's: scores and no merges, a token for each byte, <s> in front of every text."""
     # "th" comes last: joined first it would leave "▁the" in pieces.
-    words = [*"▁abcdehilmnorstuvw.'", *"▁t he ▁the an im ▁an anim al ▁anim ▁animal th".split()]
+    words = [*"▁abcdehilmnorstuvw.'", "▁t", "he", "▁the", "an", "im", "▁an", "anim"]
+    words += ["al", "▁anim", "▁animal", "th"]
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *words]
     scores = [0.0] * 259 + [-float(i) for i in range(len(words))]
     writer.add_tokenizer_model("llama")
