@@ -16,9 +16,9 @@ from tokenizers import AddedToken, Regex, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as FastTokenizer
 from torch import Tensor
 
-from mha_core.bpe import BytePairs
 from mha_core.checkpoint import SUMS, check_file, check_sums, reading, sha256
 from mha_core.errors import ModelError
+from mha_core.tokens import Tokenizer
 
 NAMES = {  # llama.cpp's names and Hugging Face's
     "token_embd": "model.embed_tokens",
@@ -115,7 +115,7 @@ class GgufFile:
                     numbers = pairs.swapaxes(1, 2).reshape(numbers.shape)
             yield f"{layer}{NAMES[found['part']]}.{found['kind']}", torch.from_numpy(numbers)
 
-    def tokenizer(self, max_tokens: int) -> BytePairs:
+    def tokenizer(self, max_tokens: int) -> Tokenizer:
         """Build the tokenizer. Raises ModelError for a kind that is not read, or lists that do not fit each other."""
         kind, pre = (self._ask(f"tokenizer.ggml.{key}", str, "none") for key in ("model", "pre"))
         if kind not in ("gpt2", "llama") or (kind == "gpt2" and pre not in SPLITS):
@@ -139,7 +139,7 @@ class GgufFile:
         usual = kind == "llama" or pre in LLAMA3_NAMES
         first = self._ask("tokenizer.ggml.bos_token_id", int, -1)
         wanted = self._ask("tokenizer.ggml.add_bos_token", bool, usual) and 0 <= first < len(names)
-        return BytePairs(fast, max_tokens, (names[first],) if wanted else ())
+        return Tokenizer(fast, max_tokens, begin=(names[first],) if wanted else ())
 
     def digests(self, *, weights: bool) -> dict[str, str]:
         """Return the file's SHA-256, by its name. Raises ModelError if SHA256SUMS beside it says another."""

@@ -10,18 +10,16 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mha_core.bpe import joined_runs, placed
 from mha_core.cross import CrossRecord
 from mha_core.errors import InputError, SizeError
 from mha_core.families.bert import SPECIALS as BERT
 from mha_core.record import Array, ModelInfo, Record
+from mha_core.spelling import WORDPIECE
 from mha_core.tokens import Piece, Tokens, Word
 
 CALLER = "the caller (arrays of one's own)"
 LARGEST_ERROR = 1e-2  # of the sum of a row
-WORDPIECE = BERT.continuation
 SPECIAL = (BERT.begin, BERT.separator, BERT.padding, "<s>", "</s>", "<pad>")
-SPACES, END_OF_WORD = ("▁", "Ġ"), "</w>"
 Given = Sequence[str] | Tokens
 
 
@@ -111,71 +109,6 @@ def tokens_of(given: Given, special: Sequence[str] = ()) -> Tokens:
         mark = WORDPIECE if goes_on else ""
         pieces.append(Piece(label, at, start, len(text), 0, len(words) - 1, special=False, mark=mark))
     return Tokens(text, None, tuple(pieces), tuple(words))
-
-
-def tokens_from_spans(
-    texts: Sequence[str],
-    names: Sequence[str],
-    ids: Sequence[int],
-    spans: Sequence[tuple[int, int]],
-    segments: Sequence[int | None],
-) -> Tokens:
-    """Pieces as another tokenizer cut them, with their spans in the reader's text (one, or a pair); `segments` says in
-    which text a piece stands, None for those that were put around."""
-    pieces, words, current = list[Piece](), list[Word](), 0
-    for segment, (start, stop) in _stretches(segments):
-        if segment is None:
-            current = 0 if not pieces else current
-            pieces += [Piece(names[i], ids[i], 0, 0, current, None, special=True) for i in range(start, stop)]
-            continue
-        current, text, first = segment, texts[segment], len(words)
-        places = range(start, stop)
-        rows = placed(
-            text, [names[i] for i in places], [ids[i] for i in places], [spans[i] for i in places],
-            joined_runs(text), [False] * len(places),
-        )  # fmt: skip
-        known = dict[int, int]()
-        for name, identity, low, high, group, mark in rows:
-            number = known.setdefault(group or 0, first + len(known))
-            if number == len(words):
-                words.append(Word(text[low:high], low, high, segment, len(pieces), len(pieces) + 1))
-            else:
-                last = words[number]
-                end = max(last.end, high)
-                words[number] = Word(
-                    text[last.start : end], last.start, end, segment, last.first, len(pieces) + 1
-                )
-            own_mark = WORDPIECE if mark and name.startswith(WORDPIECE) else mark
-            pieces.append(Piece(name, identity, low, high, segment, number, special=False, mark=own_mark))
-    return Tokens(texts[0], texts[1] if len(texts) > 1 else None, tuple(pieces), tuple(words))
-
-
-def spelt_by(names: Sequence[str], special: Sequence[bool]) -> tuple[str, list[tuple[int, int]]]:
-    """The text that pieces spell, where their tokenizer tells no spans, and the span of each: "▁" and "Ġ" stand for a
-    space, "</w>" for one after the piece, BERT's sign for none."""
-    text, spans, ended = "", list[tuple[int, int]](), False
-    for name, is_special in zip(names, special, strict=True):
-        if is_special:
-            spans.append((0, 0))
-            continue
-        begins = name[:1] in SPACES or ended
-        ended = name.endswith(END_OF_WORD)
-        bare = name.removeprefix(WORDPIECE).removesuffix(END_OF_WORD)
-        bare = bare[1:] if bare[:1] in SPACES else bare
-        start = len(text) + (1 if begins and text else 0)
-        text = text.ljust(start) + bare
-        spans.append((start, len(text)))
-    return text, spans
-
-
-def _stretches(segments: Sequence[int | None]) -> list[tuple[int | None, tuple[int, int]]]:
-    found = list[tuple[int | None, tuple[int, int]]]()
-    for at, segment in enumerate(segments):
-        if found and found[-1][0] == segment:
-            found[-1] = (segment, (found[-1][1][0], at + 1))
-        else:
-            found.append((segment, (at, at + 1)))
-    return found
 
 
 def _four_axes(weights: ArrayLike) -> Array:

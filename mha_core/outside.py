@@ -14,9 +14,9 @@ from torch import Tensor
 
 from mha_core.cross import CrossRecord
 from mha_core.errors import InputError, ModelError, SizeError
-from mha_core.given import record_of, spelt_by, tokens_from_spans
+from mha_core.given import record_of
 from mha_core.record import ModelInfo, Record
-from mha_core.tokens import Tokens, clean_text
+from mha_core.tokens import Piece, Tokens, clean_text, spelt_tokens, tokens_of
 
 EAGER = "load it with attn_implementation='eager'"
 NOT_FOR_THE_MODEL = ("offset_mapping", "special_tokens_mask")
@@ -148,7 +148,7 @@ class OutsideModel:
             raise ModelError(f"The settings of {self.title} name no decoder_start_token_id.")
         kept = list(tokens.pieces[:-1])
         name = str(self.tokenizer.convert_ids_to_tokens([start])[0])
-        begin = tokens_from_spans([target], [name], [start], [(0, 0)], [None]).pieces
+        begin = Piece(name, start, 0, 0, 0, None, special=True)
         words = tuple(
             replace(word, first=word.first + 1, stop=min(word.stop, len(kept)) + 1)
             for word in tokens.words
@@ -158,12 +158,12 @@ class OutsideModel:
             [[start, *(piece.id for piece in kept)]], device=next(self.model.parameters()).device
         )
         # A tokenizer that tells no spans has its words in a text that it spells itself.
-        return Tokens(tokens.text, None, (*begin, *kept), words), ids
+        return Tokens(tokens.text, None, (begin, *kept), words), ids
 
     def _tokens(self, tokenizer: Callable[..., Any], texts: list[str]) -> tuple[Tokens, dict[str, list[int]]]:
         """A text or a pair as the model's tokenizer cuts it; one that tells no spans spells the text by its pieces."""
         fast = bool(getattr(self.tokenizer, "is_fast", False))
-        encoding = tokenizer(*texts, **({"return_offsets_mapping": True} if fast else {}))
+        encoding = tokenizer(*texts)
         ids = [int(identity) for identity in encoding["input_ids"]]
         limit = self._limit()
         if limit and len(ids) > limit:
@@ -172,12 +172,9 @@ class OutsideModel:
         if not fast and len(texts) > 1:
             raise InputError("This tokenizer does not say which piece is of which text; give one text.")
         if fast:
-            spans = [(int(start), int(end)) for start, end in encoding["offset_mapping"]]
-            return tokens_from_spans(texts, names, ids, spans, encoding.sequence_ids(0)), dict(encoding)
+            return tokens_of(texts, encoding.encodings[0]), dict(encoding)
         special = [identity in self.tokenizer.all_special_ids for identity in ids]
-        text, spans = spelt_by(names, special)
-        segments = [None if each else 0 for each in special]
-        return tokens_from_spans([text], names, ids, spans, segments), dict(encoding)
+        return spelt_tokens(names, ids, special), dict(encoding)
 
     def _limit(self) -> int | None:
         """How many tokens fit, if the tokenizer or the settings say so."""

@@ -1,20 +1,29 @@
-"""A reader's text as pieces and words, each with its place in the reader's own spelling.
+"""A reader's text as tokens and words, each with its place in the reader's own spelling.
 
-In: one text or a pair. Out: `Tokens`: the pieces that the model sees, in order, with the special tokens that it
-wants around them, and the words that they spell. Spans are in characters of the text of their own segment.
+In: one text or a pair, through any tokenizer of the library tokenizers. Out: `Tokens`: the pieces that the model sees,
+in order, with the special tokens around them, and the words that they spell. Spans are in characters of the text of
+their own segment, without the spaces around a piece. Pieces that share one character (an emoji's bytes) share its span.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Literal
 
+from tokenizers import Encoding, models
 from tokenizers import Tokenizer as FastTokenizer
+from tokenizers.processors import TemplateProcessing
 
+from mha_core import word_spans
 from mha_core.errors import InputError, ModelError
+from mha_core.spelling import SPACES, WORDPIECE, Row, bytes_of, spell_bytes, spell_rows
+from mha_core.word_spans import Runs
 
 Role = Literal["begin", "separator", "padding", "unknown", "mask", "other"]
+NO_WORDS: tuple[Role, ...] = ("begin", "separator", "padding", "other")
+# Of a large vocabulary neither bytes and special tokens at the beginning nor the rarest entries at the end.
+COMMON = (1_000, 40_000)
 
 
 @dataclass(frozen=True)
@@ -91,47 +100,98 @@ class Tokens:
         return self.text if segment == 0 else self.pair or ""
 
     def spelling(self, piece: Piece) -> str:
-        """The piece in the reader's own spelling; an inserted special token by its name."""
-        return self.text_of(piece.segment)[piece.start : piece.end] or piece.text
+        """The piece in the reader's own spelling; by its name what the reader did not write."""
+        own = self.text_of(piece.segment)[piece.start : piece.end]
+        return own or (piece.text if piece.text.strip() else SPACES[0])
 
     def label(self, piece: Piece) -> str:
         """Its spelling, with the mark before it where it continues a word."""
         return piece.mark + self.spelling(piece)
 
 
-# A piece before the frame of special tokens is put around a text: (text, id, start, end, word or None, mark).
-Row = tuple[str, int, int, int, int | None, str]
+@dataclass(frozen=True)
+class Specials:
+    """What a kind of model calls its special tokens. `begin` stands before a text, `separator` after each, and so many
+    `between` the texts of a pair; empty where nothing is put there."""
+
+    begin: str
+    separator: str
+    padding: str
+    unknown: str
+    mask: str
+    between: int = 1
+
+    def roles(self) -> dict[str, Role]:
+        """The role of each name."""
+        roles: dict[str, Role] = {
+            self.padding: "padding", self.unknown: "unknown", self.mask: "mask",
+            self.begin: "begin", self.separator: "separator",
+        }  # fmt: skip
+        return {name: role for name, role in roles.items() if name}
 
 
-class Tokenizer(ABC):
-    """A model's own tokenizer. Always called in one way, never truncating, so it can be shared.
+class Tokenizer:
+    """A model's own tokenizer, of any kind. Always called in one way, never truncating, so it can be shared.
 
-    `begin`: the special tokens in front of every text; `separator`: the one after every text, or none.
-    `special_names`: both, in order, for words on the screen.
-    `continuation`: what is written before a piece that continues a word, where that is marked so.
+    `specials`: those of an encoder. Without them it is a decoder's: one text, no pair, and in front of it only what
+    `begin` says, or else what the tokenizer itself puts there. A list of whole words has a token for every word.
     """
 
-    takes_pairs: ClassVar[bool] = True
-    between: ClassVar[int] = 1  # separators between the texts of a pair
-    begin: tuple[str, ...] = ()
-    separator: str | None = None
-    continuation: str = ""
-
-    def __init__(self, fast: FastTokenizer, max_tokens: int, roles: Mapping[str, Role]) -> None:
+    def __init__(
+        self,
+        fast: FastTokenizer,
+        max_tokens: int,
+        specials: Specials | None = None,
+        begin: Sequence[str] | None = None,
+    ) -> None:
         fast.no_truncation()
         fast.no_padding()
-        self._fast = fast
-        self.max_tokens = max_tokens
-        known = {fast.token_to_id(name): role for name, role in roles.items()}
-        self._roles: dict[int, Role] = {i: role for i, role in known.items() if i is not None}
+        self._fast, self.max_tokens = fast, max_tokens
+        self.is_list = isinstance(fast.model, models.WordLevel)
+        self.continuation = WORDPIECE if isinstance(fast.model, models.WordPiece) else ""
+        self._spells = not (self.is_list or self.continuation)
+        self._runs: Runs = "words" if self.is_list else "own" if self.continuation else "text"
+        added = fast.get_added_tokens_decoder()
+        self._added = {identity: token.content for identity, token in added.items()}
+        if begin is None:
+            begin = _front(fast) if specials is None else [specials.begin]
+        specials = specials or Specials("", "", "", "", "")
+        self.begin, self.separator = tuple(name for name in begin if name), specials.separator
+        self.takes_pairs = bool(self.separator)
+        self._unknown, self._between = "" if self._spells else specials.unknown, specials.between
+        roles: dict[str, Role] = {token.content: "other" for token in added.values() if token.special}
+        roles |= dict.fromkeys(self.begin, "begin")
+        roles |= specials.roles()
+        found = {name: fast.token_to_id(name) for name in (*roles, self._unknown)}
+        known = {name: identity for name, identity in found.items() if identity is not None}
+        for name in (*self.special_names, self._unknown):
+            if name and name not in known:
+                raise ModelError(f"The tokenizer has no {name}; it belongs to another kind of model.")
+        self._roles: dict[int, Role] = {known[name]: role for name, role in roles.items() if name in known}
         ids = {role: identity for identity, role in self._roles.items()}
-        self.mask_id: int | None = ids.get("mask")
-        self.pad_id: int = ids.get("padding", 0)
+        self.mask_id, self.pad_id = ids.get("mask"), ids.get("padding", 0)
+        # Typed by the reader these become the token itself, and are no part of any word.
+        self._signs = set() if self.is_list else {i for i, role in self._roles.items() if role in NO_WORDS}
+        self._around = [known[name] for name in self.special_names]
+        self._put_around()
+
+    def _put_around(self) -> None:
+        """Let the tokenizer itself put the special tokens around a text and a pair."""
+        end = [self.separator] if self.separator else []
+        single, pair = [*self.begin, "$A", *end], [*self.begin, "$A", *end * self._between, "$B", *end]
+        room = len(pair) if self.takes_pairs else 2
+        if self.max_tokens < room:
+            raise ModelError(f"The model takes {self.max_tokens} tokens; a text in its frame needs {room}.")
+        if any(":" in name for name in self.special_names):
+            raise ModelError(f"A token named {self.special_names[0]} cannot be put around a text.")
+        self._fast.post_processor = TemplateProcessing(
+            single=single, pair=pair, special_tokens=list(zip(self.special_names, self._around, strict=True))
+        )
 
     @property
     def special_names(self) -> tuple[str, ...]:
-        """The special tokens that are put around every text, for words on the screen."""
-        return (*self.begin, *([] if self.separator is None else [self.separator]))
+        """The special tokens that are put around every text, in order, for words on the screen."""
+        return (*self.begin, *([self.separator] if self.separator else []))
 
     @property
     def mask_name(self) -> str | None:
@@ -165,7 +225,9 @@ class Tokenizer(ABC):
     @property
     def known_words(self) -> tuple[str, ...] | None:
         """All words that there are, where a reader can type nothing else; None where any text can be read."""
-        return None
+        if not self.is_list:
+            return None
+        return tuple(sorted(self.piece_name(i) for i in self.identities if i not in self._roles))
 
     def piece_name(self, identity: int) -> str:
         """The vocabulary entry with that number."""
@@ -173,11 +235,17 @@ class Tokenizer(ABC):
 
     def typed(self, identity: int) -> str:
         """The token with that number as a reader would type it, the space before it included."""
-        return self.piece_name(identity)
+        return self.spell((identity,))
 
     def spell(self, ids: Sequence[int]) -> str:
-        """What these tokens spell one after the other."""
-        return "".join(map(self.typed, ids))
+        """What these tokens spell together: a character may be cut into tokens of single bytes."""
+        if not self._spells:
+            return "".join(map(self.piece_name, ids))
+        return b"".join(map(self._bytes, ids)).decode("utf-8", "replace")
+
+    def _bytes(self, identity: int) -> bytes:
+        added = self._added.get(identity)
+        return bytes_of(self.piece_name(identity)) if added is None else added.encode()
 
     def ids_of(self, text: str) -> tuple[int, ...]:
         """The numbers of the tokens that spell this text, exactly as it stands and without special tokens."""
@@ -188,66 +256,145 @@ class Tokenizer(ABC):
         """Whether the token with that number is a sign of the model's own: no part of any text."""
         return identity in self._roles
 
-    @abstractmethod
     def encode(self, text: str, pair: str | None = None) -> Tokens:
-        """A text, or two, as tokens. Raises InputError if there is nothing to look at."""
+        """A text, or two. One separator typed between two texts is read as the border of a pair; special tokens
+        typed around a text as they are put there are not doubled.
 
-    @abstractmethod
+        Raises InputError if there is nothing to look at, and for a pair where the model takes none.
+        """
+        texts = [self._unframed(clean_text(one)) for one in (text, pair) if one is not None]
+        texts = texts if texts[-1].strip() else texts[:1]
+        if len(texts) > 1 and not self.takes_pairs:
+            raise InputError("This model reads one running text and takes no pair; give one text.")
+        if pair is None and self.takes_pairs:
+            first, *second = _at_border(texts[0], self.separator, self._between)
+            texts = [first, *map(self._unframed, second)]
+        encoding = self._fast.encode(texts[0], texts[1] if texts[1:] else None)
+        for segment, which in enumerate(("sentence", "second sentence")[: len(texts)]):
+            if segment not in encoding.sequence_ids or not texts[segment].strip():
+                raise InputError(f"The {which} is empty; type at least one word.")
+        return self._of_texts(texts, self._rows(encoding))
+
     def encode_words(self, words: Sequence[str]) -> Tokens:
-        """A sentence given as its words (a treebank's): the list is the list of words, whatever is in them."""
+        """A sentence given as its words (a treebank's): the list is the list of words, whatever is in them.
+
+        Raises InputError for no words, and where a token spells more than one word.
+        """
+        if isinstance(words, str | bytes):
+            raise InputError("A sentence is asked for as a list of words; one text was given.")
+        if not words or (self._spells and not all(words)):
+            raise InputError("A sentence has one word or more, with a character each; give such words.")
+        words = [clean_text(word) for word in words]
+        text, spans = " ".join(words), word_spans.one_after_the_other(words)
+        if self._spells:  # cut apart, its words would lose the spaces that their tokens begin with
+            rows = self._rows(self._fast.encode(text))
+            word_spans.give_words(text, rows, spans)
+        else:
+            encoding = self._fast.encode(self._known(words), is_pretokenized=True)
+            rows = word_spans.rows_of_words(encoding, words)
+        word_spans.fill_words(text, rows, spans)
+        rows, n_cut = self._cut(rows)
+        return _tokens([text], rows, self._roles, n_cut)
+
+    def _known(self, words: Sequence[str]) -> list[str]:
+        """The words, but unknown ones for those without a token (control characters alone); of a list of words also
+        for what is more than one."""
+        ids = Counter(self._fast.encode(words, is_pretokenized=True, add_special_tokens=False).word_ids)
+        most = 1 if self.is_list else max(ids.values(), default=1)
+        return [word if 1 <= ids[i] <= most else self._unknown for i, word in enumerate(words)]
 
     def ordinary(self) -> tuple[int, ...]:
-        """The tokens to draw from where random ones are wanted: common ones, and no special ones. None where this
-        tokenizer makes no text of any tokens in any order."""
-        return ()
+        """The tokens to draw from where random ones are wanted: common ones, and no special ones; of word pieces whole
+        words, for in any order they are read as they stand. None of a list of words."""
+        if self.is_list:
+            return ()
+        if self.continuation:
+            named = ((i, self.piece_name(i)) for i in self.identities)
+            return tuple(i for i, name in named if len(name) > 2 and name.isascii() and name.isalpha())
+        low, high = COMMON if self.vocab_size >= COMMON[1] else (0, self.largest_id + 1)
+        return tuple(i for i in self.identities if low <= i < high and not self.is_special(i))
 
     def from_ids(self, ids: Sequence[int]) -> Tokens:
-        """Ordinary tokens one after the other as a text, with the special tokens around it."""
-        del ids
-        raise InputError("This model's tokenizer makes no text of any tokens in any order.")
+        """The tokens with these numbers, whatever text they spell, with the special tokens around it: what a model has
+        said, token by token; of word pieces whole words."""
+        if not self._spells:
+            return self.encode_words([self.piece_name(i) for i in ids])
+        front = len(self.begin)
+        if tuple(self.piece_name(i) for i in ids[:front]) == self.begin:
+            ids = ids[front:]
+        text, spans = spell_bytes([self._bytes(identity) for identity in ids])
+        rows = [Row(self.typed(i), i, *span, 0) for i, span in zip(ids, spans, strict=True)]
+        frame = [Row(self.piece_name(i), i, 0, 0, None) for i in self._around]
+        return self._of_texts([text], frame[:front] + rows + frame[front:])
 
-    def _frame(self, text: str, pair: str | None, parts: list[tuple[Row, ...]]) -> Tokens:
-        """The special tokens put around, cut to the model's limit: the longer part loses its end first."""
-        keep = [len(part) for part in parts]
-        ends = 0 if self.separator is None else len(parts) + (self.between - 1) * (len(parts) - 1)
-        room = self.max_tokens - len(self.begin) - ends
+    def _rows(self, encoding: Encoding) -> list[Row]:
+        return [replace(row, name=self.typed(row.id)) for row in word_spans.rows_of(encoding)]
+
+    def _of_texts(self, texts: Sequence[str], rows: list[Row]) -> Tokens:
+        texts, rows = word_spans.with_spans(texts, rows)
+        word_spans.reach(texts, rows)
+        rows, n_cut = self._cut(rows)
+        word_spans.find_words(texts, rows, self._signs, self._runs)
+        return _tokens(texts, rows, self._roles, n_cut)
+
+    def _cut(self, rows: list[Row]) -> tuple[list[Row], int]:
+        """Cut to the model's limit, and how many are lost: the longer text loses its end first."""
+        n_cut = len(rows) - self.max_tokens
+        if n_cut <= 0:
+            return rows, 0
+        keep = [sum(row.segment == segment for row in rows) for segment in (0, 1)]
+        room = sum(keep) - n_cut
         while sum(keep) > room:
-            longest = keep.index(max(keep))
-            others = sum(keep) - keep[longest]
-            second = max((k for i, k in enumerate(keep) if i != longest), default=0)
-            keep[longest] = max(room - others, second - 1, 1) if keep[longest] > second else keep[longest] - 1
-        pieces, words = [self._special(name, 0) for name in self.begin], list[Word]()
-        for segment, (part, count) in enumerate(zip(parts, keep, strict=True)):
-            self._append(pieces, words, part[:count], segment, text if segment == 0 else pair or "")
-            if self.separator is not None:
-                last = segment == len(parts) - 1
-                pieces += [self._special(self.separator, segment)] * (1 if last else self.between)
-        n_cut = sum(len(part) for part in parts) - sum(keep)
-        return Tokens(text, pair, tuple(pieces), tuple(words), n_cut)
+            longer = keep.index(max(keep))
+            other = keep[1 - longer]
+            keep[longer] = max(room - other, other - 1, 1) if keep[longer] > other else keep[longer] - 1
+        places = [iter(range(most)) for most in keep]  # each text's first so many
+        return [
+            row for row in rows if row.segment is None or next(places[row.segment], None) is not None
+        ], n_cut
 
-    def _append(
-        self, pieces: list[Piece], words: list[Word], rows: Sequence[Row], segment: int, text: str
-    ) -> None:
-        previous: int | None = None
-        for name, identity, start, end, group, mark in rows:
-            role, at = self._roles.get(identity), len(pieces)
-            if group is not None and group == previous:
-                last = words[-1]
-                end_of_word = max(last.end, end)
-                words[-1] = Word(
-                    text[last.start : end_of_word], last.start, end_of_word, segment, last.first, at + 1
-                )
-            elif group is not None:
-                words.append(Word(text[start:end], start, end, segment, at, at + 1))
-            word = None if group is None else len(words) - 1
-            pieces.append(Piece(name, identity, start, end, segment, word, group is None, role, mark))
-            previous = group
+    def _unframed(self, text: str) -> str:
+        """Without what a reader typed of the frame; a decoder reads the spaces beside it."""
+        for name in self.begin:
+            if text.lstrip().startswith(name):
+                text = text.lstrip().removeprefix(name)
+                text = text.lstrip() if self.takes_pairs else text
+        if self.separator and text.rstrip().endswith(self.separator):
+            text = text.rstrip().removesuffix(self.separator).rstrip()
+        return text
 
-    def _special(self, name: str, segment: int) -> Piece:
-        identity = self._fast.token_to_id(name)
-        if identity is None:
-            raise ModelError(f"The tokenizer has no {name}; it belongs to another kind of model.")
-        return Piece(name, identity, 0, 0, segment, None, True, self._roles.get(identity))
+
+def tokens_of(
+    texts: Sequence[str], encoding: Encoding, *, n_cut: int = 0, words: Sequence[str] | None = None
+) -> Tokens:
+    """The tokens of one text or a pair, as any tokenizer of the library tokenizers encoded them.
+
+    Special tokens are those that the encoding says were put around. `n_cut`: how many tokens were left out before.
+    `words`: what was encoded with is_pretokenized=True; these are the words then, with one space between them.
+
+    Raises InputError where one of `words` has no token, and where the tokenizer does not say which text of a pair a
+    token spells.
+    """
+    if words is None:
+        texts, rows = word_spans.with_spans(texts, word_spans.rows_of(encoding))
+        word_spans.reach(texts, rows)
+        word_spans.find_words(texts, rows, runs="own" if any(row.is_marked for row in rows) else "text")
+    else:
+        texts, rows = [" ".join(words)], word_spans.rows_of_words(encoding, words)
+        word_spans.fill_words(texts[0], rows, word_spans.one_after_the_other(words))
+    return _tokens(texts, rows, {}, n_cut)
+
+
+def spelt_tokens(names: Sequence[str], ids: Sequence[int], special: Sequence[bool]) -> Tokens:
+    """Tokens whose tokenizer tells no spans, in the text that they spell: "▁" and "Ġ" stand for a space, "</w>" for one
+    after the token, "##" for none."""
+    rows = [
+        Row(name, identity, 0, 0, None if put_around else 0)
+        for name, identity, put_around in zip(names, ids, special, strict=True)
+    ]
+    text = spell_rows(rows)
+    word_spans.find_words([text], rows)
+    return _tokens([text], rows, {}, 0)
 
 
 def clean_text(text: str) -> str:
@@ -257,16 +404,38 @@ def clean_text(text: str) -> str:
     """
     if not isinstance(text, str):
         raise InputError(f"A text is asked for and {type(text).__name__} was given.")
-    return (
-        text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _has_surrogate(text) else text
-    )
+    lone = any("\ud800" <= character <= "\udfff" for character in text)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if lone else text
 
 
-def check_words(words: object) -> None:
-    """Raise InputError for one text where a list of words is asked for."""
-    if isinstance(words, str | bytes):
-        raise InputError("A sentence is asked for as a list of words; one text was given.")
+def _tokens(texts: Sequence[str], rows: Iterable[Row], roles: Mapping[int, Role], n_cut: int) -> Tokens:
+    """Finished rows as pieces and words."""
+    pieces, words, segment, last = list[Piece](), list[Word](), 0, None
+    for at, row in enumerate(rows):
+        segment = segment if row.segment is None else row.segment
+        if row.word is not None:
+            continued = (segment, row.word) == last
+            old = words.pop() if continued else Word("", row.start, row.end, segment, at, at)
+            end = max(old.end, row.end)
+            words.append(Word(texts[segment][old.start : end], old.start, end, segment, old.first, at + 1))
+        last = None if row.word is None else (segment, row.word)
+        word, role = None if row.word is None else len(words) - 1, roles.get(row.id)
+        pieces.append(
+            Piece(row.name, row.id, row.start, row.end, segment, word, word is None, role, row.mark)
+        )
+    return Tokens(texts[0], texts[1] if len(texts) > 1 else None, tuple(pieces), tuple(words), n_cut)
 
 
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+def _front(fast: FastTokenizer) -> tuple[str, ...]:
+    """The special tokens that the tokenizer itself puts in front of a text."""
+    whole = fast.encode("a")
+    return tuple(whole.tokens[: [*whole.special_tokens_mask, 0].index(0)])
+
+
+def _at_border(text: str, separator: str, between: int) -> list[str]:
+    """The two texts that one typed border lies between, or the one text."""
+    first, found, second = text.partition(separator)
+    second = second.removeprefix(separator) if between > 1 else second
+    if found and separator not in second and first.strip() and second.strip():
+        return [first.rstrip(), second.lstrip()]
+    return [text]

@@ -18,12 +18,10 @@ from mha_core.multihead import MultiHeadAttention
 from mha_core.settings import real, whole, word
 from mha_core.stack import ACTIVATIONS, Block, Stack, StackConfig, table
 from mha_core.straight import Around, Layer, activated, attention, matrix, norm
-from mha_core.tokens import Tokenizer
-from mha_core.wordpiece import SpecialNames, WordPiece
+from mha_core.tokenizer_files import wordpiece_of
+from mha_core.tokens import Specials, Tokenizer
 
-SPECIALS = SpecialNames(
-    begin="[CLS]", separator="[SEP]", padding="[PAD]", unknown="[UNK]", mask="[MASK]", continuation="##"
-)
+SPECIALS = Specials("[CLS]", "[SEP]", padding="[PAD]", unknown="[UNK]", mask="[MASK]")
 NAMES = (
     (r"embeddings\.word_embeddings\.", "embeddings.word."),
     (r"embeddings\.position_embeddings\.", "embeddings.position."),
@@ -172,7 +170,7 @@ def masked_head(
 
 def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     """WordPiece with BERT's special tokens."""
-    return WordPiece.from_folder(folder, max_tokens, SPECIALS)
+    return wordpiece_of(folder, max_tokens, SPECIALS)
 
 
 BERT = Family(

@@ -19,8 +19,8 @@ from mha_core.families.parts import PlainBlock, WordEmbeddings
 from mha_core.rotary import Rotary
 from mha_core.settings import real, whole
 from mha_core.stack import Stack, StackConfig
+from mha_core.tokenizer_files import words_of
 from mha_core.tokens import Tokenizer
-from mha_core.word_level import WordLevel
 
 # The tensors have our own names.
 NAMES = ((r"(embeddings|layers|norm)\.", r"\1."),)
@@ -96,7 +96,7 @@ def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
 
 def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     """Whole words of a fixed list."""
-    return WordLevel.from_folder(folder, max_tokens)
+    return words_of(folder, max_tokens)
 
 
 CLASSROOM = Family(

@@ -12,11 +12,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mha_core.bpe import BytePairs
 from mha_core.families.family import Family, Tensors, next_head, refuse_unless
 from mha_core.families.parts import PlainBlock
 from mha_core.settings import flag, real, whole, word
 from mha_core.stack import Stack, StackConfig, table
+from mha_core.tokenizer_files import tokenizer_of
 from mha_core.tokens import Tokenizer
 
 NAMES = (
@@ -108,7 +108,7 @@ def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
 
 def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     """Byte-level BPE."""
-    return BytePairs.from_folder(folder, max_tokens)
+    return tokenizer_of(folder, max_tokens)
 
 
 GPT2 = Family(

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from mha_core.bpe import BytePairs
 from mha_core.errors import SizeError
 from mha_core.families.family import Family, Tensors, next_head, refuse_unless
 from mha_core.families.parts import WordEmbeddings
@@ -23,6 +22,7 @@ from mha_core.rotary import Rotary, Stretch
 from mha_core.settings import flag, real, whole, word
 from mha_core.stack import FUNCTIONS, PreNormBlock, Stack, StackConfig
 from mha_core.straight import IN_PLACE, Around, Layer, attention, joined, matrix, norm
+from mha_core.tokenizer_files import tokenizer_of
 from mha_core.tokens import Tokenizer
 
 NAMES = (
@@ -162,7 +162,7 @@ def head(stack: Stack, tensors: Tensors) -> nn.Module | None:
 
 def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     """BPE over bytes (Llama 3, SmolLM2) or made by SentencePiece (Llama 2, TinyLlama)."""
-    return BytePairs.from_folder(folder, max_tokens)
+    return tokenizer_of(folder, max_tokens)
 
 
 LLAMA = Family(

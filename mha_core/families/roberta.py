@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 from mha_core.families import bert
 from mha_core.families.family import Family, refuse_unless
-from mha_core.framed_pairs import FramedPairs
 from mha_core.settings import whole
 from mha_core.stack import Stack, StackConfig, table
-from mha_core.tokens import Tokenizer
+from mha_core.tokenizer_files import tokenizer_of
+from mha_core.tokens import Specials, Tokenizer
 
 HEAD_NAMES = (
     (r"lm_head\.dense\.", "transform."),
@@ -26,6 +26,7 @@ HEAD_NAMES = (
     (r"lm_head\.decoder\.", "decoder."),
     (r"lm_head\.bias$", "decoder.bias"),
 )
+SPECIALS = Specials("<s>", "</s>", padding="<pad>", unknown="<unk>", mask="<mask>", between=2)
 NOT_NEEDED = re.compile(r"(pooler\.|classifier\.|qa_outputs\.|.*position_ids$)")
 
 
@@ -103,7 +104,7 @@ def _sizes(kind: type[RobertaConfig], raw: Mapping[str, Any], name: str) -> Robe
 
 def tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     """By tokenizer.json, with <s> and </s>."""
-    return FramedPairs.from_folder(folder, max_tokens)
+    return tokenizer_of(folder, max_tokens, SPECIALS)
 
 
 ROBERTA, XLM_ROBERTA = (

@@ -10,6 +10,7 @@ from typing import Any
 
 from mha_core.record import Grid
 from mha_core.tokens import Tokens
+from mha_core.word_spans import is_inside
 from mha_core.wording import counted
 
 Spelling = dict[str, list[str]]
@@ -17,9 +18,10 @@ _BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def spelled(grid: Grid, tokens: Tokens) -> Spelling:
-    """Every unit as the reader wrote it, and the spaces before it. Cuts never fall inside a grapheme."""
+    """Every unit as the reader wrote it, and the spaces before it. Cuts never fall inside a grapheme, and a unit that
+    shares characters with the one before it keeps them."""
     texts = (tokens.text, tokens.pair or "")
-    ends = [0, 0]
+    ends, own_ends = [0, 0], [0, 0]
     names: list[str] = []
     before: list[str] = []
     for unit in grid.units:
@@ -28,11 +30,12 @@ def spelled(grid: Grid, tokens: Tokens) -> Spelling:
             names.append(visible(unit.bare))
             before.append("")
             continue
-        start = max(unit.start, ends[unit.segment])
+        shares = unit.start < own_ends[unit.segment]
+        start = unit.start if shares else max(unit.start, ends[unit.segment])
         end = grapheme_end(text, unit.end)
         before.append(visible(text[ends[unit.segment] : start], spaces=True))
         names.append(visible(text[start:end]))
-        ends[unit.segment] = end
+        ends[unit.segment], own_ends[unit.segment] = end, unit.end
     shown = {unit.segment for unit in grid.units}
     after = [
         visible(texts[segment][ends[segment] :], spaces=True) if segment in shown and not tokens.n_cut else ""
@@ -43,12 +46,7 @@ def spelled(grid: Grid, tokens: Tokens) -> Spelling:
 
 def grapheme_end(text: str, end: int) -> int:
     """The end moved past marks that belong to the character before it."""
-    while end < len(text) and (
-        unicodedata.category(text[end]) in ("Mn", "Mc", "Me")
-        or text[end] in "\u200d\ufe0e\ufe0f"
-        or "\U0001f3fb" <= text[end] <= "\U0001f3ff"
-        or text[end - 1] == "\u200d"
-    ):
+    while is_inside(text, end):
         end += 1
     return end
 
