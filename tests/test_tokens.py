@@ -1,10 +1,19 @@
-"""Tokens and words: spans in the reader's own spelling, whatever the text; specials where they are meant."""
+"""Tokens and words: spans in the reader's own spelling, whatever the text and the kind of tokenizer; specials where
+they are meant."""
 
 import pytest
+from decoder_folders import byte_tokenizer
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tokenizers import Regex, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer as Fast
 
-from mha_core import InputError
+from mha_core import InputError, ModelError, record_of
+from mha_core.families.bert import SPECIALS as BERT
+from mha_core.families.roberta import SPECIALS as ROBERTA
+from mha_core.picture.text import spelled
+from mha_core.tokenizer_files import LIST, RUNS
+from mha_core.tokens import Tokenizer, spelt_tokens, tokens_of
 
 
 @pytest.fixture(scope="module")
@@ -12,10 +21,13 @@ def tokenizer(model):
     return model.tokenizer
 
 
+@pytest.fixture(scope="module")
+def bytewise():
+    return Tokenizer(byte_tokenizer(), 1024)
+
+
 def check(tokens):
     """What holds of the tokens of any text at all."""
-    assert tokens.pieces[0].text == "[CLS]"
-    assert tokens.pieces[-1].text == "[SEP]"
     assert len(tokens.ids) == len(tokens.segments) == len(tokens)
     assert list(tokens.segments) == sorted(tokens.segments)
     last = {0: 0, 1: 0}
@@ -26,14 +38,16 @@ def check(tokens):
             assert piece.start >= last[piece.segment]
             last[piece.segment] = piece.start
         assert piece.special == (piece.word is None)
+        assert not (piece.continues and piece.special)
+        assert tokens.label(piece)
     covered = []
     for number, word in enumerate(tokens.words):
         pieces = tokens.pieces[word.first : word.stop]
-        assert pieces
         assert all(piece.word == number and piece.segment == word.segment for piece in pieces)
         assert word.text == tokens.text_of(word.segment)[word.start : word.end]
         assert word.start == pieces[0].start
         assert word.end == max(piece.end for piece in pieces)
+        assert not pieces[0].continues
         covered += range(word.first, word.stop)
     assert covered == [i for i, piece in enumerate(tokens.pieces) if not piece.special]
     for one, other in zip(tokens.words, tokens.words[1:], strict=False):
@@ -181,4 +195,297 @@ def test_any_text_gives_spans_inside_it_and_in_order_or_one_sentence(tokenizer, 
         with pytest.raises(InputError):
             tokenizer.encode(text, pair)
         return
+    assert (tokens.pieces[0].text, tokens.pieces[-1].text) == ("[CLS]", "[SEP]")
+    check(tokens)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(text=ANY_TEXT)
+def test_any_text_of_bytes_too(bytewise, text):
+    if text.strip():
+        check(bytewise.encode(text))
+        return
+    with pytest.raises(InputError):
+        bytewise.encode(text)
+
+
+# Every kind of tokenizer
+
+
+SCRIPTS = {
+    "Latin": "Zoë's naïve café, Ångström. e\u0301cole",
+    "Greek": "Η γάτα κοιμήθηκε· ναι;",
+    "Cyrillic": "Кошка не перешла улицу: ёж!",
+    "Arabic": "القِطّة نامت، لأنها مُتعبة.",
+    "Hebrew": "הַחתול ישן, כי היה עייף.",
+    "Devanagari": "बिल्ली थकी हुई थी। क्ष",
+    "Thai": "แมว นอน ที่นี่ น้ำ",
+    "Chinese": "猫没有过街，它太累了。",
+    "Japanese": "猫は が 通りを渡らなかった。",
+    "Korean": "고양이는 너무 피곤했다. 각",
+    "Tamil": "பூனை தூங்கியது, சோர்வாக.",
+    "emoji": "a 👩‍👩‍👧 b 🦜 漢 z 🇫🇷 👍🏽 #️⃣",
+}
+
+
+def characters(normalizer=None):
+    text = "".join(SCRIPTS.values())
+    return sorted(set((normalizer.normalize_str(text) if normalizer else text) + "a") - {" "})
+
+
+def wordpiece_tokenizer():
+    normalizer = normalizers.BertNormalizer()
+    signs = [sign for sign in characters(normalizer) if sign not in "🦜猫"]
+    names = [*BERT.roles(), *signs, *("##" + sign for sign in signs)]
+    fast = Fast(models.WordPiece({name: i for i, name in enumerate(names)}, unk_token=LIST.unknown))
+    fast.normalizer, fast.pre_tokenizer = normalizer, pre_tokenizers.BertPreTokenizer()
+    fast.add_special_tokens(list(BERT.roles()))
+    return fast
+
+
+def unigram_tokenizer(*words):
+    names = [*ROBERTA.roles(), *dict.fromkeys(["▁", *words, *characters()])]
+    fast = Fast(
+        models.Unigram([(name, -1 - i / 99) for i, name in enumerate(names)], unk_id=names.index("<unk>"))
+    )
+    fast.pre_tokenizer = pre_tokenizers.Metaspace()
+    fast.add_special_tokens(list(ROBERTA.roles()))
+    return fast
+
+
+def word_level_tokenizer():
+    names = [*LIST.roles(), "a", "b", "猫", "."]
+    fast = Fast(models.WordLevel({name: i for i, name in enumerate(names)}, unk_token=LIST.unknown))
+    fast.pre_tokenizer = pre_tokenizers.Split(Regex(RUNS), "removed", invert=True)
+    fast.add_special_tokens(list(LIST.roles()))
+    return fast
+
+
+KINDS = {
+    "word pieces": (wordpiece_tokenizer, BERT),
+    "bytes": (byte_tokenizer, None),
+    "unigram": (unigram_tokenizer, ROBERTA),
+    "whole words": (word_level_tokenizer, LIST),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_script_has_its_words_through_every_kind_of_tokenizer(kind, script):
+    make, specials = KINDS[kind]
+    text = SCRIPTS[script]
+    for tokens in (Tokenizer(make(), 512, specials).encode(text), tokens_of([text], make().encode(text))):
+        check(tokens)
+        assert not any("\ufffd" in tokens.label(piece) for piece in tokens.pieces)
+        inside = {i for word in tokens.words for i in range(word.start, word.end)}
+        assert {c for i, c in enumerate(text) if i not in inside} <= {" "}
+        for word in tokens.words:
+            assert word.text.strip() == word.text
+            assert all(
+                word.start <= p.start <= p.end <= word.end for p in tokens.pieces[word.first : word.stop]
+            )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_emoji_of_several_is_one_word_in_every_kind(kind):
+    make, specials = KINDS[kind]
+    tokens = Tokenizer(make(), 512, specials).encode(SCRIPTS["emoji"])
+    assert [word.text for word in tokens.words] == SCRIPTS["emoji"].split()
+
+
+def test_a_space_that_is_a_token_alone_takes_nothing_from_the_word_after_it():
+    text, names = "中文 日本語 the cat", ["▁", "中文", "▁", "日本語", "the", "cat"]
+    fast = unigram_tokenizer("中文", "日本語", "▁the", "▁cat")
+    ours = Tokenizer(unigram_tokenizer("中文", "日本語", "▁the", "▁cat"), 99, ROBERTA).encode(text)
+    for tokens in (ours, tokens_of([text], fast.encode(text))):
+        pieces = [piece for piece in tokens.pieces if not piece.special]
+        assert [tokens.label(piece) for piece in pieces] == names
+        assert [word.text for word in tokens.words] == text.split()
+        record = record_of([[[[1 / len(tokens)] * len(tokens)] * len(tokens)]], tokens)
+        assert [name for name in spelled(record.grid(), tokens)["names"] if "<" not in name][1::2] == names[
+            1::2
+        ]
+
+
+def test_a_token_that_shares_a_character_with_another_is_shown_whole():
+    names = ["[UNK]", "k", "gx"]
+    fast = Fast(models.WordLevel({name: i for i, name in enumerate(names)}, unk_token=LIST.unknown))
+    fast.normalizer = normalizers.NFKC()
+    fast.pre_tokenizer = pre_tokenizers.Split(Regex("k|gx"), "isolated")
+    tokens = tokens_of(["㎏x"], fast.encode("㎏x"))
+    assert [(piece.start, piece.end) for piece in tokens.pieces] == [(0, 1), (0, 2)]
+    record = record_of([[[[0.5, 0.5], [0.5, 0.5]]]], tokens)
+    assert spelled(record.grid(), tokens)["names"] == ["㎏", "㎏x"]
+
+
+class Spanless:
+    """An encoding whose tokenizer does not say where its tokens stand."""
+
+    def __init__(self, encoding):
+        self.tokens, self.ids, self.word_ids = encoding.tokens, encoding.ids, encoding.word_ids
+        self.sequence_ids, self.special_tokens_mask = encoding.sequence_ids, encoding.special_tokens_mask
+        self.offsets = [(start, start) for start, _ in encoding.offsets]
+
+
+def test_tokens_without_spans_are_spelt_by_their_names_and_of_a_pair_refused():
+    fast = unigram_tokenizer("▁the", "▁cat", "s")
+    tokens = tokens_of(["the cats"], Spanless(fast.encode("the cats")))
+    assert [word.text for word in tokens.words] == ["the", "cats"]
+    assert [tokens.label(piece) for piece in tokens.pieces] == ["the", "cat", "…s"]
+    check(tokens)
+    with pytest.raises(InputError, match="one text"):
+        tokens_of(["the", "cat"], Spanless(fast.encode("the", "cat")))
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["▁The", "▁cat", "s"], ["The", "cats"]),
+        (["The", "Ġcat", "Ġ", "日本"], ["The", "cat", "日本"]),
+        (["the</w>", "cat", "s</w>", ".</w>"], ["the", "cats", "."]),
+        (["the", "##rapy"], ["therapy"]),
+    ],
+)
+def test_names_spell_their_words(names, words):
+    tokens = spelt_tokens(["<s>", *names], range(len(names) + 1), [True, *[False] * len(names)])
+    assert [word.text for word in tokens.words] == words
+    assert tokens.special_names == ("<s>",)
+    check(tokens)
+
+
+def test_any_encoding_of_a_pair_has_its_specials_and_words():
+    fast = byte_tokenizer(("<s>", "</s>"))
+    ends = [(name, fast.token_to_id(name)) for name in ("<s>", "</s>")]
+    fast.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B </s>", ends)
+    texts = ["didn't it", "the 🙂"]
+    tokens = tokens_of(texts, fast.encode(*texts), n_cut=3)
+    assert [word.text for word in tokens.words] == ["didn't", "it", "the", "🙂"]
+    assert (tokens.special_names, tokens.n_cut) == (("<s>", "</s>"), 3)
+    assert [piece.segment for piece in tokens.pieces if piece.special] == [0, 0, 1]
+    check(tokens)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_that_were_cut_apart_before_are_the_words(kind):
+    words = ["a", "didn't", "e\u0301", "New York"]
+    encoding = KINDS[kind][0]().encode(words, is_pretokenized=True)
+    tokens = tokens_of([], encoding, words=words)
+    assert [word.text for word in tokens.words] == words
+    check(tokens)
+    with pytest.raises(InputError):
+        tokens_of([], encoding, words=[*words, "more"])
+
+
+def test_no_pair_is_read_where_the_model_takes_none(bytewise):
+    with pytest.raises(InputError):
+        bytewise.encode("the cat", "it")
+    with pytest.raises(InputError):
+        Tokenizer(word_level_tokenizer(), 9, LIST).encode("a", "b")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_model_does_not_take_is_counted(kind):
+    make, specials = KINDS[kind]
+    tokens = Tokenizer(make(), 512, specials).encode("a b " * 700)
+    assert len(tokens) == 512
+    assert len(tokens) + tokens.n_cut == len(Tokenizer(make(), 10**6, specials).encode("a b " * 700))
+    check(tokens)
+
+
+# Bytes
+
+
+def test_words_are_those_of_the_other_models(bytewise, model):
+    for text in (
+        "The animal didn't cross the well-known street, because 3,000.50 weren’t enough...",
+        "naïve café (e\u0301) 日本 it's x",
+        "a=\u0338b #\ufe0f\u20e3, cafe\u0301's",
+    ):
+        ours = [word.text for word in bytewise.encode(text).words]
+        theirs = [word.text for word in model.tokenizer.encode(text).words]
+        assert ours == theirs
+
+
+def test_pieces_that_split_a_character_share_its_span_and_continue_each_other(bytewise):
+    tokens = bytewise.encode("a 🙂b")
+    assert [(piece.start, piece.end) for piece in tokens.pieces] == [
+        (0, 1), (2, 2), (2, 3), (2, 3), (2, 3), (2, 3), (3, 4)
+    ]  # fmt: skip
+    assert [tokens.label(piece) for piece in tokens.pieces[2:]] == ["🙂", "…🙂", "…🙂", "…🙂", "…b"]
+
+
+def test_a_special_token_typed_by_the_reader_is_one_and_belongs_to_no_word(bytewise):
+    tokens = bytewise.encode("it<|endoftext|>the")
+    (special,) = [piece for piece in tokens.pieces if piece.special]
+    assert (special.text, special.start, special.end, special.role) == ("<|endoftext|>", 2, 15, "other")
+    assert [word.text for word in tokens.words] == ["it", "the"]
+    assert tokens.special_names == ("<|endoftext|>",)
+    assert bytewise.special_names == ()
+    check(tokens)
+
+
+def test_a_model_that_wants_a_token_in_front_gets_it_once():
+    framed = Tokenizer(byte_tokenizer(("<s>", "</s>"), begin="<s>"), 40)
+    assert framed.special_names == ("<s>",)
+    for text in ("the cat", "<s>the cat"):
+        tokens = framed.encode(text)
+        assert [piece.text for piece in tokens.pieces][:2] == ["<s>", "the"]
+        assert (tokens.pieces[0].role, tokens.pieces[0].special, tokens.pieces[0].end) == ("begin", True, 0)
+    assert framed.from_ids(tokens.ids) == tokens
+
+
+@pytest.mark.parametrize("text", ["the cat it's 🙂 日本", "it<|endoftext|>the", " the\n\nit "])
+def test_ids_give_back_the_text_they_came_from(text, bytewise):
+    tokens = bytewise.encode(text)
+    assert bytewise.from_ids(tokens.ids) == tokens
+
+
+def test_a_vocabulary_with_lines_for_spaces_and_bytes_by_number_is_read_too():
+    names = ["<unk>", "<s>", "▁", "▁it", "i", "t", "▁i", *(f"<0x{i:02X}>" for i in range(256))]
+    fast = Fast(
+        models.BPE(
+            vocab={name: i for i, name in enumerate(names)},
+            merges=[("▁", "i"), ("▁i", "t")],
+            byte_fallback=True,
+        )
+    )
+    fast.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    fast.add_special_tokens(["<s>"])
+    tokenizer = Tokenizer(fast, 99)
+    assert tokenizer.ids_of(" it") == (names.index("▁it"),), "without the space that it puts in front itself"
+    tokens = tokenizer.encode("it it é")
+    assert [(piece.text, piece.start, piece.end) for piece in tokens.pieces] == [
+        (" it", 0, 2), (" it", 3, 5), (" ", 6, 6), ("\ufffd", 6, 7), ("\ufffd", 6, 7)
+    ]  # fmt: skip
+    assert [word.text for word in tokens.words] == ["it", "it", "é"]
+
+
+def test_a_tokenizer_that_lacks_what_its_model_needs_is_refused():
+    for fast, specials in (
+        (byte_tokenizer(), BERT),
+        (byte_tokenizer(), ROBERTA),
+        (word_level_tokenizer(), BERT),
+    ):
+        with pytest.raises(ModelError):
+            Tokenizer(fast, 99, specials)
+    for most, specials in ((1, None), (4, BERT)):
+        with pytest.raises(ModelError):
+            Tokenizer(byte_tokenizer() if specials is None else wordpiece_tokenizer(), most, specials)
+
+
+def test_bytes_that_are_no_character_keep_their_place(bytewise):
+    ids = [bytewise.ids_of("é")[0], *bytewise.ids_of("it")]
+    tokens = bytewise.from_ids(ids)
+    assert tokens.text == "\ufffdit"
+    assert [(piece.start, piece.end) for piece in tokens.pieces] == [(0, 1), (1, 3)]
+    check(tokens)
+
+
+def test_words_without_characters_are_refused_where_tokens_spell_the_spaces_too(bytewise):
+    for words in ([], ["a", ""], ["a", "", "b"], "a b"):
+        with pytest.raises(InputError):
+            bytewise.encode_words(words)
+    tokens = bytewise.encode_words(["did", "n't", "New York"])
+    assert [word.text for word in tokens.words] == ["did", "n't", "New York"]
     check(tokens)
