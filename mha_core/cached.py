@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.errors import InputError, SizeError
+from mha_core.grid import Array, freeze
 from mha_core.modes import plain_numbers
-from mha_core.record import Array, freeze
 from mha_core.stack import Stack
 from mha_core.tokens import Tokens
 

@@ -32,7 +32,7 @@ NOTE = (
 )
 ALSO = (
     "Also: any BERT, DistilBERT, ELECTRA, RoBERTa, XLM-R, GPT-2 or Llama checkpoint in safetensors, by folder or "
-    "hub id; any of them --untrained."
+    "hub id, and a Llama's GGUF file; transformers computes any other architecture. Any of them --untrained."
 )
 MESSAGE = 300  # characters of what was given that a sentence about it repeats at most
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mha_core.errors import InputError, SizeError
-from mha_core.record import Grid, Unit
+from mha_core.grid import Grid, Unit
 from mha_core.wording import Head
 
 # What counts as a preference: below these a change of favourite is noise (an untrained model "flips" half its heads).

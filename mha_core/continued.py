@@ -12,9 +12,10 @@ import torch
 
 from mha_core.cached import DecoderState
 from mha_core.errors import InputError, SizeError
+from mha_core.grid import Array, freeze
 from mha_core.model import Model
 from mha_core.prediction import of_pieces
-from mha_core.record import Array, Record, freeze
+from mha_core.record import AttentionRecord
 from mha_core.tokens import Tokens
 from mha_core.trace import versions
 
@@ -24,19 +25,19 @@ SEEDS = 2**32
 HOTTEST = 2.0
 
 
-def begin(tokens: Tokens, model: Model) -> tuple[Record, DecoderState]:
+def begin(tokens: Tokens, model: Model) -> tuple[AttentionRecord, DecoderState]:
     """The record of a text and the state that goes on from it, out of one run.
 
     Raises InputError for a model that predicts no next token.
     """
     state = model.start(tokens)
-    record = Record(model.info, tokens, state.weights, versions())
+    record = AttentionRecord(model.info, tokens, state.weights, versions())
     # A state may live for as long as its reader goes on; the record's weights need not.
     state.weights = freeze(np.zeros((*state.weights.shape[:2], 0, 0), dtype=np.float32))
     return record, state
 
 
-def extended(record: Record, tokens: Tokens, rows: Sequence[Array]) -> Record:
+def extended(record: AttentionRecord, tokens: Tokens, rows: Sequence[Array]) -> AttentionRecord:
     """The record of `tokens`, which are those of `record` and some more; `rows` (layer, head, key), one for each.
 
     Raises InputError for an encoder's record, SizeError unless tokens and rows go on from it.

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.cross import CrossRecord
-from mha_core.record import Grid, ModelInfo, Record
-from mha_core.wording import Head, Per
+from mha_core.grid import SINK, Grid
+from mha_core.record import AttentionRecord, ModelInfo
+from mha_core.wording import Head, Per, head_name
 
 FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r]")
 WEIGHT_COLUMNS = ("layer", "head", "query", "key", "query_text", "key_text", "weight")
@@ -69,7 +69,8 @@ def model_of(model: ModelInfo) -> dict[str, Any]:
 def weights_csv(
     grid: Grid, heads: Iterable[Head], said: Mapping[str, str] | None = None, per: Per = "head"
 ) -> str:
-    """One row a weight. A pair of which the query cannot see the key has no row: there is no weight.
+    """One row a weight. A pair of which the query cannot see the key has no row, and neither has a head that is not
+    there; what a learned sink took is a row of key -1.
 
     `said` adds columns that say what the numbers are; those of LONG_COLUMNS stand in the first row only. Where heads
     are mixed (`per`), `head` is empty; where layers are, `layer` too.
@@ -82,17 +83,22 @@ def weights_csv(
     again = [safe_cell(text) for text in said.values()]
     later = ["" if name in LONG_COLUMNS else safe_cell(text) for name, text in said.items()]
     for layer, head in heads:
+        if not grid.has((layer, head)):
+            continue
+        place = ["" if per == "model" else layer + 1, head + 1 if per == "head" else ""]
         for (q, k), weight in np.ndenumerate(grid.weights[layer, head]):
-            if grid.visible is not None and not grid.visible[q, k]:
+            if grid.visible is not None and not grid.visible[layer, q, k]:
                 continue
-            place = ["" if per == "model" else layer + 1, head + 1 if per == "head" else ""]
             writer.writerow([*place, q, k, labels[q], keys[k], str(weight), *again])
             again = later
+        if grid.sink is not None:
+            for q, weight in enumerate(grid.sink[layer, head]):
+                writer.writerow([*place, q, -1, labels[q], SINK, str(weight), *again])
     return out.getvalue()
 
 
 def weights_json(
-    record: Record | CrossRecord,
+    record: AttentionRecord,
     grid: Grid,
     layers: slice = slice(None),
     heads: slice = slice(None),
@@ -100,8 +106,9 @@ def weights_json(
 ) -> str:
     """The weights of some layers and heads, [layer][head][query][key], with all that is needed to get them again.
 
-    They stay one array of numbers; where `causal` is true, entries with a key after the query stand for no weight.
-    Where heads are mixed (`per`), none are named, and no layers where layers are.
+    They stay one array of numbers; where `causal` is true, entries with a key after the query stand for no weight, and
+    `seen` says of other masks, layer by layer, the first and the last key that a query can see. Where heads are mixed
+    (`per`), none are named, and no layers where layers are.
     """
     per: Per = more.get("per", "head")
     placed = {
@@ -109,16 +116,18 @@ def weights_json(
         "heads": [i + 1 for i in range(grid.weights.shape[1])[heads]] if per == "head" else [],
     }
     content = described(record, grid) | placed | {"weights": grid.weights[layers, heads].tolist()}
+    if grid.sink is not None:
+        content["sink"] = grid.sink[layers, heads].tolist()
     return json_of(content | more)
 
 
-def described(record: Record | CrossRecord, grid: Grid) -> dict[str, Any]:
+def described(record: AttentionRecord, grid: Grid) -> dict[str, Any]:
     """What numbers of a grid are, as the JSON of weights says it: all but the numbers. `changed` is there where heads
     were changed on the way. Of cross-attention `tokens` and `units` are those of the rows, `key_tokens` and `key_units`
     those of the columns."""
     tokens, model = record.tokens, record.model
     columns = {}
-    if isinstance(record, CrossRecord):
+    if record.keys is not None:
         columns = {
             "key_text": record.keys.text,
             "key_tokens": [piece.text for piece in record.keys.pieces],
@@ -139,13 +148,26 @@ def described(record: Record | CrossRecord, grid: Grid) -> dict[str, Any]:
         "units": list(grid.labels),
         "specials": grid.specials,
         "normalisation": NORMALISED[grid.specials],
-        "causal": grid.visible is not None,
+        "causal": grid.is_causal,
         "n_layers": record.n_layers,
         "n_heads": record.n_heads,
         "versions": dict(record.versions),
         **({"changed": list(record.changed)} if record.changed else {}),
+        **_without(record, grid),
         **columns,
     }
+
+
+def _without(record: AttentionRecord, grid: Grid) -> dict[str, Any]:
+    """What is not there: layers without attention, heads, and keys outside of a layer's window."""
+    said: dict[str, Any] = {}
+    if record.without_attention:
+        said["layers_without_attention"] = [layer + 1 for layer in record.without_attention]
+    if record.heads is not None:
+        said["heads_without_weights"] = [head_name((int(la), int(h))) for la, h in np.argwhere(~record.heads)]
+    if grid.reach is not None:
+        said["seen"] = grid.reach.tolist()
+    return said
 
 
 def _cell(value: object) -> object:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.compare import Pairs, align
-from mha_core.record import Grid, Unit
+from mha_core.grid import Grid, Unit
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
 
@@ -45,7 +45,7 @@ def first_change(a: Grid, a_tokens: Tokens, b: Grid, b_tokens: Tokens) -> FirstC
     """Where two texts of one decoder part. None for models that see ahead, for heads that cannot be compared one by
     one, and for texts that are the same or begin with different words.
     """
-    if a.visible is None or b.visible is None or a.weights.shape[:2] != b.weights.shape[:2]:
+    if not a.is_causal or not b.is_causal or a.weights.shape[:2] != b.weights.shape[:2]:
         return None
     seen_a, seen_b = ([_ids(unit, t) for unit in g.units] for g, t in ((a, a_tokens), (b, b_tokens)))
     same = [x == y for x, y in zip(seen_a, seen_b, strict=False)]

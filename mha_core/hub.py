@@ -29,6 +29,7 @@ FILES = [
         "special_tokens_map.json",
         "added_tokens.json",
     ),
+    *("generation_config.json", "spiece.model", "sentencepiece.bpe.model", "source.spm", "target.spm"),
     *("vocab.txt", "vocab.json", "merges.txt", "model.safetensors", "model.safetensors.index.json"),
     "model-*.safetensors",
 ]

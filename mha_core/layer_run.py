@@ -10,7 +10,7 @@ import numpy as np
 
 from mha_core.edits import Edits
 from mha_core.errors import SizeError
-from mha_core.record import Array
+from mha_core.grid import Array
 from mha_core.rotary import Rotary
 
 NOTHING = Edits()

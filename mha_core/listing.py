@@ -11,7 +11,7 @@ from mha_core.thumbnails import strongest_pair
 from mha_core.wording import head_name
 
 if TYPE_CHECKING:
-    from mha_core.record import Grid
+    from mha_core.grid import Grid
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,22 @@ class HeadFilter:
 
 
 def strongest_heads(grid: "Grid", source: int, target: int | None = None) -> tuple[RankedHead, ...]:
-    """All heads by their weight from unit `source` to unit `target`, strongest first.
+    """All heads by their weight from unit `source` to unit `target`, strongest first; of layers in which the source can
+    see the target.
 
     Without a target: by the largest weight in the source's row, each with the unit that it falls on. Raises
-    InputError for a target that the source cannot see.
+    InputError for a target that the source can see in no layer.
     """
-    if target is not None and grid.visible is not None and not grid.visible[source, target]:
-        raise InputError(
-            f"'{grid.labels[source]}' cannot see '{grid.key_labels[target]}': in a decoder a word sees only itself and "
-            "what stands before it."
-        )
+    there = np.ones(grid.weights.shape[:2], dtype=bool) if grid.heads is None else grid.heads
+    if target is not None and grid.visible is not None:
+        there = there & grid.visible[:, source, target, None]
+        if not there.any():
+            why = (
+                "in a decoder a word sees only itself and what stands before it"
+                if grid.is_causal and target > source
+                else "it is outside what every layer sees"
+            )
+            raise InputError(f"'{grid.labels[source]}' cannot see '{grid.key_labels[target]}': {why}.")
     rows = grid.weights[:, :, source, :]
     targets = np.full(rows.shape[:2], target) if target is not None else rows.argmax(axis=-1)
     weights = np.take_along_axis(rows, targets[..., None], axis=-1)[..., 0]
@@ -72,6 +78,7 @@ def strongest_heads(grid: "Grid", source: int, target: int | None = None) -> tup
     return tuple(
         RankedHead(int(i // n_heads), int(i % n_heads), float(weights.flat[i]), int(targets.flat[i]))
         for i in order
+        if there.flat[i]
     )
 
 
@@ -82,7 +89,7 @@ def strongest_words(grid: "Grid", weights: NDArray[np.floating]) -> tuple[int, i
     """
     rows = np.array([unit.special for unit in grid.units], dtype=bool)
     if grid.key_units is None:
-        return strongest_pair(weights, rows, grid.visible)
+        return strongest_pair(weights, rows, is_causal=grid.is_causal)
     columns = np.array([unit.special for unit in grid.key_units], dtype=bool)
     between = np.where(rows[:, None] | columns[None, :], 0, weights)
     if not between.size or between.max() <= 0:

@@ -2,7 +2,7 @@
 
 A name is that of an embedded model, a hub id, a folder, or a GGUF file. What it leads to is compared with the digests
 that are known, read, and settled for inference. Every model can also be had untrained: the same shape, random weights,
-a fixed seed. Loaded models are kept up to a number of bytes; those unused for longest go first, the embedded ones stay.
+a fixed seed. Model models are kept up to a number of bytes; those unused for longest go first, the embedded ones stay.
 """
 
 import os
@@ -20,6 +20,7 @@ from mha_core.device import choose_device, choose_precision
 from mha_core.errors import InputError, ModelError
 from mha_core.families import FAMILIES
 from mha_core.gguf import GgufFile
+from mha_core.hf import TransformersModel, load_with_transformers
 from mha_core.hub import Progress, check_fetched, fetch, is_here, is_hub_id
 from mha_core.layouts import layout_for
 from mha_core.learning.classroom.moments import at_step
@@ -70,6 +71,9 @@ def load_model(
     shared: bool = True,
 ) -> Model:
     """Load a model once, then share it with all callers.
+
+    An architecture that the engine has no family for is loaded by transformers, which gives its attention weights and
+    nothing of its inside.
 
     Args:
         name: one on the shelf, "classroom@400" (the classroom's model after 400 steps), a hub id, a folder, or a GGUF
@@ -193,7 +197,7 @@ def _load(
     source = GgufFile(place) if place.is_file() else Folder(place)
     raw = source.settings()
     if raw.get("model_type") not in FAMILIES:
-        return unknown_architecture(place, raw, name)
+        return _of_another_architecture(source, raw, name, trained, seed, device, dtype)
     config = config_of(raw, source.title)
     family = FAMILIES[config.model_type]
     longest = min(config.max_positions, LONGEST) if config.is_causal else config.max_positions
@@ -256,11 +260,34 @@ def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Map
     return fetch(name, progress), {}
 
 
-def unknown_architecture(folder: Path, raw: Mapping[str, Any], name: str) -> Model:
-    """Refuse a folder whose `model_type` no family of ours knows."""
-    del name
-    raise ModelError(
-        f"'{Folder(folder).title}' is {architecture(raw)}; supported are the model types {', '.join(FAMILIES)}."
+def _of_another_architecture(
+    source: Folder | GgufFile,
+    raw: Mapping[str, Any],
+    name: str,
+    trained: bool,
+    seed: int,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> TransformersModel:
+    """Have transformers load what no family of ours knows. Raises ModelError for GGUF, and for what it cannot load."""
+    if isinstance(source, GgufFile):
+        raise ModelError(
+            f"'{source.title}' is {architecture(raw)}; of GGUF files those of Llama models are read."
+        )
+    files = source.digests(weights=trained)
+    check_fetched(source.path, files)
+    digest = "+".join(digest for file, digest in files.items() if file.endswith(".safetensors"))
+    return load_with_transformers(
+        source.path,
+        name=name,
+        title=source.title if trained else f"{source.title}, untrained",
+        trained=trained,
+        seed=seed,
+        device=device,
+        dtype=dtype,
+        digest=digest if trained else f"untrained, seed {seed}",
+        files=tuple(sorted(files.items())),
+        pinned=source.has_sums,
     )
 
 

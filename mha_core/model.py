@@ -96,6 +96,7 @@ class Model:
             self.is_causal,
             self.files,
             self.pinned,
+            windows=tuple(getattr(self.config, "windows", ())),
         )
 
     def to(self, device: str, dtype: str | None = None) -> "Model":

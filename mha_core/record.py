@@ -1,28 +1,47 @@
 """The record of one run: what every head of a model did with one text. Frozen, on the CPU, in NumPy.
 
 Everything above (analysis, figures, pages) reads this and knows no model; everything below makes it and knows
-no screen. Axes of the weights: (layer, head, query, key), all from 0.
+no screen. Axes of the weights: (layer, head, query, key), all from 0; layers and heads have the model's own numbers.
 """
 
 import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mha_core.errors import HeadScopeError, InputError, SizeError
+from mha_core.errors import HeadScopeError, SizeError
+from mha_core.grid import (
+    Array,
+    Frozen,
+    Grid,
+    HeadWeights,
+    Mask,
+    Specials,
+    Unit,
+    between_units,
+    check_between,
+    check_specials,
+    freeze,
+    piece_units,
+    seen_between,
+    units_of,
+    word_units,
+)
+from mha_core.listing import RankedHead
 from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
-from mha_core.views import Frozen, GridViews, RecordViews
 from mha_core.wording import head_name
 
-Array = NDArray[np.float32]
-Mask = NDArray[np.bool_]
-Specials = Literal["shown", "hidden", "renormalised"]
+__all__ = [
+    "ENGINE", "Array", "AttentionRecord", "Grid", "HeadWeights", "Mask", "ModelInfo", "Specials", "Unit", "check_rows",
+    "freeze", "grid_of", "piece_units", "units_of", "word_units",
+]  # fmt: skip
+
 ENGINE = "mha_core"
+LARGEST_ERROR = 1e-2  # of the sum of a row
 
 
 @dataclass(frozen=True)
@@ -31,7 +50,9 @@ class ModelInfo:
 
     `files`: name and SHA-256 of every file it was made from; `pinned`: whether they were compared with digests that
     were known before. `computed_by`: what computed the numbers, ENGINE or another library or the caller. Of a model
-    that another one computed `trained` can be None (unknown), and sizes that it does not say are 0.
+    that another one computed `trained` can be None (unknown), and sizes that it does not say are 0. `n_heads` is the
+    most that a layer has. `windows`: how many tokens to each side a layer sees, one a layer, 0 for all; empty: every
+    layer sees all. `layer_kinds`: what a layer does instead of attention, one a layer, empty where it attends.
     """
 
     name: str
@@ -49,6 +70,8 @@ class ModelInfo:
     files: tuple[tuple[str, str], ...] = ()
     pinned: bool = False
     computed_by: str = ENGINE
+    windows: tuple[int, ...] = ()
+    layer_kinds: tuple[str, ...] = ()
 
     @property
     def short_digest(self) -> str:
@@ -60,68 +83,25 @@ class ModelInfo:
         """Whether this engine computed the numbers."""
         return self.computed_by == ENGINE
 
-
-@dataclass(frozen=True)
-class Unit:
-    """One row and column of a picture: a piece or a word, in the reader's spelling; its characters, its pieces."""
-
-    label: str
-    start: int
-    end: int
-    segment: int
-    special: bool
-    pieces: tuple[int, ...]
-    mark: str = ""
-
-    @property
-    def bare(self) -> str:
-        """The label without the mark of a piece that continues a word."""
-        return self.label.removeprefix(self.mark)
+    def visible(self, n: int) -> Mask | None:
+        """(layer, query, key): which of n tokens each can see; None where all see all."""
+        if not self.is_causal and not any(self.windows):
+            return None
+        distance = np.subtract.outer(np.arange(n), np.arange(n))
+        seen = (distance >= 0) if self.is_causal else np.ones((n, n), dtype=bool)
+        if not any(self.windows):
+            return np.broadcast_to(seen, (self.n_layers, n, n))
+        near = [seen if not w else seen & (np.abs(distance) <= w) for w in self.windows]
+        return np.stack(near)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Grid(Frozen, GridViews):
-    """The weights between units: (layer, head, query, key). Rows sum to one unless specials are "hidden".
+class AttentionRecord(Frozen):
+    """One text through one model, looking at itself, or at another text (`keys`): an encoder's, a decoder's or
+    cross-attention. Raises SizeError for weights of another shape, HeadScopeError for rows that do not sum to one.
 
-    `visible`: (query, key), whether the query can see the key at all; None where every unit sees every other.
-    `sharing`: how many heads in a row read the same keys and values. `key_units`: those of the columns, where they are
-    another text's (cross-attention); None where they are those of the rows.
-    """
-
-    units: tuple[Unit, ...]
-    weights: Array
-    words: bool
-    specials: Specials
-    visible: Mask | None = None
-    sharing: int = 1
-    key_units: tuple[Unit, ...] | None = None
-
-    def __len__(self) -> int:
-        return len(self.units)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """One label a unit."""
-        return tuple(unit.label for unit in self.units)
-
-    @property
-    def key_labels(self) -> tuple[str, ...]:
-        """One label a column."""
-        return self.labels if self.key_units is None else tuple(unit.label for unit in self.key_units)
-
-    def find(self, word: str, *, among_keys: bool = False) -> tuple[int, ...]:
-        """Where that word or piece stands (in the rows, or `among_keys` in the columns), without regard to case; empty
-        if nowhere."""
-        wanted = word.strip().casefold()
-        units = self.key_units if among_keys and self.key_units is not None else self.units
-        return tuple(i for i, unit in enumerate(units) if unit.bare.casefold() == wanted)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Record(RecordViews):
-    """One text through one model. Raises SizeError if the weights are not finite rows that sum to one.
-
-    `interventions`: what was done to its heads on the way, as in `Run`; the weights are those after it.
+    `tokens`: those that look, the rows. `gates`, `interventions`: what was done to its heads on the way; the weights
+    are those after it. `visible`, `heads`, `sink`: as in `Grid`, between pieces; without `visible` the model says it.
     """
 
     model: ModelInfo
@@ -130,28 +110,50 @@ class Record(RecordViews):
     versions: Mapping[str, str] = field(default_factory=dict)
     gates: Array | None = None
     interventions: tuple[Hashable, ...] = ()
+    keys: Tokens | None = None
+    visible: Mask | None = None
+    heads: Mask | None = None
+    sink: Array | None = None
 
     def __post_init__(self) -> None:
-        n = len(self.tokens)
-        expected = (self.model.n_layers, self.model.n_heads, n, n)
+        columns = self.tokens if self.keys is None else self.keys
+        expected = (self.model.n_layers, self.model.n_heads, len(self.tokens), len(columns))
         if self.weights.shape != expected or self.weights.dtype != np.float32:
             raise SizeError(
-                f"A record of {n} tokens needs float32 weights of shape {expected}; given are "
+                f"A record of {len(self.tokens)} tokens needs float32 weights of shape {expected}; given are "
                 f"{self.weights.dtype} of {self.weights.shape}."
             )
-        check_rows(self.weights)
-        freeze(self.weights)
-        if self.model.is_causal and any(np.triu(layer, 1).any() for layer in self.weights):
-            raise HeadScopeError("The model gave attention to tokens that come later; it is no decoder.")
-        if self.gates is not None:
-            freeze(self.gates)
+        check_rows(self.weights, self.heads, self.sink)
+        if self.keys is None and self.visible is None:
+            object.__setattr__(self, "visible", self.model.visible(len(self.tokens)))
+        if self.visible is not None and any(
+            bool(layer[:, ~seen].any()) for layer, seen in zip(self.weights, self.visible, strict=True)
+        ):
+            raise HeadScopeError(
+                "The model gave attention to tokens that cannot be seen, such as later ones in a decoder."
+            )
+        for array in (self.weights, self.gates, self.visible, self.heads, self.sink):
+            if array is not None:
+                freeze(array)
         object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
+
+    @property
+    def key_tokens(self) -> Tokens:
+        """The tokens of the columns."""
+        return self.tokens if self.keys is None else self.keys
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether its rows look at another text."""
+        return self.keys is not None
 
     @property
     def said(self) -> str:
         """What it is of, in a line."""
-        text = self.tokens.text if self.tokens.pair is None else f"{self.tokens.text} | {self.tokens.pair}"
-        return quoted(text, len(self.tokens), len(self.tokens.words))
+        if self.keys is not None:
+            rows, columns = (_said(part) for part in (self.tokens, self.keys))
+            return f"cross-attention, rows {rows}; columns {columns}"
+        return _said(self.tokens)
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -169,8 +171,13 @@ class Record(RecordViews):
 
     @property
     def n_heads(self) -> int:
-        """How many heads a layer has."""
+        """How many heads a layer has at most."""
         return self.model.n_heads
+
+    @property
+    def without_attention(self) -> tuple[int, ...]:
+        """The layers (from 0) that have no attention weights."""
+        return () if self.heads is None else tuple(np.flatnonzero(~self.heads.any(axis=1)).tolist())
 
     def grid(self, words: bool = False, specials: Specials = "shown") -> Grid:
         """The weights between pieces or words.
@@ -179,7 +186,23 @@ class Record(RecordViews):
         the mean. `specials`: "shown"; "hidden" (their rows and columns removed, the rest as it is, so rows sum
         to less than one); "renormalised" (removed, and every row divided by its sum).
         """
-        return grid_of(self.tokens, self.weights, words, specials, model=self.model)
+        return _grid(self, self.weights, words, specials, self.visible, self.sink)
+
+    def __getitem__(self, name: str) -> HeadWeights:
+        """One head between pieces, by its name with layer and head from 1: record["4-2"]; between words it is
+        record.grid(words=True)["4-2"]. Raises InputError for another name."""
+        return self.grid()[name]
+
+    def rank(self, source: str, target: str | None = None, words: bool = True) -> tuple[RankedHead, ...]:
+        """All heads by their weight from one word to another, strongest first: record.rank("it", "animal").
+
+        Without a target, by the largest weight in the row of `source`. Raises InputError for a word that is not there.
+        """
+        return self.grid(words).rank(source, target)
+
+    def to_frame(self, words: bool = False, specials: Specials = "shown") -> Any:
+        """All heads as a tidy pandas DataFrame; see `Grid.to_frame`. Raises Unavailable without pandas."""
+        return self.grid(words, specials).to_frame()
 
     def __repr__(self) -> str:
         return summary(self)
@@ -189,103 +212,76 @@ class Record(RecordViews):
 
 
 def grid_of(
-    tokens: Tokens,
-    weights: Array,
-    words: bool = False,
-    specials: Specials = "shown",
-    *,
-    model: ModelInfo | None = None,
+    record: AttentionRecord, weights: Array, words: bool = False, specials: Specials = "shown"
 ) -> Grid:
-    """Any numbers between the pieces of a text, (layer, head, query, key), as a grid; see `Record.grid`.
+    """Any numbers between the pieces of a record's text, (layer, head, query, key), as a grid; see
+    `AttentionRecord.grid`. Numbers of another count of heads or layers (mixed ones) have all of them.
 
-    `model` says what its tokens can see and which heads share keys; without it, all and none. Raises SizeError if the
-    weights are not between these pieces.
+    Raises SizeError if the numbers are not between these pieces.
     """
-    if specials not in ("shown", "hidden", "renormalised"):
-        raise InputError(f"Specials can be shown, hidden or renormalised, not '{specials}'.")
-    if weights.ndim != 4 or weights.shape[2:] != (len(tokens), len(tokens)):
-        raise SizeError(
-            f"Weights of shape {weights.shape} are not between the {len(tokens)} pieces of this text."
-        )
-    units = units_of(tokens, words)
-    if words:
-        weights = merge_words(weights, [unit.pieces[0] for unit in units])
+    same = weights.shape[:2] == record.weights.shape[:2]
+    visible = record.visible
+    if visible is not None and len(visible) != len(weights):
+        seen_by_any = visible.any(axis=0)
+        visible = np.broadcast_to(seen_by_any, (len(weights), *seen_by_any.shape))
+    return _grid(record, weights, words, specials, visible, None, mixed=not same)
+
+
+def _grid(
+    record: AttentionRecord, weights: Array, words: bool, specials: Specials, visible: Mask | None,
+    sink: Array | None, *, mixed: bool = False,
+) -> Grid:  # fmt: skip
+    check_specials(specials)
+    rows, columns = record.tokens, record.key_tokens
+    check_between(weights, rows, columns)
+    units = units_of(rows, words)
+    keys = units if record.keys is None else units_of(columns, words)
+    weights = between_units(weights, units, keys, (len(rows), len(columns)))
+    visible = None if visible is None else seen_between(visible, units, keys)
+    if sink is not None and len(units) < len(rows):
+        counts = np.array([len(unit.pieces) for unit in units], dtype=np.float32)
+        sink = np.add.reduceat(sink, [unit.pieces[0] for unit in units], axis=-1, dtype=np.float32) / counts
     if specials != "shown":
-        kept = [i for i, unit in enumerate(units) if not unit.special]
-        units, weights = tuple(units[i] for i in kept), weights[:, :, kept][:, :, :, kept]
+        at, of = ([i for i, unit in enumerate(side) if not unit.special] for side in (units, keys))
+        units, keys = tuple(units[i] for i in at), tuple(keys[i] for i in of)
+        weights = weights[:, :, at][:, :, :, of]
+        visible = None if visible is None else visible[:, at][:, :, of]
+        sink = None if sink is None else sink[:, :, at]
         if specials == "renormalised":
-            sums = weights.sum(axis=-1, keepdims=True)
+            sums, sink = weights.sum(axis=-1, keepdims=True), None
             weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    visible = seen_back(units) if model and model.is_causal else None
-    return Grid(units, freeze(weights), words, specials, visible, sharing(model, weights.shape[1]))
-
-
-def units_of(tokens: Tokens, words: bool = False, specials: Specials = "shown") -> tuple[Unit, ...]:
-    """The rows and columns of a grid of that text, see `Record.grid`."""
-    units = word_units(tokens) if words else piece_units(tokens)
-    return units if specials == "shown" else tuple(unit for unit in units if not unit.special)
-
-
-def seen_back(units: tuple[Unit, ...]) -> Mask:
-    """(query, key): a unit of a decoder sees the units that begin no later than its own last piece."""
-    first = np.array([unit.pieces[0] for unit in units], dtype=np.intp)
-    last = np.array([unit.pieces[-1] for unit in units], dtype=np.intp)
-    visible: Mask = first[None, :] <= last[:, None]
-    visible.setflags(write=False)
-    return visible
-
-
-def sharing(model: ModelInfo | None, n_heads: int) -> int:
-    """How many neighbouring heads read one key head; 1 where a picture has no heads of its own (heads mixed)."""
-    if model is None or not model.n_kv_heads or n_heads != model.n_heads:
-        return 1
-    return n_heads // model.n_kv_heads
-
-
-def merge_words(weights: Array, starts: list[int]) -> Array:
-    """(..., n, n) between pieces to (..., m, m) between words whose first pieces are `starts`: the sum over
-    the key's pieces, the mean over the query's (Clark et al. 2019, section 4.1)."""
-    n = weights.shape[-1]
-    to_words = np.add.reduceat(weights, starts, axis=-1)
-    counts = np.diff([*starts, n]).astype(np.float32)
-    sums: Array = np.add.reduceat(to_words, starts, axis=-2)
-    return sums / counts[:, None]
-
-
-def check_rows(weights: Array) -> None:
-    """Raise HeadScopeError unless all rows are finite numbers from 0 that sum to one."""
-    sums = weights.sum(axis=-1)
-    if not np.isfinite(sums).all() or np.abs(sums - 1).max(initial=0) > 1e-2 or (weights < 0).any():
-        raise HeadScopeError("The model gave attention rows that do not sum to one; its weights are damaged.")
-
-
-def piece_units(tokens: Tokens) -> tuple[Unit, ...]:
-    """One unit a piece, in the reader's spelling; a piece that continues a word begins with its mark."""
-    return tuple(
-        Unit(tokens.label(piece), piece.start, piece.end, piece.segment, piece.special, (i,), piece.mark)
-        for i, piece in enumerate(tokens.pieces)
+    for array in (weights, visible, sink):
+        if array is not None:
+            freeze(array)
+    key_units = None if record.keys is None else keys
+    heads = None if mixed else record.heads
+    return Grid(
+        units,
+        weights,
+        words,
+        specials,
+        visible,
+        1 if mixed else sharing(record.model),
+        key_units,
+        heads,
+        sink,
     )
 
 
-def word_units(tokens: Tokens) -> tuple[Unit, ...]:
-    """One unit a word, and one for every special token, in order."""
-    units: list[Unit] = []
-    position = 0
-    while position < len(tokens):
-        piece = tokens.pieces[position]
-        if piece.word is None:
-            label = tokens.spelling(piece)
-            units.append(Unit(label, piece.start, piece.end, piece.segment, piece.special, (position,)))
-            position += 1
-        else:
-            word = tokens.words[piece.word]
-            pieces = tuple(range(word.first, word.stop))
-            units.append(Unit(word.text, word.start, word.end, word.segment, False, pieces))
-            position = word.stop
-    return tuple(units)
+def sharing(model: ModelInfo) -> int:
+    """How many neighbouring heads read one key head."""
+    return model.n_heads // model.n_kv_heads if model.n_kv_heads else 1
 
 
-def freeze(array: Array) -> Array:
-    """The array itself, made read-only."""
-    array.setflags(write=False)
-    return array
+def check_rows(weights: Array, heads: Mask | None = None, sink: Array | None = None) -> None:
+    """Raise HeadScopeError unless all rows of the heads that are there are finite numbers from 0 that sum to one,
+    together with what a learned sink took."""
+    sums = weights.sum(axis=-1) if sink is None else weights.sum(axis=-1) + sink
+    off = np.abs(sums - 1) if heads is None else np.abs(sums - heads[..., None])
+    if not np.isfinite(sums).all() or off.max(initial=0) > LARGEST_ERROR or (weights < 0).any():
+        raise HeadScopeError("The model gave attention rows that do not sum to one; its weights are damaged.")
+
+
+def _said(tokens: Tokens) -> str:
+    text = tokens.text if tokens.pair is None else f"{tokens.text} | {tokens.pair}"
+    return quoted(text, len(tokens), len(tokens.words), tokens.n_cut)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 class Run:
     """A text, or a pair of texts, through a model, trained or not, with or without interventions.
 
-    Equal runs give equal numbers. `interventions` are frozen values, in the order in which they act.
+    Equal runs give equal numbers. `interventions` are frozen values, in the order in which they act. `part`: of an
+    encoder-decoder, what is looked at; its `pair` is what the decoder reads.
     """
 
     model: str
@@ -16,3 +17,4 @@ class Run:
     pair: str | None = None
     trained: bool = True
     interventions: tuple[Hashable, ...] = ()
+    part: str = "encoder"

@@ -18,8 +18,8 @@ from mha_core.thumbnails import thumbnails
 from mha_core.wording import counted, head_name, percent
 
 if TYPE_CHECKING:
-    from mha_core.cross import CrossRecord
-    from mha_core.record import Grid, Record
+    from mha_core.grid import Grid
+    from mha_core.record import AttentionRecord
 
 LONGEST = 60  # signs of a text that are repeated
 STRONGEST = 3
@@ -29,13 +29,13 @@ SIDE, MARGIN = 20, 16  # pixels of a small picture, and before the first
 HOW = '["4-2"].to_frame(), .rank("it", "cat"), .grid(words=True), .to_frame()'
 
 
-def summary(record: "Record | CrossRecord") -> str:
+def summary(record: "AttentionRecord") -> str:
     """Five lines: the text, the model, who computed it, its strongest links, and what can be asked of it."""
     said = [f"{key}: {value}" for key, value in _facts(record)]
     return "\n".join([*said, f"ask: {HOW}"])
 
 
-def summary_html(record: "Record | CrossRecord") -> str:
+def summary_html(record: "AttentionRecord") -> str:
     """The same as a table, with a small picture of every head: a row a layer, a column a head."""
     rows = "".join(
         f'<tr><th style="text-align:left">{escape(key)}</th><td style="text-align:left">{escape(value)}</td></tr>'
@@ -44,10 +44,11 @@ def summary_html(record: "Record | CrossRecord") -> str:
     return f"<table>{rows}</table>{heads_svg(record.grid())}"
 
 
-def _facts(record: "Record | CrossRecord") -> list[tuple[str, str]]:
+def _facts(record: "AttentionRecord") -> list[tuple[str, str]]:
     model = record.model
     trained = {True: "trained", False: "untrained", None: "weights of unknown training"}[model.trained]
     shape = f"{counted(model.n_layers, 'layer')} x {counted(model.n_heads, 'head')}, {trained}"
+    without = layers_without(record)
     digest = f", digest {model.short_digest}" if model.digest else ""
     if model.digest.startswith(trained):  # "untrained, seed 0" is no digest
         digest = model.digest.removeprefix(trained)
@@ -57,13 +58,41 @@ def _facts(record: "Record | CrossRecord") -> list[tuple[str, str]]:
         ("record", record.said),
         ("model", f"{_cut(model.title)}: {shape}{digest}{changed}"),
         ("computed by", by),
+        *([("no attention", without)] if without else []),
+        *([("sink", _sink(record))] if record.sink is not None else []),
         ("strongest links", _links(record.grid())),
     ]
 
 
-def quoted(text: str, n_tokens: int, n_words: int) -> str:
-    """A text and its sizes, for the first line."""
-    return f"{_cut(' '.join(text.split()))!r}, {counted(n_tokens, 'token')}, {counted(n_words, 'word')}"
+def layers_without(record: "AttentionRecord") -> str:
+    """Which layers have no attention weights, and what they do instead: "layers 1 to 3 (linear attention)"; "" if all
+    have."""
+    groups: list[tuple[int, int, str]] = []
+    for layer in record.without_attention:
+        kind = record.model.layer_kinds[layer] if record.model.layer_kinds else ""
+        if groups and groups[-1][1] == layer - 1 and groups[-1][2] == kind:
+            groups[-1] = (groups[-1][0], layer, kind)
+        else:
+            groups.append((layer, layer, kind))
+    return ", ".join(
+        (f"layer {first + 1}" if first == last else f"layers {first + 1} to {last + 1}")
+        + (f" ({kind})" if kind else "")
+        for first, last, kind in groups
+    )
+
+
+def _sink(record: "AttentionRecord") -> str:
+    """How much a learned sink took, on average and at most in one row."""
+    sink = np.zeros(1) if record.sink is None else record.sink
+    sink = sink if record.heads is None else sink[record.heads]
+    mean, most = percent(float(sink.mean())), percent(float(sink.max()))
+    return f"a learned sink takes {mean} of a row on average, {most} at most"
+
+
+def quoted(text: str, n_tokens: int, n_words: int, n_cut: int = 0) -> str:
+    """A text and its sizes, for the first line, and whether it was cut."""
+    cut = f", cut after {n_tokens:,} of {n_tokens + n_cut:,} tokens" if n_cut else ""
+    return f"{_cut(' '.join(text.split()))!r}, {counted(n_tokens, 'token')}, {counted(n_words, 'word')}{cut}"
 
 
 def _cut(text: str) -> str:

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from mha_core.errors import InputError, SizeError
+from mha_core.grid import Array, freeze
+from mha_core.hf import INSIDE, Part, TransformersModel
 from mha_core.hooks import Hook, Hooked
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.model import Model
 from mha_core.modes import plain_numbers
-from mha_core.outside import OutsideModel
-from mha_core.record import Array, Record, freeze
+from mha_core.record import AttentionRecord
 from mha_core.stack import LayerStep, RunChange, StackOutput, near_tokens
 from mha_core.tokens import Tokens
 from mha_core.wording import size_in_words
@@ -33,32 +34,34 @@ COMPUTED = ("q", "k", "v", "scores", "weights", "context", "contributions", "out
 
 
 def trace(
-    text: str,
-    model: Model | OutsideModel,
+    text: str | Sequence[str],
+    model: Model,
     *,
     pair: str | None = None,
     gates: ArrayLike | None = None,
     hook: Hook | None = None,
-) -> Record:
-    """The record of a text, or of a pair of texts, through a model, or through one of `from_transformers`.
+    target: str | None = None,
+    part: Part | None = None,
+) -> AttentionRecord:
+    """The record of a text, of a pair of texts, or of a text given as its words, through a model.
 
+    `target`, `part`: of an encoder-decoder, what its decoder reads (None: what the model itself writes), and whether
+    its "encoder", its "decoder" or its "cross"-attention is asked for.
     `gates` (n_layers, n_heads) multiplies each head's context before W_o; zero switches a head off.
     `hook` reads or changes what is computed on the way (hooks.py).
     Raises InputError for an empty text or what is no text or no model, SizeError for gates of another shape.
     """
-    if isinstance(model, OutsideModel):
-        return _outside(model, text, pair, gates if hook is None else hook)
+    if isinstance(model, TransformersModel):
+        if gates is not None or hook is not None:
+            raise InputError(INSIDE.format(model.title))
+        return (model if part is None else model.of(part)).trace(text, pair, target)
     check_model(model)
-    return trace_tokens(model.tokenizer.encode(text, pair), model, gates=gates, hook=hook)
-
-
-def _outside(model: OutsideModel, text: str, pair: str | None, change: object) -> Record:
-    if change is not None:
-        raise InputError("A run can be changed in models that this engine computes, and in no other.")
-    found = model(text, pair=pair)
-    if not isinstance(found, Record):
-        raise InputError(f"{model.title} gives three records; call it with the text and target='...'.")
-    return found
+    if target is not None or part not in (None, "encoder"):
+        raise InputError(f"{model.title} is no encoder-decoder; it reads a text, or a pair.")
+    tokens = (
+        model.tokenizer.encode(text, pair) if isinstance(text, str) else model.tokenizer.encode_words(text)
+    )
+    return trace_tokens(tokens, model, gates=gates, hook=hook)
 
 
 def as_tokens(text: Tokens | str, model: Model) -> Tokens:
@@ -67,31 +70,43 @@ def as_tokens(text: Tokens | str, model: Model) -> Tokens:
 
 
 def check_model(model: object) -> None:
-    """Raise InputError unless it is a loaded model."""
+    """Raise InputError unless it is a loaded model whose inside is known."""
+    if isinstance(model, TransformersModel):
+        raise InputError(INSIDE.format(model.title))
     if not isinstance(model, Model):
         kind = f"the name '{model[:40]}'" if isinstance(model, str) else type(model).__name__
         raise InputError(f"A loaded model is asked for and {kind} was given; load_model(name) loads one.")
 
 
 def trace_tokens(
-    tokens: Tokens, model: Model, *, gates: ArrayLike | None = None, hook: Hook | None = None
-) -> Record:
+    tokens: Tokens,
+    model: Model,
+    *,
+    gates: ArrayLike | None = None,
+    hook: Hook | None = None,
+) -> AttentionRecord:
     """The record of tokens that are already there (a treebank's words, for example)."""
+    if isinstance(model, TransformersModel) and gates is None and hook is None:
+        return model.trace_tokens(tokens)
+    check_model(model)
     factors = gate_tensor(gates, model)
     hooked = None if hook is None else Hooked(hook)
     output = run([tokens], model, gates=factors, change=hooked)
     weights = output.stacked()[:, 0]
     kept = None if factors is None else factors.float().cpu().numpy().copy()
     changed = (f"hook {getattr(hook, '__name__', '')}".strip(),) if hooked and hooked.changed else ()
-    return Record(model.info, tokens, to_numpy(weights), versions(), kept, changed)
+    return AttentionRecord(model.info, tokens, to_numpy(weights), versions(), kept, changed)
 
 
-def trace_together(batch: Sequence[Tokens], model: Model) -> list[Record]:
+def trace_together(batch: Sequence[Tokens], model: Model) -> list[AttentionRecord]:
     """The records of a few texts out of one run, in their order: what `trace_tokens` gives of each, to rounding."""
+    if isinstance(model, TransformersModel):
+        return [model.trace_tokens(tokens) for tokens in batch]
     found = trace_many(batch, model, batch_size=len(batch))
     # A copy each, or every record would hold the weights of all.
     return [
-        Record(model.info, one, freeze(own.copy()), versions()) for one, own in zip(batch, found, strict=True)
+        AttentionRecord(model.info, one, freeze(own.copy()), versions())
+        for one, own in zip(batch, found, strict=True)
     ]
 
 
@@ -111,9 +126,12 @@ def trace_many(
     """
     if batch_size < 1:
         raise InputError(f"A batch of {batch_size} texts was asked for; it takes at least one.")
-    check_model(model)
     if isinstance(texts, str | bytes | Tokens):
         raise InputError("Many texts are a list of them; one was given, which trace takes.")
+    if isinstance(model, TransformersModel) and gates is None:
+        yield from _one_by_one(texts, model, progress)
+        return
+    check_model(model)
     factors, ready = gate_tensor(gates, model), 0
     total = len(texts) if isinstance(texts, Sized) else None
     for window in _windows((as_tokens(text, model) for text in texts), model, batch_size * WINDOW):
@@ -130,6 +148,20 @@ def trace_many(
                 progress(ready, total)
         for i in range(len(window)):
             yield done.pop(i)
+
+
+def _one_by_one(
+    texts: Iterable[Tokens | str],
+    model: TransformersModel,
+    progress: Callable[[int, int | None], None] | None,
+) -> Iterator[Array]:
+    """The weights of many texts, each in a run of its own: not every model of transformers gives a padded text the
+    weights of the text alone."""
+    total = len(texts) if isinstance(texts, Sized) else None
+    for done, text in enumerate(texts, 1):
+        yield model.trace_tokens(as_tokens(text, model)).weights
+        if progress is not None:
+            progress(done, total)
 
 
 def _windows(tokens: Iterable[Tokens], model: Model, most: int) -> Iterator[list[Tokens]]:
@@ -200,6 +232,7 @@ def projections_of(model: Model, layer: int) -> Projections:
 def every_step(batch: Sequence[Tokens], model: Model, **options: Any) -> Iterator[LayerStep]:
     """The steps of a batch of texts, each computed when it is asked for, without gradients; options as in
     `Stack.steps`."""
+    check_model(model)
     steps = iter(model.encoder.steps(*batch_of(batch, model), **options))
     while True:
         # Not around the yield: the caller's own code would run in it.
@@ -272,6 +305,7 @@ def run(
 
     `change` is what a run does otherwise; `mha_core.experiments` makes one of interventions.
     """
+    check_model(model)
     with torch.inference_mode(), plain_numbers():
         output: StackOutput = model.encoder(
             *batch_of(batch, model),
@@ -319,7 +353,8 @@ def gate_tensor(gates: ArrayLike | None, model: Model) -> Tensor | None:
 
 def to_numpy(tensor: Tensor) -> Array:
     """A tensor as a read-only float32 array on the CPU."""
-    return freeze(tensor.detach().float().cpu().numpy())
+    array: Array = freeze(tensor.detach().float().cpu().numpy())
+    return array
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any
 
 from mha_core.command_io import Write, add_digest, add_format, add_texts, form_of, texts_of, told
 from mha_core.errors import InputError
+from mha_core.hf import PARTS
 from mha_core.listing import HeadFilter, strongest_heads, unit_named
 from mha_core.model import Model
 from mha_core.output import render
@@ -22,7 +23,15 @@ def add_trace_parser(
     """The command `trace`."""
     parser = commands.add_parser("trace", help="the attention of every head for a sentence", epilog=note)
     add_texts(parser, "the sentence")
-    parser.add_argument("--pair", metavar="TEXT", help="a second sentence")
+    parser.add_argument(
+        "--pair", metavar="TEXT", help="a second sentence; of an encoder-decoder what its decoder reads"
+    )
+    parser.add_argument(
+        "--attention",
+        choices=PARTS,
+        default=PARTS[0],
+        help="of an encoder-decoder: encoder, decoder or cross (%(default)s)",
+    )
     parser.add_argument(
         "--model", default=EMBEDDED, help="a name on the shelf, a folder or a hub id (%(default)s)"
     )
@@ -45,7 +54,12 @@ def add_trace_parser(
     parser.set_defaults(run=partial(_run, load, write, warn))
 
 
-def _run(load: Load, write: Write, warn: Callable[[int, Model], None], options: argparse.Namespace) -> int:
+def _run(
+    load: Load,
+    write: Write,
+    warn: Callable[[int, Model], None],
+    options: argparse.Namespace,
+) -> int:
     for name, given in (("--from", options.source), ("--to", options.target), ("--pair", options.pair)):
         if given is not None and not given.strip():
             raise InputError(f"{name} is empty; give a text, or leave it out.")
@@ -70,7 +84,11 @@ def _run(load: Load, write: Write, warn: Callable[[int, Model], None], options: 
 
 
 def _answers(
-    texts: list[str], model: Model, warn: Callable[[int, Model], None], options: argparse.Namespace, form: str
+    texts: list[str],
+    model: Model,
+    warn: Callable[[int, Model], None],
+    options: argparse.Namespace,
+    form: str,
 ) -> Iterator[str]:
     """One text after the other; tables under their sentence, and one line of headings for all of a CSV."""
     for number, text in told(texts):
@@ -87,15 +105,19 @@ def _answers(
 
 
 def _answer(
-    text: str, model: Model, warn: Callable[[int, Model], None], options: argparse.Namespace, form: str
+    text: str,
+    model: Model,
+    warn: Callable[[int, Model], None],
+    options: argparse.Namespace,
+    form: str,
 ) -> str:
-    record = trace(text, model, pair=options.pair)
+    record = trace(text, model, pair=options.pair, part=options.attention)
     warn(record.tokens.n_cut, model)
     grid = record.grid(words=options.words)
     ranking = None
     if options.source:
         source = unit_named(grid, options.source)
-        target = unit_named(grid, options.target) if options.target else None
+        target = unit_named(grid, options.target, among_keys=True) if options.target else None
         ranking = strongest_heads(grid, source, target)
     choice = HeadFilter(options.layer, options.head, ranking, options.top)
     choice.check(record.n_layers, record.n_heads)

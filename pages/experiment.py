@@ -3,6 +3,7 @@
 from pages.parts.experiment import deciding, matter, pruning, selective, switch
 from pages.parts.experiment.frame import PARTS, questions, style, without_decoder
 from pages.parts.frame import shell, state
+from pages.parts.serve import cache
 
 SHOWN = {
     "Switch heads off": switch.view,
@@ -22,5 +23,6 @@ with shell.page(
     style()
     part = shell.part_of("What to try", PARTS, "try")
     without_decoder(request)
-    SHOWN.get(part, switch.view)(request)
+    if shell.or_show_error(cache.inside, request):
+        SHOWN.get(part, switch.view)(request)
     questions()

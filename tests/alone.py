@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from mha_core.grid import Grid, Unit
 from mha_core.picture.bundle import bundle, style
-from mha_core.record import Grid, Unit
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import compare_payload, standalone_html

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mha_core import ModelInfo, Piece, Record, Tokens, Word
+from mha_core import AttentionRecord, ModelInfo, Piece, Tokens, Word
 
 WORDS = ["Zoe", "unlocked", "it", "and", "then", "slept", "late"]
 LAYERS, HEADS, KEY_HEADS = 2, 6, 2
@@ -28,7 +28,7 @@ def tokens_of(words: list[str], split: int | None = SPLIT) -> Tokens:
 
 def record_of(
     words: list[str] = WORDS, seed: int = 5, split: int | None = SPLIT, same_up_to: int = 0
-) -> Record:
+) -> AttentionRecord:
     """Random rows that look back only. Up to `same_up_to` pieces they are those of every run that shares its seed."""
     tokens = tokens_of(words, split)
     n = len(tokens)
@@ -37,4 +37,4 @@ def record_of(
         own = np.random.default_rng([7 if q < same_up_to else seed, q])
         weights[:, :, q, : q + 1] = own.dirichlet(np.full(q + 1, 0.5), size=(LAYERS, HEADS))
     info = ModelInfo("d", "Decoder", True, LAYERS, HEADS, 12, 2, 999, 64, "digest", KEY_HEADS, is_causal=True)
-    return Record(info, tokens, weights)
+    return AttentionRecord(info, tokens, weights)

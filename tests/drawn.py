@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from mha_core.grid import Grid
 from mha_core.picture.text import indexed
-from mha_core.record import Grid
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import explore_payload, standalone_html

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mha_core.grid import Grid
 from mha_core.picture.text import indexed, listed, spelled, visible
-from mha_core.record import Grid
 from mha_core.thumbnails import STEPS, quantise
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name, percent
@@ -22,7 +22,7 @@ def sentence_in_words(grid: Grid, head: Head, pins: Sequence[int], tokens: Token
     special = np.array([unit.special for unit in grid.units], dtype=bool)
     weights[special] = weights[:, special] = 0
     if grid.visible is not None:
-        weights[grid.visible.sum(axis=-1) == 1] = 0  # what sees only itself has no choice
+        weights[grid.visible[head[0]].sum(axis=-1) == 1] = 0  # what sees only itself has no choice
     links = [(row.max() / STEPS, q, int(row.argmax())) for q, row in enumerate(weights) if row.max() > 0]
     links.sort(key=lambda link: (-link[0], link[1]))
     what = [f"“{names[q]}” looks at “{names[k]}” ({percent(w)})" for w, q, k in links[:3]]

@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mha_core.grid import Grid, Unit
 from mha_core.picture.bundle import SCRIPTS
 from mha_core.picture.payload import record_payload
 from mha_core.picture.text import grapheme_end, visible
-from mha_core.record import Grid, Unit
 from mha_core.thumbnails import changes, strongest_link, thumbnails
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection, from_json
@@ -234,7 +234,7 @@ def test_the_small_difference_of_long_texts_is_a_minus_b_the_largest_under_each_
 def test_what_one_of_two_long_texts_cannot_see_is_no_difference(side):
     grids, tokens, beside = long_pair()
     n = len(grids[side])
-    grids[side] = replace(grids[side], visible=np.tri(n, dtype=bool))
+    grids[side] = replace(grids[side], visible=np.broadcast_to(np.tri(n, dtype=bool), (4, n, n)))
     a, b = zip(grids, tokens, strict=True)
     packed = compare_payload(*a, *b, titles=("A", "B"), selection=Selection((0, 0)))
     cells = packed["records"][2]["weights"].reshape(4, 4, 64, 64) / 127
@@ -342,7 +342,7 @@ def test_a_pair_comes_with_the_text_and_the_segment_of_every_unit():
 
 def test_a_record_says_its_mask_and_how_many_heads_share_their_keys():
     grid = grid_of("a b c")
-    seen = np.tril(np.ones((5, 5), bool))
+    seen = np.tril(np.ones((2, 5, 5), bool))
     plain = record_payload(grid, tokens_of("a b c"), "M")
     causal = record_payload(replace(grid, visible=seen, sharing=3), tokens_of("a b c"), "M")
     assert [(one["causal"], one["sharing"]) for one in (plain, causal)] == [(False, 1), (True, 3)]

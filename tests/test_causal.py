@@ -4,33 +4,33 @@ import numpy as np
 import pytest
 from causal_runs import WORDS, record_of
 
-from mha_core import HeadScopeError, Record
+from mha_core import AttentionRecord, HeadScopeError
 from mha_core.first_change import first_change
 from pages.parts.explore.causal_finding import in_words
 
 
 @pytest.fixture(scope="module")
-def record() -> Record:
+def record() -> AttentionRecord:
     return record_of()
 
 
 def test_a_word_sees_every_word_that_begins_no_later_than_it_ends(record):
     grid = record.grid(words=True)
     assert grid.labels == tuple(WORDS)
-    assert grid.visible.tolist() == [[k <= q for k in range(7)] for q in range(7)]
+    assert grid.visible[0].tolist() == [[k <= q for k in range(7)] for q in range(7)]
     # the first piece of "unlocked" cannot see the second, and yet the word sees itself
     assert grid.weights[0, 0, 1, 1] == pytest.approx(
         (record.weights[0, 0, 1, 1] + record.weights[0, 0, 2, 1:3].sum()) / 2, abs=1e-6
     )
     assert grid.weights.sum(-1) == pytest.approx(1, abs=1e-5)
-    assert not grid.weights[..., ~grid.visible].any()
+    assert not grid.weights[..., ~grid.visible[0]].any()
 
 
 def test_a_decoder_that_looks_ahead_is_refused(record):
     weights = record.weights.copy()
     weights[1, 3, 2, 2:4] = [0, weights[1, 3, 2, 2]]
     with pytest.raises(HeadScopeError):
-        Record(record.model, record.tokens, weights)
+        AttentionRecord(record.model, record.tokens, weights)
 
 
 # ---- where two texts part

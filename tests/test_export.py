@@ -83,6 +83,6 @@ def test_the_python_lines_run_and_reach_the_same_grid(request_, model, capsys):
     used = load_model(trained=request_.trained)
     traced = trace(request_.text, used, pair=request_.pair)
     drawn = importance(traced.tokens, used, request_.measure).weights
-    wanted = grid_of(traced.tokens, drawn, request_.words, request_.specials)
+    wanted = grid_of(traced, drawn, request_.words, request_.specials)
     assert np.array_equal(space["grid"].weights, wanted.weights)
     assert wanted.labels[1] in capsys.readouterr().out

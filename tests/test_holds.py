@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from mha_core.grid import Unit
 from mha_core.heads.link_kind import link_kind
 from mha_core.heads.verdicts.shipped import read_evidence
-from mha_core.record import Unit
 from pages.parts.explore import holds
 
 KNOWN = (

@@ -11,8 +11,8 @@ from mha_core import (
     MultiHeadAttention,
     SizeError,
     hidden_states,
+    load,
     load_model,
-    models,
     trace,
 )
 from mha_core.experiments import Factor, ablate, next_words, patch, trace_changed
@@ -29,7 +29,7 @@ def written(tmp_path_factory):
 
 @pytest.fixture
 def folder(written, monkeypatch):
-    monkeypatch.setattr(models, "_LOADED", {})
+    monkeypatch.setattr(load, "_LOADED", {})
     return written
 
 

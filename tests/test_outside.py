@@ -11,7 +11,15 @@ import pytest
 import torch
 from bert_folders import embedded_folder, random_bert
 
-from mha_core import CrossRecord, InputError, Record, SizeError, export, from_transformers, record_of, trace
+from mha_core import (
+    AttentionRecord,
+    InputError,
+    SizeError,
+    export,
+    from_transformers,
+    record_of,
+    trace,
+)
 
 transformers = pytest.importorskip("transformers")
 TEXT, TARGET = "The animal didn't sit.", "It slept in tiredness"
@@ -49,7 +57,7 @@ def rows(*shape, seed=0):
 def test_arrays_of_ones_own_become_a_record_with_the_tokens_given():
     weights = rows(2, 3, 5, 5)
     record = record_of(weights, ["[CLS]", "The", "tired", "##ness", "[SEP]"])
-    assert isinstance(record, Record)
+    assert isinstance(record, AttentionRecord)
     np.testing.assert_array_equal(record.weights, weights.numpy())
     assert record.grid().labels == ("[CLS]", "The", "tired", "##ness", "[SEP]")
     assert [(word.text, word.segment) for word in record.tokens.words] == [("The", 0), ("tiredness", 0)]
@@ -65,7 +73,7 @@ def test_arrays_of_ones_own_become_a_record_with_the_tokens_given():
 def test_arrays_between_two_texts_become_a_cross_record():
     weights = rows(2, 3, 2, 4)
     record = record_of(weights, ["it", "slept"], keys=["[CLS]", "tired", "##ness", "."])
-    assert isinstance(record, CrossRecord)
+    assert record.is_cross
     grid = record.grid(words=True, specials="hidden")
     assert (grid.labels, grid.key_labels) == (("it", "slept"), ("tiredness", "."))
     np.testing.assert_allclose(grid.weights[..., 0], weights[..., 1:3].sum(-1), rtol=1e-6)
@@ -91,7 +99,7 @@ def test_arrays_between_two_texts_become_a_cross_record():
         (rows(1, 1, 2, 2), "ab", {}),
         (rows(1, 1, 2, 2), ["a", 3], {}),
         ("abc", ["a"], {}),
-        ([rows(1, 2, 2), rows(2, 2, 2)], ["a", "b"], {}),
+        ([rows(1, 2, 2), rows(1, 3, 3)], ["a", "b"], {}),
         (rows(1, 1, 2, 2), ["a", "b"], {"causal": True}),
     ],
 )
@@ -99,6 +107,127 @@ def test_arrays_that_cannot_be_attention_are_refused_in_a_sentence(weights, toke
     with pytest.raises((InputError, SizeError)) as caught:
         record_of(weights, tokens, **options)
     assert "\n" not in str(caught.value)
+
+
+# Layers that are not there
+
+
+def test_a_layer_that_was_not_kept_keeps_its_number():
+    kept = rows(1, 3, 4, 4)
+    record = record_of((None, kept, None, None), list("abcd"))
+    assert (record.n_layers, record.without_attention) == (4, (0, 2, 3))
+    np.testing.assert_array_equal(record["2-3"].weights, kept[0, 2].numpy())
+    with pytest.raises(InputError, match="1-1"):
+        record["1-1"]
+    assert {rank.layer for rank in record.rank("a", "b")} == {1}
+    assert [int(line.split(",")[0]) for line in weights_csv_rows(record)] == [2] * 3 * 16
+
+
+def weights_csv_rows(record):
+    grid = record.grid()
+    return export.weights_csv(grid, [(layer, head) for layer in range(4) for head in range(3)]).splitlines()[
+        1:
+    ]
+
+
+def test_layers_with_different_counts_of_heads_are_taken_as_they_are():
+    first, second = rows(1, 4, 3, 3), rows(1, 3, 3, 3, seed=1)
+    record = record_of([first, second], ["a", "b", "c"])
+    np.testing.assert_array_equal(record["2-3"].weights, second[0, 2].numpy())
+    with pytest.raises(InputError):
+        record["2-4"]
+    assert len(record.rank("a", "b")) == 7
+    assert json.loads(export.weights_json(record, record.grid()))["heads_without_weights"] == ["2-4"]
+
+
+def test_a_learned_sink_is_taken_only_where_it_is_said():
+    weights = 0.75 * rows(2, 2, 3, 3)
+    with pytest.raises(InputError, match="sinks=True"):
+        record_of(weights, ["a", "b", "c"])
+    record = record_of(weights, ["a", "b", "c"], sinks=True)
+    np.testing.assert_allclose(record.sink, 0.25, atol=1e-6)
+    assert json.loads(export.weights_json(record, record.grid()))["sink"][1][0] == pytest.approx(
+        [0.25] * 3, abs=1e-6
+    )
+    assert (
+        sum(",-1,a,(sink)," in line for line in export.weights_csv(record.grid(), [(0, 0)]).splitlines()) == 1
+    )
+
+
+def test_windows_are_said_and_what_is_outside_is_not_there():
+    weights = np.zeros((2, 1, 4, 4), np.float32)
+    for q in range(4):
+        weights[0, 0, q, max(0, q - 1) : q + 1] = 1 / (min(q, 1) + 1)
+        weights[1, 0, q, : q + 1] = 1 / (q + 1)
+    record = record_of(weights, list("abcd"), windows=(1, 0))
+    assert record.visible[0].sum() == 7
+    assert record.visible[1].sum() == 10
+    assert len(record.to_frame()) == 17
+
+
+# Other libraries
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_all_layers_of_torchs_encoder_are_torchs_own(norm_first, batch_first):
+    torch.manual_seed(5)
+    layer = torch.nn.TransformerEncoderLayer(12, 3, 20, batch_first=batch_first, norm_first=norm_first)
+    encoder = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
+    x = torch.randn(1, 5, 12)
+    given, expected = x if batch_first else x.transpose(0, 1), []
+    for hook in encoder.layers:
+        attention = hook.self_attn
+        forward = attention.forward
+        attention.forward = lambda *args, forward=forward, **kwargs: forward(
+            *args, **{**kwargs, "need_weights": True, "average_attn_weights": False}
+        )
+        attention.register_forward_hook(lambda _module, _given, found: expected.append(found[1]))
+    with torch.enable_grad():  # without gradients torch takes a path that has no weights
+        encoder(given)
+    found = record_of(encoder, list("abcde"), x=given)
+    np.testing.assert_allclose(found.weights, torch.cat(expected[:2]).detach().numpy(), atol=1e-5)
+    assert found.model.computed_by.startswith("torch ")
+
+
+def test_an_encoder_that_trains_or_has_no_input_is_refused_with_the_cure():
+    encoder = torch.nn.TransformerEncoder(
+        torch.nn.TransformerEncoderLayer(8, 2, 8), 1, enable_nested_tensor=False
+    )
+    with pytest.raises(InputError, match="x=x"):
+        record_of(encoder.eval(), ["a"])
+    with pytest.raises(InputError, match=r"eval\(\)"):
+        record_of(encoder.train(), ["a"], x=torch.zeros(1, 1, 8))
+
+
+def test_the_cache_of_transformerlens_is_read_by_its_names():
+    cache = {f"blocks.{layer}.attn.hook_pattern": rows(1, 2, 3, 3, seed=layer) for layer in (1, 2)}
+    cache["blocks.0.hook_resid_pre"] = torch.zeros(1, 3, 4)
+    record = record_of(cache, ["a", "b", "c"])
+    assert record.without_attention == (0,)
+    np.testing.assert_array_equal(record["3-2"].weights, cache["blocks.2.attn.hook_pattern"][0, 1].numpy())
+    with pytest.raises(InputError, match="hook_pattern"):
+        record_of({"blocks.0.hook_resid_pre": torch.zeros(1, 3, 4)}, ["a"])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_sentence_transformer_is_taken_whole(tokenizer, tmp_path):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    random_bert().save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    options = {"model_kwargs": {"attn_implementation": "eager"}}
+    from sentence_transformers.models import Pooling, Transformer
+
+    module = Transformer(str(tmp_path), **options)
+    whole = sentence_transformers.SentenceTransformer(modules=[module, Pooling(15)]).eval()
+    expected = trace(TEXT, from_transformers(module.auto_model, tokenizer))
+    np.testing.assert_allclose(trace(TEXT, from_transformers(whole)).weights, expected.weights, atol=1e-6)
+
+
+@pytest.mark.parametrize("given", [3, "weights", object(), torch.nn.Linear(2, 2)])
+def test_what_is_no_attention_is_named_with_what_works(given):
+    with pytest.raises(InputError, match=f"{type(given).__name__}.*output_attentions"):
+        record_of(given, ["a"])
 
 
 # Models of transformers

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from mha_core import CrossRecord, InputError, record_of, show
+from mha_core import AttentionRecord, InputError, record_of, show
 
 TOKENS = ["[CLS]", "The", "cat", "it's", "tired", "##ness", "[SEP]"]
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence():
 SOURCE, TARGET = ["[CLS]", "The", "cat", "slept", ".", "x"], ["<pad>", "x", "Katze", "schlief"]
 
 
-def cross_of(**options) -> CrossRecord:
+def cross_of(**options) -> AttentionRecord:
     return record_of(weights(2, 3, 4, 6, seed=4), TARGET, keys=SOURCE, **options)
 
 
@@ -92,5 +92,5 @@ def test_of_two_texts_the_source_comes_first_and_every_weight_is_the_records():
     np.testing.assert_allclose(cells_of(kept), record.weights.ravel(), atol=8e-6)
     best = np.unravel_index(record.weights[:, :, 2, 5].argmax(), (2, 3))
     assert found["view"]["selection"] == {"head": list(best), "pins": [6 + 2], "to": 5}
-    assert kept["columns"]["text"] == record.queries.text
+    assert kept["columns"]["text"] == record.tokens.text
     assert kept["columns"]["source"] == record.keys.text

@@ -1,43 +1,28 @@
-// The causal mask: what a decoder's unit cannot see is not 0 %, it is not there. Said in words, hatched on a canvas
-// and in SVG, and left out of small pictures. Whether a text has a mask comes with its record (`causal`).
+// What cannot be seen, said in words, hatched on a canvas and in SVG, and left out of small pictures.
 import { css } from "./colour.js";
-import { apart } from "./cross.js";
 import { kindOf } from "./record.js";
+import { unseen } from "./seen.js";
 import { headName, listed, quoted } from "./words.js";
 
 const HATCH = 6;
 const UNSAID = 0.0005; // what is written as 0.0 %
 
-// Can the unit q not see the unit k? Units stand in the order of the text.
-export const unseen = (record, q, k) => (Boolean(record.causal) && k > q) || apart(record, q, k);
-
-// absent(q, k) for a matrix and its files; null where every cell is there.
-export const mask = (record) => (record.causal ? (q, k) => k > q : null);
-
-// The first unit of a decoder looks at itself, whatever it is: its row says nothing.
-export const chose = (record, q) => !record.causal || q > 0 || record.n === 1;
-
-export function cannotSee(names, q, k) {
-  return `${quoted(names[q])} cannot see ${quoted(names[k])}: it comes later.`;
+export function cannotSee(record, q, k, names = namesOf(record)) {
+  const why = record.causal && k > q ? "it comes later" : "it is outside what this layer sees";
+  return `${quoted(names[q])} cannot see ${quoted(names[k])}: ${why}.`;
 }
 
 const namesOf = (record) => record.named ?? record.names;
 
 // What a cell says: a weight, or that there is none.
 export function cellInWords(record, q, k, share) {
-  return unseen(record, q, k) ? cannotSee(namesOf(record), q, k) : `${namesOf(record)[q]} looks at ${namesOf(record)[k]}: ${share}`;
+  return unseen(record, q, k) ? cannotSee(record, q, k) : `${namesOf(record)[q]} looks at ${namesOf(record)[k]}: ${share}`;
 }
-
-// Of these units, can none see k?
-export const noneSees = (record, pins, k) => k !== null && pins.length > 0 && pins.every((q) => unseen(record, q, k));
 
 export function noneSeesInWords(names, pins, k, per = "head") {
   const who = listed(pins.map((pin) => quoted(names[pin])));
   return `No ${per === "head" ? "head" : "layer"}: ${who} cannot see ${quoted(names[k])}, which comes later. In a decoder a word sees only itself and what stands before it.`;
 }
-
-// Is there a unit k that one of these units (null: not in this text) can see?
-export const seenBy = (record, units, k) => k !== null && units.some((q) => q !== null && !unseen(record, q, k));
 
 // n x n differences with none where one of the two texts has no cell.
 export function withoutGaps(record, cells, n) {
@@ -123,6 +108,7 @@ export function stairs(context, x, y, at, colour, width) {
 export const MASKED = "hatched: comes later, cannot be seen";
 
 export function maskNote(record) {
+  if (record.reach) return " · hatched: outside what this layer sees";
   return record.causal ? ` · ${MASKED}` : "";
 }
 

@@ -50,7 +50,9 @@ export class Compare {
       this.before = null;
       this.mine = {};
       this.diffs = new Map();
-      this.common = { ...a, causal: Boolean(a.causal || b.causal), sharing: a.sharing === b.sharing ? a.sharing : 1, layers: Math.min(a.layers, b.layers), heads: Math.min(a.heads, b.heads) };
+      // What both see where they stand word for word beside each other: a window has no place among other columns.
+      const reach = this.both.length === a.n && a.n === b.n && JSON.stringify(a.reach) === JSON.stringify(b.reach) ? a.reach : undefined;
+      this.common = { ...a, reach, causal: Boolean(a.causal || b.causal), sharing: a.sharing === b.sharing ? a.sharing : 1, layers: Math.min(a.layers, b.layers), heads: Math.min(a.heads, b.heads) };
       this.duo.fill(a, b, this.pairs, this.differs);
       this.ranking.fill(a.named);
     }
@@ -186,6 +188,7 @@ export class Compare {
     if (!this.records || !this.paint) return;
     this.root.classList.toggle("present", Boolean(this.present));
     this.root.classList.toggle("waiting", !isHere(this));
+    for (const record of [this.common, ...this.records]) record.layer = this.state.head[0];
     this.sheet.mark(this.state.head);
     drawWords(this);
     drawRanking(this);

@@ -19,8 +19,8 @@ export function csvCell(value) {
 export const csv = (rows) => `${rows.map((row) => row.map(csvCell).join(",")).join("\r\n")}\r\n`;
 
 // Every weight of one head as mha_core's own CSV has it; `said`: columns that say what the numbers are, long ones once. `keys`: units
-// before the first that looks.
-export function weightRows({ labels, matrix, place, absent, keys = 0, said }) {
+// before the first that looks. `sink`: what a learned sink took of every row, rows of key -1.
+export function weightRows({ labels, matrix, place, absent, keys = 0, said, sink = null }) {
   const n = labels.length;
   const rows = [[...WEIGHT_COLUMNS, ...Object.keys(said)]];
   for (let q = 0; q < n; q++) {
@@ -29,6 +29,7 @@ export function weightRows({ labels, matrix, place, absent, keys = 0, said }) {
       const about = Object.entries(said).map(([name, text]) => (rows.length > 1 && LONG_COLUMNS.includes(name) ? "" : text));
       rows.push([...place, q - keys, k, labels[q], labels[k], digits(matrix[q * n + k]), ...about]);
     }
+    if (sink) rows.push([...place, q, -1, labels[q], "(sink)", sink[q], ...Object.entries(said).map(([name, text]) => (LONG_COLUMNS.includes(name) ? "" : text))]);
   }
   return rows;
 }

@@ -11,7 +11,7 @@ import { percent } from "./format.js";
 import { NextWords } from "./next.js";
 import { STEPS } from "./numbers.js";
 import { spokenOnce } from "./parts.js";
-import { exactOf, matrixOf, pairAllows } from "./record.js";
+import { allHeads, exactOf, hasHead, matrixOf, pairAllows } from "./record.js";
 import { headName } from "./words.js";
 
 const TWEEN = 150;
@@ -76,6 +76,7 @@ export class Explore {
     const inside = (unit) => Number.isInteger(unit) && unit >= 0 && unit < this.record.n;
     const [layer, head] = selection.head;
     this.state.head = [Math.min(layer, this.record.layers - 1), Math.min(head, this.record.heads - 1)];
+    if (!hasHead(this.record, this.state.head)) this.state.head = allHeads(this.record).find((other) => hasHead(this.record, other)) ?? this.state.head;
     this.state.pins = selection.pins.filter(inside);
     this.state.to = inside(selection.to) && this.state.pins.length ? selection.to : null;
     const { head: here } = this.state;
@@ -131,6 +132,7 @@ export class Explore {
   }
 
   chooseHead(head, more) {
+    if (!hasHead(this.record, head)) return;
     if (more && head[0] === this.state.head[0] && headName(head) !== headName(this.state.head)) return this.toggleAlso(head);
     this.select({ head, also: head[0] === this.state.head[0] ? this.state.also.filter((other) => other[1] !== head[1]) : [] });
   }
@@ -186,7 +188,7 @@ export class Explore {
   }
 
   hover(hovered, aloud = false) {
-    if (hovered.unit === this.hovered.unit && hovered.q === this.hovered.q && hovered.k === this.hovered.k) return;
+    if (["unit", "q", "k", "sink"].every((what) => hovered[what] === this.hovered[what])) return;
     this.hovered = hovered;
     performance.mark("headscope:hover");
     this.drawSentence();
@@ -223,6 +225,7 @@ export class Explore {
       this.matrixNow = matrix;
       this.headNow = this.state.head;
     }
+    this.record.layer = this.state.head[0];
     this.root.classList.toggle("waiting", !matrix);
     this.root.classList.toggle("present", Boolean(this.present));
     if (this.state.sort === "weight" || this.sheetFor !== this.state.pins.join()) this.arrange();

@@ -3,6 +3,7 @@
 import { column } from "./column.js";
 import { blockOf, sources, squared } from "./cross.js";
 import { STEPS, meanRow, quantise, ranked, strongest } from "./numbers.js";
+import { noneSees } from "./seen.js";
 import { headName } from "./words.js";
 
 export function openRecord(data) {
@@ -18,7 +19,19 @@ export function openRecord(data) {
     opened: new Map(),
     kept: new Map(),
     links: null,
+    missing: new Set(data.absent ?? []),
+    layer: 0, // the one that is shown
   };
+}
+
+// Whether the model has attention weights there: a hybrid's other layers and heads that were cut off have none.
+export const hasHead = (record, head) => !record.missing?.has(headName(head));
+
+// What a learned sink took of every row of a head; null where the model has none.
+export function sinkOf(record, head) {
+  if (!record.sink || !head) return null;
+  const at = headIndex(record, head) * record.n;
+  return record.sink.slice(at, at + record.n);
 }
 
 // {"4-2": {letter, label, kind, colour}} from what arrives: [[letter, label, kind, colour, "4-2 5-1"]].
@@ -94,6 +107,7 @@ export function rankHeads(record, pins, to, allowed = () => true) {
   const entries = [];
   if (!record.full && !(record.links && samePins(record.links.pins, pins))) return null;
   for (const [layer, head] of allHeads(record)) {
+    if (!hasHead(record, [layer, head]) || noneSees(record, pins, to, layer)) continue;
     const link = record.full ? fromFull(record, [layer, head], pins, to, allowed) : fromLinks(record, [layer, head], to, allowed);
     if (!link) return null;
     entries.push({ layer, head, ...link });

@@ -4,7 +4,7 @@ import { LEVELS } from "./colour.js";
 import { arrowStep, make, write } from "./dom.js";
 import { edges } from "./geometry.js";
 import { poolMax, poolSigned } from "./numbers.js";
-import { headIndex, kindOf, thumbOf } from "./record.js";
+import { hasHead, headIndex, kindOf, thumbOf } from "./record.js";
 import { headName, listed } from "./words.js";
 
 const LONG = 16; // rows
@@ -39,7 +39,8 @@ export class Sheet {
     const cell = event.target.closest?.("[data-at]");
     if (!cell || !arrowStep(event.key, 1)) return;
     event.preventDefault();
-    const next = neighbour(this.rows, Number(cell.dataset.at), event.key);
+    let next = neighbour(this.rows, Number(cell.dataset.at), event.key);
+    while (next !== null && !hasHead(this.record, this.order[next])) next = neighbour(this.rows, next, event.key);
     if (next === null) return;
     this.cells[next].focus();
     this.actions.head(this.order[next], false);
@@ -56,7 +57,7 @@ export class Sheet {
     this.grouped = !groups && record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
     const sharing = this.grouped && groupColumns(record, this.columns) ? record.sharing : 0;
     const said = (head) => describe(head) + sharedKeys(record, head);
-    const form = JSON.stringify([order, roles, groups, this.columns, sharing, Boolean(record.causal), record.per]);
+    const form = JSON.stringify([order, roles, groups, this.columns, sharing, Boolean(record.causal), record.absent, record.per]);
     if (form === this.form) {
       order.forEach((head, i) => this.cells[i].setAttribute("aria-label", said(head)));
       return;
@@ -69,7 +70,7 @@ export class Sheet {
       const role = roles?.[headName(head)];
       const cell = make(
         "button",
-        { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": said(head) },
+        { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": said(head), "aria-disabled": hasHead(record, head) ? null : "true" },
         this.grouped ? null : make("span", { class: "tag", text: kindOf(record).short(head) }),
         role?.letter && !groups ? roleMark(role) : null,
       );
@@ -119,7 +120,8 @@ export class Sheet {
       cell.classList.toggle("also", others.has(name) && !on);
       cell.tabIndex = on ? 0 : -1;
     });
-    if (this.cells.length && !this.cells.some((cell) => cell.tabIndex === 0)) this.cells[0].tabIndex = 0;
+    const first = this.cells.find((_, i) => hasHead(this.record, this.order[i]));
+    if (first && !this.cells.some((cell) => cell.tabIndex === 0)) first.tabIndex = 0;
   }
 
   // paint: {pixels, signed}; pictures(head) → {cells, side, top}
@@ -139,6 +141,7 @@ export class Sheet {
     const image = context.createImageData(side, side);
     const out = new Uint32Array(image.data.buffer);
     this.order.forEach((head, i) => {
+      if (!hasHead(this.record, head)) return;
       const picture = pictures(head);
       const [x, y] = [Math.round((rects[i].left - frame.left) * scale), Math.round((rects[i].top - frame.top) * scale)];
       this.paintOne(out, side, picture, paint);

@@ -10,22 +10,23 @@ from mha_core.experiments.changes import changes_of
 from mha_core.experiments.interventions import Intervention
 from mha_core.experiments.kept import kept_of
 from mha_core.experiments.outcomes import Outcome, bind, place_of, scores_of
+from mha_core.grid import Array
 from mha_core.heads.words import FloatArray
 from mha_core.model import Model
 from mha_core.prediction import NextToken, likeliest
-from mha_core.record import Array, Record
+from mha_core.record import AttentionRecord
 from mha_core.tokens import Tokens
 from mha_core.trace import run, to_numpy, versions
 
 
-def trace_changed(tokens: Tokens, model: Model, interventions: Sequence[Intervention]) -> Record:
+def trace_changed(tokens: Tokens, model: Model, interventions: Sequence[Intervention]) -> AttentionRecord:
     """The record of a run with interventions: every head's weights after them.
 
     Raises InputError for interventions that do not fit the text or the model.
     """
     output = run([tokens], model, change=changes_of(interventions, tokens, model))
     weights = to_numpy(output.stacked()[:, 0])
-    return Record(model.info, tokens, weights, versions(), interventions=tuple(interventions))
+    return AttentionRecord(model.info, tokens, weights, versions(), interventions=tuple(interventions))
 
 
 def measure(
@@ -52,7 +53,7 @@ def next_words(
         return likeliest(to_numpy(scores_of(hidden[0, place], model)), model, k)
 
 
-def moved_heads(before: Record, after: Record) -> FloatArray:
+def moved_heads(before: AttentionRecord, after: AttentionRecord) -> FloatArray:
     """The share of each row's weight that went elsewhere, (layer, head, query), 0 to 1: half of the summed absolute
     differences. Raises SizeError for records of other shapes.
     """

@@ -10,10 +10,12 @@ from mha_core.experiments.interventions import (
 )
 from mha_core.experiments.once import trace_changed
 from mha_core.model import Model
-from mha_core.record import Record
+from mha_core.record import AttentionRecord
 
 
-def ablate(text: str, model: Model, heads: str, *, factor: float = 0.0, mean: bool = False) -> Record:
+def ablate(
+    text: str, model: Model, heads: str, *, factor: float = 0.0, mean: bool = False
+) -> AttentionRecord:
     """The record of a text without these heads ("24-4,2-6", from 1): what each mixed times `factor`, or with `mean` its
     mean over the built-in sentences. `record.interventions` goes on to `next_words` and `measure`.
 
@@ -24,7 +26,7 @@ def ablate(text: str, model: Model, heads: str, *, factor: float = 0.0, mean: bo
     return trace_changed(model.tokenizer.encode(text), model, (change,))
 
 
-def patch(source: str, into: str, model: Model, heads: str) -> Record:
+def patch(source: str, into: str, model: Model, heads: str) -> AttentionRecord:
     """The record of the text `into` with what these heads ("24-4,2-6", from 1) mixed in a run of `source`.
 
     Raises InputError for heads that are not there, and texts of unequally many tokens.

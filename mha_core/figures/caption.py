@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from mha_core.cross import CrossRecord
 from mha_core.export import NORMALISED
 from mha_core.figures.design import Design
-from mha_core.record import Grid, Record
+from mha_core.grid import Grid
+from mha_core.record import AttentionRecord
 from mha_core.wording import Per, short_name
 
 DRAWN = {
@@ -18,7 +18,7 @@ DRAWN_OF_SEVERAL = "Bars show where the chosen tokens look on average"
 
 
 def caption(
-    record: Record | CrossRecord,
+    record: AttentionRecord,
     grid: Grid,
     design: Design,
     pins: Sequence[int] = (),
@@ -39,7 +39,7 @@ def caption(
         looked = f", from {_listed([f'“{grid.units[pin].bare}”' for pin in pins])}"
     pair = record.tokens.pair
     text = record.tokens.text if pair is None else f"{record.tokens.text} {pair}"
-    if isinstance(record, CrossRecord):
+    if record.keys is not None:
         text = f"{record.keys.text}” (source) and “{text}"
     short, whole = record.model.short_digest, record.model.digest
     digest = whole and (f" ({whole})" if short == whole else f" (SHA-256 {short}…)")

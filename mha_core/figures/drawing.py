@@ -6,6 +6,8 @@ In: a grid, a design, the words that are looked from. Out: the SVG's text.
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from mha_core.errors import InputError
 from mha_core.figures import arcs, bars, lines, matrix
 from mha_core.figures.colours import page, steps
@@ -13,10 +15,18 @@ from mha_core.figures.design import Design
 from mha_core.figures.panels import panels, top
 from mha_core.figures.sheet import Sheet
 from mha_core.figures.svg import POINTS_A_CM, document
-from mha_core.record import Grid
-from mha_core.wording import Per
+from mha_core.grid import Grid, Mask
+from mha_core.wording import Head, Per
 
 DRAW = {"matrix": matrix.draw, "arcs": arcs.draw, "lines": lines.draw, "bars": bars.draw}
+
+
+def _visible(grid: Grid, heads: Sequence[Head]) -> Mask | None:
+    """(query, key): what can be seen in any layer of these heads."""
+    if grid.visible is None:
+        return None
+    layers = sorted({layer for layer, _ in heads}) or list(range(len(grid.visible)))
+    return np.logical_or.reduce(grid.visible[layers])
 
 
 def figure(
@@ -39,7 +49,7 @@ def figure(
     sheet = Sheet(
         names=tuple(names or (unit.bare for unit in grid.units)),
         special=tuple(unit.special for unit in grid.units),
-        visible=grid.visible,
+        visible=_visible(grid, design.heads),
         pins=tuple(pins),
         width=design.width * POINTS_A_CM,
         size=design.size,

@@ -13,7 +13,7 @@ from mha_core.figures.matrix import cells
 from mha_core.figures.panels import Panel
 from mha_core.figures.sheet import Sheet
 from mha_core.figures.svg import POINTS_A_CM, document, words
-from mha_core.record import Grid
+from mha_core.grid import Grid
 from mha_core.thumbnails import pooled
 from mha_core.wording import Head, counted, head_name
 

@@ -111,9 +111,9 @@ def _absent(sheet: Sheet, x: float, y: float, cell: float) -> str:
     """Hatching where a query cannot see a key: one stroke a stretch of a row."""
     found = []
     for q, row in enumerate(~np.asarray(sheet.visible)):
-        hidden = np.flatnonzero(row)
-        if len(hidden):
-            start, stop = x + hidden[0] * cell, x + (hidden[-1] + 1) * cell
+        for start, stop in (
+            np.flatnonzero(np.diff(row, prepend=False, append=False)).reshape(-1, 2) * cell + x
+        ):
             found.append(f"M{number(start)} {number(y + (q + 0.5) * cell)}H{number(stop)}")
     dash = f"0.5 {number(max(1.2, width('.', sheet.size)))}"
     return tag(

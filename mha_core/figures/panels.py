@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mha_core.errors import InputError
 from mha_core.figures.design import Design
-from mha_core.record import Grid
+from mha_core.grid import Grid
 from mha_core.wording import Head, Per, counted, place_name
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ import numpy as np
 from mha_core.figures.lettering import width
 from mha_core.figures.panels import Floats, Panel
 from mha_core.figures.svg import number, tag, words
-from mha_core.record import Mask
+from mha_core.grid import Mask
 from mha_core.wording import percent
 
 LEAST = 0.01  # links below are not drawn

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mha_core.grid import Grid
 from mha_core.heads.measures import BY_KEY, RAW
 from mha_core.heads.role_here import role_said
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
-from mha_core.record import Grid, Record, sharing
+from mha_core.record import AttentionRecord, sharing
 from mha_core.wording import Head, Per, counted, head_name, percent, place_name
 
 HALF = 0.5
@@ -30,7 +31,7 @@ class Notice:
     value: float
 
 
-def notices(record: Record, head: Head | None, role: Role | None = None) -> tuple[Notice, ...]:
+def notices(record: AttentionRecord, head: Head | None, role: Role | None = None) -> tuple[Notice, ...]:
     """What explains the look of one head, (layer, head) from 0, and of the whole record; and the role that the
     head was found to have on other text, if it has one, with what it does in this. Without a head, only what holds for
     all of them.
@@ -44,7 +45,7 @@ def notices(record: Record, head: Head | None, role: Role | None = None) -> tupl
     return tuple(notice for notice in found if notice is not None)
 
 
-def against_raw(record: Record, grid: Grid, measure: str, head: Head) -> tuple[Notice, ...]:
+def against_raw(record: AttentionRecord, grid: Grid, measure: str, head: Head) -> tuple[Notice, ...]:
     """What is drawn where it is not the raw weights, and in how many rows of the head that picks another place.
 
     `grid` holds what is drawn, and `head` (from 0) is one of its own.
@@ -58,7 +59,7 @@ def against_raw(record: Record, grid: Grid, measure: str, head: Head) -> tuple[N
     return (Notice("measure", f"Shown: {BY_KEY[measure].drawn}{whole}. {said}", share),)
 
 
-def differing_rows(record: Record, grid: Grid, measure: str) -> tuple[str, list[int]]:
+def differing_rows(record: AttentionRecord, grid: Grid, measure: str) -> tuple[str, list[int]]:
     """In how many rows the top word differs from the raw weights, for the switch of measures: the sentence, with `{}`
     in place of a head's number, and the numbers of all heads, layer by layer; empty for the raw weights."""
     if measure == RAW.key:
@@ -77,7 +78,7 @@ def in_rows(number: int | str, rows: int, per: Per = "head") -> str:
     return f"In {number} of {rows} rows the top word differs from {raw}."
 
 
-def _differing(record: Record, grid: Grid) -> FloatArray:
+def _differing(record: AttentionRecord, grid: Grid) -> FloatArray:
     return disagreement(record.grid(grid.words, grid.specials).weights, grid.weights)
 
 
@@ -93,24 +94,25 @@ def disagreement(raw: FloatArray, other: FloatArray) -> FloatArray:
     return found
 
 
-def _role(record: Record, head: Head, role: Role | None) -> Notice | None:
+def _role(record: AttentionRecord, head: Head, role: Role | None) -> Notice | None:
     return Notice("role", role_said(record, head, role), role.score) if role else None
 
 
-def unread(record: Record) -> tuple[Notice, ...]:
+def unread(record: AttentionRecord) -> tuple[Notice, ...]:
     """Where the model did not read what was written: a text that was cut, and pieces that its vocabulary lacks."""
     return tuple(notice for notice in (_cut(record), _unknown(record)) if notice is not None)
 
 
-def head_notices(record: Record, head: Head) -> tuple[Notice | None, ...]:
+def head_notices(record: AttentionRecord, head: Head) -> tuple[Notice | None, ...]:
     """The notices that one head's own matrix explains."""
     weights, name = record.weights[head], head_name(head)
+    seen = None if record.visible is None else record.visible[head[0]]
     if record.model.is_causal:
         return (
             _first(record, weights, name),
             _neighbour(record, weights, name, -1, "previous", "the token before it"),
             _neighbour(record, weights, name, 0, "itself", "itself"),
-            _uniform(weights, name, is_causal=True),
+            _uniform(weights, name, seen),
             _shared(record, head),
         )
     return (
@@ -118,17 +120,17 @@ def head_notices(record: Record, head: Head) -> tuple[Notice | None, ...]:
         _neighbour(record, weights, name, -1, "previous", "the token before it"),
         _neighbour(record, weights, name, 1, "next", "the token after it"),
         _neighbour(record, weights, name, 0, "itself", "itself"),
-        _uniform(weights, name),
+        _uniform(weights, name, seen),
     )
 
 
-def record_notices(record: Record) -> tuple[Notice | None, ...]:
+def record_notices(record: AttentionRecord) -> tuple[Notice | None, ...]:
     """The notices that hold for every head."""
     resting = _sinking if record.model.is_causal else _resting
     return _untrained(record), _cut(record), _unknown(record), _short(record), resting(record)
 
 
-def to_specials(record: Record) -> npt.NDArray[np.float64]:
+def to_specials(record: AttentionRecord) -> npt.NDArray[np.float64]:
     """Share of attention that words send to special tokens: (layer, head), mean over the words' pieces."""
     special = _special(record)
     if special.all() or not special.any():
@@ -143,28 +145,35 @@ def at_offset(weights: Floats, offset: int, special: npt.NDArray[np.bool_]) -> f
     return float(weights[queries, queries + offset].mean()) if len(queries) > 1 else 0.0
 
 
-def to_first(record: Record) -> npt.NDArray[np.float64]:
+def to_first(record: AttentionRecord) -> npt.NDArray[np.float64]:
     """Share of attention that rests on the first token: (layer, head), mean over the tokens after it, which in a
     decoder are all that have a choice.
     """
     if len(record.tokens) < 2:
         return np.zeros(record.weights.shape[:2])
-    return np.asarray(record.weights[..., 1:, 0].mean(-1), dtype=np.float64)
+    rows = record.weights[..., 1:, 0].astype(np.float64)
+    if record.visible is None:
+        return np.asarray(rows.mean(-1))
+    seen = record.visible[
+        :, None, 1:, 0
+    ]  # a row whose window does not reach the first token says nothing of it
+    return np.asarray(rows.sum(-1) / np.maximum(seen.sum(-1), 1))
 
 
-def evenness(weights: Floats, *, is_causal: bool = False) -> float:
+def evenness(weights: Floats, visible: npt.NDArray[np.bool_] | None = None) -> float:
     """Entropy of a row as a share of the largest possible one, mean over rows: 1 is looking at all alike.
 
-    In a decoder each row has its own largest: that of the tokens up to its own. Its first row has no choice.
+    Each row has its own largest: that of the keys it can see (`visible`, (query, key); None: all). A row that sees one
+    key has no choice and is left out.
     """
     rows = np.asarray(weights, dtype=np.float64)
     entropy = -(rows * np.log(np.where(rows > 0, rows, 1.0))).sum(-1)
-    if is_causal:
-        return float((entropy[1:] / np.log(np.arange(2, len(rows) + 1))).mean()) if len(rows) > 1 else 0.0
-    return float(entropy.mean() / np.log(rows.shape[-1])) if rows.shape[-1] > 1 else 0.0
+    count = np.full(len(rows), rows.shape[-1]) if visible is None else visible.sum(axis=-1)
+    chose = count > 1
+    return float((entropy[chose] / np.log(count[chose])).mean()) if chose.any() else 0.0
 
 
-def _sink(record: Record, weights: Floats, name: str) -> Notice | None:
+def _sink(record: AttentionRecord, weights: Floats, name: str) -> Notice | None:
     special = _special(record)
     if special.all() or not special.any():
         return None
@@ -184,7 +193,7 @@ def _sink(record: Record, weights: Floats, name: str) -> Notice | None:
     )
 
 
-def _first(record: Record, weights: Floats, name: str) -> Notice | None:
+def _first(record: AttentionRecord, weights: Floats, name: str) -> Notice | None:
     """Xiao et al. (2023) call it the attention sink."""
     if len(weights) < 4:
         return None
@@ -201,7 +210,7 @@ def _first(record: Record, weights: Floats, name: str) -> Notice | None:
     )
 
 
-def _sinking(record: Record) -> Notice | None:
+def _sinking(record: AttentionRecord) -> Notice | None:
     count, total = _sinks(record)
     if len(record.tokens) < 4 or count <= total // 4:
         return None
@@ -213,17 +222,17 @@ def _sinking(record: Record) -> Notice | None:
     )
 
 
-def _sinks(record: Record) -> tuple[int, int]:
+def _sinks(record: AttentionRecord) -> tuple[int, int]:
     shares = to_first(record)
     return int((shares > HALF).sum()), shares.size
 
 
-def _spelled_first(record: Record) -> str:
+def _spelled_first(record: AttentionRecord) -> str:
     return record.tokens.pieces[0].bare
 
 
-def _shared(record: Record, head: Head) -> Notice | None:
-    size = sharing(record.model, record.n_heads)
+def _shared(record: AttentionRecord, head: Head) -> Notice | None:
+    size = sharing(record.model)
     if size < 2:
         return None
     layer, number = head
@@ -238,7 +247,7 @@ def _shared(record: Record, head: Head) -> Notice | None:
 
 
 def _neighbour(
-    record: Record, weights: Floats, name: str, offset: int, kind: str, where: str
+    record: AttentionRecord, weights: Floats, name: str, offset: int, kind: str, where: str
 ) -> Notice | None:
     ruled_out = _special(record)
     if record.model.is_causal and offset == 0:
@@ -250,8 +259,8 @@ def _neighbour(
     return Notice(kind, text, share)
 
 
-def _uniform(weights: Floats, name: str, *, is_causal: bool = False) -> Notice | None:
-    share = evenness(weights, is_causal=is_causal)
+def _uniform(weights: Floats, name: str, visible: npt.NDArray[np.bool_] | None) -> Notice | None:
+    share = evenness(weights, visible)
     if len(weights) < 4 or share <= NEARLY_UNIFORM:
         return None
     return Notice(
@@ -262,7 +271,7 @@ def _uniform(weights: Floats, name: str, *, is_causal: bool = False) -> Notice |
     )
 
 
-def _untrained(record: Record) -> Notice | None:
+def _untrained(record: AttentionRecord) -> Notice | None:
     if record.model.trained is not False:  # of another's weights it may not be known
         return None
     return Notice(
@@ -273,7 +282,7 @@ def _untrained(record: Record) -> Notice | None:
     )
 
 
-def _cut(record: Record) -> Notice | None:
+def _cut(record: AttentionRecord) -> Notice | None:
     cut = record.tokens.n_cut
     if not cut:
         return None
@@ -285,7 +294,7 @@ def _cut(record: Record) -> Notice | None:
     )
 
 
-def _unknown(record: Record) -> Notice | None:
+def _unknown(record: AttentionRecord) -> Notice | None:
     unknown = [piece.text for piece in record.tokens.pieces if piece.role == "unknown"]
     if not unknown:
         return None
@@ -297,7 +306,7 @@ def _unknown(record: Record) -> Notice | None:
     )
 
 
-def _short(record: Record) -> Notice | None:
+def _short(record: AttentionRecord) -> Notice | None:
     count = int((~_special(record)).sum())
     if count != 1:
         return None
@@ -306,7 +315,7 @@ def _short(record: Record) -> Notice | None:
     )
 
 
-def _resting(record: Record) -> Notice | None:
+def _resting(record: AttentionRecord) -> Notice | None:
     resting = int((to_specials(record) > HALF).sum())
     total = record.weights.shape[0] * record.weights.shape[1]
     if resting <= total // 4 or record.model.is_causal:
@@ -319,14 +328,14 @@ def _resting(record: Record) -> Notice | None:
     )
 
 
-def _specials(record: Record) -> str:
+def _specials(record: AttentionRecord) -> str:
     return " and ".join(f"`{name}`" for name in record.tokens.special_names)
 
 
-def _and_at_specials(record: Record) -> str:
+def _and_at_specials(record: AttentionRecord) -> str:
     names = ", ".join(f"`{name}`" for name in record.tokens.special_names)
     return f" and at {names}" if names else ""
 
 
-def _special(record: Record) -> npt.NDArray[np.bool_]:
+def _special(record: AttentionRecord) -> npt.NDArray[np.bool_]:
     return np.array([piece.special for piece in record.tokens.pieces], dtype=bool)

@@ -16,7 +16,7 @@ from mha_core.heads.roles import Role
 from mha_core.heads.scoring import MARKS
 from mha_core.heads.seen import seen
 from mha_core.heads.verdict import BROAD, HALF
-from mha_core.record import Record
+from mha_core.record import AttentionRecord
 from mha_core.wording import Head, head_name, percent
 
 UNTOLD = "Whether it finds the right word here, the sentence itself does not say."
@@ -32,7 +32,7 @@ class Here:
     half: bool = True
 
 
-def role_said(record: Record, head: Head, role: Role) -> str:
+def role_said(record: AttentionRecord, head: Head, role: Role) -> str:
     """What a head is called by, and what it does in this sentence; the sentence first where it does something else."""
     here = in_this_sentence(record, head, role)
     name, called = f"ead {head_name(head)}", f"“{role.label}”"
@@ -43,14 +43,14 @@ def role_said(record: Record, head: Head, role: Role) -> str:
     return said + (f"In this sentence it does so too: {here.says}." if here.does else here.says)
 
 
-def in_this_sentence(record: Record, head: Head, role: Role) -> Here:
+def in_this_sentence(record: AttentionRecord, head: Head, role: Role) -> Here:
     """What the head does here, and whether it is what its role says."""
     ask = _ASKED.get(role.key)
     found = ask(record, head, role) if ask is not None else None
     return found or Here(UNTOLD, None)
 
 
-def _place(record: Record, head: Head, role: Role) -> Here | None:
+def _place(record: AttentionRecord, head: Head, role: Role) -> Here | None:
     """The share of the text's own rows whose largest weight lies at the distance."""
     if not role.detail.lstrip("-").isdecimal():
         return None
@@ -66,7 +66,7 @@ def _place(record: Record, head: Head, role: Role) -> Here | None:
     return Here(f"{percent(share)} of the tokens look most there", share >= HALF, share >= HALF / 2)
 
 
-def _rest(record: Record, head: Head, role: Role) -> Here | None:
+def _rest(record: AttentionRecord, head: Head, role: Role) -> Here | None:
     """The mass that words (marks aside) send to the special token, or to punctuation."""
     pieces, own = record.tokens.pieces, _own(record)
     marks = np.array([piece.bare in MARKS and not piece.special for piece in pieces])
@@ -88,9 +88,10 @@ def _rest(record: Record, head: Head, role: Role) -> Here | None:
     return Here(f"words send {percent(share)} of their attention to {name}", share >= HALF, share >= HALF / 2)
 
 
-def _broad(record: Record, head: Head, role: Role) -> Here | None:
+def _broad(record: AttentionRecord, head: Head, role: Role) -> Here | None:
     del role
-    can = seen(len(record.tokens), record.model.is_causal)
+    everywhere = seen(len(record.tokens), is_causal=False)
+    can = everywhere if record.visible is None else record.visible[head[0]]
     rows = _own(record) & (can.sum(-1) > 1)
     if not rows.any():
         return None
@@ -99,7 +100,7 @@ def _broad(record: Record, head: Head, role: Role) -> Here | None:
     return Here(f"its rows have {percent(share)} of the possible entropy", share >= BROAD, share >= BROAD / 2)
 
 
-def _copy(record: Record, head: Head, role: Role) -> Here | None:
+def _copy(record: AttentionRecord, head: Head, role: Role) -> Here | None:
     """Of the content words with an earlier copy, the share that looks most at it, of what came before."""
     del role
     own = np.flatnonzero(_own(record))
@@ -120,11 +121,11 @@ def _copy(record: Record, head: Head, role: Role) -> Here | None:
     )
 
 
-def _own(record: Record) -> np.ndarray:
+def _own(record: AttentionRecord) -> np.ndarray:
     return np.array([not piece.special for piece in record.tokens.pieces])
 
 
-_ASKED: dict[str, Callable[[Record, Head, Role], Here | None]] = {
+_ASKED: dict[str, Callable[[AttentionRecord, Head, Role], Here | None]] = {
     "positional": _place,
     "separator": _rest,
     "sink": _rest,

@@ -6,8 +6,8 @@ In: tokens and a decoder. Out: the bytes that its cache held after each of them,
 from dataclasses import dataclass, replace
 
 from mha_core.errors import InputError
+from mha_core.grid import Array
 from mha_core.model import Model
-from mha_core.record import Array
 from mha_core.tokens import Tokens
 
 READ_AT_MOST = 32  # each of them is a run of its own through the model

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from mha_core.grid import Array
 from mha_core.layer_run import LayerRun, Projections
-from mha_core.record import Array
 from mha_core.rotary import Rotary
 
 

@@ -14,8 +14,8 @@ import torch
 from mha_core.attention import scaled_dot_product_attention
 from mha_core.edits import CellEdit, Edits
 from mha_core.errors import InputError, SizeError
+from mha_core.grid import Array, freeze
 from mha_core.layer_run import LayerRun, Projections
-from mha_core.record import Array, freeze
 from mha_core.rotary import Rotary
 from mha_core.stack import near_tokens
 

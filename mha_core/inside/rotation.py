@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.errors import InputError
-from mha_core.record import Array
+from mha_core.grid import Array
 from mha_core.rotary import Rotary
 
 

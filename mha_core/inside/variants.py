@@ -12,9 +12,9 @@ import numpy as np
 
 from mha_core.edits import Edits
 from mha_core.errors import SizeError
+from mha_core.grid import Array
 from mha_core.inside.rerun import edited, run_layer
 from mha_core.layer_run import LayerRun, Projections
-from mha_core.record import Array
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.errors import SizeError
+from mha_core.grid import Array
 from mha_core.layer_run import LayerRun
-from mha_core.record import Array
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mha_core.cross import CrossRecord
 from mha_core.export import NORMALISED, described
-from mha_core.record import Grid, Record
+from mha_core.grid import Grid
+from mha_core.record import AttentionRecord
+from mha_core.summary import layers_without
 from mha_core.wording import Per
 
 
@@ -41,7 +42,7 @@ def normalised(grid: Grid, measure: str = RAW.key) -> str:
     return NORMALISED[grid.specials] + ("" if measure == RAW.key else ", shares of the row")
 
 
-def columns(record: Record | CrossRecord, grid: Grid, measure: str = RAW.key) -> dict[str, str]:
+def columns(record: AttentionRecord, grid: Grid, measure: str = RAW.key) -> dict[str, str]:
     """The columns of a CSV that say what its numbers are; a link comes with what is chosen."""
     tokens = record.tokens
     said = {
@@ -57,19 +58,19 @@ def columns(record: Record | CrossRecord, grid: Grid, measure: str = RAW.key) ->
         said["computed_by"] = record.model.computed_by
     if record.changed:
         said["changed"] = "; ".join(record.changed)
-    if isinstance(record, CrossRecord):
+    if record.keys is not None:
         return said | {"source": record.keys.text}
     return said | ({"pair": tokens.pair} if tokens.pair else {})
 
 
-def title_of(record: Record | CrossRecord) -> str:
+def title_of(record: AttentionRecord) -> str:
     """The model's name, and who computed the numbers if this engine did not."""
     model = record.model
     return model.title if model.is_ours else f"{model.title}, computed by {model.computed_by}"
 
 
 def about(
-    record: Record | CrossRecord,
+    record: AttentionRecord,
     grid: Grid,
     *,
     measure: Measured = RAW,
@@ -89,5 +90,6 @@ def about(
         "about": described(record, grid) | {"measure": measure.key, "per": measure.per},
         "columns": columns(record, grid, measure.key),
         "query": dict(query or {}),
+        **({"without": without} if (without := layers_without(record)) else {}),
         "file": file,
     }

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.cross import CrossRecord
 from mha_core.errors import SizeError
+from mha_core.grid import Grid
 from mha_core.picture.about import about, title_of
-from mha_core.picture.payload import Payload, digest_of, opened
+from mha_core.picture.payload import Payload, digest_of, not_there, opened
 from mha_core.picture.selection import Selection
 from mha_core.picture.text import indexed, marks, spelled
-from mha_core.record import Grid
+from mha_core.record import AttentionRecord
 from mha_core.thumbnails import quantise
 from mha_core.tokens import Tokens
 from mha_core.wording import head_name
@@ -23,17 +23,12 @@ from mha_core.wording import head_name
 MOST_BYTES = 24_000_000  # of all heads
 
 
-def cross_payload(record: CrossRecord, grid: Grid, selection: Selection) -> Payload:
+def cross_payload(record: AttentionRecord, grid: Grid, selection: Selection) -> Payload:
     """Everything the browser needs: {records, view, selection}. `selection` counts queries and keys each from 0.
 
     Raises SizeError for texts whose heads together would be too many bytes.
     """
-    if grid.weights.size * 2 > MOST_BYTES:
-        raise SizeError(
-            f"{grid.weights.size:,} weights are too many for one picture ({MOST_BYTES // 2:,} at most); show a "
-            "shorter text, or words instead of pieces."
-        )
-    kept = _record(record, grid)
+    kept = cross_record(record, grid)
     n_keys = len(grid.key_labels)
     chosen = replace(selection, pins=tuple(pin + n_keys for pin in selection.pins))
     view: Payload = {"mode": "explore", "records": [kept["id"]], "present": False, "notices": []}
@@ -41,8 +36,15 @@ def cross_payload(record: CrossRecord, grid: Grid, selection: Selection) -> Payl
     return {"records": [kept], "view": view, "selection": chosen.as_json()}
 
 
-def _record(record: CrossRecord, grid: Grid) -> Payload:
-    source, target = _side(grid, record.keys, keys=True), _side(grid, record.queries, keys=False)
+def cross_record(record: AttentionRecord, grid: Grid) -> Payload:
+    """Both texts in the browser: see `record_payload`. Raises SizeError for texts whose heads are too many bytes."""
+    if grid.weights.size * 2 > MOST_BYTES:
+        raise SizeError(
+            f"{grid.weights.size:,} weights are too many for one picture ({MOST_BYTES // 2:,} at most); show a "
+            "shorter text, or words instead of pieces."
+        )
+    keys = record.key_tokens
+    source, target = _side(grid, keys, keys=True), _side(grid, record.tokens, keys=False)
     kept = {
         "packing": "full",
         "weights": quantise(grid.weights).ravel(),
@@ -50,10 +52,11 @@ def _record(record: CrossRecord, grid: Grid) -> Payload:
         "layers": grid.weights.shape[0],
         "heads": grid.weights.shape[1],
         "model": title_of(record),
-        "title": f"{record.keys.text} → {record.queries.text}",
+        "title": f"{keys.text} → {record.tokens.text}",
         "words": grid.words,
         "causal": False,
         "sharing": 1,
+        **not_there(grid),
         "specialsShown": grid.specials,
         "roles": [],
         **about(record, grid),
@@ -69,7 +72,13 @@ def _side(grid: Grid, tokens: Tokens, *, keys: bool) -> dict[str, Any]:
     """One text's units as the browser lists them; a pair of texts stands in one line."""
     units = (grid.key_units or grid.units) if keys else grid.units
     line = replace(
-        grid, units=units, key_units=None, visible=None, weights=np.zeros((0, 0, 0, 0), np.float32)
+        grid,
+        units=units,
+        key_units=None,
+        visible=None,
+        heads=None,
+        sink=None,
+        weights=np.zeros((0, 0, 0, 0), np.float32),
     )
     said = spelled(line, tokens)
     before = [

@@ -6,14 +6,14 @@ In: a record, or two. Out: an object that JupyterLab, VS Code and Colab draw, an
 from pathlib import Path
 from uuid import uuid4
 
-from mha_core.cross import CrossRecord
 from mha_core.errors import InputError
+from mha_core.grid import Specials
 from mha_core.picture.about import about, title_of
 from mha_core.picture.crossed import cross_payload
 from mha_core.picture.opening import opening
 from mha_core.picture.payload import Payload, compare_payload, explore_payload
 from mha_core.picture.standalone import standalone_html
-from mha_core.record import Record, Specials
+from mha_core.record import AttentionRecord
 from mha_core.wording import head_name
 
 HEIGHT = 900  # pixels, until the picture has said how high it is
@@ -75,8 +75,8 @@ class Shown:
 
 
 def show(
-    record: Record | CrossRecord,
-    other: Record | None = None,
+    record: AttentionRecord,
+    other: AttentionRecord | None = None,
     *,
     head: str | None = None,
     word: str | None = None,
@@ -92,9 +92,9 @@ def show(
         show(translated.cross)
 
     It opens with that head and from that word to the other ("it#2" is the second of its kind); what is not said is
-    the strongest. `words` and `specials` are those of `Record.grid`. Two records are aligned word by word; the words
-    asked for are those of the first. Cross-attention has the source above the target: `word` is one of the target, `to`
-    one of the source. Raises InputError for what is no record, and for a head or word that is not there.
+    the strongest. `words` and `specials` are those of `AttentionRecord.grid`. Two records are aligned word by word; the
+    words asked for are those of the first. Cross-attention has the source above the target: `word` is one of the
+    target, `to` one of the source. Raises InputError for what is no record, and for a head or word that is not there.
     """
     _check(record, alone=other is None)
     if other is not None:
@@ -104,7 +104,7 @@ def show(
         raise InputError("Nothing of this text is left to draw.")
     chosen = opening(grid, head, word, to)
     title = f"HeadScope: {record.tokens.text}"[:TITLE]
-    if isinstance(record, CrossRecord):
+    if record.is_cross:
         page = standalone_html(cross_payload(record, grid, chosen), title=title)
         return Shown(page, title, f"Picture of cross-attention, head {head_name(chosen.head)}")
     if other is None:
@@ -134,16 +134,16 @@ def show(
     return Shown(standalone_html(payload, title=title), title, said)
 
 
-def _title(record: Record) -> str:
+def _title(record: AttentionRecord) -> str:
     """Which model made it, and whether something was done to it."""
     return title_of(record) + (", changed" if record.changed else "")
 
 
 def _check(record: object, *, alone: bool) -> None:
-    if isinstance(record, Record) or (alone and isinstance(record, CrossRecord)):
+    if isinstance(record, AttentionRecord) and (alone or not record.is_cross):
         return
-    if isinstance(record, CrossRecord):
+    if isinstance(record, AttentionRecord):
         raise InputError("Cross-attention is drawn by itself: its rows and columns are different texts.")
-    if hasattr(record, "cross") and isinstance(record.cross, CrossRecord):
+    if hasattr(record, "cross"):
         raise InputError("These are three records; show one of them: .encoder, .decoder or .cross.")
     raise InputError(f"A record is asked for, as trace gives it; {type(record).__name__} was given.")

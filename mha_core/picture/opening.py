@@ -6,10 +6,9 @@ In: a grid and names as a person writes them. Out: a `Selection`.
 import numpy as np
 
 from mha_core.errors import InputError
+from mha_core.grid import Grid, head_from
 from mha_core.listing import strongest_heads, strongest_words, unit_named
 from mha_core.picture.selection import Selection
-from mha_core.record import Grid
-from mha_core.views import head_from
 from mha_core.wording import Head
 
 Link = tuple[Head, int, int]

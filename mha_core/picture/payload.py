@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from mha_core.compare import align as align_labels
+from mha_core.grid import Grid
 from mha_core.heads.jobs import KIND_OF
 from mha_core.picture.selection import Selection
 from mha_core.picture.text import indexed, marks, spelled
-from mha_core.record import Grid
 from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails, toward
 from mha_core.tokens import Tokens
 from mha_core.wording import Head, head_name
@@ -125,7 +125,8 @@ def record_payload(
         "model": model_title,
         "title": tokens.text if tokens.pair is None else f"{tokens.text} {tokens.pair}",
         "words": grid.words,
-        "causal": grid.visible is not None,
+        "causal": grid.is_causal,
+        **not_there(grid),
         "sharing": grid.sharing,
         "specialsShown": grid.specials,
         "labels": list(grid.labels),
@@ -139,6 +140,19 @@ def record_payload(
     }
     record["id"] = digest_of(record)
     return record
+
+
+def not_there(grid: Grid) -> Payload:
+    """What has no weights: heads, and keys outside of a layer's window; and what a learned sink took."""
+    said: Payload = {}
+    if grid.reach is not None:
+        kinds = [layer.tolist() for layer in np.unique(grid.reach, axis=0)]
+        said["reach"] = {"of": [kinds.index(layer.tolist()) for layer in grid.reach], "kinds": kinds}
+    if grid.heads is not None and not grid.heads.all():
+        said["absent"] = [head_name((int(layer), int(head))) for layer, head in np.argwhere(~grid.heads)]
+    if grid.sink is not None:
+        said["sink"] = np.round(grid.sink, 4).ravel().tolist()
+    return said
 
 
 def _pack(grid: Grid, full_bytes: int) -> Payload:
@@ -249,7 +263,7 @@ def _change_payload(a: Grid, b: Grid, pairs: Pairs, records: list[Payload]) -> P
         change = of_a - b.weights[layer, :heads][:, right][:, :, right]
         for grid, units in ((a, left), (b, right)):
             if grid.visible is not None:  # where one of the two sees nothing there is nothing to compare
-                change = change * grid.visible[np.ix_(units, units)]
+                change = change * grid.visible[layer][np.ix_(units, units)]
         parts.append(changes(change, SIDE))
     cells = np.stack(parts)
     return {

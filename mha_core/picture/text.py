@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from mha_core.record import Grid
+from mha_core.grid import Grid
 from mha_core.tokens import Tokens
 from mha_core.word_spans import is_inside
 from mha_core.wording import counted

@@ -115,7 +115,7 @@ def test_every_word_shares_out_all_of_its_attention_among_what_it_can_see(name, 
         record = mha_core.trace(tokens.text, model, pair=tokens.pair)
         assert record.tokens == tokens
         for grid in (record.grid(), record.grid(words=True)):
-            seen = np.ones(grid.weights.shape[2:], bool) if grid.visible is None else grid.visible
+            seen = np.ones(grid.weights.shape[2:], bool) if grid.visible is None else grid.visible[:, None]
             assert np.abs((grid.weights * seen).sum(-1) - 1).max() < 1e-5, tokens.text
             assert not (grid.weights * ~seen).any()
         shown = [unit.label for unit in record.grid(words=True).units if not unit.special]

@@ -17,7 +17,7 @@ from alone import new_tab
 from causal_runs import record_of
 from drawn import SHADE, Picture, centres, page_of, shares
 
-from mha_core import Record
+from mha_core import AttentionRecord
 from mha_core.first_change import first_change
 from pages.parts.explore.causal_finding import offers
 from pages.parts.frame.selection import Selection
@@ -30,7 +30,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
-def record() -> Record:
+def record() -> AttentionRecord:
     return record_of()
 
 
@@ -90,7 +90,7 @@ def test_above_the_diagonal_the_matrix_has_no_cells_but_a_fine_hatch(draw, recor
 
 
 def test_a_zero_of_an_encoder_is_a_cell_of_paper(draw, record):
-    encoder = Record(
+    encoder = AttentionRecord(
         replace(record.model, is_causal=False, n_kv_heads=None), record.tokens, record.weights.copy()
     )
     grid = encoder.grid()

@@ -1,10 +1,8 @@
 // What a decoder's word cannot see: no cell, no number, no rank, and words that say so.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  cannotSee, cellInWords, chose, gaps, groupColumns, hatchPath, keysOf, mask, maskNote, noneSees, noneSeesInWords, nothingMoved, seenBy,
-  sharers, sharingInWords, stairs, unseen, withoutGaps,
-} from "../../assets/js/causal.js";
+import { cannotSee, cellInWords, gaps, groupColumns, hatchPath, keysOf, maskNote, noneSeesInWords, nothingMoved, sharers, sharingInWords, stairs, withoutGaps } from "../../assets/js/causal.js";
+import { chose, mask, noneSees, seenBy, unseen } from "../../assets/js/seen.js";
 import { matrixPaths } from "../../assets/js/svg.js";
 import { pinnedTable, strongestTable } from "../../assets/js/table.js";
 import { headInWords } from "../../assets/js/words.js";
@@ -24,7 +22,7 @@ test("a cell says its weight, or why it has none", () => {
   assert.equal(cellInWords(decoder, 2, 3, "0.0 %"), "“it” cannot see “late”: it comes later.");
   assert.equal(cellInWords(decoder, 3, 2, "4.0 %"), "late looks at it: 4.0 %");
   assert.equal(cellInWords(encoder, 2, 3, "0.0 %"), "it looks at late: 0.0 %");
-  assert.equal(cannotSee(names, 0, 1), "“Zoe” cannot see “saw”: it comes later.");
+  assert.equal(cannotSee({ names, causal: true }, 0, 1), "“Zoe” cannot see “saw”: it comes later.");
 });
 
 test("a later word is ranked for no head only if none of the pinned words can see it", () => {

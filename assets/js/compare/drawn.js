@@ -1,10 +1,11 @@
 // What Compare draws: arcs over and under both sentences, and three matrices.
-import { cannotSee, mask } from "../causal.js";
+import { cannotSee } from "../causal.js";
 import { DRAWN_BOTH } from "../duo.js";
 import { points } from "../format.js";
 import { strongest } from "../numbers.js";
 import { tallNow } from "../explore/shown.js";
 import { compared, isHere, rowsFor, seenIn } from "./rows.js";
+import { mask } from "../seen.js";
 
 function fromNow(view) {
   const pointed = view.hovered.q ?? view.hovered.column;
@@ -66,7 +67,7 @@ export function specOf(view, side) {
     labelSize: view.present ? 18 : 13,
     tall: tallNow(view, view.matrices[side]),
     absent: mask(side < 2 ? view.records[side] : view.common),
-    absentWords: (q, k) => cannotSee(names, q, k),
+    absentWords: (q, k) => cannotSee(view.common, q, k, names),
     describe: side === 2 ? (q, k, value) => `${names[q]} to ${names[k]}: ${points(value)} points` : null,
   };
 }

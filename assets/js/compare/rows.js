@@ -1,8 +1,9 @@
 // The numbers of Compare: rows of A and B over the same columns, their difference, and how much each head changed.
-import { seenBy, withoutGaps } from "../causal.js";
+import { withoutGaps } from "../causal.js";
 import { points } from "../format.js";
 import { meanRow, ranked, STEPS } from "../numbers.js";
-import { allHeads, headIndex, matrixOf, titleOf } from "../record.js";
+import { allHeads, hasHead, headIndex, matrixOf, titleOf } from "../record.js";
+import { seenBy } from "../seen.js";
 import { quoted } from "../words.js";
 import { changeOf, difference, spread } from "./change.js";
 
@@ -71,6 +72,7 @@ export function rankingNow(view) {
   const aim = view.state.to === null ? null : view.columnOf[0][view.state.to];
   const entries = [];
   for (const [layer, head] of allHeads(view.common)) {
+    if (!hasHead(view.common, [layer, head])) continue;
     const change = view.records.every((record) => record.full) ? changeOf(...rowsFor(view, pins, [layer, head]), aim) : movedFromServer(view, [layer, head], aim);
     if (!change) return null;
     entries.push({ layer, head, ...change, weight: aim === null ? change.moved : Math.abs(change.a - change.b) });

@@ -15,8 +15,8 @@ import { csvFile, jsonFile, pdfFile, pngFile } from "./saving.js";
 export function build(view) {
   const actions = {
     point: (unit) => view.hover(pointedAt(view.record, unit)),
-    cell: (q, k, aloud) => view.hover({ unit: null, q, k }, aloud),
-    choose: (unit, more, side, target) => view.choose(unit, more, side, target),
+    cell: (q, k, aloud) => view.hover(k === view.record.n ? { unit: null, q, k: null, sink: true } : { unit: null, q, k }, aloud),
+    choose: (unit, more, side, target) => view.choose(unit, more, side, target === view.record.n ? null : target),
     plain: (plain) => view.leaveOut(plain),
     head: (head, more) => view.chooseHead(head, more),
     preview: (head) => view.preview(head),

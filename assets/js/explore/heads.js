@@ -1,11 +1,12 @@
 // All heads in Explore: their order, what is said of each, the ranking, and the chips of one layer.
-import { chose, noneSees, noneSeesInWords } from "../causal.js";
+import { noneSeesInWords } from "../causal.js";
 import { fillOptions, make } from "../dom.js";
 import { percent } from "../format.js";
 import { tintOf } from "../lines.js";
 import { meanRow, STEPS, strongestLinks } from "../numbers.js";
 import { notRanked } from "../ranking.js";
-import { allHeads, kindOf, matrixOf, rankHeads, startsIn, titleOf } from "../record.js";
+import { allHeads, hasHead, kindOf, matrixOf, rankHeads, startsIn, titleOf } from "../record.js";
+import { chose, neverSeen } from "../seen.js";
 import { nameAll } from "../sheet.js";
 import { headName, listed, quoted, rolesInWords, rowInWords } from "../words.js";
 
@@ -60,6 +61,7 @@ export function describe(view, head) {
   const matrix = matrixOf(view.record, head);
   const pins = view.state?.pins ?? [];
   const title = titleOf(view.record, head);
+  if (!hasHead(view.record, head)) return `${title} has no attention weights.`;
   let what = title;
   if (matrix && pins.length) what = rowInWords(title, names, pins, meanRow(matrix, view.record.n, pins));
   else if (matrix) {
@@ -77,7 +79,7 @@ export function drawRanking(view) {
   const { named: names, specials } = view.record;
   const { pins, to, plain } = view.state;
   const who = listed(pins.map((pin) => quoted(names[pin])));
-  const blind = noneSees(view.record, pins, to);
+  const blind = to !== null && neverSeen(view.record, pins, to);
   const elsewhere = to === null ? pins.filter((pin) => !startsIn(view.record, view.state.pair, pin)) : [];
   const entries = blind || elsewhere.length ? null : rankHeads(view.record, pins, to, (k) => !(plain && specials[k]) && pins.every((q) => view.allowed(q, k)));
   const kind = kindOf(view.record);
@@ -111,7 +113,7 @@ export function drawChips(view) {
   view.chips.replaceChildren(
     ...Array.from({ length: view.record.heads }, (_, head) => {
       const here = matrixOf(view.record, [layer, head]);
-      const chip = make("button", { type: "button", text: String(head + 1), "aria-pressed": String(on.has(head)), "aria-label": `Head ${layer + 1}-${head + 1}`, disabled: !here, onclick: () => head !== view.state.head[1] && view.toggleAlso([layer, head]) });
+      const chip = make("button", { type: "button", text: String(head + 1), "aria-pressed": String(on.has(head)), "aria-label": `Head ${layer + 1}-${head + 1}`, disabled: !here || !hasHead(view.record, [layer, head]), onclick: () => head !== view.state.head[1] && view.toggleAlso([layer, head]) });
       chip.style.setProperty("--tint", tintOf([layer, head]));
       return chip;
     }),

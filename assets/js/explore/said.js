@@ -1,5 +1,5 @@
 // What stands around the pictures of Explore: sentences, hints, tabs, notices, the table.
-import { cannotSee, chose, maskNote, noneSees, sharingInWords, triangleNote, unseen } from "../causal.js";
+import { cannotSee, maskNote, sharingInWords, triangleNote } from "../causal.js";
 import { apart, hintAcross, sources } from "../cross.js";
 import { make, write } from "../dom.js";
 import { ghostInWords, unitBefore } from "../ghost.js";
@@ -8,8 +8,9 @@ import { percent } from "../format.js";
 import { meanRow } from "../numbers.js";
 import { drawMeasure } from "../measure.js";
 import { noted, spokenOnce } from "../parts.js";
+import { chose, noneSees, unseen } from "../seen.js";
 import { drawTable, pinnedTable, strongestTable } from "../table.js";
-import { kindOf, rankHeads, titleOf } from "../record.js";
+import { kindOf, rankHeads, sinkOf, titleOf } from "../record.js";
 import { headInWords, headName, listed, pairInWords, quoted, rowInWords } from "../words.js";
 import { drawChips } from "./heads.js";
 import { fromNow, ghostNow, topNow } from "./shown.js";
@@ -30,10 +31,18 @@ function sentenceNow(view) {
   const title = titleOf(view.record, view.headNow);
   if (!pins.length) return headInWords(title, names, specials, view.matrixNow, (q) => chose(view.record, q));
   const row = meanRow(view.matrixNow, n, pins);
-  if (to === null || noneSees(view.record, pins, to)) return rowInWords(title, names, pins, row);
+  if (to === null || noneSees(view.record, pins, to)) return rowInWords(title, names, pins, row) + sinkInWords(view.record, view.headNow, pins);
   const kind = kindOf(view.record);
   const subject = (view.record.per ?? "head") === "head" ? view.headNow : title;
   return pairInWords(subject, names, pins, to, row[to], rankHeads(view.record, pins, to), kind);
+}
+
+const meanOf = (pins, sink) => pins.reduce((total, q) => total + sink[q], 0) / pins.length;
+
+// What a learned sink takes of the rows that are shown, where the model has one.
+function sinkInWords(record, head, pins) {
+  const sink = sinkOf(record, head);
+  return sink ? ` A learned sink takes ${percent(meanOf(pins, sink))}.` : "";
 }
 
 // Is what Python chose for the reader still what is chosen?
@@ -52,7 +61,7 @@ export function drawWords(view) {
     view.live.textContent = sentence.replace(/[“”]/g, "");
   }
   const { pins, to } = view.state;
-  const blind = noneSees(view.record, pins, to) ? cannotSee(view.record.named, pins[pins.length - 1], to) : "";
+  const blind = noneSees(view.record, pins, to) ? cannotSee(view.record, pins[pins.length - 1], to) : "";
   if (blind) view.live.textContent = `${sentence} ${blind}`.replace(/[“”]/g, "");
   let hint = blind;
   if (opened(view)) hint = view.opening.said;
@@ -72,6 +81,7 @@ export function drawWords(view) {
   view.previewRest = view.record.packing === "small" ? "Each row shows where one word looks; a cell of a small picture is the strongest link under it." : "Each row shows where one word looks; darker = more.";
   if (globalThis.headscope?.live === false && view.headNow && view.record.packing === "small") view.previewRest += heldInWords(view.record);
   view.previewRest += triangleNote(view.record);
+  if (view.record.without) view.previewRest += ` No attention weights: ${view.record.without}.`;
   if (view.paint.dark) view.previewRest = view.previewRest.replace("darker", "brighter");
   write(view.previewed, view.previewRest);
 }
@@ -137,9 +147,12 @@ export function drawNotices(view) {
 export function tableNow(view) {
   const { named: names, n } = view.record;
   const { pins } = view.state;
+  const sink = sinkOf(view.record, view.headNow);
   const table = pins.length ? pinnedTable(names, pins, view.matrixNow, n, (q, k) => unseen(view.record, q, k)) : strongestTable(names, view.matrixNow, n, (q) => chose(view.record, q));
   const first = pins.length ? (k) => !apart(view.record, view.record.n - 1, k) : (q) => q >= sources(view.record);
-  return { ...table, rows: table.rows.filter((_, i) => first(i)), caption: view.said };
+  const rows = table.rows.filter((_, i) => first(i));
+  if (sink && pins.length) rows.push(["(sink)", ...pins.map((q) => sink[q]), ...(pins.length > 1 ? [meanOf(pins, sink)] : [])]);
+  return { ...table, rows, caption: view.said };
 }
 
 function drawNumbers(view) {

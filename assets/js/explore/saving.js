@@ -1,5 +1,6 @@
 // What is on the screen in Explore as files: the picture, and the exact numbers of the chosen head.
-import { hatchPath, maskNote, unseen } from "../causal.js";
+import { sinkOf } from "../record.js";
+import { hatchPath, maskNote } from "../causal.js";
 import { css } from "../colour.js";
 import { blockOf, sources } from "../cross.js";
 import { saveCsv, weightRows } from "../csv.js";
@@ -9,6 +10,7 @@ import { digits } from "../numbers.js";
 import { wrapped } from "../parts.js";
 import { printPdf, fileName, saveJson, savePng, saveSvg } from "../save.js";
 import { arrowTip } from "../geometry.js";
+import { unseen } from "../seen.js";
 import { DASHES, STEPPED_BACK, tipOf } from "../sentence.js";
 import { matrixPicture, say, svgPage, tag } from "../svg.js";
 import { lookOf } from "./look.js";
@@ -84,7 +86,7 @@ export async function csvFile(view) {
   const [name, link] = [fileOf(view, "csv"), linkNow(view)];
   const matrix = await exact(record, head);
   const said = { ...record.columns, link };
-  return saveCsv(name, weightRows({ labels: record.labels, matrix, place: placeCells(record, head), absent: (q, k) => unseen(record, q, k), keys: sources(record), said }));
+  return saveCsv(name, weightRows({ labels: record.labels, matrix, place: placeCells(record, head), absent: (q, k) => unseen(record, q, k, head[0]), keys: sources(record), said, sink: sinkOf(record, head) }));
 }
 
 export async function jsonFile(view) {
@@ -96,7 +98,8 @@ export async function jsonFile(view) {
   const chosen = { head: placeName(record, head).replace("head ", ""), pinned: view.state.pins.map((pin) => pin - keys), to: view.state.to, said: view.said, link: linkNow(view) };
   const matrix = blockOf(record, await exact(record, head));
   const rows = Array.from({ length: record.n - keys }, (_, q) => Array.from(matrix.subarray(q * wide, (q + 1) * wide), digits));
-  const numbers = { layers: layer === "" ? [] : [layer], heads: one === "" ? [] : [one], weights: [[rows]] };
+  const sink = sinkOf(record, head);
+  const numbers = { ...(sink ? { sink: [[Array.from(sink)]] } : {}), layers: layer === "" ? [] : [layer], heads: one === "" ? [] : [one], weights: [[rows]] };
   return saveJson(name, { ...record.about, causal: Boolean(record.causal), normalisation: record.normalised, units: record.labels.slice(keys), ...chosen, ...numbers });
 }
 

@@ -1,9 +1,10 @@
 // What Explore shows follows from its state: the rows looked from, the links, the matrix and the lines to draw.
-import { cannotSee, chose, mask, noneSees, unseen } from "../causal.js";
+import { cannotSee } from "../causal.js";
 import { crossSpec, lookers, sources } from "../cross.js";
 import { ghostLinks } from "../ghost.js";
 import { dequantise, largest, mix, STEPS, strongest, strongestLinks } from "../numbers.js";
-import { matrixOf, thumbOf } from "../record.js";
+import { matrixOf, sinkOf, thumbOf } from "../record.js";
+import { chose, mask, noneSees, unseen } from "../seen.js";
 import { headName } from "../words.js";
 
 const GHOST_SAID = 0.02;
@@ -95,7 +96,7 @@ export function topNow(view) {
 // whole: of the head whose numbers are here, as files have it, also where another one is on its way.
 export function matrixSpec(view, whole = false) {
   const { named: names } = view.record;
-  return crossSpec(view.record, {
+  const spec = crossSpec(view.record, {
     rows: names,
     columns: names,
     values: valuesShown(view),
@@ -109,9 +110,25 @@ export function matrixSpec(view, whole = false) {
     top: topNow(view),
     tall: tallNow(view, view.matrix),
     absent: mask(view.record),
-    absentWords: (q, k) => cannotSee(names, q, k),
+    absentWords: (q, k) => cannotSee(view.record, q, k),
     ...(whole || matrixOf(view.record, view.state.head) ? {} : smallPicture(view)),
   });
+  return withSink(view, spec);
+}
+
+// What a learned sink takes of every row, as one column more.
+function withSink(view, spec) {
+  const sink = sinkOf(view.record, view.headNow ?? view.state.head);
+  if (!sink || spec.shape || !spec.values) return spec;
+  const n = view.record.n;
+  const values = new Float64Array(n * (n + 1));
+  for (let q = 0; q < n; q++) {
+    values.set(spec.values.subarray(q * n, (q + 1) * n), q * (n + 1));
+    values[q * (n + 1) + n] = sink[q];
+  }
+  const inside = (test) => test && ((q, k) => k < n && test(q, k));
+  const hovered = view.hovered.sink ? [view.hovered.q, n] : spec.hovered;
+  return { ...spec, columns: [...spec.columns, "(sink)"], values, hovered, absent: inside(spec.absent), hidden: inside(spec.hidden) };
 }
 
 export function linesSpec(view) {

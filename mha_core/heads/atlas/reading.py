@@ -14,9 +14,10 @@ import torch
 from mha_core.errors import InputError
 from mha_core.heads.atlas.sums import AtlasSums
 from mha_core.heads.words import FloatArray
+from mha_core.hf import TransformersModel
 from mha_core.model import Model
 from mha_core.tokens import Tokens
-from mha_core.trace import every_step
+from mha_core.trace import every_step, trace_together
 
 MOST_TOKENS = 96
 BATCH = 4
@@ -77,6 +78,11 @@ def read_passages(lines: Iterable[str], model: Model) -> Iterator[ReadSoFar]:
 def looked_at(batch: list[Tokens], model: Model) -> list[tuple[FloatArray, FloatArray]]:
     """For each text its weights (layer, head, query, key) and the length |f(x_key)| (layer, head, key) of what a head
     writes for a key with weight 1, bias of the values included (Kobayashi et al. 2020, section 2.2)."""
+    if isinstance(
+        model, TransformersModel
+    ):  # what its heads write is not known: each key counts as its weight
+        alone = [record.weights for record in trace_together(batch, model)]
+        return [(each, np.ones((*each.shape[:2], each.shape[3]), dtype=np.float32)) for each in alone]
     weights, lengths = [], []
     for step in every_step(batch, model, need_weights=True):
         if step.weights is None:

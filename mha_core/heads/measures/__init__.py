@@ -36,18 +36,14 @@ class Importance:
 
 def available(model: Model, tokens: Tokens | None = None) -> tuple[Measure, ...]:
     """The measures that this model can be asked for, of any text or of this one."""
-    return tuple(
-        each
-        for each in MEASURES
-        if each.lacks(model) is None and (tokens is None or each.misses(tokens, model) is None)
-    )
+    return tuple(each for each in MEASURES if each.flaw(model, tokens) is None)
 
 
 def importance(tokens: Tokens, model: Model, key: str = RAW.key) -> Importance:
     """One measure of a text. Raises InputError where the model or the text does not allow it."""
     if key not in BY_KEY:
         raise InputError(f"{key!r} is no measure of importance; there are {', '.join(BY_KEY)}.")
-    flaw = BY_KEY[key].lacks(model) or BY_KEY[key].misses(tokens, model)
+    flaw = BY_KEY[key].flaw(model, tokens)
     if flaw is not None:
         raise InputError(flaw)
     return Importance(BY_KEY[key], BY_KEY[key].compute(tokens, model))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mha_core.heads.words import FloatArray
+from mha_core.hf import INSIDE, TransformersModel
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.wording import Per
@@ -48,6 +49,12 @@ class Measure:
     per: Per = "head"
     lacks: Callable[[Model], str | None] = nothing
     misses: Callable[[Tokens, Model], str | None] = misses_nothing
+
+    def flaw(self, model: Model, tokens: Tokens | None = None) -> str | None:
+        """Why a model, or it with this text, cannot be asked for it, in a sentence; None where it can."""
+        if isinstance(model, TransformersModel):
+            return INSIDE.format(model.title) if self.key != "raw" else None
+        return self.lacks(model) or (None if tokens is None else self.misses(tokens, model))
 
     @property
     def per_head(self) -> bool:

@@ -5,7 +5,7 @@ import html
 import numpy as np
 import streamlit as st
 
-from mha_core import Record
+from mha_core import AttentionRecord
 from mha_core.heads.atlas.features import features, pair_features
 from mha_core.heads.atlas.said import label
 from mha_core.picture.text import in_a_list
@@ -50,7 +50,7 @@ def ask(found: Source, request: Request) -> None:
     markup(_table(found, record, query, key))
 
 
-def _record(text: str, request: Request) -> Record:
+def _record(text: str, request: Request) -> AttentionRecord:
     return cache.record_of(Run(request.model, text, None, request.trained), cache.model(request))
 
 
@@ -58,7 +58,7 @@ def _place(labels: list[str], places: list[int], word: str, otherwise: int) -> i
     return next((i for i in places if labels[i].strip() == word), otherwise)
 
 
-def _table(found: Source, record: Record, query: int, key: int) -> str:
+def _table(found: Source, record: AttentionRecord, query: int, key: int) -> str:
     weights = record.weights[:, :, query, key]
     order = np.argsort(-weights, axis=None, kind="stable")[:MOST]
     true = pair_features(record.tokens, record.model.is_causal).of[:, query, key]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mha_core import Model, NextToken, Record
+from mha_core import AttentionRecord, Model, NextToken
 from mha_core.experiments import (
     Cosine,
     Intervention,
@@ -59,7 +59,7 @@ class Changed:
     moved: tuple[Moved, ...]
 
 
-def says_words(record: Record, used: Model) -> bool:
+def says_words(record: AttentionRecord, used: Model) -> bool:
     """Does this model say a word of this text: the next one, or a masked one?"""
     if used.next_head is not None:
         return True
@@ -68,7 +68,7 @@ def says_words(record: Record, used: Model) -> bool:
 
 
 def likeliest(
-    request: Request, record: Record, used: Model, how: tuple[Intervention, ...]
+    request: Request, record: AttentionRecord, used: Model, how: tuple[Intervention, ...]
 ) -> tuple[NextToken, ...]:
     """The likeliest words with heads switched, best first."""
     known = min(KNOWN, used.tokenizer.vocab_size)
@@ -81,7 +81,11 @@ def likeliest(
 
 
 def changed_by(
-    request: Request, record: Record, used: Model, how: tuple[Intervention, ...], word: str | None = None
+    request: Request,
+    record: AttentionRecord,
+    used: Model,
+    how: tuple[Intervention, ...],
+    word: str | None = None,
 ) -> Changed:
     """What the intervention does to the text of the record; `word` is shown however unlikely it is."""
     after = _record(request, record, used, how) if how else record
@@ -108,15 +112,17 @@ def guesses(before: Sequence[NextToken], after: Sequence[NextToken], word: str |
     return tuple(sorted(found, key=lambda guess: -guess.before))
 
 
-def _record(request: Request, record: Record, used: Model, how: tuple[Intervention, ...]) -> Record:
-    def make() -> Record:
+def _record(
+    request: Request, record: AttentionRecord, used: Model, how: tuple[Intervention, ...]
+) -> AttentionRecord:
+    def make() -> AttentionRecord:
         with cache.turn():
             return trace_changed(record.tokens, used, how)
 
     return cache.of_run(replace(request.run, interventions=how), used, "changed", make)
 
 
-def _moved(before: Record, after: Record) -> tuple[Moved, ...]:
+def _moved(before: AttentionRecord, after: AttentionRecord) -> tuple[Moved, ...]:
     """The heads that look elsewhere, most of all first."""
     shares = np.asarray(moved_heads(before, after))
     mean = shares.mean(-1)
@@ -130,7 +136,9 @@ def _moved(before: Record, after: Record) -> tuple[Moved, ...]:
     return tuple(found)
 
 
-def _cosines(request: Request, record: Record, used: Model, how: tuple[Intervention, ...]) -> FloatArray:
+def _cosines(
+    request: Request, record: AttentionRecord, used: Model, how: tuple[Intervention, ...]
+) -> FloatArray:
     def make() -> FloatArray:
         with cache.turn():
             states = state_cosines(record.tokens, used, how)[-1]
@@ -139,6 +147,6 @@ def _cosines(request: Request, record: Record, used: Model, how: tuple[Intervent
     return cache.of_run(replace(request.run, interventions=how), used, "cosines", make)
 
 
-def embedding_cosine(record: Record, used: Model, how: tuple[Intervention, ...]) -> float:
+def embedding_cosine(record: AttentionRecord, used: Model, how: tuple[Intervention, ...]) -> float:
     """The cosine of the text's embedding with what it is without the intervention."""
     return measure(record.tokens, used, Cosine(), how)[0] if how else 1.0

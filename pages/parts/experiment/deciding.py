@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from mha_core import InputError, Model, Record
+from mha_core import AttentionRecord, InputError, Model
 from mha_core.experiments import Effects, Outcome, Word, default_outcome, patch_heads, patch_states
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
@@ -98,7 +98,7 @@ def _open(source: str, into: str) -> None:
     st.session_state["from"] = source
 
 
-def outcome_of(source: Tokens, record: Record, used: Model) -> Outcome:
+def outcome_of(source: Tokens, record: AttentionRecord, used: Model) -> Outcome:
     """What is measured: what the other sentence says next against what this one says; else the embedding.
 
     Raises InputError where the texts do not have as many tokens.

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import streamlit as st
 
-from mha_core import Model, Record
+from mha_core import AttentionRecord, Model
 from mha_core.experiments import Effects, Outcome, default_outcome, every_head, token_of
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, counted, head_name
@@ -49,7 +49,7 @@ def view(request: Request) -> None:
     caveats()
 
 
-def followed(record: Record, used: Model) -> Outcome:
+def followed(record: AttentionRecord, used: Model) -> Outcome:
     """What is measured: two words of the reader's choice, else those the sentence is about, else the two likeliest;
     the embedding where none is said."""
     if used.next_head is None:
@@ -61,7 +61,7 @@ def followed(record: Record, used: Model) -> Outcome:
     return outcome_of(record, used, word or "", rival or "")
 
 
-def outcome_of(record: Record, used: Model, word: str, rival: str) -> Outcome:
+def outcome_of(record: AttentionRecord, used: Model, word: str, rival: str) -> Outcome:
     """The same of what was typed. A word without a space before it gets one, where that is a token.
 
     Raises InputError for words that are no token of this model.
@@ -102,7 +102,7 @@ def _keep_setting() -> None:
 def picture(
     effects: Effects | None,
     request: Request,
-    record: Record,
+    record: AttentionRecord,
     used: Model,
     roles: Mapping[Head, Role],
     how: str,

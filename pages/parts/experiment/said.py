@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from mha_core import Record
+from mha_core import AttentionRecord
 from mha_core.heads.roles import Role
 from mha_core.wording import Head, head_name, percent
 from pages.parts.experiment.asked import Asked
@@ -19,7 +19,7 @@ def chance(p: float) -> str:
     return "< 0.1 %" if 0 < p < TENTH else percent(p)
 
 
-def finding(asked: Asked, found: Changed, followed: Guess | None, record: Record) -> str:
+def finding(asked: Asked, found: Changed, followed: Guess | None, record: AttentionRecord) -> str:
     """The one sentence above the picture."""
     if not asked.heads:
         return _as_it_is(asked, found, record)
@@ -28,7 +28,7 @@ def finding(asked: Asked, found: Changed, followed: Guess | None, record: Record
     return _of_cosines(asked, found, record)
 
 
-def _as_it_is(asked: Asked, found: Changed, record: Record) -> str:
+def _as_it_is(asked: Asked, found: Changed, record: AttentionRecord) -> str:
     title = record.model.title if record.model else "the model"
     if not found.words:
         return (
@@ -56,7 +56,7 @@ def moves(before: float, after: float) -> str:
     return f"{'falls' if after < before else 'rises'} from {chance(before)} to {chance(after)}"
 
 
-def _of_cosines(asked: Asked, found: Changed, record: Record) -> str:
+def _of_cosines(asked: Asked, found: Changed, record: AttentionRecord) -> str:
     whole, states = float(found.cosines[-1]), found.cosines[:-1]
     least = int(states.argmin())
     name = shown(record.tokens.pieces[least].bare)
@@ -66,7 +66,9 @@ def _of_cosines(asked: Asked, found: Changed, record: Record) -> str:
     )
 
 
-def elsewhere(moved: Sequence[Moved], record: Record, roles: Mapping[Head, Role], n_above: int) -> str:
+def elsewhere(
+    moved: Sequence[Moved], record: AttentionRecord, roles: Mapping[Head, Role], n_above: int
+) -> str:
     """Which later heads now look elsewhere; `n_above`: how many heads could."""
     if not n_above:
         return "No layer follows the last one, so no head looks elsewhere now."
@@ -88,7 +90,7 @@ def elsewhere(moved: Sequence[Moved], record: Record, roles: Mapping[Head, Role]
     return f"{many} elsewhere with {LEAST} of {whose} attention or more, mean over all tokens: {'; '.join(names)}."
 
 
-def _moved_said(each: Moved, record: Record, roles: Mapping[Head, Role]) -> str:
+def _moved_said(each: Moved, record: AttentionRecord, roles: Mapping[Head, Role]) -> str:
     role = roles.get(each.head)
     word = shown(record.tokens.pieces[each.query].bare)
     return (

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import Model, Record
+from mha_core import AttentionRecord, Model
 from mha_core.experiments import mean_steps
 from mha_core.heads.jobs import KIND_OF
 from mha_core.heads.roles import Role
@@ -97,7 +97,7 @@ def unlikely(found: Changed) -> bool:
 
 def _picture(
     request: Request,
-    record: Record,
+    record: AttentionRecord,
     wanted: Asked,
     found: Changed,
     bars: Payload,
@@ -139,7 +139,7 @@ def groups(roles: Mapping[Head, Role]) -> list[dict[str, Any]]:
     ]
 
 
-def result(wanted: Asked, found: Changed, followed: Guess | None, record: Record) -> Payload:
+def result(wanted: Asked, found: Changed, followed: Guess | None, record: AttentionRecord) -> Payload:
     """The bars beside the heads."""
     sides = {"before": "as it is", "after": wanted.said[:1].lower() + wanted.said[1:] if wanted.heads else ""}
     if found.words:

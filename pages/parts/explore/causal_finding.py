@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from mha_core import Grid, Record
+from mha_core import AttentionRecord, Grid
 from mha_core.first_change import FirstChange, Mover, first_change
 from mha_core.wording import Per, counted, percent, short_name
 from pages.parts.frame import state
@@ -19,7 +19,7 @@ ROUNDING = 1e-4
 OFFERED = 6
 
 
-def found_in(records: Sequence[Record], a: Grid, b: Grid) -> FirstChange | None:
+def found_in(records: Sequence[AttentionRecord], a: Grid, b: Grid) -> FirstChange | None:
     """Where the two texts part, if one decoder read both and what is drawn looks back only."""
     if records[0].model.digest != records[1].model.digest:
         return None

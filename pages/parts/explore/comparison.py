@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import Grid, HeadScopeError, Record
+from mha_core import AttentionRecord, Grid, HeadScopeError
 from mha_core.compare import FLOOR, MARGIN, HeadChange, align, candidates, counterpart, head_changes
 from mha_core.first_change import FirstChange
 from mha_core.wording import Per, counted, percent, short_name
@@ -43,11 +43,13 @@ def drawn_request(request: Request) -> None:
     """Both pictures of a request and what changed between them; or why there are none."""
     sides = [side for side in (request, request.other) if side]
     records = [record for side in sides if (record := shell.or_show_error(cache.record, side))]
-    if len(records) == len(sides):
+    if any(record.is_cross for record in records):
+        say("Cross-attention is drawn on Explore; Compare takes the encoder or the decoder.", "notice")
+    elif len(records) == len(sides):
         picture(sides, records)
 
 
-def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
+def picture(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> None:
     """Both pictures and what changed between them; raw weights on both sides where one has nothing else."""
     grids = drawn(sides, records)
     if None in grids:
@@ -68,7 +70,7 @@ def picture(sides: Sequence[Request], records: Sequence[Record]) -> None:
         b,
         records[1].tokens,
         titles=titles(*records),
-        selection=shell.selection(sides[0], a.weights.shape, a.labels, partial(opening.changed, a, b)),
+        selection=shell.selection(sides[0], a, partial(opening.changed, a, b)),
         present=sides[0].present,
         key="compare",
         on_change=partial(shell.follow, "compare"),
@@ -92,7 +94,7 @@ def same_model(a: Request, b: Request) -> str:
     return SAME_MODEL if len(models()) > 1 else ONE_MODEL
 
 
-def drawn(sides: Sequence[Request], records: Sequence[Record]) -> list[Grid | None]:
+def drawn(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> list[Grid | None]:
     """What each side draws; why one draws nothing is said once, also where neither does."""
     try:
         return [cache.grid(side, record) for side, record in zip(sides, records, strict=True)]
@@ -101,7 +103,7 @@ def drawn(sides: Sequence[Request], records: Sequence[Record]) -> list[Grid | No
         return [None, None]
 
 
-def more(sides: Sequence[Request], record: Record, grid: Grid) -> dict[str, Any]:
+def more(sides: Sequence[Request], record: AttentionRecord, grid: Grid) -> dict[str, Any]:
     """What the picture says beyond the weights: the switch of measures, and the rest of its link."""
     models = [cache.model(side) for side in sides]
     switch = measured.switch(sides[0], *models, record=record, grid=grid)
@@ -112,7 +114,7 @@ def more(sides: Sequence[Request], record: Record, grid: Grid) -> dict[str, Any]
     return {"measures": switch, "query": export.query_of(sides[0], sides[1], against), **ready}
 
 
-def both_have_words(grids: Sequence[Grid], records: Sequence[Record]) -> bool:
+def both_have_words(grids: Sequence[Grid], records: Sequence[AttentionRecord]) -> bool:
     """Whether there is something to compare; says so where there is not."""
     if all(len(grid) for grid in grids):
         return True
@@ -121,7 +123,7 @@ def both_have_words(grids: Sequence[Grid], records: Sequence[Record]) -> bool:
     return False
 
 
-def titles(a: Record, b: Record) -> tuple[str, str]:
+def titles(a: AttentionRecord, b: AttentionRecord) -> tuple[str, str]:
     """Which model made each of the two."""
     return a.model.title, b.model.title
 
@@ -190,7 +192,7 @@ def _candidates(
 
 
 def _sees(grid: Grid, query: int, key: int) -> bool:
-    return grid.visible is None or bool(grid.visible[query, key])
+    return grid.visible is None or bool(grid.visible[:, query, key].any())
 
 
 def _masses(a: Grid, b: Grid, query: tuple[int, int], keys: list[tuple[int, int]], per: Per) -> None:

@@ -1,12 +1,15 @@
 """Below the picture: one head as a heatmap to zoom into, and everything a reader can take away."""
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mha_core import Grid, Record
+from mha_core import AttentionRecord, Grid
 from mha_core.heads import measures
+from mha_core.picture.crossed import cross_payload
+from mha_core.picture.payload import Payload
 from mha_core.wording import place_name
 from pages.parts.explore import export
 from pages.parts.frame.prose import say
@@ -52,7 +55,7 @@ def _box(label: str, key: str) -> DeltaGenerator | None:
     return draw()
 
 
-def offer(record: Record, grid: Grid, selection: Selection, request: Request) -> None:
+def offer(record: AttentionRecord, grid: Grid, selection: Selection, request: Request) -> None:
     """Numbers, code and link of this view; made when opened."""
     box = _box("Export: numbers, code, a page that works offline", "take")
     if box is None:
@@ -62,6 +65,8 @@ def offer(record: Record, grid: Grid, selection: Selection, request: Request) ->
     which = _which(request, len(every)) if len(heads) > 1 else place_name(selection.head, request.per)
     part = "all" if len(heads) > 1 else which.replace(" ", "-")
     link = export.link_of(st.context.url or "", request, selection)
+    if record.is_cross:  # in the picture the source's units are counted first
+        selection = replace(selection, pins=tuple(pin - len(grid.key_labels) for pin in selection.pins))
     with box:
         with st.container(horizontal=True, key="files"):
             table = export.csv_of(record, grid, request, heads, link)
@@ -73,24 +78,27 @@ def offer(record: Record, grid: Grid, selection: Selection, request: Request) ->
                 "application/json",
             )
             title = f"HeadScope: {request.text}"[:120]
-            page = standalone_html(
-                explore_payload(
-                    grid,
-                    record.tokens,
-                    model_title=record.model.title,
-                    selection=selection,
-                    about=export.about(record, grid, request),
-                    exact=True,
-                ),
-                title=title,
-                link=link,
-            )
+            page = standalone_html(_payload(record, grid, selection, request), title=title, link=link)
             place = place_name(selection.head, request.per).replace(" ", "-")
             _file("HTML, works offline", page, export.file_name(request, "html", place), "text/html")
         say("The link to exactly this view:")
         st.code(link, language=None, wrap_lines=True)
         say("The lines of Python that give the same numbers, where HeadScope is installed:")
         st.code(export.python_of(request, selection, link), language="python", wrap_lines=True)
+
+
+def _payload(record: AttentionRecord, grid: Grid, selection: Selection, request: Request) -> Payload:
+    """The picture as it travels, all heads exact."""
+    if record.is_cross:
+        return cross_payload(record, grid, selection)
+    return explore_payload(
+        grid,
+        record.tokens,
+        model_title=record.model.title,
+        selection=selection,
+        about=export.about(record, grid, request),
+        exact=True,
+    )
 
 
 def _which(request: Request, count: int) -> str:

@@ -2,7 +2,7 @@
 
 import html
 
-from mha_core import Grid, Record
+from mha_core import AttentionRecord, Grid
 from mha_core.picture.text import in_a_list
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import markup
@@ -12,7 +12,7 @@ from pages.parts.frame.selection import Selection
 LONGEST = 400  # characters that the Atlas takes as an example
 
 
-def elsewhere(request: Request, record: Record, grid: Grid, chosen: Selection) -> None:
+def elsewhere(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> None:
     """One line with the link, where one word looks at one other in a single sentence; else nothing."""
     if len(chosen.pins) != 1 or chosen.to is None or request.pair or len(request.text) > LONGEST:
         return

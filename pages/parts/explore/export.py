@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
-from mha_core import Grid, Record
+from mha_core import AttentionRecord, Grid
 from mha_core.export import weights_csv, weights_json
 from mha_core.heads import measures
 from mha_core.picture import about as numbers
@@ -18,13 +18,13 @@ from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.selection import Selection
 
 
-def about(record: Record, grid: Grid, request: Request) -> dict[str, Any]:
+def about(record: AttentionRecord, grid: Grid, request: Request) -> dict[str, Any]:
     """What the browser needs to say of these numbers in a file of its own: see `record_payload`."""
     measure = measures.BY_KEY[request.measure]
     return numbers.about(record, grid, measure=measure, query=_query(request), file=stem(request))
 
 
-def csv_of(record: Record, grid: Grid, request: Request, heads: Sequence[Head], link: str) -> str:
+def csv_of(record: AttentionRecord, grid: Grid, request: Request, heads: Sequence[Head], link: str) -> str:
     """One row a weight: layer and head from 1, positions from 0; cells that a spreadsheet would run are quoted."""
     return weights_csv(
         grid, heads, {**numbers.columns(record, grid, request.measure), "link": link}, request.per
@@ -32,7 +32,12 @@ def csv_of(record: Record, grid: Grid, request: Request, heads: Sequence[Head], 
 
 
 def json_of(
-    record: Record, grid: Grid, request: Request, selection: Selection, heads: Sequence[Head], link: str = ""
+    record: AttentionRecord,
+    grid: Grid,
+    request: Request,
+    selection: Selection,
+    heads: Sequence[Head],
+    link: str = "",
 ) -> str:
     """The same numbers with all that is needed to get them again: text, model and its digest, options, versions.
 
@@ -53,8 +58,10 @@ def json_of(
 
 def python_of(request: Request, selection: Selection, link: str = "") -> str:
     """Lines that print the rows on the screen, from mha_core alone."""
+    second = "pair" if request.attention == "encoder" else "target"
     load = [repr(request.model)] + ([] if request.trained else ["trained=False"])
-    trace = [ascii(request.text), "model"] + ([f"pair={request.pair!a}"] if request.pair else [])
+    trace = [ascii(request.text), "model"] + ([f"{second}={request.pair!a}"] if request.pair else [])
+    trace += [] if request.attention == "encoder" else [f'part="{request.attention}"']
     options = ([] if not request.words else ["words=True"]) + (
         [] if request.specials == "shown" else [f'specials="{request.specials}"']
     )
@@ -68,7 +75,7 @@ def python_of(request: Request, selection: Selection, link: str = "") -> str:
             "from mha_core import grid_of, load_model, trace\nfrom mha_core.heads.measures import importance"
         )
         measured = f'importance(record.tokens, model, "{request.measure}").weights'
-        grid = f"grid_of({', '.join(['record.tokens', measured, *options])})"
+        grid = f"grid_of({', '.join(['record', measured, *options])})"
     place = place_name(selection.head, request.per)
     drawn = measures.BY_KEY[request.measure].label
     framed = f"{'words' if request.words else 'pieces'}, special tokens {request.specials}"
@@ -85,7 +92,7 @@ weights = grid.weights[{layer}, {head}]  # {place}: row = query, looks at column
 for query in {queries}:
     row = weights[query]
     for key in [key for key in row.argsort()[::-1][:5] if row[key]]:
-        print(f"{{grid.labels[query]}} looks at {{grid.labels[key]}}: {{row[key]:.1%}}")
+        print(f"{{grid.labels[query]}} looks at {{grid.key_labels[key]}}: {{row[key]:.1%}}")
 """
 
 
@@ -104,6 +111,7 @@ def _query(request: Request) -> dict[str, str]:
         "unit": request.unit,
         "specials": request.specials,
         "measure": request.measure,
+        **({} if request.attention == "encoder" else {"attention": request.attention}),
     }
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from mha_core import Grid, Record
+from mha_core import AttentionRecord, Grid
 from mha_core.heads.link_kind import link_kind
 from mha_core.heads.verdicts.entries import Entry
 from mha_core.heads.verdicts.table import Verdicts
@@ -31,7 +31,7 @@ HOLDS = {
 }
 
 
-def beside(request: Request, record: Record, grid: Grid, chosen: Selection) -> None:
+def beside(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> None:
     """The sentence and the picture for the chosen link; nothing where its kind was never asked of real text."""
     found = None if request.mixed or not request.raw else cache.evidence(request.model, request.trained)
     link = chosen_link(grid, chosen) if found else None
@@ -73,7 +73,7 @@ def chosen_link(grid: Grid, chosen: Selection) -> tuple[int, int] | None:
     return (query, int(line.argmax())) if line.max() > 0 else None
 
 
-def asked(found: Verdicts, record: Record, grid: Grid, link: tuple[int, int]) -> Entry | None:
+def asked(found: Verdicts, record: AttentionRecord, grid: Grid, link: tuple[int, int]) -> Entry | None:
     """The entry of the evidence that asks for links of this kind."""
     piece = record.tokens.pieces[grid.units[link[1]].pieces[0]]
     key = link_kind(grid.units, *link, found.by_key, str(piece.role))

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import Grid, Model, Record
+from mha_core import AttentionRecord, Grid, Model
 from mha_core.heads import measures
 from mha_core.heads.notices import differing_rows
 from pages.parts.frame import state
@@ -24,17 +24,19 @@ def raw_instead(request: Request) -> Request:
     return request.measured(measures.RAW.key)
 
 
-def offered(record: Record, used: Model, *others: Model) -> list[tuple[str, str]]:
+def offered(record: AttentionRecord, used: Model, *others: Model) -> list[tuple[str, str]]:
     """The measures that all of these models can be asked for, the first one of this text, with their names."""
     keys = [{each.key for each in measures.available(used, record.tokens)}]
     keys += [{each.key for each in measures.available(model)} for model in others]
     return [(each.key, each.label) for each in measures.MEASURES if all(each.key in have for have in keys)]
 
 
-def brought(request: Request, used: Model, record: Record, chosen: Selection) -> dict[str, Any] | None:
+def brought(
+    request: Request, used: Model, record: AttentionRecord, chosen: Selection
+) -> dict[str, Any] | None:
     """What the chosen words are brought through the chosen head, shares of their rows; None unless the reader asked."""
     asked = dict(chosen.look).get("brings") == "1" and chosen.pins
-    if not asked or not request.raw or measures.VALUE.lacks(used) is not None:
+    if not asked or not request.raw or measures.VALUE.flaw(used) is not None:
         return None
     weights = cache.grid(replace(request, measure=measures.VALUE.key), record, quiet=True).weights[
         chosen.head
@@ -43,7 +45,9 @@ def brought(request: Request, used: Model, record: Record, chosen: Selection) ->
     return {"head": list(chosen.head), "pins": list(chosen.pins), "rows": rows}
 
 
-def switch(request: Request, used: Model, *others: Model, record: Record, grid: Grid) -> dict[str, Any]:
+def switch(
+    request: Request, used: Model, *others: Model, record: AttentionRecord, grid: Grid
+) -> dict[str, Any]:
     """What the switch says: what may be chosen, what is, and in how many rows of a head that disagrees with the raw
     weights: the sentence, and the number of every head."""
     said, differing = differing_rows(record, grid, request.measure)

@@ -13,10 +13,10 @@ from typing import Any
 
 import streamlit as st
 
-from mha_core import Grid, HeadScopeError, InputError, Model, Record
+from mha_core import AttentionRecord, Grid, HeadScopeError, InputError, Model
 from mha_core.continued import check_choice
+from mha_core.grid import units_of
 from mha_core.picture.text import visible
-from mha_core.record import units_of
 from mha_core.shelf import DECODER
 from mha_core.tokens import Piece
 from pages.parts.frame import state
@@ -62,7 +62,7 @@ class Place:
 
 
 def under(
-    request: Request, record: Record, grid: Grid, key: str, now: Selection
+    request: Request, record: AttentionRecord, grid: Grid, key: str, now: Selection
 ) -> tuple[Payload | None, Callable[[], None]]:
     """What the picture of that key draws under the sentence (nothing for a model that predicts no word), and its
     callback for what a reader asks for there."""
@@ -76,7 +76,7 @@ def under(
 
 
 def panel(
-    request: Request, used: Model, record: Record, offered: Sequence[Place], talk: Talk
+    request: Request, used: Model, record: AttentionRecord, offered: Sequence[Place], talk: Talk
 ) -> Payload | None:
     """What is drawn under the sentence; None for a model that predicts no word."""
     by = request.model, request.trained
@@ -95,7 +95,7 @@ def my_talk() -> Talk:
     return talk
 
 
-def places(record: Record, grid: Grid, pins: Sequence[int]) -> list[Place]:
+def places(record: AttentionRecord, grid: Grid, pins: Sequence[int]) -> list[Place]:
     """The end, and the last pinned word unless it is the end."""
     end = len(record.tokens) - 1
     found = [Place(END, "At the end", end)]
@@ -104,7 +104,9 @@ def places(record: Record, grid: Grid, pins: Sequence[int]) -> list[Place]:
     return found
 
 
-def _next(request: Request, used: Model, record: Record, offered: Sequence[Place], talk: Talk) -> Payload:
+def _next(
+    request: Request, used: Model, record: AttentionRecord, offered: Sequence[Place], talk: Talk
+) -> Payload:
     if talk.text != request.text:
         talk.stop("Stopped, because the text was changed." if talk.running else "")
         talk.text = request.text

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mha_core import Grid, Record
+from mha_core import AttentionRecord, Grid
 from mha_core.compare import most_changed
+from mha_core.listing import strongest_words
 from mha_core.picture.text import indexed, listed
 from mha_core.thumbnails import strongest_pair
 from mha_core.wording import Head, place_name
@@ -20,8 +21,10 @@ from pages.parts.frame.selection import Selection
 
 def strongest(grid: Grid, head: Head) -> tuple[int, int] | None:
     """The strongest link between two words of a head, from and to; special tokens and marks are no words."""
+    if grid.key_units is not None:
+        return strongest_words(grid, grid.weights[head])
     no_word = [unit.special or not any(map(str.isalnum, unit.label)) for unit in grid.units]
-    return strongest_pair(grid.weights[head], np.array(no_word, dtype=bool), grid.visible)
+    return strongest_pair(grid.weights[head], np.array(no_word, dtype=bool), is_causal=grid.is_causal)
 
 
 def changed(a: Grid, b: Grid, head: Head) -> tuple[int, None] | None:
@@ -46,14 +49,14 @@ def reason_of_change(request: Request, a: Grid, b: Grid, chosen: Selection) -> s
     )
 
 
-def reason(request: Request, record: Record, grid: Grid, chosen: Selection) -> dict[str, Any] | None:
+def reason(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any] | None:
     """Why this is chosen, for as long as it is; None where the reader or a known sentence says what to follow."""
     if presets.opening_word(request.text, request.pair or "", grid.labels) is not None:
         return None
     if len(chosen.pins) != 1 or (chosen.pins[0], chosen.to) != strongest(grid, chosen.head):
         return None
     left_out = list(record.tokens.special_names) if request.specials == "shown" else []
-    if grid.visible is not None and not grid.units[0].special:
+    if grid.is_causal and not grid.units[0].special:
         left_out.append("the first token")
     but = f", {listed(left_out)} left out" if left_out else ""
     place = place_name(chosen.head, request.per)

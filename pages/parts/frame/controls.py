@@ -11,13 +11,16 @@ from typing import Any, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from mha_core.grid import Specials
 from mha_core.heads import measures
-from mha_core.record import Specials
+from mha_core.hf import Part, TransformersModel
+from mha_core.model import Model
 from mha_core.tokens import Tokenizer
 from pages.parts.frame import examples, fetching, presets, state, words
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import (
     AGAINST,
+    ATTENTION,
     MEASURES,
     SPECIALS,
     UNITS,
@@ -50,6 +53,8 @@ OWN_UNITS_HELP = (
     "question needs; whole words, hidden special tokens and a second sentence are a matter of the pages that show a "
     "sentence."
 )
+# What follows from a switch: the same text is cut otherwise, or others look and are looked at.
+CHANGED = {"unit": state.cut_otherwise, "specials": state.cut_otherwise, "attention": state.forget_words}
 HIDDEN_SAID = " With {} hidden, rows sum to less than 100 %, unless renormalised."
 
 
@@ -59,12 +64,15 @@ def explore(*, present: bool, with_examples: bool, as_read: bool = False, senten
     `as_read`, `sentence`: see `shell.page`.
     """
     text = _sentence("Your sentence", "text", state.changed_text)
-    readers = _tokenizers("model")
+    there = _models_there("model")
+    readers = [model.tokenizer for model in there]
+    attention = _attention(there) if sentence else ATTENTION[0]
     offered = _offered_examples(readers) if with_examples else ()
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         if offered:
             unless_drawn("examples", tuple(one.name for one in offered), partial(_examples, offered))
         request = _options(text, present, readers, pictures=with_examples, as_read=as_read, sentence=sentence)
+    request = replace(request, attention=attention)
     fetching.ask("model")
     words.known(readers)
     opened = presets.opening(request.text, request.pair or "")
@@ -77,13 +85,15 @@ def compare(*, present: bool) -> Request:
     """The same, and what it is compared with: another sentence, the untrained twin, or another model."""
     text = _sentence("Sentence A", "text", state.forget_words)
     other = st.container(key="other")
-    readers = _tokenizers("model", *(["model2"] if st.session_state["against"] == "model" else []))
+    there = _models_there("model", *(["model2"] if st.session_state["against"] == "model" else []))
+    readers = [model.tokenizer for model in there]
+    attention = _attention(there)
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         with _row("against-row"):
             say("Compare with", "label")
             against = _switch("Compare with", "against", AGAINST, label_shown=False)
         _pairs()
-        request = _options(text, present, readers, pictures=True)
+        request = replace(_options(text, present, readers, pictures=True), attention=attention)
     fetching.ask("model", *(["model2"] if against == "model" else []))
     with other:
         if against == "sentence":
@@ -104,12 +114,28 @@ def _sentence(label: str, key: str, changed: Callable[[], None] | None) -> str:
     return text or ""
 
 
-def _tokenizers(*keys: str) -> list[Tokenizer]:
-    """Those of the models that are chosen, as far as they can be had: what they call their special tokens, and
+def _models_there(*keys: str) -> list[Model]:
+    """The models that are chosen, as far as they can be had: what their tokenizers call their special tokens, and
     whether they take pairs, decides what is offered."""
     trained = st.session_state["weights"] == WEIGHTS[0]
-    models_there = [cache.at_hand(fetching.settled(st.session_state[key]), trained) for key in keys]
-    return [model.tokenizer for model in models_there if model is not None]
+    found = [cache.at_hand(fetching.settled(st.session_state[key]), trained) for key in keys]
+    return [model for model in found if model is not None]
+
+
+def _attention(there: Sequence[Model]) -> Part:
+    """Of an encoder-decoder: which attention is looked at, and what its decoder reads."""
+    if not any(isinstance(model, TransformersModel) and model.is_encoder_decoder for model in there):
+        return ATTENTION[0]
+    with st.container(key="sequence", horizontal=True, vertical_alignment="bottom"):
+        chosen = _switch("Attention of", "attention", ATTENTION)
+        if chosen != ATTENTION[0]:
+            st.text_input(
+                "What the decoder reads",
+                key="pair",
+                placeholder="Empty: what the model itself writes",
+                on_change=state.forget_words,
+            )
+    return cast(Part, chosen)
 
 
 def _options(
@@ -181,7 +207,12 @@ def _summary(
     shown = SPECIALS[0] if as_read else specials
     framed = f" · {SPECIALS_LABELS[shown].format(', '.join(names))}" if names else ""
     read = f" · {units}{framed}" if sentence else ""
-    say(f"{title_of(model)}, {weights}{read}", "summary")
+    by = (
+        ", computed by transformers"
+        if isinstance(cache.at_hand(model, weights == WEIGHTS[0]), TransformersModel)
+        else ""
+    )
+    say(f"{title_of(model)}, {weights}{by}{read}", "summary")
 
 
 def _reading(names: Sequence[str], fixed: str) -> tuple[str, str]:
@@ -206,6 +237,8 @@ def _digest(name: str, trained: bool) -> None:
 
 def _pair(readers: Sequence[Tokenizer]) -> str | None:
     """The second sentence; also where no model takes one, as long as there is one to take away."""
+    if any(getattr(reader, "is_sequence", False) for reader in readers):  # its box stands under the sentence
+        return st.session_state["pair"] or None
     if all(not reader.takes_pairs for reader in readers) and readers and not st.session_state["pair"]:
         return None
     pair: str | None = st.text_input("Second sentence (optional)", key="pair", on_change=state.forget_words)
@@ -288,7 +321,7 @@ def _switch(label: str, key: str, options: tuple[str, ...], label_shown: bool = 
         required=True,
         key=key,
         label_visibility="visible" if label_shown else "collapsed",
-        on_change=state.cut_otherwise if key in ("unit", "specials") else None,
+        on_change=CHANGED.get(key),
     )
     return _checked(key, chosen, options[0])
 

@@ -99,6 +99,14 @@ def _stands_for(unit: Unit, old: Unit) -> bool:
     return unit.segment == old.segment and unit.start <= old.start < unit.end
 
 
+def forget() -> None:
+    """Where two texts are drawn, nothing moves along: what was chosen is forgotten when a text was changed."""
+    if st.session_state.pop(state.MOVES, False):
+        state.forget_words()
+    st.session_state.pop(state.LEFT, None)
+    st.session_state.pop(state.DRAWN, None)
+
+
 def keep(request: Request, grid: Grid, record: str = "") -> None:
     """Remember what is shown, for the next change of text or model; `record`: the browser's name for it, if any."""
     st.session_state[state.DRAWN] = Drawn(request, grid.units, record)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from mha_core.shelf import DECODER, DECODER_PACKAGE
 from pages.parts.frame import presets
-from pages.parts.frame.request import AGAINST, MEASURES, SPECIALS, UNITS, WEIGHTS, models
+from pages.parts.frame.request import AGAINST, ATTENTION, MEASURES, SPECIALS, UNITS, WEIGHTS, models
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,7 @@ FIELDS = (
     _choice("unit", UNITS),
     _choice("specials", SPECIALS),
     _choice("measure", MEASURES),
+    _choice("attention", ATTENTION),
     _choice("against", AGAINST, page="Compare"),
     Field("text2", spelled_out=True, page="Compare"),  # at first the twin of the first sentence
     Field("model2", lambda: models()[0], models, page="Compare"),

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mha_core import shelf
+from mha_core.grid import Specials
 from mha_core.heads import measures
+from mha_core.hf import Part
 from mha_core.load import is_local
-from mha_core.record import Specials
 from mha_core.run import Run
 from mha_core.shelf import EMBEDDED, step_of
 from mha_core.wording import Per
@@ -23,13 +24,15 @@ UNITS = ("pieces", "words")
 SPECIALS: tuple[Specials, ...] = ("shown", "hidden", "renormalised")
 MEASURES = tuple(measures.BY_KEY)
 AGAINST = ("sentence", "weights", "model")
+ATTENTION: tuple[Part, ...] = ("encoder", "decoder", "cross")  # of an encoder-decoder
 
 
 @dataclass(frozen=True)
 class Request:
     """What to show: the reader's text as typed, a second text or None, and a checked choice for the rest.
 
-    `other` is what it is compared with, on the page that compares.
+    `other` is what it is compared with, on the page that compares. `attention`: of an encoder-decoder, what is looked
+    at; `pair` is then what its decoder reads, None for what the model itself writes.
     """
 
     text: str
@@ -41,6 +44,7 @@ class Request:
     present: bool = False
     measure: str = measures.RAW.key
     other: "Request | None" = None
+    attention: Part = "encoder"
 
     @property
     def words(self) -> bool:
@@ -50,7 +54,7 @@ class Request:
     @property
     def run(self) -> Run:
         """What has to be computed for it: everything else is how the result is shown."""
-        return Run(self.model, self.text, self.pair, self.trained)
+        return Run(self.model, self.text, self.pair, self.trained, part=self.attention)
 
     def measured(self, measure: str) -> "Request":
         """The same, and what it is compared with, drawn by another measure."""
@@ -115,6 +119,7 @@ def refusal(key: str, value: str, shown: str = EMBEDDED) -> str | None:
         "specials": SPECIALS,
         "measure": MEASURES,
         "against": AGAINST,
+        "attention": ATTENTION,
     }[key]
     if value in options:
         return None

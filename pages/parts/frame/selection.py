@@ -8,6 +8,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from mha_core.grid import Mask
 from mha_core.picture.selection import Selection
 from mha_core.wording import Head, counted, short_name
 from pages.parts.frame import presets
@@ -59,17 +62,19 @@ def from_params(
     shape: Sequence[int],
     labels: Sequence[str],
     strongest: Callable[[Head], tuple[int, int | None] | None] | None = None,
+    heads: Mask | None = None,
 ) -> tuple[Selection, list[str]]:
     """The selection that a link asks for in a picture of this shape, or the opening one; and what was refused.
 
-    `strongest` gives the link of a head that a text without a word to follow opens with.
+    `strongest` gives the link of a head that a text without a word to follow opens with. `heads`: which there are,
+    (layer, head); None: all.
     """
     said = list[str]()
-    head = _clamped(presets.opening_head(request.text, request.pair or "", request.model), shape)
+    head = _there(presets.opening_head(request.text, request.pair or "", request.model), shape, heads)
     if "head" in params:
         asked = parse_head(params["head"])
-        if asked and (asked == _clamped(asked, shape) or request.mixed):
-            head = _clamped(asked, shape)
+        if asked and (asked == _there(asked, shape, heads) or request.mixed):
+            head = _there(asked, shape, heads)
         else:
             given = quoted(params["head"])
             layers = f" in {counted(shape[0], 'layer')}"
@@ -98,8 +103,14 @@ def parse_head(value: str) -> Head | None:
     return (int(match[1]) - 1, int(match[2]) - 1) if match else None
 
 
-def _clamped(head: Head, shape: Sequence[int]) -> Head:
-    return Selection(head).inside((*shape[:2], 0)).head
+def _there(head: Head, shape: Sequence[int], heads: Mask | None) -> Head:
+    """The head, or where it is none one of the nearest layer that has some."""
+    inside = Selection(head).inside((*shape[:2], 0)).head
+    if heads is None or heads[inside]:
+        return inside
+    layers, numbers = np.nonzero(heads)
+    nearest = int(np.abs(layers - inside[0]).argmin())
+    return int(layers[nearest]), int(numbers[nearest])
 
 
 def _positions(params: Mapping[str, str], key: str, count: int, said: list[str]) -> tuple[int, ...] | None:

@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
-from mha_core import HeadScopeError, Record
+from mha_core import AttentionRecord, Grid, HeadScopeError
 from mha_core.heads.notices import Notice, unread
 from mha_core.picture.bundle import ASSETS, bundle
 from mha_core.wording import Head
@@ -45,6 +45,7 @@ __all__ = [
     "part_of",
     "read",
     "selection",
+    "selection_across",
     "why",
 ]
 
@@ -155,16 +156,37 @@ def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T 
 
 
 def selection(
-    request: Request,
-    shape: Sequence[int],
-    labels: Sequence[str],
-    strongest: Callable[[Head], tuple[int, int | None] | None] | None = None,
+    request: Request, grid: Grid, strongest: Callable[[Head], tuple[int, int | None] | None] | None = None
 ) -> Selection:
     """The head and the words of the link, checked against this picture; what was refused is said.
 
-    `shape` begins with layers and heads; `labels` are the units on the screen. `strongest`: see `from_params`.
+    `strongest`: see `from_params`.
     """
-    found, said = from_params(state.params(), request, shape, labels, strongest)
+    found, said = from_params(state.params(), request, grid.weights.shape, grid.labels, strongest, grid.heads)
+    for sentence in said:
+        say(sentence, "notice")
+    return found
+
+
+def selection_across(
+    request: Request, grid: Grid, strongest: Callable[[Head], tuple[int, int | None] | None]
+) -> Selection:
+    """The same where one text looks at another: units are those of the source and then those of the target, and only
+    the target's look."""
+    first = len(grid.key_labels)
+
+    def link(head: Head) -> tuple[int, int | None] | None:
+        found = strongest(head)
+        return None if found is None else (found[0] + first, found[1])
+
+    params = state.params()
+    pins = [pin for pin in params.get("pin", "").split(",") if pin.isdecimal() and int(pin) >= first]
+    if "pin" in params and params["pin"] != "none":
+        params = (
+            {**params, "pin": ",".join(pins)} if pins else {k: v for k, v in params.items() if k != "pin"}
+        )
+    unknown = ("",) * (first + len(grid))  # what known sentences open with is of one text
+    found, said = from_params(params, request, grid.weights.shape, unknown, link, grid.heads)
     for sentence in said:
         say(sentence, "notice")
     return found
@@ -182,15 +204,16 @@ def follow_measure(picture: str) -> None:
     state.draw_measure(asked_measure(picture))
 
 
-def read(request: Request) -> Record | None:
-    """What the model read of the reader's sentence, or None after saying why there is nothing; what was cut is said."""
-    record = or_show_error(cache.record, request)
+def read(request: Request) -> AttentionRecord | None:
+    """What a model whose inside is known read of the reader's sentence, or None after saying why there is nothing; what
+    was cut is said."""
+    record = or_show_error(cache.record, request) if or_show_error(cache.inside, request) else None
     if record is not None:
         misread([record])
     return record
 
 
-def misread(records: Sequence[Record]) -> None:
+def misread(records: Sequence[AttentionRecord]) -> None:
     """Above the picture: where the model did not read what was written, of every text by its side."""
     for side, record in zip("AB", records, strict=False):
         for notice in unread(record):

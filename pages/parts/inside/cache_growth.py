@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mha_core import Model, Record, Tokens
+from mha_core import AttentionRecord, Model, Tokens
+from mha_core.grid import piece_units
 from mha_core.inside import Growth, growth, kv_cache_bytes
-from mha_core.record import piece_units
 from mha_core.wording import counted
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import visible
@@ -26,7 +26,7 @@ EACH = 4  # bytes of a number here; the table of models counts in 16 bits
 READ, LAYER = "cache-read", "cache-layer"
 
 
-def cache_view(request: Request, record: Record) -> None:
+def cache_view(request: Request, record: AttentionRecord) -> None:
     """The reader's sentence, one token after the other."""
     used = cache.model(request)
     if not used.is_causal or used.next_head is None:
@@ -88,7 +88,7 @@ def _row_pressed(key: str, most: int) -> None:
         _told(READ, value + 1)
 
 
-def _read(board: Board, found: Growth, record: Record, n: int, layer: int) -> list[Block]:
+def _read(board: Board, found: Growth, record: AttentionRecord, n: int, layer: int) -> list[Block]:
     """K and V of one layer as far as they are there; the newest row is framed."""
     labels = [visible(unit.label) for unit in piece_units(record.tokens)][: found.n]
     heads, width = found.k.shape[1], found.k.shape[3]

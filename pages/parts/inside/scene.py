@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import streamlit as st
 
-from mha_core import Grid, LayerRun, Projections, Record, Tokens, Unit, layer_details, projections_of
+from mha_core import AttentionRecord, Grid, LayerRun, Projections, Tokens, Unit, layer_details, projections_of
+from mha_core.grid import piece_units
 from mha_core.inside import Edits, Parity, edited, equal_to_torch
-from mha_core.record import piece_units
 from mha_core.shelf import step_of
 from mha_core.wording import Head, head_name
 from pages.parts.frame import moving, shell, state
@@ -142,14 +142,14 @@ class Picked:
     key: str
 
 
-def pick(request: Request, record: Record) -> Picked:
+def pick(request: Request, record: AttentionRecord) -> Picked:
     """Layer, head and token: from the link, which follows what the reader chooses."""
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
     key = sentence_key(units)
     moving.settle(request, grid)
     moving.keep(request, grid)
-    asked_for = shell.selection(request, grid.weights.shape, grid.labels)
+    asked_for = shell.selection(request, grid)
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
         query = choose_token(units, _asked_token(grid, asked_for, key), key)
         head = choose_head(record.n_layers, record.n_heads, asked_for.head)

@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 
 from mha_core import LayerRun
+from mha_core.grid import piece_units
 from mha_core.inside import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
-from mha_core.record import piece_units
 from mha_core.wording import counted, percent
 from pages.parts.frame import shell, state
 from pages.parts.frame.request import Request

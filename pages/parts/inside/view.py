@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from mha_core import HeadScopeError, Record
+from mha_core import AttentionRecord, HeadScopeError
 from mha_core.wording import percent
 from pages.parts.frame import state
 from pages.parts.frame.prose import say, visible
@@ -39,7 +39,7 @@ def _first() -> str:
     return "scaled" if any(key in state.params() for key in ("divide", "causal", "temperature")) else ""
 
 
-def _changed(scene: Scene, request: Request, record: Record) -> Scene:
+def _changed(scene: Scene, request: Request, record: AttentionRecord) -> Scene:
     """The scene with what the link changes in this layer."""
     edits, said = changes.edits_of(state.params(), scene.plain, scene.head[0])
     for sentence in said[:3]:

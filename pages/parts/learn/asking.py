@@ -11,9 +11,9 @@ from hashlib import blake2s
 import numpy as np
 import streamlit as st
 
-from mha_core import Record
+from mha_core import AttentionRecord
+from mha_core.grid import piece_units
 from mha_core.inside import shares
-from mha_core.record import piece_units
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import head_name, percent
 from pages.parts.frame.prose import lowered, markup, prose, visible
@@ -34,7 +34,7 @@ class Asked:
     """What a question may be about: the reader's sentence with one head, and all heads. None in the quiz."""
 
     scene: Scene | None = None
-    record: Record | None = None
+    record: AttentionRecord | None = None
 
     def place(self, exercise: Exercise) -> str:
         """The name under which an answer is kept: a guess belongs to its model, sentence, head and token."""
@@ -115,7 +115,7 @@ def _guessed_token(guess: int, scene: Scene) -> Verdict:
     return Verdict(False, f"{{guess}} {gets}. Most goes to {{best}}: **{percent(weights[best])}**.")
 
 
-def _guessed_head(guess: int, record: Record) -> Verdict:
+def _guessed_head(guess: int, record: AttentionRecord) -> Verdict:
     if record.weights.shape[-1] < 2:
         return Verdict(None, "A single token has none before it; choose a longer sentence.")
     mass = previous_mass(record.weights).reshape(-1)
@@ -133,7 +133,7 @@ def _guessed_head(guess: int, record: Record) -> Verdict:
     return Verdict(False, said)
 
 
-def head_names(record: Record) -> list[str]:
+def head_names(record: AttentionRecord) -> list[str]:
     """All heads, layer by layer, as a person reads them."""
     return [head_name(head) for head in np.ndindex(*record.weights.shape[:2])]
 

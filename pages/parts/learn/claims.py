@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import cache as once
 from typing import Any
 
-from mha_core import Record
+from mha_core import AttentionRecord
+from mha_core.grid import piece_units
 from mha_core.heads.findings import Findings
 from mha_core.learning.classroom.shipped import report
-from mha_core.record import piece_units
 from mha_core.shelf import CLASSROOM, EMBEDDED
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame.glossary import LESSON
@@ -42,7 +42,7 @@ def looks(text: str, word: str, at: Sequence[str], head: Head, model: str = EMBE
     return row_of(record, word, at, head)
 
 
-def row_of(record: Record, word: str, at: Sequence[str], head: Head) -> dict[str, float]:
+def row_of(record: AttentionRecord, word: str, at: Sequence[str], head: Head) -> dict[str, float]:
     """The same of a record: the first token with that spelling looks at the first ones of the others."""
     names = [unit.label.strip().lower() for unit in piece_units(record.tokens)]
     row = record.weights[head[0], head[1], names.index(word.lower())]

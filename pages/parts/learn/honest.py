@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from mha_core.grid import piece_units
 from mha_core.heads.findings import Findings
 from mha_core.heads.job_table import ExampleRow, JobTable
-from mha_core.record import piece_units
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import Head, head_name, percent
 from pages.parts.frame.glossary import LESSON

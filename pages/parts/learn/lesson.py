@@ -7,8 +7,8 @@ from functools import partial
 
 import streamlit as st
 
-from mha_core import Record
-from mha_core.record import piece_units
+from mha_core import AttentionRecord
+from mha_core.grid import piece_units
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import head_name
 from pages.parts.frame import shell, state
@@ -65,11 +65,11 @@ def lesson_view(request: Request) -> None:
     state.write()
 
 
-def _picked(request: Request, record: Record) -> Picked:
+def _picked(request: Request, record: AttentionRecord) -> Picked:
     """The head and the token: as the reader chose them in a picture, else as the link says; the link follows."""
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
-    asked = shell.selection(request, grid.weights.shape, grid.labels)
+    asked = shell.selection(request, grid)
     sentence = sentence_key(units)
     linked = grid.units[asked.pins[0]].pieces[0] if asked.pins else min(1, len(units) - 1)
     kept = st.session_state.get(FOLLOWED)
@@ -85,7 +85,7 @@ def _picked(request: Request, record: Record) -> Picked:
     return Picked(record.tokens, units, asked.head, query, f"lesson-{sentence}")
 
 
-def _bar(record: Record, scene: Scene, place: Lesson) -> None:
+def _bar(record: AttentionRecord, scene: Scene, place: Lesson) -> None:
     """The steps by number, and the head that the pictures are of."""
     finished = [bool(asked_in(s)) and all(key in place.done for key in asked_in(s)) for s in steps()]
     with st.container(key="lesson-bar"):

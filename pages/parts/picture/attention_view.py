@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
+from mha_core.grid import Grid
 from mha_core.picture.bundle import style
 from mha_core.picture.payload import (
     Keep,
@@ -32,7 +33,6 @@ from mha_core.picture.payload import (
     record_payload,
 )
 from mha_core.picture.standalone import standalone_html
-from mha_core.record import Grid
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
 from pages.parts.frame.mounts import heard_from
@@ -80,6 +80,7 @@ def explore_view(
     more: Callable[[Selection], Payload] = lambda _chosen: {},
     on_measure: Change | None = None,
     on_retype: Change | None = None,
+    made: Payload | None = None,
 ) -> Selection:
     """Draw one text with every head; return what is chosen now.
 
@@ -90,11 +91,12 @@ def explore_view(
     `about`: what the numbers are, see `record_payload`. `more`: what else the view says of a selection, `measures`
     (the switch), `opening` (why this was chosen) and `ghost` (what was drawn before a word was changed). `on_measure`
     runs before the next run when the reader asked for another measure; `asked_measure(key)` says which. So does
-    `on_retype` when the reader changed a word where it stands; `retyped(key)` says which.
+    `on_retype` when the reader changed a word where it stands; `retyped(key)` says which. `made`: the record as it
+    travels, where it is made already (cross-attention, whose units are those of both texts, source first).
     """
     said = dict(about or {})
     files = {name: said.pop(name) for name in FILES if name in said}
-    record = record_payload(grid, tokens, model_title, roles, keep, said or None)
+    record = made or record_payload(grid, tokens, model_title, roles, keep, said or None)
 
     under: list[tuple[Payload | None, Change]] = [(None, _nothing)]
 

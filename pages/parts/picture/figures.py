@@ -21,15 +21,18 @@ def heatmap(grid: Grid, head: Head, *, dark: bool, title: str = "") -> Figure:
     `title`: what is drawn, where it is not the raw weights of one head.
     """
     # Plotly reads its texts as markup: of RoBERTa's <s> nothing would be left.
-    labels = [html.escape(visible(label), quote=False) for label in grid.labels]
-    layout = _layout(title or f"Head {head_name(head)}", labels, dark=dark)
-    return {"data": [_cells(grid, head, labels, dark=dark)], "layout": layout}
+    rows, columns = (
+        [html.escape(visible(label), quote=False) for label in side]
+        for side in (grid.labels, grid.key_labels)
+    )
+    layout = _layout(title or f"Head {head_name(head)}", rows, columns, dark=dark)
+    return {"data": [_cells(grid, head, rows, columns, dark=dark)], "layout": layout}
 
 
-def _cells(grid: Grid, head: Head, labels: Sequence[str], *, dark: bool) -> Figure:
+def _cells(grid: Grid, head: Head, rows: Sequence[str], columns: Sequence[str], *, dark: bool) -> Figure:
     weights = grid.weights[head]
-    seen = np.ones_like(weights, dtype=bool) if grid.visible is None else grid.visible
-    gap = 1 if len(labels) <= LABELS_AT_MOST else 0
+    seen = np.ones_like(weights, dtype=bool) if grid.visible is None else grid.visible[head[0]]
+    gap = 1 if len(rows) <= LABELS_AT_MOST else 0
     return {
         "type": "heatmap",
         "z": [
@@ -37,7 +40,7 @@ def _cells(grid: Grid, head: Head, labels: Sequence[str], *, dark: bool) -> Figu
             for row in zip(weights.tolist(), seen, strict=True)
         ],
         "hoverongaps": False,
-        "customdata": [[[query, key] for key in labels] for query in labels],
+        "customdata": [[[query, key] for key in columns] for query in rows],
         "hovertemplate": "%{customdata[0]} looks at %{customdata[1]}: %{z:.1%}<extra></extra>",
         "colorscale": weights_scale(dark=dark),
         "zmin": 0,
@@ -48,7 +51,7 @@ def _cells(grid: Grid, head: Head, labels: Sequence[str], *, dark: bool) -> Figu
     }
 
 
-def _layout(title: str, labels: Sequence[str], *, dark: bool) -> Figure:
+def _layout(title: str, rows: Sequence[str], columns: Sequence[str], *, dark: bool) -> Figure:
     ink, quiet = (page(dark=dark)[colour] for colour in ("ink", "quiet"))
     family = "HeadScope, Georgia, serif"
     return {
@@ -60,9 +63,9 @@ def _layout(title: str, labels: Sequence[str], *, dark: bool) -> Figure:
             "y": 0.99,
             "yanchor": "top",
         },
-        "xaxis": {**_axis(labels), "side": "top", "tickangle": -60, "title": {"text": ""}},
-        "yaxis": {**_axis(labels), "autorange": "reversed", "scaleanchor": "x", "title": {"text": ""}},
-        "height": min(960, max(460, 32 * len(labels) + 150)),
+        "xaxis": {**_axis(columns), "side": "top", "tickangle": -60, "title": {"text": ""}},
+        "yaxis": {**_axis(rows), "autorange": "reversed", "scaleanchor": "x", "title": {"text": ""}},
+        "height": min(960, max(460, 32 * len(rows) + 150)),
         "margin": {"l": 90, "r": 20, "t": 150, "b": 20},
         "font": {"size": 14, "family": family, "color": ink},
         "hoverlabel": {"font": {"size": 15, "family": family}},

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from threading import Event, Lock
 
-from mha_core import HeadScopeError, Model, Record, trace_tokens
+from mha_core import AttentionRecord, HeadScopeError, Model, trace_tokens
 from mha_core.interrupt import in_one_go
 from mha_core.tokens import Tokens
 from mha_core.trace import trace_together
@@ -24,7 +24,7 @@ class Asked:
 
     def __init__(self, tokens: Tokens, model: Model, run: Run | None) -> None:
         self.tokens, self.model, self.run = tokens, model, run
-        self.record: Record | None = None
+        self.record: AttentionRecord | None = None
         self.leads = False
         self.called = Event()
 
@@ -37,7 +37,7 @@ class Batches:
         self._busy = False
         self._lock = Lock()
 
-    def record(self, tokens: Tokens, model: Model) -> Record:
+    def record(self, tokens: Tokens, model: Model) -> AttentionRecord:
         """The record of these tokens; who waits for it holds up no page. What a text does wrong its reader is told."""
         me = Asked(tokens, model, mine())
         with self._lock:

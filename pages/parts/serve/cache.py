@@ -15,12 +15,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import (
+    AttentionRecord,
     DecoderState,
     Grid,
     HeadScopeError,
     InputError,
     Model,
-    Record,
+    TransformersModel,
     grid_of,
     load_model,
     trace_tokens,
@@ -34,6 +35,7 @@ from mha_core.heads.survey import Options
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.heads.words import FloatArray
+from mha_core.hf import INSIDE
 from mha_core.interrupt import breaking_off
 from mha_core.model import fingerprint_of
 from mha_core.picture.payload import Keep, Payload
@@ -92,7 +94,10 @@ def long_turn() -> Iterator[None]:
 
 def model(request: Request) -> Model:
     """The model asked for. Raises HeadScopeError if it is not allowed here or cannot be had."""
-    return named_model(request.model, request.trained)
+    used = named_model(request.model, request.trained)
+    if isinstance(used, TransformersModel) and used.is_encoder_decoder:
+        return used.of(request.attention)
+    return used
 
 
 def named_model(name: str, trained: bool = True) -> Model:
@@ -122,6 +127,14 @@ def arriving(name: str, trained: bool) -> Iterator[None]:
 
 
 _arrived = set[tuple[str, bool]]()
+
+
+def inside(request: Request) -> Model:
+    """The model asked for, for pages that look into it. Raises InputError for one that transformers computes."""
+    used = model(request)
+    if isinstance(used, TransformersModel):
+        raise InputError(INSIDE.format(used.title))
+    return used
 
 
 def at_hand(name: str, trained: bool = True) -> Model | None:
@@ -180,21 +193,29 @@ def of_model(used: Model, part: Hashable, make: Callable[[], T]) -> T:
     return STORE.get(("model", used.name, used.fingerprint, part), make)
 
 
-def record(request: Request) -> Record:
+def record(request: Request) -> AttentionRecord:
     """What every head does with the reader's text. Raises InputError for a text that cannot be taken."""
     return record_of(request.run, model(request))
 
 
-def record_of(run: Run, used: Model) -> Record:
+def record_of(run: Run, used: Model) -> AttentionRecord:
     """The same for a run of a model that is there. A decoder's state, too, is kept, for whoever lets it go on."""
     for text in (run.text, run.pair or ""):
         if len(text) > MAX_CHARS:
             raise InputError(
                 f"The text has {len(text):,} characters and HeadScope takes {MAX_CHARS:,} at most; shorten it."
             )
+    if isinstance(used, TransformersModel):
+        theirs = used
+
+        def traced() -> AttentionRecord:
+            with turn():
+                return theirs.trace(run.text, run.pair)
+
+        return of_run(run, used, "record", traced)
     tokens = used.tokenizer.encode(run.text, run.pair)
 
-    def make() -> Record:
+    def make() -> AttentionRecord:
         if used.next_head is None:
             if len(tokens) <= LONG:
                 return TOGETHER.record(tokens, used)
@@ -226,23 +247,25 @@ def take_state(run: Run, used: Model) -> DecoderState:
         return begin(record.tokens, used)[1]
 
 
-def grid(request: Request, traced: Record, quiet: bool = False) -> Grid:
+def grid(request: Request, traced: AttentionRecord, quiet: bool = False) -> Grid:
     """What the picture draws: the record's weights, or what the reader chose to see of them.
 
     `quiet`: nothing on the page says that it is waited for; while a picture is put there, that would move it.
     Raises HeadScopeError where the model or the text does not allow that.
     """
-    weights = traced.weights if request.raw else _measured(request, traced, quiet)
+    weights = None if request.raw else _measured(request, traced, quiet)
 
     def make() -> Grid:
-        return grid_of(traced.tokens, weights, request.words, request.specials, model=traced.model)
+        if weights is None:
+            return traced.grid(request.words, request.specials)
+        return grid_of(traced, weights, request.words, request.specials)
 
     if not request.words and request.specials == "shown":
         return make()  # the weights themselves, which are kept already
     return of_run(request.run, model(request), ("grid", *drawn(request)), make)
 
 
-def _measured(request: Request, traced: Record, quiet: bool) -> FloatArray:
+def _measured(request: Request, traced: AttentionRecord, quiet: bool) -> FloatArray:
     used = model(request)
 
     def make() -> FloatArray:

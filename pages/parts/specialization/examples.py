@@ -109,7 +109,7 @@ def _candidates(look: ExampleRow, job: Job, grid: Grid, one: int) -> list[int]:
     if job.kind == "copy":
         found = [i for i in found if i < one]
     if grid.visible is not None:
-        found = [i for i in found if grid.visible[one, i]]
+        found = [i for i in found if grid.visible[:, one, i].any()]
     return found
 
 

@@ -1,0 +1,609 @@
+"""Any model of the library transformers, for what this engine has no family of: its attentions as our records.
+
+Nothing of transformers is imported until a model is loaded by name; one that is already loaded is whatever is called
+with token ids and gives attentions. Records say which library computed them (`ModelInfo.computed_by`), and keep the
+model's own layer numbers, what a layer's window leaves out, and what a learned sink takes.
+"""
+
+import copy
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mha_core.device import choose_device, choose_precision
+from mha_core.errors import InputError, ModelError
+from mha_core.given import is_causal, sink_of, stacked
+from mha_core.grid import Array, Mask
+from mha_core.model import Model
+from mha_core.record import AttentionRecord, ModelInfo, check_rows
+from mha_core.tokens import Tokenizer, Tokens, clean_text, spelt_tokens, tokens_of
+
+Part = Literal["encoder", "decoder", "cross"]
+PARTS: tuple[Part, ...] = ("encoder", "decoder", "cross")
+EAGER = "load it with attn_implementation='eager'"
+NO_LIMIT = 1_000_000  # tokenizers without a limit name one with thirty digits
+LONGEST = 1024  # tokens that are read where neither says a limit, and of longer ones: all heads grow with its square
+ANSWER = 60  # tokens that an encoder-decoder writes where nobody says what it reads
+INSIDE = (
+    "{} is computed by transformers, which gives attention weights alone; this needs the inside of a model."
+)
+
+
+@dataclass(frozen=True)
+class SequenceRecords:
+    """What an encoder-decoder did: `encoder` and `decoder` look at themselves, `cross` from the target's tokens
+    (rows) to the source's (columns)."""
+
+    encoder: AttentionRecord
+    decoder: AttentionRecord
+    cross: AttentionRecord
+
+
+class HubTokenizer(Tokenizer):
+    """A tokenizer of transformers as the rest of the program asks one: texts, pairs and words to `Tokens`, cut to the
+    model's limit. `is_sequence`: an encoder-decoder's, whose second text is what its decoder reads."""
+
+    def __init__(self, theirs: Any, max_tokens: int, *, is_sequence: bool = False) -> None:
+        self.theirs, self.max_tokens, self.is_sequence = theirs, max_tokens, is_sequence
+        self.is_list, self.continuation = False, ""
+        self.begin, self.separator = (), ""
+        self.is_fast = bool(getattr(theirs, "is_fast", False))
+        self.mask_id = getattr(theirs, "mask_token_id", None)
+        self.pad_id = getattr(theirs, "pad_token_id", None) or 0
+        inputs = getattr(theirs, "model_input_names", ())
+        # What tells the texts of a pair apart; a decoder has neither.
+        has_pairs = getattr(theirs, "sep_token", None) or "token_type_ids" in inputs
+        self.takes_pairs = self.is_fast and bool(has_pairs) and not is_sequence
+        self.special_ids = frozenset(int(i) for i in theirs.all_special_ids)
+
+    @cached_property
+    def special_names(self) -> tuple[str, ...]:
+        """The special tokens that are put around every text."""
+        return self.encode("a").special_names
+
+    @cached_property
+    def identities(self) -> tuple[int, ...]:
+        """The numbers that tokens have, in order."""
+        return tuple(range(len(self.theirs)))
+
+    def piece_name(self, identity: int) -> str:
+        """The vocabulary entry with that number."""
+        return str(self.theirs.convert_ids_to_tokens([identity])[0])
+
+    def spell(self, ids: Sequence[int]) -> str:
+        """What these tokens spell together."""
+        return str(self.theirs.decode(list(ids)))
+
+    def ids_of(self, text: str) -> tuple[int, ...]:
+        """The numbers of the tokens of this text, without special tokens."""
+        return tuple(int(i) for i in self.theirs(text, add_special_tokens=False)["input_ids"])
+
+    def is_special(self, identity: int) -> bool:
+        """Whether the token with that number is a sign of the model's own: no part of any text."""
+        return identity in self.special_ids
+
+    def ordinary(self) -> tuple[int, ...]:
+        """None: it is not known which of its tokens make a text in any order."""
+        return ()
+
+    def encode(self, text: str, pair: str | None = None) -> Tokens:
+        """A text, or two, as tokens. Raises InputError if there is nothing to look at."""
+        texts = [clean_text(part) for part in (text, pair) if part is not None]
+        if not all(part.strip() for part in texts):
+            raise InputError("The sentence is empty; type at least one word.")
+        return self._tokens(texts)
+
+    def encode_target(self, text: str) -> Tokens:
+        """What an encoder-decoder is to write, as its tokenizer cuts that: Marian has two vocabularies."""
+        if not text.strip():
+            raise InputError("The text that the decoder reads is empty; type at least one word.")
+        return self._tokens([clean_text(text)], target=True)
+
+    def encode_words(self, words: Sequence[str]) -> Tokens:
+        """A sentence given as its words: the list is the list of words, whatever is in them."""
+        if not self.is_fast:
+            raise InputError("This tokenizer does not say which piece is of which word; give one text.")
+        encoding = self.theirs(list(words), is_split_into_words=True, **self._cut())
+        return tokens_of([" ".join(words)], encoding.encodings[0], n_cut=_n_cut(encoding), words=list(words))
+
+    def of_ids(self, ids: Sequence[int]) -> Tokens:
+        """Tokens that somebody wrote by their numbers, spelt by their names."""
+        names = [str(name) for name in self.theirs.convert_ids_to_tokens(list(ids))]
+        return spelt_tokens(names, list(ids), [identity in self.special_ids for identity in ids])
+
+    def _cut(self) -> dict[str, Any]:
+        return {"truncation": True, "max_length": self.max_tokens, "return_overflowing_tokens": self.is_fast}
+
+    def _tokens(self, texts: list[str], *, target: bool = False) -> Tokens:
+        given = {"text_target": texts[0]} if target else dict(zip(("text", "text_pair"), texts, strict=False))
+        if len(texts) > 1 and self.is_fast:
+            given |= {"truncation": "longest_first"}
+        if self.is_fast:
+            encoding = self.theirs(**(self._cut() | given))
+            return tokens_of(texts, encoding.encodings[0], n_cut=_n_cut(encoding))
+        if len(texts) > 1:
+            raise InputError("This tokenizer does not say which piece is of which text; give one text.")
+        ids = [int(identity) for identity in self.theirs(**given)["input_ids"]]
+        n_cut = max(len(ids) - self.max_tokens, 0)
+        return replace(self.of_ids(ids[: self.max_tokens]), n_cut=n_cut)
+
+
+def _n_cut(encoding: Any) -> int:
+    """How many pieces of the text were left out: those of the overflow that are no special tokens."""
+    return sum(part.special_tokens_mask.count(0) for part in encoding.encodings[0].overflowing)
+
+
+class Unknown:
+    """What stands for a model's inside where transformers computes it: whatever is asked of it is refused, in a
+    sentence."""
+
+    def __init__(self, title: str) -> None:
+        self.__dict__["title"] = title
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise InputError(INSIDE.format(self.__dict__["title"]))
+
+    def __call__(self, *_arguments: Any, **_options: Any) -> Any:
+        raise InputError(INSIDE.format(self.__dict__["title"]))
+
+
+@dataclass(frozen=True, eq=False)
+class TransformersModel(Model):
+    """A model of transformers with its tokenizer, to be traced with a text: `trace(text, model)`. Its inside
+    (`encoder`, `config`) is not known, and refused where it is asked for.
+
+    `part`: which attention of an encoder-decoder is asked for where nobody says.
+    """
+
+    theirs: Any = None
+    computed_by: str = ""
+    part: Part = "encoder"
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _known: dict[Part, ModelInfo] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_encoder_decoder(self) -> bool:
+        """Whether it reads one text and writes another."""
+        return bool(getattr(self.theirs.config, "is_encoder_decoder", False))
+
+    @cached_property
+    def info(self) -> ModelInfo:
+        """What a record of it keeps of the model: of an encoder-decoder, of the part that is asked for. Found out by a
+        run over two words."""
+        if self.part not in self._known:
+            self.trace("a b")
+        return self._known[self.part]
+
+    @property
+    def n_layers(self) -> int:
+        """How many layers there are."""
+        return self.info.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        """How many heads a layer has at most."""
+        return self.info.n_heads
+
+    @property
+    def n_kv_heads(self) -> int:
+        """How many key and value heads a layer has."""
+        return self.info.n_kv_heads or self.info.n_heads
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether a token sees only what comes before it."""
+        return self.info.is_causal
+
+    @property
+    def d_model(self) -> int:
+        """How wide a token's vector is; 0 where its settings do not say it."""
+        return self.info.d_model
+
+    @property
+    def d_k(self) -> int:
+        """How wide a head is."""
+        return self.info.d_k
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """Numbers in the model, counted."""
+        return sum(parameter.numel() for parameter in self.theirs.parameters())
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """How much memory its weights take."""
+        return sum(p.numel() * p.element_size() for p in self.theirs.parameters())
+
+    @property
+    def fingerprint(self) -> str:
+        """What everything that is computed with it depends on: its files, and the part that is asked for."""
+        return f"{super().fingerprint}/{self.part}"
+
+    def to(self, device: str, dtype: str | None = None) -> "TransformersModel":
+        """The same model on another device, or computing in another type; this one stays as it is."""
+        where = choose_device(device)
+        precision = self.dtype if dtype is None else choose_precision(dtype, where)
+        theirs = copy.deepcopy(self.theirs).to(device=where, dtype=precision)
+        return replace(self, theirs=theirs, device=where, dtype=precision)
+
+    @property
+    def _hub(self) -> HubTokenizer:
+        return cast(HubTokenizer, self.tokenizer)
+
+    def of(self, part: Part) -> "TransformersModel":
+        """The same model, asked for another of its parts."""
+        if part not in PARTS or (part != "encoder" and not self.is_encoder_decoder):
+            raise InputError(f"{self.title} has no part '{part}'.")
+        return replace(self, part=part)
+
+    def __call__(
+        self, text: str, *, pair: str | None = None, target: str | None = None
+    ) -> AttentionRecord | SequenceRecords:
+        """The record of a text or a pair; of an encoder-decoder three records, the decoder reading `target`, or what
+        the model itself writes. Raises InputError for what the model does not take."""
+        if not self.is_encoder_decoder:
+            return self.trace(text, pair, target)
+        return SequenceRecords(*self._sequence(self.tokenizer.encode(text, pair), target))
+
+    def trace(
+        self, text: str | Sequence[str], pair: str | None = None, target: str | None = None
+    ) -> AttentionRecord:
+        """The record of a text, a pair, or words; of an encoder-decoder that of `part`, whose decoder reads `target`
+        or the pair."""
+        if target is not None and not self.is_encoder_decoder:
+            raise InputError(f"{self.title} takes no target.")
+        if self.is_encoder_decoder:
+            pair, target = None, target or pair
+        tokens = (
+            self.tokenizer.encode(text, pair) if isinstance(text, str) else self.tokenizer.encode_words(text)
+        )
+        return self.trace_tokens(tokens, target)
+
+    def trace_tokens(self, tokens: Tokens, target: str | None = None) -> AttentionRecord:
+        """The record of tokens that are already there."""
+        if self.is_encoder_decoder and self.part != "encoder":
+            return self._sequence(tokens, target)[PARTS.index(self.part)]
+        reads = self.theirs.get_encoder() if self.is_encoder_decoder else self.theirs
+        found = self._run(self._inputs(tokens), reads)
+        return self._record("encoder", _weights(found, "attentions", self.title), tokens)
+
+    def _sequence(
+        self, tokens: Tokens, target: str | None
+    ) -> tuple[AttentionRecord, AttentionRecord, AttentionRecord]:
+        """Encoder, decoder and cross-attention. The decoder reads its start token and then the target without its last
+        token, as it does in training, or what the model writes for the source."""
+        inputs = self._inputs(tokens)
+        written = self._answer(inputs) if target is None else self._target(target)
+        ids = torch.tensor([written.ids], device=self.device)
+        found = self._run({**inputs, "decoder_input_ids": ids}, self.theirs)
+        weights = [_weights(found, f"{side}_attentions", self.title) for side in PARTS]
+        return (
+            self._record("encoder", weights[0], tokens),
+            self._record("decoder", weights[1], written),
+            self._record("cross", weights[2], written, tokens),
+        )
+
+    def _answer(self, inputs: dict[str, Tensor]) -> Tokens:
+        """What the model writes, word after word the likeliest: what its decoder reads at the last step."""
+        if not hasattr(self.theirs, "generate"):
+            raise InputError(f"{self.title} reads a source and a target; give target='...'.")
+        with self._lock, torch.inference_mode():
+            ids = self.theirs.generate(
+                **inputs, max_new_tokens=ANSWER, do_sample=False, num_beams=1, use_cache=False
+            )[0].tolist()
+        return self._hub.of_ids(ids[:-1] if len(ids) > 2 else ids)
+
+    def _target(self, target: str) -> Tokens:
+        """What the decoder reads: its start token, and the target less its last token."""
+        tokens = self._hub.encode_target(target)
+        start = getattr(self.theirs.config, "decoder_start_token_id", None)
+        if start is None:
+            raise ModelError(f"The settings of {self.title} name no decoder_start_token_id.")
+        begin, kept = self._hub.of_ids([start]).pieces, tokens.pieces[:-1]
+        begin = tuple(replace(piece, special=True, word=None, start=0, end=0) for piece in begin)
+        words = tuple(
+            replace(word, first=word.first + 1, stop=min(word.stop, len(kept)) + 1)
+            for word in tokens.words
+            if word.first < len(kept)
+        )
+        return Tokens(tokens.text, None, (*begin, *kept), words, tokens.n_cut)
+
+    def _inputs(self, tokens: Tokens) -> dict[str, Tensor]:
+        names = getattr(self._hub.theirs, "model_input_names", ("input_ids", "attention_mask"))
+        found = {"input_ids": torch.tensor([tokens.ids], device=self.device)}
+        found["attention_mask"] = torch.ones_like(found["input_ids"])
+        if "token_type_ids" in names and getattr(self.theirs.config, "type_vocab_size", 1) > 1:
+            found["token_type_ids"] = torch.tensor([tokens.segments], device=self.device)
+        return found
+
+    def _run(self, inputs: dict[str, Tensor], model: Any) -> Any:
+        how = getattr(self.theirs.config, "_attn_implementation", None)
+        if how not in (None, "eager"):
+            raise ModelError(f"{self.title} computes attention by {how!r}, which gives no weights; {EAGER}.")
+        if getattr(self.theirs, "training", False):
+            raise ModelError(
+                f"{self.title} is in training mode, where dropout changes the weights; call model.eval()."
+            )
+        with self._lock, torch.inference_mode():  # the library's hooks are on the model, not on the call
+            return model(**inputs, output_attentions=True, return_dict=True)
+
+    def _record(
+        self, part: Part, layers: Sequence[Any], rows: Tokens, columns: Tokens | None = None
+    ) -> AttentionRecord:
+        config = _config_of(self.theirs.config, part)
+        kinds = _kinds(config, self.theirs.config)
+        layers, instead = placed(layers, kinds, self.title)
+        expected = (len(rows), len(rows if columns is None else columns))
+        wrong = [
+            tuple(layer.shape)
+            for layer in layers
+            if layer is not None and tuple(layer.shape[-2:]) != expected
+        ]
+        if wrong:
+            raise ModelError(
+                f"{self.title} gave weights of shape {wrong[0]} for {expected[0]} x {expected[1]} tokens; attention "
+                "that is not between single tokens cannot be drawn."
+            )
+        weights, heads = stacked(layers)
+        sink = sink_of(weights, heads) if _has_sinks(self.theirs) else None
+        check_rows(weights, heads, sink)
+        causal = (columns is None and part != "encoder") or (
+            not self.is_encoder_decoder and is_causal(weights)
+        )
+        if not self.is_encoder_decoder and len(rows) < 3 and part in self._known:
+            causal = self._known[part].is_causal  # too short to tell
+        info = self._info(part, config, weights, causal, instead)
+        visible = _visible(weights, kinds) if columns is None and any(map(_is_local, kinds)) else None
+        if visible is not None and causal:
+            visible &= np.tri(len(rows), dtype=bool)
+        return AttentionRecord(
+            info, rows, weights, self.versions, keys=columns, visible=visible,
+            heads=None if heads.all() else heads, sink=sink,
+        )  # fmt: skip
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What a record says of the libraries that computed it."""
+        name, _, number = self.computed_by.partition(" ")
+        return {"torch": str(torch.__version__), name: number or "unknown"}
+
+    def _info(
+        self, part: Part, config: Any, weights: Array, causal: bool, instead: tuple[str, ...]
+    ) -> ModelInfo:
+        """The sizes that its settings say."""
+        n_layers, n_heads = weights.shape[:2]
+        wide = _first(config, "hidden_size", "d_model", "n_embd") or 0
+        shared = _first(config, "num_key_value_heads")
+        self._known[part] = info = ModelInfo(
+            name=self.name or self.title,
+            title=self.title,
+            trained=self.trained if self.name else None,
+            n_layers=n_layers,
+            n_heads=n_heads,
+            d_model=wide,
+            d_k=_first(config, "head_dim", "d_kv") or wide // n_heads,
+            n_parameters=self.n_parameters,
+            max_tokens=self.max_tokens,
+            digest=self.digest,
+            n_kv_heads=shared if shared and n_heads % shared == 0 else None,
+            is_causal=causal,
+            files=self.files,
+            pinned=self.pinned,
+            computed_by=self.computed_by,
+            layer_kinds=instead,
+        )
+        return info
+
+
+def from_transformers(model: Any, tokenizer: Any = None) -> TransformersModel:
+    """Any model of transformers that gives attentions, with its tokenizer, for what this engine has no family of.
+
+        traced = from_transformers(AutoModel.from_pretrained(name, attn_implementation="eager"), tokenizer)
+        record = traced("The cat sat on the mat.")
+        cross = traced_t5("The cat sat.", target="Die Katze saß.").cross
+        traced = from_transformers(SentenceTransformer(name, model_kwargs={"attn_implementation": "eager"}))
+
+    The numbers are that library's; the record says so. Raises InputError for what is no model or no tokenizer.
+    """
+    if (
+        tokenizer is None and hasattr(model, "tokenizer") and hasattr(model, "_first_module")
+    ):  # SentenceTransformer
+        tokenizer, model = model.tokenizer, model._first_module().auto_model
+    if not callable(model) or not hasattr(model, "config") or not hasattr(model, "parameters"):
+        raise InputError(
+            f"A model of transformers is asked for and {type(model).__name__} was given; "
+            "AutoModel.from_pretrained(name, attn_implementation='eager') loads one."
+        )
+    if not callable(tokenizer) or not hasattr(tokenizer, "convert_ids_to_tokens"):
+        raise InputError(
+            f"The model's tokenizer is asked for and {type(tokenizer).__name__} was given; "
+            "AutoTokenizer.from_pretrained(name) loads it."
+        )
+    name = getattr(model.config, "name_or_path", "") or getattr(model.config, "_name_or_path", "")
+    kind = type(model).__name__
+    return _as_ours(model, tokenizer, f"{name} ({kind})" if name else kind, next(model.parameters()).dtype)
+
+
+def load_with_transformers(
+    folder: Path,
+    *,
+    title: str,
+    seed: int,
+    device: torch.device,
+    dtype: torch.dtype,
+    trained: bool,
+    **known: Any,
+) -> TransformersModel:
+    """Load a model folder by transformers: eager attention, safetensors alone, no code of others.
+
+    `known`: more fields of the TransformersModel. Raises ModelError where transformers cannot, or where weights are
+    missing.
+    """
+    import transformers
+
+    said: Any = transformers.logging
+    said.set_verbosity_error()
+    said.disable_progress_bar()
+    only = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder, **only)
+        auto: Any = (
+            transformers.AutoModelForSeq2SeqLM if config.is_encoder_decoder else transformers.AutoModel
+        )
+        settings = {"attn_implementation": "eager", "dtype": dtype}
+        if trained:
+            model, info = auto.from_pretrained(
+                folder, use_safetensors=True, output_loading_info=True, **settings, **only
+            )
+            _complete(info, title)
+        else:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed)
+                model = auto.from_config(config, trust_remote_code=False, **settings)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **only)
+    except (OSError, ValueError, ImportError, KeyError, AttributeError, TypeError, RuntimeError) as problem:
+        if isinstance(problem, ModelError):
+            raise
+        reason = " ".join(str(problem).split())[:200].rstrip(".")
+        raise ModelError(f"'{title}' cannot be loaded by transformers: {reason}.") from None
+    model.eval().requires_grad_(False).to(device)
+    return replace(_as_ours(model, tokenizer, title, dtype), trained=trained, **known)
+
+
+def _as_ours(model: Any, tokenizer: Any, title: str, dtype: torch.dtype) -> TransformersModel:
+    """A model of the library as the rest of the program asks one."""
+    config, inside = model.config, cast(Any, Unknown(title))
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    is_sequence = bool(getattr(config, "is_encoder_decoder", False))
+    hub = HubTokenizer(tokenizer, _limit(tokenizer, text), is_sequence=is_sequence)
+    return TransformersModel(
+        name="",
+        title=title,
+        trained=True,
+        tokenizer=hub,
+        encoder=inside,
+        masked_head=None,
+        device=next(model.parameters()).device,
+        dtype=dtype,
+        digest="",
+        config=inside,
+        theirs=model,
+        computed_by=_library(model),
+    )
+
+
+def _complete(said: dict[str, Any], title: str) -> None:
+    """Raise ModelError where weights would be random ones; a pooler is not needed."""
+    missing = [key for key in said.get("missing_keys", ()) if "pooler" not in key]
+    if missing or said.get("mismatched_keys"):
+        which = missing[0] if missing else next(iter(said["mismatched_keys"]))[0]
+        raise ModelError(f"The files of '{title}' lack weights, {which} among them; it is not complete.")
+
+
+def placed(layers: Sequence[Any], kinds: Sequence[str], title: str) -> tuple[list[Any], tuple[str, ...]]:
+    """Attentions by the model's own layer numbers, None for a layer without, and what those layers do instead.
+
+    A model of several kinds of layers gives the weights of its attention layers alone, or those of all.
+    """
+    attends = [_attends(kind) for kind in kinds]
+    if not kinds or all(attends) or len(layers) not in (len(kinds), sum(attends)):
+        if kinds and len(layers) != len(kinds):
+            raise ModelError(
+                f"{title} has {len(kinds)} layers and gave weights of {len(layers)}; it does not say of which."
+            )
+        return list(layers), ()
+    given: Iterator[Any] = iter(layers)
+    if len(layers) == len(kinds):
+        found = [layer if there else None for layer, there in zip(layers, attends, strict=True)]
+    else:
+        found = [next(given) if there else None for there in attends]
+    return found, tuple(
+        "" if there else kind.replace("_", " ") for kind, there in zip(kinds, attends, strict=True)
+    )
+
+
+def _attends(kind: str) -> bool:
+    return kind in ("hybrid", "global", "local") or ("attention" in kind and "linear" not in kind)
+
+
+def _is_local(kind: str) -> bool:
+    return kind in ("local", "sliding_attention", "chunked_attention")
+
+
+def _kinds(config: Any, whole: Any) -> list[str]:
+    """What every layer is, as the settings say it; empty where they say nothing."""
+    found = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None)
+    if not found and getattr(config, "sliding_window", None) and getattr(whole, "use_sliding_window", True):
+        found = ["sliding_attention"] * int(config.num_hidden_layers)
+    return [str(kind) for kind in found or ()]
+
+
+def _visible(weights: Array, kinds: Sequence[str]) -> Mask:
+    """(layer, query, key): what layers with a window can see. Outside of it every head gives exactly nothing; between
+    the first and the last key that any head of the layer looks at, all can be seen."""
+    seen = np.ones((len(weights), *weights.shape[2:]), dtype=bool)
+    for layer, kind in enumerate(kinds):
+        if _is_local(kind):
+            some = (weights[layer] > 0).any(axis=0)
+            first, last = some.argmax(axis=-1), some.shape[1] - 1 - some[:, ::-1].argmax(axis=-1)
+            places = np.arange(some.shape[1])
+            seen[layer] = (places >= first[:, None]) & (places <= last[:, None])
+    return seen
+
+
+def _has_sinks(model: Any) -> bool:
+    """Whether it has learned sinks, a weight in every row that belongs to no token."""
+    return any("sink" in name.rsplit(".", 1)[-1] for name, _ in model.named_parameters())
+
+
+def _config_of(config: Any, part: Part) -> Any:
+    """The settings of that part, where it has some of its own."""
+    own = getattr(config, "encoder" if part == "encoder" else "decoder", None)
+    if own is not None and hasattr(own, "num_hidden_layers"):
+        return own
+    return (
+        config.get_text_config()
+        if hasattr(config, "get_text_config") and not config.is_encoder_decoder
+        else config
+    )
+
+
+def _first(config: Any, *names: str) -> int | None:
+    return next((int(n) for n in (getattr(config, name, None) for name in names) if n), None)
+
+
+def _limit(tokenizer: Any, config: Any) -> int:
+    """How many tokens fit, as the tokenizer or the settings say; LONGEST at most."""
+    said = (
+        getattr(tokenizer, "model_max_length", None),
+        *(
+            getattr(config, name, None)
+            for name in ("max_position_embeddings", "n_positions", "max_encoder_position_embeddings")
+        ),
+    )
+    return min(int(n) for n in (*said, LONGEST) if n and 0 < n < NO_LIMIT)
+
+
+def _library(model: Any) -> str:
+    library = type(model).__module__.partition(".")[0]
+    try:
+        return f"{library} {version(library)}"
+    except PackageNotFoundError:
+        return library
+
+
+def _weights(output: Any, name: str, title: str) -> Sequence[Any]:
+    found = getattr(output, name, None)
+    if not found or all(layer is None for layer in found):
+        raise ModelError(f"{title} gave no attention weights; {EAGER}, or it has none to give.")
+    return tuple(found)

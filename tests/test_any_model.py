@@ -1,0 +1,231 @@
+"""Models of transformers of every kind, tiny and random: the library's own weights, the model's own layer numbers."""
+
+import numpy as np
+import pytest
+import torch
+from bert_folders import embedded_folder
+
+from mha_core import from_transformers, record_of, trace
+
+transformers = pytest.importorskip("transformers")
+TEXT = "The animal didn't cross the street because it was too tired"
+N_VOCAB = 30522
+SIZES = {
+    "vocab_size": N_VOCAB, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 512, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+BERT = {name: size for name, size in SIZES.items() if name != "num_key_value_heads"}
+MAMBA = {"mamba_d_state": 4, "mamba_n_heads": 4, "mamba_n_groups": 1}
+SEQUENCE = {"vocab_size": N_VOCAB, "d_model": 32, "pad_token_id": 0, "decoder_start_token_id": 0}
+T5 = {**SEQUENCE, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4}
+BART = {
+    **SEQUENCE, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4, "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 64,
+}  # fmt: skip
+EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 1}
+EVERY_SECOND = ["linear_attention", "full_attention"] * 2
+
+# kind, its own settings, and the layers (from 1) that attend; None: all of them.
+ENCODERS = {
+    "Bert": BERT,
+    "Albert": {**BERT, "embedding_size": 16},
+    "MPNet": BERT,
+    "DebertaV2": {**BERT, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
+    "RoFormer": BERT,
+    "ModernBert": {**BERT, "local_attention": 4, "global_attn_every_n_layers": 2},
+    "XLNet": {"vocab_size": N_VOCAB, "d_model": 32, "n_layer": 4, "n_head": 4, "d_inner": 64},
+    "ConvBert": BERT,
+}
+DECODERS = {
+    "Qwen3": {**SIZES, "head_dim": 8},
+    "Gemma2": {**SIZES, "head_dim": 8, "sliding_window": 4},
+    "Gemma3Text": {
+        **SIZES, "head_dim": 8, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"] * 2,
+    },
+    "Mistral": {**SIZES, "sliding_window": 4},
+    "Phi3": SIZES,
+    "GPTNeoX": BERT,
+    "GPTNeo": {
+        "vocab_size": N_VOCAB, "hidden_size": 32, "num_layers": 4, "num_heads": 4, "window_size": 4,
+        "attention_types": [[["global", "local"], 2]],
+    },
+    "OPT": {
+        "vocab_size": N_VOCAB, "hidden_size": 32, "ffn_dim": 64, "num_hidden_layers": 4, "num_attention_heads": 4,
+        "word_embed_proj_dim": 32, "pad_token_id": 0,
+    },
+    "Bloom": {"vocab_size": N_VOCAB, "hidden_size": 32, "n_layer": 4, "n_head": 4},
+    "Mixtral": {**SIZES, **EXPERTS},
+    "GptOss": {**SIZES, **EXPERTS, "head_dim": 8, "sliding_window": 4},
+    "Llama4Text": {**SIZES, **EXPERTS, "head_dim": 8, "attention_chunk_size": 4, "intermediate_size_mlp": 32},
+}  # fmt: skip
+HYBRIDS = {
+    "Qwen3Next": (
+        [4],
+        {
+            **SIZES, "head_dim": 8, "num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 16,
+            "shared_expert_intermediate_size": 16, "linear_num_value_heads": 4, "linear_num_key_heads": 2,
+            "linear_key_head_dim": 8, "linear_value_head_dim": 8,
+        },
+    ),
+    "Jamba": (
+        [2, 4],
+        {
+            **SIZES, "attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2, "num_experts": 2,
+            "use_mamba_kernels": False, "mamba_d_state": 4, "mamba_d_conv": 2, "mamba_dt_rank": 4,
+        },
+    ),
+    "Bamba": ([3], {**SIZES, **MAMBA, "attn_layer_indices": [2], "mamba_d_head": 16, "mamba_expand": 2}),
+    "Lfm2": ([2, 4], {**SIZES, "layer_types": ["conv", "full_attention"] * 2}),
+    "MiniMax": ([2, 4], {**SIZES, **EXPERTS, "layer_types": EVERY_SECOND, "head_dim": 8}),
+}  # fmt: skip
+SEQUENCES = {
+    "T5": T5,
+    "Bart": BART,
+    "Marian": {**BART, "decoder_attention_heads": 4},
+    "Pegasus": BART,
+}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    names = {f"{kind}_token": f"[{kind.upper()}]" for kind in ("cls", "sep", "pad", "unk", "mask")}
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(embedded_folder() / "tokenizer.json"), **names
+    )
+
+
+def random_model(kind, settings, sequence=False):
+    torch.manual_seed(len(kind))
+    auto = transformers.AutoModelForSeq2SeqLM if sequence else transformers.AutoModel
+    config = getattr(transformers, f"{kind}Config")(**settings)
+    return auto.from_config(config, attn_implementation="eager").eval()
+
+
+def theirs(model, tokenizer, **more):
+    ids = torch.tensor([tokenizer(TEXT).input_ids])
+    with torch.no_grad():
+        return model(input_ids=ids, output_attentions=True, return_dict=True, **more)
+
+
+@pytest.mark.parametrize("kind", [*ENCODERS, *DECODERS])
+def test_every_layer_of_an_encoder_or_decoder_is_the_librarys_own(kind, tokenizer):
+    model = random_model(kind, (ENCODERS | DECODERS)[kind])
+    record = trace(TEXT, from_transformers(model, tokenizer))
+    expected = torch.cat(theirs(model, tokenizer).attentions).numpy()
+    np.testing.assert_allclose(record.weights, expected, atol=1e-6)
+    assert record.model.is_causal == (kind in DECODERS)
+    assert record.model.computed_by.startswith("transformers ")
+    assert record.without_attention == ()
+
+
+@pytest.mark.parametrize("kind", HYBRIDS)
+def test_a_hybrid_keeps_its_own_layer_numbers(kind, tokenizer):
+    attends, settings = HYBRIDS[kind]
+    model = random_model(kind, settings)
+    record = trace(TEXT, from_transformers(model, tokenizer))
+    given = [a for a in theirs(model, tokenizer).attentions if a.shape[-1] == len(record.tokens)]
+    assert record.n_layers == 4
+    assert [layer + 1 for layer in range(4) if layer not in record.without_attention] == attends
+    for layer, expected in zip(attends, given, strict=True):
+        np.testing.assert_allclose(record.weights[layer - 1], expected[0].numpy(), atol=1e-6)
+    assert {rank.layer + 1 for rank in record.rank("it", "animal")} == set(attends)
+    assert set(record.to_frame()["layer"]) == set(attends)
+    assert "no attention" in repr(record)
+
+
+@pytest.mark.parametrize("kind", SEQUENCES)
+def test_an_encoder_decoder_gives_all_three_and_writes_its_own_target(kind, tokenizer):
+    model = random_model(kind, SEQUENCES[kind], sequence=True)
+    traced = from_transformers(model, tokenizer)
+    found = traced(TEXT)
+    ids = torch.tensor([found.decoder.tokens.ids])
+    expected = theirs(model, tokenizer, decoder_input_ids=ids)
+    for part in ("encoder", "decoder", "cross"):
+        record = trace(TEXT, traced, part=part)
+        given = torch.cat(getattr(expected, f"{part}_attentions")).numpy()
+        np.testing.assert_allclose(record.weights, given, atol=1e-5)
+        assert (record.is_cross, record.model.is_causal) == (part == "cross", part == "decoder")
+    written = model.generate(
+        torch.tensor([tokenizer(TEXT).input_ids]), max_new_tokens=60, do_sample=False, use_cache=False
+    )
+    assert written[0].tolist()[: ids.shape[1]] == ids[0].tolist()
+
+
+def test_what_a_window_leaves_out_is_not_there(tokenizer):
+    record = trace(TEXT, from_transformers(random_model("Gemma2", DECODERS["Gemma2"]), tokenizer))
+    n = len(record.tokens)
+    distance = np.subtract.outer(np.arange(n), np.arange(n))
+    for layer in range(4):
+        near = (distance >= 0) & (distance < (4 if layer % 2 == 0 else n))
+        np.testing.assert_array_equal(record.visible[layer], near)
+    frame = record.to_frame()
+    assert len(frame) == 4 * int(record.visible.sum())
+    assert np.isnan(record["1-1"].to_frame().to_numpy()[n - 1, 0])
+    assert not np.isnan(record["2-1"].to_frame().to_numpy()[n - 1, 0])
+    ranked = record.grid().rank("tired", "[CLS]")
+    assert {rank.layer + 1 for rank in ranked} == {2, 4}
+    mean = (record.weights[1, 0].sum(1) - 1).max()
+    assert mean < 1e-5
+
+
+def test_an_encoders_window_reaches_to_both_sides(tokenizer):
+    record = trace(TEXT, from_transformers(random_model("ModernBert", ENCODERS["ModernBert"]), tokenizer))
+    n = len(record.tokens)
+    near = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 2
+    np.testing.assert_array_equal(record.visible[1], near)
+    assert record.visible[0].all()
+
+
+def test_a_learned_sink_has_its_share_in_record_frame_and_print(tokenizer):
+    model = random_model("GptOss", DECODERS["GptOss"])
+    record = trace(TEXT, from_transformers(model, tokenizer))
+    expected = torch.cat(theirs(model, tokenizer).attentions).numpy()
+    np.testing.assert_allclose(record.sink, 1 - expected.sum(-1), atol=1e-5)
+    assert record.sink.max() > 0.1
+    frame = record.to_frame()
+    sums = frame.groupby(["layer", "head", "query"])["weight"].sum()
+    np.testing.assert_allclose(sums, 1, atol=1e-5)
+    assert "sink" in repr(record)
+    again = record_of(
+        theirs(model, tokenizer).attentions, tokenizer.tokenize(TEXT, add_special_tokens=True), sinks=True
+    )
+    np.testing.assert_allclose(again.sink, record.sink, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["Qwen3", "Mistral", "Qwen3Next"])
+def test_the_steps_of_a_generation_become_one_causal_record(kind, tokenizer):
+    settings = DECODERS.get(kind) or HYBRIDS[kind][1]
+    torch.manual_seed(3)
+    config = getattr(transformers, f"{kind}Config")(**settings)
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
+    ids = torch.tensor([tokenizer(TEXT).input_ids])
+    out = model.generate(
+        ids,
+        max_new_tokens=5,
+        do_sample=False,
+        output_attentions=True,
+        return_dict_in_generate=True,
+        eos_token_id=N_VOCAB - 1,
+    )
+    read = out.sequences[:, :-1]
+    record = record_of(out.attentions, tokenizer.convert_ids_to_tokens(read[0].tolist()))
+    with torch.no_grad():
+        whole = model(read, output_attentions=True).attentions
+    np.testing.assert_allclose(
+        record.weights, torch.cat([each for each in whole if each.ndim == 4]).numpy(), atol=1e-5
+    )
+    assert record.model.is_causal
+
+
+def test_words_given_as_a_list_stay_these_words(tokenizer):
+    words = ["The", "animal", "didn't", "cross", "New York", "."]
+    record = trace(words, from_transformers(random_model("Bert", ENCODERS["Bert"]), tokenizer))
+    assert [word.text for word in record.tokens.words] == words
+    assert record.grid(words=True).labels == ("[CLS]", *words, "[SEP]")
+
+
+def test_a_long_text_is_cut_and_the_record_says_so(tokenizer):
+    model = random_model("Bert", {**ENCODERS["Bert"], "max_position_embeddings": 64})
+    record = trace("word " * 100, from_transformers(model, tokenizer))
+    assert (len(record.tokens), record.tokens.n_cut) == (64, 38)
+    assert "cut after 64 of 102 tokens" in repr(record)

@@ -1,0 +1,104 @@
+"""Models of transformers on the pages: most show them; where the inside is needed one sentence says why not."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import visit
+from bert_folders import embedded_folder
+from test_any_model import DECODERS, ENCODERS, HYBRIDS, SEQUENCES, TEXT, random_model
+
+from mha_core import load_model, trace
+
+transformers = pytest.importorskip("transformers")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A folder as the hub has it, with weights, settings and a tokenizer, for each of some kinds."""
+    names = {f"{kind}_token": f"[{kind.upper()}]" for kind in ("cls", "sep", "pad", "unk", "mask")}
+    path = str(embedded_folder() / "tokenizer.json")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=path, **names)
+    found = {}
+    for kind in ("Albert", "Qwen3Next", "GptOss", "T5"):
+        settings = (ENCODERS | DECODERS | {k: s for k, (_, s) in HYBRIDS.items()} | SEQUENCES)[kind]
+        folder = tmp_path_factory.mktemp(kind)
+        random_model(kind, settings, kind in SEQUENCES).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        found[kind] = folder
+    return found
+
+
+@pytest.fixture(autouse=True)
+def folders_allowed(monkeypatch):
+    monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", "1")
+
+
+def test_a_hybrid_opens_in_a_layer_that_attends_and_names_the_others(folders):
+    at = visit.open_page(model=str(folders["Qwen3Next"]), text=TEXT)
+    (record,) = visit.mounted(at, "record")
+    assert (record["layers"], record["heads"]) == (4, 4)
+    assert sorted({name.split("-")[0] for name in record["absent"]}) == ["1", "2", "3"]
+    assert "layers 1 to 3" in record["without"]
+    assert visit.picture(at)["selection"]["head"][0] == 3
+    assert any("computed by transformers" in line for line in visit.said(at, "summary"))
+
+
+def test_a_sink_and_windows_reach_the_picture(folders):
+    at = visit.open_page(model=str(folders["GptOss"]), text=TEXT)
+    (record,) = visit.mounted(at, "record")
+    sink = np.reshape(record["sink"], (4, 4, -1))
+    np.testing.assert_allclose(visit.drawn(at).sum(-1) + sink, 1, atol=2e-3)
+    near, far = (record["reach"]["kinds"][record["reach"]["of"][layer]] for layer in (0, 1))
+    assert [last - first for first, last in near][-1] == 3
+    assert [first for first, _ in far] == [0] * len(far)
+
+
+@pytest.mark.parametrize("attention", ["encoder", "decoder", "cross"])
+def test_an_encoder_decoder_is_switched_between_its_three(attention, folders):
+    at = visit.open_page(model=str(folders["T5"]), text=TEXT, attention=attention, pair="it slept all day")
+    (record,) = visit.mounted(at, "record")
+    expected = trace(TEXT, load_model(folders["T5"]), target="it slept all day", part=attention)
+    n_keys = len(expected.key_tokens)
+    assert len(record["names"]) == (n_keys + len(expected.tokens) if attention == "cross" else n_keys)
+    assert record.get("keys") == (n_keys if attention == "cross" else None)
+    np.testing.assert_allclose(np.ravel(record["weights"]) / 65535, expected.weights.ravel(), atol=1e-4)
+    assert visit.link(at).get("attention", "encoder") == attention
+
+
+def test_what_the_decoder_reads_is_what_the_model_writes_where_nobody_says(folders):
+    at = visit.open_page(model=str(folders["T5"]), text=TEXT, attention="decoder")
+    (record,) = visit.mounted(at, "record")
+    written = trace(TEXT, load_model(folders["T5"]), part="decoder").tokens
+    assert len(record["names"]) == len(written)
+
+
+def test_two_sentences_are_compared(folders):
+    at = visit.open_page("pages/compare.py", model=str(folders["Albert"]), text=visit.TIRED, text2=visit.WIDE)
+    assert len(visit.mounted(at, "record")) == 2
+    assert not visit.said(at, "problem")
+
+
+def test_roles_are_asked_of_its_heads(folders):
+    at = visit.open_page("pages/roles.py", model=str(folders["Albert"]))
+    assert not visit.said(at, "problem")
+    assert visit.tables(at) or visit.mounted(at, "jobs")
+
+
+@pytest.mark.parametrize("page", ["pages/inside.py", "pages/experiment.py", "pages/learn.py"])
+def test_where_the_inside_is_needed_one_sentence_says_why_there_is_nothing(page, folders):
+    at = visit.open_page(page, model=str(folders["Albert"]), text=TEXT)
+    (problem,) = visit.said(at, "problem")
+    assert "transformers" in problem
+
+
+def test_the_start_does_not_import_transformers():
+    code = (
+        "import sys, mha_core, pages.parts.serve.cache; mha_core.trace('a', mha_core.load_model()); "
+        "print('transformers' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=visit.ROOT
+    )
+    assert done.stdout.strip() == "False"
