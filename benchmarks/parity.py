@@ -12,11 +12,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
-from engine import twin  # noqa: E402
 from torch import Tensor  # noqa: E402
 
 import mha_core  # noqa: E402
@@ -38,7 +36,7 @@ def layer() -> list[tuple[str, str, float, float]]:
     """One layer of odd sizes against torch's own, weights and output."""
     ours = mha_core.MultiHeadAttention(35, 5).eval()
     x = torch.randn(3, 11, 35)
-    theirs = twin(ours)
+    theirs = ours.to_torch()
     with torch.no_grad():
         output, weights = ours(x)
         expected, expected_weights = theirs(x, x, x, need_weights=True, average_attn_weights=False)

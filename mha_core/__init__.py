@@ -12,7 +12,6 @@ from mha_core.layer_run import LayerRun, Projections
 from mha_core.load import load_model
 from mha_core.model import Model
 from mha_core.multihead import AttentionDetails, MultiHeadAttention
-from mha_core.packed import PackedLinear, pack
 from mha_core.picture.notebook import Shown, show
 from mha_core.prediction import NextToken, predict_masked, predict_next
 from mha_core.record import AttentionRecord, ModelInfo, grid_of
@@ -50,7 +49,6 @@ __all__ = [
     "ModelInfo",
     "MultiHeadAttention",
     "NextToken",
-    "PackedLinear",
     "Piece",
     "Projections",
     "SequenceRecords",
@@ -78,7 +76,6 @@ __all__ = [
     "layer_details",
     "load_model",
     "masked_softmax",
-    "pack",
     "predict_masked",
     "predict_next",
     "projections_of",

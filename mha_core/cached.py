@@ -117,7 +117,7 @@ class DecoderState:
             logits = self._head(output.hidden[0, -1])
         self.ids += ids
         return (
-            freeze(output.stacked()[:, 0].float().cpu().numpy()),
+            freeze(output.weights[:, 0].float().cpu().numpy()),
             freeze(logits.float().cpu().numpy()),
         )
 

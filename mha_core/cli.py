@@ -17,7 +17,6 @@ from mha_core.command_io import add_format, form_of, put, warn_if_unpinned, writ
 from mha_core.console import guarded
 from mha_core.experiments.cli import add_experiment_parsers
 from mha_core.heads.cli import add_heads_parser
-from mha_core.layouts import layout_for, said
 from mha_core.learning.cli import add_learn_parser
 from mha_core.load import load_model
 from mha_core.model import Model
@@ -113,9 +112,8 @@ def _run_models(options: argparse.Namespace) -> int:
         {"name": one.name, "title": one.title, "embedded": one.embedded, "description": one.description}
         for one in shelf()
     ]
-    lies = {"encoders": layout_for(), "decoders": layout_for(steps=True)}
     put(
-        written(form_of(options), rows, list(rows[0]), {"models": rows, "layout": lies}, _models_table),
+        written(form_of(options), rows, list(rows[0]), {"models": rows}, _models_table),
         options.out,
     )
     return 0
@@ -126,4 +124,4 @@ def _models_table() -> str:
         f"{entry.name:32} {entry.title:18} {'embedded' if entry.embedded else 'from the hub':14} {entry.description}"
         for entry in shelf()
     ]
-    return "\n".join([*lines, ALSO, said(), ""])
+    return "\n".join([*lines, ALSO, ""])

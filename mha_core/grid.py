@@ -198,8 +198,9 @@ class Grid(Frozen):
     def _sink_rows(self) -> dict[str, Any]:
         """What the learned sink took, as rows of the frame."""
         assert self.sink is not None  # noqa: S101 - asked for only where there is one
-        there = np.ones(self.sink.shape[:2], dtype=bool) if self.heads is None else self.heads
-        layers, heads, queries = (axis[there].ravel() for axis in np.indices(self.sink.shape))
+        there: Mask = np.ones(self.sink.shape[:2], dtype=bool) if self.heads is None else self.heads
+        indices: NDArray[np.intp] = np.indices(self.sink.shape)
+        layers, heads, queries = (axis[there].ravel() for axis in indices)
         return {
             "layer": layers + 1,
             "head": heads + 1,

@@ -111,7 +111,7 @@ class HubTokenizer(Tokenizer):
         """A sentence given as its words: the list is the list of words, whatever is in them."""
         if not self.is_fast:
             raise InputError("This tokenizer does not say which piece is of which word; give one text.")
-        encoding = self.theirs(list(words), is_split_into_words=True, **self._cut())
+        encoding = self.theirs(list(words), is_split_into_words=True, **self._limits())
         return tokens_of([" ".join(words)], encoding.encodings[0], n_cut=_n_cut(encoding), words=list(words))
 
     def of_ids(self, ids: Sequence[int]) -> Tokens:
@@ -119,7 +119,7 @@ class HubTokenizer(Tokenizer):
         names = [str(name) for name in self.theirs.convert_ids_to_tokens(list(ids))]
         return spelt_tokens(names, list(ids), [identity in self.special_ids for identity in ids])
 
-    def _cut(self) -> dict[str, Any]:
+    def _limits(self) -> dict[str, Any]:
         return {"truncation": True, "max_length": self.max_tokens, "return_overflowing_tokens": self.is_fast}
 
     def _tokens(self, texts: list[str], *, target: bool = False) -> Tokens:
@@ -127,7 +127,7 @@ class HubTokenizer(Tokenizer):
         if len(texts) > 1 and self.is_fast:
             given |= {"truncation": "longest_first"}
         if self.is_fast:
-            encoding = self.theirs(**(self._cut() | given))
+            encoding = self.theirs(**(self._limits() | given))
             return tokens_of(texts, encoding.encodings[0], n_cut=_n_cut(encoding))
         if len(texts) > 1:
             raise InputError("This tokenizer does not say which piece is of which text; give one text.")

@@ -19,15 +19,13 @@ from mha_core.checkpoint import SUMS, Folder
 from mha_core.device import choose_device, choose_precision
 from mha_core.errors import InputError, ModelError
 from mha_core.families import FAMILIES
+from mha_core.fast import settle
 from mha_core.gguf import GgufFile
 from mha_core.hf import TransformersModel, load_with_transformers
 from mha_core.hub import Progress, check_fetched, fetch, is_here, is_hub_id
-from mha_core.layouts import layout_for
 from mha_core.learning.classroom.moments import at_step
-from mha_core.memory import forget_file
 from mha_core.model import Model
 from mha_core.modes import plain_numbers
-from mha_core.packed import pack
 from mha_core.shelf import (
     CLASSROOM,
     CLASSROOM_FOLDERS,
@@ -100,7 +98,7 @@ def load_model(
         with plain_numbers(
             loading=True
         ):  # the same numbers, whatever mode or default type the caller has chosen
-            return _load(name, trained, seed, where, precision, progress, local, shared)
+            return _load(name, trained, seed, where, precision, progress, local)
 
     found = _used(key) if shared else load()
     if found is None:
@@ -189,7 +187,6 @@ def _load(
     dtype: torch.dtype,
     progress: Progress | None,
     local: bool,
-    packed: bool,
 ) -> Model:
     """Make a new model; arguments as in `load_model`."""
     step = step_of(name)
@@ -223,7 +220,7 @@ def _load(
         head = family.head(encoder, {})
     else:
         encoder, head = assemble(config, source.tensors(), source.title)
-    _settle(encoder, head, device, dtype, packed)
+    _settle(encoder, head, device, dtype)
     return Model(
         name,
         title,
@@ -310,14 +307,8 @@ def _untrained(config: StackConfig, seed: int, title: str) -> tuple[Stack, nn.Mo
     return encoder, FAMILIES[config.model_type].head(encoder, {}) if getattr(config, "tied", False) else None
 
 
-def _settle(
-    encoder: Stack, head: nn.Module | None, device: torch.device, dtype: torch.dtype, packed: bool
-) -> None:
+def _settle(encoder: Stack, head: nn.Module | None, device: torch.device, dtype: torch.dtype) -> None:
     """Freeze a model's modules for inference, where they are to compute."""
-    layout = layout_for(steps=encoder.config.is_causal)
     for module in (encoder, head):
         if module is not None:
-            module.to(device=device, dtype=dtype).eval().requires_grad_(False)
-            if packed:
-                pack(module, layout=layout)
-    forget_file(*(one for one in encoder.parameters() if one.is_cpu and not one.is_mkldnn))
+            settle(module.to(device=device, dtype=dtype))

@@ -6,7 +6,7 @@ the queries, and the weights (batch, n_heads, n_q, n_k). Source: Vaswani et al. 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, overload
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -19,9 +19,7 @@ from mha_core.attention import (
     without_autocast,
 )
 from mha_core.errors import InputError, SizeError
-from mha_core.packed import together
 from mha_core.rotary import Rotation
-from mha_core.self_attention import attend_to_itself
 from mha_core.torch_weights import from_torch, to_torch
 
 
@@ -80,8 +78,6 @@ class MultiHeadAttention(nn.Module):
     Raises SizeError for sizes that do not fit, InputError for a dropout outside [0, 1].
     """
 
-    READ_TOGETHER: ClassVar = (("W_q", "W_k", "W_v"),)
-
     def __init__(
         self,
         d_model: int,
@@ -104,60 +100,6 @@ class MultiHeadAttention(nn.Module):
         self.W_k = nn.Linear(d_model, n_kv_heads * self.d_k, bias=bias)
         self.W_v = nn.Linear(d_model, n_kv_heads * self.d_v, bias=bias)
         self.W_o = nn.Linear(n_heads * self.d_v, d_model, bias=bias)
-
-    @overload
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor | None = ...,
-        value: Tensor | None = ...,
-        mask: Tensor | None = ...,
-        is_causal: bool = ...,
-        need_weights: bool = ...,
-        *,
-        gates: Tensor | None = ...,
-        details: Literal[False] = ...,
-        out: Tensor | None = ...,
-        rotation: Rotation | None = ...,
-        store: KeyValueStore | None = ...,
-        change: HeadChange | None = ...,
-    ) -> tuple[Tensor, Tensor | None]: ...
-
-    @overload
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor | None = ...,
-        value: Tensor | None = ...,
-        mask: Tensor | None = ...,
-        is_causal: bool = ...,
-        need_weights: bool = ...,
-        *,
-        gates: Tensor | None = ...,
-        details: Literal[True],
-        out: Tensor | None = ...,
-        rotation: Rotation | None = ...,
-        store: KeyValueStore | None = ...,
-        change: HeadChange | None = ...,
-    ) -> tuple[Tensor, AttentionDetails]: ...
-
-    @overload
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor | None = ...,
-        value: Tensor | None = ...,
-        mask: Tensor | None = ...,
-        is_causal: bool = ...,
-        need_weights: bool = ...,
-        *,
-        gates: Tensor | None = ...,
-        details: bool,
-        out: Tensor | None = ...,
-        rotation: Rotation | None = ...,
-        store: KeyValueStore | None = ...,
-        change: HeadChange | None = ...,
-    ) -> tuple[Tensor, Tensor | AttentionDetails | None]: ...
 
     def forward(
         self,
@@ -185,21 +127,9 @@ class MultiHeadAttention(nn.Module):
         `rotation` turns queries and keys by their positions; `store` adds the keys and values of earlier tokens;
         `change` replaces weights (the context is then mixed by the new ones) and contexts.
         """
-        others = (key, value, mask, gates, rotation, store, change)
-        if need_weights and not (details or is_causal) and all(x is None for x in others):
-            found = attend_to_itself(query, (self.W_q, self.W_k, self.W_v), self.W_o, self.n_heads, out)
-            if found is not None:
-                return found
         key, value = self._sources(query, key, value)
-        if query is key and key is value:
-            q, k, v = together(query, self.W_q, self.W_k, self.W_v)
-        else:
-            q, k, v = self.W_q(query), self.W_k(key), self.W_v(value)
-        q, k, v = (
-            self._split(q, self.n_heads),
-            self._split(k, self.n_kv_heads),
-            self._split(v, self.n_kv_heads),
-        )
+        q = self._split(self.W_q(query), self.n_heads)
+        k, v = (self._split(made, self.n_kv_heads) for made in (self.W_k(key), self.W_v(value)))
         unrotated = (q, k) if details and rotation is not None else (None, None)
         if rotation is not None:
             q, k = rotation(q), rotation(k)

@@ -240,7 +240,8 @@ def _grid(
     visible = None if visible is None else seen_between(visible, units, keys)
     if sink is not None and len(units) < len(rows):
         counts = np.array([len(unit.pieces) for unit in units], dtype=np.float32)
-        sink = np.add.reduceat(sink, [unit.pieces[0] for unit in units], axis=-1, dtype=np.float32) / counts
+        sums = np.add.reduceat(sink, [unit.pieces[0] for unit in units], axis=-1)
+        sink = (sums / counts).astype(np.float32)
     if specials != "shown":
         at, of = ([i for i, unit in enumerate(side) if not unit.special] for side in (units, keys))
         units, keys = tuple(units[i] for i in at), tuple(keys[i] for i in of)

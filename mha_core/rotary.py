@@ -37,14 +37,6 @@ class Rotation:
             cos, sin = cos.to(x.dtype), sin.to(x.dtype)
         return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin)
 
-    def apart(self, x: Tensor) -> Tensor:
-        """The same for fp32 without gradients, in a contiguous tensor of its own."""
-        (cos, sin), half = self.whole, x.shape[-1] // 2
-        turned = torch.mul(x, cos, out=x.new_empty(x.shape))
-        turned[..., :half].addcmul_(x[..., half:], sin[:, :half])
-        turned[..., half:].addcmul_(x[..., :half], sin[:, half:])
-        return turned
-
     @cached_property
     def whole(self) -> tuple[Tensor, Tensor]:
         """What each number is multiplied by, and what its partner is, (n, d_k) each."""

@@ -9,8 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from typing import Any, ClassVar, Protocol, cast
+from typing import ClassVar, Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -18,25 +17,17 @@ from torch import Tensor, nn
 
 from mha_core.errors import SizeError
 from mha_core.interrupt import checkpoint
-from mha_core.memory import new_room
 from mha_core.modes import is_transformed
 from mha_core.multihead import AttentionDetails, HeadChange, KeyValueStore, MultiHeadAttention
-from mha_core.packed import linear_gelu
-from mha_core.rotary import Rotary, Rotation
-from mha_core.straight import Layer, NotStraightError, Straight
+from mha_core.rotary import Rotary
 
-FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "gelu_new": partial(F.gelu, approximate="tanh"),
     "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
     "relu": F.relu,
     "silu": F.silu,
 }
-# What comes after a linear layer, given it and its input.
-ACTIVATIONS: dict[str, Callable[[nn.Linear, Tensor], Tensor]] = {
-    name: partial(lambda function, linear, x: function(linear(x)), function)
-    for name, function in FUNCTIONS.items()
-} | {"gelu": linear_gelu}
 # What a size may be at most: twice and more what any model of these families has, and little enough to be built.
 SIZES = {
     "vocab_size": 1_000_000,
@@ -134,10 +125,6 @@ class Block(nn.Module, ABC):
     def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
         """The rest of the layer, from its input and the output of its attention."""
 
-    def straight(self, is_causal: bool) -> Layer:
-        """The whole layer as one function of tensors. Raises NotStraightError where it cannot be had so."""
-        raise NotStraightError
-
 
 class PreNormBlock(Block):
     """A block whose attention reads its input normalised, and is added to the input itself (pre-LN)."""
@@ -185,20 +172,13 @@ class LayerStep:
 
 @dataclass(frozen=True)
 class StackOutput:
-    """`hidden_states`: n_layers + 1 tensors (batch, n, d_model), the embedding first. `weights`: n_layers
-    tensors (batch, n_heads, n, n), or none. `hidden`: what the last layer gives, after the final norm where
-    the family has one. `details`: those of the one layer asked for. `whole`: the one tensor that all weights
-    are views of, where they are."""
+    """`hidden_states`: n_layers + 1 tensors (batch, n, d_model), the embedding first. `weights`: (n_layers, batch,
+    n_heads, n, n_k), of no layers where they were not asked for. `hidden`: what the last layer gives, after the final
+    norm where the family has one."""
 
     hidden_states: tuple[Tensor, ...]
-    weights: tuple[Tensor, ...]
+    weights: Tensor
     hidden: Tensor
-    details: AttentionDetails | None = None
-    whole: Tensor | None = None
-
-    def stacked(self) -> Tensor:
-        """All weights as one tensor (layer, batch, head, query, key); uncopied where they already are one."""
-        return torch.stack(self.weights) if self.whole is None else self.whole
 
 
 class Stack(nn.Module):
@@ -219,15 +199,10 @@ class Stack(nn.Module):
         self.embeddings = embeddings
         self.layers = nn.ModuleList(layers)
         self.norm = norm
-        self._straight: Straight | None = None  # made at the first run that it fits
 
     def layer(self, index: int) -> Block:
         """One layer, from 0."""
         return cast(Block, self.layers[index])
-
-    def rotation(self, first: int, n: int, like: Tensor) -> Rotation | None:
-        """How queries and keys at the positions from `first` are rotated; None without rotary positions."""
-        return None if self.rotary is None else self.rotary.at(first, n, like)
 
     def finish(self, x: Tensor) -> Tensor:
         """The last layer's states as the prediction head reads them."""
@@ -241,38 +216,31 @@ class Stack(nn.Module):
         *,
         gates: Tensor | None = None,
         need_weights: bool = True,
-        details_of: int | None = None,
         stores: Sequence[KeyValueStore] | None = None,
         change: RunChange | None = None,
     ) -> StackOutput:
-        """Run all layers. `real` (batch, n) is True where a token is no padding; `gates` (n_layers, n_heads)
-        or (n_layers, batch, n_heads) multiplies every head's context; `details_of` asks for one layer, from 0;
-        `stores`, one a layer, hold the keys and values of the tokens that came before; `change` replaces states,
-        weights and contexts on the way.
-
-        Raises SizeError for too many positions, or gates of another shape.
-        """
-        states, weights, details = list[Tensor](), list[Tensor](), None
-        x = self._start(ids, segments, gates, stores, change)
-        room = self._room(x, _n_before(stores) + ids.shape[1], gates) if need_weights else None
-        mask, asked = _mask(real), (gates, details_of, change)
-        if mask is None and self.config.is_causal:
-            mask = _after(_n_before(stores), ids.shape[1], x.device)
-        if room is not None and mask is None and all(one is None for one in asked):
-            layers = self._straight_layers(x)
-            if layers is not None:
-                return self._run_straight(layers, x, room, stores)
-        for step in self._layers(
-            x, 0, mask, gates=gates, need_weights=need_weights, stores=stores, change=change, room=room,
-            details_of=() if details_of is None else (details_of,),
-        ):  # fmt: skip
+        """Run all layers; arguments as in `steps`."""
+        states, weights = list[Tensor](), list[Tensor]()
+        room = None
+        if need_weights and not torch.is_grad_enabled() and not is_transformed(ids):
+            room = self._room(ids, stores)
+        for step in self.steps(
+            ids,
+            segments,
+            real,
+            gates=gates,
+            need_weights=need_weights,
+            stores=stores,
+            change=change,
+            room=room,
+        ):
             states.append(step.x)
-            if step.details is not None:
-                details = step.details
-            if need_weights and step.weights is not None:
+            if room is None and step.weights is not None:
                 weights.append(step.weights)
         states.append(step.hidden)
-        return StackOutput(tuple(states), tuple(weights), self.finish(step.hidden), details, room)
+        if room is None:
+            room = torch.stack(weights) if weights else step.hidden.new_empty(0)
+        return StackOutput(tuple(states), room, self.finish(step.hidden))
 
     def steps(
         self,
@@ -284,118 +252,50 @@ class Stack(nn.Module):
         need_weights: bool = True,
         details_of: Collection[int] = (),
         differentiable: bool = False,
+        stores: Sequence[KeyValueStore] | None = None,
         change: RunChange | None = None,
+        room: Tensor | None = None,
     ) -> Iterator[LayerStep]:
-        """The same run, one layer at a time as it is asked for; details of those in `details_of`, from 0.
+        """Run the layers, one at a time as it is asked for.
 
+        `real` (batch, n) is True where a token is no padding; `gates` (n_layers, n_heads) or (n_layers, batch,
+        n_heads) multiplies every head's context; `details_of`: layers, from 0, whose details are wanted;
         `differentiable`: gradients can be taken with respect to every layer's weights, the first one's too, in
-        float32 and float64.
+        float32 and float64; `stores`, one a layer, hold the keys and values of the tokens that came before;
+        `change` replaces states, weights and contexts on the way; `room` (n_layers, batch, n_heads, n, n_k), without
+        gradients, is what all weights are written into.
+
+        Raises SizeError for too many positions, or gates of another shape.
         """
-        x = self._start(ids, segments, gates, None, change, differentiable=differentiable)
-        room = self._room(x, ids.shape[1], gates) if need_weights else None
+        segments, before = torch.zeros_like(ids) if segments is None else segments, _n_before(stores)
+        self._check(ids, segments, gates, before)
+        x = cast(Embedder, self.embeddings)(ids, segments, before)
+        if differentiable:
+            x = x.detach().requires_grad_()
+        if change is not None:
+            x = change.state(0, x)
         yield from self._layers(
-            x, 0, _mask(real), gates=gates, need_weights=need_weights, details_of=details_of, change=change,
-            room=room,
+            x, 0, real, gates=gates, need_weights=need_weights, details_of=details_of, stores=stores,
+            change=change, room=room,
         )  # fmt: skip
 
     def resume(
-        self,
-        x: Tensor,
-        layer: int,
-        real: Tensor | None = None,
-        *,
-        gates: Tensor | None = None,
-        change: RunChange | None = None,
+        self, x: Tensor, layer: int, *, gates: Tensor | None = None, change: RunChange | None = None
     ) -> Tensor:
         """The layers from `layer` (from 0) on, given their input (batch, n, d_model): what `forward` calls `hidden`.
 
         The input is taken as it is, without the change's own of that state. `gates` are those of all layers, as in
         `forward`.
         """
-        for step in self._layers(x, layer, _mask(real), gates=gates, need_weights=False, change=change):
+        for step in self._layers(x, layer, None, gates=gates, need_weights=False, change=change):
             x = step.hidden
         return self.finish(x)
-
-    def between(self, x: Tensor, layer: int, stop: int) -> Tensor:
-        """The input of layer `stop`, given that of `layer` (batch, n, d_model), both from 0."""
-        for step in islice(self._layers(x, layer, None, gates=None, need_weights=False), stop - layer):
-            x = step.hidden
-        return x
-
-    def hidden_at(self, ids: Tensor, real: Tensor, places: Tensor) -> Tensor:
-        """The last states (place, d_model) of some tokens alone, by their places in the flattened ids (batch, n): for
-        them alone the last layer's feed-forward net is computed."""
-        last = self.config.n_layers - 1
-        *_, before = islice(self.steps(ids, real=real, need_weights=False), last)
-        x, block, n = before.hidden, self.layer(last), ids.shape[1]
-        attended, _ = block.attention(
-            block.attention_input(x),
-            mask=within(real[:, None, None, :], block.window, n, x.device),
-            is_causal=self.config.is_causal and n > 1,
-            rotation=self.rotation(0, n, x),
-            need_weights=False,
-        )
-        states, attended = (part.flatten(0, 1)[places] for part in (x, attended))
-        return self.finish(block.feed_forward(states, attended))
-
-    def weights_of(self, x: Tensor, layer: int) -> Tensor:
-        """The weights (batch, n_heads, n, n) of one layer, given its input; nothing after them is computed."""
-        block, n = self.layer(layer), x.shape[1]
-        _, weights = block.attention(
-            block.attention_input(x),
-            mask=within(None, block.window, n, x.device),
-            is_causal=self.config.is_causal and n > 1,
-            rotation=self.rotation(0, n, x),
-        )
-        return cast(Tensor, weights)
-
-    def _start(
-        self,
-        ids: Tensor,
-        segments: Tensor | None,
-        gates: Tensor | None,
-        stores: Sequence[KeyValueStore] | None,
-        change: RunChange | None,
-        *,
-        differentiable: bool = False,
-    ) -> Tensor:
-        """The first layer's input, from token ids."""
-        segments = torch.zeros_like(ids) if segments is None else segments
-        first = _n_before(stores)
-        self._check(ids, segments, gates, first)
-        x = cast(Embedder, self.embeddings)(ids, segments, first)
-        if differentiable:
-            x = x.detach().requires_grad_()
-        return x if change is None else change.state(0, x)
-
-    def _straight_layers(self, x: Tensor) -> Sequence[Layer] | None:
-        """The layers as functions (straight.py), where they are to be had and x can be given to them."""
-        if type(x) is not Tensor or x.dtype is not torch.float32 or not x.numel() or is_transformed(x):
-            return None
-        if self._straight is None or not self._straight.holds():
-            self._straight = Straight(self, cast(Sequence[Block], self.layers), self.config.is_causal)
-        return None if self._straight.is_watched() else self._straight.layers
-
-    def _run_straight(
-        self, layers: Sequence[Layer], x: Tensor, room: Tensor, stores: Sequence[KeyValueStore] | None
-    ) -> StackOutput:
-        """What `forward` gives for all weights, and nothing else."""
-        states, weights = [x], room.unbind(0)
-        rotation = self.rotation(_n_before(stores), x.shape[1], x)
-        for index, layer in enumerate(layers):
-            checkpoint()
-            x = layer(x, weights[index], (rotation, None if stores is None else stores[index]))
-            states.append(x)
-        return StackOutput(tuple(states), weights, self.finish(x), None, room)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_straight": None}  # a copy's tensors are others
 
     def _layers(
         self,
         x: Tensor,
         start: int,
-        mask: Tensor | None,
+        real: Tensor | None,
         *,
         gates: Tensor | None,
         need_weights: bool,
@@ -405,17 +305,21 @@ class Stack(nn.Module):
         room: Tensor | None = None,
     ) -> Iterator[LayerStep]:
         """The loop, from layer `start` on, given its input."""
-        n = x.shape[1]
-        # After other tokens the mask says what is seen.
-        is_causal = self.config.is_causal and n > 1 and not _n_before(stores)
-        rotation = self.rotation(_n_before(stores), n, x)
+        n, before = x.shape[1], _n_before(stores)
+        mask = None if real is None or bool(real.all()) else real[:, None, None, :]
+        # One token sees all that came before it; several that are read after others need a mask that says so.
+        is_causal = self.config.is_causal and n > 1
+        if is_causal and before:
+            may_look = torch.ones(n, before + n, dtype=torch.bool, device=x.device).tril(before)
+            is_causal, mask = False, may_look if mask is None else mask & may_look
+        rotation = None if self.rotary is None else self.rotary.at(before, n, x)
         for index in range(start, self.config.n_layers):
             checkpoint()
             block = self.layer(index)
             read = block.attention_input(x)
             attended, seen = block.attention(
                 read,
-                mask=within(mask, block.window, n, x.device),
+                mask=_within(mask, block.window, n, x.device),
                 is_causal=is_causal,
                 rotation=rotation,
                 need_weights=need_weights,
@@ -426,26 +330,19 @@ class Stack(nn.Module):
                 change=None if change is None else change.heads(index),
             )
             details = seen if isinstance(seen, AttentionDetails) else None
-            weights = details.weights if details is not None else cast("Tensor | None", seen)
             hidden = block.feed_forward(x, attended)
             if change is not None:
                 hidden = change.state(index + 1, hidden)
-            yield LayerStep(index, x, read, attended, hidden, weights, details)
+            yield LayerStep(
+                index, x, read, attended, hidden, seen if details is None else details.weights, details
+            )
             x = hidden
 
-    def _room(self, x: Tensor, n_keys: int, gates: Tensor | None) -> Tensor | None:
-        """One tensor for the weights of all layers, written into by the layers where that is possible."""
-        plain = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
-        autocast = torch.amp.is_autocast_available(x.device.type) and torch.is_autocast_enabled(x.device.type)
-        trains = torch.is_grad_enabled() and (
-            x.requires_grad
-            or (gates is not None and gates.requires_grad)
-            or any(p.requires_grad for p in self.parameters())
-        )
-        if not plain or trains or autocast or torch.compiler.is_compiling():
-            return None
-        batch, n, _ = x.shape
-        return new_room((self.config.n_layers, batch, self.config.n_heads, n, n_keys), x)
+    def _room(self, ids: Tensor, stores: Sequence[KeyValueStore] | None) -> Tensor:
+        """One tensor for the weights of all layers, so that nothing has to be put together afterwards."""
+        (batch, n), like = ids.shape, self.get_submodule("embeddings.word").weight
+        sizes = self.config.n_layers, batch, self.config.n_heads, n, _n_before(stores) + n
+        return cast(Tensor, like).new_empty(sizes)
 
     def _check(self, ids: Tensor, segments: Tensor, gates: Tensor | None, first: int) -> None:
         if ids.dim() != 2 or segments.shape != ids.shape:
@@ -470,20 +367,7 @@ def _n_before(stores: Sequence[KeyValueStore] | None) -> int:
     return 0 if stores is None else len(stores[0])
 
 
-def _mask(real: Tensor | None) -> Tensor | None:
-    """Which keys may be looked at, (batch, 1, 1, n); None where all may."""
-    return None if real is None or bool(real.all()) else real[:, None, None, :]
-
-
-def _after(before: int, n: int, device: torch.device) -> Tensor | None:
-    """Which keys n tokens of a decoder may look at that are read together after others, (n, before + n); None where
-    there are none before them, and for one token, which sees all."""
-    if not before or n < 2:
-        return None
-    return torch.ones(n, before + n, dtype=torch.bool, device=device).tril(before)
-
-
-def within(mask: Tensor | None, window: int | None, n: int, device: torch.device) -> Tensor | None:
+def _within(mask: Tensor | None, window: int | None, n: int, device: torch.device) -> Tensor | None:
     """The mask that also keeps every one of n tokens from looking further than `window` tokens to either side."""
     if window is None:
         return mask

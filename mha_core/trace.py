@@ -92,7 +92,7 @@ def trace_tokens(
     factors = gate_tensor(gates, model)
     hooked = None if hook is None else Hooked(hook)
     output = run([tokens], model, gates=factors, change=hooked)
-    weights = output.stacked()[:, 0]
+    weights = output.weights[:, 0]
     kept = None if factors is None else factors.float().cpu().numpy().copy()
     changed = (f"hook {getattr(hook, '__name__', '')}".strip(),) if hooked and hooked.changed else ()
     return AttentionRecord(model.info, tokens, to_numpy(weights), versions(), kept, changed)
@@ -139,7 +139,7 @@ def trace_many(
         done: dict[int, Array] = {}
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
-            weights = to_numpy(run([window[i] for i in batch], model, gates=factors).stacked())
+            weights = to_numpy(run([window[i] for i in batch], model, gates=factors).weights)
             for place, i in enumerate(batch):
                 n = len(window[i])
                 done[i] = weights[:, place, :, :n, :n]
@@ -211,7 +211,7 @@ def every_layer_details(tokens: Tokens, model: Model) -> Iterator[LayerRun]:
 
 def projections_of(model: Model, layer: int) -> Projections:
     """The weights of one layer's attention (from 0), a head at a time: views of the model's own, where it keeps
-    them as plain matrices; copies, where they are packed or on another device."""
+    them on the CPU in float32; copies elsewhere."""
     attention = model.encoder.layer(layer).attention
 
     def split(linear: torch.nn.Linear, heads: int) -> tuple[Array, Array | None]:
@@ -298,7 +298,6 @@ def run(
     *,
     gates: Tensor | None = None,
     need_weights: bool = True,
-    details_of: int | None = None,
     change: RunChange | None = None,
 ) -> StackOutput:
     """A batch of texts through the model, without gradients; shorter ones are padded and the padding masked.
@@ -311,7 +310,6 @@ def run(
             *batch_of(batch, model),
             gates=gates,
             need_weights=need_weights,
-            details_of=details_of,
             change=change,
         )
     return output

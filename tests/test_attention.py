@@ -11,7 +11,7 @@ import reference
 import torch
 import torch.nn.functional as F
 
-from mha_core import SizeError, causal_mask
+from mha_core import InputError, SizeError, causal_mask
 from mha_core import scaled_dot_product_attention as sdpa
 
 B, H, N_Q, N_K, D_K, D_V = 2, 6, 5, 7, 3, 11
@@ -213,6 +213,21 @@ def test_a_long_text_gives_what_torch_gives(h_kv, dtype):
     torch.testing.assert_close(torch.matmul(weights, every_v), context, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("n", [256, 300])
+@pytest.mark.parametrize("h_kv", [6, 2])
+def test_a_long_causal_text_gives_what_torch_gives(h_kv, n):
+    q, k, v = qkv(h_kv=h_kv, n_q=n, n_k=n)
+    room = torch.full((B, H, n, n), 7.0)
+    with torch.no_grad():
+        context, weights = sdpa(q, k, v, is_causal=True, out=room)
+    expected = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    torch.testing.assert_close(context, expected, atol=1e-5, rtol=1e-4)
+    assert weights is room
+    assert (weights.triu(1) == 0).all()
+    every_v = v.repeat_interleave(H // h_kv, dim=1)
+    torch.testing.assert_close(torch.matmul(weights, every_v), expected, atol=1e-5, rtol=1e-4)
+
+
 # Scale, dropout, types
 
 
@@ -228,6 +243,15 @@ def test_scores_beyond_fp16s_range_stay_finite(dtype, path, mask_name):
 
 
 # Refusals
+
+
+def test_a_room_that_weights_do_not_fit_in_is_refused():
+    q, k, v = qkv()
+    for room in (torch.empty(B, H, N_K, N_Q), torch.empty(B, H, N_K, N_Q).transpose(-1, -2)):
+        with torch.no_grad(), pytest.raises(SizeError):
+            sdpa(q, k, v, out=room)
+    with pytest.raises(InputError):
+        sdpa(q.requires_grad_(), k, v, out=torch.empty(B, H, N_Q, N_K))
 
 
 def test_sizes_that_do_not_fit_are_refused_with_their_numbers():

@@ -202,7 +202,6 @@ def test_limits_are_the_owners_and_a_mistake_stops_the_start():
 @pytest.mark.parametrize(("name", "wrong", "told"), [
     ("HEADSCOPE_ALLOW_FOLDERS", "no", "it takes 1 or 0"),
     ("HEADSCOPE_ALLOW_HUB", "true", "it takes 1 or 0"),
-    ("HEADSCOPE_LAYOUT", "pillars", "is one of rows, panels, columns, onednn"),
 ])  # fmt: skip
 def test_what_is_read_only_later_stops_the_start_too(monkeypatch, name, wrong, told):
     check_the_rest()

@@ -91,7 +91,7 @@ def test_induction_and_previous_heads_are_found_in_random_repeated_tokens(smollm
     for _ in range(3):
         half = generator.integers(1000, 40000, 40).tolist()
         with torch.inference_mode():
-            weights = smollm2.encoder(torch.tensor([half * 2])).stacked()[:, 0]
+            weights = smollm2.encoder(torch.tensor([half * 2])).weights[:, 0]
         rows = torch.arange(40, 80)
         induction.append(weights[18, 6, rows, rows - 39].mean().item())
         rows = torch.arange(1, 80)

@@ -9,8 +9,8 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers, processors
 from tokenizers import Tokenizer as Fast
 
 from mha_core import InputError, ModelError, record_of
+from mha_core.families.bert import FRAMED as ROBERTA
 from mha_core.families.bert import SPECIALS as BERT
-from mha_core.families.roberta import SPECIALS as ROBERTA
 from mha_core.picture.text import spelled
 from mha_core.tokenizer_files import LIST, RUNS
 from mha_core.tokens import Tokenizer, spelt_tokens, tokens_of

@@ -25,7 +25,7 @@ def trace_changed(tokens: Tokens, model: Model, interventions: Sequence[Interven
     Raises InputError for interventions that do not fit the text or the model.
     """
     output = run([tokens], model, change=changes_of(interventions, tokens, model))
-    weights = to_numpy(output.stacked()[:, 0])
+    weights = to_numpy(output.weights[:, 0])
     return AttentionRecord(model.info, tokens, weights, versions(), interventions=tuple(interventions))
 
 

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from mha_core.errors import ModelError
-from mha_core.packed import times_rows
 from mha_core.stack import Stack, StackConfig
 from mha_core.tokens import Tokenizer
 
@@ -56,24 +55,14 @@ class Family:
         )
 
 
-class NextHead(nn.Linear):
-    """A decoder's head: hidden states (..., d_model) to a score (logit) for every token of the vocabulary.
-
-    Its matrix may be that of the words, so it stays in rows, by which oneDNN multiplies too where it is the faster one.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x Wᵀ, a score for every token."""
-        return times_rows(x, self.weight) if self.bias is None else super().forward(x)
-
-
-def next_head(stack: Stack, tensors: Tensors, tied: bool) -> NextHead | None:
-    """The head of a decoder: a matrix of its own, or the one of the embeddings; None if there is neither."""
+def next_head(stack: Stack, tensors: Tensors, tied: bool) -> nn.Linear | None:
+    """Hidden states (..., d_model) to a score (logit) for every token of the vocabulary: by a matrix of its own, or the
+    one of the embeddings; None if there is neither."""
     if not tied and "weight" not in tensors:
         return None
     config = stack.config
     with torch.device("meta"):
-        head = NextHead(config.d_model, config.vocab_size, bias=False)
+        head = nn.Linear(config.d_model, config.vocab_size, bias=False)
     if tied:
         tensors.clear()
         head.weight = stack.get_submodule("embeddings.word").weight  # type: ignore[assignment]

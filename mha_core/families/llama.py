@@ -7,21 +7,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from mha_core.errors import SizeError
 from mha_core.families.family import Family, Tensors, next_head, refuse_unless
 from mha_core.families.parts import WordEmbeddings
-from mha_core.layouts import times
 from mha_core.multihead import MultiHeadAttention
-from mha_core.packed import together
 from mha_core.rotary import Rotary, Stretch
 from mha_core.settings import flag, real, whole, word
-from mha_core.stack import FUNCTIONS, PreNormBlock, Stack, StackConfig
-from mha_core.straight import IN_PLACE, Around, Layer, attention, joined, matrix, norm
+from mha_core.stack import ACTIVATIONS, PreNormBlock, Stack, StackConfig
 from mha_core.tokenizer_files import tokenizer_of
 from mha_core.tokens import Tokenizer
 
@@ -59,8 +55,6 @@ class LlamaConfig(StackConfig):
 class LlamaBlock(PreNormBlock):
     """Attention and a gated feed-forward net, each on its normalised input and added to it (pre-LN)."""
 
-    READ_TOGETHER: ClassVar = (("gate", "up"),)
-
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(config.d_model, eps=config.norm_eps)
@@ -76,28 +70,14 @@ class LlamaBlock(PreNormBlock):
         self.gate = nn.Linear(config.d_model, config.d_ff, bias=config.mlp_bias)
         self.up = nn.Linear(config.d_model, config.d_ff, bias=config.mlp_bias)
         self.down = nn.Linear(config.d_ff, config.d_model, bias=config.mlp_bias)
-        self.activation = config.activation
+        self.activation = ACTIVATIONS[config.activation]
 
     def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
         """The rest of the layer, from its input and the output of its attention."""
         x = self.residual(x, attended)
-        gate, up = together(self.output_norm(x), self.gate, self.up)
-        result: Tensor = x + self.down(FUNCTIONS[self.activation](gate) * up)
+        normed = self.output_norm(x)
+        result: Tensor = x + self.down(self.activation(self.gate(normed)) * self.up(normed))
         return result
-
-    def straight(self, is_causal: bool) -> Layer:
-        """The whole layer as one function."""
-        attend, pair = attention(self.attention, is_causal), joined(self.gate, self.up)
-        before_attention, before_up = norm(self.attention_norm), norm(self.output_norm)
-        activation, down = IN_PLACE[self.activation], matrix(self.down)
-
-        def layer(x: Tensor, weights: Tensor, around: Around) -> Tensor:
-            x = attend(before_attention(x), weights, around).add_(x)
-            joint = times(before_up(x), pair.kept, pair.bias)
-            gate, up = torch.split_with_sizes(joint, pair.n_out, dim=-1)
-            return times(activation(gate).mul_(up), *down).add_(x)
-
-        return layer
 
 
 class Llama(Stack):

@@ -2,10 +2,8 @@
 
 from torch import Tensor, nn
 
-from mha_core.layouts import times
 from mha_core.multihead import MultiHeadAttention
 from mha_core.stack import ACTIVATIONS, PreNormBlock, StackConfig, table
-from mha_core.straight import Around, Layer, NotStraightError, activated, attention, matrix, norm
 
 
 class WordEmbeddings(nn.Module):
@@ -30,24 +28,10 @@ class PlainBlock(PreNormBlock):
         self.output_norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
         self.up = nn.Linear(config.d_model, config.d_ff)
         self.down = nn.Linear(config.d_ff, config.d_model)
-        self.activation = config.activation
+        self.activation = ACTIVATIONS[config.activation]
 
     def feed_forward(self, x: Tensor, attended: Tensor) -> Tensor:
         """The rest of the layer, from its input and the output of its attention."""
         x = self.residual(x, attended)
-        result: Tensor = x + self.down(ACTIVATIONS[self.activation](self.up, self.output_norm(x)))
+        result: Tensor = x + self.down(self.activation(self.up(self.output_norm(x))))
         return result
-
-    def straight(self, is_causal: bool) -> Layer:
-        """The whole layer as one function, unless its attention has a window."""
-        if self.window is not None:
-            raise NotStraightError
-        attend, down = attention(self.attention, is_causal), matrix(self.down)
-        before_attention, before_up = norm(self.attention_norm), norm(self.output_norm)
-        up = activated(self.up, self.activation)
-
-        def layer(x: Tensor, weights: Tensor, around: Around) -> Tensor:
-            x = attend(before_attention(x), weights, around).add_(x)
-            return times(up(before_up(x)), *down).add_(x)
-
-        return layer

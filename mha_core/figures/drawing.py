@@ -26,7 +26,8 @@ def _visible(grid: Grid, heads: Sequence[Head]) -> Mask | None:
     if grid.visible is None:
         return None
     layers = sorted({layer for layer, _ in heads}) or list(range(len(grid.visible)))
-    return np.logical_or.reduce(grid.visible[layers])
+    seen: Mask = np.logical_or.reduce(grid.visible[layers])
+    return seen
 
 
 def figure(

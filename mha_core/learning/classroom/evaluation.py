@@ -117,7 +117,7 @@ def masses(stack: Stack, of: Sequence[Pair]) -> Masses:
     """Attention from "it" on both nouns, in every head."""
     ids, real = _ids(of, hidden=False)
     with torch.inference_mode():
-        weights = stack(ids, real=real).stacked()  # (layer, text, head, query, key)
+        weights = stack(ids, real=real).weights  # (layer, text, head, query, key)
     slots = torch.tensor([pair.slot for pair in of for _ in range(2)])
     rows = weights[:, torch.arange(len(ids)), :, slots]  # (text, layer, head, key)
     rows = rows.movedim(0, -2) if rows.shape[0] == len(ids) else rows.movedim(1, -2)
@@ -134,7 +134,7 @@ def weights_of(stack: Stack, pair: Pair) -> FloatArray:
     """Every head's weights in both texts of a pair, (text, layer, head, query, key)."""
     ids, real = _ids([pair], hidden=False)
     with torch.inference_mode():
-        found: FloatArray = stack(ids, real=real).stacked().transpose(0, 1).numpy().copy()
+        found: FloatArray = stack(ids, real=real).weights.transpose(0, 1).numpy().copy()
     return found
 
 

@@ -47,6 +47,7 @@ class Training:
 
 def masked_loss(stack: Stack, batch: Batch) -> Tensor:
     """The mean loss (cross-entropy, nats) of the hidden words; attention plays no part in it."""
-    states = stack.hidden_at(batch.ids, batch.real, batch.places)
+    output = stack(batch.ids, real=batch.real, need_weights=False)
+    states = output.hidden.flatten(0, 1)[batch.places]
     matrix = cast(Tensor, stack.get_submodule("embeddings.word").weight)
     return F.cross_entropy(states @ matrix.t(), batch.answers)

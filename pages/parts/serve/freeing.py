@@ -6,7 +6,10 @@ each, leaves holes of that size everywhere. With limits that stay the most memor
 of 1 MB saves no more, and lets a text of 500 words take 1.4 times as long: what a layer reckons with is 3 MB then.
 """
 
-from mha_core.memory import forget_room, of_c_library
+import ctypes
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 
 # What `mallopt` calls its limits: what may stay free at the end of the heap, and from when a block is mapped alone.
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
@@ -23,7 +26,15 @@ def free_at_once() -> None:
 
 def hand_back() -> None:
     """Let the system have the memory that long work has freed: hundreds of megabytes, of a text of 500 words."""
-    forget_room()
     trim = of_c_library("malloc_trim")
     if trim is not None:
         trim(0)
+
+
+@cache
+def of_c_library(name: str) -> Callable[..., int] | None:
+    """A function of the C library that this process uses; None where there is no such library, or it has none."""
+    with suppress(OSError, AttributeError, TypeError):
+        found: Callable[..., int] = getattr(ctypes.CDLL(None), name)
+        return found
+    return None

@@ -8,9 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mha_core.errors import HeadScopeError
-from mha_core.layouts import layout_for
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -87,7 +84,3 @@ def check_the_rest(environment: Mapping[str, str] = os.environ) -> None:
         said = environment.get(name, "").strip()
         if said not in ("", "0", "1"):
             raise SystemExit(f"{name} is '{said[:40]}'; it takes 1 or 0.")
-    try:
-        layout_for("rows")
-    except HeadScopeError as error:
-        raise SystemExit(str(error)) from None

@@ -1,0 +1,89 @@
+"""A settled model gives what its plain layers give, whichever library multiplies."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from mha_core import fast, load_model, projections_of
+from mha_core.cached import KeyValues
+from mha_core.families.bert import Encoder, EncoderConfig
+from mha_core.families.classroom import Classroom, ClassroomConfig
+from mha_core.families.gpt2 import Gpt2, Gpt2Config
+from mha_core.families.llama import Llama, LlamaConfig
+
+SIZES = {"vocab_size": 31, "d_model": 24, "n_layers": 3, "d_ff": 256, "max_positions": 80}
+KINDS = {
+    "bert": lambda: Encoder(EncoderConfig(**SIZES, n_heads=6)),
+    "gpt2": lambda: Gpt2(Gpt2Config(**SIZES, n_heads=6)),
+    "llama": lambda: Llama(LlamaConfig(**SIZES, n_heads=3, n_kv_heads=1, d_k=128)),
+    "classroom": lambda: Classroom(ClassroomConfig(**SIZES, n_heads=6, turning=1, windows=(0, 2, 0))),
+}
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+
+
+@pytest.fixture(autouse=True)
+def onednn(monkeypatch):
+    """oneDNN multiplies, whether or not it is faster on this processor."""
+    monkeypatch.setattr(fast, "pays", lambda: True)
+
+
+def plain_and_settled(kind):
+    """A model with random numbers of which each matters, and a settled copy."""
+    torch.manual_seed(0)
+    plain = KINDS[kind]().eval()
+    for parameter in plain.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    return plain, fast.settle(copy.deepcopy(plain))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("texts", "n"), [(1, 1), (2, 7), (2, 70)])
+def test_a_settled_model_gives_the_states_and_weights_of_the_plain_one(kind, texts, n):
+    plain, settled = plain_and_settled(kind)
+    ids = torch.randint(31, (texts, n))
+    with torch.inference_mode():
+        expected, found = plain(ids), settled(ids)
+        moved = copy.deepcopy(settled).double()(ids)
+    torch.testing.assert_close(found.weights, expected.weights, **CLOSE)
+    torch.testing.assert_close(found.hidden, expected.hidden, **CLOSE)
+    torch.testing.assert_close(moved.weights.float(), expected.weights, **CLOSE)
+    assert not any(parameter.requires_grad for parameter in settled.parameters())
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_text_read_in_pieces_gives_the_rows_of_the_whole(kind):
+    plain, settled = plain_and_settled(kind)
+    ids, stores = torch.tensor([[2, 7, 19, 5, 30, 3, 8]]), [KeyValues(2) for _ in range(3)]
+    with torch.inference_mode():
+        whole = plain(ids)
+        for start, stop in ((0, 2), (2, 5), (5, 6), (6, 7)):
+            found = settled(ids[:, start:stop], stores=stores)
+            torch.testing.assert_close(found.hidden, whole.hidden[:, start:stop], **CLOSE)
+            torch.testing.assert_close(found.weights, whole.weights[..., start:stop, :stop], **CLOSE)
+
+
+def test_a_settled_layer_can_be_trained_again_and_a_changed_weight_is_used():
+    linear = nn.Linear(5, 3)
+    (settled,) = fast.settle(nn.Sequential(copy.deepcopy(linear)))
+    x = torch.randn(4, 5)
+    settled.requires_grad_(True)
+    settled(x).square().sum().backward()
+    linear(x).square().sum().backward()
+    torch.testing.assert_close(settled.weight.grad, linear.weight.grad)
+    settled.requires_grad_(False)
+    settled.weight[1] += 1
+    torch.testing.assert_close(settled(x)[:, 1], (linear(x)[:, 1] + x.sum(1)).detach())
+
+
+def test_a_settled_models_matrices_are_those_of_its_file(monkeypatch):
+    settled = load_model("minilm", device="cpu", shared=False)
+    assert isinstance(settled.encoder.layer(2).up, fast.OneDnnLinear)
+    monkeypatch.setattr(fast, "pays", lambda: False)
+    plain = load_model("minilm", device="cpu", shared=False)
+    assert type(plain.encoder.layer(2).up) is nn.Linear
+    one, other = (vars(projections_of(model, 2)) for model in (settled, plain))
+    for name in ("W_q", "b_q", "W_k", "W_v", "W_o", "b_o"):
+        assert np.array_equal(one[name], other[name])
