@@ -52,7 +52,7 @@ def extended(record: AttentionRecord, tokens: Tokens, rows: Sequence[Array]) -> 
     weights[:, :, :before, :before] = record.weights
     for query, row in enumerate(rows, before):
         weights[:, :, query, : query + 1] = row
-    return replace(record, tokens=tokens, weights=weights)
+    return replace(record, tokens=tokens, weights=weights, visible=None)
 
 
 def say(state: DecoderState, token_id: int, model: Model) -> tuple[str, list[Array]]:

@@ -156,7 +156,7 @@ def test_in_a_decoder_the_candidates_are_the_words_that_each_sentence_shows_its_
     monkeypatch.setattr(comparison.st, "multiselect", lambda _label, options, **_: options)
     words = ["It", "said", "so", "twice"]
     a, b = (
-        SimpleNamespace(labels=labels, visible=np.tril(np.ones((len(labels),) * 2, dtype=bool)))
+        SimpleNamespace(labels=labels, visible=np.tril(np.ones((1, len(labels), len(labels)), dtype=bool)))
         for labels in (words, ["That", "day", *words])
     )
     pairs = ((None, 0), (None, 1), *((i, i + 2) for i in range(4)))

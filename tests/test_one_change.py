@@ -78,9 +78,9 @@ class Asked:
     def grid(self, load):
         """The numbers, from the engine alone."""
         used = load(self.model, self.weights == "trained")
-        tokens = trace(self.text, used, pair=self.pair or None).tokens
-        found = importance(tokens, used, self.measure).weights
-        return grid_of(tokens, found, self.unit == "words", self.specials)
+        record = trace(self.text, used, pair=self.pair or None)
+        found = importance(record.tokens, used, self.measure).weights
+        return grid_of(record, found, self.unit == "words", self.specials)
 
 
 def shows(at: AppTest, asked: Asked, load) -> None:
