@@ -7,12 +7,12 @@ model's own layer numbers, what a layer's window leaves out, and what a learned 
 
 import copy
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -21,16 +21,24 @@ from torch import Tensor
 from mha_core.device import choose_device, choose_precision
 from mha_core.errors import InputError, ModelError
 from mha_core.given import is_causal, sink_of, stacked
-from mha_core.grid import Array, Mask
+from mha_core.grid import Array
+from mha_core.hf_layers import (
+    PARTS,
+    Part,
+    first_of,
+    has_sinks,
+    is_local,
+    kinds_of,
+    placed,
+    seen_in_windows,
+    settings_of,
+)
+from mha_core.hf_tokenizer import HubTokenizer, limit_of
 from mha_core.model import Model
 from mha_core.record import AttentionRecord, ModelInfo, check_rows
-from mha_core.tokens import Tokenizer, Tokens, clean_text, spelt_tokens, tokens_of
+from mha_core.tokens import Tokens
 
-Part = Literal["encoder", "decoder", "cross"]
-PARTS: tuple[Part, ...] = ("encoder", "decoder", "cross")
 EAGER = "load it with attn_implementation='eager'"
-NO_LIMIT = 1_000_000  # tokenizers without a limit name one with thirty digits
-LONGEST = 1024  # tokens that are read where neither says a limit, and of longer ones: all heads grow with its square
 ANSWER = 60  # tokens that an encoder-decoder writes where nobody says what it reads
 INSIDE = (
     "{} is computed by transformers, which gives attention weights alone; this needs the inside of a model."
@@ -45,100 +53,6 @@ class SequenceRecords:
     encoder: AttentionRecord
     decoder: AttentionRecord
     cross: AttentionRecord
-
-
-class HubTokenizer(Tokenizer):
-    """A tokenizer of transformers as the rest of the program asks one: texts, pairs and words to `Tokens`, cut to the
-    model's limit. `is_sequence`: an encoder-decoder's, whose second text is what its decoder reads."""
-
-    def __init__(self, theirs: Any, max_tokens: int, *, is_sequence: bool = False) -> None:
-        self.theirs, self.max_tokens, self.is_sequence = theirs, max_tokens, is_sequence
-        self.is_list, self.continuation = False, ""
-        self.begin, self.separator = (), ""
-        self.is_fast = bool(getattr(theirs, "is_fast", False))
-        self.mask_id = getattr(theirs, "mask_token_id", None)
-        self.pad_id = getattr(theirs, "pad_token_id", None) or 0
-        inputs = getattr(theirs, "model_input_names", ())
-        # What tells the texts of a pair apart; a decoder has neither.
-        has_pairs = getattr(theirs, "sep_token", None) or "token_type_ids" in inputs
-        self.takes_pairs = self.is_fast and bool(has_pairs) and not is_sequence
-        self.special_ids = frozenset(int(i) for i in theirs.all_special_ids)
-
-    @cached_property
-    def special_names(self) -> tuple[str, ...]:
-        """The special tokens that are put around every text."""
-        return self.encode("a").special_names
-
-    @cached_property
-    def identities(self) -> tuple[int, ...]:
-        """The numbers that tokens have, in order."""
-        return tuple(range(len(self.theirs)))
-
-    def piece_name(self, identity: int) -> str:
-        """The vocabulary entry with that number."""
-        return str(self.theirs.convert_ids_to_tokens([identity])[0])
-
-    def spell(self, ids: Sequence[int]) -> str:
-        """What these tokens spell together."""
-        return str(self.theirs.decode(list(ids)))
-
-    def ids_of(self, text: str) -> tuple[int, ...]:
-        """The numbers of the tokens of this text, without special tokens."""
-        return tuple(int(i) for i in self.theirs(text, add_special_tokens=False)["input_ids"])
-
-    def is_special(self, identity: int) -> bool:
-        """Whether the token with that number is a sign of the model's own: no part of any text."""
-        return identity in self.special_ids
-
-    def ordinary(self) -> tuple[int, ...]:
-        """None: it is not known which of its tokens make a text in any order."""
-        return ()
-
-    def encode(self, text: str, pair: str | None = None) -> Tokens:
-        """A text, or two, as tokens. Raises InputError if there is nothing to look at."""
-        texts = [clean_text(part) for part in (text, pair) if part is not None]
-        if not all(part.strip() for part in texts):
-            raise InputError("The sentence is empty; type at least one word.")
-        return self._tokens(texts)
-
-    def encode_target(self, text: str) -> Tokens:
-        """What an encoder-decoder is to write, as its tokenizer cuts that: Marian has two vocabularies."""
-        if not text.strip():
-            raise InputError("The text that the decoder reads is empty; type at least one word.")
-        return self._tokens([clean_text(text)], target=True)
-
-    def encode_words(self, words: Sequence[str]) -> Tokens:
-        """A sentence given as its words: the list is the list of words, whatever is in them."""
-        if not self.is_fast:
-            raise InputError("This tokenizer does not say which piece is of which word; give one text.")
-        encoding = self.theirs(list(words), is_split_into_words=True, **self._limits())
-        return tokens_of([" ".join(words)], encoding.encodings[0], n_cut=_n_cut(encoding), words=list(words))
-
-    def of_ids(self, ids: Sequence[int]) -> Tokens:
-        """Tokens that somebody wrote by their numbers, spelt by their names."""
-        names = [str(name) for name in self.theirs.convert_ids_to_tokens(list(ids))]
-        return spelt_tokens(names, list(ids), [identity in self.special_ids for identity in ids])
-
-    def _limits(self) -> dict[str, Any]:
-        return {"truncation": True, "max_length": self.max_tokens, "return_overflowing_tokens": self.is_fast}
-
-    def _tokens(self, texts: list[str], *, target: bool = False) -> Tokens:
-        given = {"text_target": texts[0]} if target else dict(zip(("text", "text_pair"), texts, strict=False))
-        if len(texts) > 1 and self.is_fast:
-            given |= {"truncation": "longest_first"}
-        if self.is_fast:
-            encoding = self.theirs(**(self._limits() | given))
-            return tokens_of(texts, encoding.encodings[0], n_cut=_n_cut(encoding))
-        if len(texts) > 1:
-            raise InputError("This tokenizer does not say which piece is of which text; give one text.")
-        ids = [int(identity) for identity in self.theirs(**given)["input_ids"]]
-        n_cut = max(len(ids) - self.max_tokens, 0)
-        return replace(self.of_ids(ids[: self.max_tokens]), n_cut=n_cut)
-
-
-def _n_cut(encoding: Any) -> int:
-    """How many pieces of the text were left out: those of the overflow that are no special tokens."""
-    return sum(part.special_tokens_mask.count(0) for part in encoding.encodings[0].overflowing)
 
 
 class Unknown:
@@ -183,36 +97,6 @@ class TransformersModel(Model):
         if self.part not in self._known:
             self.trace("a b")
         return self._known[self.part]
-
-    @property
-    def n_layers(self) -> int:
-        """How many layers there are."""
-        return self.info.n_layers
-
-    @property
-    def n_heads(self) -> int:
-        """How many heads a layer has at most."""
-        return self.info.n_heads
-
-    @property
-    def n_kv_heads(self) -> int:
-        """How many key and value heads a layer has."""
-        return self.info.n_kv_heads or self.info.n_heads
-
-    @property
-    def is_causal(self) -> bool:
-        """Whether a token sees only what comes before it."""
-        return self.info.is_causal
-
-    @property
-    def d_model(self) -> int:
-        """How wide a token's vector is; 0 where its settings do not say it."""
-        return self.info.d_model
-
-    @property
-    def d_k(self) -> int:
-        """How wide a head is."""
-        return self.info.d_k
 
     @cached_property
     def n_parameters(self) -> int:
@@ -340,8 +224,8 @@ class TransformersModel(Model):
     def _record(
         self, part: Part, layers: Sequence[Any], rows: Tokens, columns: Tokens | None = None
     ) -> AttentionRecord:
-        config = _config_of(self.theirs.config, part)
-        kinds = _kinds(config, self.theirs.config)
+        config = settings_of(self.theirs.config, part)
+        kinds = kinds_of(config, self.theirs.config)
         layers, instead = placed(layers, kinds, self.title)
         expected = (len(rows), len(rows if columns is None else columns))
         wrong = [
@@ -355,7 +239,7 @@ class TransformersModel(Model):
                 "that is not between single tokens cannot be drawn."
             )
         weights, heads = stacked(layers)
-        sink = sink_of(weights, heads) if _has_sinks(self.theirs) else None
+        sink = sink_of(weights, heads) if has_sinks(self.theirs) else None
         check_rows(weights, heads, sink)
         causal = (columns is None and part != "encoder") or (
             not self.is_encoder_decoder and is_causal(weights)
@@ -363,7 +247,7 @@ class TransformersModel(Model):
         if not self.is_encoder_decoder and len(rows) < 3 and part in self._known:
             causal = self._known[part].is_causal  # too short to tell
         info = self._info(part, config, weights, causal, instead)
-        visible = _visible(weights, kinds) if columns is None and any(map(_is_local, kinds)) else None
+        visible = seen_in_windows(weights, kinds) if columns is None and any(map(is_local, kinds)) else None
         if visible is not None and causal:
             visible &= np.tri(len(rows), dtype=bool)
         return AttentionRecord(
@@ -382,8 +266,8 @@ class TransformersModel(Model):
     ) -> ModelInfo:
         """The sizes that its settings say."""
         n_layers, n_heads = weights.shape[:2]
-        wide = _first(config, "hidden_size", "d_model", "n_embd") or 0
-        shared = _first(config, "num_key_value_heads")
+        wide = first_of(config, "hidden_size", "d_model", "n_embd") or 0
+        shared = first_of(config, "num_key_value_heads")
         self._known[part] = info = ModelInfo(
             name=self.name or self.title,
             title=self.title,
@@ -391,7 +275,7 @@ class TransformersModel(Model):
             n_layers=n_layers,
             n_heads=n_heads,
             d_model=wide,
-            d_k=_first(config, "head_dim", "d_kv") or wide // n_heads,
+            d_k=first_of(config, "head_dim", "d_kv") or wide // n_heads,
             n_parameters=self.n_parameters,
             max_tokens=self.max_tokens,
             digest=self.digest,
@@ -485,7 +369,7 @@ def _as_ours(model: Any, tokenizer: Any, title: str, dtype: torch.dtype) -> Tran
     config, inside = model.config, cast(Any, Unknown(title))
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     is_sequence = bool(getattr(config, "is_encoder_decoder", False))
-    hub = HubTokenizer(tokenizer, _limit(tokenizer, text), is_sequence=is_sequence)
+    hub = HubTokenizer(tokenizer, limit_of(tokenizer, text), is_sequence=is_sequence)
     return TransformersModel(
         name="",
         title=title,
@@ -508,90 +392,6 @@ def _complete(said: dict[str, Any], title: str) -> None:
     if missing or said.get("mismatched_keys"):
         which = missing[0] if missing else next(iter(said["mismatched_keys"]))[0]
         raise ModelError(f"The files of '{title}' lack weights, {which} among them; it is not complete.")
-
-
-def placed(layers: Sequence[Any], kinds: Sequence[str], title: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Attentions by the model's own layer numbers, None for a layer without, and what those layers do instead.
-
-    A model of several kinds of layers gives the weights of its attention layers alone, or those of all.
-    """
-    attends = [_attends(kind) for kind in kinds]
-    if not kinds or all(attends) or len(layers) not in (len(kinds), sum(attends)):
-        if kinds and len(layers) != len(kinds):
-            raise ModelError(
-                f"{title} has {len(kinds)} layers and gave weights of {len(layers)}; it does not say of which."
-            )
-        return list(layers), ()
-    given: Iterator[Any] = iter(layers)
-    if len(layers) == len(kinds):
-        found = [layer if there else None for layer, there in zip(layers, attends, strict=True)]
-    else:
-        found = [next(given) if there else None for there in attends]
-    return found, tuple(
-        "" if there else kind.replace("_", " ") for kind, there in zip(kinds, attends, strict=True)
-    )
-
-
-def _attends(kind: str) -> bool:
-    return kind in ("hybrid", "global", "local") or ("attention" in kind and "linear" not in kind)
-
-
-def _is_local(kind: str) -> bool:
-    return kind in ("local", "sliding_attention", "chunked_attention")
-
-
-def _kinds(config: Any, whole: Any) -> list[str]:
-    """What every layer is, as the settings say it; empty where they say nothing."""
-    found = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None)
-    if not found and getattr(config, "sliding_window", None) and getattr(whole, "use_sliding_window", True):
-        found = ["sliding_attention"] * int(config.num_hidden_layers)
-    return [str(kind) for kind in found or ()]
-
-
-def _visible(weights: Array, kinds: Sequence[str]) -> Mask:
-    """(layer, query, key): what layers with a window can see. Outside of it every head gives exactly nothing; between
-    the first and the last key that any head of the layer looks at, all can be seen."""
-    seen = np.ones((len(weights), *weights.shape[2:]), dtype=bool)
-    for layer, kind in enumerate(kinds):
-        if _is_local(kind):
-            some = (weights[layer] > 0).any(axis=0)
-            first, last = some.argmax(axis=-1), some.shape[1] - 1 - some[:, ::-1].argmax(axis=-1)
-            places = np.arange(some.shape[1])
-            seen[layer] = (places >= first[:, None]) & (places <= last[:, None])
-    return seen
-
-
-def _has_sinks(model: Any) -> bool:
-    """Whether it has learned sinks, a weight in every row that belongs to no token."""
-    return any("sink" in name.rsplit(".", 1)[-1] for name, _ in model.named_parameters())
-
-
-def _config_of(config: Any, part: Part) -> Any:
-    """The settings of that part, where it has some of its own."""
-    own = getattr(config, "encoder" if part == "encoder" else "decoder", None)
-    if own is not None and hasattr(own, "num_hidden_layers"):
-        return own
-    return (
-        config.get_text_config()
-        if hasattr(config, "get_text_config") and not config.is_encoder_decoder
-        else config
-    )
-
-
-def _first(config: Any, *names: str) -> int | None:
-    return next((int(n) for n in (getattr(config, name, None) for name in names) if n), None)
-
-
-def _limit(tokenizer: Any, config: Any) -> int:
-    """How many tokens fit, as the tokenizer or the settings say; LONGEST at most."""
-    said = (
-        getattr(tokenizer, "model_max_length", None),
-        *(
-            getattr(config, name, None)
-            for name in ("max_position_embeddings", "n_positions", "max_encoder_position_embeddings")
-        ),
-    )
-    return min(int(n) for n in (*said, LONGEST) if n and 0 < n < NO_LIMIT)
 
 
 def _library(model: Any) -> str:

@@ -41,32 +41,32 @@ class Model:
     @property
     def n_layers(self) -> int:
         """How many layers there are."""
-        return self.config.n_layers
+        return self.info.n_layers
 
     @property
     def n_heads(self) -> int:
         """How many heads a layer has."""
-        return self.config.n_heads
+        return self.info.n_heads
 
     @property
     def n_kv_heads(self) -> int:
         """How many key and value heads a layer has; its query heads share them in groups."""
-        return self.config.n_kv_heads
+        return self.info.n_kv_heads or self.info.n_heads
 
     @property
     def is_causal(self) -> bool:
         """Whether a token sees only what comes before it: a decoder."""
-        return self.config.is_causal
+        return self.info.is_causal
 
     @property
     def d_model(self) -> int:
         """How wide a token's vector is."""
-        return self.config.d_model
+        return self.info.d_model
 
     @property
     def d_k(self) -> int:
         """How wide a head is."""
-        return self.config.d_k
+        return self.info.d_k
 
     @property
     def max_tokens(self) -> int:
@@ -81,22 +81,23 @@ class Model:
     @cached_property
     def info(self) -> ModelInfo:
         """What a record keeps of the model."""
+        config = self.config
         return ModelInfo(
-            self.name,
-            self.title,
-            self.trained,
-            self.n_layers,
-            self.n_heads,
-            self.d_model,
-            self.d_k,
-            self.n_parameters,
-            self.max_tokens,
-            self.digest,
-            self.n_kv_heads,
-            self.is_causal,
-            self.files,
-            self.pinned,
-            windows=tuple(getattr(self.config, "windows", ())),
+            name=self.name,
+            title=self.title,
+            trained=self.trained,
+            n_layers=config.n_layers,
+            n_heads=config.n_heads,
+            d_model=config.d_model,
+            d_k=config.d_k,
+            n_parameters=self.n_parameters,
+            max_tokens=self.max_tokens,
+            digest=self.digest,
+            n_kv_heads=config.n_kv_heads,
+            is_causal=config.is_causal,
+            files=self.files,
+            pinned=self.pinned,
+            windows=getattr(config, "windows", ()),
         )
 
     def to(self, device: str, dtype: str | None = None) -> "Model":

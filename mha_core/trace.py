@@ -17,7 +17,8 @@ from torch import Tensor
 
 from mha_core.errors import InputError, SizeError
 from mha_core.grid import Array, freeze
-from mha_core.hf import INSIDE, Part, TransformersModel
+from mha_core.hf import INSIDE, TransformersModel
+from mha_core.hf_layers import Part
 from mha_core.hooks import Hook, Hooked
 from mha_core.layer_run import LayerRun, Projections
 from mha_core.model import Model

@@ -7,7 +7,7 @@ from typing import Any
 
 from mha_core.command_io import Write, add_digest, add_format, add_texts, form_of, texts_of, told
 from mha_core.errors import InputError
-from mha_core.hf import PARTS
+from mha_core.hf_layers import PARTS
 from mha_core.listing import HeadFilter, strongest_heads, unit_named
 from mha_core.model import Model
 from mha_core.output import render

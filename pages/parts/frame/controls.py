@@ -13,7 +13,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.grid import Specials
 from mha_core.heads import measures
-from mha_core.hf import Part, TransformersModel
+from mha_core.hf import TransformersModel
+from mha_core.hf_layers import Part
 from mha_core.model import Model
 from mha_core.tokens import Tokenizer
 from pages.parts.frame import examples, fetching, presets, state, words

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from mha_core import shelf
 from mha_core.grid import Specials
 from mha_core.heads import measures
-from mha_core.hf import Part
+from mha_core.hf_layers import Part
 from mha_core.load import is_local
 from mha_core.run import Run
 from mha_core.shelf import EMBEDDED, step_of
