@@ -19,6 +19,7 @@ from mha_core.checkpoint import SUMS, Folder
 from mha_core.device import choose_device, choose_precision
 from mha_core.errors import InputError, ModelError
 from mha_core.families import FAMILIES
+from mha_core.families.family import AnotherVariantError
 from mha_core.fast import settle
 from mha_core.gguf import GgufFile
 from mha_core.hf import TransformersModel, load_with_transformers
@@ -70,8 +71,8 @@ def load_model(
 ) -> Model:
     """Load a model once, then share it with all callers.
 
-    An architecture that the engine has no family for is loaded by transformers, which gives its attention weights and
-    nothing of its inside.
+    An architecture, or a variant of one, that the engine does not compute is loaded by transformers, which gives its
+    attention weights and nothing of its inside.
 
     Args:
         name: one on the shelf, "classroom@400" (the classroom's model after 400 steps), a hub id, a folder, or a GGUF
@@ -193,9 +194,9 @@ def _load(
     place, known = _place(CLASSROOM if step is not None else name, progress, local)
     source = GgufFile(place) if place.is_file() else Folder(place)
     raw = source.settings()
-    if raw.get("model_type") not in FAMILIES:
+    config = _known(raw, source.title)
+    if config is None:
         return _of_another_architecture(source, raw, name, trained, seed, device, dtype)
-    config = config_of(raw, source.title)
     family = FAMILIES[config.model_type]
     longest = min(config.max_positions, LONGEST) if config.is_causal else config.max_positions
     if isinstance(source, GgufFile):
@@ -236,6 +237,16 @@ def _load(
         tuple(sorted(files.items())),
         pinned=bool(known) or source.has_sums,
     )
+
+
+def _known(raw: Mapping[str, Any], title: str) -> StackConfig | None:
+    """Read the sizes of a model that the engine computes; None for another architecture, or another variant."""
+    if raw.get("model_type") not in FAMILIES:
+        return None
+    try:
+        return config_of(raw, title)
+    except AnotherVariantError:
+        return None
 
 
 def _place(name: str, progress: Progress | None, local: bool) -> tuple[Path, Mapping[str, str]]:

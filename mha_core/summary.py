@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mha_core.listing import strongest_words
+from mha_core.picture.text import visible
 from mha_core.thumbnails import thumbnails
 from mha_core.wording import counted, head_name, percent
 
@@ -92,7 +93,7 @@ def _sink(record: "AttentionRecord") -> str:
 def quoted(text: str, n_tokens: int, n_words: int, n_cut: int = 0) -> str:
     """A text and its sizes, for the first line, and whether it was cut."""
     cut = f", cut after {n_tokens:,} of {n_tokens + n_cut:,} tokens" if n_cut else ""
-    return f"{_cut(' '.join(text.split()))!r}, {counted(n_tokens, 'token')}, {counted(n_words, 'word')}{cut}"
+    return f"“{visible(_cut(' '.join(text.split())))}”, {counted(n_tokens, 'token')}, {counted(n_words, 'word')}{cut}"
 
 
 def _cut(text: str) -> str:

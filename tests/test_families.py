@@ -82,8 +82,6 @@ def test_rotated_pairs_keep_their_length_and_turn_by_their_position(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
-        ("gpt2", {"scale_attn_weights": False}),
-        ("gpt2", {"scale_attn_by_inverse_layer_idx": True}),
         ("gpt2", {"add_cross_attention": True}),
         ("gpt2", {"n_head": 4}),
         ("llama", {"rope_scaling": {"rope_type": "yarn"}, "rope_parameters": ...}),
@@ -93,12 +91,31 @@ def test_rotated_pairs_keep_their_length_and_turn_by_their_position(tmp_path):
         ("llama", {"num_key_value_heads": 5}),
     ],
 )
-def test_a_variant_that_is_not_supported_is_refused_by_name(kind, change, tmp_path):
+def test_a_variant_that_nothing_computes_is_refused_by_name(kind, change, tmp_path):
     write_decoder(tmp_path, random_decoder(kind))
     change_config(tmp_path, **change)
     with pytest.raises(ModelError) as caught:
         load_model(str(tmp_path), device="cpu")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("gpt2", {"scale_attn_weights": False}),
+        ("gpt2", {"scale_attn_by_inverse_layer_idx": True}),
+        ("llama", {"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 100.0}}),
+    ],
+)
+def test_a_variant_that_the_engine_does_not_compute_is_computed_by_transformers(kind, change, tmp_path):
+    write_decoder(tmp_path, random_decoder(kind))
+    change_config(tmp_path, **change)
+    record = trace("the cat sat on the mat", load_model(str(tmp_path), device="cpu"))
+    assert record.model.computed_by.startswith("transformers ")
+    theirs = transformers.AutoModel.from_pretrained(tmp_path, attn_implementation="eager").eval()
+    with torch.no_grad():
+        expected = theirs(torch.tensor([record.tokens.ids]), output_attentions=True).attentions
+    np.testing.assert_allclose(record.weights, torch.cat(expected).numpy(), atol=1e-6)
 
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}

@@ -69,7 +69,11 @@ def next_head(stack: Stack, tensors: Tensors, tied: bool) -> nn.Linear | None:
     return head
 
 
+class AnotherVariantError(ModelError):
+    """A model of a known family with something in it that this engine does not compute."""
+
+
 def refuse_unless(condition: bool, name: str, variant: str, supported: str) -> None:
-    """Raise ModelError for a variant of a family that is not supported."""
+    """Raise AnotherVariantError for a variant of a family that is not supported."""
     if not condition:
-        raise ModelError(f"'{name}' {variant}; supported are {supported}.")
+        raise AnotherVariantError(f"'{name}' {variant}; supported are {supported}.")

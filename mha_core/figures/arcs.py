@@ -6,7 +6,7 @@ Of two texts (cross-attention) the source stands above the target, and the arcs 
 from collections.abc import Sequence
 
 from mha_core.errors import InputError
-from mha_core.figures.lettering import width
+from mha_core.figures.lettering import runs_leftward, width
 from mha_core.figures.panels import Panel
 from mha_core.figures.sheet import Sheet
 from mha_core.figures.svg import number, tag, words
@@ -64,7 +64,7 @@ def _middles(sheet: Sheet, names: Sequence[str], size: float) -> list[float]:
         wide = width(name, size)
         middles.append(x + wide / 2)
         x += wide + space
-    return middles
+    return [x - space - middle for middle in middles] if runs_leftward(names) else middles
 
 
 def _between(

@@ -6,6 +6,7 @@ In: texts and sizes in points. Out: widths in points, and a style sheet with the
 import json
 import unicodedata
 from base64 import b64encode
+from collections.abc import Iterable
 from functools import cache
 
 from mha_core.resources import asset
@@ -20,6 +21,12 @@ FACES = {
 LATIN, EXTENDED = FACES
 UNKNOWN, WIDE = 560, 1000  # thousandths of the size, for letters of other faces
 SAFE = 1.03  # small type is set a little wider than at the size that was measured
+
+
+def runs_leftward(names: Iterable[str]) -> bool:
+    """Whether a line of these words runs from right to left: the first letter with a direction of its own decides."""
+    strong = (unicodedata.bidirectional(sign) for name in names for sign in name)
+    return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
 
 
 def width(text: str, size: float) -> float:

@@ -1,8 +1,10 @@
-"""Queries on the left, keys on the right, a line a link; panels side by side."""
+"""Queries on the left, keys on the right, a line a link; panels side by side. Of a text that runs from right to left
+the queries stand on the right, where it begins."""
 
 from math import ceil
 
 from mha_core.errors import InputError
+from mha_core.figures.lettering import runs_leftward
 from mha_core.figures.panels import Panel
 from mha_core.figures.sheet import Sheet
 from mha_core.figures.svg import number, tag, words
@@ -34,7 +36,10 @@ def draw(sheet: Sheet, found: list[Panel]) -> tuple[list[str], float]:
 
 def _panel(sheet: Sheet, panel: Panel, x: float, y: float, wide: float) -> list[str]:
     size = sheet.size
-    left, right = x + sheet.room, x + wide - sheet.room
+    left, right, out = x + sheet.room, x + wide - sheet.room, 0.4 * size
+    first, second = "end", "start"
+    if runs_leftward((*sheet.names, *sheet.keys)):
+        left, right, out, first, second = right, left, -out, second, first
     middles = [y + 1.7 * size + (i + 0.5) * LEADING * size for i in range(max(sheet.n, sheet.n_keys))]
     found = [sheet.title(panel, x, y + 0.8 * size)]
     for q, k, weight in sorted(sheet.links(panel.weights), key=lambda link: link[2]):
@@ -42,7 +47,7 @@ def _panel(sheet: Sheet, panel: Panel, x: float, y: float, wide: float) -> list[
         d = f"M{number(left)} {number(middles[q])}L{number(right)} {number(middles[k])}"
         found.append(tag("path", d=d, fill="none", stroke=colour, stroke_width=thick))
     for i, name in enumerate(sheet.names):
-        found.append(words(name, left - 0.4 * size, middles[i], size, text_anchor="end", **sheet.bold(i)))
+        found.append(words(name, left - out, middles[i], size, text_anchor=first, **sheet.bold(i)))
     for i, name in enumerate(sheet.keys):
-        found.append(words(name, right + 0.4 * size, middles[i], size, fill=sheet.ink))
+        found.append(words(name, right + out, middles[i], size, text_anchor=second, fill=sheet.ink))
     return found

@@ -40,7 +40,7 @@ class Shipped:
 
     atlas: Atlas
     digest: str
-    controls: dict[str, Control]
+    controls: dict[str, Control] = field(default_factory=dict)
     raises: dict[Head, tuple[tuple[Raised, ...], ...]] = field(default_factory=dict)
     losses: dict[Head, HeadLoss] = field(default_factory=dict)
 

@@ -1,16 +1,31 @@
-"""Which atlas the page shows: the one that comes with the program. In: a request. Out: a `Source`."""
+"""Which atlas the page shows: the one that comes with the program, or one that was made here. In: a request. Out: a
+`Source`."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import streamlit as st
+
+from mha_core import Model
 from mha_core.families.bert import SPECIALS
+from mha_core.heads.atlas.reading import read_passages
 from mha_core.heads.atlas.shipped import Shipped
-from mha_core.heads.atlas.table import Atlas
+from mha_core.heads.atlas.sums import AtlasSums
+from mha_core.heads.atlas.table import Atlas, atlas
+from mha_core.reader import read_reader
 from mha_core.shelf import EMBEDDED
+from mha_core.wording import counted
 from pages.parts.frame.links import model_in_link
-from pages.parts.frame.request import Request
+from pages.parts.frame.prose import say
+from pages.parts.frame.request import Request, title_of
+from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
+from pages.parts.serve.slices import bar, slice_of, time_left
+from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
 
 TEXT = "the project's own reader"
+FIRST = "the first token"
+TICK = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,20 +35,71 @@ class Source:
     atlas: Atlas
     model: str
     more: Shipped
+    rests_on: str  # where the heads rest, in words
+    trained: bool = True
 
     @property
     def query(self) -> dict[str, str]:
-        """What every link keeps: the model, where it is not the standard."""
-        return {"model": model_in_link(self.model)}
-
-    @property
-    def rests_on(self) -> str:
-        """Where the heads rest, in words."""
-        framed = self.model == EMBEDDED
-        return f"{SPECIALS.begin} or {SPECIALS.separator}" if framed else "the first token"
+        """What every link keeps: the model and its weights, where they are not the standard."""
+        return {"model": model_in_link(self.model), **({} if self.trained else {"weights": "untrained"})}
 
 
 def source(request: Request) -> Source | None:
-    """What there is to show of a model; None where no numbers come with it."""
+    """What there is to show of a model; None where no numbers come with it and none were made."""
     there = cache.shipped_atlas(request.model, request.trained)
-    return None if there is None else Source(there.atlas, request.model, there)
+    if there is not None:
+        framed = request.model == EMBEDDED
+        rests_on = f"{SPECIALS.begin} or {SPECIALS.separator}" if framed else FIRST
+        return Source(there.atlas, request.model, there, rests_on)
+    used = cache.at_hand(request.model, request.trained)
+    job = None if used is None else cache.begun(job_key(used))
+    if used is None or job is None or not job.finished or job.problem:
+        return None
+    found: Atlas = cache.of_model(used, "atlas", lambda: atlas(job.step.result))
+    rests_on = FIRST if used.is_causal else " or ".join(used.tokenizer.special_names)
+    return Source(found, request.model, Shipped(found, used.digest), rests_on, request.trained)
+
+
+def offer(request: Request) -> None:
+    """Where no atlas comes with a model: let its heads read the same passages here, and say how far that is."""
+    used = or_show_error(cache.model, request)
+    if used is None:
+        return
+    key = job_key(used)
+    job: BackgroundTask[AtlasSums] | None = cache.begun(key)
+    if job is None:
+        weights = "" if request.trained else " with random weights"
+        say(
+            f"No atlas comes with {title_of(request.model)}{weights}. Its heads can read {TEXT} here.",
+            "notice",
+        )
+        st.button("Read it", key="atlas-make", on_click=_begin, args=(key, used))
+        return
+    if job.problem:
+        say(job.problem, "problem")
+        return
+    watch = cache.reader_control(key)
+    working = watch.running and not job.finished
+    st.fragment(_progress, run_every=TICK if working else None)(job, watch, working)
+
+
+def job_key(used: Model) -> tuple[str, ...]:
+    """Under which readers share the making of an atlas."""
+    return ("atlas", used.name, used.fingerprint)
+
+
+def _begin(key: tuple[str, ...], used: Model) -> None:
+    cache.task(key, lambda: cache.in_turns(_steps(used)))
+
+
+def _steps(used: Model) -> Iterator[Step[AtlasSums]]:
+    lines = [passage.text for passage in read_reader()]
+    for part in read_passages(lines, used):
+        yield Step(part.n / len(lines), part.n, part.sums)
+
+
+def _progress(job: BackgroundTask[AtlasSums], watch: ReaderControl, was_working: bool) -> None:
+    """How far it is; every run of this fragment moves the work on for less than a second."""
+    with slice_of(job, watch, was_working) as working:
+        said = f"{counted(job.step.n if job.step else 0, 'passage')} read{time_left(job)}"
+        bar(job, watch, working, said, row="atlas-progress", stop="atlas-stop", go="atlas-go")

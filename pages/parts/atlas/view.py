@@ -13,7 +13,7 @@ from mha_core.wording import counted, head_name
 from pages.parts.atlas import ask, head
 from pages.parts.atlas.component import draw
 from pages.parts.atlas.points import BY, counts, points_data
-from pages.parts.atlas.source import TEXT, Source, source
+from pages.parts.atlas.source import TEXT, Source, offer, source
 from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
@@ -34,12 +34,7 @@ def sections(request: Request) -> None:
     """Everything there is to see for the model of the link."""
     found = source(request)
     if found is None:
-        weights = "" if request.trained else " with random weights"
-        say(
-            f"No atlas comes with {title_of(request.model)}{weights}. At the command line "
-            "`python -m mha_core heads atlas --model MODEL --text FILE` makes one of a text of yours.",
-            "notice",
-        )
+        offer(request)
         return
     say(_summary(found), "why")
     _heads(request)
@@ -172,7 +167,10 @@ def _files(found: Source) -> None:
 
 def _of(found: Source) -> dict[str, Any]:
     """Which model and text the numbers belong to, as `heads atlas` names them."""
-    return {"model": {"name": found.model, "trained": True, "digest": found.more.digest}, "text": TEXT}
+    return {
+        "model": {"name": found.model, "trained": found.trained, "digest": found.more.digest},
+        "text": TEXT,
+    }
 
 
 def _csv(found: Atlas) -> str:
