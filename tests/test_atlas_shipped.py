@@ -6,10 +6,10 @@ import json
 import pytest
 
 from mha_core.cli import main
+from mha_core.heads.atlas.reader import read_reader, reader_digest
 from mha_core.heads.atlas.reading import looked_at, passage_tokens
 from mha_core.heads.atlas.said import label, sentence
 from mha_core.heads.atlas.shipped import packed, read_shipped, shipped_file
-from mha_core.reader import read_reader, reader_digest
 from mha_core.shelf import DECODER_DIGEST, EMBEDDED_DIGESTS
 
 DIGESTS = {"minilm": EMBEDDED_DIGESTS["model.safetensors"], "smollm2": DECODER_DIGEST}

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from mha_core.corpus import Lines, PronounCase, Reading, read_conllu, read_gap, read_pairs
 from mha_core.errors import InputError
+from mha_core.heads.corpora import Lines, PronounCase, Reading, read_conllu, read_gap, read_pairs
 
 
 def line(number: str, form: str, head: str, relation: str) -> str:

@@ -8,7 +8,16 @@ import torch
 from bert_folders import change_config
 from decoder_folders import SIZES, random_decoder, write_decoder
 
-from mha_core import ModelError, embedding, hidden_states, layer_details, load_model, trace_many, trace_tokens
+from mha_core import (
+    ModelError,
+    embedding,
+    hidden_states,
+    layer_details,
+    load_model,
+    trace,
+    trace_many,
+    trace_tokens,
+)
 from mha_core.families import llama
 from mha_core.prediction import next_logits
 from mha_core.rotary import Stretch, frequencies

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mha_core.corpus import PronounCase
 from mha_core.heads.coreference import ChoiceCase, CoreferenceSums, choice_case
+from mha_core.heads.corpora import PronounCase
 from tests.heads_by_hand import looking, tokens_of
 
 # [CLS] Ann saw Su|san when she left [SEP]: the mentions are 1 and 3-4, the pronoun is 6

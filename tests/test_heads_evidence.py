@@ -7,9 +7,9 @@ import once
 import pytest
 from heads_by_hand import looking, tokens_of
 
-from mha_core.corpus import PronounCase
 from mha_core.heads.builtin import BuiltIn
 from mha_core.heads.coreference import ChoiceCase
+from mha_core.heads.corpora import PronounCase
 from mha_core.heads.evidence import EvidenceLog
 from mha_core.heads.samples import Sample
 

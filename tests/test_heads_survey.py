@@ -5,7 +5,7 @@ import once
 import pytest
 
 from mha_core import trace_tokens
-from mha_core.corpus import Sentence
+from mha_core.heads.corpora import Sentence
 from mha_core.heads.relations import relation_cases
 from mha_core.heads.studies import study_relations
 from mha_core.heads.survey import Options, every_item, survey

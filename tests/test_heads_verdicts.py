@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from mha_core.corpus import Sentence
+from mha_core.heads.corpora import Sentence
 from mha_core.heads.intervals import binomial_tail
 from mha_core.heads.verdicts import halves
 from mha_core.heads.verdicts.entries import conclude

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mha_core.corpus import Lines, PronounCase, Reading, Span, read_pairs
 from mha_core.errors import InputError
 from mha_core.heads.coreference import ChoiceCase, choice_case
+from mha_core.heads.corpora import Lines, PronounCase, Reading, Span, read_pairs
 from mha_core.heads.jobs import GOLD
 from mha_core.heads.relations import RelationCases
 from mha_core.heads.survey import TextItem

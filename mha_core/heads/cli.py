@@ -16,13 +16,13 @@ from typing import Any
 from mha_core import export
 from mha_core.command_io import add_digest, at_terminal, positive, warn_if_unpinned
 from mha_core.console import STOPPED, UNUSABLE
-from mha_core.corpus import Lines, Reading
 from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads import tables
 from mha_core.heads.answers import Answer, add_answer, give, rows_of_similarity
 from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as run_atlas
 from mha_core.heads.builtin import builtin_items, read_builtin
+from mha_core.heads.corpora import Lines, Reading
 from mha_core.heads.corpus_run import CorpusKind, cut_note, items_of, kind_of, later_note
 from mha_core.heads.distances_cli import add_distances_parser
 from mha_core.heads.distances_cli import run as run_distances

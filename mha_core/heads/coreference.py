@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.corpus import PronounCase, Span
 from mha_core.errors import InputError
 from mha_core.heads.coreference_table import DIRECTIONS, CoreferenceTable
+from mha_core.heads.corpora import PronounCase, Span
 from mha_core.heads.intervals import wilson
 from mha_core.heads.words import FloatArray, IntArray
 from mha_core.tokens import Tokenizer, Tokens, clean_text

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.corpus import Lines, Reading, read_conllu, read_gap, read_pairs, read_text
 from mha_core.errors import InputError
 from mha_core.heads.copying import count_tokens
+from mha_core.heads.corpora import Lines, Reading, read_conllu, read_gap, read_pairs, read_text
 from mha_core.heads.corpus_sums import BY_KEY, Sums, shape_of
 from mha_core.heads.items import choice_items, text_items, treebank_items
 from mha_core.heads.positions import HasTokens

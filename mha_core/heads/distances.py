@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from mha_core.corpus import Sentence
 from mha_core.heads.builtin import BuiltIn, builtin_items, read_builtin
+from mha_core.heads.corpora import Sentence
 from mha_core.heads.jobs import GOLD
 from mha_core.heads.relations import RelationCases
 from mha_core.resources import asset

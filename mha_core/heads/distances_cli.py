@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from mha_core.corpus import Lines, read_conllu
 from mha_core.errors import InputError
 from mha_core.heads.answers import Answer, add_answer, give
+from mha_core.heads.corpora import Lines, read_conllu
 from mha_core.heads.distances import apart, of_builtin, of_treebank, reference, table
 from mha_core.load import load_model
 

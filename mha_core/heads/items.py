@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from mha_core.corpus import PronounCase, Reading, Sentence
 from mha_core.errors import InputError
 from mha_core.heads.coreference import ChoiceCase, choice_case
+from mha_core.heads.corpora import PronounCase, Reading, Sentence
 from mha_core.heads.relations import RelationCases, relation_cases
 from mha_core.heads.survey import TextItem
 from mha_core.tokens import Tokenizer

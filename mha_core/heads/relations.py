@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.corpus import Sentence
 from mha_core.errors import InputError, SizeError
+from mha_core.heads.corpora import Sentence
 from mha_core.heads.intervals import N_GROUPS, group_of
 from mha_core.heads.relation_table import ALL, DIRECTIONS, OFFSETS, RelationTable
 from mha_core.heads.words import FloatArray, IntArray, merge_words, word_bounds

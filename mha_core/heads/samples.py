@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mha_core.corpus import Span
 from mha_core.heads.builtin import BuiltIn, Item, builtin_item, read_builtin, related_path
 from mha_core.heads.coreference import ChoiceCase
+from mha_core.heads.corpora import Span
 from mha_core.heads.survey import TextItem
 from mha_core.model import Model
 from mha_core.tokens import Tokenizer, Tokens

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from mha_core.corpus import Sentence
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.copying import count_tokens
+from mha_core.heads.corpora import Sentence
 from mha_core.heads.corpus_sums import BY_KEY, CORPUS_MEASURES, shape_of
 from mha_core.heads.evidence import EvidenceLog
 from mha_core.heads.items import treebank_items

@@ -11,18 +11,18 @@ from pathlib import Path
 
 from mha_core.command_io import add_digest, warn_if_unpinned
 from mha_core.console import STOPPED
-from mha_core.corpus import Lines
 from mha_core.errors import InputError
 from mha_core.export import model_of
 from mha_core.heads.answers import Answer, add_answer, cells_of_atlas, give
 from mha_core.heads.atlas.making import make
+from mha_core.heads.atlas.reader import read_reader
 from mha_core.heads.atlas.reading import read_passages
 from mha_core.heads.atlas.said import label, sentence
 from mha_core.heads.atlas.shipped import read_shipped, shipped_file, write_shipped
 from mha_core.heads.atlas.table import Atlas, HeadEntry, atlas, atlas_data
+from mha_core.heads.corpora import Lines
 from mha_core.load import load_model
 from mha_core.model import Model
-from mha_core.reader import read_reader
 from mha_core.wording import Head, counted, head_name, size_in_words
 
 LINES = 8  # moments of a head in the table

@@ -14,13 +14,13 @@ import numpy as np
 from mha_core.heads.atlas.effects import Place, Raised, raised
 from mha_core.heads.atlas.features import pair_features
 from mha_core.heads.atlas.losses import HeadLoss, losses
+from mha_core.heads.atlas.reader import read_reader
 from mha_core.heads.atlas.reading import passage_tokens, read_passages
 from mha_core.heads.atlas.shipped import Control, Shipped
 from mha_core.heads.atlas.sums import AtlasSums, PassageKept
 from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.load import load_model
 from mha_core.model import Model
-from mha_core.reader import read_reader
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
 

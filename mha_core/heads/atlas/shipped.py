@@ -15,8 +15,8 @@ from mha_core.heads.atlas.effects import Raised
 from mha_core.heads.atlas.features import features
 from mha_core.heads.atlas.losses import HeadLoss, Loss
 from mha_core.heads.atlas.moments import Moment
+from mha_core.heads.atlas.reader import reader_digest
 from mha_core.heads.atlas.table import Atlas, HeadEntry, Line
-from mha_core.reader import reader_digest
 from mha_core.resources import asset
 from mha_core.wording import Head
 

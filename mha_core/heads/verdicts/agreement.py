@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mha_core.corpus import PronounCase
 from mha_core.errors import InputError
 from mha_core.heads.builtin import AGREEMENT, BuiltIn, read_builtin
 from mha_core.heads.coreference import choice_case
+from mha_core.heads.corpora import PronounCase
 from mha_core.heads.survey import Options, every_item, survey
 from mha_core.heads.verdicts.choices import OTHER_ROWS, Choice, ChoiceLog
 from mha_core.heads.verdicts.halves import half_of

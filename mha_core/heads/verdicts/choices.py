@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.corpus import PronounCase, Span
 from mha_core.heads.coreference import BASELINES, ChoiceCase, looks_back, mention_scores, other_rows
+from mha_core.heads.corpora import PronounCase, Span
 from mha_core.heads.intervals import group_of
 from mha_core.heads.verdicts.halves import half_of
 from mha_core.heads.verdicts.logistic import FOLDS, held_out_choices

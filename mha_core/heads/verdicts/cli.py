@@ -11,9 +11,9 @@ from pathlib import Path
 
 from mha_core.command_io import add_digest, positive, warn_if_unpinned
 from mha_core.console import STOPPED
-from mha_core.corpus import Reading
 from mha_core.errors import InputError
 from mha_core.heads.answers import Answer, add_answer, cells_of_verdicts, give
+from mha_core.heads.corpora import Reading
 from mha_core.heads.survey import Options
 from mha_core.heads.verdicts.making import make
 from mha_core.heads.verdicts.shipped import evidence_file, read_evidence, write_evidence

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mha_core.corpus import Reading, Sentence
 from mha_core.errors import InputError
+from mha_core.heads.corpora import Reading, Sentence
 from mha_core.heads.words import FloatArray, IntArray, merge_words, word_bounds
 from mha_core.tokens import Tokenizer, Tokens
 

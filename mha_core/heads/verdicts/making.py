@@ -8,10 +8,10 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from mha_core.corpus import Lines, PronounCase, Reading, read_conllu, read_gap, read_pairs
 from mha_core.errors import InputError
 from mha_core.heads.builtin import builtin_path, read_builtin
 from mha_core.heads.coreference import choice_case
+from mha_core.heads.corpora import Lines, PronounCase, Reading, read_conllu, read_gap, read_pairs
 from mha_core.heads.survey import Options, every_item, survey
 from mha_core.heads.verdict import tries
 from mha_core.heads.verdicts.agreement import measure_agreement

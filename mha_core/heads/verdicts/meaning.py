@@ -16,8 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mha_core.corpus import Sentence
 from mha_core.errors import InputError
+from mha_core.heads.corpora import Sentence
 from mha_core.heads.verdicts.looks import Tree
 from mha_core.heads.verdicts.measured import RELATED
 from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, word_bounds

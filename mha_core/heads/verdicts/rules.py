@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from mha_core.corpus import Sentence
+from mha_core.heads.corpora import Sentence
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 from mha_core.wording import always
 

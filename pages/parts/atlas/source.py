@@ -8,11 +8,11 @@ import streamlit as st
 
 from mha_core import Model
 from mha_core.families.bert import SPECIALS
+from mha_core.heads.atlas.reader import read_reader
 from mha_core.heads.atlas.reading import read_passages
 from mha_core.heads.atlas.shipped import Shipped
 from mha_core.heads.atlas.sums import AtlasSums
 from mha_core.heads.atlas.table import Atlas, atlas
-from mha_core.reader import read_reader
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import counted
 from pages.parts.frame.links import model_in_link

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mha_core.corpus.lines import MAX_LINE, Flaw, numbered
-from mha_core.corpus.reading import Reading
+from mha_core.heads.corpora.lines import MAX_LINE, Flaw, numbered
+from mha_core.heads.corpora.reading import Reading
 from mha_core.wording import counted
 
 MAX_WORDS = 5_000

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mha_core.corpus.reading import MAX_TEXT
+from mha_core.heads.corpora.reading import MAX_TEXT
 
 Span = tuple[int, int]
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from mha_core.corpus.choices import PronounCase, Span, choice_flaw
-from mha_core.corpus.lines import Flaw, numbered
-from mha_core.corpus.reading import Reading
 from mha_core.errors import InputError
+from mha_core.heads.corpora.choices import PronounCase, Span, choice_flaw
+from mha_core.heads.corpora.lines import Flaw, numbered
+from mha_core.heads.corpora.reading import Reading
 from mha_core.wording import counted
 
 GAP_COLUMNS = (

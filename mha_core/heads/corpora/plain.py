@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from mha_core.corpus.lines import Flaw, numbered
-from mha_core.corpus.reading import MAX_TEXT, Reading
+from mha_core.heads.corpora.lines import Flaw, numbered
+from mha_core.heads.corpora.reading import MAX_TEXT, Reading
 
 
 def read_text(lines: Iterable[str], reading: Reading | None = None) -> Iterator[tuple[int, str]]:

@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from mha_core.corpus.choices import PronounCase, Span, choice_flaw
-from mha_core.corpus.lines import Flaw
-from mha_core.corpus.reading import Reading
 from mha_core.errors import InputError
+from mha_core.heads.corpora.choices import PronounCase, Span, choice_flaw
+from mha_core.heads.corpora.lines import Flaw
+from mha_core.heads.corpora.reading import Reading
 
 MAX_JSON = 64_000_000
 

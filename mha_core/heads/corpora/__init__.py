@@ -5,13 +5,13 @@ up to MAX_JSON characters. A broken line is named by its number: the `Reading` t
 ends the reading ("refuse") or leaves out the sentence it stands in ("skip").
 """
 
-from mha_core.corpus.choices import PronounCase, Span
-from mha_core.corpus.conllu import Sentence, read_conllu
-from mha_core.corpus.gap import read_gap
-from mha_core.corpus.lines import MAX_LINE, Lines
-from mha_core.corpus.pairs import read_pairs
-from mha_core.corpus.plain import read_text
-from mha_core.corpus.reading import Reading
+from mha_core.heads.corpora.choices import PronounCase, Span
+from mha_core.heads.corpora.conllu import Sentence, read_conllu
+from mha_core.heads.corpora.gap import read_gap
+from mha_core.heads.corpora.lines import MAX_LINE, Lines
+from mha_core.heads.corpora.pairs import read_pairs
+from mha_core.heads.corpora.plain import read_text
+from mha_core.heads.corpora.reading import Reading
 
 __all__ = [
     "MAX_LINE",
