@@ -6,6 +6,7 @@ model's own layer numbers, what a layer's window leaves out, and what a learned 
 """
 
 import copy
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -387,7 +388,13 @@ def _as_ours(model: Any, tokenizer: Any, title: str, dtype: torch.dtype) -> Tran
 
 
 def _complete(said: dict[str, Any], title: str) -> None:
-    """Raise ModelError where weights would be random ones; a pooler is not needed."""
+    """Raise ModelError where weights would be random ones (a pooler is not needed), or where the library leaves those
+    of a layer unread, for then it computes something else."""
+    unread = [key for key in said.get("unexpected_keys", ()) if re.search(r"\.\d+\.", key)]
+    if unread:
+        raise ModelError(
+            f"transformers does not read all weights of '{title}', {sorted(unread)[0]} among them."
+        )
     missing = [key for key in said.get("missing_keys", ()) if "pooler" not in key]
     if missing or said.get("mismatched_keys"):
         which = missing[0] if missing else next(iter(said["mismatched_keys"]))[0]

@@ -74,6 +74,12 @@ class AnotherVariantError(ModelError):
 
 
 def refuse_unless(condition: bool, name: str, variant: str, supported: str) -> None:
-    """Raise AnotherVariantError for a variant of a family that is not supported."""
+    """Raise ModelError for a variant of a family that nothing computes."""
+    if not condition:
+        raise ModelError(f"'{name}' {variant}; supported are {supported}.")
+
+
+def leave_unless(condition: bool, name: str, variant: str, supported: str) -> None:
+    """Raise AnotherVariantError for a variant of a family that is left to transformers."""
     if not condition:
         raise AnotherVariantError(f"'{name}' {variant}; supported are {supported}.")

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mha_core.families.family import Family, Tensors, next_head, refuse_unless
+from mha_core.families.family import Family, Tensors, leave_unless, next_head
 from mha_core.families.parts import PlainBlock
 from mha_core.settings import flag, real, whole, word
 from mha_core.stack import Stack, StackConfig, table
@@ -70,10 +70,8 @@ class Gpt2(Stack):
 def read_config(raw: Mapping[str, Any], name: str) -> Gpt2Config:
     """GPT-2's config.json as ours."""
     scaled = raw.get("scale_attn_weights", True) and not raw.get("scale_attn_by_inverse_layer_idx", False)
-    refuse_unless(bool(scaled), name, "scales its attention in another way", "scores divided by sqrt(d_k)")
-    refuse_unless(
-        not raw.get("add_cross_attention"), name, "is a GPT-2 with cross-attention", "those without"
-    )
+    leave_unless(bool(scaled), name, "scales its attention in another way", "scores divided by sqrt(d_k)")
+    leave_unless(not raw.get("add_cross_attention"), name, "is a GPT-2 with cross-attention", "those without")
     d_model = whole(raw, "n_embd")
     return Gpt2Config(
         vocab_size=whole(raw, "vocab_size"),

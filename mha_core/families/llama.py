@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from mha_core.errors import SizeError
-from mha_core.families.family import Family, Tensors, next_head, refuse_unless
+from mha_core.families.family import Family, Tensors, leave_unless, next_head
 from mha_core.families.parts import WordEmbeddings
 from mha_core.multihead import MultiHeadAttention
 from mha_core.rotary import Rotary, Stretch
@@ -119,7 +119,7 @@ def _turns(raw: Mapping[str, Any], name: str) -> tuple[float, Stretch | None]:
     rope = dict(raw.get("rope_scaling") or raw.get("rope_parameters") or {})  # as transformers reads both
     theta = real(rope, "rope_theta", real(raw, "rope_theta", 10_000.0))
     kind = rope.get("rope_type") or rope.get("type") or "default"
-    refuse_unless(
+    leave_unless(
         kind in ("default", "llama3"),
         name,
         f"stretches its rotary positions by '{kind}'",
