@@ -10,6 +10,7 @@ from test_any_model import DECODERS, ENCODERS, HYBRIDS, SEQUENCES, TEXT, random_
 
 from mha_core import load_model, trace
 from mha_core.heads.findings import find
+from pages.parts.atlas import source
 
 transformers = pytest.importorskip("transformers")
 
@@ -85,6 +86,17 @@ def test_roles_are_asked_of_its_heads(folders, monkeypatch):
     at = visit.open_page("pages/roles.py", model=str(folders["Albert"]))
     assert not visit.said(at, "problem")
     assert visit.tables(at) or visit.mounted(at, "jobs")
+
+
+def test_its_heads_read_the_reader_for_an_atlas(folders, monkeypatch):
+    passages = list(source.read_reader())[:4]
+    monkeypatch.setattr(source, "read_reader", lambda: passages)
+    at = visit.open_page("pages/atlas.py", model=str(folders["Albert"]))
+    at.button(key="atlas-make").click()
+    for _ in range(6):
+        visit.run(at)
+    assert any("4 passages" in line for line in visit.said(at, "why"))
+    assert visit.mounted(at, "atlas")
 
 
 @pytest.mark.parametrize("page", ["pages/inside.py", "pages/experiment.py", "pages/learn.py"])

@@ -53,9 +53,10 @@ def source(request: Request) -> Source | None:
         return Source(there.atlas, request.model, there, rests_on)
     used = cache.at_hand(request.model, request.trained)
     job = None if used is None else cache.begun(job_key(used))
-    if used is None or job is None or not job.finished or job.problem:
+    if used is None or job is None or not job.finished or job.problem or job.step is None:
         return None
-    found: Atlas = cache.of_model(used, "atlas", lambda: atlas(job.step.result))
+    sums: AtlasSums = job.step.result
+    found: Atlas = cache.of_model(used, "atlas", lambda: atlas(sums))
     rests_on = FIRST if used.is_causal else " or ".join(used.tokenizer.special_names)
     return Source(found, request.model, Shipped(found, used.digest), rests_on, request.trained)
 
