@@ -8,7 +8,7 @@ model's own layer numbers, what a layer's window leaves out, and what a learned 
 import copy
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -182,10 +182,8 @@ class TransformersModel(Model):
         """What the model writes, word after word the likeliest: what its decoder reads at the last step."""
         if not hasattr(self.theirs, "generate"):
             raise InputError(f"{self.title} reads a source and a target; give target='...'.")
-        with self._lock, torch.inference_mode():
-            ids = self.theirs.generate(
-                **inputs, max_new_tokens=ANSWER, do_sample=False, num_beams=1, use_cache=False
-            )[0].tolist()
+        settings = {"max_new_tokens": ANSWER, "do_sample": False, "num_beams": 1, "use_cache": False}
+        ids = self._call(self.theirs.generate, **inputs, **settings)[0].tolist()
         return self._hub.of_ids(ids[:-1] if len(ids) > 2 else ids)
 
     def _target(self, target: str) -> Tokens:
@@ -219,8 +217,17 @@ class TransformersModel(Model):
             raise ModelError(
                 f"{self.title} is in training mode, where dropout changes the weights; call model.eval()."
             )
-        with self._lock, torch.inference_mode():  # the library's hooks are on the model, not on the call
-            return model(**inputs, output_attentions=True, return_dict=True)
+        return self._call(model, **inputs, output_attentions=True, return_dict=True)
+
+    def _call(self, does: Callable[..., Any], **given: Any) -> Any:
+        """One call at a time, without gradients, for the library's hooks are on the model. Raises ModelError with the
+        library's own reason."""
+        try:
+            with self._lock, torch.inference_mode():
+                return does(**given)
+        except (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError) as problem:
+            reason = " ".join(str(problem).split())[:160].rstrip(".")
+            raise ModelError(f"{self.title} cannot read this text: {reason}.") from problem
 
     def _record(
         self, part: Part, layers: Sequence[Any], rows: Tokens, columns: Tokens | None = None

@@ -5,7 +5,7 @@ import pytest
 import torch
 from bert_folders import embedded_folder
 
-from mha_core import from_transformers, record_of, trace
+from mha_core import ModelError, from_transformers, record_of, trace
 
 transformers = pytest.importorskip("transformers")
 TEXT = "The animal didn't cross the street because it was too tired"
@@ -215,6 +215,21 @@ def test_the_steps_of_a_generation_become_one_causal_record(kind, tokenizer):
         record.weights, torch.cat([each for each in whole if each.ndim == 4]).numpy(), atol=1e-5
     )
     assert record.model.is_causal
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("FNet", {name: size for name, size in BERT.items() if name != "num_attention_heads"}),
+        ("Longformer", {**BERT, "attention_window": [4] * 4, "max_position_embeddings": 600}),
+        ("ViT", {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}),
+    ],
+)
+def test_a_model_without_weights_between_tokens_is_refused_in_a_sentence(kind, settings, tokenizer):
+    with pytest.raises(ModelError) as caught:
+        trace(TEXT, from_transformers(random_model(kind, settings), tokenizer))
+    assert kind in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_words_given_as_a_list_stay_these_words(tokenizer):
