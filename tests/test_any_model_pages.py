@@ -37,7 +37,7 @@ def folders_allowed(monkeypatch):
 
 
 def test_a_hybrid_opens_in_a_layer_that_attends_and_names_the_others(folders):
-    at = visit.open_page(model=str(folders["Qwen3Next"]), text=TEXT)
+    at = visit.open_page(model=str(folders["Qwen3Next"]), text=TEXT, head="1-2")
     (record,) = visit.mounted(at, "record")
     assert (record["layers"], record["heads"]) == (4, 4)
     assert sorted({name.split("-")[0] for name in record["absent"]}) == ["1", "2", "3"]
