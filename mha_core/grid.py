@@ -124,7 +124,7 @@ class Grid(Frozen):
     @property
     def is_causal(self) -> bool:
         """Whether no unit sees one that comes later, in any layer."""
-        return self.visible is not None and not np.triu(self.visible, 1).any()
+        return self.visible is not None and not np.triu(distinct(self.visible), 1).any()
 
     @property
     def reach(self) -> NDArray[np.intp] | None:
@@ -132,7 +132,7 @@ class Grid(Frozen):
         came before: windows. None where it is."""
         if (
             self.visible is None
-            or (self.visible == np.tri(len(self), self.visible.shape[2], dtype=bool)).all()
+            or (distinct(self.visible) == np.tri(len(self), self.visible.shape[2], dtype=bool)).all()
         ):
             return None
         last = self.visible.shape[2] - 1 - self.visible[..., ::-1].argmax(axis=-1)
@@ -264,6 +264,11 @@ def between_units(
     counts = np.array([len(unit.pieces) for unit in rows], dtype=np.float32)
     sums: Array = np.add.reduceat(to_keys, [unit.pieces[0] for unit in rows], axis=-2)
     return sums / counts[:, None]
+
+
+def distinct(visible: Mask) -> Mask:
+    """Masks (layer, query, key), one alone where every layer has the same (a view that repeats it)."""
+    return visible if visible.strides[0] else visible[:1]
 
 
 def seen_between(visible: Mask, rows: tuple[Unit, ...], columns: tuple[Unit, ...]) -> Mask:

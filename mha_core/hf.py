@@ -36,7 +36,7 @@ from mha_core.hf_layers import (
 )
 from mha_core.hf_tokenizer import HubTokenizer, limit_of
 from mha_core.model import Model
-from mha_core.record import AttentionRecord, ModelInfo, check_rows
+from mha_core.record import AttentionRecord, ModelInfo
 from mha_core.tokens import Tokens
 
 EAGER = "load it with attn_implementation='eager'"
@@ -248,11 +248,10 @@ class TransformersModel(Model):
             )
         weights, heads = stacked(layers)
         sink = sink_of(weights, heads) if has_sinks(self.theirs) else None
-        check_rows(weights, heads, sink)
         causal = (columns is None and part != "encoder") or (
             not self.is_encoder_decoder and is_causal(weights)
         )
-        if not self.is_encoder_decoder and len(rows) < 3 and part in self._known:
+        if not self.is_encoder_decoder and len(rows) < 2 and part in self._known:
             causal = self._known[part].is_causal  # too short to tell
         info = self._info(part, config, weights, causal, instead)
         visible = seen_in_windows(weights, kinds) if columns is None and any(map(is_local, kinds)) else None

@@ -44,6 +44,7 @@ def _attends(kind: str) -> bool:
 
 
 def is_local(kind: str) -> bool:
+    """Whether a layer of that kind has a window."""
     return kind in ("local", "sliding_attention", "chunked_attention")
 
 
@@ -86,4 +87,5 @@ def settings_of(config: Any, part: Part) -> Any:
 
 
 def first_of(config: Any, *names: str) -> int | None:
+    """The first of these settings that is there, as a whole number."""
     return next((int(n) for n in (getattr(config, name, None) for name in names) if n), None)

@@ -90,8 +90,6 @@ class HubTokenizer(Tokenizer):
 
     def _tokens(self, texts: list[str], *, target: bool = False) -> Tokens:
         given = {"text_target": texts[0]} if target else dict(zip(("text", "text_pair"), texts, strict=False))
-        if len(texts) > 1 and self.is_fast:
-            given |= {"truncation": "longest_first"}
         if self.is_fast:
             encoding = self.theirs(**(self._limits() | given))
             return tokens_of(texts, encoding.encodings[0], n_cut=_n_cut(encoding))

@@ -20,25 +20,18 @@ from mha_core.grid import (
     HeadWeights,
     Mask,
     Specials,
-    Unit,
     between_units,
     check_between,
     check_specials,
+    distinct,
     freeze,
-    piece_units,
     seen_between,
     units_of,
-    word_units,
 )
 from mha_core.listing import RankedHead
 from mha_core.summary import quoted, summary, summary_html
 from mha_core.tokens import Tokens
 from mha_core.wording import head_name
-
-__all__ = [
-    "ENGINE", "Array", "AttentionRecord", "Grid", "HeadWeights", "Mask", "ModelInfo", "Specials", "Unit", "check_rows",
-    "freeze", "grid_of", "piece_units", "units_of", "word_units",
-]  # fmt: skip
 
 ENGINE = "mha_core"
 LARGEST_ERROR = 1e-2  # of the sum of a row
@@ -237,7 +230,7 @@ def _grid(
     units = units_of(rows, words)
     keys = units if record.keys is None else units_of(columns, words)
     weights = between_units(weights, units, keys, (len(rows), len(columns)))
-    visible = None if visible is None else seen_between(visible, units, keys)
+    masks = None if visible is None else seen_between(distinct(visible), units, keys)
     if sink is not None and len(units) < len(rows):
         counts = np.array([len(unit.pieces) for unit in units], dtype=np.float32)
         sums = np.add.reduceat(sink, [unit.pieces[0] for unit in units], axis=-1)
@@ -246,11 +239,13 @@ def _grid(
         at, of = ([i for i, unit in enumerate(side) if not unit.special] for side in (units, keys))
         units, keys = tuple(units[i] for i in at), tuple(keys[i] for i in of)
         weights = weights[:, :, at][:, :, :, of]
-        visible = None if visible is None else visible[:, at][:, :, of]
+        masks = None if masks is None else masks[:, at][:, :, of]
         sink = None if sink is None else sink[:, :, at]
         if specials == "renormalised":
             sums, sink = weights.sum(axis=-1, keepdims=True), None
             weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+    if masks is not None:
+        visible = np.broadcast_to(masks, (len(weights), *masks.shape[1:]))
     for array in (weights, visible, sink):
         if array is not None:
             freeze(array)

@@ -71,10 +71,10 @@ def offer(request: Request) -> None:
     if job is None:
         weights = "" if request.trained else " with random weights"
         say(
-            f"No atlas comes with {title_of(request.model)}{weights}. Its heads can read {TEXT} here.",
+            f"No atlas comes with {title_of(request.model)}{weights}. Make one here, from {TEXT}.",
             "notice",
         )
-        st.button("Read it", key="atlas-make", on_click=_begin, args=(key, used))
+        st.button("Make it", key="atlas-make", on_click=_begin, args=(key, used))
         return
     if job.problem:
         say(job.problem, "problem")
