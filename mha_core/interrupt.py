@@ -18,7 +18,6 @@ def _nobody_asks() -> None:
 
 
 _CHECK: ContextVar[Check] = ContextVar("check", default=_nobody_asks)
-_WHOLE: ContextVar[bool] = ContextVar("whole", default=False)
 
 
 def checkpoint() -> None:
@@ -28,20 +27,9 @@ def checkpoint() -> None:
 
 @contextmanager
 def breaking_off(check: Check) -> Iterator[None]:
-    """Call `check` at every checkpoint on the way, unless this is part of work that has to be finished."""
-    token = _CHECK.set(_nobody_asks if _WHOLE.get() else check)
+    """Call `check` at every checkpoint on the way."""
+    token = _CHECK.set(check)
     try:
         yield
     finally:
         _CHECK.reset(token)
-
-
-@contextmanager
-def in_one_go() -> Iterator[None]:
-    """Let nothing inside be broken off: a generator that raises is over, and others may wait for what it makes."""
-    check, whole = _CHECK.set(_nobody_asks), _WHOLE.set(True)
-    try:
-        yield
-    finally:
-        _CHECK.reset(check)
-        _WHOLE.reset(whole)

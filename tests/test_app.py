@@ -16,7 +16,7 @@ from visit import (
 )
 
 from mha_core import Unavailable, load_model
-from pages.parts.frame import controls
+from pages.parts.frame import controls, models
 from pages.parts.serve import cache, server
 
 SCRIPTS = (
@@ -152,7 +152,7 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
         asked.append(name)
         return load_model("minilm", trained=trained)
 
-    monkeypatch.setattr(cache, "load_model", load)
+    monkeypatch.setattr(models, "load_model", load)
     at = open_page(model="bert-base-uncased")
     (sentence,) = said(at, "notice")
     assert sentence.endswith(

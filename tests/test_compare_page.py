@@ -11,8 +11,8 @@ from mha_core import load_model, trace
 from mha_core.compare import HeadChange
 from mha_core.heads import measures
 from pages.parts.explore import comparison
+from pages.parts.frame import models
 from pages.parts.frame.request import Request
-from pages.parts.serve import cache
 
 COMPARE = "pages/compare.py"
 IT, ANIMAL, STREET = 10, 2, 8
@@ -219,7 +219,7 @@ def small(monkeypatch, tmp_path):
     write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
     found = load_model(str(tmp_path))
     monkeypatch.setattr(
-        cache, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else found
+        models, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else found
     )
     monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
     return found

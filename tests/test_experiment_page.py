@@ -22,7 +22,7 @@ from pages.parts.experiment import pruning, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
-from pages.parts.serve import cache
+from pages.parts.serve import cache, store
 from pages.parts.serve.store import Store
 from tests.ablated import ablate_each
 
@@ -33,7 +33,7 @@ MATTER, WHERE, GONE = "Which matter?", "Where is it decided?", "How many can go?
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """A store in which nothing is kept yet, and no work on roles behind the page."""
-    monkeypatch.setattr(cache, "STORE", Store(400_000_000))
+    monkeypatch.setattr(store, "STORE", Store(400_000_000))
     monkeypatch.setattr(cache, "roles_of", lambda *_: {})
 
 

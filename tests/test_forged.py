@@ -7,14 +7,14 @@ import time
 
 import pytest
 import uvicorn
+from pages.parts.serve.forged import ignore_forged_values
+from pages.parts.serve.streamlit_private import limit_waiting
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
 
 from benchmarks.wire import socket_to, until_over
-from pages.parts.serve.forged import ignore_forged_values
-from pages.parts.serve.streamlit_private import limit_waiting
 
 OFFERED = ["one", "two"]
 

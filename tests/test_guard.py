@@ -10,12 +10,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
+from pages.parts.serve.logs import AT_MOST, Discreet
 from running import start_app
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages.parts.serve.guard import Guard
-from pages.parts.serve.limits import Limits, check_the_rest, limits, origins, setting
-from pages.parts.serve.logs import AT_MOST, Discreet
 from tests.sending import handshake
 
 HOST = (b"host", b"class.example:8501")

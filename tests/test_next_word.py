@@ -8,10 +8,10 @@ from visit import drawn, open_page, picture, run
 from mha_core import InputError, cached, load_model, predict_masked, trace
 from mha_core.cached import DecoderState
 from mha_core.prediction import next_logits
-from pages.parts.explore import next_word
+from pages.parts.explore import next_word, speech
 from pages.parts.explore.next_word import END, MOST, PIN, Place, Talk, answer
 from pages.parts.frame.request import Request
-from pages.parts.serve import cache, speech
+from pages.parts.serve import cache, store
 from pages.parts.serve.store import Store
 
 pytestmark = pytest.mark.slow  # the embedded decoder speaks in nearly every test
@@ -24,7 +24,7 @@ END_OF_TEXT = [Place(END, "At the end", 10)]
 def store(monkeypatch):
     """A store in which nothing is kept yet."""
     fresh = Store(400_000_000)
-    monkeypatch.setattr(cache, "STORE", fresh)
+    monkeypatch.setattr(store, "STORE", fresh)
     return fresh
 
 

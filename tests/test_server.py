@@ -14,6 +14,8 @@ from unittest.mock import MagicMock
 from urllib.parse import urlencode
 
 import pytest
+from pages.parts.serve.limits import Limits
+from pages.parts.serve.uploads import Uploads
 from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -26,8 +28,6 @@ from pages.parts.frame.state import LINK_CHARS
 from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server, streamlit_private
 from pages.parts.serve.guard import HEADERS, Guard, LimitedSocket, classify_frame
-from pages.parts.serve.limits import Limits
-from pages.parts.serve.uploads import Uploads
 
 LIMIT = 512 * 1024
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mha_core import InputError, ModelError, load_model, projections_of
+from pages.parts.frame import head_facts, models
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import layer_of
 from pages.parts.serve import cache
@@ -116,7 +117,7 @@ def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allow
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", folders_too)
     monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
-    monkeypatch.setattr(cache, "load_model", lambda name, **options: asked.append((name, options["local"])))
+    monkeypatch.setattr(models, "load_model", lambda name, **options: asked.append((name, options["local"])))
     cache.named_model("tests")
     assert asked == [("tests", folders_too == "1")]
 
@@ -170,8 +171,8 @@ def found(monkeypatch):
 
     monkeypatch.setattr(cache, "STORE", Store(10_000_000))
     monkeypatch.setattr(cache, "_begun", {})
-    monkeypatch.setattr(cache, "model_allowed", lambda name: True)
-    monkeypatch.setattr(cache, "load_model", lambda name, trained=True, **_: Named(name, trained))
+    monkeypatch.setattr(models, "model_allowed", lambda name: True)
+    monkeypatch.setattr(models, "load_model", lambda name, trained=True, **_: Named(name, trained))
     monkeypatch.setattr(cache, "find", find)
     yield SimpleNamespace(gate=gate, made=made)
     gate.set()
@@ -184,7 +185,7 @@ def test_findings_that_failed_are_no_roles(found, monkeypatch):
 
     monkeypatch.setattr(cache, "find", broken)
     with pytest.raises(ModelError):
-        cache.findings("a")
+        head_facts.findings("a")
     found.gate.set()
     assert cache.roles_of("a") == {}
     (begun,) = cache._begun.values()

@@ -8,6 +8,7 @@ import re
 
 import pytest
 import visit
+from pages.parts.serve.tasks import BackgroundTask
 from streamlit.testing.v1 import AppTest
 
 from mha_core import InputError, load_model
@@ -15,8 +16,8 @@ from mha_core.heads import findings
 from mha_core.heads.corpus_run import KIND_OF
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.wording import head_name
+from pages.parts.frame import head_facts, models
 from pages.parts.serve import cache
-from pages.parts.serve.tasks import BackgroundTask
 from pages.parts.specialization import (
     corpus_view,
     corpus_work,
@@ -40,7 +41,7 @@ GAP = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-c
 
 @pytest.fixture(scope="module")
 def found():
-    return cache.findings("minilm")
+    return head_facts.findings("minilm")
 
 
 @pytest.fixture
@@ -158,11 +159,11 @@ def test_the_csv_and_the_json_hold_every_head_in_every_job(found):
 # Roles for Explore
 
 
-@pytest.mark.parametrize("ask", [cache.roles_of, cache.findings])
+@pytest.mark.parametrize("ask", [cache.roles_of, head_facts.findings])
 @pytest.mark.parametrize("name", ["../../etc/passwd", "someone/model"])
 def test_a_model_that_may_not_be_opened_is_refused_before_anybody_looks_for_it(monkeypatch, name, ask):
     asked = []
-    monkeypatch.setattr(cache, "load_model", lambda name, **_: asked.append(name))
+    monkeypatch.setattr(models, "load_model", lambda name, **_: asked.append(name))
     with pytest.raises(InputError, match="no model"):
         ask(name)
     assert asked == []

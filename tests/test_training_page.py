@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from boards import found
+from pages.parts.serve.training import BROKEN, TRAINER, Trainer
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
@@ -15,7 +16,6 @@ from mha_core.device import use_one_thread
 from mha_core.learning import report
 from mha_core.learning.live import begin
 from mha_core.learning.train import Setup
-from pages.parts.serve.training import BROKEN, TRAINER, Trainer
 from pages.parts.training import export, parts
 
 # A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.

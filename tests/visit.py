@@ -19,8 +19,8 @@ from streamlit.testing.v1 import AppTest
 from mha_core.heads.findings import Findings, find
 from mha_core.heads.survey import Options
 from mha_core.model import Model
+from pages.parts.frame import head_facts as served
 from pages.parts.frame.controls import MENU
-from pages.parts.serve import cache as served
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."

@@ -14,6 +14,7 @@ from pages.parts.atlas.lines import head_anchor, moment_data
 from pages.parts.atlas.lost import lost
 from pages.parts.atlas.relatives import relatives
 from pages.parts.atlas.source import Source
+from pages.parts.frame import head_facts
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import heading, markup, say, visible
 from pages.parts.frame.request import Request, title_of
@@ -80,7 +81,7 @@ def _listed(
 def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
     """What the head is called where it was asked for a job, beside what it does unasked."""
     asked = cache.evidence(request.model, request.trained)
-    role = cache.known_roles(request.model, request.trained).get(entry.head) or (
+    role = head_facts.known_roles(request.model, request.trained).get(entry.head) or (
         real_roles(asked).get(entry.head) if asked else None
     )
     if role is None:
@@ -106,7 +107,7 @@ def _like(found: Source, head: Head) -> None:
     """Heads that act at the same moments, here and in the other model that comes with the program."""
     sides = [(found.model, found.atlas, found.query)]
     for name in cache.ATLAS_DIGESTS:
-        other = cache.shipped_atlas(name) if name != found.model else None
+        other = head_facts.shipped_atlas(name) if name != found.model else None
         if other is not None:
             sides.append((name, other.atlas, {"model": model_in_link(name)}))
     for name, among, query in sides:

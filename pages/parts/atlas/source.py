@@ -1,12 +1,12 @@
 """Which atlas the page shows: the one that comes with the program, or one that was made here. In: a request. Out: a
 `Source`."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import streamlit as st
 
 from mha_core import Model
+from mha_core.experiments import Part
 from mha_core.families.bert import SPECIALS
 from mha_core.heads.atlas.reader import read_reader
 from mha_core.heads.atlas.reading import read_passages
@@ -15,17 +15,17 @@ from mha_core.heads.atlas.sums import AtlasSums
 from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import counted
+from pages.parts.frame import head_facts
 from pages.parts.frame.links import model_in_link
+from pages.parts.frame.progress import time_left, watch
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
-from pages.parts.serve.slices import bar, slice_of, time_left
-from pages.parts.serve.tasks import BackgroundTask, ReaderControl, Step
+from pages.parts.serve.jobs import JOBS, Job, Parts
 
 TEXT = "the project's own reader"
 FIRST = "the first token"
-TICK = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +46,13 @@ class Source:
 
 def source(request: Request) -> Source | None:
     """What there is to show of a model; None where no numbers come with it and none were made."""
-    there = cache.shipped_atlas(request.model, request.trained)
+    there = head_facts.shipped_atlas(request.model, request.trained)
     if there is not None:
         framed = request.model == EMBEDDED
         rests_on = f"{SPECIALS.begin} or {SPECIALS.separator}" if framed else FIRST
         return Source(there.atlas, request.model, there, rests_on)
     used = cache.at_hand(request.model, request.trained)
-    job = None if used is None else cache.begun(job_key(used))
+    job = None if used is None else JOBS.peek(job_key(used))
     if used is None or job is None or not job.finished or job.problem or job.step is None:
         return None
     sums: AtlasSums = job.step.result
@@ -67,21 +67,13 @@ def offer(request: Request) -> None:
     if used is None:
         return
     key = job_key(used)
-    job: BackgroundTask[AtlasSums] | None = cache.begun(key)
-    if job is None:
-        weights = "" if request.trained else " with random weights"
-        say(
-            f"No atlas comes with {title_of(request.model)}{weights}. Make one here, from {TEXT}.",
-            "notice",
-        )
-        st.button("Make it", key="atlas-make", on_click=_begin, args=(key, used))
+    job = JOBS.peek(key)
+    if job is not None:
+        watch(JOBS, job, "atlas", _how_far)
         return
-    if job.problem:
-        say(job.problem, "problem")
-        return
-    watch = cache.reader_control(key)
-    working = watch.running and not job.finished
-    st.fragment(_progress, run_every=TICK if working else None)(job, watch, working)
+    weights = "" if request.trained else " with random weights"
+    say(f"No atlas comes with {title_of(request.model)}{weights}. Make one here, from {TEXT}.", "notice")
+    st.button("Make it", key="atlas-make", on_click=JOBS.ask, args=(key, lambda: _parts(used)))
 
 
 def job_key(used: Model) -> tuple[str, ...]:
@@ -89,18 +81,11 @@ def job_key(used: Model) -> tuple[str, ...]:
     return ("atlas", used.name, used.fingerprint)
 
 
-def _begin(key: tuple[str, ...], used: Model) -> None:
-    cache.task(key, lambda: cache.in_turns(_steps(used)))
-
-
-def _steps(used: Model) -> Iterator[Step[AtlasSums]]:
+def _parts(used: Model) -> Parts[AtlasSums]:
     lines = [passage.text for passage in read_reader()]
     for part in read_passages(lines, used):
-        yield Step(part.n / len(lines), part.n, part.sums)
+        yield Part(part.n / len(lines), part.n, part.sums)
 
 
-def _progress(job: BackgroundTask[AtlasSums], watch: ReaderControl, was_working: bool) -> None:
-    """How far it is; every run of this fragment moves the work on for less than a second."""
-    with slice_of(job, watch, was_working) as working:
-        said = f"{counted(job.step.n if job.step else 0, 'passage')} read{time_left(job)}"
-        bar(job, watch, working, said, row="atlas-progress", stop="atlas-stop", go="atlas-go")
+def _how_far(job: Job[AtlasSums]) -> str:
+    return f"{counted(job.step.n if job.step else 0, 'passage')} read{time_left(job)}"

@@ -22,6 +22,7 @@ from mha_core.heads.words import FloatArray
 from mha_core.wording import Head
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
+from pages.parts.serve.jobs import MODEL
 
 SHOWN = 5  # of the likeliest words before, and as many after
 KNOWN = 2_000  # words whose probability is kept: the others have next to none
@@ -74,7 +75,7 @@ def likeliest(
     known = min(KNOWN, used.tokenizer.vocab_size)
 
     def make() -> tuple[NextToken, ...]:
-        with cache.turn():
+        with MODEL:
             return next_words(record.tokens, used, how, k=known)
 
     return cache.of_run(replace(request.run, interventions=how), used, "next words", make)
@@ -116,7 +117,7 @@ def _record(
     request: Request, record: AttentionRecord, used: Model, how: tuple[Intervention, ...]
 ) -> AttentionRecord:
     def make() -> AttentionRecord:
-        with cache.turn():
+        with MODEL:
             return trace_changed(record.tokens, used, how)
 
     return cache.of_run(replace(request.run, interventions=how), used, "changed", make)
@@ -140,7 +141,7 @@ def _cosines(
     request: Request, record: AttentionRecord, used: Model, how: tuple[Intervention, ...]
 ) -> FloatArray:
     def make() -> FloatArray:
-        with cache.turn():
+        with MODEL:
             states = state_cosines(record.tokens, used, how)[-1]
         return np.append(states, embedding_cosine(record, used, how)).astype(np.float32)
 

@@ -15,12 +15,12 @@ from pages.parts.experiment.frame import caveats, kept, roles_of
 from pages.parts.experiment.said import measured, number, shown
 from pages.parts.frame import presets, shell, state
 from pages.parts.frame.links import link_to
+from pages.parts.frame.progress import work
 from pages.parts.frame.prose import quoted, say
 from pages.parts.frame.request import Request
 from pages.parts.picture.head_switches import head_effects
 from pages.parts.picture.tiles import Board
 from pages.parts.serve import cache
-from pages.parts.serve.progress import work
 
 MAPS = ("heads", "layers and tokens")
 DECIDED = 0.5  # a state that alone brings half of the way back carries what differs

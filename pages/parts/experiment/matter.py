@@ -13,11 +13,11 @@ from pages.parts.experiment.frame import caveats, kept, roles_of
 from pages.parts.experiment.said import moves, number, shown, signed, word_of
 from pages.parts.frame import presets, shell, state
 from pages.parts.frame.links import link_to
+from pages.parts.frame.progress import work
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.picture.head_switches import head_effects
 from pages.parts.serve import cache
-from pages.parts.serve.progress import work
 
 NAMED = 3
 HOW = {"factor": "nothing", "mean": "its mean"}
@@ -55,10 +55,21 @@ def followed(record: AttentionRecord, used: Model) -> Outcome:
     if used.next_head is None:
         return default_outcome(record.tokens, used)
     usual = presets.FOLLOWED.get(record.tokens.text, ("the likeliest", "the one after it"))
-    word = st.text_input("Word", key="word", bind="query-params", placeholder=usual[0].strip(), width=150)
+    word = word_box(usual[0].strip())
     against = usual[1].strip() if not word or spaced(word, used) == usual[0] else "no word"
     rival = st.text_input("Against", key="rival", bind="query-params", placeholder=against, width=150)
-    return outcome_of(record, used, word or "", rival or "")
+    return outcome_of(record, used, word, rival or "")
+
+
+def word_box(placeholder: str) -> str:
+    """The word of the link, which another part of the page writes, too."""
+    st.session_state["word"] = state.params().get("word", "")
+    said = st.text_input("Word", key="word", placeholder=placeholder, width=150, on_change=_keep_word)
+    return said or ""
+
+
+def _keep_word() -> None:
+    state.change({"word": st.session_state["word"] or None})
 
 
 def outcome_of(record: AttentionRecord, used: Model, word: str, rival: str) -> Outcome:

@@ -19,11 +19,11 @@ from mha_core.shelf import DECODER, EMBEDDED
 from mha_core.wording import Head, counted
 from pages.parts.experiment.frame import caveats
 from pages.parts.frame import shell
+from pages.parts.frame.progress import work
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.picture.tiles import Block, Board
 from pages.parts.serve import cache
-from pages.parts.serve.progress import work
 
 LOST = (1.0, 5.0)  # points
 GREEDY_AT_MOST = (

@@ -12,11 +12,11 @@ from mha_core.heads.roles import Role
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.frame import caveats
 from pages.parts.experiment.said import number
-from pages.parts.frame import shell
+from pages.parts.frame import head_facts, shell
+from pages.parts.frame.progress import work
 from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
-from pages.parts.serve.progress import work
 
 LEAST = 3  # heads of a role that is taken away as a whole
 DRAWS = 10
@@ -32,12 +32,12 @@ def view(request: Request) -> None:
     used = shell.or_show_error(cache.model, request)
     if used is None:
         return
-    known = cache.known_findings(request.model, request.trained)
+    known = head_facts.known_findings(request.model, request.trained)
     if known is None:
         say("What the heads of this model do is not known yet; the roles come from there.", "note")
         if st.button("Find the roles first", key="find-roles", type="primary"):
             with st.spinner(FINDING, show_time=True):
-                known = shell.or_show_error(cache.findings, request.model, request.trained)
+                known = shell.or_show_error(head_facts.findings, request.model, request.trained)
     if known is None:
         return
     sets = sets_of(known.roles, used)

@@ -18,13 +18,12 @@ from pages.parts.experiment.frame import caveats, roles_of
 from pages.parts.experiment.said import elsewhere, finding
 from pages.parts.frame import shell, state
 from pages.parts.frame.mounts import heard_from
+from pages.parts.frame.progress import work
 from pages.parts.frame.prose import say, visible
 from pages.parts.frame.request import MEASURES, SPECIALS, UNITS, Request
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.head_switches import head_switches
 from pages.parts.serve import cache
-from pages.parts.serve.progress import work
-from pages.parts.serve.streamlit_private import leave_param
 
 PICTURE = "switches"
 UNDONE = "experiment-undo"
@@ -43,7 +42,6 @@ def view(request: Request) -> None:
     if record is None:
         return
     used = cache.model(request)
-    leave_param("word")  # its box is in another part
     wanted, refused = asked(state.params(), (used.n_layers, used.n_heads))
     for sentence in refused:
         say(sentence, "notice")

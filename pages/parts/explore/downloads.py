@@ -1,10 +1,9 @@
 """Below the picture: one head as a heatmap to zoom into, and everything a reader can take away."""
 
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from mha_core import AttentionRecord, Grid
 from mha_core.heads import measures
@@ -17,7 +16,6 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture import figures
 from pages.parts.picture.attention_view import explore_payload, standalone_html
-from pages.parts.serve.streamlit_again import unless_drawn
 
 # Beyond this a file of all heads is made for the chosen head alone: 60 MB of text is no gift.
 CELLS_AT_MOST = 400_000
@@ -46,13 +44,10 @@ def heatmap(grid: Grid, selection: Selection, request: Request) -> None:
         say("Drag to zoom, double-click to see all. Row = query, looks at column = key.")
 
 
-def _box(label: str, key: str) -> DeltaGenerator | None:
+def _box(label: str, key: str) -> Any:
     """A box to open; None while it is closed. A label that changed would make it another one, which is closed."""
-    draw = partial(st.expander, label, key=key, on_change="rerun")
-    if not st.session_state.get(key):
-        unless_drawn(key, label, draw)
-        return None
-    return draw()
+    box = st.expander(label, key=key, on_change="rerun")
+    return box if box.open else None
 
 
 def offer(record: AttentionRecord, grid: Grid, selection: Selection, request: Request) -> None:

@@ -6,7 +6,7 @@ strongest simple rule, its control and its untrained twin. Only for models with 
 
 import html
 import json
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture import evidence
 from pages.parts.serve import cache
-from pages.parts.serve.streamlit_again import unless_drawn
 
 HOLDS = {
     "specialist": "It holds, beyond every simple rule and its control",
@@ -46,7 +45,7 @@ def beside(request: Request, record: AttentionRecord, grid: Grid, chosen: Select
         markup(f'<p class="hs-why">{sentence} {_more(request, entry, chosen.head)}</p>')
     other = cache.evidence(request.model, not request.trained)
     strip = _strip(found, other, entry.key, chosen.head)
-    unless_drawn("holds-strip", strip, partial(evidence.draw, strip, "holds-strip"))
+    evidence.draw(strip, "holds-strip")
 
 
 @lru_cache(512)

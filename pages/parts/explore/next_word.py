@@ -19,11 +19,12 @@ from mha_core.grid import units_of
 from mha_core.picture.text import visible
 from mha_core.shelf import DECODER
 from mha_core.tokens import Piece
+from pages.parts.explore import speech
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
-from pages.parts.serve import cache, speech
+from pages.parts.serve import cache
 
 Payload = dict[str, Any]
 

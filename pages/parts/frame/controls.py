@@ -5,11 +5,9 @@ In: what the reader types and clicks. Out: a `Request`, every value checked once
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, cast
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from mha_core.grid import Specials
 from mha_core.heads import measures
@@ -33,7 +31,6 @@ from pages.parts.frame.request import (
     title_of,
 )
 from pages.parts.serve import cache
-from pages.parts.serve.streamlit_again import unless_drawn
 
 MENU = "options-menu"
 SPECIALS_LABELS = {
@@ -71,7 +68,7 @@ def explore(*, present: bool, with_examples: bool, as_read: bool = False, senten
     offered = _offered_examples(readers) if with_examples else ()
     with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
         if offered:
-            unless_drawn("examples", tuple(one.name for one in offered), partial(_examples, offered))
+            _examples(offered)
         request = _options(text, present, readers, pictures=with_examples, as_read=as_read, sentence=sentence)
     request = replace(request, attention=attention)
     fetching.ask("model")
@@ -155,7 +152,7 @@ def _options(
     if not st.session_state.get(MENU):
         shown, specials = _unopened(model, specials, names, fixed)
         line = (shown, weights, unit, specials, names, as_read, sentence)
-        unless_drawn("options", (model, line), partial(_closed_options, model, line))
+        _closed_options(model, line)
         model = shown
     else:
         with _options_row():
@@ -178,11 +175,11 @@ def _options(
     )
 
 
-def _options_row() -> DeltaGenerator:
+def _options_row() -> Any:
     return st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall")
 
 
-def _menu() -> DeltaGenerator:
+def _menu() -> Any:
     return st.popover("Options", key=MENU, type="tertiary", on_change="rerun")
 
 
@@ -290,7 +287,7 @@ def _lent(model: str, *texts: tuple[str, str]) -> str:
     return model or ("" if reads else models()[0])
 
 
-def _row(key: str) -> DeltaGenerator:
+def _row(key: str) -> Any:
     return st.container(key=key, horizontal=True, vertical_alignment="center", gap="xxsmall", width="content")
 
 

@@ -4,16 +4,13 @@ In: the page that is open, and the link. Out: links that take along what is chos
 """
 
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 import streamlit as st
 
 from pages.parts.frame import state
 from pages.parts.frame.pages import PAGES, Page, beside, page_called
 from pages.parts.frame.prose import markup
-from pages.parts.serve.streamlit_again import draw_again, noted
 
-LINKS = "menu-links"
 TOP = '<a class="hs-skip" href="#picture">Skip to the picture</a><span class="hs-brand">HeadScope</span>'
 
 
@@ -23,19 +20,15 @@ def draw(title: str, present: bool) -> None:
         markup(TOP, inline=True)
         here, carried = page_called(title), state.link_params()
         firsts = [page for page in PAGES if page == beside(page)[0]]
-        with noted() as links:
-            for page in firsts:
-                _page_link(page, page.entry, "here", page.entry == here.entry, carried)
+        for page in firsts:
+            _page_link(page, page.entry, "here", page.entry == here.entry, carried)
         words = "Leave presenter mode" if present else "Present"
         if present or here.presented:
             st.button(words, key="presenter", type="tertiary", on_click=state.present, args=(not present,))
     if len(beside(here)) > 1 and not present:
         with st.container(key="tabs", horizontal=True, gap="small"):
-            with noted() as tabs:
-                for page in beside(here):
-                    _page_link(page, page.tab, "this-tab", page == here, carried)
-            links += tabs
-    st.session_state[LINKS] = [one for one in links if one.delta.new_element.HasField("page_link")]
+            for page in beside(here):
+                _page_link(page, page.tab, "this-tab", page == here, carried)
 
 
 def _page_link(page: Page, label: str, mark: str, current: bool, carried: Mapping[str, str]) -> None:
@@ -45,7 +38,4 @@ def _page_link(page: Page, label: str, mark: str, current: bool, carried: Mappin
 
 
 def carry() -> None:
-    """Let the links to the other pages take along what was chosen since they were drawn."""
-    query = urlencode(state.link_params())
-    for link in st.session_state[LINKS]:
-        draw_again(link, query)
+    """The links take along what was chosen when they were drawn."""

@@ -10,7 +10,6 @@ import streamlit as st
 from pages.parts.frame import menu, shell, state
 from pages.parts.frame.request import Request
 from pages.parts.picture.attention_view import bring_library
-from pages.parts.serve.readers import READERS
 
 WHOLE, PICTURE = "whole-page", "picture-too"  # what runs: all of a page, or its picture as well
 
@@ -52,8 +51,7 @@ def _sentence_and_picture(
     )
     st.session_state[PICTURE] = True
     try:
-        with READERS.served():
-            draw(request)
+        draw(request)
     finally:
         st.session_state.pop(PICTURE, None)
         if not whole:
@@ -79,8 +77,7 @@ def _picture(draw: Callable[[Request], None], title: str, request: Request, aske
         st.rerun()
     state.link(title)
     try:
-        with READERS.served():
-            draw(request.measured(st.session_state["measure"]))
+        draw(request.measured(st.session_state["measure"]))
     finally:
         menu.carry()
         state.write()

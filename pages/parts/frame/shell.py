@@ -30,7 +30,6 @@ from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
 from pages.parts.picture.shared import font_addresses
 from pages.parts.serve import cache
-from pages.parts.serve.readers import READERS
 
 __all__ = [
     "asked",
@@ -74,8 +73,7 @@ def page(
     said = frame(title, question, lead)
     request = asked(title, said, sentence=sentence, as_read=as_read)
     try:
-        with READERS.served():
-            yield request
+        yield request
     finally:
         complete()
 

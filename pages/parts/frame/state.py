@@ -16,9 +16,6 @@ from pages.parts.frame import presets
 from pages.parts.frame.pages import FIELDS, KEYS, OWN_FIRSTS, Field, first_of, page_called
 from pages.parts.frame.request import WEIGHTS, refusal
 from pages.parts.frame.selection import PARAMS, Selection, parse_head
-from pages.parts.serve.streamlit_links import tell_what_was_merged
-from pages.parts.serve.streamlit_private import discard_params, texts_sent, went_back_or_forward
-from pages.parts.serve.streamlit_state import values_of
 
 LINK_CHARS = 4_000
 CHANGES = "link-changes"
@@ -44,8 +41,8 @@ def enter(title: str) -> list[str]:
     the browser has in its boxes is the truth then, not the link of the sentence before.
     """
     query, problems = params(), list[str]()
-    link_decides = went_back_or_forward()
-    typed = {} if PAGE in st.session_state or link_decides else texts_sent()
+    link_decides = False
+    typed = dict[str, str]()
     if PAGE not in st.session_state:
         st.session_state[FIRST] = not typed and not link_decides
     before, st.session_state[PAGE] = st.session_state.get(PAGE, title), title
@@ -58,7 +55,7 @@ def enter(title: str) -> list[str]:
     own_first = (
         {key for page in {before, title} for key in page_called(page).first} if before != title else set()
     )
-    held = values_of(KEYS)
+    held = _held()
     for field in FIELDS:
         from_link = link_decides or (field.options is not None and field.key in own_first)
         value = None if from_link else held.get(field.key)
@@ -84,7 +81,11 @@ def _first(field: Field, title: str) -> str:
 def link(title: str) -> None:
     """Let the address say what the controls say; what is first anyway is left out, so that links stay short. What was
     chosen where something else is first stays, or the next page would begin with its own."""
-    said, held, now = dict[str, str | None](), values_of(KEYS), params()
+    said, held, now = (
+        dict[str, str | None](),
+        _held(),
+        params(),
+    )
     for field in FIELDS:
         value = held.get(field.key) or ""
         here = field.page in (None, title) and len(value) <= LINK_CHARS
@@ -104,8 +105,13 @@ def params() -> dict[str, str]:
 
 def asked() -> Asked:
     """The values of the link that a picture is of; what is drawn of it may change without the rest of the page."""
-    held = values_of(KEYS)
+    held = _held()
     return tuple(held.get(key) or "" for key in KEYS if key != "measure")
+
+
+def _held() -> Mapping[str, str]:
+    """The controls that have a value."""
+    return {key: st.session_state[key] for key in KEYS if key in st.session_state}
 
 
 def own(key: str, first: str) -> str:
@@ -141,20 +147,15 @@ def write() -> None:
     if st.session_state.get(FIRST):
         return
     st.session_state[CHANGES] = {}
-    if went_back_or_forward():
-        return
     if after == before:
-        tell_what_was_merged()
         return
     # Parameters bound to a control may not be named, so only those that differ are.
     gone = [key for key in before if key not in after]
     new = {key: value for key, value in after.items() if before.get(key) != value}
+    for key in gone:
+        del st.query_params[key]
     if new:
-        discard_params(gone)
         st.query_params.update(new)
-    else:
-        discard_params(gone[1:])
-        del st.query_params[gone[0]]
 
 
 def keep(selection: Selection) -> None:

@@ -15,6 +15,7 @@ from mha_core.heads.findings import Findings
 from mha_core.learning.classroom.shipped import report
 from mha_core.shelf import CLASSROOM, EMBEDDED
 from mha_core.wording import Head, head_name, percent
+from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.presets import TIRED, WIDE
 from pages.parts.frame.request import Request
@@ -66,7 +67,7 @@ def one_word() -> Trial:
 
 def built_in() -> Trial:
     """Sentences in which only the meaning tells the two candidates apart."""
-    table = cache.findings(EMBEDDED).jobs[MEANING]
+    table = head_facts.findings(EMBEDDED).jobs[MEANING]
     low, high = percent(float(table.low[HEAD])), percent(float(table.high[HEAD]))
     return Trial(
         f"{table.n} sentences where only the meaning decides",
@@ -93,7 +94,7 @@ def published() -> Trial:
 
 def untrained() -> Trial:
     """The same head before it learnt anything."""
-    table, twin = (cache.findings(EMBEDDED, trained).jobs[MEANING] for trained in (True, False))
+    table, twin = (head_facts.findings(EMBEDDED, trained).jobs[MEANING] for trained in (True, False))
     published = [gap()[weights]["head"] for weights in ("trained", "untrained")]
     meaning = [Share(*(float(part[HEAD]) for part in (t.score, t.low, t.high))) for t in (table, twin)]
     names = [Share(card["accuracy"], card["ci_low"], card["ci_high"]) for card in published]

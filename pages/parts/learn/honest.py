@@ -13,6 +13,7 @@ from mha_core.heads.findings import Findings
 from mha_core.heads.job_table import ExampleRow, JobTable
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import Head, head_name, percent
+from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.presets import TIRED, WIDE
@@ -36,7 +37,7 @@ SECOND = "    def split("  # where the printed layer is cut in two, so that all 
 def found() -> Findings:
     """What MiniLM's heads do on the built-in sentences."""
     with st.spinner("Every head reads the built-in sentences; that takes a while once.", show_time=True):
-        return cache.findings(EMBEDDED)
+        return head_facts.findings(EMBEDDED)
 
 
 def kinds(scene: Scene) -> None:

@@ -11,7 +11,7 @@ from mha_core import AttentionRecord
 from mha_core.grid import piece_units
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import head_name
-from pages.parts.frame import shell, state
+from pages.parts.frame import head_facts, shell, state
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
@@ -41,7 +41,7 @@ IN_THE_PICTURE = ("asking", "follow", "norms")  # their words are the token row
 @st.fragment
 def lesson_view(request: Request) -> None:
     """One step: its prose, its prediction, its picture, its exercises, and the way on."""
-    cache.find_ahead(EMBEDDED, trained=False)  # what the tests of the claim will ask for
+    head_facts.find_ahead(EMBEDDED, trained=False)  # what the tests of the claim will ask for
     record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     scene = make_plain(request, _picked(request, record))
     if scene is None:

@@ -41,7 +41,6 @@ from pages.parts.picture.code import LEAVE, LIBRARY, STUB
 from pages.parts.picture.sealed import sealed
 from pages.parts.picture.shared import files, library_address
 from pages.parts.picture.sync import drawn, is_current, reconcile, reported, wants_files
-from pages.parts.serve.streamlit_private import warm_arrow
 
 __all__ = [
     "align",
@@ -189,7 +188,7 @@ def warm() -> None:
     """What the first picture would wait for: the browser's code from disk, and the libraries that pack numbers."""
     files()
     style()
-    warm_arrow()
+    packed({"numbers": np.zeros(1, dtype=np.uint16)})
 
 
 def _mount(

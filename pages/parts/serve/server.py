@@ -1,18 +1,20 @@
 """How the app is served: the model is loaded and proved before the first visitor, behind a guard.
 
-`streamlit run app.py` finds `app = st.App(__file__, **server.settings())` there and serves that. `/ready`
-answers `ready` once the embedded model has passed its test, and 503 with a sentence where it has not.
+`/ready` answers `ready` once the embedded model has passed its test, and 503 with a sentence where it has not.
 """
 
+import ctypes
 import gc
 import importlib
 import logging
 import os
-import socket
 import sys
 import threading
-from collections.abc import AsyncIterator
+import traceback
+import webbrowser
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import cache as once
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -29,26 +31,13 @@ import mha_core
 from mha_core.device import use_one_thread
 from mha_core.shelf import EMBEDDED
 from pages.parts.picture import attention_view, shared
-from pages.parts.serve import (
-    cache,
-    streamlit_controls,
-    streamlit_links,
-    streamlit_loop,
-    streamlit_names,
-    streamlit_private,
-    streamlit_state,
-)
-from pages.parts.serve.forged import ignore_forged_values
-from pages.parts.serve.freeing import free_at_once, hand_back
+from pages.parts.serve import cache
 from pages.parts.serve.guard import Guard
-from pages.parts.serve.limits import check_the_rest, limits, origins
-from pages.parts.serve.logs import log_threads, make_discreet
 
 PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
 HUB = "HEADSCOPE_ALLOW_HUB"
-EVERYWHERE = (None, "", "0.0.0.0", "::")  # noqa: S104 - compared, not listened on
-CONTAINER = (Path("/.dockerenv"), Path("/run/.containerenv"))  # of Docker and of Podman
+SWITCHES = (HUB, "HEADSCOPE_ALLOW_ANY_MODEL", "HEADSCOPE_ALLOW_FOLDERS")
 FILES_OPEN = 65_536
 SWITCH = 0.001  # seconds after which a thread in Python lets another one go on; 0.005 by itself
 KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"  # names have the digest of what they name
@@ -58,21 +47,16 @@ SELF_TEST_WEIGHT = 0.677  # from `it` to `animal`
 
 
 def settings() -> dict[str, Any]:
-    """What `st.App` needs besides the script: the guard, the route `/ready`, the work before the start."""
+    """What `st.App` needs besides the script: the guard, the routes of our own, the work before the start."""
     problems = ["the model is being loaded"]
-    guarded = Middleware(Guard, limits=limits(), origins=origins())
-    check_the_rest()
-    raise_file_limit()
+    check_switches()
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
         # Who serves others says which models they may have fetched; at home the reader is the owner.
         if not os.environ.get(HUB, "").strip():
             os.environ[HUB] = "1" if is_alone(st.get_option("server.address")) else "0"
-        log_threads()
         problems[:] = await anyio.to_thread.run_sync(warm_up)
-        sys.stdout.write(others_say())
-        sys.stdout.flush()
         open_a_browser()
         yield {}
 
@@ -86,7 +70,15 @@ def settings() -> dict[str, Any]:
         return Response(file.content, media_type=file.kind, headers={"Cache-Control": KEPT_FOR_A_YEAR})
 
     routes = [Route("/ready", ready), Route(f"/{shared.FOLDER}/{{name}}", shared_file)]
-    return {"middleware": [guarded], "routes": routes, "lifespan": lifespan}
+    return {"middleware": [Middleware(Guard)], "routes": routes, "lifespan": lifespan}
+
+
+def check_switches(environment: Mapping[str, str] = os.environ) -> None:
+    """Raises SystemExit for a switch that is neither 1 nor 0; they are read later, when somebody needs them."""
+    for name in SWITCHES:
+        said = environment.get(name, "").strip()
+        if said not in ("", "0", "1"):
+            raise SystemExit(f"{name} is '{said[:40]}'; it takes 1 or 0.")
 
 
 def is_alone(address: str | None) -> bool:
@@ -97,82 +89,22 @@ def is_alone(address: str | None) -> bool:
         return False
 
 
-def own_address() -> str:
-    """The address of the pages on this machine."""
-    address = st.get_option("server.address")
-    if address in (*EVERYWHERE, "127.0.0.1", "::1"):
-        address = "localhost"
-    return streamlit_private.address_at(f"[{address}]" if ":" in address else address)
-
-
 def open_a_browser() -> None:
-    """Open the first page in a browser, unless none is wanted, or nobody sits in front of a screen. For an `st.App`
-    Streamlit opens none."""
-    if st.get_option("server.headless"):
-        return
-    if sys.platform.startswith("linux") and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
-        return
-    # In a thread of its own, for what is opened may come back only when it is closed.
-    threading.Thread(target=streamlit_private.open_page, args=(own_address(),), daemon=True).start()
-
-
-def others_say() -> str:
-    """The line that tells what others in this network type, where the server listens to them, or that localhost, which
-    Streamlit prints, does not lead to it; else nothing."""
-    if st.get_option("server.address") not in EVERYWHERE:
-        here = own_address()
-        return (
-            ""
-            if here == streamlit_private.address_at("localhost")
-            else f"  The server listens at {here} alone.\n\n"
-        )
-    if any(mark.exists() for mark in CONTAINER):  # its own address leads nowhere from outside
-        return ""
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
-            # Sends nothing: the system says which of its addresses it would use.
-            route.connect(("192.0.2.1", 1))
-            here = route.getsockname()[0]
-    except OSError:
-        return ""
-    return f"  In this network: {streamlit_private.address_at(here)}\n\n"
-
-
-def raise_file_limit() -> None:
-    """Let this process have as many sockets and files open as the machine allows: 1,024 is a common first value."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource  # not on Windows
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = FILES_OPEN if hard == resource.RLIM_INFINITY else min(FILES_OPEN, hard)
-        if soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    """Open the first page, unless none is wanted or nobody sits in front of a screen: of an `st.App` Streamlit opens
+    none."""
+    screen = not sys.platform.startswith("linux") or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
+    if not st.get_option("server.headless") and screen:
+        path = st.get_option("server.baseUrlPath").strip("/")
+        url = f"http://localhost:{st.get_option('server.port')}/{path}"
+        # In a thread of its own, for what is opened may come back only when it is closed.
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 def warm_up() -> list[str]:
     """Load and prove the embedded model, import what the pages will; the problems, a sentence each."""
-    if "OMP_NUM_THREADS" not in os.environ:
-        # A class shares the processor: with one thread each, more of them are served.
-        use_one_thread()
     make_discreet()
-    problems = streamlit_private.missing_parts()
-    if problems:
-        raise SystemExit("\n".join(problems))
-    ignore_forged_values()
-    streamlit_loop.hand_over_in_parcels()
-    streamlit_loop.send_in_bundles()
-    streamlit_loop.send_whole_pages()
-    streamlit_names.send_names()
-    streamlit_private.read_themes_once()
-    streamlit_private.copy_places_fast()
-    streamlit_links.keep_links()
-    streamlit_controls.keep_controls()
-    streamlit_private.run_in_turns()
-    streamlit_state.ask_for_requests_fast()
-    streamlit_state.look_up_single_keys()
-    streamlit_private.keep_uploads_in_memory()
-    sys.setswitchinterval(SWITCH)
-    free_at_once()
+    spare_the_machine()
+    problems = []
     try:
         self_test(mha_core.load_model())
     except mha_core.HeadScopeError as error:
@@ -187,8 +119,43 @@ def warm_up() -> list[str]:
     # here now stay for good: it need not look at them again.
     gc.collect()
     gc.freeze()
-    hand_back()
     return problems
+
+
+def spare_the_machine() -> None:
+    """A thread for each computation, short turns, as many open files as there may be, and free memory given back."""
+    if "OMP_NUM_THREADS" not in os.environ:
+        # A class shares the processor: with one thread each, more of them are served.
+        use_one_thread()
+    sys.setswitchinterval(SWITCH)
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # not on Windows
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = FILES_OPEN if hard == resource.RLIM_INFINITY else min(FILES_OPEN, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    with suppress(OSError, AttributeError, TypeError):  # glibc keeps what is free; it saved a class 60 MB
+        limit = ctypes.CDLL(None).mallopt
+        limit(-3, 7 << 19)  # M_MMAP_THRESHOLD: larger blocks go back as soon as they are freed
+        limit(-1, 1 << 24)  # M_TRIM_THRESHOLD: what may stay free at the end of the heap
+
+
+@once
+def make_discreet() -> None:
+    """Have every log of this process say where an error came from and of which kind, and never its message, which may
+    repeat a reader's sentence."""
+    make = logging.getLogRecordFactory()
+
+    def discreet(*values: Any, **named: Any) -> logging.LogRecord:
+        record = make(*values, **named)
+        if record.exc_info and record.exc_info[0] is not None:
+            kind, _, trace = record.exc_info
+            record.exc_text = "".join([*traceback.format_tb(trace), kind.__name__])
+            record.exc_info = None
+        return record
+
+    logging.setLogRecordFactory(discreet)
 
 
 def self_test(model: mha_core.Model) -> None:

@@ -4,8 +4,10 @@ In: a key and how to make its value. Out: the value, made once, however many rea
 Values are frozen and shared.
 """
 
+import os
+import re
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import fields, is_dataclass
 from threading import Lock
@@ -13,12 +15,10 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from pages.parts.serve.turns import aside
-
 T = TypeVar("T")
 SHARED = ("projections",)
-PLAIN = (int, float, str, bool)
-_FIELDS: dict[type, tuple[str, ...]] = {}
+PLAIN = (int, float, str, type(None))
+LIMIT, LIMIT_MB = "HEADSCOPE_STORE_MB", 400
 OBJECT_BYTES = 200  # what anything counts that says nothing of its size
 
 
@@ -44,15 +44,21 @@ class Store:
                     return cast(T, self._kept[key][0])
                 others = self._making.get(key)
                 if others is None:
-                    mine: Future[Any] = Future()
-                    self._making[key] = mine
+                    mine = self._making[key] = Future[Any]()
                     break
             try:
-                with aside():
-                    return cast(T, others.result())
+                return cast(T, others.result())
             except CancelledError:
                 continue
-        return self._make(key, make, mine)
+        try:
+            value = make()
+            self._keep(key, value)
+            mine.set_result(value)
+            return value
+        finally:
+            with self._lock:
+                del self._making[key]
+            mine.cancel()  # does nothing to one that has its result
 
     def peek(self, key: Hashable) -> Any:
         """The value of that key if it is kept, else None; nothing is made."""
@@ -69,21 +75,6 @@ class Store:
             self.held -= size
             return value
 
-    def forget(self, key: Hashable) -> None:
-        """Drop a value, if it is kept."""
-        self.take(key)
-
-    def _make(self, key: Hashable, make: Callable[[], T], mine: "Future[Any]") -> T:
-        try:
-            value = make()
-            self._keep(key, value)
-            mine.set_result(value)
-            return value
-        finally:
-            with self._lock:
-                del self._making[key]
-            mine.cancel()  # does nothing to one that has its result
-
     def _keep(self, key: Hashable, value: Any) -> None:
         size = bytes_of(value)
         with self._lock:
@@ -93,44 +84,36 @@ class Store:
                 self.held -= self._kept.popitem(last=False)[1][1]
 
 
-def bytes_of(value: Any) -> int:
+def bytes_of(value: Any, counted: dict[int, Any] | None = None) -> int:
     """Bytes of the arrays in a value, through dataclasses, mappings and lists; or what it says of itself.
 
     What is held in several places counts once. The projections of a layer's run cost nothing here: all its runs share
     them, and they are kept by themselves.
     """
-    counted, left, found = dict[int, Any](), [value], 0
-    while left:
-        one = left.pop()
-        if one is None or isinstance(one, PLAIN) or id(one) in counted:
-            continue
-        counted[id(one)] = one  # kept until all is counted, or another could have the same id
-        if isinstance(one, np.ndarray):
-            found += one.nbytes
-        elif isinstance(one, list | tuple) and not hasattr(one, "held_bytes"):
-            if any(map(_may_hold_arrays, one[:8])):
-                left.extend(one)
-            else:
-                found += 8 * len(one)
-        else:
-            found += OBJECT_BYTES
-            if isinstance(said := getattr(one, "held_bytes", None), int):
-                found += said
-            elif names := _fields(type(one)):
-                left.extend([getattr(one, name) for name in names])
-            elif isinstance(one, Mapping):
-                left.extend(one.values())
-    return found
+    counted = {} if counted is None else counted
+    if isinstance(value, PLAIN) or id(value) in counted:
+        return 0
+    counted[id(value)] = value  # kept until all is counted, or another could have the same id
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(said := getattr(value, "held_bytes", None), int):
+        return OBJECT_BYTES + said
+    parts: Iterable[Any] = ()
+    if is_dataclass(value):
+        parts = [getattr(value, f.name) for f in fields(value) if f.name not in SHARED]
+    elif isinstance(value, Mapping):
+        parts = value.values()
+    elif isinstance(value, list | tuple):
+        parts = value
+    return OBJECT_BYTES + sum(bytes_of(part, counted) for part in parts)
 
 
-def _fields(kind: type) -> tuple[str, ...]:
-    """What a dataclass holds; nothing for what is none."""
-    if kind not in _FIELDS:
-        _FIELDS[kind] = (
-            tuple(f.name for f in fields(kind) if f.name not in SHARED) if is_dataclass(kind) else ()
-        )
-    return _FIELDS[kind]
+def limit_bytes(environment: Mapping[str, str] = os.environ) -> int:
+    """What the owner of the server lets it keep. Raises SystemExit for what is no whole number of megabytes."""
+    said = environment.get(LIMIT, "").strip() or str(LIMIT_MB)
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", said):
+        raise SystemExit(f"{LIMIT} is '{said[:40]}'; it takes a whole number from 1 to 999,999,999.")
+    return int(said) * 1_000_000
 
 
-def _may_hold_arrays(value: Any) -> bool:
-    return isinstance(value, np.ndarray | Mapping | list | tuple) or bool(_fields(type(value)))
+STORE = Store(limit_bytes())

@@ -17,6 +17,7 @@ from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import GOLD, NO_ROLE_SAID
 from mha_core.heads.verdict import DOES
 from mha_core.wording import head_name, percent
+from pages.parts.frame import head_facts
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.picture import evidence
@@ -31,14 +32,14 @@ READING = "Every head reads the built-in sentences; that takes a while once."
 def read(request: Request) -> Findings:
     """The findings, waited for. Raises HeadScopeError where there are none."""
     with st.spinner(READING, show_time=True):
-        return cache.findings(request.model, request.trained)
+        return head_facts.findings(request.model, request.trained)
 
 
 def known(request: Request) -> Findings | None:
     """The findings if they are known; else they are begun behind the page, and it says so below."""
-    found = cache.known_findings(request.model, request.trained)
+    found = head_facts.known_findings(request.model, request.trained)
     if found is None:
-        cache.begin_findings(request.model, request.trained)
+        head_facts.begin_findings(request.model, request.trained)
     return found
 
 
@@ -114,7 +115,7 @@ def _done(sheet: Sheet) -> bool:
 
 def _twins(request: Request) -> tuple[Sheet, ...]:
     """The untrained twin's, or for it the trained one's; begun where a model is small enough to be tried unasked."""
-    twin = cache.known_findings(request.model, not request.trained)
+    twin = head_facts.known_findings(request.model, not request.trained)
     if twin is not None:
         return builtin_sheets(twin)
     cache.roles_of(request.model, not request.trained)

@@ -13,6 +13,7 @@ from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import NO_ROLE_SAID
 from mha_core.heads.report import CardLine, report_card
 from mha_core.wording import Head, counted, head_name, percent
+from pages.parts.frame import head_facts
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import heading, markup, prose, say
 from pages.parts.frame.request import Request
@@ -115,7 +116,7 @@ def _telling(sheets: Sequence[Sheet], head: Head, shown: Sheet | None) -> list[S
 
 def _elsewhere(known: Known, head: Head, request: Request) -> None:
     """The narrow task beside the whole: what the atlas of ordinary text says of the same head."""
-    there = cache.shipped_atlas(request.model, request.trained)
+    there = head_facts.shipped_atlas(request.model, request.trained)
     if there is None:
         return
     entry, role = there.atlas.entry(head), known.called.get(head)

@@ -5,18 +5,17 @@ import html
 
 import streamlit as st
 
-from mha_core.heads.corpus_run import KIND_OF, CorpusKind, CorpusResult, cut_note
+from mha_core.heads.corpus_run import KIND_OF, CorpusResult, cut_note
 from mha_core.wording import counted
+from pages.parts.frame.progress import reader, time_left, watch
 from pages.parts.frame.prose import heading, markup, quoted, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
 from pages.parts.serve import cache
-from pages.parts.serve.slices import bar, slice_of
-from pages.parts.serve.tasks import BackgroundTask, ReaderControl
+from pages.parts.serve.jobs import JOBS, Job
 from pages.parts.specialization import corpus_work
 from pages.parts.specialization.corpus_work import MAX_BYTES, MAX_ITEMS
 
-TICK = 0.2
 ROWS_AT_MOST = 60
 FORMATS = (
     "CoNLL-U (every relation, both directions), GAP's TSV or a JSON list of pronouns with two candidates "
@@ -52,47 +51,24 @@ def corpus(request: Request) -> None:
     if kind is None or model is None:
         return
     key = (hashlib.sha256(data).hexdigest(), kind.ending, request.model, model.fingerprint)
-    job: BackgroundTask[CorpusResult] = cache.task(
-        key, lambda: cache.in_turns(corpus_work.start(data, kind, model))
-    )
-    watch = cache.reader_control(key)
-    working = watch.running and not job.finished
-    st.fragment(_progress, run_every=TICK if working else None)(job, watch, file.name, kind, working)
-    if not working:
+    job = JOBS.ask(key, lambda: corpus_work.start(data, kind, model))
+
+    def said(_: Job[CorpusResult]) -> str:
+        n = counted(job.step.n if job.step else 0, "sentence")
+        if job.goes_on_for(reader()):
+            return n + time_left(job)
+        return f"Stopped after {n}; the numbers below are those of what was read."
+
+    say(f"{quoted(file.name)}: {kind.title}.", "label")
+    watch(JOBS, job, "corpus", said)
+    if not job.goes_on_for(reader()):
         _result(job)
 
 
-def _progress(
-    job: BackgroundTask[CorpusResult],
-    watch: ReaderControl,
-    file_name: str,
-    kind: CorpusKind,
-    was_working: bool,
-) -> None:
-    """How far it is; every run of this fragment moves the work on for less than a second."""
-    with slice_of(job, watch, was_working) as working:
-        say(f"{quoted(file_name)}: {kind.title}.", "label")
-        said = _how_far(job, watch, job.step.n if job.step else 0)
-        bar(job, watch, working, said, row="corpus-progress", stop="corpus-stop", go="corpus-go")
-
-
-def _how_far(job: BackgroundTask[CorpusResult], watch: ReaderControl, n: int) -> str:
-    said = counted(n, "sentence")
-    if job.finished:
-        return f"Done: {said} in {counted(round(job.seconds), 'second')}."
-    if not watch.running:
-        return f"Stopped after {said}" + ("; the numbers below are those of what was read." if n else ".")
-    left = job.remaining
-    return said + ("" if left is None else f", about {_time(left)} left")
-
-
-def _time(seconds: float) -> str:
-    return counted(round(seconds), "second") if seconds < 90 else counted(round(seconds / 60), "minute")
-
-
-def _result(job: BackgroundTask[CorpusResult]) -> None:
-    if job.problem:
-        say(job.problem, "problem")
+def _result(job: Job[CorpusResult]) -> None:
+    if job.finished and not job.problem:
+        read = counted(job.step.n if job.step else 0, "sentence")
+        say(f"Done: {read} in {counted(round(job.seconds), 'second')}.", "label")
     if job.step is None:
         return
     result = job.step.result

@@ -1,19 +1,18 @@
-"""A reader's own corpus as work in slices, and its rows as a person reads them. No Streamlit here.
+"""A reader's own corpus as long work, and its rows as a person reads them. No Streamlit here.
 
-In: the bytes of a file and a model. Out: an iterator of `Step`s whose result is a `CorpusResult` (mha_core's
+In: the bytes of a file and a model. Out: an iterator of `Part`s whose result is a `CorpusResult` (mha_core's
 corpus_run.py, which the command line uses too). Broken lines are left out and named; a file that is not text at all
 ends the work with a sentence.
 """
 
-from collections.abc import Iterator
-
 from mha_core import InputError, Model, export
+from mha_core.experiments import Part
 from mha_core.heads import corpus_run
 from mha_core.heads.corpus_run import CorpusKind, CorpusResult
 from mha_core.heads.rows import Row
 from mha_core.heads.verdict import thin
 from mha_core.wording import counted, head_name, percent
-from pages.parts.serve.tasks import Step
+from pages.parts.serve.jobs import Parts
 
 MAX_BYTES = 2 * 1024 * 1024
 MAX_ITEMS = 5_000
@@ -31,10 +30,10 @@ def kind_of(file_name: str, data: bytes) -> CorpusKind:
     return kind
 
 
-def start(data: bytes, kind: CorpusKind, model: Model) -> Iterator[Step[CorpusResult]]:
+def start(data: bytes, kind: CorpusKind, model: Model) -> Parts[CorpusResult]:
     """Measure a file; every step is some sentences further."""
     for part in corpus_run.run(data, kind, model, MAX_ITEMS):
-        yield Step(part.fraction, part.result.n, part.result)
+        yield Part(part.fraction, part.result.n, part.result)
 
 
 def verdict(row: Row) -> str:

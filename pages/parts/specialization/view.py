@@ -11,7 +11,7 @@ from mha_core.heads.verdict import DOES
 from mha_core.heads.verdict import called as best_claim
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.wording import Head
-from pages.parts.frame import state
+from pages.parts.frame import head_facts, state
 from pages.parts.frame.links import model_in_link
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
@@ -109,7 +109,7 @@ def _twins(request: Request, real: Verdicts | None) -> tuple[Sheet, ...]:
     if real is not None:
         other = cache.evidence(request.model, not request.trained)
         return () if other is None else real_sheets(other)
-    twin = cache.known_findings(request.model, not request.trained)
+    twin = head_facts.known_findings(request.model, not request.trained)
     return () if twin is None else builtin_sheets(twin)
 
 

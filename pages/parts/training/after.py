@@ -15,9 +15,10 @@ from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.selection import parse_head
 from pages.parts.picture.tiles import Block, Board, paragraph
-from pages.parts.serve import cache
-from pages.parts.serve.training import TRAINER
+from pages.parts.serve.jobs import MODEL
+from pages.parts.serve.store import STORE
 from pages.parts.training import boards, export
+from pages.parts.training.live import TRAININGS, course_of, name_of
 from pages.parts.training.parts import Choice, Report, free_said, lost_most, points
 
 SEEN = 0.0005  # of a share: less is 0.0 %
@@ -92,14 +93,13 @@ def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> list[Block]:
 
 def _left(choice: Choice, gone: Sequence[Head]) -> Report:
     """The right model without these heads; made once for all readers."""
-    training = TRAINER.ask("small", choice.settings)
-    parameters = training.now["runs"][1]["parameters"]
+    parameters = course_of(TRAININGS.begun("small", choice.settings)).now["runs"][1]["parameters"]
 
     def make() -> Report:
-        with cache.turn():
+        with MODEL:
             return taken_away(choice.setups[1], parameters, gone)
 
-    return cache.STORE.get(("taken away", training.name, tuple(gone)), make)
+    return STORE.get(("taken away", name_of("small", choice.settings), tuple(gone)), make)
 
 
 def in_a_real_model() -> None:
@@ -119,13 +119,13 @@ def downloads(choice: Choice, reports: Sequence[Report]) -> None:
     box = st.expander("Export: numbers, code, link", key="training-take", on_change="rerun")
     if not box.open:
         return
-    training = TRAINER.ask("small", choice.settings)
+    course = course_of(TRAININGS.begun("small", choice.settings))
     stem = f"headscope-{choice.task}-seed-{choice.setups[0].seed}"
     with box:
         with st.container(horizontal=True, key="training-files"):
             st.download_button(
                 "CSV, both curves",
-                export.as_csv(choice, training.rows),
+                export.as_csv(choice, course.rows),
                 f"{stem}.csv",
                 "text/csv",
                 on_click="ignore",

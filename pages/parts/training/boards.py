@@ -13,13 +13,13 @@ from mha_core.learning.train import example
 from mha_core.wording import head_name, percent
 from pages.parts.picture.course import course
 from pages.parts.picture.tiles import Block, Board, column, paragraph, row
-from pages.parts.serve.training import LiveTraining
+from pages.parts.training.live import Course
 from pages.parts.training.parts import Choice, Report, curve_of, example_text
 
 SIDE = {1: 128, 2: 112, 4: 104, 8: 54}
 
 
-def live_board(choice: Choice, training: LiveTraining) -> Board:
+def live_board(choice: Choice, training: Course) -> Board:
     """Everything that changes while it is learnt."""
     board, names = Board(), choice.names()
     curves = [curve_of(training.rows, run) for run in (0, 1)]

@@ -10,12 +10,12 @@ import streamlit as st
 
 from mha_core.shelf import CLASSROOM, TWIN
 from pages.parts.frame.links import link_to
-from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.prose import heading, markup
 from pages.parts.frame.request import models
 from pages.parts.picture.tiles import Board, paragraph
-from pages.parts.serve.training import TRAINER, LiveTraining
+from pages.parts.training.live import Course, course_of
 from pages.parts.training.picture_board import PAIR, live_board, verdict_board
-from pages.parts.training.view import TICK, how_far, is_working, reader, seed_of
+from pages.parts.training.view import seed_of, training
 
 WINDOWS = {"three words": False, "the whole sentence": True}
 QUESTION = (
@@ -45,38 +45,16 @@ def picture_part() -> None:
             bind="query-params",
         )
         seed = seed_of(1)
-    TRAINER.warm()
     twin = WINDOWS.get(window or "", False)
-    training = TRAINER.ask("classroom", {"seed": seed, "twin": twin})
-    working = is_working(training, reader())
-    st.fragment(_watch, run_every=TICK if working else None)(training, working)
-    if training.state == "finished":
-        _came_out(training.now)
+    takes = "It takes some four minutes on one processor core."
+    job = training("classroom", {"seed": seed, "twin": twin}, takes, _draw)
+    if job is not None and job.finished and not job.problem:
+        _came_out(course_of(job).now)
     _trained_before()
 
 
-def _watch(training: LiveTraining, was_working: bool) -> None:
-    """How far it is, its buttons, and its pictures; runs every second while it goes on."""
-    TRAINER.look(training, reader())
-    working = is_working(training, reader())
-    if working != was_working:
-        st.rerun()
-    with st.container(key="training-progress", horizontal=True, vertical_alignment="center", gap="medium"):
-        if working:
-            st.button("Stop", key="training-stop", on_click=TRAINER.stop, args=(training, reader()))
-        elif training.state != "finished":
-            words = "Go on" if training.rows else "Start"
-            st.button(
-                words, key="training-start", type="primary", on_click=TRAINER.start, args=(training, reader())
-            )
-        if training.rows or working:
-            st.progress(min(training.fraction, 1.0), text=how_far(training, TRAINER.ahead(training), working))
-        else:
-            say("It takes some four minutes on one processor core.", "label")
-    if training.problem:
-        say(training.problem, "problem")
-    if training.rows:
-        live_board(training.rows, training.now).show("training-live")
+def _draw(course: Course) -> None:
+    live_board(course.rows, course.now).show("training-live")
 
 
 def _came_out(now: Mapping[str, Any]) -> None:

@@ -4,9 +4,8 @@ In: the reader's choices. Out: the page. One training runs at a time for all rea
 """
 
 import re
-import secrets
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -15,11 +14,13 @@ from mha_core.picture.bundle import ASSETS
 from mha_core.seeds import LAST
 from mha_core.wording import counted
 from pages.parts.frame import state
+from pages.parts.frame.progress import reader, watch
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.shell import or_show_error
 from pages.parts.picture.tiles import Board, paragraph
-from pages.parts.serve.training import TRAINER, LiveTraining
+from pages.parts.serve.jobs import Job
 from pages.parts.training import after, boards
+from pages.parts.training.live import TRAININGS, Course, course_of
 from pages.parts.training.parts import (
     EXPECTED,
     GUESSES,
@@ -41,9 +42,7 @@ from pages.parts.training.parts import (
     roles_said,
 )
 
-Phase = Literal["still", "beginning", "going on"]
 TICK = 1.0  # seconds
-TICKS: Mapping[Phase, float | None] = {"still": None, "beginning": 0.3, "going on": TICK}
 
 
 def style() -> None:
@@ -124,7 +123,7 @@ def _said(text: str) -> None:
     board.show("training-question")
 
 
-def _choices() -> "st.delta_generator.DeltaGenerator":
+def _choices() -> Any:
     return st.container(key="training-choices", horizontal=True, vertical_alignment="bottom", gap="medium")
 
 
@@ -161,68 +160,56 @@ def _limit(options: Sequence[int], first: int, key: str) -> int:
     return chosen if chosen in options else first
 
 
-def reader() -> str:
-    """A name for this tab, by which the trainer knows who still looks."""
-    return str(st.session_state.setdefault("training-reader", secrets.token_hex(8)))
-
-
 def _trained(choice: Choice) -> list[Report]:
     """Start, watch and stop it; the two reports once both models are trained, else nothing."""
-    TRAINER.warm()
-    training = TRAINER.ask("small", choice.settings)
-    phase = _phase(training, reader())
-    st.fragment(_watch, run_every=TICKS[phase])(choice, training, reader(), phase)
-    if training.state != "finished":
+    takes = "It takes seconds to a minute on one processor core."
+
+    def draw(course: Course) -> None:
+        boards.live_board(choice, course).show("training-live")
+
+    job = training("small", choice.settings, takes, draw)
+    if job is None or not job.finished or job.problem:
         return []
-    return [run["report"] for run in training.now["runs"]]
+    return [run["report"] for run in course_of(job).now["runs"]]
 
 
-def is_working(training: LiveTraining, name: str) -> bool:
-    """Whether it goes on, or waits to, for the reader of that name."""
-    return name in training.looks and training.state in ("waiting", "running")
-
-
-def _phase(training: LiveTraining, name: str) -> Phase:
-    """Does it go on for this reader, and is its first picture about to come?"""
-    if not is_working(training, name):
-        return "still"
-    return "going on" if training.rows or TRAINER.ahead(training) else "beginning"
-
-
-def _watch(choice: Choice, training: LiveTraining, name: str, before: Phase) -> None:
-    """How far it is, its buttons, and its pictures; runs every second while it goes on."""
-    TRAINER.look(training, name)
-    phase = _phase(training, name)
-    if phase != before:
-        st.rerun()
-    working = phase != "still"
-    with st.container(key="training-progress", horizontal=True, vertical_alignment="center", gap="medium"):
-        if working:
-            st.button("Stop", key="training-stop", on_click=TRAINER.stop, args=(training, name))
-        elif training.state != "finished":
-            words = "Go on" if training.rows else "Start"
+def training(
+    kind: str, settings: Mapping[str, Any], takes: str, draw: Callable[[Course], None]
+) -> Job[Course] | None:
+    """The button, then how far a training is, and its pictures; None where nobody has let it begin."""
+    TRAININGS.worker.warm()
+    job = TRAININGS.begun(kind, settings)
+    with st.container(key="training-progress"):
+        if job is None or job.problem:
+            words = "Start" if job is None else "Again"
             st.button(
-                words, key="training-start", type="primary", on_click=TRAINER.start, args=(training, name)
+                words,
+                key="training-start",
+                type="primary",
+                on_click=TRAININGS.start,
+                args=(kind, settings, reader()),
             )
-        if training.rows or working:
-            st.progress(min(training.fraction, 1.0), text=how_far(training, TRAINER.ahead(training), working))
-        else:
-            say("It takes seconds to a minute on one processor core.", "label")
-    if training.problem:
-        say(training.problem, "problem")
-    if training.rows:
-        boards.live_board(choice, training).show("training-live")
+            say(takes, "label")
+        if job is not None:
+            found = job
+            watch(TRAININGS.line, found, "training", _how_far, lambda: _pictures(found, draw), TICK)
+    return job
 
 
-def how_far(training: LiveTraining, ahead: int, working: bool) -> str:
+def _pictures(job: Job[Course], draw: Callable[[Course], None]) -> None:
+    course = course_of(job)
+    if course.rows:
+        draw(course)
+
+
+def _how_far(job: Job[Course]) -> str:
     """Where a training stands, in one sentence."""
-    if training.state == "finished":
-        return "Done."
-    if not working:
+    if not job.goes_on_for(reader()):
         return "Stopped; what was reached is shown."
-    if training.state == "waiting" and ahead:
+    ahead = TRAININGS.line.ahead(job)
+    if ahead:
         return f"Waiting: {counted(ahead, 'training', ('is', 'are'))} before yours."
-    return "Training …" if training.rows else "Starting …"
+    return "Training …" if job.step else "Starting …"
 
 
 def _verdict(*sentences: str) -> None:

@@ -13,6 +13,7 @@ from mha_core.tokens import Piece
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 from pages.parts.serve.cache import MAX_CHARS
+from pages.parts.serve.jobs import MODEL
 
 SHOWN = 10
 
@@ -35,7 +36,7 @@ def following(request: Request, used: Model, position: int) -> tuple[NextToken, 
             state = cache.take_state(request.run, used)
             cache.keep_state(request.run, used, state)
             return likeliest(state.logits, used, SHOWN)
-        with cache.turn():
+        with MODEL:
             return predict_next(record.tokens, used, position, SHOWN)
 
     return cache.of_run(request.run, used, ("next", position), make)
@@ -53,7 +54,7 @@ def append(request: Request, used: Model, identity: int) -> Said:
     if len(run.text) + len(used.tokenizer.typed(identity)) > MAX_CHARS:
         raise InputError(f"The text is full: HeadScope takes {MAX_CHARS:,} characters at most.")
     state = cache.take_state(run, used)
-    with cache.turn():
+    with MODEL:
         spelled, rows = say(state, identity, used)
     longer = replace(run, text=run.text + spelled)
     tokens = used.tokenizer.encode(longer.text)
@@ -81,7 +82,7 @@ def hidden_words(request: Request, used: Model) -> list[list[tuple[str, float]]]
     """For every masked place the likeliest pieces with their probabilities."""
 
     def make() -> list[list[tuple[str, float]]]:
-        with cache.turn():
+        with MODEL:
             return predict_masked(request.text, used, SHOWN, pair=request.pair)
 
     return cache.of_run(request.run, used, "masked", make)

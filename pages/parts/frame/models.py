@@ -1,0 +1,94 @@
+"""The models that readers ask for: which are allowed here, what must be agreed to, and how their arrival is shown.
+
+In: a `Request`, or a name. Out: a model, loaded once for all readers; or a HeadScopeError that says why there is none.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from mha_core import HeadScopeError, InputError, Model, TransformersModel, load_model
+from mha_core.hf import INSIDE
+from mha_core.shelf import DECODER, EMBEDDED
+from pages.parts.frame.fetching import refuse_unasked
+from pages.parts.frame.request import Request, allowed, model_allowed, refusal
+
+UNPACKING = "Unpacking SmolLM2: 135 million weights, from 98 MB to 540 MB. Once for all readers; seconds …"
+UNTRAINED = "Drawing 135 million random weights. Once for all readers; seconds …"
+
+
+def model(request: Request) -> Model:
+    """The model asked for. Raises HeadScopeError if it is not allowed here or cannot be had."""
+    used = named_model(request.model, request.trained)
+    if isinstance(used, TransformersModel) and used.is_encoder_decoder:
+        return used.of(request.attention)
+    return used
+
+
+def named_model(name: str, trained: bool = True) -> Model:
+    """A model by its name, if the owner of this server allows it and its reader agreed to fetch what is not here."""
+    refuse_unasked(name)
+    if name == EMBEDDED:
+        return loaded(name, trained)
+    if name == DECODER:
+        with st.spinner(UNPACKING if trained else UNTRAINED):
+            return loaded(name, trained)
+    place = st.empty()
+    used = loaded(name, trained, _progress(place))
+    place.empty()
+    return used
+
+
+def inside(request: Request) -> Model:
+    """The model asked for, for pages that look into it. Raises InputError for one that transformers computes."""
+    used = model(request)
+    if isinstance(used, TransformersModel):
+        raise InputError(INSIDE.format(used.title))
+    return used
+
+
+def at_hand(name: str, trained: bool = True) -> Model | None:
+    """The model if it can be had, else None: the page says why when it asks for what the model makes."""
+    try:
+        return named_model(name, trained)
+    except HeadScopeError:
+        return None
+
+
+def reads(name: str, trained: bool, text: str, pair: str) -> bool:
+    """Whether a model knows every word of a text; also where it cannot be had, for its page says so."""
+    try:
+        refuse_unasked(name)
+        tokens = loaded(name, trained).tokenizer.encode(text, pair or None)
+    except HeadScopeError:
+        return True
+    return all(piece.role != "unknown" for piece in tokens.pieces)
+
+
+def loaded(name: str, trained: bool, progress: Callable[[str, int, int], None] | None = None) -> Model:
+    """The only way to a model: what this server's owner allows is asked here. Nothing of Streamlit."""
+    if not model_allowed(name):
+        raise InputError(refusal("model", name) or "")
+    return load_model(name, trained=trained, local=allowed("FOLDERS"), progress=progress)
+
+
+def _progress(place: Any) -> Callable[[str, int, int], None]:
+    """A bar for a download in a place on the page, moved at most five times a second."""
+    last = 0.0
+
+    def told(file: str, done: int, total: int) -> None:
+        nonlocal last
+        if total and time.monotonic() - last > 0.2:
+            last = time.monotonic()
+            said = f"Fetching {file}: {done / 1e6:.0f} of {total / 1e6:.0f} MB"
+            place.progress(min(done / total, 1.0), said)
+
+    return told
+
+
+def end_if_left() -> None:
+    """End this run of a page if its reader has left, or has asked for something else: every reading of the session's
+    state does that. Outside of a page nothing happens."""
+    _ = "left" in st.session_state

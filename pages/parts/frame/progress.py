@@ -1,0 +1,109 @@
+"""Long work on a page: a button that begins it, how far it is from the first second, Stop, and what there is so far.
+
+In: a job, or a key and how to begin one. Out: the page's part, drawn anew twice a second while it goes on. All readers
+share the work of a key; each may stop looking.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from mha_core.experiments import Part
+from mha_core.wording import counted
+from pages.parts.frame.prose import say
+from pages.parts.serve.jobs import JOBS, Job, Line, Parts
+
+T = TypeVar("T")
+TICK = 0.5  # seconds
+
+
+def reader() -> str:
+    """A name for this tab, by which a job knows who still looks."""
+    return str(st.session_state.setdefault("reader", secrets.token_hex(8)))
+
+
+def work(
+    key: tuple[str, ...],
+    begin: Callable[[], Iterator[Part[T]]],
+    draw: Callable[[T | None], None],
+    *,
+    unit: str,
+    one: str = "",
+    button: str = "",
+) -> bool:
+    """The button, then the work and `draw` of what there is; `unit` is what is counted ("passages"), `one` the same
+    of a single one where that reads otherwise. Without a button it begins by itself. Returns whether it is done."""
+
+    def parts() -> Parts[T]:
+        yield from begin()
+
+    job: Job[T] | None = JOBS.peek(key)
+    if job is None and button:
+        st.button(button, key=f"begin-{key[0]}", type="primary", on_click=JOBS.ask, args=(key, parts))
+        draw(None)
+        return False
+    job = JOBS.ask(key, parts)
+
+    def said(job: Job[T]) -> str:
+        n = job.step.n if job.step else 0
+        done = f"{n:,} {(one or unit, unit)[n != 1]}"
+        if not job.goes_on_for(reader()):
+            return f"Stopped after {done}; what is shown is what was tried."
+        return done + time_left(job)
+
+    watch(JOBS, job, key[0], said, lambda: draw(job.read(lambda step: step.result)))
+    return job.finished and not job.problem
+
+
+def watch(
+    line: Line,
+    job: Job[Any],
+    name: str,
+    said: Callable[[Job[Any]], str],
+    draw: Callable[[], None] = lambda: None,
+    tick: float = TICK,
+) -> None:
+    """How far a job is, in what is `said` and as a bar, with its button, and what `draw` adds, while it goes on. Who
+    comes to work that is not done looks along; `name` makes the keys."""
+    if not job.finished and reader() not in job.looks:
+        line.start(job, reader())
+    working = job.goes_on_for(reader())
+    st.fragment(_watch, run_every=tick if working else None)(line, job, name, said, draw, working)
+
+
+def _watch(
+    line: Line,
+    job: Job[Any],
+    name: str,
+    said: Callable[[Job[Any]], str],
+    draw: Callable[[], None],
+    was_working: bool,
+) -> None:
+    line.look(job, reader())
+    working = job.goes_on_for(reader())
+    if working != was_working:
+        st.rerun()  # a button was pressed, or the work is done: the page around has to change too
+    if not job.finished:
+        with st.container(
+            key=f"progress-row-{name}", horizontal=True, vertical_alignment="bottom", gap="medium"
+        ):
+            st.progress(min(job.step.fraction if job.step else 0.0, 1.0), text=said(job))
+            if working:
+                st.button("Stop", key=f"stop-{name}", on_click=line.stop, args=(job, reader()))
+            else:
+                st.button("Go on", key=f"go-{name}", on_click=line.start, args=(job, reader()))
+    if job.problem:
+        say(job.problem, "problem")
+    draw()
+
+
+def time_left(job: Job[Any]) -> str:
+    """ ", about 5 seconds left", where that is known; else nothing."""
+    left = job.remaining
+    if left is None:
+        return ""
+    return (
+        f", about {counted(round(left), 'second') if left < 90 else counted(round(left / 60), 'minute')} left"
+    )

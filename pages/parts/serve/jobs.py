@@ -1,0 +1,185 @@
+"""Long work behind the pages, moved on in a thread for as long as somebody looks at it. No Streamlit here.
+
+In: a key that says what is computed, and how to begin it: an iterator of `Part`s. Out: a `Job`, the same one for all
+who ask for the same: how far it is, the result so far, what is left, what went wrong. A `Line` moves its jobs on in
+turns, one for each reader.
+"""
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Hashable
+from contextlib import AbstractContextManager
+from threading import BoundedSemaphore, Lock, RLock, Thread
+from typing import Any, Generic, TypeVar
+
+from mha_core import HeadScopeError
+from mha_core.experiments import Part
+
+T = TypeVar("T")
+R = TypeVar("R")
+Parts = Generator[Part[T], None, None]
+
+LOG = logging.getLogger("streamlit.headscope")
+LOOKED_AWAY = 20.0  # seconds without a look, then a reader is taken to be gone
+TURN = 0.5  # seconds that a job is moved on before the next one
+KEPT_AT_MOST = 40  # jobs of a line whose results are kept
+# An estimate from the first half second is a guess about the cache, not about the file.
+SETTLED_SECONDS = 0.5
+BROKEN = "The work broke off by an error of this program; what was counted before it is shown."
+
+
+class Job(Generic[T]):
+    """One piece of work; `step` is its last part, kept whatever happens, `problem` what went wrong, in one sentence."""
+
+    def __init__(self, begin: Callable[[], Parts[T]]) -> None:
+        self._begin = begin
+        self._parts: Parts[T] | None = None
+        self._moving = Lock()
+        self.looks: dict[str, float] = {}  # when each reader looked last; 0 for one who has stopped it
+        self.step: Part[T] | None = None
+        self.seconds = 0.0
+        self.finished, self.problem = False, ""
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds of work that are left at the pace so far; None where that would be a guess."""
+        if self.step is None or self.step.fraction <= 0 or self.seconds < SETTLED_SECONDS:
+            return None
+        return self.seconds * (1 - self.step.fraction) / self.step.fraction
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody still looks at it."""
+        return any(time.monotonic() - seen < LOOKED_AWAY for seen in list(self.looks.values()))
+
+    def goes_on_for(self, reader: str) -> bool:
+        """Whether it works, or waits to, and this reader has not stopped it."""
+        return not self.finished and self.looks.get(reader, 0.0) > 0
+
+    def read(self, make: Callable[[Part[T]], R]) -> R | None:
+        """`make` of the last part, while nobody moves the work on; None before the first."""
+        with self._moving:
+            return None if self.step is None else make(self.step)
+
+    def renew(self) -> None:
+        """Let it begin again, from nothing; its last part stays until there is another."""
+        self._parts, self.seconds, self.finished, self.problem = None, 0.0, False, ""
+
+    def close(self) -> None:
+        """Give up what it holds between two parts: it is begun again when it goes on."""
+        if self._parts is not None:
+            self._parts.close()
+            self._parts = None
+
+    def advance(self, seconds: float, among: AbstractContextManager[object]) -> None:
+        """Move it on for about so long, each part within `among`, while it is wanted."""
+        began = since = time.monotonic()
+        while not self.finished and self.wanted and since - began < seconds:
+            with among, self._moving:
+                try:
+                    self._parts = self._parts or self._begin()
+                    self.step = next(self._parts)
+                except StopIteration:
+                    self.finished = True
+                except HeadScopeError as error:
+                    self.problem, self.finished = str(error), True
+                except Exception as error:  # any error of ours ends this work; the jobs of others go on
+                    LOG.error("A job broke off", exc_info=error)
+                    self.problem, self.finished = BROKEN, True
+            let_others()
+            self.seconds += time.monotonic() - since
+            since = time.monotonic()
+
+
+def let_others() -> None:
+    """Between two pieces of long work: let the threads of readers take what they wait for."""
+    time.sleep(0.001)
+
+
+class Line:
+    """Jobs that share one thread. `among`: what each part is made within, such as the model's semaphore; `seconds`: how
+    long one is moved on before the next; `keeps`: whether a job that is paused keeps its place in memory."""
+
+    def __init__(
+        self, among: AbstractContextManager[object], seconds: float = TURN, *, keeps: bool = True
+    ) -> None:
+        self._among, self._seconds, self._keeps = among, seconds, keeps
+        self._all: OrderedDict[Hashable, Job[Any]] = OrderedDict()
+        self._line: list[Job[Any]] = []
+        self._lock = RLock()
+        self._thread: Thread | None = None
+
+    def peek(self, key: Hashable) -> Job[Any] | None:
+        """The job of that key if somebody has asked for it."""
+        return self._all.get(key)
+
+    def ask(self, key: Hashable, begin: Callable[[], Parts[T]]) -> Job[T]:
+        """The job of that key, begun or not; old ones that nobody waits for are forgotten."""
+        with self._lock:
+            found = self._all.setdefault(key, Job(begin))
+            self._all.move_to_end(key)
+            idle = [name for name, job in self._all.items() if job not in self._line and job is not found]
+            for name in idle[: max(0, len(self._all) - KEPT_AT_MOST)]:
+                del self._all[name]
+            return found
+
+    def start(self, job: Job[Any], reader: str) -> None:
+        """Let it begin, go on, or begin again for this reader, whose other job stops."""
+        with self._lock:
+            for other in self._line:
+                if other is not job and reader in other.looks:
+                    other.looks[reader] = 0.0
+            self._queue(job, reader, time.monotonic())
+
+    def behind(self, job: Job[Any]) -> None:
+        """Let it go on to its end, whoever looks."""
+        with self._lock:
+            self._queue(job, "", float("inf"))
+
+    def look(self, job: Job[Any], reader: str) -> None:
+        """Say that this reader still looks: it goes on only as long as somebody does."""
+        with self._lock:
+            if job.goes_on_for(reader):
+                self._queue(job, reader, time.monotonic())
+
+    def stop(self, job: Job[Any], reader: str) -> None:
+        """This reader wants no more of it. It stops if no other reader looks at it."""
+        job.looks[reader] = 0.0
+
+    def ahead(self, job: Job[Any]) -> int:
+        """How many jobs are before it."""
+        with self._lock:
+            return self._line.index(job) if job in self._line else 0
+
+    def _queue(self, job: Job[Any], reader: str, seen: float) -> None:
+        job.looks[reader] = seen
+        if job not in self._line:
+            if job.finished:
+                job.renew()
+            self._line.append(job)
+        if self._thread is None:
+            self._thread = Thread(target=self._run, name="jobs", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        """The thread: moves on who is first in line, until there is nobody."""
+        while True:
+            with self._lock:
+                if not self._line:
+                    self._thread = None
+                    return
+                job = self._line[0]
+            job.advance(self._seconds, self._among)
+            if not self._keeps:
+                job.close()
+            with self._lock:
+                self._line.remove(job)
+                if not job.finished and job.wanted:  # also where somebody came back meanwhile
+                    self._line.append(job)
+
+
+# Two runs of a model keep two cores busy; more would only hold more memory at once.
+MODEL = BoundedSemaphore(2)
+# Long work behind the pages: what readers ask for, and the roles of heads, which nobody need wait for.
+JOBS, FINDINGS = Line(MODEL), Line(MODEL)
