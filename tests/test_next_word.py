@@ -11,7 +11,8 @@ from mha_core.prediction import next_logits
 from pages.parts.explore import next_word, speech
 from pages.parts.explore.next_word import END, MOST, PIN, Place, Talk, answer
 from pages.parts.frame.request import Request
-from pages.parts.serve import cache, store
+from pages.parts.serve import cache
+from pages.parts.serve import store as kept
 from pages.parts.serve.store import Store
 
 pytestmark = pytest.mark.slow  # the embedded decoder speaks in nearly every test
@@ -24,7 +25,7 @@ END_OF_TEXT = [Place(END, "At the end", 10)]
 def store(monkeypatch):
     """A store in which nothing is kept yet."""
     fresh = Store(400_000_000)
-    monkeypatch.setattr(store, "STORE", fresh)
+    monkeypatch.setattr(kept, "STORE", fresh)
     return fresh
 
 

@@ -8,15 +8,16 @@ import time
 import numpy as np
 import pytest
 from boards import found
-from pages.parts.serve.training import BROKEN, TRAINER, Trainer
 from streamlit.testing.v1 import AppTest
 from visit import unopened
 
 from mha_core.device import use_one_thread
+from mha_core.experiments import Part
 from mha_core.learning import report
 from mha_core.learning.live import begin
 from mha_core.learning.train import Setup
 from pages.parts.training import export, parts
+from pages.parts.training.live import BROKEN, TRAININGS, Course, Trainings, Worker, course_of
 
 # A process that speaks as the real one does, and trains nothing: one line of its curve each 20 ms, or it dies.
 FAKE = """
@@ -45,9 +46,9 @@ while line := sys.stdin.readline():
 
 @pytest.fixture
 def trainer():
-    made = Trainer((sys.executable, "-c", FAKE))
+    made = Trainings(Worker((sys.executable, "-c", FAKE)))
     yield made
-    made.close()
+    made.worker.close()
 
 
 def until(done, what: str, seconds: float = 60) -> None:
@@ -57,144 +58,60 @@ def until(done, what: str, seconds: float = 60) -> None:
         time.sleep(0.01)
 
 
+def started(trainer, reader: str, **settings):
+    """The training of these settings, which this reader has let begin."""
+    trainer.start("x", settings, reader)
+    return trainer.begun("x", settings)
+
+
+def steps(job):
+    return [row["step"] for row in course_of(job).rows]
+
+
 @pytest.mark.slow
 def test_one_trains_at_a_time_and_the_others_wait_in_line(trainer):
-    first, second, third = (trainer.ask("x", {"n": n}) for n in (30, 31, 5))
-    for number, training in enumerate((first, second, third)):
-        trainer.start(training, f"reader {number}")
-    until(lambda: first.rows, "the first begins")
-    assert [trainer.ahead(one) for one in (first, second, third)] == [0, 1, 2]
-    assert (first.state, second.state, third.state) == ("running", "waiting", "waiting")
-    assert second.rows == []
-    trainer.stop(second, "reader 1")
-    until(lambda: third.state == "finished", "the third gets its turn")
-    assert [row["step"] for row in first.rows] == list(range(30))
-    assert (second.state, second.rows) == ("stopped", []), "who left the line is passed over"
-    assert trainer.ahead(third) == 0
-
-
-@pytest.mark.slow
-def test_who_asks_for_the_same_shares_one_training(trainer):
-    one = trainer.ask("x", {"n": 40, "a": 1})
-    assert trainer.ask("x", {"a": 1, "n": 40}) is one
-    assert trainer.ask("x", {"a": 2, "n": 40}) is not one
-    trainer.start(one, "anna")
-    trainer.start(one, "ben")
-    trainer.stop(one, "anna")
-    until(lambda: one.state == "finished", "it goes on for ben")
-    assert len(one.rows) == 40
+    first, second, third = (started(trainer, f"reader {n}", n=n) for n in (30, 31, 5))
+    until(lambda: first.step, "the first begins")
+    assert [trainer.line.ahead(one) for one in (first, second, third)] == [0, 1, 2]
+    assert second.step is None
+    trainer.line.stop(second, "reader 31")
+    until(lambda: third.finished, "the third gets its turn")
+    assert steps(first) == list(range(30))
+    assert second.step is None, "who left the line is passed over"
+    assert trainer.line.ahead(third) == 0
 
 
 @pytest.mark.slow
 def test_stop_pauses_and_go_on_goes_on_where_it_was(trainer):
-    training = trainer.ask("x", {"n": 100})
-    trainer.start(training, "anna")
-    until(lambda: len(training.rows) > 3, "it trains")
-    trainer.stop(training, "anna")
-    until(lambda: training.state == "stopped", "it stops")
-    stopped_at = len(training.rows)
-    assert stopped_at < 100
-    trainer.start(training, "anna")
-    until(lambda: training.state == "finished", "it ends")
-    assert [row["step"] for row in training.rows] == list(range(100))
-    assert training.now == {"at": 99}
-
-
-def test_a_reader_has_one_training_at_a_time(trainer):
-    before, now = trainer.ask("x", {"n": 1000}), trainer.ask("x", {"n": 4})
-    trainer.start(before, "anna")
-    until(lambda: before.rows, "it begins")
-    trainer.start(now, "anna")
-    assert not before.wanted(), "at once, and not only when its reader is taken to be gone"
-    until(lambda: now.state == "finished", "the next one gets its turn")
-    assert before.state == "stopped"
-    assert len(before.rows) < 1000
-
-
-@pytest.mark.slow
-def test_what_nobody_looks_at_is_paused(trainer, monkeypatch):
-    training = trainer.ask("x", {"n": 1000})
-    trainer.start(training, "anna")
-    until(lambda: training.rows, "it begins")
-    trainer.look(training, "anna")
-    monkeypatch.setattr("pages.parts.serve.training.LOOKED_AWAY", 0.6)
-    for _ in range(10):
-        trainer.look(training, "anna")
-        time.sleep(0.08)
-    assert training.state == "running"
-    until(lambda: training.state == "stopped", "nobody looks")
-    trainer.look(training, "ben")
-    assert "ben" not in training.looks, "to look is not to ask"
-
-
-def test_who_comes_back_before_the_pause_is_heard_waits_behind_the_others(trainer, monkeypatch):
-    trained = []
-
-    def train(_process, training):
-        trained.append(training)
-        return ("stopped" if len(trained) == 1 else "finished"), ""
-
-    monkeypatch.setattr(trainer, "_train", train)
-    first, second = (trainer.ask("x", {"n": n}) for n in (1, 2))
-    with trainer._lock:
-        trainer.start(first, "anna")
-        trainer.start(second, "ben")
-    until(lambda: second.state == first.state == "finished", "both have their turn")
-    assert trained == [first, second, first]
+    job = started(trainer, "anna", n=100)
+    until(lambda: len(steps(job)) > 3, "it trains")
+    trainer.line.stop(job, "anna")
+    other = started(trainer, "ben", n=3)
+    until(lambda: other.finished, "somebody else's goes on meanwhile")
+    assert len(steps(job)) < 100
+    trainer.line.start(job, "anna")
+    until(lambda: job.finished, "it ends")
+    assert steps(job) == list(range(100)), "nothing that was said while it paused is lost"
+    assert course_of(job).now == {"at": 99}
 
 
 def test_a_process_that_dies_is_said_and_the_next_one_trains(trainer):
-    broken, whole = trainer.ask("x", {"n": 9, "dies": 4}), trainer.ask("x", {"n": 3})
-    trainer.start(broken, "anna")
-    trainer.start(whole, "ben")
-    until(lambda: whole.state == "finished", "the next one trains")
-    assert (broken.state, broken.problem) == ("problem", BROKEN)
-    assert len(whole.rows) == 3
-    with trainer._lock:
-        trainer.start(broken, "anna")
-        assert (broken.state, broken.problem) == ("waiting", ""), (
-            "of what begins again nothing is said to be broken"
-        )
+    broken, whole = started(trainer, "anna", n=9, dies=4), started(trainer, "ben", n=3)
+    until(lambda: whole.finished, "the next one trains")
+    assert (broken.problem, len(steps(broken))) == (BROKEN, 4)
+    assert (whole.problem, len(steps(whole))) == ("", 3)
 
 
-def test_where_no_process_can_be_started_all_who_wait_are_told_and_may_try_again(trainer):
-    trainer._command = ("/no/such/program",)
-    one, other = trainer.ask("x", {"n": 2}), trainer.ask("x", {"n": 3})
-    trainer.start(one, "anna")
-    until(lambda: one.state == "problem", "it is told")
-    trainer.start(other, "ben")
-    until(lambda: other.state == "problem", "so is the next")
-    assert one.problem == other.problem == BROKEN
-    trainer._command = (sys.executable, "-c", FAKE)
-    trainer.start(one, "anna")
-    until(lambda: one.state == "finished", "now there is one")
-
-
-def test_old_trainings_are_forgotten_but_none_in_line(trainer, monkeypatch):
-    monkeypatch.setattr("pages.parts.serve.training.KEPT_AT_MOST", 3)
-    waiting = trainer.ask("x", {"n": 500})
-    trainer.start(waiting, "anna")
-    for n in range(5):
-        trainer.ask("x", {"n": n})
-    assert trainer.ask("x", {"n": 500}) is waiting
-
-
-def test_who_asks_while_all_that_are_kept_stand_in_line_is_given_a_training_too(trainer, monkeypatch):
-    monkeypatch.setattr("pages.parts.serve.training.KEPT_AT_MOST", 2)
-    with trainer._lock:  # none of them begins
-        for n in range(2):
-            trainer.start(trainer.ask("x", {"n": n}), f"reader {n}")
-        third = trainer.ask("x", {"n": 2})
-        assert trainer.ask("x", {"n": 2}) is third
-
-
-def test_what_is_asked_for_again_is_forgotten_last(trainer, monkeypatch):
-    monkeypatch.setattr("pages.parts.serve.training.KEPT_AT_MOST", 3)
-    first, second, _ = (trainer.ask("x", {"n": n}) for n in range(3))
-    assert trainer.ask("x", {"n": 0}) is first
-    trainer.ask("x", {"n": 3})
-    assert trainer.ask("x", {"n": 0}) is first
-    assert trainer.ask("x", {"n": 1}) is not second
+def test_where_no_process_can_be_started_its_reader_is_told_and_may_try_again(trainer):
+    trainer.worker.command = ("/no/such/program",)
+    job = started(trainer, "anna", n=2)
+    until(lambda: job.finished, "it is told")
+    assert job.problem == BROKEN
+    trainer.worker.command = (sys.executable, "-c", FAKE)
+    trainer.line.start(job, "anna")
+    until(lambda: steps(job), "now there is one")
+    until(lambda: job.finished, "it ends")
+    assert not job.problem
 
 
 @pytest.fixture(scope="module")
@@ -262,10 +179,10 @@ def blocks(at: AppTest) -> str:
 @pytest.mark.slow
 def test_a_finished_training_opens_from_its_link_with_the_same_numbers(short, monkeypatch):
     choice, rows, state = short
-    monkeypatch.setattr(TRAINER, "warm", lambda: None)
+    monkeypatch.setattr(TRAININGS.worker, "warm", lambda: None)
     wider = parts.jobs_choice(1, 2, seed=3, limit=200)  # a limit that the page offers
-    training = TRAINER.ask("small", wider.settings)
-    training.rows, training.now, training.state, training.fraction = rows, state, "finished", 1.0
+    job = TRAININGS.ask("small", wider.settings)
+    job.step, job.finished = Part(1.0, len(rows), Course(tuple(rows), state)), True
     link = {
         "left": "1",
         "right": "2",

@@ -106,7 +106,7 @@ def _direct_only(found: Source, which: str) -> None:
 def _like(found: Source, head: Head) -> None:
     """Heads that act at the same moments, here and in the other model that comes with the program."""
     sides = [(found.model, found.atlas, found.query)]
-    for name in cache.ATLAS_DIGESTS:
+    for name in head_facts.ATLAS_DIGESTS:
         other = head_facts.shipped_atlas(name) if name != found.model else None
         if other is not None:
             sides.append((name, other.atlas, {"model": model_in_link(name)}))

@@ -17,7 +17,7 @@ from mha_core.shelf import EMBEDDED
 from mha_core.wording import counted
 from pages.parts.frame import head_facts
 from pages.parts.frame.links import model_in_link
-from pages.parts.frame.progress import time_left, watch
+from pages.parts.frame.progress import begin_job, time_left, watch
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import or_show_error
@@ -73,7 +73,7 @@ def offer(request: Request) -> None:
         return
     weights = "" if request.trained else " with random weights"
     say(f"No atlas comes with {title_of(request.model)}{weights}. Make one here, from {TEXT}.", "notice")
-    st.button("Make it", key="atlas-make", on_click=JOBS.ask, args=(key, lambda: _parts(used)))
+    st.button("Make it", key="atlas-make", on_click=begin_job, args=(key, lambda: _parts(used)))
 
 
 def job_key(used: Model) -> tuple[str, ...]:

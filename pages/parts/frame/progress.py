@@ -41,7 +41,7 @@ def work(
 
     job: Job[T] | None = JOBS.peek(key)
     if job is None and button:
-        st.button(button, key=f"begin-{key[0]}", type="primary", on_click=JOBS.ask, args=(key, parts))
+        st.button(button, key=f"begin-{key[0]}", type="primary", on_click=begin_job, args=(key, parts))
         draw(None)
         return False
     job = JOBS.ask(key, parts)
@@ -55,6 +55,11 @@ def work(
 
     watch(JOBS, job, key[0], said, lambda: draw(job.read(lambda step: step.result)))
     return job.finished and not job.problem
+
+
+def begin_job(key: tuple[str, ...], parts: Callable[[], Parts[Any]]) -> None:
+    """Callback of the button: let the work of that key begin for this reader."""
+    JOBS.start(JOBS.ask(key, parts), reader())
 
 
 def watch(
