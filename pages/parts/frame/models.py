@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
-from mha_core import HeadScopeError, InputError, Model, TransformersModel, load_model
+from mha_core import HeadScopeError, InputError, Model, ModelError, TransformersModel, load_model, trace
 from mha_core.hf import INSIDE
 from mha_core.shelf import DECODER, EMBEDDED
 from pages.parts.frame.fetching import refuse_unasked
@@ -17,6 +18,9 @@ from pages.parts.frame.request import Request, allowed, model_allowed, refusal
 
 UNPACKING = "Unpacking SmolLM2: 135 million weights, from 98 MB to 540 MB. Once for all readers; seconds …"
 UNTRAINED = "Drawing 135 million random weights. Once for all readers; seconds …"
+SELF_TEST_SENTENCE = "The animal didn't cross the street because it was too tired."
+SELF_TEST_HEAD = (3, 1)  # head 4-2
+SELF_TEST_WEIGHT = 0.677  # from `it` to `animal`
 
 
 def model(request: Request) -> Model:
@@ -92,3 +96,16 @@ def end_if_left() -> None:
     """End this run of a page if its reader has left, or has asked for something else: every reading of the session's
     state does that. Outside of a page nothing happens."""
     _ = "left" in st.session_state
+
+
+def self_test(model: Model) -> None:
+    """Run one sentence whose answer is known; a model that gives another one is refused."""
+    record = trace(SELF_TEST_SENTENCE, model)
+    words = [piece.text for piece in record.tokens.pieces]
+    found = float(record.weights[SELF_TEST_HEAD][words.index("it"), words.index("animal")])
+    rows = record.weights.sum(axis=-1)
+    if abs(found - SELF_TEST_WEIGHT) > 1e-3 or not np.allclose(rows, 1, atol=1e-4):
+        raise ModelError(
+            f"{model.title} failed its test: head 4-2 gives {found:.3f} from `it` to `animal` instead of "
+            f"{SELF_TEST_WEIGHT}, and the rows sum to {rows.min():.4f} to {rows.max():.4f} instead of 1."
+        )

@@ -1,0 +1,176 @@
+"""Long work behind the pages: shared by who asks for the same, one a reader, stopped, gone on with, and never lost."""
+
+import threading
+import time
+from contextlib import nullcontext
+
+import pytest
+
+from mha_core import InputError
+from mha_core.experiments import Part
+from pages.parts.serve import jobs
+from pages.parts.serve.jobs import BROKEN, Line
+
+
+def until(done, what: str, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, what
+        time.sleep(0.005)
+
+
+def counting(n: int, seconds: float = 0.005):
+    """Work of so many parts, whose result is how many were made."""
+
+    def parts():
+        for i in range(1, n + 1):
+            time.sleep(seconds)
+            yield Part(i / n, i, i)
+
+    return parts
+
+
+@pytest.fixture
+def line():
+    made = Line(nullcontext(), seconds=0.05)
+    yield made
+    for job in list(made._all.values()):
+        job.looks.clear()  # nobody looks any more: its thread ends
+
+
+def test_who_asks_for_the_same_shares_one_job_and_nobody_else(line):
+    begun = []
+
+    def parts():
+        begun.append(1)
+        yield from counting(3)()
+
+    job = line.ask(("digest", "txt"), parts)
+    assert line.ask(("digest", "txt"), parts) is job
+    assert line.ask(("digest", "tsv"), parts) is not job
+    for name in ("anna", "ben"):
+        line.start(job, name)
+    until(lambda: job.finished, "it ends")
+    assert (begun, job.read(lambda part: part.result), job.problem) == ([1], 3, "")
+
+
+def test_a_reader_stops_it_and_lets_it_go_on_where_it_was(line):
+    job = line.ask("a", counting(60))
+    line.start(job, "anna")
+    until(lambda: job.step, "it begins")
+    assert 0 < job.step.fraction < 1
+    line.stop(job, "anna")
+    until(lambda: line._thread is None, "nobody wants it")
+    assert not job.goes_on_for("anna")
+    reached = job.step.n
+    assert reached < 60
+    line.look(job, "anna")  # her page says so still, until it is drawn anew
+    time.sleep(0.05)
+    assert job.step.n == reached
+    line.start(job, "anna")
+    until(lambda: job.finished, "it ends")
+    assert job.step.n == 60
+
+
+def test_it_goes_on_for_the_others_who_look(line):
+    job = line.ask("a", counting(20))
+    for name in ("anna", "ben"):
+        line.start(job, name)
+    line.stop(job, "anna")
+    until(lambda: job.finished, "it goes on for ben")
+    assert job.step.n == 20
+
+
+def test_a_reader_has_one_at_a_time_and_two_readers_one_each(line):
+    first, second = (line.ask(name, counting(200)) for name in "ab")
+    line.start(first, "anna")
+    until(lambda: first.step, "it begins")
+    line.start(second, "ben")
+    until(lambda: second.step, "both go on in turns")
+    before = first.step.n
+    until(lambda: first.step.n > before, "so does the first")
+    line.start(second, "anna")
+    assert not first.goes_on_for("anna")
+    reached = first.step.n
+    time.sleep(0.2)
+    assert first.step.n <= reached + 20, "it was moved on no longer than its turn"
+
+
+def test_what_nobody_looks_at_any_more_is_paused(line, monkeypatch):
+    monkeypatch.setattr(jobs, "LOOKED_AWAY", 0.1)
+    job = line.ask("a", counting(1000))
+    line.start(job, "anna")
+    for _ in range(10):
+        line.look(job, "anna")
+        time.sleep(0.03)
+    assert line._thread is not None
+    until(lambda: line._thread is None, "nobody looks")
+    assert not job.finished
+    line.look(job, "anna")
+    until(lambda: line._thread is not None, "she is back")
+
+
+def test_what_is_begun_behind_the_pages_goes_on_to_its_end(line, monkeypatch):
+    monkeypatch.setattr(jobs, "LOOKED_AWAY", 0.0)
+    job = line.ask("a", counting(10))
+    line.behind(job)
+    until(lambda: job.finished, "it ends")
+    assert job.step.n == 10
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(InputError("The file is empty."), "The file is empty."), (ZeroDivisionError("text"), BROKEN)],
+)
+def test_what_went_wrong_is_one_sentence_and_the_others_go_on(line, error, told):
+    def parts():
+        yield Part(0.5, 1, "half")
+        raise error
+
+    wrong, right = line.ask("wrong", parts), line.ask("right", counting(5))
+    line.start(wrong, "anna")
+    line.start(right, "ben")
+    until(lambda: wrong.finished and right.finished, "both end")
+    assert (wrong.problem, right.problem) == (told, "")
+    assert wrong.step.result == "half", "what there was before stays"
+    line.start(wrong, "anna")
+    until(lambda: wrong.finished, "it is tried again")
+
+
+def test_what_is_left_is_told_once_it_is_no_guess(line, monkeypatch):
+    monkeypatch.setattr(jobs, "SETTLED_SECONDS", 0.05)
+    job = line.ask("a", counting(40, seconds=0.01))
+    assert job.remaining is None
+    line.start(job, "anna")
+    until(lambda: job.step and job.step.n >= 20, "half of it is done")
+    left, n = job.remaining, job.step.n
+    assert left == pytest.approx(job.seconds / n * (40 - n), rel=0.3)
+
+
+def test_each_part_is_made_within_what_all_share():
+    """So that no more runs of a model go on at once than there are places."""
+    places, held = threading.BoundedSemaphore(1), []
+
+    def parts():
+        for i in range(5):
+            held.append(not places.acquire(blocking=False))
+            yield Part(i / 5, i, None)
+
+    line = Line(places)
+    job = line.ask("a", parts)
+    line.behind(job)
+    until(lambda: job.finished, "it ends")
+    assert held == [True] * 5
+    assert places.acquire(blocking=False), "and given back"
+    places.release()
+
+
+def test_old_jobs_are_forgotten_but_none_in_line(line, monkeypatch):
+    monkeypatch.setattr(jobs, "KEPT_AT_MOST", 3)
+    going = line.ask("going", counting(1000))
+    line.start(going, "anna")
+    first = line.ask(0, counting(1))
+    for key in range(1, 5):
+        line.ask(key, counting(1))
+    assert line.peek("going") is going
+    assert line.peek(0) is not first
