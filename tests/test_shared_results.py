@@ -1,8 +1,8 @@
 """What all readers share: results are kept under all that matters, whoever asked before, and in bounded room."""
 
 import threading
-from concurrent.futures import wait
-from contextlib import nullcontext
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -12,11 +12,12 @@ from bert_folders import random_bert, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mha_core import InputError, ModelError, load_model, projections_of
+from mha_core import HeadScopeError, InputError, ModelError, load_model, projections_of, trace
 from pages.parts.frame import head_facts, models
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import layer_of
-from pages.parts.serve import cache
+from pages.parts.serve import cache, jobs, store
+from pages.parts.serve.jobs import Line
 from pages.parts.serve.store import Store
 
 MEASURES = ("raw", "value", "residual", "rollout", "gradient")
@@ -86,7 +87,7 @@ def test_a_long_text_makes_room_and_what_was_seen_last_stays(monkeypatch):
         return Request(" ".join([first, *["word"] * (words - 1)]))
 
     sizes = [cache.record(of(n, "size")).weights.nbytes for n in (5, 100)]
-    monkeypatch.setattr(cache, "STORE", Store(2 * sizes[1] + 3 * sizes[0] + 300_000))
+    monkeypatch.setattr(store, "STORE", Store(2 * sizes[1] + 3 * sizes[0] + 300_000))
     short, old = of(5, "kept"), of(100, "old")
     held = [cache.record(request) for request in (old, short)]
     newer = cache.record(of(100, "newer"))
@@ -137,7 +138,7 @@ class Named:
 
 def test_the_layers_of_untrained_models_are_each_their_own(monkeypatch):
     """Their digests say the seed, which is the same."""
-    monkeypatch.setattr(cache, "STORE", Store(100_000_000))
+    monkeypatch.setattr(store, "STORE", Store(100_000_000))
     monkeypatch.setattr(cache, "model", lambda request: load_model(request.model, trained=request.trained))
     for name in ("minilm", "classroom"):
         used = load_model(name, trained=False)
@@ -149,8 +150,7 @@ def test_the_layers_of_untrained_models_are_each_their_own(monkeypatch):
 
 def test_an_untrained_folder_whose_configuration_has_changed_is_read_anew(monkeypatch, tmp_path):
     """Its weights are drawn with the same seed, so their digest is the same."""
-    monkeypatch.setattr(cache, "STORE", Store(100_000_000))
-    monkeypatch.setattr(cache, "turn", nullcontext)
+    monkeypatch.setattr(store, "STORE", Store(100_000_000))
     written, shapes = tmp_path / "folder", []
     for layers in (2, 3):
         write(written, random_bert(**{**SIZE, "num_hidden_layers": layers}))
@@ -169,44 +169,101 @@ def found(monkeypatch):
         made.append(used)
         return SimpleNamespace(model=used, roles={(0, 0): used})
 
-    monkeypatch.setattr(cache, "STORE", Store(10_000_000))
-    monkeypatch.setattr(cache, "_begun", {})
+    line = Line(jobs.MODEL)
+    monkeypatch.setattr(store, "STORE", Store(10_000_000))
+    monkeypatch.setattr(head_facts, "FINDINGS", line)
     monkeypatch.setattr(models, "model_allowed", lambda name: True)
     monkeypatch.setattr(models, "load_model", lambda name, trained=True, **_: Named(name, trained))
-    monkeypatch.setattr(cache, "find", find)
+    monkeypatch.setattr(head_facts, "find", find)
     yield SimpleNamespace(gate=gate, made=made)
     gate.set()
-    wait(cache._begun.values(), 30)  # what is begun behind the pages would be found for the next test
+    until(lambda: line._thread is None)  # what is begun behind the pages would be found for the next test
+
+
+def until(done):
+    end = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_roles_are_found_once_behind_the_pages_and_nobody_waits(found):
+    assert [cache.roles_of("a") for _ in range(3)] == [{}, {}, {}]
+    assert cache.finding("a")
+    found.gate.set()
+    until(lambda: not cache.finding("a"))
+    assert cache.roles_of("a") == {(0, 0): Named("a", True)}
+    assert head_facts.findings("a").model == Named("a", True)
+    assert found.made == [Named("a", True)]
 
 
 def test_findings_that_failed_are_no_roles(found, monkeypatch):
     def broken(used, _options):
         raise ModelError("damaged")
 
-    monkeypatch.setattr(cache, "find", broken)
-    with pytest.raises(ModelError):
+    monkeypatch.setattr(head_facts, "find", broken)
+    with pytest.raises(HeadScopeError, match="damaged"):
         head_facts.findings("a")
-    found.gate.set()
     assert cache.roles_of("a") == {}
-    (begun,) = cache._begun.values()
-    assert isinstance(begun.exception(30), ModelError)
-    monkeypatch.setattr(cache, "find", lambda used, _options: SimpleNamespace(roles={(0, 0): used}))
+    until(lambda: not cache.finding("a"))
+    monkeypatch.setattr(head_facts, "find", lambda used, _options: SimpleNamespace(roles={(0, 0): used}))
     assert cache.roles_of("a") == {}
-    (again,) = cache._begun.values()
-    again.result(30)
+    until(lambda: not cache.finding("a"))
     assert cache.roles_of("a") == {(0, 0): Named("a", True)}, "whoever asks later has it tried again"
 
 
-# Work on one file
+# Many at once
 
 
-def test_work_is_shared_by_all_who_bring_the_same_file_and_by_nobody_else():
-    def begin():
-        return iter(())
+def test_a_result_is_made_once_however_many_ask_at_the_same_moment():
+    kept, made, gate = Store(1_000_000), [], threading.Event()
 
-    key = ("digest", "txt", "minilm", "True")
-    job = cache.task(key, begin)
-    assert cache.task(key, begin) is job
-    for place in range(4):
-        other = tuple("other" if i == place else part for i, part in enumerate(key))
-        assert cache.task(other, begin) is not job
+    def make():
+        assert gate.wait(30)
+        made.append(1)
+        return np.zeros(10)
+
+    with ThreadPoolExecutor(8) as readers:
+        asked = [readers.submit(kept.get, "key", make) for _ in range(8)]
+        gate.set()
+        values = [one.result(30) for one in asked]
+    assert len(made) == 1
+    assert all(value is values[0] for value in values)
+
+
+def test_who_leaves_while_a_result_is_made_takes_it_from_nobody():
+    kept, begun, gate = Store(1_000_000), threading.Event(), threading.Event()
+
+    def leaves():
+        begun.set()
+        assert gate.wait(30)
+        raise KeyboardInterrupt  # as Streamlit ends a run: no Exception
+
+    with ThreadPoolExecutor(2) as readers:
+        first = readers.submit(kept.get, "key", leaves)
+        assert begun.wait(30)
+        second = readers.submit(kept.get, "key", lambda: "made")
+        gate.set()
+        assert second.result(30) == "made"
+        assert isinstance(first.exception(30), KeyboardInterrupt)
+
+
+def test_what_is_kept_stays_below_the_limit_and_the_oldest_goes_first():
+    kept = Store(10_000)
+    for key in range(30):
+        kept.get(key, lambda: np.zeros(250, np.float32))
+        kept.get(0, lambda: None)
+        assert kept.held <= 10_000
+    assert kept.peek(0) is not None, "what is asked for again and again stays"
+    assert kept.peek(1) is None
+    assert kept.peek(29) is not None
+
+
+@pytest.mark.slow
+def test_eight_readers_at_once_get_their_own_numbers(model, monkeypatch):
+    monkeypatch.setattr(store, "STORE", Store(100_000_000))
+    texts = [f"Reader {n} types a sentence of {'many ' * n}words." for n in range(8)]
+    with ThreadPoolExecutor(8) as readers:
+        found = list(readers.map(lambda text: cache.record(Request(text)), texts))
+    for text, record in zip(texts, found, strict=True):
+        np.testing.assert_allclose(record.weights, trace(text, model).weights, atol=1e-5)
