@@ -9,7 +9,6 @@ from bert_folders import random_bert, write
 from streamlit.testing.v1 import AppTest
 from visit import (
     STEP,
-    TIRED,
     TWO,
     drawn,
     link,
@@ -21,7 +20,7 @@ from visit import (
 
 from mha_core import grid_of, load_model, trace
 from mha_core.heads.measures import importance
-from pages.parts.frame import models, shell, state
+from pages.parts.frame import models, shell
 
 pytestmark = pytest.mark.slow  # every test opens a page of the app
 
@@ -182,20 +181,6 @@ def test_a_press_in_the_picture_is_in_the_link_before_the_page_is_drawn(monkeypa
 
 
 # What was there before
-
-
-def test_going_back_takes_what_the_link_says_and_not_what_was_typed_last(monkeypatch):
-    at = open_page(text=OWN, unit="words")
-    at.query_params["text"] = TIRED
-    del at.query_params["unit"]
-    assert run(at).text_input(key="text").value == OWN
-    at.query_params["text"] = TIRED
-    del at.query_params["pin"]
-    address = link(at)
-    monkeypatch.setattr(state, "went_back_or_forward", lambda: True)
-    run(at)
-    assert at.text_input(key="text").value == TIRED
-    assert link(at) == address, "Back leads to an address and changes none"
 
 
 # The link

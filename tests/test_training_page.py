@@ -88,6 +88,7 @@ def test_stop_pauses_and_go_on_goes_on_where_it_was(trainer):
     trainer.line.stop(job, "anna")
     other = started(trainer, "ben", n=3)
     until(lambda: other.finished, "somebody else's goes on meanwhile")
+    assert steps(other) == [0, 1, 2]
     assert len(steps(job)) < 100
     trainer.line.start(job, "anna")
     until(lambda: job.finished, "it ends")
