@@ -45,9 +45,10 @@ COPY . /app
 # Every page is opened once, and a model of transformers made: nothing that was left out is missed, and what is imported
 # at a start is what is compiled.
 RUN PYTHONDONTWRITEBYTECODE=1 python -c 'import transformers as t; t.AutoModel.from_config(t.AlbertConfig(vocab_size=9)); \
-t.AutoModelForSeq2SeqLM.from_config(t.T5Config(vocab_size=9))' && cd /app && python -m compileall -q /app && python -c 'import glob, streamlit.web.cli, uvicorn; \
+t.AutoModelForSeq2SeqLM.from_config(t.T5Config(vocab_size=9))' && cd /app && python -m compileall -q /app && python -c 'import glob, os, uvicorn; \
 from streamlit.testing.v1 import AppTest; \
-pages = [AppTest.from_file("app.py", default_timeout=600).switch_page(page).run() for page in glob.glob("pages/*.py")]; \
+pages = [AppTest.from_file("pages/parts/main.py", default_timeout=600).switch_page(f"../{os.path.basename(page)}").run() \
+for page in glob.glob("pages/*.py")]; \
 raise SystemExit([page.exception for page in pages if page.exception or not page.main.children] or 0)' 2>/dev/null
 
 FROM python:3.11-slim-bookworm

@@ -13,13 +13,15 @@ SHOWN = {
     "Where is it decided?": deciding.view,
 }
 
-asked = state.own_part("try", PARTS)
-with shell.page(
-    "Experiment",
-    question="What breaks without a head?",
-    lead="Looking at something is not using it. Take heads away, and read what the model says then.",
-    sentence=asked in PARTS[:3],
-) as request:
+
+def draw() -> None:
+    """The part of the page that is chosen, and what may be asked of it."""
+    request = shell.page(
+        "Experiment",
+        question="What breaks without a head?",
+        lead="Looking at something is not using it. Take heads away, and read what the model says then.",
+        shown=shell.Shown(sentence=state.own_part("try", PARTS) in PARTS[:3]),
+    )
     style()
     part = shell.part_of("What to try", PARTS, "try")
     without_decoder(request)

@@ -16,18 +16,17 @@ OF_THE_SENTENCE = {
     "Sizes and costs": sizes_view,
 }
 
-asked = state.own_part("part", PARTS)
-with shell.page(
-    "Inside",
-    question="How does a head arrive at its attention weights?",
-    sentence=asked != "By hand",
-    as_read=True,
-) as request:
+
+def draw() -> None:
+    """The part of the page that is chosen, of the reader's sentence or of numbers by hand."""
+    request = shell.page(
+        "Inside",
+        question="How does a head arrive at its attention weights?",
+        shown=shell.Shown(sentence=state.own_part("part", PARTS) != "By hand", as_read=True),
+    )
     style()
     part = shell.part_of("What to look at", PARTS, "part")
     if part == "By hand":
         example_view(request)
-    else:
-        record = shell.read(request)
-        if record is not None:
-            OF_THE_SENTENCE.get(part, walk_view)(request)
+    elif shell.read(request) is not None:
+        OF_THE_SENTENCE.get(part, walk_view)(request)

@@ -9,12 +9,13 @@ from pages.parts.learn.teacher import teacher_view
 
 SHOWN = ("Lesson", "Quiz", "Glossary", "References", "For teachers")
 
-asked = state.own_part("show", SHOWN)
-with shell.page(
-    "Learn",
-    question="How does multi-head attention work?",
-    sentence=asked == "Lesson",
-) as request:
+
+def draw() -> None:
+    """The lesson, or what else is chosen in the row."""
+    asked = state.own_part("show", SHOWN)
+    request = shell.page(
+        "Learn", question="How does multi-head attention work?", shown=shell.Shown(sentence=asked == "Lesson")
+    )
     style(request.present, lesson=asked == "Lesson")
     with st.container(key="show-row"):
         shown = shell.part_of("What to show", SHOWN, "show")
@@ -26,7 +27,5 @@ with shell.page(
         references_view()
     elif shown == "For teachers":
         teacher_view(request)
-    else:
-        record = shell.read(request)
-        if record is not None:
-            lesson_view(request)
+    elif shell.read(request) is not None:
+        lesson_view(request)

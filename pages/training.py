@@ -9,13 +9,16 @@ PARTS = {
     parts.PARTS["picture"]: picture.picture_part,
 }
 
-with shell.page(
-    "Training",
-    question="Where do the heads get their jobs?",
-    lead="Nobody gives a head its job: training does. Small models learn here, before your eyes, with the very layer "
-    "of attention that runs the large ones.",
-    sentence=False,
-):
+
+def draw() -> None:
+    """What is trained is chosen in a row."""
+    shell.page(
+        "Training",
+        question="Where do the heads get their jobs?",
+        lead="Nobody gives a head its job: training does. Small models learn here, before your eyes, with the very "
+        "layer of attention that runs the large ones.",
+        shown=shell.Shown(sentence=False),
+    )
     view.style()
     part = shell.part_of("What to train", tuple(PARTS), "train")
     PARTS.get(part, view.jobs_part)()

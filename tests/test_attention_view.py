@@ -16,7 +16,7 @@ from mha_core.picture.payload import record_payload
 from mha_core.picture.text import grapheme_end, visible
 from mha_core.thumbnails import changes, strongest_link, thumbnails
 from mha_core.tokens import Tokens
-from pages.parts.frame.selection import Selection, from_json
+from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import (
     align,
     compare_payload,
@@ -121,24 +121,6 @@ def test_a_small_difference_keeps_the_sign_of_the_largest_change():
 def test_the_loudest_link_leaves_special_tokens_out():
     weights = np.array([[[[0.1, 0.9, 0.0], [0.8, 0.05, 0.15], [0.7, 0.2, 0.1]]]])
     assert strongest_link(weights, np.array([True, False, False]))[0, 0].tolist()[:2] == [2, 1]
-
-
-PRESET, OWN, NEXT = Selection((3, 1), (10,)), Selection((0, 2), (4,), 5), Selection((1, 1), (2,))
-
-
-NO_SELECTIONS = (
-    None,
-    {},
-    {"head": [1], "pins": [], "to": None},
-    {"head": ["x", 1], "pins": [], "to": None},
-    {"head": [-1, 0], "pins": [], "to": None},
-    {"head": [0, 0], "pins": 3, "to": None},
-)
-
-
-@pytest.mark.parametrize("sent", NO_SELECTIONS)
-def test_what_is_no_selection_is_not_taken_for_one(sent):
-    assert from_json(sent) is None
 
 
 def test_a_selection_outside_the_text_is_clamped():

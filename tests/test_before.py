@@ -2,10 +2,8 @@
 
 import itertools
 
-import pytest
-
 from mha_core import Unit, trace
-from pages.parts.explore.before import with_word
+from pages.parts.explore.before import spots
 from pages.parts.frame import moving
 from pages.parts.frame.moving import Change, change_between
 
@@ -13,33 +11,13 @@ TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
 
 
-@pytest.mark.parametrize(
-    ("unit", "word", "expected"),
-    [
-        (14, "wide", WIDE),
-        (5, "did", TIRED.replace("didn't", "did")),  # of a cut word, the word
-        (1, "Every", TIRED.replace("The", "Every", 1)),
-        (10, "it really", TIRED.replace("because it", "because it really")),
-        (12, "", TIRED.replace("was too", "was")),
-        (13, "", TIRED.replace(" tired", "")),
-        (0, "x", None),
-        (99, "x", None),
-        ("1", "x", None),
-        (True, "x", None),
-        (1, None, None),
-    ],
-)
-def test_a_word_is_put_where_a_unit_stands(model, unit, word, expected):
-    record = trace(TIRED, model)
-    units = [each.label for each in record.grid().units]
-    if unit == 14:  # by its name, so that this test says what it changes
-        unit = units.index("tired")
-    elif unit == 12:
-        unit = units.index("too")
-    elif unit == 13:
-        unit = units.index("tired")
-    found = with_word(record.tokens, record.grid(), unit, word)
-    assert found == (expected if expected is None else (expected, None))
+def test_the_browser_is_told_where_the_word_of_each_unit_stands(model):
+    record = trace(TIRED, model, pair="It slept.")
+    texts, grid = (TIRED, "It slept."), record.grid()
+    found = [spot and (spot[2], texts[spot[2]][spot[0] : spot[1]]) for spot in spots(record.tokens, grid)]
+    assert [said is None for said in found] == [unit.special for unit in grid.units]
+    assert found[grid.labels.index("didn")] == found[grid.labels.index("t")] == (0, "didn't")
+    assert [word for side, word in filter(None, found) if side] == ["It", "slept", "."]
 
 
 def test_one_stretch_that_differs_is_found_and_two_other_sentences_are_not(model):

@@ -9,7 +9,7 @@ import pytest
 import torch
 from boards import Walked, assert_spectra, boards, flat, found, matrix, one, prose, words_of
 from streamlit.testing.v1 import AppTest
-from visit import unopened
+from visit import link, unopened
 
 from mha_core import layer_details, load_model, projections_of, trace
 from mha_core.families.bert import EncoderConfig
@@ -229,7 +229,7 @@ def test_a_change_is_undone_step_by_step_and_reset_at_once():
     at.slider(key="inside-temperature").set_value(3.0).run()
     at.button(key="inside-reset-button").click().run()
     assert "You changed" not in prose(at)
-    assert not {"causal", "temperature"} & set(at.query_params)
+    assert not {"causal", "temperature"} & set(link(at))
     assert not at.exception
 
 

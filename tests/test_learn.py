@@ -264,8 +264,8 @@ def test_answers_survive_next_back_and_another_page():
     at.button(key="lesson-next").click().run()
     at.button(key="lesson-back").click().run()
     assert at.text_input(key="answer-dk1024").value == "64,0"
-    at.switch_page("app.py").run()
-    at.switch_page("pages/learn.py").run()
+    at.switch_page("../explore.py").run()
+    at.switch_page("../learn.py").run()
     assert at.text_input(key="answer-dk1024").value == "64,0"
     assert "Right. 1024 / 16 = 64." in said_of(at)
 

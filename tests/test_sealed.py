@@ -3,9 +3,7 @@
 import numpy as np
 from visit import opened
 
-from pages.parts.frame.selection import Selection
 from pages.parts.picture.sealed import sealed
-from pages.parts.picture.sync import reconcile, wants_files
 
 
 def test_what_is_opened_is_what_was_sealed():
@@ -27,18 +25,3 @@ def test_weights_that_are_mostly_small_take_less_than_two_bytes_each():
     weights = np.random.default_rng(0).dirichlet(np.full(16, 0.3), 5_000).ravel()
     steps = np.round(weights * 65535).astype(np.uint16)
     assert len(sealed({"weights": steps})) < 1.75 * steps.size
-
-
-def test_files_get_their_numbers_when_their_menu_is_opened_and_only_for_what_is_shown():
-    memory = {}
-    shown = reconcile(memory, "picture", Selection((0, 0)), ("a record",))
-    said = Selection((1, 2)).as_json()
-    for report, wanted in (
-        ({"n": shown.number}, False),
-        ({"n": shown.number, "files": True}, True),
-        ({"n": shown.number, "files": "yes"}, False),
-        ({"n": shown.number - 1, "files": True}, False),
-    ):
-        memory["picture"] = {"selection": {**said, **report}}
-        assert wants_files(memory, "picture") is wanted
-    assert not wants_files({}, "picture")

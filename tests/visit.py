@@ -20,7 +20,6 @@ from mha_core.heads.findings import Findings, find
 from mha_core.heads.survey import Options
 from mha_core.model import Model
 from pages.parts.frame import head_facts as served
-from pages.parts.frame.controls import MENU
 
 ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -46,9 +45,9 @@ served.find = found
 
 def unopened(page: str = "app.py", **query: str) -> AppTest:
     """A page under a link with these parameters, before its first run."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
+    at = AppTest.from_file(str(ROOT / "pages" / "parts" / "main.py"), default_timeout=180)
     if page != "app.py":
-        at.switch_page(page)
+        at.switch_page(f"../{page.removeprefix('pages/')}")
     for key, value in query.items():
         at.query_params[key] = value
     return at
@@ -56,9 +55,7 @@ def unopened(page: str = "app.py", **query: str) -> AppTest:
 
 def open_page(page: str = "app.py", **query: str) -> AppTest:
     """A page as the link with these parameters opens it."""
-    at = unopened(page, **query)
-    at.session_state[MENU] = True  # what is in it is built when it is opened
-    return run(at)
+    return run(unopened(page, **query))
 
 
 def run(at: AppTest) -> AppTest:
@@ -67,19 +64,15 @@ def run(at: AppTest) -> AppTest:
 
 
 def settled(at: AppTest) -> AppTest:
-    """After a run: no error, and the address as the browser completes it."""
+    """After a run: no error."""
     assert not at.exception, at.exception[0].message
-    for completed in mounted(at, "address"):
-        for key in completed["before"]:
-            at.query_params.pop(key, None)
-        for key, value in completed["after"].items():
-            at.query_params[key] = value
     return at
 
 
 def link(at: AppTest) -> dict[str, str]:
-    """The address of the page as it is now."""
-    return {key: value[0] if isinstance(value, list) else value for key, value in at.query_params.items()}
+    """The address of the page as it is now; a parameter without a value counts as none."""
+    found = {key: value[0] if isinstance(value, list) else value for key, value in at.query_params.items()}
+    return {key: value for key, value in found.items() if value}
 
 
 def bodies(at: AppTest) -> list[str]:
@@ -93,20 +86,21 @@ def _apart(body: str) -> list[str]:
     return re.split(r"\n(?=<)", inside[1]) if inside else [body]
 
 
-def press_example(at: AppTest, name: str) -> AppTest:
-    """What a browser sends when an example or a minimal pair is pressed; a component's button is none of AppTest's."""
-    (row,) = (e.proto for e in at.get("bidi_component") if e.proto.component_name == "headscope_examples")
-    sent = at._tree.get_widget_states()
-    event = sent.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{row.id}__events")
-    event.json_trigger_value = json.dumps({"event": "chosen", "value": name})
-    at._run(sent)
-    return settled(at)
+def offered_examples(at: AppTest) -> dict[str, dict[str, str]]:
+    """The examples or minimal pairs to press, and what the address of each says."""
+    (row,) = (body for body in bodies(at) if body.startswith('<nav class="hs-examples"'))
+    links = re.findall(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', row)
+    return {
+        html.unescape(name): {
+            key: value for key, (value,) in parse_qs(urlsplit(html.unescape(to)).query).items()
+        }
+        for to, name in links
+    }
 
 
-def offered_examples(at: AppTest) -> list[str]:
-    """The names of the examples or minimal pairs to press."""
-    (row,) = mounted(at, "examples")
-    return [name for name, _ in row["offered"]]
+def press_example(at: AppTest, name: str, page: str = "app.py") -> AppTest:
+    """The page that an example or a minimal pair leads to."""
+    return open_page(page, **offered_examples(at)[name])
 
 
 def said(at: AppTest, kind: str) -> list[str]:

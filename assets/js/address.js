@@ -1,8 +1,133 @@
-// What a page does with the address that a reader came by; it is mounted on the first visit alone.
-import { complete, oneStepASentence, stayHere } from "./history.js";
+// The address is the one owner of what is chosen; this is the one place that writes it in the browser.
+//
+// A choice in a picture takes the last one's place in the history; a link, or another text, is a step. The page hears of
+// it as of Back and Forward: by the browser's own event, with which Streamlit runs the page for the address.
+const LOOKS = ["head", "pin", "to", "tab", "also", "least", "sort", "between", "brings", "scale", "measure"];
+// What a control of the frame writes, in place: a person would call it a step.
+const STEPS = ["text", "pair", "text2", "model", "model2", "weights", "unit", "specials", "against", "attention", "part", "show", "try", "train"];
+// Milliseconds of rest. Keys held down choose many heads a second: the address says the last one, and the page, too.
+const WRITE = 60;
+const TELL = 250;
 
-export default function address({ data }) {
-  oneStepASentence(history, () => location.href);
-  stayHere(document, () => location.href);
-  complete(history, location.href, data.before, data.after);
+export class Address {
+  constructor(page = globalThis) {
+    this.page = page;
+    this.waiting = {};
+    this.last = page.location.href;
+    page.navigation?.addEventListener("currententrychange", (event) => this.moved(event.navigationType));
+    page.document?.addEventListener("click", (event) => this.follow(event), true);
+  }
+
+  // What the address says of the picture, with what is on its way into it.
+  get looks() {
+    const said = new URL(this.page.location.href).searchParams;
+    const all = { ...Object.fromEntries(said), ...this.waiting };
+    return Object.fromEntries(LOOKS.filter((key) => all[key]).map((key) => [key, all[key]]));
+  }
+
+  // Something else is chosen in the picture; soon: the picture waits for numbers of the server.
+  look(changes, soon = false) {
+    Object.assign(this.waiting, changes);
+    clearTimeout(this.writing);
+    clearTimeout(this.telling);
+    this.writing = setTimeout(() => this.write(), WRITE);
+    this.telling = setTimeout(() => this.tell(), soon ? WRITE + 1 : TELL);
+  }
+
+  // Put into the address what was chosen, without a step.
+  write(changes = {}) {
+    const to = changed(this.page.location.href, { ...this.waiting, ...changes });
+    this.waiting = {};
+    clearTimeout(this.writing);
+    if (to !== this.page.location.href) this.quietly(() => this.page.history.replaceState(null, "", to));
+  }
+
+  tell() {
+    clearTimeout(this.telling);
+    this.write();
+    this.told = this.page.location.href;
+    this.page.dispatchEvent(new PopStateEvent("popstate", { state: null }));
+  }
+
+  // A step: to an address, or to this one with changes.
+  go(to) {
+    this.write();
+    const address = typeof to === "string" ? new URL(to, this.page.document.baseURI).href : changed(this.page.location.href, to);
+    if (address === this.page.location.href) return;
+    this.quietly(() => this.page.history.pushState(null, "", address));
+    this.tell();
+  }
+
+  // Where a page was drawn for another address than this one, as a request was on its way: it is told once more.
+  settle(asked) {
+    const now = this.looks;
+    const same = LOOKS.every((key) => (asked[key] ?? "") === (now[key] ?? ""));
+    if (!same && !Object.keys(this.waiting).length && this.told !== this.page.location.href) this.tell();
+    return same;
+  }
+
+  quietly(act) {
+    this.still = true;
+    act();
+    this.still = false;
+    this.last = this.page.location.href;
+  }
+
+  // A control wrote into the address in its place. The words that were chosen stand elsewhere in another text.
+  moved(kind) {
+    if (this.still) return;
+    const now = this.page.location.href;
+    if (kind === "replace" && isStep(this.last, now)) {
+      const { last } = this;
+      this.quietly(() => {
+        this.page.history.replaceState(null, "", last);
+        this.page.history.pushState(null, "", now);
+      });
+    }
+    this.last = now;
+  }
+
+  // Links inside the app lead on without opening it anew; those of the menu take along what is chosen.
+  follow(event) {
+    const link = event.composedPath().find((node) => node.matches?.("a[href]"));
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const href = link.getAttribute("href");
+    if (href.startsWith("#")) return this.jump(event, href.slice(1));
+    const to = new URL(href, this.page.document.baseURI);
+    if (to.origin !== this.page.location.origin || link.hasAttribute("download") || link.target === "_blank") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    this.write();
+    const carries = link.dataset.carries?.split(" ");
+    if (carries) to.search = carried(this.page.location.href, carries);
+    const elsewhere = to.pathname !== this.page.location.pathname;
+    if (!carries || elsewhere) this.go(to.href);
+    const { shows } = link.dataset;
+    if (shows) this.page.document.querySelector(shows)?.scrollIntoView({ block: "start" });
+    else if (carries || elsewhere) this.page.document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+  }
+
+  jump(event, name) {
+    const target = this.page.document.getElementById(name);
+    if (!target) return;
+    event.preventDefault();
+    target.scrollIntoView();
+    target.focus();
+  }
+}
+
+export function changed(here, changes) {
+  const to = new URL(here);
+  for (const [key, value] of Object.entries(changes)) value ? to.searchParams.set(key, value) : to.searchParams.delete(key);
+  return to.href;
+}
+
+export function isStep(before, now) {
+  const [a, b] = [new URL(before), new URL(now)];
+  return a.pathname === b.pathname && STEPS.some((key) => a.searchParams.get(key) !== b.searchParams.get(key));
+}
+
+function carried(here, keys) {
+  const found = [...new URL(here).searchParams].filter(([key, value]) => keys.includes(key) && value);
+  return new URLSearchParams(found).toString();
 }

@@ -3,11 +3,9 @@
 // data: {kind: "points", of: "All heads", chosen: "4-2", x: {label, low, high}, y: {...}, legend: [{letter, name, colour}],
 //        heads: [{id, x: 0..1, y: 0..1, letter, colour, extreme, label, line: [before, first, between, second, after]}]}
 //    or {kind: "moments", groups: [{title, moments: [{line, first: "query" | "key", href, label, note}]}]}
-// A press on a point sends the trigger "head" with the id; hover and focus send nothing. So do links of the page that have
-// data-head; those that have data-does send the trigger "does" with the description, "" for all heads.
+// A press on a point sends the trigger "head" with the id; hover and focus send nothing.
 import { make, vector } from "./dom.js";
 import { neighbour } from "./head_map.js";
-import { plainly } from "./telling.js";
 
 const views = new WeakMap();
 
@@ -18,30 +16,15 @@ export default function atlas({ data, parentElement, setTriggerValue }) {
     parentElement.append(view.root);
     view.watch = new ResizeObserver(() => arcs(view.root));
     view.watch.observe(view.root);
-    view.follow = (event) => follow(event, view.tell);
     views.set(parentElement, view);
   }
   if (data.kind === "points") {
-    view.tell = setTriggerValue;
-    document.addEventListener("click", view.follow, true);
     points(view, data, (id) => setTriggerValue("head", id));
   } else moments(view, data);
   return () => {
-    document.removeEventListener("click", view.follow, true);
     view.watch.disconnect();
     views.delete(parentElement);
   };
-}
-
-// A link to another head or to the heads of a description is followed on this page, without loading it anew. With Control,
-// Shift or the command key it opens a tab of its own.
-export function follow(event, tell, page = document) {
-  const link = plainly(event) && event.composedPath().find((node) => node.matches?.("a[data-head], a[data-does]"));
-  if (!link) return;
-  event.preventDefault();
-  const { head, does } = link.dataset;
-  if (head) page.querySelector(".st-key-atlas-card")?.scrollIntoView({ block: "start" });
-  head ? tell("head", head) : tell("does", does);
 }
 
 function points(view, data, choose) {

@@ -25,11 +25,10 @@ export function linkOf(view, query, chosen) {
 }
 
 // The head that a link names where this one is chosen: a picture that mixes heads has none of its own, and keeps what the
-// address says of them. Null where it says nothing yet.
+// address says of them.
 export function headInLink({ per = "head" }, head, here) {
-  if (per === "head") return head;
   const asked = /^([1-9]\d{0,2})-([1-9]\d{0,2})$/.exec(new URL(here).searchParams.get("head") ?? "");
-  if (!asked) return null;
+  if (per === "head" || !asked) return head;
   const [layer, other] = [asked[1] - 1, asked[2] - 1];
   return per === "model" ? [layer, other] : [head[0], other];
 }

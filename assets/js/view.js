@@ -3,32 +3,27 @@ import { column } from "./column.js";
 import { Compare } from "./compare.js";
 import { make } from "./dom.js";
 import { chosenIn, headInLink } from "./files.js";
-import { linkChosen } from "./history.js";
 import { Experiment } from "./experiment.js";
 import { Explore } from "./explore.js";
 import { keepOpened, openRecord } from "./record.js";
+import { retyped } from "./retype.js";
 import { unsealed } from "./sealed.js";
-import { isBehind, leaves, menuLink, onceSeen, opensFiles, whenCaughtUp } from "./telling.js";
 import { applyTheme, readTheme } from "./theme.js";
 
 const KEPT = 8;
 const KINDS = { compare: Compare, experiment: Experiment };
-// Milliseconds of rest. Keys held down choose many heads a second: the address says the last one, and so does Python.
-// Where the picture needs nothing of Python, it hears once what it writes below the picture is on the screen, or once the
-// reader goes on outside of the picture: the links of the menu take along what is chosen.
-const LINK_AFTER = 40;
-const TELL_AFTER = 300;
+const SHOWN = ["tab", "also", "least", "sort", "between", "brings", "scale"];
 
 export class Headscope {
-  constructor(css) {
+  // address: where what is chosen stands; nothing in a page that stands alone.
+  constructor(css, address = null) {
     this.css = css;
+    this.address = address;
     this.records = new Map();
     this.mounted = new Map();
-    this.lasting = new Map();
     this.fonts = [];
     document.addEventListener("keydown", (event) => this.pressed(event));
-    for (const kind of ["pointerdown", "keydown", "focusin", "pointerover"]) document.addEventListener(kind, (event) => this.elsewhere(event), true);
-    document.addEventListener("click", (event) => this.follow(event), true);
+    for (const kind of ["pointerdown", "keydown", "focusin"]) document.addEventListener(kind, (event) => this.bringFiles(event), true);
     globalThis.addEventListener?.("resize", () => this.mounted.forEach((entry) => this.redraw(entry)));
   }
 
@@ -65,64 +60,27 @@ export class Headscope {
       entry.resize = new ResizeObserver(() => this.redraw(entry));
       entry.resize.observe(entry.root);
     }
-    entry.tell = (selection, more = {}) => setStateValue("selection", { ...selection, n: entry.n, ...more });
-    const then = (act) => {
-      this.tell(entry);
+    const after = (act) => {
+      this.address?.write();
       act();
     };
-    entry.ask = (asked) => then(() => setTriggerValue("ask", asked));
-    entry.retype = (word) => then(() => setTriggerValue?.("retype", word));
-    entry.measure = (key) => then(() => setTriggerValue?.("measure", key));
+    entry.ask = (asked) => after(() => setTriggerValue("ask", asked));
+    entry.bring = (records) => after(() => setStateValue?.("files", records));
     this.show(entry, data);
   }
 
+  // What is chosen goes into the address, in the words that the server would use.
   emit(entry, selection) {
-    this.lasting.set(entry.key, { selection, n: entry.n, record: entry.records });
-    this.forget(entry);
-    entry.untold = selection;
+    if (!this.address) return;
+    const shown = Object.fromEntries(SHOWN.map((key) => [key, selection.look?.[key]]));
     const head = headInLink(entry.view.record, selection.head, location.href);
-    const said = head && chosenIn(selection, head);
-    entry.said = said;
-    const link = () => linkChosen(history, location.href, { ...said, ...selection.look });
-    if (this.live !== false && said) entry.linking = setTimeout(link, LINK_AFTER);
-    if (said && entry.view.complete) entry.watching = onceSeen((first) => this.tellAfter(entry, first ? TELL_AFTER : LINK_AFTER));
-    else this.tellAfter(entry, LINK_AFTER);
+    this.address.look({ ...shown, ...chosenIn(selection, head) }, !entry.view.complete);
   }
 
-  tellAfter(entry, rest) {
-    clearTimeout(entry.telling);
-    entry.telling = setTimeout(() => this.tell(entry), rest);
-  }
-
-  // Whatever else the reader does goes to Python after it.
-  tell(entry) {
-    const { untold } = entry;
-    this.forget(entry);
-    if (untold) entry.tell(untold);
-  }
-
-  forget(entry) {
-    clearTimeout(entry.linking);
-    clearTimeout(entry.telling);
-    entry.watching?.disconnect();
-    entry.untold = null;
-  }
-
-  // A link of the menu takes along what is chosen once Python has drawn it anew. A finger, or a quick hand, is there
-  // before: then it is followed as soon as it does.
-  follow(event) {
-    const link = menuLink(event);
-    const entry = link && [...this.mounted.values()].find(({ said }) => said && isBehind(link, said));
-    if (!entry || event.isTrusted === false) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    this.tell(entry);
-    whenCaughtUp(link, entry.said, () => link.click());
-  }
-
-  // Whether Python has yet to hear of something.
-  get untold() {
-    return [...this.mounted.values()].some((entry) => entry.untold);
+  retype(entry, change) {
+    const now = Object.fromEntries(new URL(location.href).searchParams);
+    const to = retyped(entry.typed, change, now);
+    if (to) this.address?.go(to);
   }
 
   show(entry, data) {
@@ -138,28 +96,31 @@ export class Headscope {
     if (!(entry.view instanceof kind)) {
       entry.root.replaceChildren();
       entry.root.dataset.mode = data.mode ?? "explore";
-      entry.view = new kind(entry.root, (selection) => this.emit(entry, selection), (asked) => entry.ask(asked), (key) => entry.measure(key), (word) => entry.retype(word));
+      const measure = (key) => this.address?.look({ measure: key === "raw" ? "" : key }, true);
+      entry.view = new kind(entry.root, (selection) => this.emit(entry, selection), (asked) => entry.ask(asked), measure, (change) => this.retype(entry, change));
     }
     const subject = data.mode === "compare" ? wanted : wanted[0];
     this.receive(wanted, data);
-    const before = entry.view.record;
-    const fresh = before !== wanted[0] || entry.n === undefined;
+    const fresh = entry.view.record !== wanted[0];
+    entry.saves = data.saves;
+    entry.typed = data.typed ?? null;
     entry.view.open(subject, data);
-    if (data.n !== entry.n || fresh) {
-      const last = this.lasting.get(entry.key);
-      const resume = entry.n === undefined && last && last.n === data.n && last.record === entry.records;
-      if (!entry.untold) entry.said = null;
-      entry.n = data.n;
-      // What was chosen while Python drew the same text anew, as it does once the heads' roles are known, is told yet.
-      if (!entry.untold || !sameText(before, wanted[0])) this.forget(entry);
-      entry.view.move(entry.untold ?? (resume ? last.selection : data.selection));
-    }
+    if (data.selection) this.choose(entry, data, fresh);
     this.draw(entry, fresh);
     performance.mark("headscope:draw");
     const drawn = performance.now();
     entry.root.dataset.drawnMs = (drawn - started).toFixed(1);
     if (fresh && wanted.length) entry.root.dataset.arrivedMs = (drawn - Math.max(...wanted.map((record) => record.arrived))).toFixed(1);
     entry.root.dataset.record = entry.records;
+  }
+
+  // What the address asked for, as the server found it in this record. Where the reader has gone on meanwhile, what is
+  // chosen is the reader's; a page that stands alone opens with it once.
+  choose(entry, data, fresh) {
+    const ours = this.address && data.asked ? this.address.settle(data.asked) : fresh;
+    if (ours) entry.view.move(data.selection);
+    else if (fresh) entry.view.move(entry.view.chosen);
+    if (ours && Object.keys(data.moved ?? {}).length) this.address.write(data.moved);
   }
 
   // Long texts: the chosen head in full and the pinned row's links come with the view.
@@ -205,25 +166,19 @@ export class Headscope {
   unmount(parentElement) {
     const entry = this.mounted.get(parentElement);
     entry?.resize.disconnect();
-    if (entry) this.forget(entry);
     entry?.view?.next?.fill(null);
     this.mounted.delete(parentElement);
   }
 
-  // Who goes on outside of a picture finds it told. Who opens its menu of files is brought the numbers for them.
-  elsewhere(event) {
+  // Who opens a picture's menu of files is brought the numbers for them.
+  bringFiles(event) {
+    const path = event.composedPath();
     for (const entry of this.mounted.values()) {
-      if (entry.untold && leaves(event, entry.root)) this.tell(entry);
-      if (opensFiles(event, entry.root)) this.bringFiles(entry);
+      const opens = path.includes(entry.root) && path.some((node) => node.classList?.contains("save"));
+      if (!opens || this.live === false || !entry.view?.filesMissing || entry.brought === entry.saves) continue;
+      entry.brought = entry.saves;
+      entry.bring?.(entry.saves);
     }
-  }
-
-  bringFiles(entry) {
-    const wanted = `${entry.n} ${entry.view?.state.head}`;
-    if (this.live === false || !entry.view?.filesMissing || entry.files === wanted) return;
-    this.forget(entry);
-    entry.files = wanted;
-    entry.tell(entry.view.chosen, { files: true });
   }
 
   // S saves the picture under the pointer as it stands, with what is pointed at.
@@ -252,5 +207,3 @@ export class Headscope {
     return rules.length ? `<style>${rules.join("")}</style>` : "";
   }
 }
-
-const sameText = (a, b) => a?.title === b?.title && a?.model === b?.model && a?.n === b?.n && a?.words === b?.words;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import draw, { arc, follow } from "../../assets/js/atlas.js";
+import draw, { arc } from "../../assets/js/atlas.js";
 import { onPage, texts } from "./page.mjs";
 
 test("an arc goes from the middle of one word to the middle of the other, above both", () => {
@@ -125,34 +125,5 @@ test("a moment says its numbers before its line, and what there is to add after 
     assert.deepEqual(texts(root.querySelectorAll(".group")), ["strongest"]);
     const links = root.querySelectorAll(".moments a").map((link) => ["href", "target", "aria-label"].map((name) => link.getAttribute(name)));
     assert.deepEqual(links, [["?a", "_self", line.label], ["?b", "_self", line.label], ["?a", "_self", line.label]]);
-  });
-});
-
-test("a link to a head or a description is followed on this page, unless it is to open a tab of its own", () => {
-  const press = (dataset, more = {}) => {
-    const told = [];
-    const link = { dataset, matches: (selector) => selector.split(", ").some((one) => one === `a[data-${Object.keys(dataset)[0]}]`) };
-    const card = { scrollIntoView: () => told.push("in sight") };
-    const event = { composedPath: () => [{}, link, {}], preventDefault: () => told.push("stays"), button: 0, ...more };
-    follow(event, (...given) => told.push(given), { querySelector: (name) => (name === ".st-key-atlas-card" ? card : null) });
-    return told;
-  };
-  assert.deepEqual(press({ head: "4-2" }), ["stays", "in sight", ["head", "4-2"]]);
-  assert.deepEqual(press({ does: "the previous token" }), ["stays", ["does", "the previous token"]]);
-  assert.deepEqual(press({ does: "" }), ["stays", ["does", ""]], "all heads again");
-  assert.deepEqual([press({ href: "4-2" }), press({ head: "4-2" }, { ctrlKey: true }), press({ does: "" }, { button: 1 })], [[], [], []]);
-});
-
-test("a link of the page is followed while the points are there, and no longer", () => {
-  const listening = new Set();
-  const page = { addEventListener: (kind, act) => listening.add(act), removeEventListener: (kind, act) => listening.delete(act) };
-  onPage((root) => {
-    const drawn = (data, key) => {
-      const leave = draw({ data, parentElement: root, setTriggerValue: (...given) => given });
-      return [listening.size, (leave(), listening.size)];
-    };
-    Object.assign(document, page);
-    assert.deepEqual(drawn(POINTS), [1, 0]);
-    assert.deepEqual(drawn({ kind: "moments", groups: [] }), [0, 0]);
   });
 });

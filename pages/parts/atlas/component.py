@@ -17,22 +17,11 @@ def _component() -> Any:
 
 
 def draw(data: dict[str, Any], key: str) -> None:
-    """Mount it; pressing a point, or a link to a head or a description, puts that into the page's link."""
-    _component()(
-        key=key,
-        data=data,
-        on_head_change=lambda: _choose(key),
-        on_does_change=lambda: _choose_description(key),
-    )
+    """Mount it; pressing a point puts its head into the address."""
+    _component()(key=key, data=data, on_head_change=lambda: _choose(key))
 
 
 def _choose(key: str) -> None:
     pressed = heard_from(key, "head")
     if isinstance(pressed, str) and parse_head(pressed):
         state.choose_head(pressed)
-
-
-def _choose_description(key: str) -> None:
-    pressed = heard_from(key, "does")
-    if isinstance(pressed, str):
-        state.change({"does": pressed or None})

@@ -10,6 +10,7 @@ from typing import Any
 from mha_core.heads.atlas.moments import Moment
 from mha_core.heads.atlas.table import Line
 from mha_core.wording import Head, head_name
+from pages.parts.frame import state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import visible
 
@@ -40,11 +41,11 @@ def marked(passage: Line, query: int, key: int) -> dict[str, Any]:
 
 
 def head_anchor(query: Mapping[str, str], head: Head, here: bool = True) -> str:
-    """A link to another head; one of the same atlas the browser follows on this page (assets/js/atlas.js)."""
+    """A link to another head; one of this page leaves all else as it is, and shows the head's card."""
     name = head_name(head)
-    link = html.escape(link_to("Atlas", {**query, "head": name}))
-    followed = f' data-head="{name}"' if here else ""
-    return f'<a href="{link}" target="_self"{followed}>{name}</a>'
+    link = html.escape(link_to("Atlas", {**(state.params() if here else {}), **query, "head": name}))
+    shows = ' data-shows=".st-key-atlas-card"' if here else ""
+    return f'<a href="{link}"{shows}>{name}</a>'
 
 
 def moment_data(

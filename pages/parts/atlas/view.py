@@ -68,7 +68,6 @@ def _heads(request: Request) -> None:
     _overview(found, chosen)
     with st.container(key="atlas-card"):
         head.card(found, chosen, request)
-    state.write()
 
 
 def _summary(found: Source) -> str:
@@ -137,11 +136,11 @@ def _measure(title: str, key: str, first: str, names: dict[str, str]) -> str:
 
 def _descriptions(found: Source, counted: list[tuple[str, int]], only: str, chosen: HeadEntry) -> str:
     """Every description with how many heads have it; a press shows these heads alone."""
-    kept = {**found.query, "head": head_name(chosen.head)}
+    kept = {**state.params(), **found.query, "head": head_name(chosen.head)}
 
     def anchor(words: str, does: str) -> str:
         link = html.escape(link_to("Atlas", {**kept, "does": does}))
-        return f'<a href="{link}" target="_self" data-does="{html.escape(does)}">{html.escape(words)}</a>'
+        return f'<a href="{link}">{html.escape(words)}</a>'
 
     rows = "".join(
         f"<li{' class=this' if name == only else ''}>{anchor(name, '' if name == only else name)} <b>{n}</b></li>"

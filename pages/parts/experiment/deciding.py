@@ -13,7 +13,7 @@ from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.experiment.frame import caveats, kept, roles_of
 from pages.parts.experiment.said import measured, number, shown
-from pages.parts.frame import presets, shell, state
+from pages.parts.frame import examples, presets, shell, state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import quoted, say
@@ -48,8 +48,8 @@ def view(request: Request) -> None:
             st.text_input("Take over from", key="from", bind="query-params", placeholder=usual, width=560)
             or usual
         )
-        for name, source, into in PAIRS:
-            st.button(name, key=f"pair-{name}", type="tertiary", on_click=_open, args=(source, into))
+        here = {key: value for key, value in state.params().items() if key not in ("pin", "to", "pair")}
+        examples.row("Pairs", {name: {**here, "text": into, "from": source} for name, source, into in PAIRS})
         shape = st.segmented_control(
             "What is taken over", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )
@@ -91,11 +91,6 @@ def twin(text: str) -> str:
     """The sentence to take over from, if the reader names none: the other of a pair, else the first there is."""
     both = {source: into for _, source, into in PAIRS} | {into: source for _, source, into in PAIRS}
     return both.get(text) or presets.twin_sentence(text)
-
-
-def _open(source: str, into: str) -> None:
-    state.open_text(into)
-    st.session_state["from"] = source
 
 
 def outcome_of(source: Tokens, record: AttentionRecord, used: Model) -> Outcome:

@@ -15,11 +15,11 @@ from mha_core.first_change import FirstChange
 from mha_core.wording import Per, counted, percent, short_name
 from pages.parts.explore import before, beside, causal_finding, export, measured, opening
 from pages.parts.explore.table import table
-from pages.parts.frame import moving, presets, shell
+from pages.parts.frame import moving, presets, shell, state
 from pages.parts.frame.prose import heading, nothing_left, say, visible
 from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.attention_view import compare_view, drawn_record
+from pages.parts.picture.attention_view import compare_view
 from pages.parts.serve import cache
 
 ROWS = 12
@@ -39,7 +39,7 @@ PROVES_NOTHING = (
 )
 
 
-def drawn_request(request: Request) -> None:
+def draw(request: Request) -> None:
     """Both pictures of a request and what changed between them; or why there are none."""
     sides = [side for side in (request, request.other) if side]
     records = [record for side in sides if (record := shell.or_show_error(cache.record, side))]
@@ -53,7 +53,7 @@ def picture(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> Non
     """Both pictures and what changed between them; raw weights on both sides where one has nothing else."""
     grids = drawn(sides, records)
     if None in grids:
-        sides = [measured.raw_instead(side) for side in sides]
+        sides = [side.measured("raw") for side in sides]
         grids = [cache.grid(side, record) for side, record in zip(sides, records, strict=True)]
     a, b = (grid for grid in grids if grid is not None)
     if not both_have_words((a, b), records):
@@ -62,34 +62,32 @@ def picture(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> Non
     twice = same_model(*sides)
     if twice:
         say(twice, "notice")
-    moving.settle(sides[0], a)
+    asked, moved = moving.settle(sides[0], a)
+    chosen = shell.selection(sides[0], a, partial(opening.changed, a, b), asked)
     parting = causal_finding.found_in(records, a, b)
-    chosen = compare_view(
+    name = compare_view(
         a,
         records[0].tokens,
         b,
         records[1].tokens,
         titles=titles(*records),
-        selection=shell.selection(sides[0], a, partial(opening.changed, a, b)),
+        selection=chosen,
         present=sides[0].present,
         key="compare",
-        on_change=partial(shell.follow, "compare"),
         offers=causal_finding.offers(parting, a, b) if parting else (),
         keeps=(cache.keeper(sides[0]), cache.keeper(sides[1]), cache.keeper(*sides)),
         abouts=[export.about(*each) for each in zip(records, (a, b), sides, strict=True)],
-        more=lambda _chosen: more(sides, records[0], a),
-        on_measure=partial(shell.follow_measure, "compare"),
-        on_retype=partial(before.retype_side, "compare", tuple(sides)),
+        more=more(sides, records, (a, b)),
+        moved=moved,
     )
-    moving.keep(sides[0], a, drawn_record("compare"))
-    shell.keep(chosen)
+    moving.keep(sides[0], a, asked, name)
     below(sides[0], a, b, chosen, parting)
     beside.classroom(sides[0])
 
 
 def same_model(a: Request, b: Request) -> str:
     """Where two models were asked for and it is one: why that shows nothing; else empty."""
-    if st.session_state["against"] != "model" or a.run != b.run:
+    if state.own("against", "sentence") != "model" or a.run != b.run:
         return ""
     return SAME_MODEL if len(models()) > 1 else ONE_MODEL
 
@@ -103,15 +101,18 @@ def drawn(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> list[
         return [None, None]
 
 
-def more(sides: Sequence[Request], record: AttentionRecord, grid: Grid) -> dict[str, Any]:
+def more(
+    sides: Sequence[Request], records: Sequence[AttentionRecord], grids: Sequence[Grid]
+) -> dict[str, Any]:
     """What the picture says beyond the weights: the switch of measures, and the rest of its link."""
     models = [cache.model(side) for side in sides]
-    switch = measured.switch(sides[0], *models, record=record, grid=grid)
+    switch = measured.switch(sides[0], *models, record=records[0], grid=grids[0])
     if switch["said"]:
         switch["said"] = f"A: {switch['said']}"
-    against = st.session_state["against"]
+    against = state.own("against", "sentence")
     ready = {"ready": READY} if against == "sentence" and sides[0].run == sides[1].run else {}
-    return {"measures": switch, "query": export.query_of(sides[0], sides[1], against), **ready}
+    query = export.query_of(sides[0], sides[1], against)
+    return {"measures": switch, "query": query, "typed": before.typed(sides, records, grids), **ready}
 
 
 def both_have_words(grids: Sequence[Grid], records: Sequence[AttentionRecord]) -> bool:

@@ -1,4 +1,4 @@
-"""Which measure a picture draws: the switch above the matrix, and what is shown where one is refused.
+"""Which measure a picture draws: the switch above the matrix.
 
 In: what is asked for and a model. Out: what the picture's switch says; why one is refused is `cache.grid`'s to say.
 """
@@ -6,22 +6,12 @@ In: what is asked for and a model. Out: what the picture's switch says; why one 
 from dataclasses import replace
 from typing import Any
 
-import streamlit as st
-
 from mha_core import AttentionRecord, Grid, Model
 from mha_core.heads import measures
 from mha_core.heads.notices import differing_rows
-from pages.parts.frame import state
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.serve import cache
-
-
-def raw_instead(request: Request) -> Request:
-    """The same with raw weights, also for the next run: a refused measure is no title over other numbers."""
-    st.session_state["measure"] = measures.RAW.key
-    state.change({"measure": None})
-    return request.measured(measures.RAW.key)
 
 
 def offered(record: AttentionRecord, used: Model, *others: Model) -> list[tuple[str, str]]:

@@ -15,7 +15,6 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError, InputError, Model
 from mha_core.continued import check_choice
-from mha_core.grid import units_of
 from mha_core.picture.text import visible
 from mha_core.shelf import DECODER
 from mha_core.tokens import Piece
@@ -69,11 +68,10 @@ def under(
     callback for what a reader asks for there."""
     used = cache.model(request)
     offered = places(record, grid, now.pins)
-    at_end = now.pins == (len(grid) - 1,)
     shown = panel(request, used, record, offered, my_talk())
     if shown is not None:
         shown["pins"] = list(now.pins)
-    return shown, partial(_heard, key, request, offered, at_end)
+    return shown, partial(_heard, key, request, offered)
 
 
 def panel(
@@ -187,7 +185,7 @@ def _spelled(text: str, does: str) -> Payload:
     }
 
 
-def _heard(key: str, request: Request, offered: Sequence[Place], at_end: bool) -> None:
+def _heard(key: str, request: Request, offered: Sequence[Place]) -> None:
     ask = heard_from(key, "ask")
     used = cache.at_hand(request.model, request.trained)
     if not isinstance(ask, Mapping) or used is None:
@@ -201,10 +199,7 @@ def _heard(key: str, request: Request, offered: Sequence[Place], at_end: bool) -
         return
     if longer is None:
         return
-    state.grow(longer.text, longer.pair or "")
-    if at_end and used.next_head is not None:  # the pin goes along with the end
-        units = units_of(used.tokenizer.encode(longer.text), request.words, request.specials)
-        state.change({"pin": str(len(units) - 1), "to": None})
+    state.put(longer.text, longer.pair or "")
 
 
 def answer(

@@ -68,8 +68,7 @@ def _is_missing(name: str) -> bool:
 
 def _agree(name: str) -> None:
     st.session_state[AGREED] = (*st.session_state.get(AGREED, ()), name)
-    state.cut_otherwise()
 
 
 def _decline(key: str) -> None:
-    st.session_state[key] = EMBEDDED
+    state.change({key: EMBEDDED})

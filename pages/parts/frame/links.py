@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 from mha_core.shelf import EMBEDDED
 from pages.parts.frame.pages import page_called
 
+NEW_LINE = "↵"  # as a box of one line shows it
+
 
 def link_to(title: str, params: Mapping[str, str]) -> str:
     """The address of a page from any other page; parameters without a value are left out."""
@@ -19,5 +21,5 @@ def model_in_link(name: str) -> str:
 
 def with_params(address: str, params: Mapping[str, str]) -> str:
     """An address with its parameters; those without a value are left out."""
-    query = urlencode({key: value for key, value in params.items() if value})
+    query = urlencode({key: value.replace("\n", NEW_LINE) for key, value in params.items() if value})
     return f"{address}?{query}" if query else address

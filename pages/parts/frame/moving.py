@@ -1,9 +1,9 @@
 """The text was changed, or how it is cut: what is chosen moves along with its words.
 
-In: what was shown before, and the grid that is shown now. Out: positions in the link that name the same words, or none.
+In: what was shown before, and the grid that is shown now. Out: places that name the same words, or none.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,14 +13,19 @@ from mha_core import Grid, Unit
 from pages.parts.frame import state
 from pages.parts.frame.request import Request
 
+DRAWN = "drawn"  # what a picture shows now
+BEFORE = "before"  # and what it showed before the reader changed its text
+
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a picture shows: of which text, under which options, of what; `record` as the browser keeps it."""
+    """What a picture shows: of which text, under which options, of what; `record` as the browser keeps it; `choice` is
+    what the address says of words."""
 
     request: Request
     units: tuple[Unit, ...]
     record: str
+    choice: tuple[str, str]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -54,34 +59,43 @@ def change_between(before: Sequence[str], after: Sequence[str]) -> Change | None
     return Change(start, len(before) - start - end, len(after) - start - end)
 
 
-def settle(request: Request, grid: Grid) -> None:
-    """After the text was changed, or how it is cut, here or on another page: what was chosen moves along with its
-    words, or is forgotten."""
-    left: Drawn | None = st.session_state.pop(state.LEFT, None)
-    if st.session_state.pop(state.MOVES, False):
-        now = _places(request, grid)
-    elif left is not None and _is_of(left, request) and left.units != grid.units:
-        now = partial(cut_anew, left.units, grid.units)
-    else:
-        return
+def settle(request: Request, grid: Grid) -> tuple[dict[str, str], dict[str, str]]:
+    """The parameters of the address as they are meant in this picture, and those of them that are not what it says.
+
+    Where the text was changed, or how it is cut, the address still has the places from before: what was chosen moves
+    along with its words, or is forgotten (an empty value).
+    """
     asked = state.params()
-    pins = [now(int(pin)) for pin in asked.get("pin", "").split(",") if pin.isdecimal()] if now else []
-    if not pins or None in pins:
-        if asked.get("pin") != "none" or now is None:
-            state.forget_words()
-        return
-    to = now(int(asked["to"])) if now and asked.get("to", "").isdecimal() else None
-    state.change({"pin": ",".join(map(str, pins)), "to": None if to is None else str(to)})
+    was: Drawn | None = st.session_state.get(DRAWN)
+    if was is None or asked.get("pin", "none") == "none" or _choice(asked) != was.choice:
+        return asked, {}
+    now = _places(was, request, grid)
+    if now is None:
+        return asked, {}
+    pins = [now(int(pin)) for pin in asked["pin"].split(",") if pin.isdecimal()]
+    to = now(int(asked["to"])) if asked.get("to", "").isdecimal() else None
+    kept = bool(pins) and None not in pins
+    meant = {
+        "pin": ",".join(map(str, pins)) if kept else "",
+        "to": str(to) if kept and to is not None else "",
+    }
+    moved = {key: value for key, value in meant.items() if asked.get(key, "") != value}
+    return {key: value for key, value in (asked | meant).items() if value or key not in meant}, moved
 
 
-def _places(request: Request, grid: Grid) -> Callable[[int], int | None] | None:
-    """Where a unit of what was shown before stands now; None where nothing is known of it, or too much is new."""
-    same: Drawn | None = st.session_state.get(state.DRAWN)
-    if same is not None and _is_of(same, request):
-        return partial(cut_anew, same.units, grid.units)
-    was = shown_before(request)
-    change = was and change_between(was.labels, grid.labels)
-    return change.now if change else None
+def _choice(params: Mapping[str, str]) -> tuple[str, str]:
+    return params.get("pin", ""), params.get("to", "")
+
+
+def _places(was: Drawn, request: Request, grid: Grid) -> Callable[[int], int | None] | None:
+    """Where a unit of what was shown stands now; None where it is where it was."""
+    if _is_of(was, request):
+        return None if was.units == grid.units else partial(cut_anew, was.units, grid.units)
+    change = change_between(was.labels, grid.labels) if _same_options(was, request) else None
+    if change is None:
+        return lambda _unit: None
+    grown = grid.is_causal and change.start == len(was.units)  # the end goes along with the end
+    return lambda unit: len(grid) - 1 if grown and unit == change.start - 1 else change.now(unit)
 
 
 def cut_anew(before: Sequence[Unit], after: Sequence[Unit], place: int) -> int | None:
@@ -100,27 +114,31 @@ def _stands_for(unit: Unit, old: Unit) -> bool:
 
 
 def forget() -> None:
-    """Where two texts are drawn, nothing moves along: what was chosen is forgotten when a text was changed."""
-    if st.session_state.pop(state.MOVES, False):
-        state.forget_words()
-    st.session_state.pop(state.LEFT, None)
-    st.session_state.pop(state.DRAWN, None)
+    """Where two texts are drawn, nothing moves along."""
+    st.session_state.pop(DRAWN, None)
 
 
-def keep(request: Request, grid: Grid, record: str = "") -> None:
-    """Remember what is shown, for the next change of text or model; `record`: the browser's name for it, if any."""
-    st.session_state[state.DRAWN] = Drawn(request, grid.units, record)
+def keep(request: Request, grid: Grid, asked: Mapping[str, str], record: str = "") -> None:
+    """Remember what is shown, for the next change of text or model: `asked`, the parameters as they are meant;
+    `record`, the browser's name for it, if any."""
+    was: Drawn | None = st.session_state.get(DRAWN)
+    if was is not None and not _is_of(was, request):
+        st.session_state[BEFORE] = was
+    st.session_state[DRAWN] = Drawn(request, grid.units, record, _choice(asked))
 
 
 def shown_before(request: Request) -> Drawn | None:
     """What was drawn before, if it was another text under the very same options."""
-    was: Drawn | None = st.session_state.get(state.BEFORE)
-    if was is None or (was.request.text, was.request.pair) == (request.text, request.pair):
-        return None
+    before: Drawn | None = st.session_state.get(DRAWN)
+    if before is not None and _is_of(before, request):
+        before = st.session_state.get(BEFORE)
+    return before if before and not _is_of(before, request) and _same_options(before, request) else None
+
+
+def _same_options(was: Drawn, request: Request) -> bool:
     # What stands beside it may be the same text, by another model or with other weights.
     beside = replace(was.request, other=request.other)
-    same = replace(beside, text=request.text, pair=request.pair, present=request.present) == request
-    return was if same else None
+    return replace(beside, text=request.text, pair=request.pair, present=request.present) == request
 
 
 def _is_of(drawn: Drawn, request: Request) -> bool:

@@ -1,7 +1,6 @@
-"""Every page of the app, a line each, and every value that a link can hold. No Streamlit here.
+"""Every page of the app, a line each, and what an address carries from page to page. No Streamlit here.
 
-To add a page: a file in pages/, a line here. To add a value of the link: a `Field` here, and the control that
-has its key.
+To add a page: a module in pages/ with a function `draw`, and a line here.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,22 +9,22 @@ from importlib.util import find_spec
 
 from mha_core.shelf import DECODER, DECODER_PACKAGE
 from pages.parts.frame import presets
-from pages.parts.frame.request import AGAINST, ATTENTION, MEASURES, SPECIALS, UNITS, WEIGHTS, models
+from pages.parts.frame.request import models
+from pages.parts.frame.selection import PARAMS
 
 
 @dataclass(frozen=True)
 class Page:
-    """`title` names it, `path` is its file, `presented` pages can fill a projector's screen.
+    """`title` names it, `name` is its address and its module in pages/; `presented`: it can fill a projector's screen.
 
-    `own` are the keys of its own controls, which stay in its link and go to no other page. `first`: what some values
-    of every link are at first on this page, where that is not what they are elsewhere. `menu` is the entry of the
-    top line that it stands under (its title, unless given): pages of one entry are a row of links, named by `tab`.
+    `first`: what an address says at first on this page, where that is not what it says elsewhere. `menu` is the entry
+    of the top line that it stands under (its title, unless given): pages of one entry are a row of links, named by
+    `tab`.
     """
 
     title: str
-    path: str
+    name: str
     presented: bool = True
-    own: tuple[str, ...] = ()
     first: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     menu: str = ""
     tab: str = ""
@@ -37,8 +36,8 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where it is from any other page, without the link's parameters."""
-        return "./" if self.path == "app.py" else f"./{self.path.removeprefix('pages/').removesuffix('.py')}"
+        """Where it is from any other page, without parameters."""
+        return "./" if self.name == "explore" else f"./{self.name}"
 
 
 def _who_speaks() -> str:
@@ -47,50 +46,25 @@ def _who_speaks() -> str:
 
 
 PAGES = (
-    Page("Explore", "app.py", own=("moment",)),
-    Page("Compare", "pages/compare.py"),
-    Page(
-        "Roles",
-        "pages/roles.py",
-        presented=False,
-        own=("by", "as"),
-        tab="Roles",
-    ),
-    Page(
-        "Atlas",
-        "pages/atlas.py",
-        presented=False,
-        own=("x", "y", "colour", "does", "which", "ask", "looks", "seen"),
-        menu="Roles",
-        tab="Atlas",
-    ),
+    Page("Explore", "explore"),
+    Page("Compare", "compare"),
+    Page("Roles", "roles", presented=False, tab="Roles"),
+    Page("Atlas", "atlas", presented=False, menu="Roles", tab="Atlas"),
     Page(
         "Experiment",
-        "pages/experiment.py",
+        "experiment",
         presented=False,
-        own=("try", "off", "set", "word", "rival", "from", "map"),
         first={"model": _who_speaks, "text": lambda: presets.MARY},
     ),
-    Page(
-        "Inside",
-        "pages/inside.py",
-        own=(
-            *("part", "at", "cell", "matrices", "turned", "same", "output", "typed", "row", "by"),
-            *("divide", "causal", "temperature", "unseen", "edits"),
-            *("across", "groups", "n", "d", "h", "layers", "kv", "biases"),
-        ),
-    ),
-    Page("Learn", "pages/learn.py", own=("show", "step", "done"), tab="Lesson"),
-    Page(
-        "Training",
-        "pages/training.py",
-        own=(
-            *("train", "left", "right", "shallow", "deep", "each"),
-            *("window", "seed", "limit", "upto", "guess", "expect", "without"),
-        ),
-        menu="Learn",
-        tab="Training",
-    ),
+    Page("Inside", "inside"),
+    Page("Learn", "learn", tab="Lesson"),
+    Page("Training", "training", menu="Learn", tab="Training"),
+)
+# What goes along to another page; all else belongs to the page that has it.
+CARRIED = (
+    *("text", "pair", "model", "weights", "unit", "specials", "measure", "attention"),
+    *("against", "text2", "model2"),
+    *PARAMS,
 )
 
 
@@ -104,42 +78,6 @@ def beside(page: Page) -> tuple[Page, ...]:
     return tuple(other for other in PAGES if other.entry == page.entry)
 
 
-@dataclass(frozen=True)
-class Field:
-    """A value that goes along from page to page: what it is at first, and what may be chosen (free text if None).
-
-    `spelled_out`: it stands in the link even where it is what it is at first. `page`: only that page's link has it.
-    """
-
-    key: str
-    first: Callable[[], str] = str
-    options: Callable[[], tuple[str, ...]] | None = None
-    spelled_out: bool = False
-    page: str | None = None
-
-
-def _choice(key: str, options: tuple[str, ...], page: str | None = None) -> Field:
-    return Field(key, lambda: options[0], lambda: options, page=page)
-
-
-FIELDS = (
-    Field("text", lambda: presets.TIRED, spelled_out=True),
-    Field("pair"),
-    Field("model", lambda: models()[0], models),
-    _choice("weights", WEIGHTS),
-    _choice("unit", UNITS),
-    _choice("specials", SPECIALS),
-    _choice("measure", MEASURES),
-    _choice("attention", ATTENTION),
-    _choice("against", AGAINST, page="Compare"),
-    Field("text2", spelled_out=True, page="Compare"),  # at first the twin of the first sentence
-    Field("model2", lambda: models()[0], models, page="Compare"),
-)
-KEYS = tuple(value.key for value in FIELDS)
-# What is not the same on every page at first.
-OWN_FIRSTS = frozenset(key for page in PAGES for key in page.first)
-
-
-def first_of(value: Field, page: Page) -> str:
-    """What a value of the link is at first on that page."""
-    return page.first.get(value.key, value.first)()
+def first_of(key: str, page: Page) -> str:
+    """The text or the model that a page begins with."""
+    return page.first.get(key, {"text": lambda: presets.TIRED, "model": lambda: models()[0]}[key])()

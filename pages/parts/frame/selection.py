@@ -1,12 +1,11 @@
-"""What a link or a browser says is chosen in a picture.
+"""What an address says is chosen in a picture.
 
-In: a link's parameters, or what a browser sent. Out: a `Selection`, inside the picture it is for, and the sentences
-that say what was refused. No Streamlit here.
+In: its parameters. Out: a `Selection`, inside the picture it is for, and the sentences that say what was refused. No
+Streamlit here.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from pages.parts.frame import presets
 from pages.parts.frame.prose import quoted
 from pages.parts.frame.request import Request
 
-__all__ = ["CHOICES", "LOOK", "PARAMS", "PINS_AT_MOST", "Selection", "from_json", "from_params", "parse_head"]
-PINS_AT_MOST = 512
+__all__ = ["LOOK", "PARAMS", "Selection", "from_params", "parse_head"]
 # The parameters of a link that belong to the picture.
 CHOICES = ("head", "pin", "to")
 # How it is shown: tab, heads drawn together, threshold in percent, order, which of two sentences looks at which, arcs
@@ -35,25 +33,9 @@ LOOK = {
 PARAMS = (*CHOICES, *LOOK)
 
 
-def from_json(value: Any) -> Selection | None:
-    """A selection as the browser sent it, or None if it is not one: a browser may send anything."""
-    try:
-        layer, head = (int(part) for part in value["head"])
-        pins = tuple(int(pin) for pin in value["pins"])[:PINS_AT_MOST]
-        to = None if value["to"] is None else int(value["to"])
-    except (TypeError, KeyError, ValueError, OverflowError):
-        return None
-    if min(layer, head, *pins, 0 if to is None else to) < 0:
-        return None
-    return Selection((layer, head), pins, to, _look(value.get("look") or {}))
-
-
-def _look(asked: Any) -> tuple[tuple[str, str], ...]:
+def _look(asked: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """What is one of LOOK's values, in its order."""
-    if not isinstance(asked, Mapping):
-        return ()
-    found = ((name, asked.get(name)) for name in LOOK)
-    return tuple((name, v) for name, v in found if isinstance(v, str) and re.fullmatch(LOOK[name], v))
+    return tuple((name, asked[name]) for name in LOOK if re.fullmatch(LOOK[name], asked.get(name, "")))
 
 
 def from_params(

@@ -1,43 +1,38 @@
 """The frame around every page: menu, heading, the controls.
 
-In: the URL and what the reader types. Out: one frozen `Request`, each value checked; what was refused is
+In: the address and what the reader types. Out: one frozen `Request`, each value checked; what was refused is
 said in one sentence.
 
-    with shell.page("Explore", question="What does each head look at?") as request:
-        record = shell.read(request)
-        if record: ...
+    request = shell.page("Explore", question="What does each head look at?")
+    record = shell.read(request)
+    if record: ...
 """
 
 import functools
 import html
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
 from mha_core.heads.notices import Notice, unread
-from mha_core.picture.bundle import ASSETS, bundle
+from mha_core.picture.bundle import ASSETS
 from mha_core.wording import Head
 from pages.parts.frame import controls, menu, state
+from pages.parts.frame.controls import Shown
+from pages.parts.frame.pages import page_called
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
-from pages.parts.frame.state import keep
-from pages.parts.picture.attention_view import asked_measure, chosen, script
+from pages.parts.picture.attention_view import bring_library
 from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
 from pages.parts.picture.shared import font_addresses
 from pages.parts.serve import cache
 
 __all__ = [
-    "asked",
-    "complete",
-    "follow",
-    "follow_measure",
-    "frame",
-    "keep",
+    "Shown",
     "misread",
     "or_show_error",
     "page",
@@ -59,75 +54,25 @@ CAVEAT = (
 )
 
 
-@contextmanager
-def page(
-    title: str, *, question: str = "", lead: str = "", sentence: bool = True, as_read: bool = False
-) -> Iterator[Request]:
+def page(title: str, *, question: str, lead: str = "", shown: Shown = Shown()) -> Request:  # noqa: B008 - frozen
     """Draw the frame, the heading and the reader's controls; what they ask for is the page's to answer.
 
-    `title` is the page's name in PAGES, `question` its heading. A page without a sentence of its own
-    (`sentence=False`) keeps the controls unseen, so that their values and the link stay whole, and offers model and
-    weights alone, for nothing else changes anything there. `as_read`: the page shows the pieces that the model reads,
-    all of them, so that units and special tokens are no choice there.
+    `title` is the page's name in PAGES, `question` its heading, `shown` which controls it has.
     """
-    said = frame(title, question, lead)
-    request = asked(title, said, sentence=sentence, as_read=as_read)
-    try:
-        yield request
-    finally:
-        complete()
-
-
-def frame(title: str, question: str, lead: str, examples: bool = False) -> list[str]:
-    """All above the controls; returns what was refused of the link."""
+    here, present = page_called(title), state.own("present", "") == "1"
     st.set_page_config(
         page_title=f"{title} · HeadScope", page_icon=str(ASSETS / "favicon.svg"), layout="wide"
     )
-    present = _presented()
-    st.html(_style(examples, present))
-    said = state.enter(title)
-    menu.draw(title, present)
+    st.html(_style(shown.examples, present))
+    bring_library()
+    menu.draw(here, present)
     with st.container(key="heading", gap="xxsmall"):
-        markup(f"<h1>{html.escape(question or title)}</h1>")
+        markup(f"<h1>{html.escape(question)}</h1>")
         if lead:
             say(lead, "lead")
-    return said
-
-
-def asked(
-    title: str,
-    said: Sequence[str],
-    *,
-    sentence: bool = True,
-    examples: bool = False,
-    comparison: bool = False,
-    as_read: bool = False,
-) -> Request:
-    """The reader's controls, what was refused, and what they ask for."""
-    with st.container(key="controls" if sentence else "controls-kept", gap="xsmall"):
-        if comparison:
-            request = controls.compare(present=_presented())
-        else:
-            request = controls.explore(
-                present=_presented(), with_examples=examples, as_read=as_read, sentence=sentence
-            )
-    state.link(title)
-    for sentence_said in said:
-        say(sentence_said, "notice")
+    request = controls.draw(here, shown, present)
     markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
     return request
-
-
-def _presented() -> bool:
-    return state.params().get("present") == "1"
-
-
-def complete() -> None:
-    """At the end of a page: the link says what is shown."""
-    completed = state.write_whole()
-    if completed:
-        with st.container(key="address"):
-            script("address", bundle("address"))(data=completed, key="headscope-address")
 
 
 def part_of(label: str, parts: Sequence[str], key: str) -> str:
@@ -154,13 +99,17 @@ def or_show_error(make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T 
 
 
 def selection(
-    request: Request, grid: Grid, strongest: Callable[[Head], tuple[int, int | None] | None] | None = None
+    request: Request,
+    grid: Grid,
+    strongest: Callable[[Head], tuple[int, int | None] | None] | None = None,
+    asked: Mapping[str, str] | None = None,
 ) -> Selection:
-    """The head and the words of the link, checked against this picture; what was refused is said.
+    """The head and the words that the address asks for, checked against this picture; what was refused is said.
 
-    `strongest`: see `from_params`.
+    `strongest`: see `from_params`. `asked`: the parameters, where a changed text has moved the words.
     """
-    found, said = from_params(state.params(), request, grid.weights.shape, grid.labels, strongest, grid.heads)
+    params = state.params() if asked is None else asked
+    found, said = from_params(params, request, grid.weights.shape, grid.labels, strongest, grid.heads)
     for sentence in said:
         say(sentence, "notice")
     return found
@@ -188,18 +137,6 @@ def selection_across(
     for sentence in said:
         say(sentence, "notice")
     return found
-
-
-def follow(picture: str) -> None:
-    """Callback of a picture: put what the reader chose in it into the link before the page is drawn again."""
-    reported = chosen(picture)
-    if reported:
-        keep(reported)
-
-
-def follow_measure(picture: str) -> None:
-    """Callback of a picture: show the measure that the reader asked for there."""
-    state.draw_measure(asked_measure(picture))
 
 
 def read(request: Request) -> AttentionRecord | None:

@@ -3,6 +3,7 @@
 In: what the reader typed into the matrices, from the link. Out: the same screens as for a real layer, with numbers.
 """
 
+import html
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -15,8 +16,9 @@ from mha_core import HeadScopeError
 from mha_core.inside import example, run_layer
 from mha_core.inside.worked import TOKENS, W1, W2, W_O_CHOICES, Example, X
 from pages.parts.frame import state
+from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
-from pages.parts.frame.prose import say
+from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.inside import linked
 from pages.parts.inside.changes import MOST
@@ -50,8 +52,8 @@ def example_view(request: Request) -> None:
             st.button(
                 "Put all numbers back", key="inside-back", on_click=state.change, args=({"typed": None},)
             )
-        if st.button("The same step in the real layer", key="inside-real", on_click=_to_real):
-            st.rerun()  # the whole page: another part of it
+        real = link_to("Inside", {**state.carried(), "at": state.own("at", "")})
+        markup(f'<a href="{html.escape(real)}">The same step in the real layer</a>', inline=True)
     key = f"example-{h}-{query}"
     scene = Scene(
         TOKENS, (False, False), (0, h), query, run, run, key, request, small=True, together=together
@@ -62,7 +64,6 @@ def example_view(request: Request) -> None:
         "head": partial(_head_pressed, "inside-picture-example"),
     }
     show(scene, controls={"qkv": _one_matrix, "output": _output}, told=told, data={"cells": typed})
-    state.write()
 
 
 def _asked(key: str) -> int:
@@ -104,12 +105,6 @@ def _choose_head(h: int) -> None:
 
 def _head_chosen() -> None:
     state.change({"by": "2" if st.session_state["inside-example-head"] else None, "cell": None})
-
-
-def _to_real() -> None:
-    """The example becomes the real layer: the same screen with the reader's sentence."""
-    st.session_state["part"] = "Step by step"
-    state.change({"cell": None})
 
 
 def _one_matrix() -> None:

@@ -18,7 +18,6 @@ from mha_core.inside import (
     unsplit,
 )
 from mha_core.wording import counted, percent
-from pages.parts.frame import state
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import hulls
 from pages.parts.inside.picking import LABELS, heads_of, tokens_of, told
@@ -46,7 +45,6 @@ def many_view(request: Request) -> None:
     with st.container(key="inside-step-many", gap="small"):
         aloud(at, screens[at])
         screens[at].draw(scene)
-    state.write()
 
 
 def one_head(scene: Scene) -> np.ndarray:

@@ -54,7 +54,7 @@ def told(board: str, scene: Scene) -> dict[str, Callable[[], None]]:
     """What to do when a token or a head is chosen on a board of the reader's own sentence."""
     sentence, layer = scene.key.partition("-")[0], scene.head[0]
     return {
-        "token": partial(token_chosen, board, "token", sentence, len(scene.labels)),
+        "token": partial(token_chosen, board, "token", sentence),
         "head": partial(_head, board, layer, scene.sizes.n_heads),
     }
 
@@ -63,5 +63,4 @@ def _head(board: str, layer: int, count: int) -> None:
     value = st.session_state.get(board, {}).get("head")
     head = parse_head(value) if isinstance(value, str) else None
     if head is not None and head[0] == layer and head[1] < count:
-        state.choose_head(head_name(head))
-        state.change({"cell": None})
+        state.change({"head": head_name(head), "cell": None})

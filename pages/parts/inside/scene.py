@@ -18,6 +18,7 @@ from mha_core.inside import Edits, Parity, edited, equal_to_torch
 from mha_core.shelf import step_of
 from mha_core.wording import Head, head_name
 from pages.parts.frame import moving, shell, state
+from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture.tiles import Board, token_row
@@ -25,7 +26,7 @@ from pages.parts.serve import cache
 
 CSS = Path(__file__).parents[3] / "assets" / "css"
 SHOWN_KEYS = 40
-FOLLOWED, JUST_NOW = "inside-followed", "now"
+FOLLOWED, PLACES = "followed", "places"
 T = TypeVar("T")
 
 
@@ -147,24 +148,41 @@ def pick(request: Request, record: AttentionRecord) -> Picked:
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
     key = sentence_key(units)
-    moving.settle(request, grid)
-    moving.keep(request, grid)
-    asked_for = shell.selection(request, grid)
+    asked, _ = moving.settle(request, grid)
+    moving.keep(request, grid, asked)
+    asked_for = shell.selection(request, grid, asked=asked)
+    st.session_state[PLACES] = key, places_of(units, grid)
     with st.container(key="inside-bar", horizontal=True, gap="small", vertical_alignment="center"):
-        query = choose_token(units, _asked_token(grid, asked_for, key), key)
+        query = choose_token(units, followed(grid, asked_for, key), key)
         head = choose_head(record.n_layers, record.n_heads, asked_for.head)
-    place = next((i for i, unit in enumerate(grid.units) if query in unit.pieces), None)
-    state.keep(Selection(head, asked_for.pins if place is None else (place,), asked_for.to))
-    st.session_state[FOLLOWED] = (key, query, state.params().get("pin"))
     return Picked(record.tokens, units, head, query, key)
 
 
-def _asked_token(grid: Grid, asked_for: Selection, key: str) -> int:
-    """The piece to follow. A link knows words and what is not hidden; which piece of a word is remembered here."""
+def places_of(units: Sequence[Unit], grid: Grid) -> tuple[int | None, ...]:
+    """Where each piece stands in a picture, which may show words or hide special tokens; None where it does not."""
+    return tuple(
+        next((i for i, unit in enumerate(grid.units) if piece in unit.pieces), None)
+        for piece in range(len(units))
+    )
+
+
+def followed(grid: Grid, asked_for: Selection, sentence: str) -> int:
+    """The piece to follow. An address knows words and what is not hidden; which piece of a word is remembered here."""
     kept = st.session_state.get(FOLLOWED)
-    if isinstance(kept, tuple) and kept[0] == key and kept[2] in (JUST_NOW, state.params().get("pin")):
+    if isinstance(kept, tuple) and (kept[0], kept[2]) == (sentence, state.params().get("pin")):
         return int(kept[1])
     return grid.units[asked_for.pins[0]].pieces[0] if asked_for.pins else 0
+
+
+def follow(query: object, sentence: str) -> None:
+    """Follow another piece of a sentence that was drawn; a browser may send anything. For callbacks."""
+    of, places = st.session_state.get(PLACES, ("", ()))
+    if of != sentence or not isinstance(query, int) or not 0 <= query < len(places):
+        return
+    place = places[query]
+    pin = state.params().get("pin") if place is None else str(place)
+    st.session_state[FOLLOWED] = sentence, query, pin
+    state.change({"pin": pin, "to": None, "cell": None})
 
 
 def sentence_key(units: Sequence[Unit]) -> str:
@@ -194,8 +212,7 @@ def _numbered(name: str, at: int) -> str:
 
 def _head_chosen() -> None:
     head = (st.session_state["inside-layer"] or 0, st.session_state["inside-head"] or 0)
-    state.choose_head(head_name(head))
-    state.change({"cell": None})
+    state.change({"head": head_name(head), "cell": None})
 
 
 def choose_token(units: Sequence[Unit], chosen: int, sentence: str) -> int:
@@ -205,16 +222,13 @@ def choose_token(units: Sequence[Unit], chosen: int, sentence: str) -> int:
     board = Board()
     labels, special = [u.label for u in units], [u.special for u in units]
     board.add(token_row(labels, special, "Token to follow", line=True, trigger="follow"))
-    board.show(key, {"follow": partial(token_chosen, key, "follow", sentence, len(units))}, query=chosen)
+    board.show(key, {"follow": partial(token_chosen, key, "follow", sentence)}, query=chosen)
     return chosen
 
 
-def token_chosen(board: str, trigger: str, sentence: str, count: int) -> None:
-    """The reader pressed a token on a board: it is followed until the link says otherwise."""
-    value = st.session_state.get(board, {}).get(trigger)
-    if isinstance(value, int) and 0 <= value < count:
-        st.session_state[FOLLOWED] = (sentence, value, JUST_NOW)
-        state.change({"cell": None})
+def token_chosen(board: str, trigger: str, sentence: str) -> None:
+    """The reader pressed a token on a board."""
+    follow(heard_from(board, trigger), sentence)
 
 
 def nothing() -> None:

@@ -48,7 +48,6 @@ def sizes_view(request: Request) -> None:
     with st.container(key="inside-step-sizes", gap="small"):
         aloud(at, screens[at])
         screens[at].draw()
-    state.write()
 
 
 def of_model(used: Model) -> Configuration:

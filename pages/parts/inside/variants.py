@@ -72,7 +72,6 @@ def variants_view(request: Request) -> None:
                 _choose_groups(scene)
         with st.container(key="inside-picture"):
             _one(scene, ways[at], labels)
-    state.write()
 
 
 def _second(across: str, first: str) -> None:

@@ -31,7 +31,6 @@ def walk_view(request: Request) -> None:
     _bar(scene)
     controls = {"scaled": lambda: _switches(scene), "qkv": _matrices, "output": _matrices}
     show(scene, first=_first(), controls=controls)
-    state.write()
 
 
 def _first() -> str:

@@ -3,6 +3,7 @@
 In: what the reader asked for. Out: the page; the step is in the link, what was answered in the reader's browser.
 """
 
+import html
 from functools import partial
 
 import streamlit as st
@@ -11,15 +12,24 @@ from mha_core import AttentionRecord
 from mha_core.grid import piece_units
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import head_name
-from pages.parts.frame import head_facts, shell, state
+from pages.parts.frame import head_facts, moving, shell, state
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
-from pages.parts.frame.prose import heading
+from pages.parts.frame.prose import heading, markup
 from pages.parts.frame.request import Request
-from pages.parts.frame.selection import Selection, parse_head
+from pages.parts.frame.selection import parse_head
 from pages.parts.inside.route import KEYS, route
-from pages.parts.inside.scene import Picked, Scene, make_plain, sentence_key
+from pages.parts.inside.scene import (
+    PLACES,
+    Picked,
+    Scene,
+    follow,
+    followed,
+    make_plain,
+    places_of,
+    sentence_key,
+)
 from pages.parts.learn import asking
 from pages.parts.learn.asking import Asked, ask, head_names
 from pages.parts.learn.exercises import Step, Verdict, asked_in, exercises, steps
@@ -31,7 +41,6 @@ from pages.parts.picture.tiles import Board, column, paragraph, token_row
 from pages.parts.serve import cache
 
 KEY = "lesson-board"
-FOLLOWED = "lesson-token"
 HEAD_BOX = "lesson-head"
 # Steps about other sentences or models than the reader's own: no token row, no head to choose.
 OF_THEIR_OWN = (*DRAWN, "example", "summary")
@@ -62,26 +71,18 @@ def lesson_view(request: Request) -> None:
             _picture(step, asked, verdicts)
         _onward(place)
     remember()
-    state.write()
 
 
 def _picked(request: Request, record: AttentionRecord) -> Picked:
-    """The head and the token: as the reader chose them in a picture, else as the link says; the link follows."""
+    """The head and the token that the address asks for."""
     units = piece_units(record.tokens)
     grid = cache.grid(request, record)
-    asked = shell.selection(request, grid)
+    meant, _ = moving.settle(request, grid)
+    moving.keep(request, grid, meant)
+    asked = shell.selection(request, grid, asked=meant)
     sentence = sentence_key(units)
-    linked = grid.units[asked.pins[0]].pieces[0] if asked.pins else min(1, len(units) - 1)
-    kept = st.session_state.get(FOLLOWED)
-    query = (
-        kept[1]
-        if isinstance(kept, tuple) and kept[0] == (sentence, asked.pins) and kept[1] < len(units)
-        else linked
-    )
-    place = next((i for i, unit in enumerate(grid.units) if query in unit.pieces), None)
-    pins = asked.pins if place is None else (place,)
-    state.keep(Selection(asked.head, pins, asked.to, asked.look))
-    st.session_state[FOLLOWED] = ((sentence, pins), query)
+    st.session_state[PLACES] = sentence, places_of(units, grid)
+    query = followed(grid, asked, sentence) if asked.pins else min(1, len(units) - 1)
     return Picked(record.tokens, units, asked.head, query, f"lesson-{sentence}")
 
 
@@ -172,7 +173,7 @@ def _where(step: Step, scene: Scene) -> None:
     """The map of the calculation, and the sentence to choose a token of."""
     board, key = Board(), f"lesson-where-{scene.key}"
     kept = {key: value for key, value in state.params().items() if key == "present"}
-    links = {one: link_to("Inside", {**state.link_params(), **kept, "at": one}) for one in KEYS}
+    links = {one: link_to("Inside", {**state.carried(), **kept, "at": one}) for one in KEYS}
     board.add(route(scene.plain, step.station, links=links))
     if step.view not in (*OF_THEIR_OWN, *IN_THE_PICTURE):
         board.add(token_row(scene.labels, scene.special, "Token to follow", size="snug"))
@@ -202,9 +203,7 @@ def _follow(key: str, scene_key: str) -> None:
 
 def follow_token(query: object, scene_key: str) -> None:
     """Another token of this sentence."""
-    kept = st.session_state.get(FOLLOWED)
-    if isinstance(query, int) and query >= 0 and isinstance(kept, tuple) and kept[0][0] in scene_key:
-        st.session_state[FOLLOWED] = (kept[0], query)
+    follow(query, scene_key.split("-")[1])
 
 
 def _met(key: str) -> None:
@@ -216,15 +215,11 @@ def _onward(place: Lesson) -> None:
     with st.container(horizontal=True, gap="small", key="lesson-onward"):
         st.button("Back", key="lesson-back", disabled=place.step == 1, on_click=go, args=(place.step - 1,))
         if place.step == len(steps()):
-            if st.button("Next: the quiz", key="lesson-quiz", type="primary", on_click=_to_the_quiz):
-                st.rerun()  # another part of the page, of which this one is a fragment
+            quiz = link_to("Learn", {**state.carried(), "show": "Quiz"})
+            markup(f'<a class="hs-next" href="{html.escape(quiz)}">Next: the quiz</a>', inline=True)
         else:
             following = f"Next: {steps()[place.step].title}"
             st.button(following, key="lesson-next", type="primary", on_click=go, args=(place.step + 1,))
-
-
-def _to_the_quiz() -> None:
-    st.session_state["show"] = "Quiz"
 
 
 def style(present: bool, *, lesson: bool) -> None:

@@ -1,7 +1,7 @@
 """How far a reader is in the lesson, and what was answered: from the link, this session, or the reader's own browser.
 
-In: query parameters `step` (a step's key, or the number it had in older links) and `done` (older links); what the
-browser kept. Out: a `Lesson` whose every value is checked. Nothing is stored on the server beyond the session.
+In: the query parameter `step`, a step's key; what the browser kept. Out: a `Lesson` whose every value is checked.
+Nothing is stored on the server beyond the session.
 """
 
 import re
@@ -36,8 +36,7 @@ def read_place(query: Mapping[str, str], kept: object) -> Lesson:
     """The place from the link, else as it was left when another page was opened, else the beginning."""
     place = kept if isinstance(kept, Lesson) else Lesson(1)
     found = step_called(query.get("step", ""))
-    done = dict.fromkeys(place.done) | dict.fromkeys(known_marks(query.get("done", "").split(",")))
-    return Lesson(found or min(max(place.step, 1), len(steps())), tuple(done), place.answers)
+    return Lesson(found or min(max(place.step, 1), len(steps())), place.done, place.answers)
 
 
 def step_called(name: str) -> int | None:
@@ -70,7 +69,9 @@ def known_answers(given: object) -> dict[str, str]:
 def go(step: int) -> None:
     """To another step; beyond the ends nothing happens."""
     place = here()
-    _keep(Lesson(min(max(step, 1), len(steps())), place.done, place.answers))
+    step = min(max(step, 1), len(steps()))
+    _keep(Lesson(step, place.done, place.answers))
+    state.change({"step": steps()[step - 1].key})
 
 
 def solve(key: str) -> None:
@@ -99,4 +100,3 @@ def forget() -> None:
 
 def _keep(place: Lesson) -> None:
     st.session_state[KEPT] = place
-    state.change({"step": steps()[place.step - 1].key, "done": None})

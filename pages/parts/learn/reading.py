@@ -7,7 +7,6 @@ import html
 
 import streamlit as st
 
-from pages.parts.frame import state
 from pages.parts.frame.glossary import terms
 from pages.parts.frame.prose import heading, lowered, markup, say
 from pages.parts.learn.asking import Asked, ask, judge
@@ -29,7 +28,6 @@ def quiz_view() -> None:
     say("Answers and marks are kept in this browser, and nowhere else.")
     st.button("Forget my answers", key="lesson-forget", type="tertiary", on_click=forget_all)
     remember()
-    state.write()
 
 
 def glossary_view() -> None:

@@ -15,11 +15,11 @@ from pages.parts.frame.pages import PAGES, page_called
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import SPECIALS, UNITS, WEIGHTS, Request, models
 from pages.parts.frame.selection import parse_head
-from pages.parts.frame.state import LINK_CHARS
 from pages.parts.inside.route import STATIONS
 from pages.parts.learn.exercises import steps
 from pages.parts.learn.plan import as_page, rows
 from pages.parts.serve import cache
+from pages.parts.serve.cache import MAX_CHARS
 
 PLAN = LESSON.parent / "lesson-plan.md"
 TITLES = tuple(page.title for page in PAGES if page.title not in ("Training",))
@@ -91,8 +91,8 @@ def checked(text: str, token: str, head: str, query: Mapping[str, str]) -> tuple
     """Why the link cannot be made, or ""; and the token's place in the sentence, as the pages count."""
     if not text.strip():
         return "Write the sentence that the class shall see.", ""
-    if len(text) > LINK_CHARS:
-        return f"A link can hold {LINK_CHARS:,} characters; this text has {len(text):,}.", ""
+    if len(text) > MAX_CHARS:
+        return f"A link can hold {MAX_CHARS:,} characters; this text has {len(text):,}.", ""
     asked = parse_head(head)
     if asked is None:
         return "A head is written as layer and head, both from 1, such as 4-2.", ""

@@ -1,0 +1,132 @@
+"""Explore, the first page: one sentence, every head of a real model at work on it."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from mha_core import AttentionRecord, Grid
+from mha_core.heads.notices import against_raw, notices, unread
+from mha_core.picture.crossed import cross_record
+from pages.parts.explore import (
+    before,
+    downloads,
+    elsewhere,
+    export,
+    holds,
+    measured,
+    moments,
+    next_word,
+    opening,
+)
+from pages.parts.frame import moving, shell
+from pages.parts.frame.prose import nothing_left, say, together
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
+from pages.parts.picture.attention_view import explore_view
+from pages.parts.serve import cache
+
+
+def draw() -> None:
+    """The sentence, the picture of all heads, why it looks as it does, and what can be taken away."""
+    request = shell.page(
+        "Explore",
+        question="What does each head look at?",
+        lead="Each head decides which other words a word draws on. Point at a word to see; double-click to change it.",
+        shown=shell.Shown(examples=True),
+    )
+    request = moments.asked(request)
+    record = shell.or_show_error(cache.record, request)
+    if record is None:
+        return
+    if record.is_cross:
+        crossed(request, record)
+    else:
+        picture(request, record)
+
+
+def crossed(request: Request, record: AttentionRecord) -> None:
+    """The picture of an encoder-decoder's cross-attention: what is read above what is written."""
+    grid = cache.grid(request, record)
+    if not len(grid) or not grid.key_labels:
+        say(nothing_left(record.key_tokens.special_names), "notice")
+        return
+    shell.misread([record])
+    moving.forget()
+    chosen = shell.selection_across(request, grid, partial(opening.strongest, grid))
+    explore_view(
+        grid,
+        record.tokens,
+        made=cross_record(record, grid),
+        model_title=record.model.title,
+        selection=chosen,
+        present=request.present,
+        key="explore",
+    )
+    with st.container(key="below"):
+        downloads.heatmap(grid, chosen, request)
+        downloads.offer(record, grid, chosen, request)
+
+
+def picture(request: Request, record: AttentionRecord) -> None:
+    """The picture of all heads, why it looks as it does, and what can be taken away."""
+    grid = shell.or_show_error(cache.grid, request, record)
+    if grid is None:  # a refused measure is no title over other numbers
+        request = request.measured("raw")
+        grid = cache.grid(request, record)
+    if not len(grid):
+        say(nothing_left(record.tokens.special_names), "notice")
+        return
+    shell.misread([record])
+    asked, moved = moving.settle(request, grid)
+    chosen = shell.selection(request, grid, partial(opening.strongest, grid), asked)
+    roles = {} if request.mixed else cache.roles_of(request.model, request.trained)
+    name = explore_view(
+        grid,
+        record.tokens,
+        model_title=record.model.title,
+        selection=chosen,
+        roles=roles,
+        present=request.present,
+        key="explore",
+        keep=cache.keeper(request),
+        following=next_word.under(request, record, grid, "explore", chosen),
+        about=export.about(record, grid, request),
+        more=more(request, record, grid, chosen),
+        moved=moved,
+    )
+    moving.keep(request, grid, asked, name)
+    head = None if request.mixed else chosen.head  # a mixed picture shows none of the record's heads
+    found = [n for n in notices(record, head, roles.get(chosen.head)) if n not in unread(record)]
+    if not request.raw:  # they speak of the weights as they are, over a picture of something else
+        found = [replace(n, text=f"Raw attention: {n.text}") for n in found]
+    with st.container(key="below"):
+        holds.beside(request, record, grid, chosen)
+        with together():
+            shell.why([*against_raw(record, grid, request.measure, chosen.head), *found])
+            elsewhere.elsewhere(request, record, grid, chosen)
+        downloads.heatmap(grid, chosen, request)
+        downloads.offer(record, grid, chosen, request)
+    if not request.mixed and cache.finding(request.model, request.trained):
+        roles_when_found(request)
+
+
+def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any]:
+    """What the picture says of a choice beyond the weights: the switch of measures, why it opened there, and
+    what was before."""
+    used = cache.model(request)
+    return {
+        "measures": measured.switch(request, used, record=record, grid=grid),
+        "opening": opening.reason(request, record, grid, chosen),
+        "ghost": before.ghost(request, grid),
+        "typed": before.typed([request], [record], [grid]),
+        "brings": measured.brought(request, used, record, chosen),
+    }
+
+
+@st.fragment(run_every=1.0)
+def roles_when_found(request: Request) -> None:
+    """On a fresh server: once the roles of the heads are known, the page has their letters."""
+    if not cache.finding(request.model, request.trained):
+        st.rerun()

@@ -1,0 +1,30 @@
+"""What runs for a reader: the page that the address names.
+
+It stands in a folder without a `pages` beside it: Streamlit would run what lies there by itself when a fresh server is
+first asked for one of them. The pages are drawn here and not by `st.Page.run`, so that a control of the frame is the
+same one on every page and its part of the address goes along.
+"""
+
+import streamlit as st
+
+from pages import atlas, compare, experiment, explore, inside, learn, roles, training
+from pages.parts.frame.pages import PAGES
+
+MODULES = {
+    module.__name__.rpartition(".")[2]: module
+    for module in (atlas, compare, experiment, explore, inside, learn, roles, training)
+}
+
+here = st.navigation(
+    [
+        st.Page(
+            str(MODULES[page.name].__file__),
+            title=page.title,
+            url_path="" if page.name == "explore" else page.name,
+            default=page.name == "explore",
+        )
+        for page in PAGES
+    ],
+    position="hidden",
+)
+MODULES[here.url_path or "explore"].draw()

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Address } from "../../assets/js/address.js";
+
+const HOST = "http://host/";
+globalThis.PopStateEvent ??= class extends Event {};
+
+// A browser's tab: its address, its history with what a page hears of it, and links to press.
+function tab(address = "") {
+  const heard = { told: [] };
+  const listeners = {};
+  const steps = [HOST + address];
+  let at = 0;
+  const changed = (navigationType) => listeners.currententrychange?.({ navigationType });
+  const page = {
+    location: { get href() { return steps[at]; }, get origin() { return new URL(steps[at]).origin; }, get pathname() { return new URL(steps[at]).pathname; } },
+    history: {
+      replaceState: (state, title, to) => { steps[at] = new URL(to, steps[at]).href; changed("replace"); },
+      pushState: (state, title, to) => { steps.splice(at + 1, steps.length, new URL(to, steps[at]).href); at += 1; changed("push"); },
+    },
+    navigation: { addEventListener: (kind, act) => (listeners[kind] = act) },
+    document: {
+      get baseURI() { return steps[at]; },
+      addEventListener: (kind, act) => (listeners[kind] = act),
+      querySelector: () => null,
+      getElementById: () => null,
+    },
+    dispatchEvent: () => heard.told.push(page.location.href),
+  };
+  // As Streamlit writes the value of a control into the address.
+  const typed = (to) => page.history.replaceState({}, "", HOST + to);
+  const back = () => { at -= 1; changed("traverse"); };
+  const press = (href, more = {}) => {
+    let stays = false;
+    const link = { matches: () => true, getAttribute: () => href, hasAttribute: () => false, target: "", dataset: more.dataset ?? {} };
+    listeners.click({ composedPath: () => [link], button: 0, preventDefault: () => (stays = true), stopImmediatePropagation() {}, ...more });
+    return stays;
+  };
+  return { page, heard, steps, typed, back, press, address: new Address(page) };
+}
+
+test("ten choices one after the other take one place in the history, and the page hears of the last", async () => {
+  const { address, steps, heard } = tab("?text=a");
+  for (let head = 1; head <= 10; head++) address.look({ head: `1-${head}`, pin: "3", to: "" });
+  await new Promise((done) => setTimeout(done, 400));
+  assert.deepEqual([steps, heard.told], [[`${HOST}?text=a&head=1-10&pin=3`], [`${HOST}?text=a&head=1-10&pin=3`]]);
+});
+
+test("another text, model or part of a page is a step, another slider is none", () => {
+  const { steps, typed } = tab("?head=1-1");
+  typed("?head=1-1&text=a");
+  typed("?head=1-1&text=a&model=smollm2");
+  typed("?head=1-1&text=a&model=smollm2&window=4");
+  typed("?head=1-1&text=a&model=smollm2&window=5&part=Variants");
+  assert.deepEqual(steps.map((step) => step.slice(HOST.length)), ["?head=1-1", "?head=1-1&text=a", "?head=1-1&text=a&model=smollm2&window=4", "?head=1-1&text=a&model=smollm2&window=5&part=Variants"]);
+});
+
+test("after Back, what is typed is a step from there", () => {
+  const { steps, typed, back } = tab("?text=a");
+  typed("?text=b");
+  back();
+  typed("?text=c");
+  assert.deepEqual(steps, [`${HOST}?text=a`, `${HOST}?text=c`]);
+});
+
+test("a page drawn for an address from before is asked for again, once, and not while a choice is on its way", () => {
+  const { address, heard, page } = tab("?head=1-1");
+  assert.equal(address.settle({ head: "1-1" }), true);
+  page.history.replaceState(null, "", `${HOST}?head=2-2`);
+  assert.equal(address.settle({ head: "1-1" }), false);
+  assert.equal(address.settle({ head: "1-1" }), false);
+  assert.deepEqual(heard.told, [`${HOST}?head=2-2`]);
+  address.look({ head: "3-3" });
+  assert.equal(address.settle({ head: "2-2" }), false);
+  assert.equal(heard.told.length, 1);
+  assert.equal(address.looks.head, "3-3");
+});
+
+test("a link leads on as a step; one of the menu takes along what was chosen a moment before", () => {
+  const { address, press, steps, heard } = tab("?text=a&only=1");
+  address.look({ head: "4-2" });
+  assert.equal(press("./compare?text=old", { dataset: { carries: "text head" } }), true);
+  assert.deepEqual(steps.at(-1), `${HOST}compare?text=a&head=4-2`);
+  assert.equal(press("./roles?head=1-1"), true);
+  assert.deepEqual(heard.told, steps.slice(1));
+  assert.equal(press("./compare", { ctrlKey: true }), false);
+  assert.equal(press("https://elsewhere/"), false);
+});
+
+test("the menu's link to the page that is open changes nothing", () => {
+  const { press, steps } = tab("compare?text=a&tab=lines");
+  assert.equal(press("./compare", { dataset: { carries: "text" } }), true);
+  assert.deepEqual(steps, [`${HOST}compare?text=a&tab=lines`]);
+});
