@@ -1,6 +1,6 @@
 """How fast the engine is against its peers, as ratios measured in one process, interleaved, on one thread.
 
-    python benchmarks/engine.py [--quick] [--device cuda] [--rows layer encoder] [--onednn yes]
+    python benchmarks/engine.py [--quick] [--rows layer encoder] [--onednn yes]
 
 Every row is ours / theirs, CPU time: below 1 is faster. Outputs are compared before anything is timed. Ratios travel
 between processors of one kind, times do not. `--onednn` says whether our linear layers are oneDNN's (mha_core/fast.py)
@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
+from torch import nn  # noqa: E402
 
 import mha_core  # noqa: E402
 from mha_core import fast  # noqa: E402
@@ -61,16 +61,6 @@ def synchronise(device: str) -> None:
     """Wait for the accelerator."""
     if device == "cuda":
         torch.cuda.synchronize()
-
-
-def textbook(layer: mha_core.MultiHeadAttention, x: Tensor) -> tuple[Tensor, Tensor]:
-    """The formula as every tutorial writes it."""
-    batch, n, _ = x.shape
-    q, k, v = (
-        w(x).view(batch, n, layer.n_heads, -1).transpose(1, 2) for w in (layer.W_q, layer.W_k, layer.W_v)
-    )
-    weights = torch.softmax(q @ k.transpose(-1, -2) / layer.d_k**0.5, dim=-1)
-    return layer.W_o((weights @ v).transpose(1, 2).reshape(batch, n, -1)), weights
 
 
 def layer_rows(seconds: float) -> list[Row]:
@@ -277,32 +267,6 @@ def start_rows(repeats: int) -> list[Row]:
     return [Row(label, "transformers AutoModel", mine / other, f"{mine:.2f} s")]
 
 
-def gpu_rows(seconds: float) -> list[Row]:
-    """On a CUDA device: with weights against the compiled textbook, without against SDPA itself."""
-    rows = []
-    for dtype in (torch.float32, torch.bfloat16):
-        for batch, n in ((8, 128), (1, 2048), (8, 2048)):
-            layer = mha_core.MultiHeadAttention(768, 12).eval().to("cuda", dtype)
-            x = torch.randn(batch, n, 768, device="cuda", dtype=dtype)
-            compiled = torch.compile(textbook)
-            q, k, v = (torch.randn(batch, 12, n, 64, device="cuda", dtype=dtype) for _ in range(3))
-            with torch.inference_mode():
-                with_weights = compared(lambda: layer(x), lambda: compiled(layer, x), seconds, "cuda")  # noqa: B023
-                without = compared(
-                    lambda: mha_core.scaled_dot_product_attention(q, k, v, need_weights=False),  # noqa: B023
-                    lambda: F.scaled_dot_product_attention(q, k, v),  # noqa: B023
-                    seconds,
-                    "cuda",
-                )
-            size = f"({batch}, {n}, 768, 12), {str(dtype).removeprefix('torch.')}"
-            for label, peer, (ratio, took) in (
-                ("layer with all weights", "textbook, torch.compile", with_weights),
-                ("core without weights", "SDPA", without),
-            ):
-                rows.append(Row(f"{label}, {size}", peer, ratio, f"{took * 1e3:.2f} ms"))
-    return rows
-
-
 GROUPS: dict[str, Callable[[float], list[Row]]] = {
     "layer": layer_rows,
     "memory": lambda seconds: memory_rows(),
@@ -319,13 +283,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="short rounds: a smoke test, not a measurement")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument(
-        "--rows",
-        nargs="+",
-        choices=tuple(GROUPS),
-        default=list(GROUPS),
-        help="only these groups (on the CPU)",
+        "--rows", nargs="+", choices=tuple(GROUPS), default=list(GROUPS), help="only these groups"
     )
     parser.add_argument("--seconds", type=float, default=8.0, help="of measuring a row")
     parser.add_argument("--onednn", choices=("yes", "no"), help="whether our linear layers are oneDNN's")
@@ -335,12 +294,8 @@ def main() -> None:
     if options.onednn:
         fast.pays = lambda: options.onednn == "yes"
     seconds = 0.5 if options.quick else options.seconds
-    if options.device == "cuda":
-        rows = gpu_rows(seconds)
-    else:
-        rows = [row for name in options.rows for row in GROUPS[name](seconds)]
-    machine = torch.cuda.get_device_name() if options.device == "cuda" else cpu_name()
-    print(f"{machine}, 1 thread, torch {torch.__version__}\n")
+    rows = [row for name in options.rows for row in GROUPS[name](seconds)]
+    print(f"{cpu_name()}, 1 thread, torch {torch.__version__}\n")
     print("| what | against | ratio | ours |\n|---|---|---|---|")
     for row in rows:
         print(f"| {row.what} | {row.against} | {row.ratio:.2f} | {row.ours} |")

@@ -9,12 +9,18 @@ from pathlib import Path
 
 import once
 import pytest
-from hypothesis import settings
 from running import AppServer, start_app, unused_port
 
-# How long one example takes says how busy the machine is, not whether the code is right.
-settings.register_profile("headscope", deadline=None)
-settings.load_profile("headscope")
+try:
+    from hypothesis import settings
+except (
+    ModuleNotFoundError
+):  # on a machine that only lends its graphics card: `pytest -m gpu` needs none of the extras
+    pass
+else:
+    # How long one example takes says how busy the machine is, not whether the code is right.
+    settings.register_profile("headscope", deadline=None)
+    settings.load_profile("headscope")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HEADLESS_SHELL = (
@@ -41,6 +47,14 @@ NO_CHROMIUM = (
     "no Chromium found: install one (`apt-get install chromium`, `brew install --cask google-chrome` or "
     "`.venv/bin/playwright install chromium`), or name it in the variable CHROMIUM"
 )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m gpu` read no file or folder without such a test: it would import what only the app needs."""
+    if config.option.markexpr != "gpu":
+        return None
+    files = collection_path.rglob("test_*.py") if collection_path.is_dir() else [collection_path]
+    return not any("pytest.mark.gpu" in file.read_text("utf-8") for file in files) or None
 
 
 @pytest.hookimpl(wrapper=True)

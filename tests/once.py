@@ -6,7 +6,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -59,7 +59,7 @@ def digest(files: tuple[Path, ...]) -> str:
 
 def sources(root: Path = ROOT) -> str:
     """A digest of what numbers depend on: the engine's files and assets, the libraries, Python and the machine."""
-    libraries = [f"{library} {version(library)}" for library in LIBRARIES]
+    libraries = [f"{found.name} {found.version}" for name in LIBRARIES for found in distributions(name=name)]
     found = hashlib.sha256(" ".join([sys.version, platform.machine(), *libraries]).encode())
     files = [file for part in ("mha_core", "assets") for file in (root / part).rglob("*")]
     for file in sorted(file for file in files if file.suffix in SOURCES):
