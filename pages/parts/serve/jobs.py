@@ -1,6 +1,6 @@
 """Long work behind the pages, moved on in a thread for as long as somebody looks at it. No Streamlit here.
 
-In: a key that says what is computed, and an iterator of `Part`s. Out: a `Job`, the same one for all who ask for the same:
+In: a key that says what is computed, and an iterator of `Part`s. Out: a `Job`, the same one for all who ask for it:
 how far it is, the result so far, what went wrong. A `Line` moves its jobs on in turns, one for each reader.
 """
 
