@@ -98,8 +98,10 @@ def _begin(key: Hashable, load: Callable[[], Model]) -> Job[Findings]:
     def between() -> bool:
         """After every sentence; False: it is never to stop."""
         MODEL.release()
-        let_others()
-        MODEL.acquire()
+        try:
+            let_others()
+        finally:
+            MODEL.acquire()
         return False
 
     def parts() -> Parts[Findings]:

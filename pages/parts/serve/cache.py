@@ -46,8 +46,6 @@ __all__ = [
 T = TypeVar("T")
 
 MAX_CHARS = 4_000
-FOLLOWING = "Following the weights through the model …"
-STATE = "state"
 
 
 def of_run(run: Run, used: Model, part: Hashable, make: Callable[[], T]) -> T:
@@ -96,12 +94,12 @@ def record_of(run: Run, used: Model) -> AttentionRecord:
 
 def keep_state(run: Run, used: Model, state: DecoderState) -> None:
     """Keep a state that has read the text of this run, until somebody takes it."""
-    of_run(run, used, STATE, lambda: state)
+    of_run(run, used, "state", lambda: state)
 
 
 def take_state(run: Run, used: Model) -> DecoderState:
     """The state that has read the text of this run, for one alone: going on changes it. Made anew if it is gone."""
-    kept: DecoderState | None = store.STORE.take((run, used.fingerprint, STATE))
+    kept: DecoderState | None = store.STORE.take((run, used.fingerprint, "state"))
     if kept is not None:
         return kept
     record = record_of(run, used)
@@ -131,7 +129,7 @@ def _measured(request: Request, traced: AttentionRecord, quiet: bool) -> FloatAr
     used = model(request)
 
     def make() -> FloatArray:
-        with nullcontext() if quiet else st.spinner(FOLLOWING), MODEL:
+        with nullcontext() if quiet else st.spinner("Following the weights through the model …"), MODEL:
             return importance(traced.tokens, used, request.measure).weights
 
     return of_run(request.run, used, ("measure", request.measure), make)

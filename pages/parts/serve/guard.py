@@ -27,9 +27,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-CORE = "/_stcore/"
 OPEN_ROUTES = ("health", "host-config", "stream", "upload_file/")
-FOREIGN = 1008  # the code of a web socket that is refused
 
 
 class Guard:
@@ -40,13 +38,13 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            _, core, route = scope["path"].partition(CORE)
+            _, core, route = scope["path"].partition("/_stcore/")
             closed = core and not route.startswith(OPEN_ROUTES)
             answer = PlainTextResponse("not found", 404) if closed else self.app
             await answer(scope, receive, with_headers(scope, send))
         elif scope["type"] == "websocket" and is_foreign(Headers(scope=scope)):
             await receive()
-            await send({"type": "websocket.close", "code": FOREIGN})
+            await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "websocket":
             # The origin has been checked: Streamlit would ask an address outside for this server's own to do so.
             headers = [pair for pair in scope["headers"] if pair[0].lower() != b"origin"]

@@ -1,16 +1,16 @@
 """Long work behind the pages, moved on in a thread for as long as somebody looks at it. No Streamlit here.
 
-In: a key that says what is computed, and how to begin it: an iterator of `Part`s. Out: a `Job`, the same one for all
-who ask for the same: how far it is, the result so far, what is left, what went wrong. A `Line` moves its jobs on in
-turns, one for each reader.
+In: a key that says what is computed, and an iterator of `Part`s. Out: a `Job`, the same one for all who ask for it:
+how far it is, the result so far, what went wrong. A `Line` moves its jobs on in turns, one for each reader.
 """
 
+import atexit
 import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Hashable
 from contextlib import AbstractContextManager
-from threading import BoundedSemaphore, Lock, RLock, Thread
+from threading import BoundedSemaphore, Event, Lock, RLock, Thread
 from typing import Any, Generic, TypeVar
 
 from mha_core import HeadScopeError
@@ -24,8 +24,8 @@ LOG = logging.getLogger("streamlit.headscope")
 LOOKED_AWAY = 20.0  # seconds without a look, then a reader is taken to be gone
 TURN = 0.5  # seconds that a job is moved on before the next one
 KEPT_AT_MOST = 40  # jobs of a line whose results are kept
-# An estimate from the first half second is a guess about the cache, not about the file.
-SETTLED_SECONDS = 0.5
+SETTLED_SECONDS = 0.5  # an estimate from less is a guess about the cache, not about the file
+_CLOSING = Event()
 BROKEN = "The work broke off by an error of this program; what was counted before it is shown."
 
 
@@ -93,8 +93,10 @@ class Job(Generic[T]):
 
 
 def let_others() -> None:
-    """Between two pieces of long work: let the threads of readers take what they wait for."""
+    """Between two pieces of long work: let the threads of readers take what they wait for, and end with the process."""
     time.sleep(0.001)
+    if _CLOSING.is_set():
+        raise SystemExit
 
 
 class Line:
@@ -179,7 +181,15 @@ class Line:
                     self._line.append(job)
 
 
-# Two runs of a model keep two cores busy; more would only hold more memory at once.
-MODEL = BoundedSemaphore(2)
+MODEL = BoundedSemaphore(2)  # two runs of a model keep two cores busy; more would only hold more memory
 # Long work behind the pages: what readers ask for, and the roles of heads, which nobody need wait for.
 JOBS, FINDINGS = Line(MODEL), Line(MODEL)
+
+
+@atexit.register
+def _close() -> None:
+    """No thread is in the middle of a computation when the process is taken apart."""
+    _CLOSING.set()
+    for thread in (JOBS._thread, FINDINGS._thread):
+        if thread is not None:
+            thread.join(2)

@@ -34,13 +34,9 @@ from pages.parts.picture import attention_view, shared
 from pages.parts.serve import cache
 from pages.parts.serve.guard import Guard
 
-PARTS = Path(__file__).parents[1]
 LOG = logging.getLogger("streamlit.headscope")
 HUB = "HEADSCOPE_ALLOW_HUB"
 SWITCHES = (HUB, "HEADSCOPE_ALLOW_ANY_MODEL", "HEADSCOPE_ALLOW_FOLDERS")
-FILES_OPEN = 65_536
-SWITCH = 0.001  # seconds after which a thread in Python lets another one go on; 0.005 by itself
-KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"  # names have the digest of what they name
 
 
 def settings() -> dict[str, Any]:
@@ -64,7 +60,8 @@ def settings() -> dict[str, Any]:
         file = shared.files().get(request.path_params["name"])
         if file is None:
             return PlainTextResponse("not found", 404)
-        return Response(file.content, media_type=file.kind, headers={"Cache-Control": KEPT_FOR_A_YEAR})
+        kept = {"Cache-Control": "public, max-age=31536000, immutable"}  # its name has its digest
+        return Response(file.content, media_type=file.kind, headers=kept)
 
     routes = [Route("/ready", ready), Route(f"/{shared.FOLDER}/{{name}}", shared_file)]
     return {"middleware": [Middleware(Guard)], "routes": routes, "lifespan": lifespan}
@@ -91,8 +88,7 @@ def open_a_browser() -> None:
     none."""
     screen = not sys.platform.startswith("linux") or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
     if not st.get_option("server.headless") and screen:
-        path = st.get_option("server.baseUrlPath").strip("/")
-        url = f"http://localhost:{st.get_option('server.port')}/{path}"
+        url = f"http://localhost:{st.get_option('server.port')}/{st.get_option('server.baseUrlPath').strip('/')}"
         # In a thread of its own, for what is opened may come back only when it is closed.
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
@@ -107,7 +103,7 @@ def warm_up() -> list[str]:
     except mha_core.HeadScopeError as error:
         LOG.error("The embedded model cannot be used: %s", error)
         problems.append(str(error))
-    for part in sorted(PARTS.glob("*/*.py")):
+    for part in sorted(Path(__file__).parents[1].glob("*/*.py")):
         importlib.import_module(f"pages.parts.{part.parent.name}.{part.stem}")
     attention_view.warm()
     if not problems:
@@ -124,12 +120,12 @@ def spare_the_machine() -> None:
     if "OMP_NUM_THREADS" not in os.environ:
         # A class shares the processor: with one thread each, more of them are served.
         use_one_thread()
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(0.001)  # seconds; 0.005 by itself
     with suppress(ImportError, OSError, ValueError):
         import resource  # not on Windows
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = FILES_OPEN if hard == resource.RLIM_INFINITY else min(FILES_OPEN, hard)
+        wanted = 65_536 if hard == resource.RLIM_INFINITY else min(65_536, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     with suppress(OSError, AttributeError, TypeError):  # glibc keeps what is free; it saved a class 60 MB

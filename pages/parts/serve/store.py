@@ -19,7 +19,7 @@ T = TypeVar("T")
 SHARED = ("projections",)
 PLAIN = (int, float, str, type(None))
 LIMIT, LIMIT_MB = "HEADSCOPE_STORE_MB", 400
-OBJECT_BYTES = 200  # what anything counts that says nothing of its size
+OBJECT_BYTES = 200
 
 
 class Store:
