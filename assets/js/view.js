@@ -120,7 +120,9 @@ export class Headscope {
     const ours = this.address && data.asked ? this.address.settle(data.asked) : fresh;
     if (ours) entry.view.move(data.selection);
     else if (fresh) entry.view.move(entry.view.chosen);
-    if (ours && Object.keys(data.moved ?? {}).length) this.address.write(data.moved);
+    if (!ours || !Object.keys(data.moved ?? {}).length) return;
+    this.address.write(data.moved);
+    this.address.tell();
   }
 
   // Long texts: the chosen head in full and the pinned row's links come with the view.

@@ -19,7 +19,7 @@ def says(person, text):
 
 
 def press(person, name):
-    person.page.get_by_role("button", name=name, exact=True).first.click()
+    person.page.get_by_role("link", name=name, exact=True).first.click()
 
 
 def test_it_then_animal_gives_their_link(reader):

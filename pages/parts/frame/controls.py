@@ -246,11 +246,13 @@ def _offer(shown: Shown, request: Request, there: Sequence[Model]) -> None:
 def _opened(
     request: Request, there: Sequence[Model], texts: Mapping[str, str], model: str = ""
 ) -> dict[str, str]:
-    """The address in which an example opens: in its own model, or the first one where the reader's does not know its
-    words; in a head that the reader chose, but at its own word."""
+    """The address in which an example opens: in its own model; in the first one where the reader's was brought by an
+    example or does not know its words; in a head that the reader chose, but at its own word."""
     few = any(one.tokenizer.known_words is not None for one in there)
-    if few and not all(
-        cache.reads(request.model, request.trained, text, "") for text in texts.values() if text
+    brought = request.model in {pair.model for pair in presets.PAIRS}
+    if brought or (
+        few
+        and not all(cache.reads(request.model, request.trained, text, "") for text in texts.values() if text)
     ):
         model = model or models()[0]
     kept = {key: value for key, value in state.params().items() if key not in ("pin", "to", "pair", "text2")}

@@ -19,12 +19,13 @@ BEFORE = "before"  # and what it showed before the reader changed its text
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a picture shows: of which text, under which options, of what; `record` as the browser keeps it; `choice` is
-    what the address says of words."""
+    """What a picture shows: of which text, under which options, of what; `record` as the browser keeps it. Of words the
+    address `said` one thing and meant `choice`, until the browser has heard of that."""
 
     request: Request
     units: tuple[Unit, ...]
     record: str
+    said: tuple[str, str]
     choice: tuple[str, str]
 
     @property
@@ -59,6 +60,10 @@ def change_between(before: Sequence[str], after: Sequence[str]) -> Change | None
     return Change(start, len(before) - start - end, len(after) - start - end)
 
 
+def nowhere(_unit: int) -> None:
+    """Another text altogether: no unit has a place in it."""
+
+
 def settle(request: Request, grid: Grid) -> tuple[dict[str, str], dict[str, str]]:
     """The parameters of the address as they are meant in this picture, and those of them that are not what it says.
 
@@ -66,21 +71,25 @@ def settle(request: Request, grid: Grid) -> tuple[dict[str, str], dict[str, str]
     along with its words, or is forgotten (an empty value).
     """
     asked = state.params()
-    was: Drawn | None = st.session_state.get(DRAWN)
-    if was is None or asked.get("pin", "none") == "none" or _choice(asked) != was.choice:
+    said, was = _choice(asked), st.session_state.get(DRAWN)
+    if was is None or not said[0] or said not in (was.said, was.choice):
         return asked, {}
-    now = _places(was, request, grid)
-    if now is None:
-        return asked, {}
-    pins = [now(int(pin)) for pin in asked["pin"].split(",") if pin.isdecimal()]
-    to = now(int(asked["to"])) if asked.get("to", "").isdecimal() else None
-    kept = bool(pins) and None not in pins
-    meant = {
-        "pin": ",".join(map(str, pins)) if kept else "",
-        "to": str(to) if kept and to is not None else "",
-    }
+    pin, to = _moved(was.choice, _places(was, request, grid))
+    meant = {"pin": pin, "to": to}
     moved = {key: value for key, value in meant.items() if asked.get(key, "") != value}
     return {key: value for key, value in (asked | meant).items() if value or key not in meant}, moved
+
+
+def _moved(choice: tuple[str, str], now: Callable[[int], int | None] | None) -> tuple[str, str]:
+    """The same words in other places; nothing where one of them is gone."""
+    pin, to = choice
+    if now is None or pin in ("", "none"):
+        return ("", "") if now is nowhere else choice
+    pins = [now(int(one)) for one in pin.split(",") if one.isdecimal()]
+    if not pins or None in pins:
+        return "", ""
+    target = now(int(to)) if to.isdecimal() else None
+    return ",".join(map(str, pins)), "" if target is None else str(target)
 
 
 def _choice(params: Mapping[str, str]) -> tuple[str, str]:
@@ -93,7 +102,7 @@ def _places(was: Drawn, request: Request, grid: Grid) -> Callable[[int], int | N
         return None if was.units == grid.units else partial(cut_anew, was.units, grid.units)
     change = change_between(was.labels, grid.labels) if _same_options(was, request) else None
     if change is None:
-        return lambda _unit: None
+        return nowhere
     grown = grid.is_causal and change.start == len(was.units)  # the end goes along with the end
     return lambda unit: len(grid) - 1 if grown and unit == change.start - 1 else change.now(unit)
 
@@ -124,7 +133,7 @@ def keep(request: Request, grid: Grid, asked: Mapping[str, str], record: str = "
     was: Drawn | None = st.session_state.get(DRAWN)
     if was is not None and not _is_of(was, request):
         st.session_state[BEFORE] = was
-    st.session_state[DRAWN] = Drawn(request, grid.units, record, _choice(asked))
+    st.session_state[DRAWN] = Drawn(request, grid.units, record, _choice(state.params()), _choice(asked))
 
 
 def shown_before(request: Request) -> Drawn | None:
