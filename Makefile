@@ -19,6 +19,10 @@ TESTS ?=
 # A third process computes while two wait for a browser; it takes some three gigabytes.
 WORKERS ?= $(shell [ -r /proc/meminfo ] && awk '$$1 == "MemAvailable:" && $$2 > 12e6 { n = 3 } END { print n ? n : 2 }' /proc/meminfo || echo 2)
 LOCK_FLAGS ?=
+# What `make test-versions` tries: the oldest Streamlit that pyproject.toml allows, and the newest there is.
+STREAMLITS ?= $(shell sed -n 's/^ *"streamlit>=\([0-9.]*\)",/\1/p' pyproject.toml) \
+	$(shell $(BIN)/python -m pip index versions streamlit 2>/dev/null | sed -n '1s/.*(\(.*\))/\1/p')
+VERSIONS ?= .venv/versions
 # A browser is opened where somebody sits in front of a screen: not in CI, not over ssh.
 HEADLESS ?= $(shell [ -z "$$CI" ] && { [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || \
 	{ [ "$$(uname -s)" = Darwin ] && [ -z "$$SSH_CONNECTION" ]; }; } && echo false || echo true)
@@ -47,7 +51,7 @@ PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile -q --generat
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each. Compiled tests are kept.
 PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest lint types format bench train-classroom picture atlas evidence \
+.PHONY: help run test quick pytest test-versions lint types format bench train-classroom picture atlas evidence \
 	decoder image lock clean
 
 #: To use
@@ -77,6 +81,18 @@ quick: .venv/.dev ## the tests that need no browser and little time
 
 pytest: .venv/.dev ## the tests alone; TESTS="tests/test_x.py -k word" chooses
 	@$(PYTEST) $(TESTS)
+
+# A version has an environment of its own, which sees all packages of .venv and has before them what is another there.
+test-versions: .venv/.dev ## a short run on the oldest and newest Streamlit; STREAMLITS="1.66.1" names others
+	@set -e; packages=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); \
+	for version in $(STREAMLITS); do \
+		python=$(VERSIONS)/$$version/bin/python; \
+		$(BIN)/python -m venv --clear --without-pip $(VERSIONS)/$$version; \
+		echo "$$packages" > "$$($$python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/all.pth"; \
+		$(BIN)/python -m pip --python $$python install -q --only-binary :all: streamlit==$$version; \
+		$$python -m streamlit version; \
+		OMP_NUM_THREADS=1 REQUIRE_CHROMIUM=1 $$python -m pytest -q -n 0 -m versions tests/acceptance/test_versions.py; \
+	done
 
 lint: .venv/.dev ## ruff: format and rules
 	@$(BIN)/ruff format --check .
