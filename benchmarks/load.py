@@ -1,6 +1,7 @@
 """A class on one small server: N readers at once, each with sentences of their own; how long until a page is made.
 
     python benchmarks/load.py [--readers 30 60 100] [--sentences 4] [--typing] [--at-once] [--equal] [--replicas 2]
+    python benchmarks/load.py --beside OTHER/CHECKOUT [--readers 30 100] [--sentences 4]
 
 Every sentence comes as a fresh visit by a link (a new session, a new sentence, the whole page), 2 to 6 s after the one
 before; that is more than a class asks for, where most steps are clicks. A reader's first visit fetches the files that a
@@ -8,6 +9,9 @@ browser keeps. With `--typing` the readers have opened the page and type into it
 same moment and never pause; with `--equal` they ask for the same sentences, each of which the server computes once.
 `--replicas` starts several servers, of which each reader keeps one. Measured is the time from the visit, or from Enter,
 to the last byte of the run, over the web socket that a browser uses.
+
+`--beside` compares this checkout's app with another one's, which is started with the same Python: every class types, and
+the largest then all at once, one app after the other.
 
 The readers of a class sit on machines of their own, so what stands for them here leaves the processor to the server: it
 keeps what comes as it is (`line.py`) and looks only for the message that ends a run. Once the clock has stopped, all of
@@ -26,9 +30,10 @@ import threading
 import time
 import urllib.request
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
@@ -124,41 +129,91 @@ def reader(app: AppServer, number: int, asks: Class, seen: Seen, begin: threadin
             time.sleep(0 if asks.at_once else 2 + 4 * random.random())  # noqa: S311
 
 
+class Measured(NamedTuple):
+    """What a class saw, and what it cost: CPU seconds of servers and of readers for each sentence, megabytes."""
+
+    asked: int
+    seconds: list[float]
+    wrong: int
+    cpu: float
+    memory: int
+    own_cpu: float
+
+
 def main() -> None:
-    """Start the app, let classes of growing size come, print a Markdown table."""
+    """Start the app, let classes come, print a Markdown table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--readers", type=int, nargs="+", default=[30, 60, 100])
+    parser.add_argument("--readers", type=int, nargs="+", help="30 60 100; beside another checkout 30 100")
     parser.add_argument("--sentences", type=int, default=4)
     parser.add_argument("--typing", action="store_true", help="all stay on the page and type into its box")
     parser.add_argument("--at-once", action="store_true", help="all begin at once and never pause")
     parser.add_argument("--equal", action="store_true", help="all ask for the same sentences")
     parser.add_argument("--replicas", type=int, default=1, help="servers, of which each reader keeps one")
-    parser.add_argument("--app", type=Path, default=ROOT / "app.py", help="another checkout's")
-    options = parser.parse_args()
-    own = options.app.resolve() == ROOT / "app.py"
-    kept = tuple(f"/{FOLDER}/{name}" for name in files()) if own else ()
-    asks = Class(options.sentences, options.typing, options.at_once, options.equal, kept)
-    print(
-        "| readers | sentences answered | median | 95 of 100 within | longest | wrong numbers | the servers' CPU each "
-        "| their memory | the readers' own CPU each |\n" + "|---" * 9 + "|"
+    parser.add_argument(
+        "--beside", type=Path, help="another checkout, which is measured in turn with this one"
     )
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
-        script = options.app.resolve()
-        apps = []
-        for number in range(options.replicas):
-            apps.append(start_app(Path(folder) / f"{number}.log", script=script, cwd=script.parent))
-            running.callback(apps[-1].stop)
-        for app in apps:  # the first reader waits until it is known what the heads do
-            with tab(app):
-                pass
-        for count in options.readers:
-            print(row(apps, count, asks), flush=True)
+    options = parser.parse_args()
+    with ExitStack() as running:
+        if options.beside:
+            print_beside(running, options.beside.resolve(), options.readers or [30, 100], options.sentences)
+        else:
+            kept = tuple(f"/{FOLDER}/{name}" for name in files())
+            asks = Class(options.sentences, options.typing, options.at_once, options.equal, kept)
+            print_classes(running, options.replicas, options.readers or [30, 60, 100], asks)
 
 
-def row(apps: list[AppServer], count: int, asks: Class) -> str:
-    """What a class of so many sees, as a line of the table."""
+def print_classes(running: ExitStack, replicas: int, counts: list[int], asks: Class) -> None:
+    """Print what classes of growing size see of this checkout's app."""
+    head = (
+        "readers", "sentences answered", "median", "95 of 100 within", "longest", "wrong numbers",
+        "the servers' CPU each", "their memory", "the readers' own CPU each",
+    )  # fmt: skip
+    print(f"| {' | '.join(head)} |\n{'|---' * len(head)}|")
+    apps = [started(running, ROOT) for _ in range(replicas)]
+    for count in counts:
+        found = measured(apps, count, asks)
+        print(
+            f"| {count} | {len(found.seconds)} of {found.asked} | {median(found.seconds):.2f} s "
+            f"| {p95(found.seconds):.2f} s | {max(found.seconds):.2f} s | {found.wrong} | {1e3 * found.cpu:.1f} ms "
+            f"| {found.memory or 'unknown'} MB | {1e3 * found.own_cpu:.1f} ms |",
+            flush=True,
+        )
+
+
+def print_beside(running: ExitStack, other: Path, counts: list[int], sentences: int) -> None:
+    """Print what the same classes see of this checkout's app and of another's, and this one's share of the other's."""
+    apps = [started(running, root) for root in (ROOT, other)]
+    print(
+        f"This checkout / {other}\n\n| class | 95 of 100 within | ratio | CPU a sentence | ratio | memory "
+        "| answered | wrong numbers |\n" + "|---" * 8 + "|"
+    )
+    typing = Class(sentences, typing=True)
+    classes = [(f"{count} typing", count, typing) for count in counts]
+    for name, count, asks in [*classes, (f"{counts[-1]} at once", counts[-1], replace(typing, at_once=True))]:
+        ours, theirs = (measured([app], count, asks) for app in apps)
+        late, used = (p95(ours.seconds), p95(theirs.seconds)), (1e3 * ours.cpu, 1e3 * theirs.cpu)
+        print(
+            f"| {name} | {late[0]:.3f} s / {late[1]:.3f} s | {late[0] / late[1]:.2f} "
+            f"| {used[0]:.1f} ms / {used[1]:.1f} ms | {used[0] / used[1]:.2f} | {ours.memory} MB / {theirs.memory} MB "
+            f"| {len(ours.seconds)} / {len(theirs.seconds)} of {ours.asked} | {ours.wrong} / {theirs.wrong} |",
+            flush=True,
+        )
+
+
+def started(running: ExitStack, root: Path) -> AppServer:
+    """A checkout's app, which knows what the heads do; stopped with the others."""
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory()))
+    app = start_app(folder / "app.log", script=root / "app.py", cwd=root)
+    running.callback(app.stop)
+    with tab(app):  # the first reader waits until it is known what the heads do
+        pass
+    return app
+
+
+def measured(apps: list[AppServer], count: int, asks: Class) -> Measured:
+    """Let a class of so many come; what became of it."""
     used: list[float] = []
     own: list[float] = []
 
@@ -176,15 +231,16 @@ def row(apps: list[AppServer], count: int, asks: Class) -> str:
     for one in readers:
         one.join()
     meter()
-    each = 1e3 / max(1, len(seen.seconds))
-    held = sum(megabytes(app.process.pid) for app in apps)
     for trouble in sorted(set(seen.troubles))[:3]:
         print(trouble, file=sys.stderr)
-    times = sorted(seen.seconds) or [float("nan")]
-    return (
-        f"| {count} | {len(seen.seconds)} of {count * asks.sentences} | {times[len(times) // 2]:.2f} s "
-        f"| {p95(times):.2f} s | {times[-1]:.2f} s | {seen.wrong()} | {each * (used[-1] - used[0]):.1f} ms "
-        f"| {f'{held} MB' if held else 'unknown'} | {each * (own[-1] - own[0]):.1f} ms |"
+    answered = max(1, len(seen.seconds))
+    return Measured(
+        count * asks.sentences,
+        sorted(seen.seconds) or [float("nan")],
+        seen.wrong(),
+        (used[-1] - used[0]) / answered,
+        sum(megabytes(app.process.pid) for app in apps),
+        (own[-1] - own[0]) / answered,
     )
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from benchmarks.wire import socket_to
 
 INTERNAL = "$$STREAMLIT_INTERNAL_KEY"
+BOX = "text"  # the key of the box for a sentence, and its name in the address
 VIEW = "headscope_view"
 Asked = tuple[Any, ...]  # the component that asks, and its event
 QUIET = 0.25  # seconds without a message after which a step is over
@@ -86,7 +87,8 @@ class Reader:
             self.query = message.page_info_changed.query_string
         elif kind in ("text_input", "bidi_component"):
             element = getattr(message.delta.new_element, kind)
-            name = element.label if kind == "text_input" else element.component_name
+            # A widget is known by its key, which ends its id: $$ID-<hash>-<key>.
+            name = element.id.split("-", 2)[-1] if kind == "text_input" else element.component_name
             self.ids[name], self.parts[name] = element.id, message.delta.fragment_id
             if kind == "text_input":
                 self.states.setdefault(element.id, element.value or element.default)
@@ -110,9 +112,10 @@ def reader(server: Any, connect: Callable[[str], Any] = socket_to) -> Iterator[R
 
 
 def sentence(one: Reader, text: str) -> Asked:
-    """Typed into the box, which stands in no part of its own."""
-    one.states[one.ids["Your sentence"]] = text
-    return ("Your sentence",)
+    """Typed into the box, and in the address, as a browser has it where the box is bound to it."""
+    one.states[one.ids[BOX]] = text
+    one.query = urlencode({**dict(parse_qsl(one.query)), BOX: text})
+    return (BOX,)
 
 
 def head(one: Reader, number: int) -> Asked:
