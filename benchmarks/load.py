@@ -10,8 +10,8 @@ same moment and never pause; with `--equal` they ask for the same sentences, eac
 `--replicas` starts several servers, of which each reader keeps one. Measured is the time from the visit, or from Enter,
 to the last byte of the run, over the web socket that a browser uses.
 
-`--beside` compares this checkout's app with another one's, which is started with the same Python: every class types, and
-the largest then all at once, one app after the other.
+`--beside` compares this checkout's app with another one's, started with the same Python: every class types, and then
+the largest all at once, one app after the other.
 
 The readers of a class sit on machines of their own, so what stands for them here leaves the processor to the server: it
 keeps what comes as it is (`line.py`) and looks only for the message that ends a run. Once the clock has stopped, all of
