@@ -2,8 +2,7 @@
 
 from pages.parts.experiment import deciding, matter, pruning, selective, switch
 from pages.parts.experiment.frame import PARTS, questions, style, without_decoder
-from pages.parts.frame import shell, state
-from pages.parts.serve import cache
+from pages.parts.frame import loading, shell, state
 
 SHOWN = {
     "Switch heads off": switch.view,
@@ -25,6 +24,6 @@ def draw() -> None:
     style()
     part = shell.part_of("What to try", PARTS, "try")
     without_decoder(request)
-    if shell.or_show_error(cache.inside, request):
+    if shell.or_show_error(loading.inside, request):
         SHOWN.get(part, switch.view)(request)
     questions()

@@ -20,7 +20,7 @@ from pages.parts.explore import (
     next_word,
     opening,
 )
-from pages.parts.frame import moving, shell
+from pages.parts.frame import head_facts, loading, moving, shell
 from pages.parts.frame.prose import nothing_left, say, together
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -81,7 +81,7 @@ def picture(request: Request, record: AttentionRecord) -> None:
     shell.misread([record])
     asked, moved = moving.settle(request, grid)
     chosen = shell.selection(request, grid, partial(opening.strongest, grid), asked)
-    roles = {} if request.mixed else cache.roles_of(request.model, request.trained)
+    roles = {} if request.mixed else head_facts.roles_of(request.model, request.trained)
     name = explore_view(
         grid,
         record.tokens,
@@ -108,14 +108,14 @@ def picture(request: Request, record: AttentionRecord) -> None:
             elsewhere.elsewhere(request, record, grid, chosen)
         downloads.heatmap(grid, chosen, request)
         downloads.offer(record, grid, chosen, request)
-    if not request.mixed and cache.finding(request.model, request.trained):
+    if not request.mixed and head_facts.finding(request.model, request.trained):
         roles_when_found(request)
 
 
 def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any]:
     """What the picture says of a choice beyond the weights: the switch of measures, why it opened there, and
     what was before."""
-    used = cache.model(request)
+    used = loading.model(request)
     return {
         "measures": measured.switch(request, used, record=record, grid=grid),
         "opening": opening.reason(request, record, grid, chosen),
@@ -128,5 +128,5 @@ def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selectio
 @st.fragment(run_every=1.0)
 def roles_when_found(request: Request) -> None:
     """On a fresh server: once the roles of the heads are known, the page has their letters."""
-    if not cache.finding(request.model, request.trained):
+    if not head_facts.finding(request.model, request.trained):
         st.rerun()

@@ -15,8 +15,8 @@ from visit import (
 )
 
 from mha_core import Unavailable, load_model
-from pages.parts.frame import controls, models
-from pages.parts.serve import cache, server
+from pages.parts.frame import controls, loading
+from pages.parts.serve import server
 
 SCRIPTS = (
     "<script>window.top.hacked=1</script>",
@@ -148,7 +148,7 @@ def test_a_hub_model_is_fetched_only_after_its_reader_has_agreed(monkeypatch):
         asked.append(name)
         return load_model("minilm", trained=trained)
 
-    monkeypatch.setattr(models, "load_model", load)
+    monkeypatch.setattr(loading, "load_model", load)
     at = open_page(model="bert-base-uncased")
     (sentence,) = said(at, "notice")
     assert sentence.endswith(
@@ -168,7 +168,7 @@ def test_what_was_not_agreed_to_is_not_fetched_by_another_way():
     with pytest.raises(
         Unavailable, match=r"BERT large is not on this machine: about 1,340 MB from the model hub;"
     ):
-        cache.named_model("bert-large-uncased")
+        loading.named_model("bert-large-uncased")
 
 
 @pytest.mark.parametrize(("address", "alone"), [

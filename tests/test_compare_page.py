@@ -11,7 +11,7 @@ from mha_core import load_model, trace
 from mha_core.compare import HeadChange
 from mha_core.heads import measures
 from pages.parts.explore import comparison
-from pages.parts.frame import models
+from pages.parts.frame import loading
 from pages.parts.frame.request import Request
 
 COMPARE = "pages/compare.py"
@@ -219,7 +219,7 @@ def small(monkeypatch, tmp_path):
     write(tmp_path, random_bert(num_hidden_layers=2, num_attention_heads=3))
     found = load_model(str(tmp_path))
     monkeypatch.setattr(
-        models, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else found
+        loading, "load_model", lambda name, trained=True, **_: load_model() if name == "minilm" else found
     )
     monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
     return found

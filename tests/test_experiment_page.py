@@ -22,9 +22,10 @@ from mha_core.trace import run as run_model
 from mha_core.wording import percent
 from pages.parts.experiment import pruning, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
+from pages.parts.frame import head_facts
 from pages.parts.frame import pages as frame_pages
 from pages.parts.frame.presets import MARY
-from pages.parts.serve import cache, store
+from pages.parts.serve import store
 from pages.parts.serve.store import Store
 from tests.ablated import ablate_each
 
@@ -36,7 +37,7 @@ MATTER, WHERE, GONE = "Which matter?", "Where is it decided?", "How many can go?
 def fresh(monkeypatch):
     """A store in which nothing is kept yet, and no work on roles behind the page."""
     monkeypatch.setattr(store, "STORE", Store(400_000_000))
-    monkeypatch.setattr(cache, "roles_of", lambda *_: {})
+    monkeypatch.setattr(head_facts, "roles_of", lambda *_: {})
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,7 @@ def page(request, odd_model):
     """The walk on layer 2, head 3, from the fifth token; and the model it shows."""
     model = load_model("minilm") if request.param == "minilm" else odd_model
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pages.parts.frame.models.load_model", lambda name, trained=True, **_options: model)
+        patch.setattr("pages.parts.frame.loading.load_model", lambda name, trained=True, **_options: model)
         return walk(head="2-3", pin="4"), model
 
 

@@ -69,7 +69,7 @@ def page(grouped, monkeypatch):
 
     def opened(**query):
         monkeypatch.setattr(
-            "pages.parts.frame.models.load_model", lambda name, trained=True, **_options: grouped
+            "pages.parts.frame.loading.load_model", lambda name, trained=True, **_options: grouped
         )
         n = len(grouped.tokenizer.encode(TEXT))
         opening = {"text": TEXT, "head": "2-4", "pin": str(n - 1), **query}

@@ -10,6 +10,7 @@ from mha_core.cached import DecoderState
 from mha_core.prediction import next_logits
 from pages.parts.explore import next_word, speech
 from pages.parts.explore.next_word import END, MOST, PIN, Place, Talk, answer
+from pages.parts.frame import head_facts
 from pages.parts.frame.request import Request
 from pages.parts.serve import cache
 from pages.parts.serve import store as kept
@@ -32,7 +33,7 @@ def store(monkeypatch):
 @pytest.fixture
 def quiet(monkeypatch):
     """Roles are found out behind the page; these tests need none of them."""
-    monkeypatch.setattr(cache, "roles_of", lambda *_: {})
+    monkeypatch.setattr(head_facts, "roles_of", lambda *_: {})
 
 
 def asked(text=ANIMAL, **options):
@@ -200,14 +201,14 @@ def test_what_no_button_asks_for_is_refused_in_a_sentence(ask, sentence, smollm2
 
 def test_a_full_text_takes_no_more(smollm2, store, monkeypatch):
     cache.record_of(asked().run, smollm2)
-    state_of_all = cache.take_state(asked().run, smollm2)
-    cache.keep_state(asked().run, smollm2, state_of_all)
+    state_of_all = speech.take_state(asked().run, smollm2)
+    speech.keep_state(asked().run, smollm2, state_of_all)
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 11)
     with pytest.raises(
         InputError, match=r"^The text is full: SmolLM2 135M, 4-bit takes 11 tokens at most\.$"
     ):
         answer({"do": "append", "id": 5}, asked(), smollm2, END_OF_TEXT, Talk())
-    assert cache.take_state(asked().run, smollm2) is state_of_all, "what is refused costs nobody a new run"
+    assert speech.take_state(asked().run, smollm2) is state_of_all, "what is refused costs nobody a new run"
     monkeypatch.setattr(smollm2.tokenizer, "max_tokens", 1024)
     monkeypatch.setattr(speech, "MAX_CHARS", len(ANIMAL) + 3)
     with pytest.raises(InputError, match="characters at most"):

@@ -18,7 +18,7 @@ from visit import (
 
 from mha_core import grid_of, load_model, trace
 from mha_core.heads.measures import importance
-from pages.parts.serve import cache
+from pages.parts.frame import loading
 
 pytestmark = pytest.mark.slow  # every test opens a page of the app
 
@@ -43,7 +43,7 @@ def two_models(monkeypatch, small):
     def load(name: str, trained: bool = True, **_options: object):
         return load_model(name, trained=trained) if name == "minilm" else small[trained]
 
-    monkeypatch.setattr(cache, "load_model", load)
+    monkeypatch.setattr(loading, "load_model", load)
     monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
     return load
 

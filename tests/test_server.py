@@ -19,11 +19,11 @@ from websockets.exceptions import InvalidStatus
 
 from benchmarks.wire import socket_to
 from mha_core import ModelError, load_model, trace
-from pages.parts.frame import models
+from pages.parts.frame import loading
 from pages.parts.frame.request import models as offered
-from pages.parts.frame.state import LINK_CHARS
 from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server
+from pages.parts.serve.cache import MAX_CHARS
 from pages.parts.serve.guard import HEADERS, Guard
 from pages.parts.serve.store import limit_bytes
 from tests.sending import put
@@ -161,7 +161,7 @@ def test_only_a_visit_over_https_is_told_to_stay_there():
 
 
 def test_a_link_with_the_longest_texts_it_can_hold_opens(app_server):
-    text = urlencode(dict.fromkeys(("text",), "word " * (LINK_CHARS // 5)))
+    text = urlencode(dict.fromkeys(("text",), "word " * (MAX_CHARS // 5)))
     assert app_server.get(f"/compare?{text}")[0] == 200
 
 
@@ -202,15 +202,15 @@ def test_readers_from_elsewhere_fetch_no_models_unless_the_owner_says_so(monkeyp
 
 
 def test_the_embedded_model_passes_its_proof_and_others_fail_it(model, monkeypatch):
-    models.self_test(model)
+    loading.self_test(model)
     with pytest.raises(ModelError, match=r"failed its test: head 4-2 gives"):
-        models.self_test(load_model("minilm", trained=False))
-    record = trace(models.SELF_TEST_SENTENCE, model)
+        loading.self_test(load_model("minilm", trained=False))
+    record = trace(loading.SELF_TEST_SENTENCE, model)
     broken = record.weights.copy()
     broken[5, 11, 4] *= 0.9
-    monkeypatch.setattr(models, "trace", lambda *_: SimpleNamespace(tokens=record.tokens, weights=broken))
+    monkeypatch.setattr(loading, "trace", lambda *_: SimpleNamespace(tokens=record.tokens, weights=broken))
     with pytest.raises(ModelError, match=r"rows sum to 0\.9000 to 1\.0000"):
-        models.self_test(model)
+        loading.self_test(model)
 
 
 DAMAGED = """
@@ -218,6 +218,7 @@ import asyncio, mha_core
 from unittest.mock import MagicMock
 from mha_core import ModelError
 from pages.parts.serve import server
+from pages.parts.serve.cache import MAX_CHARS
 def damaged():
     raise ModelError("It is damaged.")
 mha_core.load_model = damaged

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mha_core import HeadScopeError, InputError, ModelError, load_model, projections_of, trace
-from pages.parts.frame import head_facts, models
+from pages.parts.frame import head_facts, loading
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import layer_of
 from pages.parts.serve import cache, jobs, store
@@ -118,8 +118,8 @@ def test_a_reader_who_may_name_any_model_opens_a_folder_only_where_that_is_allow
     monkeypatch.setenv("HEADSCOPE_ALLOW_ANY_MODEL", "1")
     monkeypatch.setenv("HEADSCOPE_ALLOW_FOLDERS", folders_too)
     monkeypatch.setattr("mha_core.load.is_here", lambda _name: True)
-    monkeypatch.setattr(models, "load_model", lambda name, **options: asked.append((name, options["local"])))
-    cache.named_model("tests")
+    monkeypatch.setattr(loading, "load_model", lambda name, **options: asked.append((name, options["local"])))
+    loading.named_model("tests")
     assert asked == [("tests", folders_too == "1")]
 
 
@@ -139,7 +139,7 @@ class Named:
 def test_the_layers_of_untrained_models_are_each_their_own(monkeypatch):
     """Their digests say the seed, which is the same."""
     monkeypatch.setattr(store, "STORE", Store(100_000_000))
-    monkeypatch.setattr(cache, "model", lambda request: load_model(request.model, trained=request.trained))
+    monkeypatch.setattr(loading, "model", lambda request: load_model(request.model, trained=request.trained))
     for name in ("minilm", "classroom"):
         used = load_model(name, trained=False)
         tokens = used.tokenizer.encode("the cat sat")
@@ -172,8 +172,8 @@ def found(monkeypatch):
     line = Line(jobs.MODEL)
     monkeypatch.setattr(store, "STORE", Store(10_000_000))
     monkeypatch.setattr(head_facts, "FINDINGS", line)
-    monkeypatch.setattr(models, "model_allowed", lambda name: True)
-    monkeypatch.setattr(models, "load_model", lambda name, trained=True, **_: Named(name, trained))
+    monkeypatch.setattr(loading, "model_allowed", lambda name: True)
+    monkeypatch.setattr(loading, "load_model", lambda name, trained=True, **_: Named(name, trained))
     monkeypatch.setattr(head_facts, "find", find)
     yield SimpleNamespace(gate=gate, made=made)
     gate.set()
@@ -188,11 +188,11 @@ def until(done):
 
 
 def test_roles_are_found_once_behind_the_pages_and_nobody_waits(found):
-    assert [cache.roles_of("a") for _ in range(3)] == [{}, {}, {}]
-    assert cache.finding("a")
+    assert [head_facts.roles_of("a") for _ in range(3)] == [{}, {}, {}]
+    assert head_facts.finding("a")
     found.gate.set()
-    until(lambda: not cache.finding("a"))
-    assert cache.roles_of("a") == {(0, 0): Named("a", True)}
+    until(lambda: not head_facts.finding("a"))
+    assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}
     assert head_facts.findings("a").model == Named("a", True)
     assert found.made == [Named("a", True)]
 
@@ -204,12 +204,12 @@ def test_findings_that_failed_are_no_roles(found, monkeypatch):
     monkeypatch.setattr(head_facts, "find", broken)
     with pytest.raises(HeadScopeError, match="damaged"):
         head_facts.findings("a")
-    assert cache.roles_of("a") == {}
-    until(lambda: not cache.finding("a"))
+    assert head_facts.roles_of("a") == {}
+    until(lambda: not head_facts.finding("a"))
     monkeypatch.setattr(head_facts, "find", lambda used, _options: SimpleNamespace(roles={(0, 0): used}))
-    assert cache.roles_of("a") == {}
-    until(lambda: not cache.finding("a"))
-    assert cache.roles_of("a") == {(0, 0): Named("a", True)}, "whoever asks later has it tried again"
+    assert head_facts.roles_of("a") == {}
+    until(lambda: not head_facts.finding("a"))
+    assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}, "whoever asks later has it tried again"
 
 
 # Many at once

@@ -17,8 +17,7 @@ from mha_core.heads import findings
 from mha_core.heads.corpus_run import KIND_OF
 from mha_core.heads.verdicts.shipped import read_evidence
 from mha_core.wording import head_name
-from pages.parts.frame import head_facts, models
-from pages.parts.serve import cache
+from pages.parts.frame import head_facts, loading
 from pages.parts.serve.jobs import Job
 from pages.parts.specialization import (
     corpus_view,
@@ -49,7 +48,7 @@ def found():
 @pytest.fixture
 def without_real_text(monkeypatch):
     """Of the model there are no figures from real text, as of one that a reader brings."""
-    monkeypatch.setattr(cache, "evidence", lambda *_: None)
+    monkeypatch.setattr(head_facts, "evidence", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -162,11 +161,11 @@ def test_the_csv_and_the_json_hold_every_head_in_every_job(found):
 # Roles for Explore
 
 
-@pytest.mark.parametrize("ask", [cache.roles_of, head_facts.findings])
+@pytest.mark.parametrize("ask", [head_facts.roles_of, head_facts.findings])
 @pytest.mark.parametrize("name", ["../../etc/passwd", "someone/model"])
 def test_a_model_that_may_not_be_opened_is_refused_before_anybody_looks_for_it(monkeypatch, name, ask):
     asked = []
-    monkeypatch.setattr(models, "load_model", lambda name, **_: asked.append(name))
+    monkeypatch.setattr(loading, "load_model", lambda name, **_: asked.append(name))
     with pytest.raises(InputError, match="no model"):
         ask(name)
     assert asked == []

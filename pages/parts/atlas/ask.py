@@ -13,6 +13,7 @@ from mha_core.run import Run
 from mha_core.wording import percent
 from pages.parts.atlas.lines import head_anchor
 from pages.parts.atlas.source import Source
+from pages.parts.frame import loading
 from pages.parts.frame.prose import markup, say, visible
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
@@ -51,7 +52,7 @@ def ask(found: Source, request: Request) -> None:
 
 
 def _record(text: str, request: Request) -> AttentionRecord:
-    return cache.record_of(Run(request.model, text, None, request.trained), cache.model(request))
+    return cache.record_of(Run(request.model, text, None, request.trained), loading.model(request))
 
 
 def _place(labels: list[str], places: list[int], word: str, otherwise: int) -> int:

@@ -18,7 +18,6 @@ from pages.parts.frame import head_facts
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import heading, markup, say, visible
 from pages.parts.frame.request import Request, title_of
-from pages.parts.serve import cache
 
 WHICH = ("Strongest", "Typical", "Random")
 MOMENTS = 12
@@ -80,7 +79,7 @@ def _listed(
 
 def _narrow(found: Source, entry: HeadEntry, request: Request) -> None:
     """What the head is called where it was asked for a job, beside what it does unasked."""
-    asked = cache.evidence(request.model, request.trained)
+    asked = head_facts.evidence(request.model, request.trained)
     role = head_facts.known_roles(request.model, request.trained).get(entry.head) or (
         real_roles(asked).get(entry.head) if asked else None
     )

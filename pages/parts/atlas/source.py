@@ -15,7 +15,7 @@ from mha_core.heads.atlas.sums import AtlasSums
 from mha_core.heads.atlas.table import Atlas, atlas
 from mha_core.shelf import EMBEDDED
 from mha_core.wording import counted
-from pages.parts.frame import head_facts
+from pages.parts.frame import head_facts, loading
 from pages.parts.frame.links import model_in_link
 from pages.parts.frame.progress import begin_job, time_left, watch
 from pages.parts.frame.prose import say
@@ -51,7 +51,7 @@ def source(request: Request) -> Source | None:
         framed = request.model == EMBEDDED
         rests_on = f"{SPECIALS.begin} or {SPECIALS.separator}" if framed else FIRST
         return Source(there.atlas, request.model, there, rests_on)
-    used = cache.at_hand(request.model, request.trained)
+    used = loading.at_hand(request.model, request.trained)
     job = None if used is None else JOBS.peek(job_key(used))
     if used is None or job is None or not job.finished or job.problem or job.step is None:
         return None
@@ -63,7 +63,7 @@ def source(request: Request) -> Source | None:
 
 def offer(request: Request) -> None:
     """Where no atlas comes with a model: let its heads read the same passages here, and say how far that is."""
-    used = or_show_error(cache.model, request)
+    used = or_show_error(loading.model, request)
     if used is None:
         return
     key = job_key(used)

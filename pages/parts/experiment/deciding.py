@@ -13,14 +13,13 @@ from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.experiment.frame import caveats, kept, roles_of
 from pages.parts.experiment.said import measured, number, shown
-from pages.parts.frame import examples, presets, shell, state
+from pages.parts.frame import examples, loading, presets, shell, state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import quoted, say
 from pages.parts.frame.request import Request
 from pages.parts.picture.head_switches import head_effects
 from pages.parts.picture.tiles import Board
-from pages.parts.serve import cache
 
 MAPS = ("heads", "layers and tokens")
 DECIDED = 0.5  # a state that alone brings half of the way back carries what differs
@@ -41,7 +40,7 @@ def view(request: Request) -> None:
     record = shell.read(request)
     if record is None:
         return
-    used = cache.model(request)
+    used = loading.model(request)
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
         usual = twin(request.text)
         donor = (

@@ -8,13 +8,12 @@ import streamlit as st
 from mha_core.heads.roles import Role
 from mha_core.shelf import DECODER, EMBEDDED
 from mha_core.wording import Head
-from pages.parts.frame import presets
+from pages.parts.frame import head_facts, presets
 from pages.parts.frame.links import link_to
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import CSS
-from pages.parts.serve import cache
 
 PARTS = (
     "Switch heads off",
@@ -95,4 +94,4 @@ def kept(request: Request) -> dict[str, str]:
 
 def roles_of(request: Request) -> Mapping[Head, Role]:
     """The roles of the heads, as far as they are known."""
-    return cache.roles_of(request.model, request.trained)
+    return head_facts.roles_of(request.model, request.trained)

@@ -11,13 +11,12 @@ from mha_core.heads.roles import Role
 from mha_core.wording import Head, counted, head_name
 from pages.parts.experiment.frame import caveats, kept, roles_of
 from pages.parts.experiment.said import moves, number, shown, signed, word_of
-from pages.parts.frame import presets, shell, state
+from pages.parts.frame import loading, presets, shell, state
 from pages.parts.frame.links import link_to
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.picture.head_switches import head_effects
-from pages.parts.serve import cache
 
 NAMED = 3
 HOW = {"factor": "nothing", "mean": "its mean"}
@@ -29,7 +28,7 @@ def view(request: Request) -> None:
     record = shell.read(request)
     if record is None:
         return
-    used = cache.model(request)
+    used = loading.model(request)
     how = "mean" if state.own("set", "0") == "mean" else "factor"
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
         outcome = shell.or_show_error(followed, record, used)

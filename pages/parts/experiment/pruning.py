@@ -18,12 +18,11 @@ from mha_core.experiments import (
 from mha_core.shelf import DECODER, EMBEDDED
 from mha_core.wording import Head, counted
 from pages.parts.experiment.frame import caveats
-from pages.parts.frame import shell
+from pages.parts.frame import loading, shell
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.picture.tiles import Block, Board
-from pages.parts.serve import cache
 
 LOST = (1.0, 5.0)  # points
 GREEDY_AT_MOST = (
@@ -42,7 +41,7 @@ def view(_request: Request) -> None:
     """Both models of the shelf, side by side."""
     for column, name in zip(st.columns(2, gap="large"), (DECODER, EMBEDDED), strict=True):
         with column:
-            used = shell.or_show_error(cache.named_model, name)
+            used = shell.or_show_error(loading.named_model, name)
             if used is not None:
                 _one(used)
     caveats(CLAIM)

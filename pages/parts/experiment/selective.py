@@ -12,11 +12,10 @@ from mha_core.heads.roles import Role
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.frame import caveats
 from pages.parts.experiment.said import number
-from pages.parts.frame import head_facts, shell
+from pages.parts.frame import head_facts, loading, shell
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
-from pages.parts.serve import cache
 
 LEAST = 3  # heads of a role that is taken away as a whole
 DRAWS = 10
@@ -29,7 +28,7 @@ LUCK = (
 
 def view(request: Request) -> None:
     """The whole part."""
-    used = shell.or_show_error(cache.model, request)
+    used = shell.or_show_error(loading.model, request)
     if used is None:
         return
     known = head_facts.known_findings(request.model, request.trained)

@@ -16,7 +16,7 @@ from pages.parts.experiment.asked import BY_VALUE, SETTINGS, Asked, asked, spell
 from pages.parts.experiment.changed import KNOWN, Changed, Guess, changed_by
 from pages.parts.experiment.frame import caveats, roles_of
 from pages.parts.experiment.said import elsewhere, finding
-from pages.parts.frame import shell, state
+from pages.parts.frame import loading, shell, state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import say, visible
@@ -41,7 +41,7 @@ def view(request: Request) -> None:
     record = shell.read(request)
     if record is None:
         return
-    used = cache.model(request)
+    used = loading.model(request)
     wanted, refused = asked(state.params(), (used.n_layers, used.n_heads))
     for sentence in refused:
         say(sentence, "notice")

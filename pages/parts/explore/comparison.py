@@ -15,7 +15,7 @@ from mha_core.first_change import FirstChange
 from mha_core.wording import Per, counted, percent, short_name
 from pages.parts.explore import before, beside, causal_finding, export, measured, opening
 from pages.parts.explore.table import table
-from pages.parts.frame import moving, presets, shell, state
+from pages.parts.frame import loading, moving, presets, shell, state
 from pages.parts.frame.prose import heading, nothing_left, say, visible
 from pages.parts.frame.request import Request, models
 from pages.parts.frame.selection import Selection
@@ -105,7 +105,7 @@ def more(
     sides: Sequence[Request], records: Sequence[AttentionRecord], grids: Sequence[Grid]
 ) -> dict[str, Any]:
     """What the picture says beyond the weights: the switch of measures, and the rest of its link."""
-    models = [cache.model(side) for side in sides]
+    models = [loading.model(side) for side in sides]
     switch = measured.switch(sides[0], *models, record=records[0], grid=grids[0])
     if switch["said"]:
         switch["said"] = f"A: {switch['said']}"

@@ -15,12 +15,12 @@ from mha_core.heads.link_kind import link_kind
 from mha_core.heads.verdicts.entries import Entry
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.wording import Head, head_name, percent
+from pages.parts.frame import head_facts
 from pages.parts.frame.links import link_to, model_in_link
 from pages.parts.frame.prose import heading, markup, prose, together
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture import evidence
-from pages.parts.serve import cache
 
 HOLDS = {
     "specialist": "It holds, beyond every simple rule and its control",
@@ -32,7 +32,7 @@ HOLDS = {
 
 def beside(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> None:
     """The sentence and the picture for the chosen link; nothing where its kind was never asked of real text."""
-    found = None if request.mixed or not request.raw else cache.evidence(request.model, request.trained)
+    found = None if request.mixed or not request.raw else head_facts.evidence(request.model, request.trained)
     link = chosen_link(grid, chosen) if found else None
     if found is None or link is None:
         return
@@ -43,7 +43,7 @@ def beside(request: Request, record: AttentionRecord, grid: Grid, chosen: Select
     with together():
         heading("Does it hold?")
         markup(f'<p class="hs-why">{sentence} {_more(request, entry, chosen.head)}</p>')
-    other = cache.evidence(request.model, not request.trained)
+    other = head_facts.evidence(request.model, not request.trained)
     strip = _strip(found, other, entry.key, chosen.head)
     evidence.draw(strip, "holds-strip")
 

@@ -19,7 +19,7 @@ from mha_core.picture.text import visible
 from mha_core.shelf import DECODER
 from mha_core.tokens import Piece
 from pages.parts.explore import speech
-from pages.parts.frame import state
+from pages.parts.frame import loading, state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -66,7 +66,7 @@ def under(
 ) -> tuple[Payload | None, Callable[[], None]]:
     """What the picture of that key draws under the sentence (nothing for a model that predicts no word), and its
     callback for what a reader asks for there."""
-    used = cache.model(request)
+    used = loading.model(request)
     offered = places(record, grid, now.pins)
     shown = panel(request, used, record, offered, my_talk())
     if shown is not None:
@@ -187,7 +187,7 @@ def _spelled(text: str, does: str) -> Payload:
 
 def _heard(key: str, request: Request, offered: Sequence[Place]) -> None:
     ask = heard_from(key, "ask")
-    used = cache.at_hand(request.model, request.trained)
+    used = loading.at_hand(request.model, request.trained)
     if not isinstance(ask, Mapping) or used is None:
         return
     talk = my_talk()

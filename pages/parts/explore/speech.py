@@ -6,12 +6,13 @@ then: it cost one cached step. No Streamlit here; models are those that are load
 
 from dataclasses import dataclass, replace
 
-from mha_core import InputError, Model, NextToken, predict_masked, predict_next
-from mha_core.continued import choose, extended, say
+from mha_core import DecoderState, InputError, Model, NextToken, predict_masked, predict_next
+from mha_core.continued import begin, choose, extended, say
 from mha_core.prediction import likeliest
+from mha_core.run import Run
 from mha_core.tokens import Piece
 from pages.parts.frame.request import Request
-from pages.parts.serve import cache
+from pages.parts.serve import cache, store
 from pages.parts.serve.cache import MAX_CHARS
 from pages.parts.serve.jobs import MODEL
 
@@ -27,14 +28,29 @@ class Said:
     n: int
 
 
+def keep_state(run: Run, used: Model, state: DecoderState) -> None:
+    """Keep a state that has read the text of this run, until somebody takes it."""
+    cache.of_run(run, used, "state", lambda: state)
+
+
+def take_state(run: Run, used: Model) -> DecoderState:
+    """The state that has read the text of this run, for one alone: going on changes it. Made anew if it is gone."""
+    kept: DecoderState | None = store.STORE.take((run, used.fingerprint, "state"))
+    if kept is not None:
+        return kept
+    record = cache.record_of(run, used)
+    with MODEL:
+        return begin(record.tokens, used)[1]
+
+
 def following(request: Request, used: Model, position: int) -> tuple[NextToken, ...]:
     """The likeliest tokens after the one at `position` (from 0)."""
     record = cache.record_of(request.run, used)
 
     def make() -> tuple[NextToken, ...]:
         if position == len(record.tokens) - 1:
-            state = cache.take_state(request.run, used)
-            cache.keep_state(request.run, used, state)
+            state = take_state(request.run, used)
+            keep_state(request.run, used, state)
             return likeliest(state.logits, used, SHOWN)
         with MODEL:
             return predict_next(record.tokens, used, position, SHOWN)
@@ -53,7 +69,7 @@ def append(request: Request, used: Model, identity: int) -> Said:
         raise InputError(f"The text is full: {used.title} takes {used.max_tokens} tokens at most.")
     if len(run.text) + len(used.tokenizer.typed(identity)) > MAX_CHARS:
         raise InputError(f"The text is full: HeadScope takes {MAX_CHARS:,} characters at most.")
-    state = cache.take_state(run, used)
+    state = take_state(run, used)
     with MODEL:
         spelled, rows = say(state, identity, used)
     longer = replace(run, text=run.text + spelled)
@@ -61,14 +77,14 @@ def append(request: Request, used: Model, identity: int) -> Said:
     # Read again, the text may be cut into other tokens than it was said in: then it is traced afresh when shown.
     if tokens.ids == state.ids:
         cache.of_run(longer, used, "record", lambda: extended(record, tokens, rows))
-        cache.keep_state(longer, used, state)
+        keep_state(longer, used, state)
     return Said(longer.text, spelled, len(rows))
 
 
 def chosen(request: Request, used: Model, temperature: float, seed: int) -> int:
     """The id of the token that comes next: the likeliest, or with a temperature one that the seed draws."""
-    state = cache.take_state(request.run, used)
-    cache.keep_state(request.run, used, state)
+    state = take_state(request.run, used)
+    keep_state(request.run, used, state)
     return choose(state.logits, used, temperature, seed, len(state.ids))
 
 

@@ -15,7 +15,7 @@ from mha_core.hf import TransformersModel
 from mha_core.hf_layers import Part
 from mha_core.model import Model
 from mha_core.tokens import Tokenizer
-from pages.parts.frame import examples, fetching, presets, state, words
+from pages.parts.frame import examples, fetching, loading, presets, state, words
 from pages.parts.frame.links import NEW_LINE
 from pages.parts.frame.pages import Page, first_of
 from pages.parts.frame.prose import say
@@ -33,7 +33,6 @@ from pages.parts.frame.request import (
     refusal,
     title_of,
 )
-from pages.parts.serve import cache
 
 SPECIALS_LABELS = {
     "shown": "{} shown",
@@ -149,7 +148,7 @@ def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Re
 def _there(*names: str, trained: bool) -> list[Model]:
     """The models that are chosen, as far as they can be had: what their tokenizers call their special tokens, and
     whether they take pairs, decides what is offered."""
-    found = [cache.at_hand(name, trained) for name in names if refusal("model", name) is None]
+    found = [loading.at_hand(name, trained) for name in names if refusal("model", name) is None]
     return [model for model in found if model is not None]
 
 
@@ -198,7 +197,7 @@ def _pair(readers: Sequence[Tokenizer]) -> str:
 
 def _sequence(request: Request) -> Request:
     """Of an encoder-decoder: which attention is looked at, and what its decoder reads."""
-    used = cache.at_hand(request.model, request.trained)
+    used = loading.at_hand(request.model, request.trained)
     if not (isinstance(used, TransformersModel) and used.is_encoder_decoder):
         return request
     with st.container(key="sequence", horizontal=True, vertical_alignment="bottom"):
@@ -252,7 +251,9 @@ def _opened(
     brought = request.model in {pair.model for pair in presets.PAIRS}
     if brought or (
         few
-        and not all(cache.reads(request.model, request.trained, text, "") for text in texts.values() if text)
+        and not all(
+            loading.reads(request.model, request.trained, text, "") for text in texts.values() if text
+        )
     ):
         model = model or models()[0]
     kept = {key: value for key, value in state.params().items() if key not in ("pin", "to", "pair", "text2")}

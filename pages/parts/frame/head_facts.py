@@ -17,7 +17,7 @@ from mha_core.heads.verdicts.table import Verdicts
 from mha_core.model import fingerprint_of
 from mha_core.shelf import DECODER, DECODER_DIGEST, DECODER_FILE, EMBEDDED, EMBEDDED_DIGESTS
 from mha_core.wording import Head
-from pages.parts.frame.models import at_hand, end_if_left, loaded, named_model
+from pages.parts.frame.loading import at_hand, end_if_left, loaded, named_model
 from pages.parts.serve import store
 from pages.parts.serve.jobs import FINDINGS, MODEL, Job, Parts, let_others
 

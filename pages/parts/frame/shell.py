@@ -19,7 +19,7 @@ from mha_core import AttentionRecord, Grid, HeadScopeError
 from mha_core.heads.notices import Notice, unread
 from mha_core.picture.bundle import ASSETS
 from mha_core.wording import Head
-from pages.parts.frame import controls, menu, state
+from pages.parts.frame import controls, loading, menu, state
 from pages.parts.frame.controls import Shown
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.prose import heading, markup, say
@@ -142,7 +142,7 @@ def selection_across(
 def read(request: Request) -> AttentionRecord | None:
     """What a model whose inside is known read of the reader's sentence, or None after saying why there is nothing; what
     was cut is said."""
-    record = or_show_error(cache.record, request) if or_show_error(cache.inside, request) else None
+    record = or_show_error(cache.record, request) if or_show_error(loading.inside, request) else None
     if record is not None:
         misread([record])
     return record

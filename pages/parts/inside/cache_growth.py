@@ -13,6 +13,7 @@ from mha_core import AttentionRecord, Model, Tokens
 from mha_core.grid import piece_units
 from mha_core.inside import Growth, growth, kv_cache_bytes
 from mha_core.wording import counted
+from pages.parts.frame import loading
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.prose import visible
 from pages.parts.frame.request import Request
@@ -28,7 +29,7 @@ READ, LAYER = "cache-read", "cache-layer"
 
 def cache_view(request: Request, record: AttentionRecord) -> None:
     """The reader's sentence, one token after the other."""
-    used = cache.model(request)
+    used = loading.model(request)
     if not used.is_causal or used.next_head is None:
         board = Board()
         board.add(

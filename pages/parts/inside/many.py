@@ -18,6 +18,7 @@ from mha_core.inside import (
     unsplit,
 )
 from mha_core.wording import counted, percent
+from pages.parts.frame import loading
 from pages.parts.frame.request import Request
 from pages.parts.inside.hulls import hulls
 from pages.parts.inside.picking import LABELS, heads_of, tokens_of, told
@@ -180,7 +181,7 @@ def cost_block(n: int, sizes: Projections) -> Block:
 
 def _ranks(scene: Scene) -> None:
     used, layer = scene.sizes, scene.head[0]
-    model = cache.model(scene.request)
+    model = loading.model(scene.request)
     narrow = cache.of_model(
         model, ("ranks", layer, scene.h), lambda: bilinear(used.W_q[scene.h], used.W_k[scene.kv])
     )

@@ -17,7 +17,7 @@ from mha_core.grid import piece_units
 from mha_core.inside import Edits, Parity, edited, equal_to_torch
 from mha_core.shelf import step_of
 from mha_core.wording import Head, head_name
-from pages.parts.frame import moving, shell, state
+from pages.parts.frame import loading, moving, shell, state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -81,7 +81,7 @@ class Scene:
         """The model's name in a sentence, without how it is stored."""
         if self.small:
             return "the example"
-        return cache.model(self.request).title.partition(",")[0]
+        return loading.model(self.request).title.partition(",")[0]
 
     @property
     def trained(self) -> bool:
@@ -102,12 +102,12 @@ class Scene:
         """Something computed of the layer as the model ran it, made once."""
         if self.small:
             return make()
-        return cache.of_run(self.request.run, cache.model(self.request), (self.head[0], part), make)
+        return cache.of_run(self.request.run, loading.model(self.request), (self.head[0], part), make)
 
 
 def layer_of(request: Request, tokens: Tokens, layer: int) -> LayerRun:
     """What one layer (from 0) computed for a text, as the model ran it; its weights are kept once for all texts."""
-    used = cache.model(request)
+    used = loading.model(request)
 
     def make() -> LayerRun:
         weights = cache.of_model(used, ("projections", layer), lambda: projections_of(used, layer))
@@ -123,7 +123,7 @@ def run_of(request: Request, tokens: Tokens, layer: int, edits: Edits) -> LayerR
     if not edits.any:
         return plain
     return cache.of_run(
-        request.run, cache.model(request), ("edited", layer, edits), lambda: edited(plain, edits)
+        request.run, loading.model(request), ("edited", layer, edits), lambda: edited(plain, edits)
     )
 
 

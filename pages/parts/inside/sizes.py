@@ -15,7 +15,7 @@ from mha_core.inside import (
     weights_bytes,
 )
 from mha_core.wording import counted
-from pages.parts.frame import state
+from pages.parts.frame import loading, state
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.inside.cache_growth import cache_view
@@ -40,7 +40,7 @@ def sizes_view(request: Request) -> None:
     """Known models, the chosen one and the reader's own numbers, counted the same way; then the cache."""
     record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     screens = (
-        Screen("models", "What it costs, from BERT to GPT-3", lambda: _table(cache.model(request))),
+        Screen("models", "What it costs, from BERT to GPT-3", lambda: _table(loading.model(request))),
         Screen("cache", "The cache, token by token", lambda: cache_view(request, record)),
     )
     at = here(screens)

@@ -12,7 +12,7 @@ from mha_core import LayerRun
 from mha_core.grid import piece_units
 from mha_core.inside import Variant, group_choices, kv_cache_bytes, middle_groups, parameters, variants
 from mha_core.wording import counted, percent
-from pages.parts.frame import shell, state
+from pages.parts.frame import loading, shell, state
 from pages.parts.frame.request import Request
 from pages.parts.inside.groups import groups_block
 from pages.parts.inside.numbers import format_bytes
@@ -133,7 +133,7 @@ def _how_made(scene: Scene) -> str:
 
 def _made(scene: Scene, text: str, groups: int | None) -> tuple[tuple[str, ...], tuple[Variant, ...]]:
     """The second sentence's tokens, and every variant; made once for all heads and tokens."""
-    tokens = cache.model(scene.request).tokenizer.encode(text)
+    tokens = loading.model(scene.request).tokenizer.encode(text)
     labels = tuple(unit.label for unit in piece_units(tokens))
 
     def make() -> tuple[Variant, ...]:

@@ -6,6 +6,7 @@ In: a scene. Out: blocks.
 import numpy as np
 
 from mha_core.inside import Bilinear, bilinear, unsplit
+from pages.parts.frame import loading
 from pages.parts.inside.scene import Scene
 from pages.parts.picture.tiles import Block, Board, paragraph
 from pages.parts.serve import cache
@@ -14,7 +15,7 @@ from pages.parts.serve import cache
 def rank(board: Board, scene: Scene) -> list[Block]:
     """Ranks of one head and of all of them unsplit, drawn and said."""
     used, h, layer = scene.sizes, scene.h, scene.head[0]
-    model = cache.model(scene.request)
+    model = loading.model(scene.request)
     narrow: Bilinear = cache.of_model(
         model, ("ranks", layer, h), lambda: bilinear(used.W_q[h], used.W_k[scene.kv])
     )

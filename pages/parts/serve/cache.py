@@ -12,7 +12,6 @@ import streamlit as st
 
 from mha_core import (
     AttentionRecord,
-    DecoderState,
     Grid,
     InputError,
     Model,
@@ -26,22 +25,10 @@ from mha_core.heads.words import FloatArray
 from mha_core.interrupt import breaking_off
 from mha_core.picture.payload import Keep, Payload
 from mha_core.run import Run
-from pages.parts.frame.head_facts import evidence, finding, roles_of
-from pages.parts.frame.models import at_hand, end_if_left, inside, model, named_model, reads
+from pages.parts.frame.loading import end_if_left, model
 from pages.parts.frame.request import Request
 from pages.parts.serve import store
 from pages.parts.serve.jobs import MODEL
-
-__all__ = [
-    "at_hand",
-    "evidence",
-    "finding",
-    "inside",
-    "model",
-    "named_model",
-    "reads",
-    "roles_of",
-]  # and what is here
 
 T = TypeVar("T")
 
@@ -86,25 +73,10 @@ def record_of(run: Run, used: Model) -> AttentionRecord:
             if used.next_head is None:
                 return trace_tokens(tokens, used)
             made, state = begin(tokens, used)
-        keep_state(run, used, state)
+        of_run(run, used, "state", lambda: state)
         return made
 
     return of_run(run, used, "record", make)
-
-
-def keep_state(run: Run, used: Model, state: DecoderState) -> None:
-    """Keep a state that has read the text of this run, until somebody takes it."""
-    of_run(run, used, "state", lambda: state)
-
-
-def take_state(run: Run, used: Model) -> DecoderState:
-    """The state that has read the text of this run, for one alone: going on changes it. Made anew if it is gone."""
-    kept: DecoderState | None = store.STORE.take((run, used.fingerprint, "state"))
-    if kept is not None:
-        return kept
-    record = record_of(run, used)
-    with MODEL:
-        return begin(record.tokens, used)[1]
 
 
 def grid(request: Request, traced: AttentionRecord, quiet: bool = False) -> Grid:

@@ -1,10 +1,14 @@
-"""What stands between the network and Streamlit: security headers, closed routes, and no sockets for foreign pages.
+"""What stands between the network and Streamlit: security headers, closed routes, no sockets for foreign pages, and a
+pace at which an open socket is heard.
 
-Limits on connections, requests, sizes and slow clients are a proxy's (`docs/operating.md`). A client may ask Streamlit
-to clear its caches: nothing of ours is in them, so that costs nobody anything.
+Limits on connections, requests, sizes and slow clients are a proxy's (`docs/operating.md`); a message on an open socket
+is no request to it. A client may ask Streamlit to clear its caches: nothing of ours is in them.
 """
 
+import asyncio
+import time
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
@@ -28,6 +32,25 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 OPEN_ROUTES = ("health", "host-config", "stream", "upload_file/")
+# Messages a second of one browser, and how many at once: a page asks some five times a second how far its work is. And
+# of all browsers of an address, which a class may share.
+OF_ONE, OF_AN_ADDRESS = (6.0, 40.0), (60.0, 240.0)
+
+
+class Pace:
+    """So many messages a second; whoever sends more waits, and nothing is lost."""
+
+    def __init__(self, a_second: float, at_once: float) -> None:
+        self._a_second, self._at_once = a_second, at_once
+        self._room, self._last = at_once, time.monotonic()
+
+    async def take(self) -> None:
+        """Wait until one more may be heard."""
+        now = time.monotonic()
+        self._room = min(self._at_once, self._room + (now - self._last) * self._a_second) - 1
+        self._last = now
+        if self._room < 0:
+            await asyncio.sleep(-self._room / self._a_second)
 
 
 class Guard:
@@ -35,6 +58,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self.addresses: WeakValueDictionary[str, Pace] = WeakValueDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -48,9 +72,22 @@ class Guard:
         elif scope["type"] == "websocket":
             # The origin has been checked: Streamlit would ask an address outside for this server's own to do so.
             headers = [pair for pair in scope["headers"] if pair[0].lower() != b"origin"]
-            await self.app({**scope, "headers": headers}, receive, send)
+            await self.app({**scope, "headers": headers}, self.paced(scope, receive), send)
         else:
             await self.app(scope, receive, send)
+
+    def paced(self, scope: Scope, receive: Receive) -> Receive:
+        """The same way in, at the pace of this browser and its address."""
+        address = str((scope.get("client") or ("",))[0])
+        paces = Pace(*OF_ONE), self.addresses.setdefault(address, Pace(*OF_AN_ADDRESS))
+
+        async def in_time() -> Message:
+            message = await receive()
+            for pace in paces:
+                await pace.take()
+            return message
+
+        return in_time
 
 
 def is_foreign(headers: Headers) -> bool:

@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import cache as once
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -29,9 +28,10 @@ from starlette.routing import Route
 import mha_core
 from mha_core.device import use_one_thread
 from mha_core.shelf import EMBEDDED
-from pages.parts.frame.models import self_test
+from pages.parts.frame import head_facts
+from pages.parts.frame.loading import self_test
+from pages.parts.frame.pages import PAGES
 from pages.parts.picture import attention_view, shared
-from pages.parts.serve import cache
 from pages.parts.serve.guard import Guard
 
 LOG = logging.getLogger("streamlit.headscope")
@@ -103,31 +103,23 @@ def warm_up() -> list[str]:
     except mha_core.HeadScopeError as error:
         LOG.error("The embedded model cannot be used: %s", error)
         problems.append(str(error))
-    for part in sorted(Path(__file__).parents[1].glob("*/*.py")):
-        importlib.import_module(f"pages.parts.{part.parent.name}.{part.stem}")
+    for page in PAGES:
+        importlib.import_module(f"pages.{page.name}")
     attention_view.warm()
-    if not problems:
-        cache.roles_of(EMBEDDED)  # found out behind the pages: the first visitor's heads have their letters
-    # A full garbage collection holds every reader up while it looks at all objects there are. Those that are
-    # here now stay for good: it need not look at them again.
+    if not problems:  # behind the pages: the first visitor's heads have their letters
+        head_facts.roles_of(EMBEDDED)
+    # A full garbage collection holds every reader up; what is here now stays, and it need not look at that again.
     gc.collect()
     gc.freeze()
     return problems
 
 
 def spare_the_machine() -> None:
-    """A thread for each computation, short turns, as many open files as there may be, and free memory given back."""
+    """A thread for each computation, short turns, and free memory given back."""
     if "OMP_NUM_THREADS" not in os.environ:
         # A class shares the processor: with one thread each, more of them are served.
         use_one_thread()
     sys.setswitchinterval(0.001)  # seconds; 0.005 by itself
-    with suppress(ImportError, OSError, ValueError):
-        import resource  # not on Windows
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = 65_536 if hard == resource.RLIM_INFINITY else min(65_536, hard)
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     with suppress(OSError, AttributeError, TypeError):  # glibc keeps what is free; it saved a class 60 MB
         limit = ctypes.CDLL(None).mallopt
         limit(-3, 7 << 19)  # M_MMAP_THRESHOLD: larger blocks go back as soon as they are freed
@@ -136,8 +128,7 @@ def spare_the_machine() -> None:
 
 @once
 def make_discreet() -> None:
-    """Have every log of this process say where an error came from and of which kind, and never its message, which may
-    repeat a reader's sentence."""
+    """Have logs say where an error came from and of which kind, never its message: it may repeat a reader's text."""
     make = logging.getLogRecordFactory()
 
     def discreet(*values: Any, **named: Any) -> logging.LogRecord:

@@ -17,7 +17,7 @@ from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import GOLD, NO_ROLE_SAID
 from mha_core.heads.verdict import DOES
 from mha_core.wording import head_name, percent
-from pages.parts.frame import head_facts
+from pages.parts.frame import head_facts, loading
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.picture import evidence
@@ -64,7 +64,7 @@ def wait(request: Request) -> None:
 
     def look() -> None:
         say(f"{READING} Examples and measures of every head appear by themselves.")
-        if not cache.finding(request.model, request.trained):
+        if not head_facts.finding(request.model, request.trained):
             st.rerun()
 
     st.fragment(look, run_every=TICK)()
@@ -92,7 +92,7 @@ def _n_related() -> int:
 
 def _distances(request: Request) -> str:
     """How far the words of a relation stand apart, here and in a treebank."""
-    used, theirs = cache.named_model(request.model, request.trained), reference()
+    used, theirs = loading.named_model(request.model, request.trained), reference()
     ours = cache.of_model(used, "distances", lambda: of_builtin(used.tokenizer))
     names = {relation: f"{dependent} and {head}" for relation, dependent, head in GOLD.values()}
     parts = "; ".join(
@@ -118,7 +118,7 @@ def _twins(request: Request) -> tuple[Sheet, ...]:
     twin = head_facts.known_findings(request.model, not request.trained)
     if twin is not None:
         return builtin_sheets(twin)
-    cache.roles_of(request.model, not request.trained)
+    head_facts.roles_of(request.model, not request.trained)
     return ()
 
 

@@ -7,11 +7,11 @@ import streamlit as st
 
 from mha_core.heads.corpus_run import KIND_OF, CorpusResult, cut_note
 from mha_core.wording import counted
+from pages.parts.frame import loading
 from pages.parts.frame.progress import reader, time_left, watch
 from pages.parts.frame.prose import heading, markup, quoted, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import or_show_error
-from pages.parts.serve import cache
 from pages.parts.serve.jobs import JOBS, Job
 from pages.parts.specialization import corpus_work
 from pages.parts.specialization.corpus_work import MAX_BYTES, MAX_ITEMS
@@ -47,7 +47,7 @@ def corpus(request: Request) -> None:
         return
     data = file.getvalue()
     kind = or_show_error(corpus_work.kind_of, file.name, data)
-    model = or_show_error(cache.named_model, request.model, request.trained) if kind else None
+    model = or_show_error(loading.named_model, request.model, request.trained) if kind else None
     if kind is None or model is None:
         return
     key = (hashlib.sha256(data).hexdigest(), kind.ending, request.model, model.fingerprint)

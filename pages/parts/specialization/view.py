@@ -11,13 +11,12 @@ from mha_core.heads.verdict import DOES
 from mha_core.heads.verdict import called as best_claim
 from mha_core.heads.verdicts.table import Verdicts
 from mha_core.wording import Head
-from pages.parts.frame import head_facts, state
+from pages.parts.frame import head_facts, loading, state
 from pages.parts.frame.links import model_in_link
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import CAVEAT, CSS, or_show_error
 from pages.parts.picture import evidence
-from pages.parts.serve import cache
 from pages.parts.specialization import builtin, tables
 from pages.parts.specialization.card import Known, card, every_job, where_it_stands
 from pages.parts.specialization.colouring import (
@@ -57,8 +56,8 @@ def style() -> None:
 
 def sections(request: Request) -> None:
     """Real text where there are figures of it, at once; else the built-in sentences, as soon as they were read."""
-    real = cache.evidence(request.model, request.trained)
-    is_here = or_show_error(cache.model, request) is not None
+    real = head_facts.evidence(request.model, request.trained)
+    is_here = or_show_error(loading.model, request) is not None
     found = or_show_error(builtin.known if real else builtin.read, request) if is_here else None
     if found is None and real is None:
         return
@@ -107,7 +106,7 @@ def _known(real: Verdicts | None, found: Findings | None, request: Request) -> K
 def _twins(request: Request, real: Verdicts | None) -> tuple[Sheet, ...]:
     """The same jobs with the other weights, on the text that is shown."""
     if real is not None:
-        other = cache.evidence(request.model, not request.trained)
+        other = head_facts.evidence(request.model, not request.trained)
         return () if other is None else real_sheets(other)
     twin = head_facts.known_findings(request.model, not request.trained)
     return () if twin is None else builtin_sheets(twin)
