@@ -301,6 +301,63 @@ def test_back_and_forward_restore_the_view_and_the_address(reader):
     compares(person, DOG)
 
 
+def test_ten_quick_clicks_end_on_the_last_and_are_no_steps(reader):
+    person = reader(address(CAT, head="4-2", pin="8"))
+    steps = person.page.evaluate("history.length")
+    names = [
+        f"{layer}-{head}" for layer, head in zip((1, 2, 3, 4, 5, 6, 5, 4, 3, 2), range(1, 11), strict=True)
+    ]
+    for name in names:
+        person.head(name).click()
+    stands(person, CAT, names[-1], "it")
+    person.settled()
+    stands(person, CAT, names[-1], "it")
+    assert (link(person)["head"], person.page.evaluate("history.length")) == (names[-1], steps)
+
+
+def test_back_leads_from_every_kind_of_step_to_the_one_before(reader):
+    person = reader(address(CAT, head="4-2", pin="8"))
+    page = person.page
+    views = []
+
+    def step(do: Callable[[], Any]) -> None:
+        before = (urlsplit(page.url).path, link(person))
+        do()
+        person.settled()
+        views.append(before)
+        assert (urlsplit(page.url).path, link(person)) != before
+
+    step(page.get_by_role("link", name="wide", exact=True).click)
+    step(lambda: person.type(DOG))
+    step(page.get_by_role("link", name="Present", exact=True).click)
+    step(page.get_by_role("link", name="Leave presenter mode").click)
+    step(page.get_by_role("link", name="Inside", exact=True).click)
+    step(button(person, "Variants").or_(page.get_by_role("radio", name="Variants")).first.click)
+    step(page.get_by_role("link", name="Compare", exact=True).click)
+    step(lambda: person.type(CAT, "Sentence B"))
+    step(button(person, "weights").or_(page.get_by_role("radio", name="weights")).first.click)
+    for path, asked in reversed(views):
+        page.go_back()
+        page.wait_for_timeout(300)  # until the page has begun to run
+        is_at(person.settled(), path, asked)
+    stands(person, CAT, "4-2", "it")
+
+
+@soon
+def is_at(person: Any, path: str, asked: dict[str, str]) -> None:
+    assert (urlsplit(person.page.url).path, link(person)) == (path, asked)
+
+
+def test_two_tabs_of_one_person_each_keep_their_own_view(reader):
+    one, other = reader(address(CAT, head="4-2", pin="8")), reader(address(SHORT, head="3-2", pin="2"))
+    one.head("5-4").click()
+    other.type(DOG)
+    stands(one, CAT, "5-4", "it")
+    stands(other, DOG, "3-2", "it")
+    one.page.reload()
+    stands(one.settled(), CAT, "5-4", "it")
+
+
 def test_the_same_view_is_there_again_after_a_reload_and_in_another_browser(reader):
     person = reader(address(SHORT))
     enter(person, CAT)
@@ -558,9 +615,8 @@ def test_while_the_server_is_away_the_picture_goes_on_and_the_page_comes_back(re
         person.head("4-2").click()
         stands(person, CAT, "4-2", "it")
     finally:  # the others need it
-        with page.expect_websocket(timeout=60_000) as line:
+        with page.expect_websocket(timeout=60_000):
             app.process = start_app(tmp_path / "again.log", port=app.port).process
-    line.value.wait_for_event("framereceived")
     expect(page.get_by_role("dialog")).to_have_count(0, timeout=30_000)
     person.settled()
     stands(person, CAT, "4-2", "it")

@@ -171,7 +171,9 @@ def _reading(names: Sequence[str], fixed: str) -> tuple[str, str]:
         unit, specials = (value if refusal(key, value) is None else "" for key, value in asked.items())
         return unit or UNITS[0], specials or SPECIALS[0]
     unit = _switch("Units", "unit", UNITS)
-    specials = _switch(" and ".join(names), "specials", SPECIALS) if names else SPECIALS[0]
+    with _seen(bool(names), "specials"):
+        specials = _switch(" and ".join(names) or "Special tokens", "specials", SPECIALS)
+    specials = specials if names else SPECIALS[0]
     say(OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
     return unit, specials
 
@@ -215,12 +217,21 @@ def _sequence(request: Request) -> Request:
 
 def _compared(request: Request, against: str) -> Request:
     """The request with what it is compared with: another sentence, the untrained twin, or another model."""
-    if against == "sentence":
+    with _seen(against == "sentence", "text2"):
         text = _sentence("Sentence B", "text2", presets.twin_sentence(request.text))
-        return replace(request, other=replace(request, text=text))
-    if against == "weights":
-        return replace(request, other=replace(request, trained=not request.trained))
-    return replace(request, other=replace(request, model=_model("Model B", "model2", models()[0])))
+    with _seen(against == "model", "model2"):
+        model = _model("Model B", "model2", models()[0])
+    other = {
+        "sentence": {"text": text},
+        "weights": {"trained": not request.trained},
+        "model": {"model": model},
+    }
+    return replace(request, other=replace(request, **other[against]))
+
+
+def _seen(seen: bool, key: str) -> Any:
+    """A place for a control, or one that nobody sees: without the control the address would lose what it says."""
+    return st.container(key=f"{'seen' if seen else 'unseen'}-{key}")
 
 
 def _offer(shown: Shown, request: Request, there: Sequence[Model]) -> None:
