@@ -15,9 +15,10 @@ import numpy as np
 
 from mha_core.grid import Grid, Unit
 from mha_core.picture.bundle import bundle, style
+from mha_core.picture.payload import compare_payload
+from mha_core.picture.standalone import standalone_html
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.attention_view import compare_payload, standalone_html
 
 DRAW = """async ({ source, style, data }) => {
   const draw = (await import(`data:text/javascript;base64,${source}`)).default;

@@ -17,10 +17,11 @@ import numpy as np
 from PIL import Image
 
 from mha_core.grid import Grid
+from mha_core.picture.payload import explore_payload
+from mha_core.picture.standalone import standalone_html
 from mha_core.picture.text import indexed
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.attention_view import explore_payload, standalone_html
 
 INK = (17, 28, 54)  # where the ramp ends on light paper
 GLOW = (228, 238, 255)  # and on dark paper

@@ -12,17 +12,12 @@ import pytest
 
 from mha_core.grid import Grid, Unit
 from mha_core.picture.bundle import SCRIPTS
-from mha_core.picture.payload import record_payload
+from mha_core.picture.payload import align, compare_payload, explore_payload, record_payload
+from mha_core.picture.standalone import standalone_html
 from mha_core.picture.text import grapheme_end, visible
 from mha_core.thumbnails import changes, strongest_link, thumbnails
 from mha_core.tokens import Tokens
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.attention_view import (
-    align,
-    compare_payload,
-    explore_payload,
-    standalone_html,
-)
 from tests.in_words import sentence_in_words
 
 WITHIN = 8e-6

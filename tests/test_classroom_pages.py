@@ -11,7 +11,7 @@ from mha_core.heads.notices import unread
 from mha_core.learning.classroom.moments import MOMENTS
 from pages.parts.explore import moments
 from pages.parts.explore.moments import said as moment_said
-from pages.parts.frame import words
+from pages.parts.frame import controls
 from pages.parts.frame.request import Request, model_allowed
 from pages.parts.training.picture_board import live_board
 
@@ -38,10 +38,10 @@ def test_what_it_does_not_know_is_said_and_what_it_knows_is_offered(model):
 
 def test_the_words_that_a_model_knows_are_counted_and_offered_once(monkeypatch):
     offered, said = [], []
-    monkeypatch.setattr(words.st, "popover", lambda label, **_: offered.append(label) or nullcontext())
-    monkeypatch.setattr(words, "say", said.append)
+    monkeypatch.setattr(controls.st, "popover", lambda label, **_: offered.append(label) or nullcontext())
+    monkeypatch.setattr(controls, "say", said.append)
     few = SimpleNamespace(known_words=("a", "dog", "ran"))
-    words.known([few, few, SimpleNamespace(known_words=None)])
+    controls._known_words([few, few, SimpleNamespace(known_words=None)])
     assert (offered, said) == (["The 3 words it knows"], ["a dog ran"])
 
 

@@ -19,9 +19,10 @@ from drawn import SHADE, Picture, centres, page_of, shares
 
 from mha_core import AttentionRecord
 from mha_core.first_change import first_change
+from mha_core.picture.payload import compare_payload
+from mha_core.picture.standalone import standalone_html
 from pages.parts.explore.causal_finding import offers
 from pages.parts.frame.selection import Selection
-from pages.parts.picture.attention_view import compare_payload, standalone_html
 
 pytestmark = pytest.mark.browser
 HEAD = (1, 4)

@@ -1,4 +1,4 @@
-"""A head's page: one sentence with its certainty, its moments, what it raises, what is lost without it, its like."""
+"""A head's page: one sentence with its certainty, its moments, what it raises, its like."""
 
 import html
 
@@ -11,7 +11,6 @@ from mha_core.heads.roles import real_roles
 from mha_core.wording import Head, head_name
 from pages.parts.atlas.component import draw
 from pages.parts.atlas.lines import head_anchor, moment_data
-from pages.parts.atlas.lost import lost
 from pages.parts.atlas.relatives import relatives
 from pages.parts.atlas.source import Source
 from pages.parts.frame import head_facts
@@ -42,7 +41,6 @@ def card(found: Source, entry: HeadEntry, request: Request) -> None:
     groups = _groups(found, entry, which or WHICH[0])
     draw({"kind": "moments", "groups": groups}, key="moments")
     _direct_only(found, which or WHICH[0])
-    lost(found, entry)
     _like(found, entry.head)
 
 

@@ -8,14 +8,14 @@ import streamlit as st
 from mha_core import AttentionRecord, Grid
 from mha_core.heads import measures
 from mha_core.picture.crossed import cross_payload
-from mha_core.picture.payload import Payload
+from mha_core.picture.payload import Payload, explore_payload
+from mha_core.picture.standalone import standalone_html
 from mha_core.wording import place_name
 from pages.parts.explore import export
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 from pages.parts.picture import figures
-from pages.parts.picture.attention_view import explore_payload, standalone_html
 
 # Beyond this a file of all heads is made for the chosen head alone: 60 MB of text is no gift.
 CELLS_AT_MOST = 400_000

@@ -5,8 +5,8 @@ strongest simple rule, its control and its untrained twin. Only for models with 
 """
 
 import html
-import json
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -49,15 +49,14 @@ def beside(request: Request, record: AttentionRecord, grid: Grid, chosen: Select
 
 
 @lru_cache(512)
-def _strip(found: Verdicts, other: Verdicts | None, question: str, head: Head) -> bytes:
-    """The picture's data as JSON, the same for every sentence; `other`: of the model with other weights."""
+def _strip(found: Verdicts, other: Verdicts | None, question: str, head: Head) -> dict[str, Any]:
+    """The picture's data, the same for every sentence; `other`: of the model with other weights."""
     entry = found.entry(question)
     twin = other.by_key.get(question) if other else None
     what = f"{entry.title}, {entry.n:,} cases"
-    data = evidence.strip_data(
+    return evidence.strip_data(
         head, entry.heads, twin.heads if twin else None, _marks(entry, head), what, found.trained
     )
-    return json.dumps(data).encode()
 
 
 def chosen_link(grid: Grid, chosen: Selection) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from mha_core.hf import TransformersModel
 from mha_core.hf_layers import Part
 from mha_core.model import Model
 from mha_core.tokens import Tokenizer
-from pages.parts.frame import examples, fetching, loading, presets, state, words
+from pages.parts.frame import examples, fetching, loading, presets, state
 from pages.parts.frame.links import NEW_LINE
 from pages.parts.frame.pages import Page, first_of
 from pages.parts.frame.prose import say
@@ -91,11 +91,18 @@ def draw(page: Page, shown: Shown, present: bool) -> Request:
             request = _compared(request, against) if shown.comparison else request
         fetching.ask("model", *(["model2"] if against == "model" else []))
         if shown.sentence:
-            words.known([model.tokenizer for model in readers])
+            _known_words([model.tokenizer for model in readers])
         opened = presets.opening(request.text, request.pair or "")
         if shown.examples and opened:
             say(opened.look(request.model), "look")
     return request
+
+
+def _known_words(readers: Sequence[Tokenizer]) -> None:
+    """Offer the words of every model that reads no others."""
+    for words in sorted({reader.known_words for reader in readers if reader.known_words is not None}):
+        with st.popover(f"The {len(words)} words it knows", type="tertiary"):
+            say(" ".join(words))
 
 
 def _sentence(label: str, key: str, first: str) -> str:
@@ -221,7 +228,7 @@ def _compared(request: Request, against: str) -> Request:
         text = _sentence("Sentence B", "text2", presets.twin_sentence(request.text))
     with _seen(against == "model", "model2"):
         model = _model("Model B", "model2", models()[0])
-    other = {
+    other: dict[str, dict[str, Any]] = {
         "sentence": {"text": text},
         "weights": {"trained": not request.trained},
         "model": {"model": model},

@@ -20,7 +20,7 @@ from mha_core.heads.notices import Notice, unread
 from mha_core.picture.bundle import ASSETS
 from mha_core.wording import Head
 from pages.parts.frame import controls, loading, menu, state
-from pages.parts.frame.controls import Shown
+from pages.parts.frame.controls import Shown as Shown  # for pages
 from pages.parts.frame.pages import page_called
 from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request
@@ -30,18 +30,6 @@ from pages.parts.picture.fonts import FONTS
 from pages.parts.picture.palette import css_variables
 from pages.parts.picture.shared import font_addresses
 from pages.parts.serve import cache
-
-__all__ = [
-    "Shown",
-    "misread",
-    "or_show_error",
-    "page",
-    "part_of",
-    "read",
-    "selection",
-    "selection_across",
-    "why",
-]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -10,7 +10,6 @@ import streamlit as st
 
 from pages.parts.frame.links import NEW_LINE
 from pages.parts.frame.pages import CARRIED
-from pages.parts.frame.selection import Selection
 
 # Parameters that a control of the frame owns.
 BOUND = frozenset(
@@ -55,11 +54,6 @@ def change(changes: Mapping[str, str | None]) -> None:
         del st.query_params[next(iter(new))]
     elif new:
         st.query_params.update(new)
-
-
-def keep(selection: Selection) -> None:
-    """Have the address say this choice; for callbacks."""
-    change({**dict.fromkeys(("head", "pin", "to")), **selection.as_params()})
 
 
 def choose_head(name: str) -> None:

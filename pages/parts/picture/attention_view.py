@@ -24,16 +24,12 @@ from mha_core.picture.payload import (
     Offers,
     Payload,
     Role,
-    align,
-    compare_payload,
     compare_records,
     compare_view_payload,
-    explore_payload,
     explore_view_payload,
     made_now,
     record_payload,
 )
-from mha_core.picture.standalone import standalone_html
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
 from pages.parts.frame import state
@@ -42,17 +38,6 @@ from pages.parts.frame.selection import PARAMS, Selection
 from pages.parts.picture.code import LEAVE, LIBRARY, STUB
 from pages.parts.picture.sealed import sealed
 from pages.parts.picture.shared import files, library_address
-
-__all__ = [
-    "align",
-    "compare_payload",
-    "compare_view",
-    "explore_payload",
-    "explore_view",
-    "packed",
-    "standalone_html",
-    "warm",
-]
 
 Change = Callable[[], None]
 FILES = ("about", "columns")  # what only files say of the numbers: it comes when their menu is opened
@@ -196,11 +181,11 @@ def _nothing() -> None:
 
 
 @cache
-def component(name: str, does: str) -> Callable[..., Any]:
+def component(name: str, does: str, css: str | None = None) -> Callable[..., Any]:
     """A mount of that name, made once, which tells the library to do something with its data: to `KEEP` a record that
-    is `sealed`, or to `MOUNT` a view that is `packed`."""
+    is `sealed`, to `MOUNT` a view that is `packed`, or to draw "jobs"."""
     stub = STUB.replace("@@DOES@@", does).replace("@@LEAVE@@", LEAVE if does == MOUNT else "")
-    return script(name, stub)
+    return script(name, stub, css)
 
 
 def bring_library(key: str = "headscope-library") -> None:
@@ -209,6 +194,6 @@ def bring_library(key: str = "headscope-library") -> None:
 
 
 @cache
-def script(name: str, source: str) -> Callable[..., Any]:
+def script(name: str, source: str, css: str | None = None) -> Callable[..., Any]:
     """A mount of that name with code of its own, made once."""
-    return st.components.v2.component(f"headscope_{name}", js=source)
+    return st.components.v2.component(f"headscope_{name}", js=source, css=css)

@@ -4,10 +4,7 @@ In: plain data. Out: a mounted component; pressing a head puts it into the link,
 """
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
-
-import streamlit as st
 
 from mha_core.heads.words import FloatArray
 from mha_core.picture.bundle import style
@@ -15,21 +12,16 @@ from mha_core.wording import Head, head_name, percent
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.selection import parse_head
-from pages.parts.picture.shared import brought
+from pages.parts.picture.attention_view import component
 
 Mark = tuple[str, float]
 NAME_AT_MOST = 60
 DIGITS = 6  # with fewer, the tenths of a percent would be rounded twice
 
 
-@cache
-def _component() -> Any:
-    return st.components.v2.component("headscope_jobs", css=style("jobs"), js=brought("jobs"))
-
-
-def draw(data: dict[str, Any] | bytes, key: str) -> None:
-    """Mount it; data that are drawn again and again may come as the JSON that they become."""
-    _component()(
+def draw(data: dict[str, Any], key: str) -> None:
+    """Mount it."""
+    component("jobs", "jobs", style("jobs"))(
         key=key, data=data, on_head_change=lambda: _choose_head(key), on_job_change=lambda: _choose_job(key)
     )
 

@@ -13,20 +13,6 @@ from mha_core.picture.bundle import bundle, style
 from pages.parts.picture.fonts import FONTS, font_bytes
 
 FOLDER = "shared"
-COMPONENTS = ("jobs",)  # those whose data change with a click: their code would travel with it each time
-BRING = """
-let coming;
-const bring = (tries) => import(new URL(`@@ADDRESS@@${tries ? `?again=${tries}` : ""}`, document.baseURI).href).catch(
-  () => new Promise((go) => setTimeout(go, Math.min(500 * 2 ** tries, 10000))).then(() => bring(tries + 1)));
-export default function (component) {
-  coming ??= bring(0);
-  let left = false, leave;
-  const said = component.data;
-  const data = said instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(said)) : said;
-  coming.then((module) => { if (!left) leave = module.default({ ...component, data }); });
-  return () => { left = true; leave?.(); };
-}
-"""
 
 
 class SharedFile(NamedTuple):
@@ -59,26 +45,11 @@ def library_address() -> str:
 
 
 @cache
-def brought(entry: str) -> str:
-    """The script of a mount that fetches the component of that entry and hands it what it is given."""
-    return BRING.replace("@@ADDRESS@@", _component(entry)[0])
-
-
-@cache
 def files() -> dict[str, SharedFile]:
     """Every file by its name in the folder."""
     fonts = {font_addresses()[name]: SharedFile(font_bytes(name), "font/woff2") for name in FONTS}
     found = {library_address(): SharedFile(library(), "text/javascript"), **fonts}
-    for entry in COMPONENTS:
-        address, script = _component(entry)
-        found[address] = SharedFile(script, "text/javascript")
     return {address.rpartition("/")[2]: file for address, file in found.items()}
-
-
-def _component(entry: str) -> tuple[str, bytes]:
-    """Where the script of a component is, and the script."""
-    script = bundle(entry).encode()
-    return _address(f"{entry}.js", script), script
 
 
 def _address(name: str, content: bytes) -> str:

@@ -4,7 +4,6 @@ In: findings. Out: a section of the page. Where real text has already said somet
 add, the sentences to open and the measures of a head, comes when they were read.
 """
 
-from collections import Counter
 from functools import lru_cache
 
 import numpy as np
@@ -12,16 +11,14 @@ import streamlit as st
 
 from mha_core.heads import findings
 from mha_core.heads.builtin import read_builtin, related_path
-from mha_core.heads.distances import of_builtin, reference
 from mha_core.heads.findings import Findings
-from mha_core.heads.jobs import GOLD, NO_ROLE_SAID
+from mha_core.heads.jobs import NO_ROLE_SAID
 from mha_core.heads.verdict import DOES
 from mha_core.wording import head_name, percent
-from pages.parts.frame import head_facts, loading
+from pages.parts.frame import head_facts
 from pages.parts.frame.prose import heading, say
 from pages.parts.frame.request import Request
 from pages.parts.picture import evidence
-from pages.parts.serve import cache
 from pages.parts.specialization import tables
 from pages.parts.specialization.sheets import Sheet, builtin_sheets, firm
 
@@ -47,7 +44,6 @@ def section(sheets: tuple[Sheet, ...], found: Findings, request: Request, by: st
     """Everything that the built-in sentences tell."""
     heading("The built-in sentences: short, controlled, hard")
     say(_summary(found, sheets), "why")
-    say(firm(_distances(request)))
     twins = _twins(request)
     title = "Every job on the built-in sentences, with its best head"
     evidence.draw(tables.of_jobs(sheets, twins, by, title, request.trained), key="builtin-jobs")
@@ -88,24 +84,6 @@ def _summary(found: Findings, sheets: tuple[Sheet, ...]) -> str:
 @lru_cache
 def _n_related() -> int:
     return len(read_builtin(related_path()))
-
-
-def _distances(request: Request) -> str:
-    """How far the words of a relation stand apart, here and in a treebank."""
-    used, theirs = loading.named_model(request.model, request.trained), reference()
-    ours = cache.of_model(used, "distances", lambda: of_builtin(used.tokenizer))
-    names = {relation: f"{dependent} and {head}" for relation, dependent, head in GOLD.values()}
-    parts = "; ".join(
-        f"{names[relation]} {mean_distance(counts):.1f} ({mean_distance(theirs.distances[relation]):.1f})"
-        for relation, counts in ours.items()
-        if counts
-    )
-    return f"Words apart on average here, and in {theirs.corpus} in brackets: {parts}."
-
-
-def mean_distance(counts: Counter[int]) -> float:
-    """The mean of how many words lie between, whichever of the two comes first."""
-    return sum(abs(place) * n for place, n in counts.items()) / max(counts.total(), 1)
 
 
 def _done(sheet: Sheet) -> bool:
@@ -170,7 +148,7 @@ def _take_away(found: Findings) -> None:
         st.download_button(
             "JSON", findings.as_json(found), f"{name}.json", "application/json", on_click="ignore"
         )
-    box = st.expander("All heads as a table to sort and filter", key="sortable", on_change="rerun")
+    box = st.expander("All heads as a table to sort", key="sortable", on_change="rerun")
     if box.open:
         with box:
             _sortable(found)
@@ -192,10 +170,8 @@ def _sortable(found: Findings) -> None:
         )
         for title, table in titles.items()
     }
-    roles = sorted({str(row["Role"]) for row in rows})
-    wanted = st.multiselect("Roles", roles, placeholder="all roles", key="sort-roles")
     st.dataframe(
-        [row for row in rows if not wanted or row["Role"] in wanted],
+        rows,
         column_config=columns,
         hide_index=True,
         height=420,
