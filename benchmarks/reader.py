@@ -94,7 +94,7 @@ class Reader:
                 self.states.setdefault(element.id, element.value or element.default)
             elif element.component_name.endswith("view"):
                 data = json.loads(element.mixed.json if element.HasField("mixed") else element.json)
-                self.number = data.get("rest", data)["n"]
+                self.number = data.get("rest", data).get("n", 0)
 
 
 @contextmanager

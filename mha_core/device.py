@@ -1,5 +1,7 @@
 """Where and how precisely to compute: chosen once, passed down."""
 
+from functools import cache
+
 import torch
 
 from mha_core.errors import InputError
@@ -14,7 +16,7 @@ PRECISIONS = {
 
 def choose_device(name: str = "auto") -> torch.device:
     """ "cpu", "cuda", "mps", or "auto" for the fastest one here. Raises InputError for one that is not here."""
-    here = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    here = _devices()
     if name == "auto":
         return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if here[kind]))
     kind, _, index = name.partition(":")
@@ -29,6 +31,12 @@ def choose_device(name: str = "auto") -> torch.device:
     if len(index) > 6 or int(index) >= here[kind]:
         raise InputError(f"The device '{name}' was asked for, counted from 0; this machine has {here[kind]}.")
     return torch.device(kind, int(index))
+
+
+@cache
+def _devices() -> dict[str, int]:
+    """How many there are of each kind; asking the drivers takes longer than a page has time for at every run."""
+    return {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
 
 
 def choose_precision(name: str | None, device: torch.device) -> torch.dtype:

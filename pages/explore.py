@@ -27,16 +27,24 @@ from pages.parts.frame.selection import Selection
 from pages.parts.picture.attention_view import explore_view
 from pages.parts.serve import cache
 
+SHOWN = shell.Shown(examples=True)
+
 
 def draw() -> None:
-    """The sentence, the picture of all heads, why it looks as it does, and what can be taken away."""
-    request = shell.page(
+    """The first page: its name and question, and all else, which runs alone for another sentence."""
+    shell.top(
         "Explore",
-        question="What does each head look at?",
-        lead="Each head decides which other words a word draws on. Point at a word to see; double-click to change it.",
-        shown=shell.Shown(examples=True),
+        "What does each head look at?",
+        "Each head decides which other words a word draws on. Point at a word to see; double-click to change it.",
+        SHOWN,
     )
-    request = moments.asked(request)
+    sentence()
+
+
+@st.fragment
+def sentence() -> None:
+    """The sentence, the picture of all heads, why it looks as it does, and what can be taken away."""
+    request = moments.asked(shell.asked("Explore", SHOWN))
     record = shell.or_show_error(cache.record, request)
     if record is None:
         return

@@ -16,6 +16,7 @@ export class Address {
     this.last = page.location.href;
     page.navigation?.addEventListener("currententrychange", (event) => this.moved(event.navigationType));
     page.document?.addEventListener("click", (event) => this.follow(event), true);
+    for (const kind of ["pointerdown", "auxclick", "contextmenu"]) page.document?.addEventListener(kind, (event) => this.linkOf(event), true);
   }
 
   // What the address says of the picture, with what is on its way into it.
@@ -87,9 +88,9 @@ export class Address {
     this.last = now;
   }
 
-  // Links inside the app lead on without opening it anew; those of the menu take along what is chosen.
+  // Links inside the app lead on without opening it anew.
   follow(event) {
-    const link = event.composedPath().find((node) => node.matches?.("a[href]"));
+    const link = this.linkOf(event);
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     const href = link.getAttribute("href");
     if (href.startsWith("#")) return this.jump(event, href.slice(1));
@@ -97,14 +98,28 @@ export class Address {
     if (to.origin !== this.page.location.origin || link.hasAttribute("download") || link.target === "_blank") return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    this.write();
-    const carries = link.dataset.carries?.split(" ");
-    if (carries) to.search = carried(this.page.location.href, carries);
+    const { carries, shows } = link.dataset;
     const elsewhere = to.pathname !== this.page.location.pathname;
-    if (!carries || elsewhere) this.go(to.href);
-    const { shows } = link.dataset;
+    // The menu's link to the page that is open leads to its top.
+    if (elsewhere || !carries || link.dataset.to.includes("?")) this.go(to.href);
     if (shows) this.page.document.querySelector(shows)?.scrollIntoView({ block: "start" });
-    else if (carries || elsewhere) this.page.document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    else if (elsewhere || (carries && !link.dataset.to.includes("?"))) this.page.document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+  }
+
+  // The link that an event is about. Those of the menu take along what is chosen (`*`: all of the address), also where
+  // they are opened in a tab of their own.
+  linkOf(event) {
+    const link = event.composedPath().find((node) => node.matches?.("a[href]"));
+    const { carries } = link?.dataset ?? {};
+    if (!carries) return link;
+    this.write();
+    link.dataset.to ??= link.getAttribute("href");
+    const to = new URL(link.dataset.to, this.page.document.baseURI);
+    const kept = [...new URL(this.page.location.href).searchParams].filter(([key, value]) => value && (carries === "*" || carries.split(" ").includes(key)));
+    const said = Object.fromEntries([...kept, ...to.searchParams].filter(([key]) => to.searchParams.get(key) !== ""));
+    to.search = new URLSearchParams(said);
+    link.setAttribute("href", to.href);
+    return link;
   }
 
   jump(event, name) {
@@ -125,9 +140,4 @@ export function changed(here, changes) {
 export function isStep(before, now) {
   const [a, b] = [new URL(before), new URL(now)];
   return a.pathname === b.pathname && STEPS.some((key) => a.searchParams.get(key) !== b.searchParams.get(key));
-}
-
-function carried(here, keys) {
-  const found = [...new URL(here).searchParams].filter(([key, value]) => keys.includes(key) && value);
-  return new URLSearchParams(found).toString();
 }

@@ -8,6 +8,7 @@ same one on every page and its part of the address goes along.
 import streamlit as st
 
 from pages import atlas, compare, experiment, explore, inside, learn, roles, training
+from pages.parts.frame.menu import entries
 from pages.parts.frame.pages import PAGES
 
 MODULES = {
@@ -15,16 +16,5 @@ MODULES = {
     for module in (atlas, compare, experiment, explore, inside, learn, roles, training)
 }
 
-here = st.navigation(
-    [
-        st.Page(
-            str(MODULES[page.name].__file__),
-            title=page.title,
-            url_path="" if page.name == "explore" else page.name,
-            default=page.name == "explore",
-        )
-        for page in PAGES
-    ],
-    position="hidden",
-)
+here = st.navigation(entries(tuple(str(MODULES[page.name].__file__) for page in PAGES)), position="hidden")
 MODULES[here.url_path or "explore"].draw()

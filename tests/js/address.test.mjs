@@ -33,7 +33,7 @@ function tab(address = "") {
   const back = () => { at -= 1; changed("traverse"); };
   const press = (href, more = {}) => {
     let stays = false;
-    const link = { matches: () => true, getAttribute: () => href, hasAttribute: () => false, target: "", dataset: more.dataset ?? {} };
+    const link = { matches: () => true, getAttribute: () => href, setAttribute: (name, to) => (href = to), hasAttribute: () => false, target: "", dataset: more.dataset ?? {} };
     listeners.click({ composedPath: () => [link], button: 0, preventDefault: () => (stays = true), stopImmediatePropagation() {}, ...more });
     return stays;
   };
@@ -80,12 +80,19 @@ test("a page drawn for an address from before is asked for again, once, and not 
 test("a link leads on as a step; one of the menu takes along what was chosen a moment before", () => {
   const { address, press, steps, heard } = tab("?text=a&only=1");
   address.look({ head: "4-2" });
-  assert.equal(press("./compare?text=old", { dataset: { carries: "text head" } }), true);
+  assert.equal(press("./compare", { dataset: { carries: "text head" } }), true);
   assert.deepEqual(steps.at(-1), `${HOST}compare?text=a&head=4-2`);
   assert.equal(press("./roles?head=1-1"), true);
   assert.deepEqual(heard.told, steps.slice(1));
   assert.equal(press("./compare", { ctrlKey: true }), false);
   assert.equal(press("https://elsewhere/"), false);
+});
+
+test("into presenter mode and out of it all else stays", () => {
+  const { press, steps } = tab("?text=a&window=4");
+  press("./?present=1", { dataset: { carries: "*" } });
+  press("./?present=", { dataset: { carries: "*" } });
+  assert.deepEqual(steps.slice(1).map((step) => step.slice(HOST.length)), ["?text=a&window=4&present=1", "?text=a&window=4"]);
 });
 
 test("the menu's link to the page that is open changes nothing", () => {

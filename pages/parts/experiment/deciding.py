@@ -13,7 +13,7 @@ from mha_core.tokens import Tokens
 from mha_core.wording import Head, counted, head_name, percent
 from pages.parts.experiment.frame import caveats, kept, roles_of
 from pages.parts.experiment.said import measured, number, shown
-from pages.parts.frame import examples, loading, presets, shell, state
+from pages.parts.frame import examples, loading, presets, shell
 from pages.parts.frame.links import link_to
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import quoted, say
@@ -47,8 +47,7 @@ def view(request: Request) -> None:
             st.text_input("Take over from", key="from", bind="query-params", placeholder=usual, width=560)
             or usual
         )
-        here = {key: value for key, value in state.params().items() if key not in ("pin", "to", "pair")}
-        examples.row("Pairs", {name: {**here, "text": into, "from": source} for name, source, into in PAIRS})
+        examples.row("Pairs", {name: {"text": into, "from": source} for name, source, into in PAIRS})
         shape = st.segmented_control(
             "What is taken over", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )

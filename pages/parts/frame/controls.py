@@ -4,6 +4,7 @@ Each is bound to the address. In: what the reader types and clicks. Out: a `Requ
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from mha_core.tokens import Tokenizer
 from pages.parts.frame import examples, fetching, loading, presets, state
 from pages.parts.frame.links import NEW_LINE
 from pages.parts.frame.pages import Page, first_of
-from pages.parts.frame.prose import say
+from pages.parts.frame.prose import say, together
 from pages.parts.frame.request import (
     AGAINST,
     ATTENTION,
@@ -78,17 +79,17 @@ def draw(page: Page, shown: Shown, present: bool) -> Request:
         text = _sentence(
             "Sentence A" if shown.comparison else "Your sentence", "text", first_of("text", page)
         )
-        other, sequence = st.container(key="other"), st.container()
+        other = st.container(key="other") if shown.comparison else None
         with st.container(key="beneath", horizontal=True, vertical_alignment="center", gap="xsmall"):
             against = _against() if shown.comparison else AGAINST[0]
             pressed = st.container(width="content")
             request, readers = _options(Request(text, present=present), page, shown, against)
         with pressed:
             _offer(shown, request, readers)
-        with sequence:
-            request = _sequence(request) if shown.sentence else request
-        with other:
-            request = _compared(request, against) if shown.comparison else request
+        request = _sequence(request) if shown.sentence else request
+        if other is not None:
+            with other:
+                request = _compared(request, against)
         fetching.ask("model", *(["model2"] if against == "model" else []))
         if shown.sentence:
             _known_words([model.tokenizer for model in readers])
@@ -133,10 +134,12 @@ def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Re
             readers = [each.tokenizer for each in there]
             names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
             pair = _pair(readers) if shown.sentence else state.own("pair", "")
-            _digest(there[0] if there else None)
             unit, specials = _reading(names, shown.fixed)
-            if shown.examples or shown.comparison:
-                say(measures.HELP)
+            with together():
+                _digest(there[0] if there else None)
+                say(shown.fixed or OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
+                if shown.examples or shown.comparison:
+                    say(measures.HELP)
         measure = state.own("measure", MEASURES[0])
         request = replace(
             asked,
@@ -173,7 +176,6 @@ def _reading(names: Sequence[str], fixed: str) -> tuple[str, str]:
     """Units and special tokens: the reader's choice, or as the address has them where `fixed` says why they are none;
     where a model has no special tokens, none are hidden."""
     if fixed:
-        say(fixed)
         asked = {key: state.own(key, first) for key, first in (("unit", UNITS[0]), ("specials", SPECIALS[0]))}
         unit, specials = (value if refusal(key, value) is None else "" for key, value in asked.items())
         return unit or UNITS[0], specials or SPECIALS[0]
@@ -181,7 +183,6 @@ def _reading(names: Sequence[str], fixed: str) -> tuple[str, str]:
     with _seen(bool(names), "specials"):
         specials = _switch(" and ".join(names) or "Special tokens", "specials", SPECIALS)
     specials = specials if names else SPECIALS[0]
-    say(OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
     return unit, specials
 
 
@@ -238,44 +239,37 @@ def _compared(request: Request, against: str) -> Request:
 
 def _seen(seen: bool, key: str) -> Any:
     """A place for a control, or one that nobody sees: without the control the address would lose what it says."""
-    return st.container(key=f"{'seen' if seen else 'unseen'}-{key}")
+    return nullcontext() if seen else st.container(key=f"unseen-{key}")
 
 
 def _offer(shown: Shown, request: Request, there: Sequence[Model]) -> None:
     """Sentences or pairs worth a look, as links."""
+    few = any(model.tokenizer.known_words is not None for model in there)
     if shown.examples:
         pairs = any(model.tokenizer.takes_pairs for model in there) or not there
-        offered = [one for one in presets.SENTENCES if pairs or not one.pair]
-        examples.row(
-            "Examples",
-            {one.name: _opened(request, there, {"text": one.text, "pair": one.pair}) for one in offered},
-        )
+        offered = {
+            one.name: {"text": one.text, "pair": one.pair}
+            for one in presets.SENTENCES
+            if pairs or not one.pair
+        }
+        examples.row("Examples", {name: to | _brought(request, few, to) for name, to in offered.items()})
     elif shown.comparison:
+        offered = {one.name: {"text": one.a, "text2": one.b, "against": ""} for one in presets.PAIRS}
+        own = {one.name: {"model": one.model, "weights": ""} for one in presets.PAIRS if one.model}
         examples.row(
             "Minimal pairs",
-            {
-                one.name: _opened(request, there, {"text": one.a, "text2": one.b, "against": ""}, one.model)
-                for one in presets.PAIRS
-            },
+            {name: to | (own.get(name) or _brought(request, few, to)) for name, to in offered.items()},
         )
 
 
-def _opened(
-    request: Request, there: Sequence[Model], texts: Mapping[str, str], model: str = ""
-) -> dict[str, str]:
-    """The address in which an example opens: in its own model; in the first one where the reader's was brought by an
-    example or does not know its words; in a head that the reader chose, but at its own word."""
-    few = any(one.tokenizer.known_words is not None for one in there)
+def _brought(request: Request, few: bool, texts: Mapping[str, str]) -> dict[str, str]:
+    """The model that an example without one of its own opens in, where the reader's was brought by another or knows
+    few words and not these: the first one."""
     brought = request.model in {pair.model for pair in presets.PAIRS}
-    if brought or (
-        few
-        and not all(
-            loading.reads(request.model, request.trained, text, "") for text in texts.values() if text
-        )
-    ):
-        model = model or models()[0]
-    kept = {key: value for key, value in state.params().items() if key not in ("pin", "to", "pair", "text2")}
-    return {**kept, **texts, **({"model": model, "weights": ""} if model else {})}
+    unknown = few and not all(
+        loading.reads(request.model, request.trained, text, "") for text in texts.values() if text
+    )
+    return {"model": models()[0], "weights": ""} if brought or unknown else {}
 
 
 def _model(label: str, key: str, first: str) -> str:

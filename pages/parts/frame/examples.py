@@ -1,19 +1,34 @@
 """A row of links that stand as words: the example sentences and the minimal pairs."""
 
 import html
+import json
 from collections.abc import Mapping
+from functools import lru_cache
+from urllib.parse import urlencode
 
-from pages.parts.frame.links import with_params
+from pages.parts.frame.pages import CARRIED
 from pages.parts.frame.prose import markup
+
+# A text of its own opens at its own word.
+KEPT = " ".join(
+    key for key in (*CARRIED, "present", "try", "map") if key not in ("pair", "text2", "pin", "to")
+)
 
 
 def row(label: str, offered: Mapping[str, Mapping[str, str]]) -> None:
-    """Draw the names; each leads to this page with these parameters. Who points at one sees its text."""
+    """Draw the names; each leads to this page with these parameters, and takes along what else is chosen. Who points at
+    one sees its text."""
+    markup(_links(label, json.dumps(offered)), inline=True)
+
+
+@lru_cache(64)
+def _links(label: str, offered: str) -> str:
     links = "".join(
-        f'<a href="{html.escape(with_params("", to))}" title="{html.escape(_text(to))}">{html.escape(name)}</a>'
-        for name, to in offered.items()
+        f'<a href="?{html.escape(urlencode(to))}" data-carries="{KEPT}" title="{html.escape(_text(to))}">'
+        f"{html.escape(name)}</a>"
+        for name, to in json.loads(offered).items()
     )
-    markup(f'<nav class="hs-examples" aria-label="{label}"><span>{label}</span> {links}</nav>', inline=True)
+    return f'<nav class="hs-examples" aria-label="{label}"><span>{label}</span> {links}</nav>'
 
 
 def _text(to: Mapping[str, str]) -> str:

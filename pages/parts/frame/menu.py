@@ -1,39 +1,53 @@
-"""The top line of every page: its name, the other pages, and the pages under the same entry.
+"""The top of every page: its name, the other pages, the pages under the same entry, and the heading.
 
-They are plain links that take along what is chosen: assets/js/address.js follows them without opening the app anew.
+The links are the same whatever is chosen: assets/js/address.js has them take that along, and follows them without
+opening the app anew.
 """
 
 import html
+from functools import cache
 
-from pages.parts.frame import state
-from pages.parts.frame.links import with_params
-from pages.parts.frame.pages import CARRIED, PAGES, Page, beside
-from pages.parts.frame.prose import markup
+import streamlit as st
+
+from pages.parts.frame.pages import CARRIED, PAGES, Page, beside, page_called
+from pages.parts.frame.prose import prose, whole
 
 
-def draw(here: Page, present: bool) -> None:
-    """The top line, and the pages under its entry; `present` for presenter mode."""
+@cache
+def entries(modules: tuple[str, ...]) -> list[st.Page]:
+    """The pages as Streamlit takes them, from the files of their modules, which are in the order of PAGES."""
+    return [
+        st.Page(file, title=page.title, url_path=page.name.removeprefix("explore"), default=page == PAGES[0])
+        for page, file in zip(PAGES, modules, strict=True)
+    ]
+
+
+@cache
+def top(title: str, question: str, lead: str, present: bool) -> str:
+    """The markup of it; `present` for presenter mode."""
+    here = page_called(title)
     firsts = [page for page in PAGES if page == beside(page)[0]]
-    entries = "".join(_link(page, page.entry, page.entry == here.entry) for page in firsts)
-    tabs = "".join(_link(page, page.tab, page == here) for page in beside(here))
-    top = f'<span class="hs-brand">HeadScope</span>{entries}{_presenter(here, present)}'
-    body = '<a class="hs-skip" href="#picture">Skip to the picture</a>'
-    body += f'<nav class="hs-top" aria-label="Pages">{top}</nav>'
+    links = "".join(_link(page, page.entry, page.entry == here.entry) for page in firsts)
+    body = (
+        '<a class="hs-skip" href="#picture">Skip to the picture</a><nav class="hs-top" aria-label="Pages">'
+        f'<span class="hs-brand">HeadScope</span>{links}{_presenter(here, present)}</nav>'
+    )
     if len(beside(here)) > 1 and not present:
+        tabs = "".join(_link(page, page.tab, page == here) for page in beside(here))
         body += f'<nav class="hs-tabs" aria-label="{here.entry}">{tabs}</nav>'
-    markup(body)
+    said = f'<p class="hs-lead">{whole(prose(lead))}</p>' if lead else ""
+    return f'{body}<div class="hs-heading"><h1>{html.escape(question)}</h1>{said}</div>'
 
 
 def _link(page: Page, label: str, current: bool) -> str:
-    """A link to a page with all that goes along; `data-carries` has the browser bring it up to date."""
-    to = html.escape(with_params(page.address, state.carried()))
+    """A link to a page, with all that goes along."""
     mark = ' aria-current="page"' if current else ""
-    return f'<a href="{to}" data-carries="{" ".join(CARRIED)}"{mark}>{label}</a>'
+    return f'<a href="{page.address}" data-carries="{" ".join(CARRIED)}"{mark}>{label}</a>'
 
 
 def _presenter(here: Page, present: bool) -> str:
     """Into presenter mode, or out of it; everything else stays."""
     if not (present or here.presented):
         return ""
-    to = html.escape(with_params(here.address, state.params() | {"present": "" if present else "1"}))
-    return f'<a class="hs-presenter" href="{to}">{"Leave presenter mode" if present else "Present"}</a>'
+    to, words = ("", "Leave presenter mode") if present else ("1", "Present")
+    return f'<a class="hs-presenter" href="{here.address}?present={to}" data-carries="*">{words}</a>'

@@ -9,7 +9,6 @@ said in one sentence.
 """
 
 import functools
-import html
 from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
@@ -47,20 +46,29 @@ def page(title: str, *, question: str, lead: str = "", shown: Shown = Shown()) -
 
     `title` is the page's name in PAGES, `question` its heading, `shown` which controls it has.
     """
-    here, present = page_called(title), state.own("present", "") == "1"
+    top(title, question, lead, shown)
+    return asked(title, shown)
+
+
+def top(title: str, question: str, lead: str, shown: Shown) -> None:
+    """All above the controls."""
     st.set_page_config(
         page_title=f"{title} · HeadScope", page_icon=str(ASSETS / "favicon.svg"), layout="wide"
     )
-    st.html(_style(shown.examples, present))
+    st.html(_style(shown.examples, _presented()))
     bring_library()
-    menu.draw(here, present)
-    with st.container(key="heading", gap="xxsmall"):
-        markup(f"<h1>{html.escape(question)}</h1>")
-        if lead:
-            say(lead, "lead")
-    request = controls.draw(here, shown, present)
+    markup(menu.top(title, question, lead, _presented()))
+
+
+def asked(title: str, shown: Shown) -> Request:
+    """The controls, and what they ask for."""
+    request = controls.draw(page_called(title), shown, _presented())
     markup('<h2 id="picture" class="hs-aloud" tabindex="-1">The picture</h2>')
     return request
+
+
+def _presented() -> bool:
+    return state.own("present", "") == "1"
 
 
 def part_of(label: str, parts: Sequence[str], key: str) -> str:

@@ -19,7 +19,8 @@ BOUND = frozenset(
 
 def params() -> dict[str, str]:
     """The parameters of the address; one without a value counts as none, but for a text that is empty."""
-    return {key: value for key, value in st.query_params.items() if value or key in ("text", "text2")}
+    asked = st.query_params.to_dict()
+    return {key: value for key, value in asked.items() if value or key in ("text", "text2")}
 
 
 def carried() -> dict[str, str]:

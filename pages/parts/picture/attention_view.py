@@ -165,9 +165,8 @@ def _mount(
         "moved": dict(moved or {}),
         "saves": _name(records),
     }
-    with st.container(gap=None, key=f"{key}-data"):
-        for number, record in enumerate(records):
-            component("record", KEEP)(data=sealed(record), key=f"{key}-record-{number}")
+    for number, record in enumerate(records):
+        component("record", KEEP)(data=sealed(record), key=f"{key}-record-{number}")
     component("view", MOUNT)(
         data=packed(data),
         key=key,
