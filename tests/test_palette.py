@@ -12,9 +12,10 @@ import pixels
 import pytest
 
 from mha_core import trace
+from mha_core.figures.colours import PALETTE, page
 from mha_core.picture.bundle import SCRIPTS
+from pages.parts.frame.shell import css_variables
 from pages.parts.picture import figures
-from pages.parts.picture.palette import PALETTE, css_variables, page
 
 ROOT = Path(__file__).parent.parent
 VALUES = [0.0, 0.07, 0.25, 0.4, 0.5, 0.66, 0.75, 0.9, 1.0]

@@ -6,12 +6,12 @@ In: an atlas. Out: data for assets/js/atlas.js, and rows.
 from collections import Counter
 from typing import Any
 
+from mha_core.figures.colours import PALETTE
 from mha_core.heads.atlas.habits import HABITS
 from mha_core.heads.atlas.said import NO_DESCRIPTION, label
 from mha_core.heads.atlas.table import Atlas, HeadEntry
 from mha_core.wording import Head, head_name
 from pages.parts.atlas.lines import marked
-from pages.parts.picture.palette import PALETTE
 
 EXTREMES = 2  # heads named at each end of each axis
 COLOURED = 7  # descriptions with a colour and a letter of their own

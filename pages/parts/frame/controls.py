@@ -140,7 +140,6 @@ def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Re
                 say(shown.fixed or OPTIONS_HELP + (HIDDEN_SAID.format(" and ".join(names)) if names else ""))
                 if shown.examples or shown.comparison:
                     say(measures.HELP)
-        measure = state.own("measure", MEASURES[0])
         request = replace(
             asked,
             pair=pair or None,
@@ -148,11 +147,17 @@ def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Re
             trained=trained,
             unit=unit,
             specials=cast(Specials, specials),
-            measure=measure if refusal("measure", measure) is None else MEASURES[0],
+            measure=_asked("measure", MEASURES),
         )
         with said:
             _summary(request, there, names, shown)
     return request, there
+
+
+def _asked(key: str, options: Sequence[str]) -> str:
+    """What the address has where no control is drawn."""
+    asked = state.own(key, options[0])
+    return asked if asked in options else options[0]
 
 
 def _there(*names: str, trained: bool) -> list[Model]:
@@ -176,9 +181,7 @@ def _reading(names: Sequence[str], fixed: str) -> tuple[str, str]:
     """Units and special tokens: the reader's choice, or as the address has them where `fixed` says why they are none;
     where a model has no special tokens, none are hidden."""
     if fixed:
-        asked = {key: state.own(key, first) for key, first in (("unit", UNITS[0]), ("specials", SPECIALS[0]))}
-        unit, specials = (value if refusal(key, value) is None else "" for key, value in asked.items())
-        return unit or UNITS[0], specials or SPECIALS[0]
+        return _asked("unit", UNITS), _asked("specials", SPECIALS)
     unit = _switch("Units", "unit", UNITS)
     with _seen(bool(names), "specials"):
         specials = _switch(" and ".join(names) or "Special tokens", "specials", SPECIALS)

@@ -23,13 +23,11 @@ def row(label: str, offered: Mapping[str, Mapping[str, str]]) -> None:
 
 @lru_cache(64)
 def _links(label: str, offered: str) -> str:
-    links = "".join(
-        f'<a href="?{html.escape(urlencode(to))}" data-carries="{KEPT}" title="{html.escape(_text(to))}">'
-        f"{html.escape(name)}</a>"
-        for name, to in json.loads(offered).items()
-    )
+    links = ""
+    for name, to in json.loads(offered).items():
+        text = " / ".join(filter(None, map(to.get, ("text", "pair", "text2"))))
+        address = html.escape(urlencode(to))
+        links += (
+            f'<a href="?{address}" data-carries="{KEPT}" title="{html.escape(text)}">{html.escape(name)}</a>'
+        )
     return f'<nav class="hs-examples" aria-label="{label}"><span>{label}</span> {links}</nav>'
-
-
-def _text(to: Mapping[str, str]) -> str:
-    return " / ".join(to[key] for key in ("text", "pair", "text2") if to.get(key))

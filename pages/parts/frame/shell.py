@@ -15,6 +15,7 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
+from mha_core.figures.colours import page as colours_of
 from mha_core.heads.notices import Notice, unread
 from mha_core.picture.bundle import ASSETS
 from mha_core.wording import Head
@@ -26,7 +27,6 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
 from pages.parts.picture.attention_view import bring_library
 from pages.parts.picture.fonts import FONTS
-from pages.parts.picture.palette import css_variables
 from pages.parts.picture.shared import font_addresses
 from pages.parts.serve import cache
 
@@ -171,3 +171,9 @@ def _style(above: bool, present: bool) -> str:
     colours = f".stApp {{ {css_variables()} }}"
     sheets = ["page.css", *(["explore.css"] if above else []), *(["present.css"] if present else [])]
     return f"<style>{''.join(faces)}{colours}{''.join((CSS / name).read_text() for name in sheets)}</style>"
+
+
+def css_variables() -> str:
+    """The page's colours as declarations that follow the reader's scheme."""
+    light, dark = colours_of(dark=False), colours_of(dark=True)
+    return " ".join(f"--{name}: light-dark({light[name]}, {dark[name]});" for name in light)

@@ -58,7 +58,7 @@ def change(changes: Mapping[str, str | None]) -> None:
 
 
 def choose_head(name: str) -> None:
-    """Another head, everything else as it is; `name` counts from 1 ("4-2"). For callbacks."""
+    """Another head; `name` counts from 1 ("4-2"). For callbacks."""
     change({"head": name})
 
 

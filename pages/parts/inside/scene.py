@@ -231,10 +231,6 @@ def token_chosen(board: str, trigger: str, sentence: str) -> None:
     follow(heard_from(board, trigger), sentence)
 
 
-def nothing() -> None:
-    """A component needs a callback for each of its states; the page reads the state itself."""
-
-
 def make_plain(request: Request, picked: Picked) -> Scene | None:
     """The layer as the model has it, with nothing changed."""
     plain = shell.or_show_error(layer_of, request, picked.tokens, picked.head[0])

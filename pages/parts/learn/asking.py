@@ -18,7 +18,7 @@ from mha_core.shelf import EMBEDDED
 from mha_core.wording import head_name, percent
 from pages.parts.frame.prose import lowered, markup, prose, visible
 from pages.parts.frame.selection import parse_head
-from pages.parts.inside.scene import Scene, nothing, sentence_key
+from pages.parts.inside.scene import Scene, sentence_key
 from pages.parts.learn.exercises import BETWEEN, Exercise, Verdict, check, controls, exercises, previous_mass
 from pages.parts.learn.memory import fill
 from pages.parts.learn.progress import answer, here, solve
@@ -214,7 +214,7 @@ def ask_token(key: str, asked: Asked, verdict: Verdict | None) -> None:
         best = int(scene.plain.weights[scene.h, scene.query].argmax())
         said = {"best": scene.labels[best], "guess": scene.labels[before]}
         board.add(paragraph(verdict.say, "strong-said", **said))
-    board.show(f"predict-{place}", {"query": nothing})
+    board.show(f"predict-{place}", {"query": lambda: None})
 
 
 def ask_head(key: str, asked: Asked, verdict: Verdict | None) -> None:
@@ -240,4 +240,4 @@ def ask_head(key: str, asked: Asked, verdict: Verdict | None) -> None:
     if size < record.weights.shape[2]:
         said = f"Drawn are the first {size} of {record.weights.shape[2]} tokens; what is said counts all of them."
         board.add(paragraph(said, "quiet"))
-    board.show(f"predict-{place}", {"picked": nothing})
+    board.show(f"predict-{place}", {"picked": lambda: None})

@@ -35,13 +35,31 @@ from mha_core.wording import Head
 from pages.parts.frame import state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.selection import PARAMS, Selection
-from pages.parts.picture.code import LEAVE, LIBRARY, STUB
 from pages.parts.picture.sealed import sealed
 from pages.parts.picture.shared import files, library_address
 
 Change = Callable[[], None]
 FILES = ("about", "columns")  # what only files say of the numbers: it comes when their menu is opened
 KEEP, MOUNT = "open", "take"
+# What the mounts say in the browser: one fetches the library, once a tab; the others tell it what to do.
+# Where it cannot be had, it tries again.
+LIBRARY = """
+const address = "@@ADDRESS@@";
+const bring = (tries) => import(new URL(tries ? `${address}?again=${tries}` : address, document.baseURI).href).catch(
+  () => setTimeout(() => bring(tries + 1), Math.min(500 * 2 ** tries, 10000)));
+export default function () {
+  if (!globalThis.headscope) globalThis.headscopeComing ??= bring(0);
+}
+"""
+# These go along with every message, so they are short.
+STUB = """
+export default (mount) => {
+  const go = () => headscope.@@DOES@@(mount);
+  globalThis.headscope ? go() : (globalThis.headscopeWaiting ??= []).push(go);@@LEAVE@@
+};
+"""
+LEAVE = """
+  return () => globalThis.headscope?.unmount(mount.parentElement);"""
 
 
 def explore_view(

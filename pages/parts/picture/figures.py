@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mha_core import Grid
+from mha_core.figures.colours import page, ramp
 from mha_core.wording import Head, head_name
 from pages.parts.frame.prose import visible
-from pages.parts.picture.palette import page, weights_scale
 
 Figure = dict[str, Any]
 LABELS_AT_MOST = 64
@@ -96,3 +96,12 @@ def _axis(labels: Sequence[str]) -> dict[str, Any]:
         "zeroline": False,
         "constrain": "domain",
     }
+
+
+def weights_scale(*, dark: bool, steps: int = 16) -> list[tuple[float, str]]:
+    """Plotly's colour scale from paper at 0 to the ramp's end at 1, as (place, colour)."""
+    places = [i / steps for i in range(steps + 1)]
+    colours = ramp(places, page(dark=dark)["paper"], dark=dark)
+    return [
+        (t, f"rgb({red}, {green}, {blue})") for t, (red, green, blue) in zip(places, colours, strict=True)
+    ]
