@@ -24,7 +24,7 @@ from pages.parts.frame.request import models as offered
 from pages.parts.picture.shared import font_addresses, library, library_address
 from pages.parts.serve import server
 from pages.parts.serve.cache import MAX_CHARS
-from pages.parts.serve.guard import HEADERS, Guard
+from pages.parts.serve.guard import HEADERS, Guard, Pace
 from pages.parts.serve.store import limit_bytes
 from tests.sending import put
 
@@ -163,6 +163,18 @@ def test_only_a_visit_over_https_is_told_to_stay_there():
 def test_a_link_with_the_longest_texts_it_can_hold_opens(app_server):
     text = urlencode(dict.fromkeys(("text",), "word " * (MAX_CHARS // 5)))
     assert app_server.get(f"/compare?{text}")[0] == 200
+
+
+def test_who_sends_too_much_waits_and_who_does_not_is_heard_at_once():
+    async def seconds(pace, messages):
+        began = asyncio.get_running_loop().time()
+        for _ in range(messages):
+            await pace.take()
+        return asyncio.get_running_loop().time() - began
+
+    assert in_a_loop(seconds(Pace(50, 5, 0), 5)) < 0.02
+    assert 0.1 <= in_a_loop(seconds(Pace(50, 5, 0), 10)) < 0.5
+    assert 0.3 <= in_a_loop(seconds(Pace(50, 5, 0.1), 8)) < 0.8
 
 
 # What its owner sets

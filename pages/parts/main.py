@@ -1,8 +1,7 @@
 """What runs for a reader: the page that the address names.
 
-It stands in a folder without a `pages` beside it: Streamlit would run what lies there by itself when a fresh server is
-first asked for one of them. The pages are drawn here and not by `st.Page.run`, so that a control of the frame is the
-same one on every page and its part of the address goes along.
+It stands in a folder without a `pages` beside it: Streamlit would run those by itself on a fresh server. The pages are
+drawn here, not by `st.Page.run`, so that a control of the frame is the same one on every page.
 """
 
 import streamlit as st

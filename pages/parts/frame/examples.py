@@ -16,8 +16,7 @@ KEPT = " ".join(
 
 
 def row(label: str, offered: Mapping[str, Mapping[str, str]]) -> None:
-    """Draw the names; each leads to this page with these parameters, and takes along what else is chosen. Who points at
-    one sees its text."""
+    """Draw the names; each leads to this page with these parameters and what else is chosen; its text is a tooltip."""
     markup(_links(label, json.dumps(offered)), inline=True)
 
 

@@ -1,7 +1,6 @@
 """The top of every page: its name, the other pages, the pages under the same entry, and the heading.
 
-The links are the same whatever is chosen: assets/js/address.js has them take that along, and follows them without
-opening the app anew.
+The links never change: assets/js/address.js has them take along what is chosen, and follows them.
 """
 
 import html

@@ -1,5 +1,4 @@
-"""What stands between the network and Streamlit: security headers, closed routes, no sockets for foreign pages, and a
-pace at which an open socket is heard.
+"""What stands between the network and Streamlit: security headers, closed routes, and who is heard at which pace.
 
 Limits on connections, requests, sizes and slow clients are a proxy's (`docs/operating.md`); a message on an open socket
 is no request to it. A client may ask Streamlit to clear its caches: nothing of ours is in them.
@@ -32,16 +31,15 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 OPEN_ROUTES = ("health", "host-config", "stream", "upload_file/")
-# Messages a second of one browser, and how many at once: a page asks some five times a second how far its work is. And
-# of all browsers of an address, which a class may share.
-OF_ONE, OF_AN_ADDRESS = (6.0, 40.0), (60.0, 240.0)
+# Messages a second of one browser, how many at once, and seconds that one more waits; the same of an address' browsers.
+OF_ONE, OF_AN_ADDRESS = (5.0, 10.0, 3.0), (25.0, 100.0, 0.0)
 
 
 class Pace:
     """So many messages a second; whoever sends more waits, and nothing is lost."""
 
-    def __init__(self, a_second: float, at_once: float) -> None:
-        self._a_second, self._at_once = a_second, at_once
+    def __init__(self, a_second: float, at_once: float, penalty: float) -> None:
+        self._a_second, self._at_once, self._penalty = a_second, at_once, penalty
         self._room, self._last = at_once, time.monotonic()
 
     async def take(self) -> None:
@@ -50,7 +48,9 @@ class Pace:
         self._room = min(self._at_once, self._room + (now - self._last) * self._a_second) - 1
         self._last = now
         if self._room < 0:
-            await asyncio.sleep(-self._room / self._a_second)
+            await asyncio.sleep(self._penalty or -self._room / self._a_second)
+        if self._penalty:
+            self._room, self._last = max(self._room, 0.0), time.monotonic()
 
 
 class Guard:
