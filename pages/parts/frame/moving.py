@@ -65,8 +65,9 @@ def nowhere(_unit: int) -> None:
 
 
 def settle(request: Request, grid: Grid) -> tuple[dict[str, str], dict[str, str]]:
-    """The parameters of the address as they are meant in this picture, and those that it has to say otherwise: where the
-    text was changed, or how it is cut, what was chosen moves along with its words, or is forgotten (an empty value).
+    """The parameters of the address as they are meant in this picture, and those that it has to say otherwise.
+
+    After another text, or another cut, what was chosen moves with its words, or is forgotten (an empty value).
     """
     asked = state.params()
     said, was = _choice(asked), st.session_state.get(DRAWN)
