@@ -124,15 +124,15 @@ def _against() -> str:
 def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Request, list[Model]]:
     """The request with what is chosen in the menu, and the models that are there."""
     with st.container(key="options", horizontal=True, vertical_alignment="center", gap="xsmall"):
-        said = st.container(width="content")
-        with st.popover("Options", type="tertiary"):
+        said, menu = st.container(width="content"), st.popover("Options", type="tertiary")
+        with menu:
             model = _model("Model", "model", first_of("model", page))
             trained = _switch("Weights", "weights", WEIGHTS) == WEIGHTS[0]
-            there = _there(
-                model, *([state.own("model2", models()[0])] if against == "model" else []), trained=trained
-            )
-            readers = [each.tokenizer for each in there]
-            names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
+        second = [state.own("model2", models()[0])] if against == "model" else []
+        there = _there(model, *second, trained=trained)  # a model that arrives says so beside the menu
+        readers = [each.tokenizer for each in there]
+        names = tuple(dict.fromkeys(name for reader in readers for name in reader.special_names))
+        with menu:
             pair = _pair(readers) if shown.sentence else state.own("pair", "")
             unit, specials = _reading(names, shown.fixed)
             with together():

@@ -1,15 +1,13 @@
-"""The top of every page: its name, the other pages, the pages under the same entry, and the heading.
+"""The top line of every page: its name, the other pages, and the pages under the same entry.
 
 The links never change: assets/js/address.js has them take along what is chosen, and follows them.
 """
 
-import html
 from functools import cache
 
 import streamlit as st
 
 from pages.parts.frame.pages import CARRIED, PAGES, Page, beside, page_called
-from pages.parts.frame.prose import prose, whole
 
 
 @cache
@@ -22,7 +20,7 @@ def entries(modules: tuple[str, ...]) -> list[st.Page]:
 
 
 @cache
-def top(title: str, question: str, lead: str, present: bool) -> str:
+def top(title: str, present: bool) -> str:
     """The markup of it; `present` for presenter mode."""
     here = page_called(title)
     firsts = [page for page in PAGES if page == beside(page)[0]]
@@ -34,8 +32,7 @@ def top(title: str, question: str, lead: str, present: bool) -> str:
     if len(beside(here)) > 1 and not present:
         tabs = "".join(_link(page, page.tab, page == here) for page in beside(here))
         body += f'<nav class="hs-tabs" aria-label="{here.entry}">{tabs}</nav>'
-    said = f'<p class="hs-lead">{whole(prose(lead))}</p>' if lead else ""
-    return f'{body}<div class="hs-heading"><h1>{html.escape(question)}</h1>{said}</div>'
+    return body
 
 
 def _link(page: Page, label: str, current: bool) -> str:

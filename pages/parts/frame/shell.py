@@ -9,6 +9,7 @@ said in one sentence.
 """
 
 import functools
+import html
 from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
@@ -22,7 +23,7 @@ from mha_core.wording import Head
 from pages.parts.frame import controls, loading, menu, state
 from pages.parts.frame.controls import Shown as Shown  # for pages
 from pages.parts.frame.pages import page_called
-from pages.parts.frame.prose import heading, markup, say
+from pages.parts.frame.prose import heading, markup, prose, say, whole
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
 from pages.parts.picture.attention_view import bring_library
@@ -57,7 +58,9 @@ def top(title: str, question: str, lead: str, shown: Shown) -> None:
     )
     st.html(_style(shown.examples, _presented()))
     bring_library()
-    markup(menu.top(title, question, lead, _presented()))
+    markup(menu.top(title, _presented()))
+    said = f'<p class="hs-lead">{whole(prose(lead))}</p>' if lead else ""
+    markup(f'<div class="hs-heading"><h1>{html.escape(question)}</h1>{said}</div>')
 
 
 def asked(title: str, shown: Shown) -> Request:
