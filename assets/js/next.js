@@ -6,7 +6,7 @@
 import { make } from "./dom.js";
 import { percent } from "./format.js";
 
-export const PACE = 150; // ms that a reader sees a word before the next is asked for
+export const PACE = 220; // ms that a reader sees a word before the next is asked for
 const TENTH = 0.0005;
 
 // A chance that is too small for its decimal is not called none.

@@ -32,7 +32,7 @@ HEADERS = {
 }
 OPEN_ROUTES = ("health", "host-config", "stream", "upload_file/")
 # Messages a second of one browser, how many at once, and seconds that one more waits; the same of an address' browsers.
-OF_ONE, OF_AN_ADDRESS = (5.0, 10.0, 3.0), (50.0, 150.0, 0.0)
+OF_ONE, OF_AN_ADDRESS = (5.0, 8.0, 10.0), (25.0, 100.0, 0.0)
 
 
 class Pace:
