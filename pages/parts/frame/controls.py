@@ -147,17 +147,11 @@ def _options(asked: Request, page: Page, shown: Shown, against: str) -> tuple[Re
             trained=trained,
             unit=unit,
             specials=cast(Specials, specials),
-            measure=_asked("measure", MEASURES),
+            measure=state.own_part("measure", MEASURES),
         )
         with said:
             _summary(request, there, names, shown)
     return request, there
-
-
-def _asked(key: str, options: Sequence[str]) -> str:
-    """What the address has where no control is drawn."""
-    asked = state.own(key, options[0])
-    return asked if asked in options else options[0]
 
 
 def _there(*names: str, trained: bool) -> list[Model]:
@@ -181,7 +175,7 @@ def _reading(names: Sequence[str], fixed: str) -> tuple[str, str]:
     """Units and special tokens: the reader's choice, or as the address has them where `fixed` says why they are none;
     where a model has no special tokens, none are hidden."""
     if fixed:
-        return _asked("unit", UNITS), _asked("specials", SPECIALS)
+        return state.own_part("unit", UNITS), state.own_part("specials", SPECIALS)
     unit = _switch("Units", "unit", UNITS)
     with _seen(bool(names), "specials"):
         specials = _switch(" and ".join(names) or "Special tokens", "specials", SPECIALS)
