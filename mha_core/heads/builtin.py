@@ -1,10 +1,10 @@
-"""The project's own sentences: what they are examples of, and the items that the measures are fed with.
+"""The project's own sentences: what they are examples of, and their gold.
 
-In: a JSON list of {"id", "role", "text", "spans": {name: [start, end]}}; of sentences with relations, {"id", "role":
-"syntax", "text", "gold": {job: "dependent>head"}}, the words as they stand in the text ("the#2" is its second "the");
-and of choices (as in pairs JSON, with a "kind"; a "word" looks in place of a pronoun where it is related to one of two
-nouns). "pair_id" is the same for twins: sentences that differ in a word or
-two, and so count as one. Out: texts, relation cases and choice cases.
+In: a JSON list of {"id", "role", "text", "tags", "spans": {name: [start, end]}}; of sentences with relations, {"role":
+"syntax", "gold": {name: "dependent>head"}}, the words as they stand in the text ("the#2" is its second "the"); and of
+choices (as in pairs JSON, with a "kind"). "pair_id" is the same for sentences that differ in a word or two, and so
+count as one. "tags" are the parts of speech (UPOS) of the text's words and marks: told by a tagger that had learnt
+from UD English EWT, looked through by hand, and right by definition where the gold tells them.
 """
 
 import json
@@ -13,33 +13,34 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from mha_core.errors import InputError
-from mha_core.heads.coreference import ChoiceCase, choice_case
-from mha_core.heads.corpora import Lines, PronounCase, Reading, Span, read_pairs
-from mha_core.heads.jobs import GOLD
-from mha_core.heads.relations import RelationCases
-from mha_core.heads.survey import TextItem
+from mha_core.heads.corpora import Lines, PronounCase, Reading, Sentence, Span, read_pairs
+from mha_core.heads.questions.syntax import Tree
 from mha_core.resources import asset
 from mha_core.tokens import Tokenizer, Tokens
 
-Item = TextItem | RelationCases | ChoiceCase
-CHOICES, SEMANTIC = "coreference", "semantic"
+CHOICES = "coreference"
 # Kinds of choices that the form of the pronoun decides (he or she, it or they): agreement, not reference.
 AGREEMENT = ("gender", "number")
-# A rare word that is one token of the embedded encoder, and its twin: an everyday word that this encoder splits.
-UNSPLIT, SPLIT = "unsplit", "split"
-
+# Relations by their name in the file.
+RELATIONS = {
+    "determiner": "det",
+    "subject-verb": "nsubj",
+    "object": "obj",
+    "possessive": "nmod:poss",
+    "adjective": "amod",
+    "preposition": "case",
+}
 IN_WORD = re.compile(r"[\w'’-]")
+TAGGED = re.compile(r"[\w-]+(?:['’]\w+)*|[^\w\s]")
 
 
 @dataclass(frozen=True)
 class BuiltIn:
     """One sentence: `role` is what it is an example of; `choice` is there where that is coreference.
 
-    `gold`: of every relation that it is a case of, by the job's name, the spans of dependent and head. `pair`: its
-    twins have the same. `famous`: not written for this project, but known from the literature.
+    `gold`: by the relation in UD's names the spans of dependent and head. `pair`: its minimal pairs have the same.
+    `famous`: not written for this project, but known from the literature.
     """
 
     id: str
@@ -48,28 +49,29 @@ class BuiltIn:
     text: str
     spans: dict[str, Span]
     choice: PronounCase | None
-    gold: dict[str, dict[str, Span]] = field(default_factory=dict)
+    gold: dict[str, tuple[Span, Span]] = field(default_factory=dict)
     pair: str | None = None
     famous: bool = False
-
-    def __post_init__(self) -> None:
-        if self.role in GOLD and self.spans:
-            self.gold.setdefault(self.role, self.spans)
+    tags: tuple[str, ...] = ()
 
     @property
     def cluster(self) -> str:
         """The same for sentences that say the same but for a word or two: they count as one."""
         return self.pair or (self.choice.pair if self.choice and self.choice.pair else self.id)
 
+    def tag(self, start: int, end: int) -> str:
+        """Return the part of speech of the first word or mark that a stretch of the text touches; "X" for none."""
+        touched = (
+            tag
+            for match, tag in zip(TAGGED.finditer(self.text), self.tags, strict=False)
+            if match.start() < end and start < match.end()
+        )
+        return next(touched, "X")
+
 
 def builtin_path() -> Path:
     """Where the sentences lie unless a caller says otherwise."""
     return asset("sentences.json")
-
-
-def related_path() -> Path:
-    """Where the sentences about related words lie: they are asked this one question and serve no other measure."""
-    return asset("related.json")
 
 
 def read_builtin(path: Path | None = None) -> tuple[BuiltIn, ...]:
@@ -84,9 +86,8 @@ def read_builtin(path: Path | None = None) -> tuple[BuiltIn, ...]:
 
 def _builtin(row: dict[str, object]) -> BuiltIn:
     choice = None
-    if row["role"] in (CHOICES, SEMANTIC):
-        looks = {"pronoun": row["word"]} if row["role"] == SEMANTIC else {}
-        (choice,) = read_pairs([json.dumps([row | looks])], Reading())
+    if row["role"] == CHOICES:
+        (choice,) = read_pairs([json.dumps([row])], Reading())
     spans, gold = row.get("spans") or {}, row.get("gold") or {}
     if not isinstance(spans, dict) or not isinstance(gold, dict):
         raise TypeError("spans")
@@ -98,16 +99,17 @@ def _builtin(row: dict[str, object]) -> BuiltIn:
         text,
         {str(name): (int(a), int(b)) for name, (a, b) in spans.items()},
         choice,
-        {str(job): _ends(text, str(job), str(ends)) for job, ends in gold.items()},
+        {RELATIONS[str(name)]: _ends(text, str(ends)) for name, ends in gold.items()},
         None if pair is None else str(pair),
         bool(row.get("famous")),
+        tuple(str(row.get("tags", "")).split()),
     )
 
 
-def _ends(text: str, job: str, ends: str) -> dict[str, Span]:
+def _ends(text: str, ends: str) -> tuple[Span, Span]:
     """The spans of "dependent>head"."""
-    words = ends.split(">")
-    return {name: _found(text, word) for name, word in zip(GOLD[job][1:], words, strict=True)}
+    dependent, head = ends.split(">")
+    return _found(text, dependent), _found(text, head)
 
 
 def _found(text: str, word: str) -> Span:
@@ -124,26 +126,38 @@ def _found(text: str, word: str) -> Span:
     return places[int(number or 1) - 1]
 
 
-def builtin_items(sentences: Iterable[BuiltIn], tokenizer: Tokenizer) -> Iterator[Item]:
-    """One item for every sentence: relation cases and choices where there is gold, the text alone elsewhere."""
-    return (builtin_item(sentence, tokenizer) for sentence in sentences)
-
-
-def builtin_item(sentence: BuiltIn, tokenizer: Tokenizer) -> Item:
-    """The same for one sentence."""
-    if sentence.choice is not None:
-        return choice_case(sentence.choice, tokenizer, sentence.kind)
+def tree_of(sentence: BuiltIn, tokenizer: Tokenizer) -> Tree:
+    """Return a sentence with its gold relations, in the words of a tokenizer; of the other words no head is known."""
     tokens = tokenizer.encode(sentence.text)
-    return _cases(sentence, tokens) if sentence.gold else TextItem(tokens)
+    heads, relations = [-1] * len(tokens.words), ["_"] * len(tokens.words)
+    for relation, (dependent, head) in sentence.gold.items():
+        place = _word(tokens, dependent, sentence.id)
+        heads[place], relations[place] = _word(tokens, head, sentence.id), relation
+    words = tuple(sentence.text[word.start : word.end] for word in tokens.words)
+    tags = tuple(sentence.tag(word.start, word.end) for word in tokens.words)
+    gold = Sentence(words, tuple(heads), tuple(relations), sentence.text, 0, tags, pair=sentence.cluster)
+    return Tree(gold, tokens)
 
 
-def _cases(sentence: BuiltIn, tokens: Tokens) -> RelationCases:
-    ends = [
-        [_word(tokens, spans[GOLD[job][end]], sentence.id) for job, spans in sentence.gold.items()]
-        for end in (1, 2)
+def choices_of(sentences: Iterable[BuiltIn], is_causal: bool) -> Iterator[PronounCase]:
+    """Yield the choices that the meaning alone decides. For a decoder those whose two versions differ after the
+    pronoun alone are left out: the pronoun cannot have seen what decides them."""
+    known = [one for one in sentences if one.choice is not None and one.kind not in AGREEMENT]
+    before: dict[str, set[str]] = {}
+    for one in known:
+        before.setdefault(one.cluster, set()).add(one.text[: one.choice.pronoun[1]])  # type: ignore[union-attr]
+    for one in known:
+        if one.choice is not None and not (is_causal and len(before[one.cluster]) == 1):
+            yield one.choice
+
+
+def pieces_of(tokens: Tokens, span: Span) -> list[int]:
+    """Return the tokens that a stretch of the text touches."""
+    return [
+        i
+        for i, piece in enumerate(tokens.pieces)
+        if not piece.special and piece.start < span[1] and span[0] < piece.end
     ]
-    dependents, heads = (np.array(places, dtype=np.intp) for places in ends)
-    return RelationCases(tokens, dependents, heads, tuple(GOLD[job][0] for job in sentence.gold))
 
 
 def _word(tokens: Tokens, span: Span, where: str) -> int:

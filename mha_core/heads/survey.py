@@ -1,9 +1,4 @@
-"""A stream of texts through the model, every measure fed as the weights come: one pass, constant memory.
-
-In: items with tokens, a model, and measures (sums that can be merged). The texts are batched by length; what
-is kept is only the measures' sums, so a corpus may be of any size, and a survey that is stopped keeps what it
-has. The pages and the command line both come through here, so they show the same numbers.
-"""
+"""A stream of texts through the model, every log fed as the weights come: batched by length, in one pass."""
 
 import time
 from collections import deque
@@ -16,7 +11,6 @@ from typing import Any, Protocol
 import torch
 
 from mha_core.errors import InputError
-from mha_core.heads.positions import HasTokens
 from mha_core.heads.words import FloatArray
 from mha_core.model import Model
 from mha_core.tokens import Tokens
@@ -30,8 +24,15 @@ MAX_CELLS = 1 << 22
 REPORT_EVERY = 0.2
 
 
-class Measure(Protocol):
-    """Something that can be fed text by text."""
+class HasTokens(Protocol):
+    """Whatever is read by a model."""
+
+    @property
+    def tokens(self) -> Tokens: ...
+
+
+class Log(Protocol):
+    """Something that is fed text by text: weights (layer, head, query, key) and the item."""
 
     def add(self, weights: FloatArray, item: Any, /) -> None: ...
 
@@ -81,21 +82,13 @@ def was_cut(item: HasTokens) -> bool:
     return item.tokens.n_cut > 0 or bool(getattr(item, "is_cut", False))
 
 
-def every_item(item: object) -> bool:
-    """For measures that take whatever has tokens."""
-    return item is not None
-
-
 def survey(
-    items: Iterable[HasTokens],
-    model: Model,
-    measures: Sequence[tuple[Measure, Callable[[Any], bool]]],
-    options: Options | None = None,
+    items: Iterable[HasTokens], model: Model, logs: Sequence[Log], options: Options | None = None
 ) -> Done:
-    """Feed every measure with its items. Each measure stands with a question: is this item for you?
+    """Run texts through a model and feed every log with all of them.
 
-    Sums do not mind the order, so a batch is used up while the next ones are run: no more than one for every
-    thread that torch has, and one, are held.
+    Logs do not mind the order, so a batch is used up while the next ones are run: no more than one for every thread
+    that torch has, and one, are held.
     """
     options = options or Options()
     started = reported = time.monotonic()
@@ -104,9 +97,8 @@ def survey(
         _batches(islice(items, options.limit), model, options.batch_size), model
     ):
         for item, one in zip(batch, weights, strict=True):
-            for measure, takes in measures:
-                if takes(item):
-                    measure.add(one, item)
+            for log in logs:
+                log.add(one, item)
             done += 1
             n_cut += was_cut(item)
             if options.stop and options.stop():

@@ -17,6 +17,7 @@ from mha_core.tokens import Tokens
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
 BoolArray = npt.NDArray[np.bool_]
+SMOOTHING = 0.0001
 
 
 def word_bounds(tokens: Tokens) -> IntArray:
@@ -42,3 +43,20 @@ def merge_words(weights: FloatArray, bounds: IntArray) -> FloatArray:
     from_words = inside / (stop - first)[:, None].astype(weights.dtype)
     merged: FloatArray = from_words @ to_words.reshape(*weights.shape[:-1], len(bounds))
     return merged
+
+
+def seen(n: int, is_causal: bool) -> BoolArray:
+    """Return which keys each query can look at, (query, key)."""
+    return np.tri(n, dtype=bool) if is_causal else np.ones((n, n), dtype=bool)
+
+
+def entropy(weights: FloatArray, can: BoolArray | None = None) -> FloatArray:
+    """Return the entropy of every row (..., query, key) → (..., query), in nats.
+
+    With Clark et al.'s (2019) smoothing over what the row can see (`can`, query by key; everything without it).
+    """
+    share = np.float32(SMOOTHING) / (weights.shape[-1] if can is None else can.sum(-1, keepdims=True))
+    smooth = weights * np.float32(1 - SMOOTHING) + share.astype(np.float32)
+    logs = np.log(smooth) if can is None else np.where(can, np.log(smooth), np.float32(0))
+    found: FloatArray = -(smooth * logs).sum(-1)
+    return found

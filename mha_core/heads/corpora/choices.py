@@ -9,8 +9,9 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class PronounCase:
-    """A pronoun and two mentions, as character spans of the text; `answer` says which mention is right (0 or
-    1).
+    """A pronoun and two mentions, as character spans of the text; `answer`: which mention is right, 0 or 1.
+
+    `pair`: the same for the two versions of a minimal pair; `document`: where the text comes from.
     """
 
     text: str
@@ -19,6 +20,12 @@ class PronounCase:
     answer: int
     pair: str | None = None
     line: int = 0
+    document: str = ""
+
+    @property
+    def source(self) -> str:
+        """What is resampled together with it."""
+        return self.pair or self.document or self.text
 
 
 def choice_flaw(text: str, pronoun: Span, a: Span, b: Span) -> str | None:

@@ -15,7 +15,8 @@ TOO_LONG = f"a sentence of more than {3 * MAX_WORDS:,} lines or {MAX_LINE:,} cha
 @dataclass(frozen=True)
 class Sentence:
     """One sentence of a treebank: its syntactic words, and for each the position of its head (-1 for the
-    root), and its part of speech (UPOS) where the treebank tells it.
+    root), and its part of speech (UPOS) where the treebank tells it. `document`: where it comes from; `pair`: the same
+    for sentences that differ in a word or two, which count as one.
     """
 
     words: tuple[str, ...]
@@ -24,6 +25,13 @@ class Sentence:
     text: str
     line: int
     tags: tuple[str, ...] = ()
+    document: str = ""
+    pair: str = ""
+
+    @property
+    def source(self) -> str:
+        """What is resampled together with it."""
+        return self.pair or self.document or self.text
 
 
 def read_conllu(lines: Iterable[str], reading: Reading | None = None) -> Iterator[Sentence]:
@@ -34,8 +42,10 @@ def read_conllu(lines: Iterable[str], reading: Reading | None = None) -> Iterato
     """
     reading = reading or Reading()
     block: list[tuple[int, str | Flaw]] = []
-    size = 0
+    size, document = 0, ""
     for number, line in numbered(lines):
+        if isinstance(line, str) and line.startswith("# newdoc"):
+            document = line
         if isinstance(line, Flaw) or line.strip():
             size += 0 if isinstance(line, Flaw) else len(line)
             if len(block) < 3 * MAX_WORDS and size <= MAX_LINE:
@@ -43,13 +53,13 @@ def read_conllu(lines: Iterable[str], reading: Reading | None = None) -> Iterato
             elif not isinstance(block[-1][1], Flaw):
                 block.append((number, Flaw(number, TOO_LONG)))
         elif block:
-            yield from _sentence(block, reading)
+            yield from _sentence(block, reading, document)
             block, size = [], 0
     if block:
-        yield from _sentence(block, reading)
+        yield from _sentence(block, reading, document)
 
 
-def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading) -> Iterator[Sentence]:
+def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading, document: str) -> Iterator[Sentence]:
     words: list[str] = []
     heads: list[int] = []
     relations: list[str] = []
@@ -79,7 +89,8 @@ def _sentence(block: list[tuple[int, str | Flaw]], reading: Reading) -> Iterator
         reading.broken(places[found[0]], found[1])
     elif words:
         text = text or " ".join(words)
-        yield Sentence(tuple(words), tuple(heads), tuple(relations), text, block[0][0], tuple(tags))
+        first = block[0][0]
+        yield Sentence(tuple(words), tuple(heads), tuple(relations), text, first, tuple(tags), document)
 
 
 def _flaw(columns: list[str], n_words: int) -> str | None:

@@ -73,7 +73,7 @@ def _choice(row: dict[str, str], number: int) -> PronounCase | str | None:
         return flaw
     if right[0] == right[1]:
         return None
-    return PronounCase(row["Text"], pronoun, (a, b), right.index("TRUE"), None, number)
+    return PronounCase(row["Text"], pronoun, (a, b), right.index("TRUE"), None, number, row.get("URL", ""))
 
 
 def _span(row: dict[str, str], name: str) -> Span | None:

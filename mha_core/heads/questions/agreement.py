@@ -1,9 +1,9 @@
-"""A pronoun and two candidates of which only one fits in gender or number: is it the pronoun that a head follows up?
+"""A pronoun and two candidates of which only one fits in gender or number: is it the pronoun that a head follows?
 
-In: the built-in sentences of agreement, and a model. Out: one `Measured` in each direction, with substitutes: in place
-of the pronoun stands another word with the same feature, which stands for nobody that was named ("the man" for "he",
-"are" for "they"). A head that chooses the fitting candidate from there as well matches gender or number and finds no
-antecedent. Two versions of a sentence are one cluster.
+In: the built-in sentences of agreement, and a model. Out: one `Measured` in each direction. `others`: in place of the
+pronoun stands another word with the same feature that stands for nobody that was named ("the man" for "he", "are" for
+"they"). A head that chooses the fitting candidate from there as well matches gender or number and finds no antecedent.
+Two versions of a sentence are one cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,12 +13,11 @@ import numpy as np
 
 from mha_core.errors import InputError
 from mha_core.heads.builtin import AGREEMENT, BuiltIn, read_builtin
-from mha_core.heads.coreference import choice_case
 from mha_core.heads.corpora import PronounCase
-from mha_core.heads.survey import Options, every_item, survey
-from mha_core.heads.verdicts.choices import OTHER_ROWS, Choice, ChoiceLog
-from mha_core.heads.verdicts.halves import half_of
-from mha_core.heads.verdicts.measured import BACK, Measured, Question, RuleHits
+from mha_core.heads.questions.base import BACK, Measured, Question, binary_baseline
+from mha_core.heads.questions.pronouns import CONTROL, RULES, ChoiceCase, ChoiceLog, choice_case
+from mha_core.heads.stats import half_of
+from mha_core.heads.survey import Options, survey
 from mha_core.heads.words import FloatArray
 from mha_core.model import Model
 
@@ -31,22 +30,22 @@ GENDERED = {
 }
 NUMBERED = {"is or are": ("is", "are"), "this or these": ("this", "these")}
 PRONOUN = "pronoun"
+Rights = dict[str, tuple[FloatArray, FloatArray, tuple[float, ...]]]
 
 
 def substituted(sentence: BuiltIn, twin: BuiltIn) -> Iterator[tuple[str, PronounCase]]:
-    """The sentence with each substitute in the pronoun's place, by name; `twin` has the other feature's pronoun."""
+    """Yield the sentence with each substitute in the pronoun's place, by name; `twin` has the other pronoun."""
     choice = sentence.choice
     if choice is None or twin.choice is None:
         return
     forms = [one.text[slice(*one.pronoun)].lower() for one in (choice, twin.choice)]
     if sentence.kind == "number":
-        many = forms[0] in ("they", "them", "their", "theirs")
-        ending, table = "", NUMBERED
+        second, ending, table = forms[0] in ("they", "them", "their", "theirs"), "", NUMBERED
     else:
-        many = forms[0] in ("she", "her", "hers")
+        second = forms[0] in ("she", "her", "hers")
         ending, table = "'s" if {"his", "its"} & set(forms) else "", GENDERED
     for name, words in table.items():
-        yield name, _put(choice, words[many].format(ending), words[many].format(""))
+        yield name, _put(choice, words[second].format(ending), words[second].format(""))
 
 
 def _put(choice: PronounCase, words: str, looks: str) -> PronounCase:
@@ -60,16 +59,14 @@ def _put(choice: PronounCase, words: str, looks: str) -> PronounCase:
 
 
 def measure_agreement(model: Model, corpus: str, options: Options | None = None) -> Iterator[Measured]:
-    """Both questions of agreement, or the one that a decoder can be asked."""
+    """Yield both questions of agreement, or the one that a decoder can be asked."""
     sentences = [one for one in read_builtin() if one.kind in AGREEMENT and one.choice is not None]
     asked = {PRONOUN: {one.id: one.choice for one in sentences if one.choice is not None}}
     for one in sentences:
-        twin = next(
-            (other for other in sentences if other.cluster == one.cluster and other.id != one.id), None
-        )
-        if twin is not None:
-            for name, choice in substituted(one, twin):
-                asked.setdefault(name, {})[one.id] = choice
+        twins = (other for other in sentences if other.cluster == one.cluster and other.id != one.id)
+        twin = next(twins, None)
+        for name, choice in () if twin is None else substituted(one, twin):
+            asked.setdefault(name, {})[one.id] = choice
     options = Options(limit=None, stop=None if options is None else options.stop)
     rights = {name: _rights(choices, model, options) for name, choices in asked.items()}
     known = [one for one in sentences if one.id in rights[PRONOUN]]
@@ -78,60 +75,54 @@ def measure_agreement(model: Model, corpus: str, options: Options | None = None)
             yield _measured(known, rights, corpus, way)
 
 
-def _rights(
-    choices: Mapping[str, PronounCase], model: Model, options: Options
-) -> dict[str, tuple[FloatArray, FloatArray, tuple[float, ...]]]:
+def _rights(choices: Mapping[str, PronounCase], model: Model, options: Options) -> Rights:
     """By the sentence's id: right (direction, head) from the word that looks, and from the other rows; the rules."""
-    log = ChoiceLog(model.info.is_causal)
-    items = dict(_fitting(choices, model))
-    survey(list(items.values()), model, [(log, every_item)], options)
+    log, items = ChoiceLog(model.info.is_causal), dict[str, ChoiceCase]()
+    for name, choice in choices.items():
+        try:
+            items[name] = choice_case(choice, model.tokenizer)
+        except InputError:
+            continue
+    survey(list(items.values()), model, [log], options)
     names = {id(one): name for name, one in items.items()}
-    found: dict[str, tuple[FloatArray, FloatArray, tuple[float, ...]]] = {}
-    for one, prefers, others in zip(log.choices, log.prefers, log.others, strict=True):
-        side = 1 if one.case.answer else -1
-        found[names[id(one)]] = ((1 + prefers * side) / 2, (1 + others * side) / 2, one.case.baselines)
+    found: Rights = {}
+    for one, prefers, others in zip(log.cases, log.prefers, log.others, strict=True):
+        side = 1 if one.answer else -1
+        found[names[id(one)]] = ((1 + prefers * side) / 2, (1 + others * side) / 2, one.rules)
     return found
 
 
-def _fitting(choices: Mapping[str, PronounCase], model: Model) -> Iterator[tuple[str, Choice]]:
-    for name, choice in choices.items():
-        try:
-            yield name, Choice(choice_case(choice, model.tokenizer), choice)
-        except InputError:
-            continue
-
-
-def _measured(known: list[BuiltIn], rights: dict[str, dict[str, tuple[FloatArray, FloatArray, tuple[float, ...]]]],
-              corpus: str, way: int) -> Measured:  # fmt: skip
+def _measured(known: list[BuiltIn], rights: dict[str, Rights], corpus: str, way: int) -> Measured:
     own = [rights[PRONOUN][one.id] for one in known]
-    nothing = np.full(len(own[0][0][0]), np.nan)
+    right = np.array([each[way] for each, _, _ in own])
+    nothing = np.full(right.shape[1], np.nan)
     others = {
         name: np.array([there[one.id][0][way] if one.id in there else nothing for one in known])
         for name, there in rights.items()
         if name != PRONOUN
     }
-    names = ("the nearest candidate", "the first candidate", "the most frequent candidate", "a coin")
     hits = np.array([rules for _, _, rules in own])
-    rules = [RuleHits(name, name, hits[:, i]) for i, name in enumerate(names)]
-    rules.append(RuleHits("the last candidate", "the last candidate", 1 - hits[:, 1]))
+    named = [(f"the {name} candidate", hits[:, i]) for i, name in enumerate(RULES)]
+    named += [("the last candidate", 1 - hits[:, RULES.index("first")]), ("a coin", np.full(len(known), 0.5))]
+    rules = [binary_baseline(name, name, values, right) for name, values in named]
     return Measured(
         _question(corpus, bool(way)),
-        np.array([right[way] for right, _, _ in own]),
+        right,
         np.unique([one.cluster for one in known], return_inverse=True)[1],
         np.array([half_of(one.cluster) for one in known], dtype=bool),
         tuple(sorted(rules, key=lambda rule: -rule.score)),
         np.array([control[way] for _, control, _ in own]),
         others,
+        chance=np.full(len(known), 0.5),
     )
 
 
 def _question(corpus: str, back: bool) -> Question:
     if back:
-        title = "antecedent by gender or number → its pronoun"
+        title, does = "name → the pronoun that fits it", "looks from a name to the pronoun that fits it"
         asks = "Of two candidates, does the one that fits a pronoun in gender or number look more at it?"
     else:
-        title = "pronoun → its antecedent by gender or number"
+        title, does = "pronoun → the name that fits it", "looks from a pronoun to the name that fits it"
         asks = "Of two candidates, does a pronoun look more at the one that fits it in gender or number?"
-    return Question(
-        "agreement" + (BACK if back else ""), "agreement", title, asks, corpus, control_name=OTHER_ROWS
-    )
+    key = "agreement" + (BACK if back else "")
+    return Question(key, "agreement", title, does, asks, corpus, control=CONTROL)

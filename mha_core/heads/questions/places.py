@@ -1,8 +1,8 @@
-"""The questions that any text answers: a fixed place, special tokens and punctuation, spreading, earlier copies.
+"""The questions that any text answers: a fixed place, attention sinks, diffuse attention, repeated words.
 
-In: weights (layer, head, query, key) of one text. Out: a `Measured` for each question. A case is a token, and its text
-the cluster, since the rows of one text are not independent; so long texts count as much as their tokens. Only the rows
-of the text's own tokens count, so that what [CLS] does with itself is not said of a head. Where a head rests is told by
+In: weights (layer, head, query, key) of one text. Out: a `Measured` for each question. A case is a token, and its
+document the cluster, since the rows of one text are not independent; so long texts count as much as their tokens. Only
+the rows of the text's own tokens count, so that what [CLS] does with itself is not said of a head. A sink is told by
 the mass, not by the largest weight, which a fifth of a row can be.
 """
 
@@ -11,28 +11,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mha_core.heads.copying import is_content
-from mha_core.heads.jobs import STEPS
-from mha_core.heads.positions import HasTokens, entropy, special_names
-from mha_core.heads.scoring import MARKS
-from mha_core.heads.seen import seen
-from mha_core.heads.verdicts.halves import half_of
-from mha_core.heads.verdicts.measured import Measured, Question, RuleHits
-from mha_core.heads.words import BoolArray, FloatArray
+from mha_core.heads.questions.base import Baseline, Measured, Question
+from mha_core.heads.stats import half_of
+from mha_core.heads.survey import HasTokens
+from mha_core.heads.words import BoolArray, FloatArray, entropy, seen
+from mha_core.heads.wordlists import is_content
+from mha_core.tokens import Piece, Tokens
 
+STEPS = {"previous": -1, "next": 1, "self": 0}
+MARKS = frozenset(".,;:?!")
 BLIND = "looking everywhere alike"
-OTHER_TOKENS = "other tokens look most at the same copy in"
-PLACES = {
-    "previous": ("previous token", "Does a token look most at the one before it?"),
-    "next": ("next token", "Does a token look most at the one after it?"),
-    "self": ("itself", "Does a token look most at itself?"),
-}
-RESTS = {
-    "begin": ("separator", "{}", "Do words send most of their attention to {}?"),
-    "separator": ("separator", "{}", "Do words send most of their attention to {}?"),
-    "punctuation": ("separator", "punctuation", "Do words send most of their attention to punctuation?"),
-    "first": ("sink", "the first token", "Do tokens send most of their attention to the first one?"),
-}
+MIDDLE = "the middle head"
+CONTROL = "other tokens look most at the same copy"
+WHERE = {"previous": "the token before it", "next": "the token after it", "self": "itself"}
+# Roles of special tokens by the question's key.
+SPECIAL = {"sink-begin": "begin", "sink-separator": "separator"}
 
 
 @dataclass
@@ -43,12 +36,13 @@ class _Kept:
     score: FloatArray
     mass: FloatArray
     blind: FloatArray
-    text: str
+    source: str
+    half: str
     control: FloatArray | None = None
 
 
-class HabitLog:
-    """Remembers what every head does in every text."""
+class PlaceLog:
+    """Keeps what every head does in every text."""
 
     def __init__(self, is_causal: bool = False) -> None:
         self.is_causal = is_causal
@@ -56,7 +50,7 @@ class HabitLog:
         self.kept: dict[str, list[_Kept]] = {}
 
     def add(self, weights: FloatArray, item: HasTokens) -> None:
-        """Count one text; weights (layer, head, query, key) over its pieces."""
+        """Keep one text; weights (layer, head, query, key) over its tokens."""
         flat = weights.reshape(-1, *weights.shape[-2:])
         pieces = item.tokens.pieces
         own = np.array([not piece.special for piece in pieces])
@@ -65,17 +59,20 @@ class HabitLog:
         self.names |= special_names(item.tokens)
         can = seen(len(pieces), self.is_causal)
         self._places(flat, own, can, item)
-        self._rests(flat, own, can, item)
+        self._sinks(flat, own, can, item)
         rows = own & (can.sum(-1) > 1)
         even = (entropy(flat, can)[:, rows] / np.log(can.sum(-1))[rows]).T
-        self._keep("broad", even, even, np.zeros(len(even)), item)
+        self._keep("diffuse", even, even, np.zeros(len(even)), item)
         self._copies(flat, item)
 
     def _keep(
         self, key: str, score: FloatArray, mass: FloatArray, blind: FloatArray, item: HasTokens,
         control: FloatArray | None = None,
     ) -> None:  # fmt: skip
-        kept = _Kept(score.astype(np.float32), mass.astype(np.float32), blind, item.tokens.text, control)
+        sentence = getattr(item, "sentence", None)
+        text = item.tokens.text
+        source, half = (sentence.source, sentence.pair or text) if sentence is not None else (text, text)
+        kept = _Kept(score.astype(np.float32), mass.astype(np.float32), blind, source, half, control)
         self.kept.setdefault(key, []).append(kept)
 
     def _places(self, flat: FloatArray, own: BoolArray, can: BoolArray, item: HasTokens) -> None:
@@ -90,15 +87,14 @@ class HabitLog:
                 score, mass = peak[:, rows] == rows + step, flat[:, rows, rows + step]
                 self._keep(key, score.T.astype(np.float32), mass.T, 1 / can.sum(-1)[rows], item)
 
-    def _rests(self, flat: FloatArray, own: BoolArray, can: BoolArray, item: HasTokens) -> None:
+    def _sinks(self, flat: FloatArray, own: BoolArray, can: BoolArray, item: HasTokens) -> None:
         pieces = item.tokens.pieces
-        marks = np.array([piece.bare in MARKS and not piece.special for piece in pieces])
-        first = np.arange(len(pieces)) == 0
-        roles = {role: np.array([piece.role == role for piece in pieces]) for role in ("begin", "separator")}
-        places = {"first": first} if self.is_causal else roles | {"punctuation": marks}
+        marks, first = np.array([is_mark(piece) for piece in pieces]), np.arange(len(pieces)) == 0
+        places = {key: np.array([one.role == role for one in pieces]) for key, role in SPECIAL.items()}
+        places = {"sink-first": first} if self.is_causal else places | {"sink-punctuation": marks}
         rows = own & ~marks & ~first
         for key, place in places.items():
-            if rows.any() and (place.any() or key == "punctuation"):
+            if rows.any() and (place.any() or key == "sink-punctuation"):
                 mass = flat[:, rows][..., place].sum(-1).T
                 self._keep(key, mass, mass, can[rows][:, place].sum(-1) / can[rows].sum(-1), item)
 
@@ -121,43 +117,55 @@ class HabitLog:
             self._keep("copy", score, mass, blind, item, control[None])
 
     def measured(self, corpus: str) -> Iterator[Measured]:
-        """Every question that had cases."""
-        order = [*STEPS, "copy", *RESTS, "broad"]
+        """Yield every question that had cases."""
+        order = [*STEPS, "copy", *SPECIAL, "sink-punctuation", "sink-first", "diffuse"]
         return (self._measured(key, corpus) for key in order if self.kept.get(key))
 
     def _measured(self, key: str, corpus: str) -> Measured:
         kept = self.kept[key]
         right = np.concatenate([one.score for one in kept])
         rows = [len(one.score) for one in kept]
-        texts = np.unique([one.text for one in kept], return_inverse=True)[1]
-        halves = np.array([half_of(one.text) for one in kept], dtype=bool)
-        rule = RuleHits(BLIND, BLIND, np.concatenate([one.blind for one in kept]))
-        if key == "broad":
+        sources = np.unique([one.source for one in kept], return_inverse=True)[1]
+        halves = np.array([half_of(one.half) for one in kept], dtype=bool)
+        baseline = Baseline(BLIND, "", np.concatenate([one.blind for one in kept]))
+        if key == "diffuse":
             middle = float(np.median(right.mean(0, dtype=np.float64)))
-            rule = RuleHits("the middle head", "the middle head", np.full(len(right), middle))
+            baseline = Baseline(MIDDLE, "", np.full(len(right), middle))
         controls = [one.control for one in kept if one.control is not None]
         return Measured(
             self._question(key, corpus),
             right,
-            np.repeat(texts, rows),
+            np.repeat(sources, rows),
             np.repeat(halves, rows),
-            (rule,),
+            (baseline,),
             np.concatenate(controls).astype(np.float32) if controls else None,
             mass=np.concatenate([one.mass for one in kept]).mean(0, dtype=np.float64),
-            binary=key in PLACES or key == "copy",
+            binary=key in STEPS or key == "copy",
         )
 
     def _question(self, key: str, corpus: str) -> Question:
-        if key in PLACES:
-            return Question(key, "positional", *PLACES[key], corpus)
-        if key in RESTS:
-            kind, title, asks = RESTS[key]
-            name = self.names.get(key, key)
-            return Question(_KEYS.get(key, key), kind, title.format(name), asks.format(name), corpus)
+        if key in STEPS:
+            title = {"previous": "previous token", "next": "next token", "self": "same token"}[key]
+            asks = f"Does a token look most at {WHERE[key]}?"
+            return Question(key, key, title, f"looks at {WHERE[key]}", asks, corpus)
+        if key.startswith("sink"):
+            name = {"sink-first": "the first token", "sink-punctuation": "punctuation"}.get(key)
+            name = name or self.names.get(SPECIAL[key], SPECIAL[key])
+            asks = f"Do words send most of their attention to {name}?"
+            return Question(key, "sink", f"attention to {name}", f"sends its attention to {name}", asks, corpus)
         if key == "copy":
             asks = "Does a repeated word look most, of what came before it, at its earlier copy?"
-            return Question(key, "copy", "earlier copy", asks, corpus, control_name=OTHER_TOKENS)
-        return Question(key, "broad", "broad", "Does a token spread its attention evenly?", corpus)
+            does = "looks from a repeated word to its earlier copy"
+            return Question(key, "duplicate", "word → its earlier copy", does, asks, corpus, control=CONTROL)
+        asks = "Does a token spread its attention evenly?"
+        return Question(key, "diffuse", "diffuse attention", "spreads its attention evenly", asks, corpus)
 
 
-_KEYS = {"begin": "rest-begin", "separator": "rest-separator", "punctuation": "rest-punctuation"}
+def is_mark(piece: Piece) -> bool:
+    """Is it a punctuation mark of the text?"""
+    return piece.bare in MARKS and not piece.special
+
+
+def special_names(tokens: Tokens) -> dict[str, str]:
+    """Return what the tokenizer calls the special tokens before a text and between texts, by their role."""
+    return {str(piece.role): piece.text for piece in tokens.pieces if piece.role in SPECIAL.values()}

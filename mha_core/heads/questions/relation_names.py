@@ -1,4 +1,4 @@
-"""The relations of Universal Dependencies in plain words: the dependent, and what it depends on."""
+"""The relations of Universal Dependencies in words: a dependent, and the word that it depends on."""
 
 NAMES = {
     "nsubj": ("subject", "verb"), "nsubj:pass": ("passive subject", "verb"), "csubj": ("clausal subject", "verb"),
@@ -19,5 +19,5 @@ NAMES = {
 
 
 def named(relation: str) -> tuple[str, str]:
-    """The dependent and its head in words; of a relation that has none here, its own name."""
+    """Return the dependent and its head in words; of a relation that has none here, its own name."""
     return NAMES.get(relation, (f"“{relation}” dependent", "head word"))

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from mha_core.heads.corpora import Sentence
-from mha_core.heads.words import BoolArray, FloatArray, IntArray
+from mha_core.heads.words import BoolArray, IntArray
 from mha_core.wording import always
 
 REACH = 10
@@ -53,27 +53,31 @@ class Cases:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule as it was learnt: what it says for people, what it guesses (a position, -1 for none), and whether it goes
-    by place alone. `row`: as seen from the given word, which looks; `column`: as seen from its partner, which looks at
-    it. `short`: where room is scarce.
-    `side`: 1 where it looks ahead, -1 where it looks back, 0 where both."""
+    """A rule as it was learnt: its name, what it guesses (a position, -1 for none), whether it goes by place alone.
 
-    row: str
-    column: str
-    short: str
+    `does`: what a head that follows it looks at ("the next noun"). `side`: 1 where it looks ahead, -1 where it looks
+    back, 0 where both.
+    """
+
+    name: str
+    does: str
     guess: Guess
     by_place: bool = True
     side: int = 0
 
-    def hits(self, cases: Cases) -> FloatArray:
-        """Right or wrong in every case."""
-        return np.array([self.guess(s, anchor) == answer for s, anchor, answer in cases.each()], dtype=float)
+    def guesses(self, cases: Cases) -> IntArray:
+        """Return the position that it names in every case."""
+        return np.array([self.guess(sentence, anchor) for sentence, anchor, _ in cases.each()], dtype=np.intp)
+
+    def score(self, cases: Cases) -> float:
+        """Return the share of cases that it gets right."""
+        return float((self.guesses(cases) == cases.answer).mean())
 
 
 def learn_offset(cases: Cases) -> Rule:
     """The distance that most cases have."""
     best = _commonest(cases.answer - cases.anchor)
-    return Rule(always(best), always(-best), always(best), lambda _, anchor: anchor + best)
+    return Rule(always(best), _at(best), lambda _, anchor: anchor + best, side=1 if best > 0 else -1)
 
 
 def learn_form(cases: Cases) -> Rule:
@@ -87,22 +91,19 @@ def learn_form(cases: Cases) -> Rule:
     def guess(sentence: Sentence, anchor: int) -> int:
         return anchor + known.get(sentence.words[anchor].lower(), rest)
 
-    said = "the distance that this word has most often"
-    return Rule(said, said, said, guess)
+    return Rule("the distance that this word has most often", "its usual distance", guess)
 
 
 def learn_first(cases: Cases) -> Rule:
     """The first word of the sentence."""
     del cases
-    return Rule("the first word", "the first word", "the first word", lambda *_: 0)
+    return Rule("the first word", "the first word", lambda *_: 0)
 
 
 def learn_last(cases: Cases) -> Rule:
     """The last word of the sentence."""
     del cases
-    return Rule(
-        "the last word", "the last word", "the last word", lambda sentence, _: len(sentence.words) - 1
-    )
+    return Rule("the last word", "the last word", lambda sentence, _: len(sentence.words) - 1)
 
 
 def learn_tags(cases: Cases) -> Rule | None:
@@ -117,7 +118,7 @@ def learn_tags(cases: Cases) -> Rule | None:
         for n in range(1, len(common) + 1) for side in (1, -1, 0) for run in (False, True) if side or not run
     ]  # fmt: skip
     rules = [_tag_rule(*way) for way in ways]
-    return max(rules, key=lambda rule: rule.hits(cases).mean())
+    return max(rules, key=lambda rule: rule.score(cases))
 
 
 LEARNERS: tuple[Callable[[Cases], Rule | None], ...] = (
@@ -134,13 +135,18 @@ def _tag_rule(tags: tuple[str, ...], side: int, run: bool) -> Rule:
         said = (
             f"the end of the next run of {many}" if side == 1 else f"the start of the run of {many} before it"
         )
-    column = f"{said}, seen from the other word"
     wanted = frozenset(tags)
 
     def guess(sentence: Sentence, anchor: int) -> int:
         return _places(sentence.tags, wanted, side, run)[anchor]
 
-    return Rule(said, column, short, guess, by_place=False, side=side)
+    return Rule(said, short, guess, by_place=False, side=side)
+
+
+def _at(offset: int) -> str:
+    if abs(offset) == 1:
+        return "the next word" if offset > 0 else "the word before it"
+    return f"the word {abs(offset)} {'further on' if offset > 0 else 'before it'}"
 
 
 def _plural(word: str) -> str:

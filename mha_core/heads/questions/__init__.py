@@ -1,0 +1,1 @@
+"""The questions asked of every head, each with its cases, baselines and control."""

@@ -1,0 +1,213 @@
+"""Does a head find the word that another depends on, and would a simple rule?
+
+In: weights (layer, head, query, key) of sentences with gold relations. Out: a `Measured` for every relation with
+enough cases, in each direction. Row: the word that a dependent looks at most is its head. Back: the word that looks
+most at the dependent is its head; in a decoder, where no later word can be looked at, the head's own row peaks at a
+dependent before it. The word itself and special tokens are no candidates.
+
+Control: the same head from the other words of the sentence that do not depend on the same word. `others`: from the
+other dependents of that word: a head that finds it from them as well ties words to it, not this relation.
+
+Source: Clark et al. 2019, section 4.2; Voita et al. 2019 for the offset that a syntactic head must beat.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mha_core.heads.corpora import Sentence
+from mha_core.heads.questions.base import BACK, Baseline, Measured, Question
+from mha_core.heads.questions.relation_names import named
+from mha_core.heads.questions.rules import LEARNERS, Cases, Rule
+from mha_core.heads.stats import half_of
+from mha_core.heads.words import BoolArray, FloatArray, IntArray, merge_words, word_bounds
+from mha_core.tokens import Tokens
+
+# A relation is asked for from so many cases on: with fewer, what is left of a score after correction says nothing.
+MIN_RELATION = 100
+NOT_ASKED = ("root", "punct", "_")  # the last: a word of which no gold is known
+CONTROL = "other words of the sentence look at the same word"
+SIBLINGS = "other dependents of the same word"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A sentence with gold, and its tokens; `whole`: so many of its words the model reads."""
+
+    sentence: Sentence
+    tokens: Tokens
+
+    @property
+    def whole(self) -> int:
+        """The last word of a text that was cut may have lost its end."""
+        return len(self.tokens.words) - bool(self.tokens.n_cut)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """One sentence: `at` (direction, head, word), the word that a word looks at most, and by which it is looked at
+    most."""
+
+    sentence: Sentence
+    at: IntArray
+
+    @cached_property
+    def heads(self) -> IntArray:
+        """The position of each word's head, -1 for the root and for one that the model does not read, (word,)."""
+        n = self.at.shape[-1]
+        found = np.array(self.sentence.heads[:n], dtype=np.intp)
+        return np.where(found < n, found, -1)
+
+    @cached_property
+    def relations(self) -> np.ndarray:
+        """The relation of each word to its head, (word,)."""
+        return np.array(self.sentence.relations[: self.at.shape[-1]])
+
+
+class LooksLog:
+    """Keeps what every word of every sentence looks at, for every head: two bytes a head and word."""
+
+    def __init__(self, is_causal: bool = False) -> None:
+        self.is_causal = is_causal
+        self.found: list[Looks] = []
+
+    def add(self, weights: FloatArray, item: Tree) -> None:
+        """Keep one sentence; weights (layer, head, query, key) over its tokens."""
+        whole = item.whole
+        if whole < 2:
+            return
+        words = merge_words(weights, word_bounds(item.tokens)[:whole])
+        flat = words.reshape(-1, whole, whole)
+        every = np.arange(whole)
+        flat[:, every, every] = -1.0
+        if self.is_causal:
+            flat[:, np.triu(np.ones((whole, whole), dtype=bool), 1)] = -1.0
+        ways = [flat.argmax(-1)] if self.is_causal else [flat.argmax(-1), flat.argmax(-2)]
+        self.found.append(Looks(item.sentence, np.array(ways, dtype=np.int16)))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A relation in one direction, its cases, and which of the two readings of a head answers them. `from_dependent`:
+    the dependent is given and its head is looked for; in a decoder it can be the other way round."""
+
+    question: Question
+    cases: Cases
+    way: int
+    from_dependent: bool = True
+    is_causal: bool = False
+
+
+def questions(looks: Sequence[Looks], corpus: str, is_causal: bool) -> Iterator[Asked]:
+    """Yield every relation with enough cases, the most frequent first, in both directions."""
+    pairs: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for number, one in enumerate(looks):
+        n = one.at.shape[-1]
+        for dependent, head in enumerate(one.sentence.heads[:n]):
+            if 0 <= head < n:
+                pairs[one.sentence.relations[dependent]].append((number, dependent, head))
+    sentences = [one.sentence for one in looks]
+    for relation in sorted(pairs, key=lambda name: (-len(pairs[name]), name)):
+        if relation in NOT_ASKED or len(pairs[relation]) < MIN_RELATION:
+            continue
+        number, dependent, head = np.array(pairs[relation]).T
+        for back in (False, True):
+            anchor, answer = (head, dependent) if back and is_causal else (dependent, head)
+            cases = Cases(sentences, number, anchor, answer)
+            if is_causal:
+                cases = cases.among(answer < anchor)
+            if len(cases) >= MIN_RELATION:
+                way = int(back and not is_causal)
+                asked = _question(relation, corpus, back)
+                yield Asked(asked, cases, way, not (back and is_causal), is_causal)
+
+
+def _question(relation: str, corpus: str, back: bool) -> Question:
+    looks, at = reversed(named(relation)) if back else named(relation)
+    article = "an" if looks[0] in "aeiou" else "a"
+    return Question(
+        relation + (BACK if back else ""),
+        "syntactic",
+        f"{looks} → its {at}",
+        f"looks from {article} {looks} to its {at}",
+        f"Does {article} {looks} look at its {at}?",
+        corpus,
+        relation,
+        CONTROL,
+    )
+
+
+def measure(asked: Asked, looks: Sequence[Looks]) -> Measured:
+    """Measure all heads on the cases of one question."""
+    cases = asked.cases
+    halves = np.array([half_of(one.sentence.pair or one.sentence.text) for one in looks], dtype=bool)
+    answers = [_answered(looks[number], asked.way, a, b) for number, a, b in _numbered(cases)]
+    right, control, siblings = (np.array(found, dtype=np.float32) for found in zip(*answers, strict=True))
+    at = np.array([looks[number].at[asked.way, :, anchor] for number, anchor, _ in _numbered(cases)])
+    documents = np.unique([one.sentence.source for one in looks], return_inverse=True)[1]
+    words = np.array([one.at.shape[-1] for one in looks])[cases.sentence]
+    candidates = cases.anchor if asked.is_causal else words - 1
+    return Measured(
+        asked.question,
+        right,
+        documents[cases.sentence],
+        halves[cases.sentence],
+        _baselines(asked, halves[cases.sentence], at),
+        control,
+        {SIBLINGS: siblings} if asked.from_dependent else {},
+        chance=1 / np.maximum(candidates, 1),
+    )
+
+
+def _numbered(cases: Cases) -> Iterator[tuple[int, int, int]]:
+    columns = (cases.sentence, cases.anchor, cases.answer)
+    return ((int(s), int(a), int(b)) for s, a, b in zip(*columns, strict=True))
+
+
+def _answered(one: Looks, way: int, anchor: int, answer: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(head,) each: right; the share of other words that give the same answer; the same of its other dependents."""
+    hits = (one.at[way] == answer).astype(np.float32)
+    heads, names = one.heads, one.relations
+    free = names != "punct"
+    free[[anchor, answer]] = False
+    tied = heads == answer
+    unrelated = free & ~tied
+    if heads[answer] >= 0:
+        unrelated[heads[answer]] = False
+    return hits[:, anchor], _mean(hits, unrelated), _mean(hits, free & tied & (names != names[anchor]))
+
+
+def _mean(hits: FloatArray, kept: BoolArray) -> FloatArray:
+    found: FloatArray = hits[:, kept].mean(-1) if kept.any() else np.full(len(hits), np.nan)
+    return found
+
+
+def _baselines(asked: Asked, second: BoolArray, at: IntArray) -> tuple[Baseline, ...]:
+    """Every rule, learnt on each half and asked on the other; called as it is when it is learnt on all. `at` (case,
+    head): what every head answers."""
+    cases = asked.cases
+    first_half, second_half = cases.among(~second), cases.among(second)
+    if not len(first_half) or not len(second_half):
+        return ()
+    found = []
+    for learn in LEARNERS:
+        whole, one, two = learn(cases), learn(first_half), learn(second_half)
+        if whole is None or one is None or two is None:
+            continue
+        guess = np.zeros(len(cases), dtype=np.intp)
+        guess[second], guess[~second] = one.guesses(second_half), two.guesses(first_half)
+        same = (at == guess[:, None]).astype(np.float32)
+        name, does = _said(whole, asked)
+        found.append(Baseline(name, does, (guess == cases.answer).astype(float), whole.by_place, same))
+    return tuple(sorted(found, key=lambda rule: -rule.score))
+
+
+def _said(rule: Rule, asked: Asked) -> tuple[str, str]:
+    """A rule's name, and what a head that follows it looks at: in a column the word that is given."""
+    if not asked.way:
+        return rule.name, rule.does
+    side = {1: "before it", -1: "after it", 0: "near it"}[rule.side]
+    return f"{rule.name}, from the other word", f"the {named(asked.question.relation)[0]} {side}"

@@ -1,0 +1,274 @@
+"""The one table: every question asked of every head, as arrays, as a pandas frame, and as the file that is shipped.
+
+In files layers and heads count from 1, shares go from 0 to 1 with DIGITS digits.
+"""
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mha_core.heads.conclude import Answer, Rule
+from mha_core.heads.questions.base import KIND_OF, Question
+from mha_core.heads.stats import Gap
+from mha_core.heads.verdict import WORDS
+from mha_core.resources import asset
+from mha_core.wording import Head, head_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DIGITS = 6  # four would be rounded once more where tenths of a percent are written
+FORMAT = 1
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What was read: `digests` are the SHA-256 of its files."""
+
+    key: str
+    title: str
+    files: list[str]
+    digests: list[str]
+    n_texts: int
+    licence: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class RoleTable:
+    """The answers to all questions about one model's heads, with the command that gives them again.
+
+    `seed` of random weights, None for trained ones; `shape` is (layers, heads); `tried`: heads x questions, which one
+    correction is made for. `untrained`: the same of the model with random weights, where it is at hand.
+    """
+
+    model: str
+    digest: str
+    trained: bool
+    seed: int | None
+    command: str
+    date: str
+    shape: tuple[int, int]
+    tried: int
+    corpora: Mapping[str, Corpus]
+    answers: tuple[Answer, ...]
+    untrained: "RoleTable | None" = None
+
+    @cached_property
+    def by_key(self) -> dict[str, Answer]:
+        """All answers by their question's key."""
+        return {answer.key: answer for answer in self.answers}
+
+    @cached_property
+    def heads(self) -> tuple[Head, ...]:
+        """All heads, layer by layer, from 0."""
+        return tuple((layer, head) for layer in range(self.shape[0]) for head in range(self.shape[1]))
+
+    def corpus_of(self, answer: Answer) -> str:
+        """Return the title of the corpus that a question was asked on."""
+        return self.corpora[answer.question.corpus].title
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row a question and head: layers and heads from 1, shares from 0 to 1.
+
+        `held_out` stands beside the best head of a question alone. Columns as in `docs/evidence.md`.
+        """
+        import pandas as pd
+
+        frames = [pd.DataFrame(_columns(self, answer)) for answer in self.answers]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    def questions(self) -> "pd.DataFrame":
+        """Return one row a question: its best head, the held-out score with its interval, and the strongest baseline."""
+        import pandas as pd
+
+        return pd.DataFrame([_question_row(self, answer) for answer in self.answers])
+
+
+def _question_row(table: RoleTable, answer: Answer) -> Row:
+    best, rule = answer.best, answer.rules[0]
+    return {
+        "question": answer.key,
+        "title": answer.question.title,
+        "role": KIND_OF[answer.kind].name,
+        "corpus": table.corpus_of(answer),
+        "n": answer.n,
+        "documents": answer.documents,
+        "head": head_name(best),
+        "score": float(answer.score[best]),
+        "held_out": answer.held_out,
+        "low": answer.interval[0],
+        "high": answer.interval[1],
+        "baseline": rule.name,
+        "baseline_score": rule.score,
+        "control": None if answer.control is None else float(answer.control[best]),
+        "verdict": str(answer.word[best]),
+        "because": answer.verdict(best).because,
+    }
+
+
+def _columns(table: RoleTable, answer: Answer) -> dict[str, Any]:
+    layers, heads = table.shape
+    rule, n = answer.rules[0], layers * heads
+    nothing = np.full(n, np.nan)
+
+    def flat(values: np.ndarray | None) -> np.ndarray:
+        return nothing if values is None else values.ravel()
+
+    held_out = nothing.copy()
+    held_out[int(answer.score.argmax())] = answer.held_out
+    followed = [answer.evidence(head).follows for head in table.heads]
+    return {
+        "model": table.model,
+        "weights": "trained" if table.trained else f"random, seed {table.seed}",
+        "corpus": table.corpus_of(answer),
+        "question": answer.key,
+        "role": KIND_OF[answer.kind].name,
+        "layer": np.repeat(np.arange(1, layers + 1), heads),
+        "head": np.tile(np.arange(1, heads + 1), layers),
+        "n": answer.n,
+        "score": flat(answer.score),
+        "low": flat(answer.low),
+        "high": flat(answer.high),
+        "baseline": rule.name,
+        "baseline_score": rule.score,
+        "control": flat(answer.control),
+        "held_out": held_out,
+        "detectable_gap": flat(answer.reach),
+        "n_baseline_wrong": answer.n_apart,
+        "right_there": flat(answer.gold),
+        "as_baseline_there": flat(answer.rule),
+        "n_all_wrong": answer.n_hard,
+        "right_where_all_wrong": flat(answer.hard),
+        "chance_there": answer.chance,
+        "follows": followed,
+        "verdict": answer.word.ravel(),
+    }
+
+
+def packed(table: RoleTable) -> Row:
+    """Return the table as it is written."""
+    return {
+        "format": FORMAT,
+        "model": table.model,
+        "digest": table.digest,
+        "trained": table.trained,
+        "seed": table.seed,
+        "command": table.command,
+        "date": table.date,
+        "shape": list(table.shape),
+        "tried": table.tried,
+        "corpora": [corpus.__dict__ for corpus in table.corpora.values()],
+        "answers": [_packed(answer) for answer in table.answers],
+        "untrained": None if table.untrained is None else packed(table.untrained),
+    }
+
+
+ARRAYS = ("score", "low", "high", "effective", "reach", "mass", "control", "over_control", "gold", "rule", "hard")
+
+
+def _packed(answer: Answer) -> Row:
+    return {
+        "question": answer.question.__dict__,
+        "rules": [[one.name, one.does, _short(one.score), one.by_place] for one in answer.rules],
+        "numbers": [answer.n, answer.documents, answer.tried, answer.n_apart, answer.n_hard, _short(answer.chance)],
+        "picked": [list(head) for head in answer.picked],
+        "held_out": [_short(answer.chosen), _short(answer.held_out), *map(_short, answer.interval)],
+        "over_rule": [_short(value) for value in answer.over_rule.__dict__.values()],
+        "others": {name: _list(values) for name, values in answer.others.items()},
+        "arrays": {name: _list(getattr(answer, name)) for name in ARRAYS if getattr(answer, name) is not None},
+        "follows": answer.follows.ravel().tolist(),
+        "words": "".join(str(WORDS.index(word)) for word in answer.word.ravel()),
+    }
+
+
+def _short(number: float) -> float:
+    return round(float(number), DIGITS)
+
+
+def _list(values: np.ndarray) -> list[float | None]:
+    return [None if np.isnan(value) else _short(value) for value in values.ravel()]
+
+
+def unpacked(data: Row) -> RoleTable:
+    """Return the table as it was written."""
+    shape = (data["shape"][0], data["shape"][1])
+    return RoleTable(
+        data["model"],
+        data["digest"],
+        data["trained"],
+        data["seed"],
+        data["command"],
+        data["date"],
+        shape,
+        data["tried"],
+        {one["key"]: Corpus(**one) for one in data["corpora"]},
+        tuple(_unpacked(row, shape) for row in data["answers"]),
+        None if data["untrained"] is None else unpacked(data["untrained"]),
+    )
+
+
+def _unpacked(row: Row, shape: tuple[int, int]) -> Answer:
+    n, documents, tried, n_apart, n_hard, chance = row["numbers"]
+    chosen, held_out, low, high = row["held_out"]
+
+    def square(values: list[float | None]) -> np.ndarray:
+        return np.array(values, dtype=np.float64).reshape(shape)
+
+    arrays = {name: square(row["arrays"][name]) if name in row["arrays"] else None for name in ARRAYS}
+    (first, second) = row["picked"]
+    return Answer(
+        question=Question(**row["question"]),
+        n=n,
+        documents=documents,
+        tried=tried,
+        rules=tuple(Rule(*one) for one in row["rules"]),
+        picked=((first[0], first[1]), (second[0], second[1])),
+        chosen=chosen,
+        held_out=held_out,
+        interval=(low, high),
+        over_rule=Gap(*row["over_rule"]),
+        others={name: square(values) for name, values in row["others"].items()},
+        n_apart=n_apart,
+        n_hard=n_hard,
+        chance=chance,
+        follows=np.array(row["follows"]).reshape(shape),
+        word=np.array([WORDS[int(digit)] for digit in row["words"]]).reshape(shape),
+        **arrays,  # type: ignore[arg-type]
+    )
+
+
+def roles_file(model: str) -> Path:
+    """Return where the shipped table of a model stands."""
+    return asset("roles", f"{model.rsplit('/', 1)[-1]}.json.gz")
+
+
+def read_roles(model: str, digest: str | None = None) -> RoleTable | None:
+    """Return the shipped table of a model by its name; None if there is none, or not for weights with this digest."""
+    path = roles_file(model)
+    found = _read(path, path.stat().st_mtime_ns) if path.is_file() else None
+    return None if found is None or (digest is not None and found.digest != digest) else found
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, changed: int) -> RoleTable:
+    del changed
+    return unpacked(json.loads(gzip.decompress(path.read_bytes())))
+
+
+def write_roles(table: RoleTable, path: Path) -> None:
+    """Write the table; the same table gives the same bytes."""
+    text = json.dumps(packed(table), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+
+
+def with_untrained(table: RoleTable, untrained: RoleTable) -> RoleTable:
+    """Return the table with that of random weights beside it."""
+    return replace(table, untrained=untrained)

@@ -1,1 +1,0 @@
-"""What every head does on real text, against the best simple rules, with controls that can fail."""
