@@ -14,7 +14,7 @@ import numpy as np
 
 from mha_core.compare import align as align_labels
 from mha_core.grid import Grid
-from mha_core.heads.jobs import KIND_OF
+from mha_core.heads.questions.base import KIND_OF
 from mha_core.picture.selection import Selection
 from mha_core.picture.text import indexed, marks, spelled
 from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails, toward
@@ -47,14 +47,12 @@ def made_now(_part: Hashable, make: Callable[[], Payload]) -> Payload:
 
 
 class Role(Protocol):
-    """What a head was found to be: a letter for the sheet, a label for people, and its kind."""
+    """What a head was found to be: its standard name and its kind."""
 
     @property
-    def key(self) -> str: ...
+    def kind(self) -> str: ...
     @property
-    def letter(self) -> str: ...
-    @property
-    def label(self) -> str: ...
+    def name(self) -> str: ...
 
 
 def explore_payload(
@@ -347,11 +345,11 @@ def _links(grid: Grid, selection: Selection) -> Payload:
 
 
 def _roles(roles: Mapping[Head, Role] | None) -> list[list[str]]:
-    """[letter, label, kind, colour, the heads that have it] of every role: most heads share theirs with others."""
-    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    """[name, kind, colour, the heads that have it] of every role: most heads share theirs with others."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for head, role in (roles or {}).items():
-        kind = KIND_OF[role.key]
-        groups.setdefault((role.letter, role.label, kind.word, kind.colour), []).append(head_name(head))
+        kind = KIND_OF[role.kind]
+        groups.setdefault((role.name, kind.word, kind.colour), []).append(head_name(head))
     return [[*said, " ".join(heads)] for said, heads in groups.items()]
 
 
