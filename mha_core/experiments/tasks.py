@@ -15,7 +15,7 @@ from torch import Tensor
 from mha_core.experiments.outcomes import losses, scores_of, token_of
 from mha_core.experiments.prompts import Prompt, prompts
 from mha_core.heads.builtin import read_builtin
-from mha_core.heads.repeated import is_repeated, repeated_samples
+from mha_core.heads.questions.repeated import IN_ORDER, repeated_texts
 from mha_core.model import Model
 from mha_core.tokens import Tokens
 from mha_core.trace import run
@@ -61,7 +61,7 @@ def ready_tasks(model: Model) -> tuple[Ready, ...]:
     if model.next_head is None:
         texts = plain_texts(model)
         return (Ready(EMBEDDING, len(texts), EmbeddingTask(texts, model)),)
-    said_twice = [sample for sample in repeated_samples(model) if is_repeated(sample)][:REPEATED_TEXTS]
+    said_twice = [text for text in repeated_texts(model) if text.role == IN_ORDER][:REPEATED_TEXTS]
     found = [_pairs(NAME, prompts().name, model), _pairs(AGREEMENT, prompts().agreement, model)]
     if said_twice:
         first = len(said_twice[0].tokens) - said_twice[0].said_twice
