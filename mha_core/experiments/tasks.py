@@ -64,7 +64,7 @@ def ready_tasks(model: Model) -> tuple[Ready, ...]:
     said_twice = [text for text in repeated_texts(model) if text.role == IN_ORDER][:REPEATED_TEXTS]
     found = [_pairs(NAME, prompts().name, model), _pairs(AGREEMENT, prompts().agreement, model)]
     if said_twice:
-        first = len(said_twice[0].tokens) - said_twice[0].said_twice
+        first = len(said_twice[0].tokens) - said_twice[0].n
         texts = [sample.tokens for sample in said_twice]
         found.insert(0, Ready(REPEATED, len(texts), lambda gates: mean_loss(texts, model, gates, first)))
     passages = [model.tokenizer.encode(text) for text in prompts().ordinary[:PASSAGES]]

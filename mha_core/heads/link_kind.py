@@ -7,7 +7,7 @@ decide, fixed before any head was looked at; a link between two open words is of
 from collections.abc import Collection, Sequence
 
 from mha_core.grid import Unit
-from mha_core.heads.copying import FUNCTION_WORDS
+from mha_core.heads.wordlists import FUNCTION_WORDS
 
 
 def _words(listed: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from itertools import groupby
 import numpy as np
 
 from mha_core.heads.atlas.classes import WORDS, classes
-from mha_core.heads.seen import seen
+from mha_core.heads.words import seen
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokens
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mha_core.heads.copying import FUNCTION_WORDS
+from mha_core.heads.wordlists import FUNCTION_WORDS
 from mha_core.inside import example, kv_cache_bytes, middle_groups, run_layer
 from mha_core.inside.costs import CONFIGURATIONS
 from mha_core.inside.worked import TOKENS
