@@ -1,5 +1,5 @@
 """The command line, `headscope` or `python -m mha_core`: `app`, `trace TEXT`, `next TEXT`, `ablate TEXT`,
-`patch SOURCE INTO`, `models`, `heads ...`, `learn ...` and `decoder`.
+`patch SOURCE INTO`, `models`, `roles`, `atlas`, `similarity`, `learn ...` and `decoder`.
 
 Layers and heads that a person reads count from 1 ("4-2" is layer 4, head 2, as Clark et al. 2019 write);
 positions in arrays count from 0. Exit codes: 0, and 2 for bad input with one sentence on stderr.
@@ -16,7 +16,7 @@ from mha_core.app_command import add_app_parser, add_decoder_parser
 from mha_core.command_io import add_format, form_of, put, warn_if_unpinned, written
 from mha_core.console import guarded
 from mha_core.experiments.cli import add_experiment_parsers
-from mha_core.heads.cli import add_heads_parser
+from mha_core.heads.cli import add_roles_parsers
 from mha_core.learning.cli import add_learn_parser
 from mha_core.load import load_model
 from mha_core.model import Model
@@ -74,7 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     models = commands.add_parser("models", help="the models to choose from")
     add_format(models)
     models.set_defaults(run=_run_models)
-    add_heads_parser(commands)
+    add_roles_parsers(commands)
     add_experiment_parsers(commands, _load, put, _warn_if_cut, NOTE)
     add_learn_parser(commands)
     add_decoder_parser(commands)

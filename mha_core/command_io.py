@@ -5,15 +5,19 @@ headings for programs.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mha_core.console import write_file
 from mha_core.errors import InputError
 from mha_core.export import csv_of, json_of
 from mha_core.model import Model
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMATS = ("table", "json", "jsonl", "csv")
 STDIN = "-"
@@ -150,3 +154,20 @@ def written(
     if form == "jsonl":
         return "".join(json_of(row) for row in rows)
     return csv_of(map(flat, rows), columns) if form == "csv" else table()
+
+
+def give_frame(
+    options: argparse.Namespace, frame: "pd.DataFrame", about: Mapping[str, Any], shown: list[str] | None = None
+) -> None:
+    """Write a table in the format that was asked for: `about` stands beside the rows in JSON, and a person is shown the
+    columns `shown`. What is not known is null in JSON and empty elsewhere."""
+    form = form_of(options)
+    if form == "table":
+        short = frame if shown is None else frame[shown]
+        content = short.to_string(index=False, na_rep="", float_format="{:.3f}".format) + "\n"
+    elif form == "csv":
+        content = frame.to_csv(index=False, lineterminator="\n")
+    else:
+        rows = json.loads(frame.to_json(orient="records", double_precision=10))
+        content = json_of({**about, "rows": rows}) if form == "json" else "".join(map(json_of, rows))
+    put(content, options.out)

@@ -216,8 +216,8 @@ def _hard(found: Measured) -> tuple[FloatArray | None, int, float]:
 def _follows(found: Measured, tried: int) -> np.ndarray:
     """What every head follows where baselines and the right answer disagree, (head,).
 
-    The right answer, if it is given where every baseline is wrong more often than chance explains (corrected), and
-    where the strongest is wrong more often than the strongest's; else the baseline that is followed most, if any is
+    The right answer, if it is given where every baseline is wrong more often than the distance of the words explains
+    (corrected), and where the strongest is wrong more often than the strongest's; else the baseline that is followed most, if any is
     followed rather than the right answer (corrected). Either is asked of MIN_CASES cases at least.
     """
     follows, most = np.full(found.right.shape[1], FOLLOWS_NONE), np.zeros(found.right.shape[1])
@@ -233,11 +233,25 @@ def _follows(found: Measured, tried: int) -> np.ndarray:
     apart, error = _rather(found, found.baselines[0])
     here = _all_wrong(found)
     if apart is not None and found.chance is not None and here.sum() >= MIN_CASES:
-        right, chance = found.right[here], float(found.chance[here].mean())
-        n = effective(right, found.clusters[here])
-        beats = [beyond_chance(*one, chance, tried) for one in zip(right.mean(0).tolist(), n.tolist(), strict=True)]
+        right = found.right[here]
+        n, chance = effective(right, found.clusters[here]), _by_distance(found, here)
+        beats = [
+            beyond_chance(*one, tried)
+            for one in zip(right.mean(0).tolist(), n.tolist(), chance.tolist(), strict=True)
+        ]
         follows[beats & (apart > Z_95 * error)] = FOLLOWS_GOLD
     return follows
+
+
+def _by_distance(found: Measured, here: np.ndarray) -> FloatArray:
+    """What heads would get right that look just as far, but whatever the case; a blind choice at least, (head,)."""
+    blind = np.full(found.right.shape[1], 0.0 if found.chance is None else float(found.chance[here].mean()))
+    if found.steps is None:
+        return blind
+    answers, looks = (steps[here] for steps in found.steps)
+    far, counts = np.unique(answers, return_counts=True)
+    alike = sum((looks == step).mean(0) * n for step, n in zip(far, counts / len(answers), strict=True))
+    return np.maximum(blind, alike)
 
 
 def _rather(found: Measured, one: Baseline) -> tuple[FloatArray | None, FloatArray]:

@@ -149,10 +149,15 @@ def find_roles(
     )
 
 
+def items_of(files: Iterable[Path], model: Model, reading: Reading) -> Iterator[HasTokens]:
+    """Yield what is in files, one text at a time."""
+    return chain.from_iterable(kind_of(file).read(Lines(file), reading, model) for file in files)
+
+
 def _of_files(
     model: Model, key: str, files: Sequence[Path], options: Options, reading: Reading
 ) -> tuple[list[Measured], int]:
-    items = chain.from_iterable(kind_of(file).read(Lines(file), reading, model) for file in files)
+    items = items_of(files, model, reading)
     is_causal = model.info.is_causal
     if key == "pronouns":
         log = ChoiceLog(is_causal)

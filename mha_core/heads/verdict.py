@@ -120,12 +120,12 @@ def judge(found: Evidence) -> Verdict:
     beats, gap = beyond_chance(found.score, cases, best, found.tried), found.score - best
     if beats and gap >= MARGIN and _enough(found):
         return Verdict("role", f"beats every baseline; the best, {name}, has {percent(best)}")
+    if beats and found.kind not in BY_PLACE:
+        return Verdict("weak", f"beats {name} ({percent(best)}) by {percent(gap)}; {percent(MARGIN)} are asked")
     if found.score >= max(asks.score, HALF) and found.follows:
         if found.follows == GOLD:
             return Verdict("tracks", f"weaker than {name} ({percent(best)}), but right where that is wrong")
         return Verdict("rule", f"follows {found.follows} rather than the right answer")
-    if beats and found.kind not in BY_PLACE:
-        return Verdict("weak", f"beats {name} ({percent(best)}) by {percent(gap)}; {percent(MARGIN)} are asked")
     reach = found.detectable
     if gap + reach > MARGIN and found.score + reach >= asks.score and found.mass >= asks.mass:
         return Verdict("unclear", f"{counted(found.n, 'case')} would show a gap of {percent(reach)} to {name}")

@@ -83,7 +83,8 @@ class Measured:
     """All heads on all cases of one question.
 
     `right`, `control` (case, head): 0 to 1, nan where a case has no control. `clusters` (case,): the document of each;
-    `second_half` (case,): which half it lies in; `chance` (case,): a blind choice. `others`: the same heads from other
+    `second_half` (case,): which half it lies in; `chance` (case,): a blind choice. `steps`: how far the right answer
+    stands from the word that is given, (case,), and what every head looks at, (case, head). `others`: the same heads from other
     words with the same features, by name, (case, head). `mass` (head,): the mean mass on the target. `binary`: a case
     is right or wrong, not a share.
     """
@@ -97,6 +98,7 @@ class Measured:
     others: dict[str, FloatArray] = field(default_factory=dict)
     mass: FloatArray | None = None
     chance: FloatArray | None = None
+    steps: tuple[IntArray, IntArray] | None = None
     binary: bool = True
 
     @property

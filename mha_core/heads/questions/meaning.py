@@ -182,6 +182,8 @@ def _measured(
         asks += ", where neither depends on the other nor stands beside it"
     answers = [_answered(found[case.number], case) for case in cases]
     right, control = (np.array(each, dtype=np.float32) for each in zip(*answers, strict=True))
+    rows = np.array([case.row for case in cases])
+    at = np.array([found[case.number].at[:, case.row] for case in cases])
     sources = np.unique([one.sentence.source for one in found], return_inverse=True)[1]
     does = "looks from a word to the word most related to it"
     return Measured(
@@ -192,6 +194,7 @@ def _measured(
         _baselines(cases, found, halves),
         control,
         chance=np.array([1 / len(_among(found[case.number], case)) for case in cases]),
+        steps=(np.array([case.answer for case in cases]) - rows, at - rows[:, None]),
     )
 
 

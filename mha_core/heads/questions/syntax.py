@@ -159,6 +159,7 @@ def measure(asked: Asked, looks: Sequence[Looks]) -> Measured:
         control,
         {SIBLINGS: siblings} if asked.from_dependent else {},
         chance=1 / np.maximum(candidates, 1),
+        steps=(cases.answer - cases.anchor, at - cases.anchor[:, None]),
     )
 
 

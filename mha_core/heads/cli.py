@@ -1,0 +1,188 @@
+"""`headscope roles` and `headscope similarity`: what every head does, on the built-in sentences or on files.
+
+In: arguments. Out: an exit code (0 done, 2 cannot be used, 130 stopped by the user). Layers and heads count from 1 in
+everything that is written. Where nothing has to be computed, the table that comes with the program is printed.
+"""
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mha_core.command_io import add_digest, add_format, at_terminal, give_frame, positive, warn_if_unpinned
+from mha_core.console import STOPPED, UNUSABLE
+from mha_core.errors import HeadScopeError, InputError
+from mha_core.heads.builtin import read_builtin
+from mha_core.heads.corpora import Reading
+from mha_core.heads.make import find_roles, items_of
+from mha_core.heads.similarity import SimilarityLog
+from mha_core.heads.survey import Options, Progress, TextItem, survey
+from mha_core.heads.table import RoleTable, read_roles
+from mha_core.load import load_model
+from mha_core.model import Model
+from mha_core.wording import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Stop = Callable[[], bool]
+SHOWN = ["question", "role", "head", "n", "score", "held_out", "low", "high", "baseline", "baseline_score", "verdict"]
+
+
+def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add both commands."""
+    roles = commands.add_parser("roles", help="which head does what, against baselines and with controls")
+    roles.add_argument(
+        "--corpus", type=Path, metavar="FILE", nargs="+", default=[],
+        help="treebanks (.conllu), pronouns (GAP's .tsv, pairs .json), texts (.txt); the shipped table or the built-in "
+        "sentences without it",
+    )  # fmt: skip
+    roles.add_argument("--question", help="every head on one question, such as det or antecedent")
+    roles.add_argument("--head", help="every question about one head, such as 4-2")
+    roles.add_argument("--all", action="store_true", help="every head on every question")
+    roles.add_argument("--seed", type=int, default=0, help="of random weights (0)")
+    roles.add_argument("--on-error", choices=("refuse", "skip"), default="refuse", help="of a broken line")
+    similarity = commands.add_parser("similarity", help="how far apart the heads are")
+    similarity.add_argument("file", type=Path, metavar="FILE", nargs="?", help="texts (.txt) or a treebank (.conllu)")
+    for parser, run in ((roles, _roles), (similarity, _similarity)):
+        parser.add_argument("--model", default="minilm", help="a name of the list, a hub id or a folder")
+        add_digest(parser)
+        parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
+        parser.add_argument("--limit", type=positive, help="no more texts of each kind than that")
+        parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
+        parser.add_argument("--progress", action="store_true", help="say how far it is")
+        add_format(parser)
+        parser.set_defaults(run=lambda args, run=run: _run(args, run))
+
+
+def _run(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Stop], int]) -> int:
+    try:
+        if args.out is not None and not args.out.parent.is_dir():
+            raise InputError(f"There is no folder {args.out.parent} to write {args.out.name} to.")
+        with _interrupts() as stop:
+            return answer(args, stop)
+    except HeadScopeError as flaw:
+        _say(str(flaw))
+        return UNUSABLE
+
+
+def _roles(args: argparse.Namespace, stop: Stop) -> int:
+    reading = Reading(on_error=args.on_error)
+    try:
+        table = _shipped(args) or _asked(args, reading, stop)
+    finally:
+        for sentence in reading.said():
+            _say(sentence)
+    if stop():
+        _say("Stopped; nothing is concluded from a part of a corpus.")
+        return STOPPED
+    if not table.answers:
+        raise InputError("There are too few cases to answer any question.")
+    frame, columns = _chosen(args, table)
+    about = {"model": table.model, "digest": table.digest, "command": table.command, "tried": table.tried}
+    about["corpora"] = [corpus.__dict__ for corpus in table.corpora.values()]
+    about |= {"left_out": reading.n_skipped, "unused": reading.n_unused}
+    give_frame(args, frame, about, columns)
+    return 0
+
+
+def _shipped(args: argparse.Namespace) -> RoleTable | None:
+    """The table that comes with the program, where that is what is asked for."""
+    if args.corpus or args.limit:
+        return None
+    table = read_roles(args.model)
+    table = table.untrained if table is not None and args.untrained else table
+    return None if table is None or (args.untrained and table.seed != args.seed) else table
+
+
+def _asked(args: argparse.Namespace, reading: Reading, stop: Stop) -> RoleTable:
+    if args.seed and not args.untrained:
+        raise InputError("--seed is of random weights: name --untrained too.")
+    missing = next((path for path in args.corpus if not path.is_file()), None)
+    if missing is not None:
+        raise InputError(f"There is no file {missing.name}.")
+    model = _load(args)
+    options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
+    table = find_roles(model, args.corpus, options=options, reading=reading, seed=args.seed)
+    empty = next((corpus for corpus in table.corpora.values() if not corpus.n_texts), None)
+    if empty is not None and not stop():
+        raise InputError(f"There is nothing in {', '.join(empty.files)} to measure.")
+    return table
+
+
+def _chosen(args: argparse.Namespace, table: RoleTable) -> "tuple[pd.DataFrame, list[str] | None]":
+    """The rows that were asked for, and the columns that a person is shown."""
+    if not (args.all or args.head or args.question):
+        return table.questions(), SHOWN
+    frame = table.to_frame()
+    if args.question:
+        if args.question not in table.by_key:
+            raise InputError(f"Unknown question “{args.question[:40]}”. Choose one of: {', '.join(table.by_key)}.")
+        frame = frame[frame.question == args.question].sort_values("score", ascending=False, kind="stable")
+    if args.head:
+        layer, _, head = args.head.partition("-")
+        frame = frame[(frame.layer.astype(str) == layer) & (frame["head"].astype(str) == head)]
+        if not len(frame):
+            raise InputError(f"There is no head “{args.head[:20]}”; {table.model} has {table.shape[0]} layers of {table.shape[1]}.")
+    return frame, ["question", "layer", "head", "n", "score", "low", "high", "baseline_score", "control", "verdict"]
+
+
+def _similarity(args: argparse.Namespace, stop: Stop) -> int:
+    model = _load(args)
+    if model.n_layers * model.n_heads == 1:
+        raise InputError(f"{model.title} has one head, and there is no other to compare it with.")
+    reading = Reading()
+    if args.file is None:
+        items = iter([TextItem(model.tokenizer.encode(one.text)) for one in read_builtin()])
+    else:
+        items = items_of([args.file], model, reading)
+    log = SimilarityLog(model.n_layers, model.n_heads, model.info.is_causal)
+    options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
+    done = survey(items, model, [log], options)
+    if not done.n_texts:
+        raise InputError("There is no text to measure.")
+    about = {"model": model.name, "digest": model.digest, "n_texts": done.n_texts, "unit": "nats"}
+    give_frame(args, log.to_frame(), about, ["head", "cluster", "nearest", "nats", "x", "y"])
+    return STOPPED if done.stopped else 0
+
+
+def _load(args: argparse.Namespace) -> Model:
+    trained = not args.untrained
+    seed = getattr(args, "seed", 0)
+    model = load_model(args.model, trained=trained, seed=seed, device=args.device, sha256=args.sha256)
+    warn_if_unpinned(model)
+    return model
+
+
+@contextmanager
+def _interrupts() -> Iterator[Stop]:
+    """Ctrl-C asks for a stop after the sentence at hand, so that no sum is left half added."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked.is_set
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: asked.set())
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _shows(args: argparse.Namespace) -> bool:
+    return bool(args.progress or at_terminal())
+
+
+def _report(progress: Progress) -> None:
+    line = counted(progress.done, "text")
+    if progress.fraction is not None and progress.remaining is not None:
+        line += f", {progress.fraction:.0%}, about {progress.remaining:.0f} s to go"
+    sys.stderr.write(f"\r{line:<60}" + ("\n" if progress.remaining == 0 else ""))
+    sys.stderr.flush()
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(sentence + "\n")

@@ -1,0 +1,1 @@
+"""Commands that make the files which come with the program."""

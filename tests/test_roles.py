@@ -1,0 +1,262 @@
+"""Questions asked of heads whose answers are known: planted heads, counts by hand, and what chance gives."""
+
+import numpy as np
+import pytest
+
+from mha_core.heads import stats
+from mha_core.heads.conclude import conclude
+from mha_core.heads.corpora import PronounCase, Sentence
+from mha_core.heads.questions.base import Measured, Question, binary_baseline
+from mha_core.heads.questions.places import PlaceLog
+from mha_core.heads.questions.pronouns import ChoiceCase, ChoiceLog, choice_case, held_out_choices
+from mha_core.heads.questions.syntax import SIBLINGS, Looks, LooksLog, Tree, measure, questions
+from mha_core.heads.survey import TextItem
+from mha_core.heads.words import entropy
+from tests import planted
+from tests.heads_by_hand import looking, tokens_of
+
+# the old dog chased a cat: tokens are [CLS] 1..6 [SEP]
+WORDS = ["the", "old", "dog", "chased", "a", "cat"]
+GOLD = Sentence(
+    tuple(WORDS), (2, 2, 3, -1, 5, 3), ("det", "amod", "nsubj", "root", "det", "obj"), " ".join(WORDS), 1
+)
+
+
+def looked(weights: np.ndarray, gold: Sentence = GOLD, words=WORDS) -> np.ndarray:
+    """What every word looks at and is looked at by, (direction, word), of one head's weights (query, key)."""
+    log = LooksLog()
+    log.add(weights[None, None], Tree(gold, tokens_of(words)))
+    return log.found[0].at[:, 0]
+
+
+# Treebanks
+
+
+def test_a_word_looks_at_another_word_and_the_other_direction_reads_the_column():
+    assert looked(looking(8, {1: 3, 2: 3, 3: 4, 6: 4}))[0, [0, 1, 2, 5]].tolist() == [2, 2, 3, 3]
+    weights = looking(8, {3: 1, 4: 6, 6: 5})
+    weights[3, 2] = 0.95  # the row of the head word peaks elsewhere, and still nobody looks more at the dependent
+    assert looked(weights)[1, [0, 5, 4]].tolist() == [2, 3, 5]
+
+
+def test_special_tokens_and_the_word_itself_are_no_candidates():
+    weights = looking(8, dict.fromkeys(range(8), 0), 0.6)
+    for dependent, head in ((1, 3), (2, 3), (3, 4), (5, 6), (6, 4)):
+        weights[dependent, head] = 0.3
+        weights[dependent, dependent] = 0.4
+    weights[:, 7] = 0.5
+    assert looked(weights)[0, [0, 1, 2, 4, 5]].tolist() == [2, 2, 3, 5, 3]
+
+
+def test_a_split_word_gets_the_sum_of_its_tokens():
+    """seen un|believ|able dog: no single token of the adjective wins, their sum does."""
+    words = ["seen", ["un", "believ", "able"], "dog"]
+    gold = Sentence(("seen", "unbelievable", "dog"), (1, -1, 1), ("amod", "root", "obj"), "", 1)
+    weights = np.full((7, 7), 0.01, dtype=np.float32)
+    weights[1, 2:5], weights[1, 5] = 0.2, 0.3
+    weights[5, 2:5], weights[5, 1] = 0.2, 0.3
+    assert looked(weights, gold, words)[0, [0, 2]].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_every_case_its_control_and_its_other_dependents_are_those_of_a_slow_count(monkeypatch, is_causal):
+    monkeypatch.setattr("mha_core.heads.questions.syntax.MIN_RELATION", 10)
+    chance, trees = np.random.default_rng(4), []
+    for number in range(40):
+        n = int(chance.integers(5, 9))
+        heads = [int(chance.choice([j for j in range(n) if j != i])) for i in range(n)]
+        heads[number % n] = -1
+        names = ["root" if head < 0 else str(chance.choice(["a", "b", "punct"])) for head in heads]
+        words = tuple(f"word{number}{i}" for i in range(n))
+        trees.append(Sentence(words, tuple(heads), tuple(names), " ".join(words), number, ("X",) * n))
+    looks = []
+    for one in trees:
+        other = chance.integers(1, len(one.words), (2, 3, len(one.words)))
+        looks.append(Looks(one, (np.arange(len(one.words)) + other) % len(one.words)))  # nobody at itself
+    measured = {one.question.key: measure(one, looks) for one in questions(looks, "t", is_causal)}
+
+    def share(hits):
+        return np.mean(hits, axis=0) if hits else np.full(3, np.nan)
+
+    for key in ("a", "a:back", "b", "b:back"):
+        name, back = key[0], key.endswith("back")
+        right, control, siblings = [], [], []
+        for one, seen in zip(trees, looks, strict=True):
+            for dependent, head in enumerate(one.heads):
+                given, wanted = (head, dependent) if back and is_causal else (dependent, head)
+                if one.relations[dependent] != name or (is_causal and wanted > given):
+                    continue
+                hits = (seen.at[int(back and not is_causal)] == wanted).T
+                free = [i for i in range(len(one.words)) if one.relations[i] != "punct"]
+                free = [i for i in free if i not in (given, wanted)]
+                right.append(hits[given])
+                strangers = [i for i in free if one.heads[i] != wanted and one.heads[wanted] != i]
+                control.append(share([hits[i] for i in strangers]))
+                alike = [i for i in free if one.heads[i] == wanted and one.relations[i] != name]
+                siblings.append(share([hits[i] for i in alike]))
+        found = measured[key]
+        np.testing.assert_array_equal(found.right, right)
+        np.testing.assert_allclose(found.control, control, atol=1e-6)
+        assert list(found.others) == ([] if back and is_causal else [SIBLINGS])
+        for values in found.others.values():
+            np.testing.assert_allclose(values, siblings, atol=1e-6)
+
+
+# Planted heads
+
+
+def test_planted_heads_are_told_apart():
+    """The true head has the role; a weak true head is described by it; a rule's imitation is named by the rule."""
+    heads = {0: planted.gold, 1: planted.weak_gold, 2: planted.next_noun, 3: planted.one_ahead}
+    found = planted.answer(planted.looks_of(planted.treebank(), heads), "det")
+    assert [str(found.word[0, head]) for head in range(5)] == ["role", "tracks", "rule", "no", "no"]
+    assert found.rules[int(found.follows[0, 2])].does == "the next noun"
+    assert (found.gold[0, 0], found.rule[0, 0], found.gold[0, 2], found.rule[0, 2]) == (1, 0, 0, 1)
+
+
+def test_a_head_that_looks_at_the_root_from_everywhere_has_no_role():
+    """Nor is it described by any relation, though objects hang on the root in every sentence."""
+    looks = planted.looks_of(planted.treebank(), {2: planted.root})
+    found = planted.answer(looks, "obj")
+    assert (found.score[0, 2] > 0.75, found.control[0, 2] > 0.6) == (True, True)
+    measured = [measure(one, looks) for one in planted.asked(looks, "det", "obj", "nsubj")]
+    assert planted.called(measured) == []
+
+
+@pytest.mark.slow
+def test_random_heads_and_shuffled_gold_are_called_by_nothing():
+    trees = planted.treebank()
+    for seed in range(10):
+        looks = planted.looks_of(trees, {3: planted.gold}, seed)
+        some = planted.asked(looks, "det", "obj")
+        assert {head for _, head in planted.called([measure(one, looks) for one in some])} == {3}
+        assert planted.called(list(planted.shuffled(some, looks, seed))) == []
+
+
+def choices(share: float, n: int, rule: float, seed: int = 0) -> Measured:
+    """A head that is right in a share of n choices between two, and a rule that is right in another."""
+    rng = np.random.default_rng(seed)
+    right = (rng.permutation(n) < share * n)[:, None].astype(float)
+    hits = (rng.permutation(n) < rule * n).astype(float)
+    question = Question("antecedent", "coreference", "pronoun → its antecedent", "", "", "pronouns")
+    base = binary_baseline("a rule", "a rule", hits, right)
+    control = np.full_like(right, 0.5)
+    return Measured(question, right, np.arange(n), np.arange(n) % 2 == 0, (base,), control)
+
+
+def test_few_cases_cannot_tell_what_many_can():
+    """A head at 74 % and a rule at 69 %: 392 cases leave that open, and say which gap they would have shown."""
+    few, many = (conclude(choices(0.74, n, 0.69), (1, 1), 5000) for n in (392, 5_000))
+    assert (str(few.word[0, 0]), str(many.word[0, 0])) == ("unclear", "weak")
+    # The standard error of the gap, and z for one of 5,000 attempts with 80 % power.
+    error = np.sqrt((0.74 * 0.26 + 0.69 * 0.31) / 392)
+    assert few.reach[0, 0] == pytest.approx((4.42 + 0.84) * error, rel=0.05)
+    better = conclude(choices(0.82, 1_773, 0.69), (1, 1), 5000)
+    worse = conclude(choices(0.60, 5_000, 0.69), (1, 1), 5000)
+    assert (str(better.word[0, 0]), str(worse.word[0, 0])) == ("role", "no")
+
+
+def test_intervals_resample_documents():
+    """Ten sentences of one document that are all right or all wrong are worth one case."""
+    rng = np.random.default_rng(3)
+    right = np.repeat(rng.random(60) < 0.7, 10)[:, None].astype(float)
+    low, high = stats.intervals(right, np.repeat(np.arange(60), 10))
+    alone = stats.intervals(right, np.arange(600))
+    assert (high - low)[0] == pytest.approx(np.sqrt(10) * (alone[1] - alone[0])[0], rel=0.2)
+    assert float(stats.effective(right, np.repeat(np.arange(60), 10))[0]) == pytest.approx(60, rel=0.01)
+
+
+# Pronouns: [CLS] Ann saw Su|san when she left [SEP], the mentions are 1 and 3-4, the pronoun is 6
+
+TOKENS = tokens_of(["Ann", "saw", ["Su", "san"], "when", "she", "left"])
+SOURCE = PronounCase(TOKENS.text, (19, 22), ((0, 3), (8, 13)), 0)
+
+
+def prefers(weights: np.ndarray) -> list[float]:
+    """Which mention one head prefers in both directions: 1 for Susan, -1 for Ann, 0 for neither."""
+    log = ChoiceLog()
+    mentions = (np.array([1]), np.array([3, 4]))
+    item = ChoiceCase(TOKENS, np.array([6]), mentions, 0, SOURCE, (1.0, 0.0, 0.5))
+    log.add(weights[None, None].astype(np.float32), item)
+    return log.prefers[0][:, 0].tolist()
+
+
+def test_a_mention_gets_the_sum_over_its_tokens_and_gives_their_mean():
+    weights = np.full((9, 9), 0.01)
+    weights[6, 1], weights[6, 3], weights[6, 4] = 0.3, 0.2, 0.2
+    weights[3, 6], weights[4, 6], weights[1, 6] = 0.2, 0.2, 0.3
+    assert prefers(weights) == [1, -1]
+    weights[3, 6], weights[4, 6] = 0.4, 0.5
+    assert prefers(weights) == [1, 1]
+    assert prefers(np.zeros((9, 9))) == [0, 0]
+
+
+def test_rules_are_what_a_lazy_reader_would_do(model):
+    text = "Susan met Ann Lee. Lee said that she liked Susan Gray and the old town."
+
+    def rules(a: str, b: str) -> tuple[float, ...]:
+        spans = [(text.index(name), text.index(name) + len(name)) for name in (a, b)]
+        start = text.index(" she ") + 1
+        case = PronounCase(text, (start, start + 3), (spans[0], spans[1]), 1)
+        return choice_case(case, model.tokenizer).rules
+
+    assert rules("Susan", "Ann Lee") == (1.0, 0.0, 1.0), "both are named twice, so the nearer one"
+    assert rules("Susan Gray", "Ann Lee") == (0.0, 1.0, 1.0), "the surname counts: Gray once, Lee twice"
+
+
+def test_the_logistic_model_finds_a_surface_rule_and_nothing_in_noise():
+    rng = np.random.default_rng(1)
+    x, folds = rng.normal(size=(400, 5)), np.arange(400) % 10
+    assert held_out_choices(x, x[:, 1] < 0, folds).mean() > 0.95
+    assert abs(held_out_choices(x, rng.random(400) < 0.5, folds).mean() - 0.5) < 0.08
+
+
+# Places
+
+
+def placed(weights: np.ndarray, words: list[str]) -> dict[str, Measured]:
+    """Every question of place about one head, on one text said twice with another last word."""
+    log = PlaceLog()
+    for end in ("sail", "oar"):
+        log.add(weights[None, None].astype(np.float32), TextItem(tokens_of([*words, end])))
+    return {one.question.key: one for one in log.measured("texts")}
+
+
+def test_places_sinks_and_copies_are_counted_on_the_texts_own_rows():
+    words = ["red", "boat", "sees", "blue", "boat"]  # [CLS] red boat sees blue boat X [SEP]
+    weights = looking(8, {row: row - 1 for row in range(2, 7)})
+    found = placed(weights, words)
+    assert (found["previous"].right.mean(), found["next"].right.mean(), found["self"].right.mean()) == (1, 0, 0)
+    weights = looking(8, dict.fromkeys(range(1, 7), 0))
+    assert placed(weights, words)["sink-begin"].mass[0] == pytest.approx(0.9)
+    weights[5, 6], weights[5, 2] = 0.2, 0.1
+    copy = placed(weights, words)["copy"]
+    assert copy.right.tolist() == [[1], [1]], "special and later tokens are no candidates"
+    assert copy.mass[0] == pytest.approx(0.1)
+    assert copy.baselines[0].score == pytest.approx(1 / 4)
+
+
+def test_entropy_is_in_nats_and_a_zero_costs_nothing():
+    assert entropy(np.full((4, 4), 0.25)) == pytest.approx(np.log(4))
+    expected = -(0.999925 * np.log(0.999925) + 3 * 0.000025 * np.log(0.000025))
+    assert entropy(np.eye(4)) == pytest.approx(expected, rel=1e-4)
+
+
+# Numbers
+
+
+def test_wilson_and_the_exact_tail_are_the_published_ones():
+    assert tuple(map(float, stats.wilson(8, 10))) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert tuple(map(float, stats.wilson(0, 0))) == (0, 1)
+    from scipy.special import bdtrc
+
+    for n, k, p in ((30, 20, 0.5), (392, 279, 0.684), (1817, 1468, 0.6), (5, 5, 0.1)):
+        assert float(stats.binomial_tail(k / n, n, p)) == pytest.approx(bdtrc(k - 1, n, p), rel=1e-8)
+    assert stats.z_for_best_of(72) == pytest.approx(3.39, abs=1e-2)
+
+
+def test_the_best_of_many_is_scored_on_the_half_it_was_not_chosen_on():
+    right = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], dtype=float)
+    found = stats.choose(right, np.array([False, False, True, True]))
+    assert (found.picked, found.where_chosen, found.held_out) == ((0, 1), 1.0, 0.0)
+    assert stats.choose(right, np.zeros(4, dtype=bool)) is None
