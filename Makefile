@@ -127,9 +127,9 @@ train-classroom: .venv/.run ## train the classroom's models as they are shipped,
 picture: .venv/.dev ## make the README's picture from the running app
 	@$(BIN)/python benchmarks/picture.py
 
-atlas: .venv/.dev .venv/.decoder ## compute the numbers of the atlas again, for both embedded models (half an hour)
-	@$(BIN)/python -m mha_core heads atlas --model minilm --ship --progress
-	@$(BIN)/python -m mha_core heads atlas --model smollm2 --ship --progress
+atlas: .venv/.dev .venv/.decoder ## compute the numbers of the atlas again, for both embedded models (ten minutes)
+	@$(BIN)/python -m mha_core.tools.atlas minilm
+	@$(BIN)/python -m mha_core.tools.atlas smollm2
 
 evidence: .venv/.dev .venv/.decoder ## measure the verdicts on real text again: UD=en_ewt-ud-dev.conllu GAP=gap-validation.tsv
 	@test -f "$(UD)" && test -f "$(GAP)" || { echo "Name both corpora: make evidence UD=... GAP=..."; exit 1; }

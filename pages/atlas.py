@@ -1,17 +1,17 @@
-"""Atlas: what every head does over ordinary text, found without being told what to look for."""
+"""Atlas: what each head does over ordinary text, found without being told what to look for."""
 
-from pages.parts.atlas import view
 from pages.parts.frame import shell
+from pages.parts.frame.prose import say
+from pages.parts.roles.atlas import atlas
 
 
 def draw() -> None:
-    """What there is to find of all heads, and of the one that is chosen."""
+    """All heads by their descriptions, and the examples of the chosen one."""
     request = shell.page(
         "Atlas",
-        question="What does each head do all day?",
-        lead="No head was asked for anything here. Each one's strongest moments over ordinary text are shown, and "
-        "described only where a fixed feature sets them apart.",
+        question="What does each head do over ordinary text?",
+        lead="A head is described only where one of a fixed list of features sets its top examples apart.",
         shown=shell.Shown(sentence=False),
     )
-    view.style()
-    view.sections(request)
+    atlas(request)
+    say(shell.CAVEAT, "caveat")

@@ -12,7 +12,6 @@ from mha_core.picture.crossed import cross_record
 from pages.parts.explore import (
     before,
     downloads,
-    elsewhere,
     export,
     holds,
     measured,
@@ -113,7 +112,6 @@ def picture(request: Request, record: AttentionRecord) -> None:
         holds.beside(request, record, grid, chosen)
         with together():
             shell.why([*against_raw(record, grid, request.measure, chosen.head), *found])
-            elsewhere.elsewhere(request, record, grid, chosen)
         downloads.heatmap(grid, chosen, request)
         downloads.offer(record, grid, chosen, request)
     if not request.mixed and head_facts.finding(request.model, request.trained):

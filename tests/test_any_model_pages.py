@@ -1,6 +1,5 @@
 """Models of transformers on the pages: most show them; where the inside is needed one sentence says why not."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ from test_any_model import DECODERS, ENCODERS, HYBRIDS, SEQUENCES, TEXT, random_
 
 from mha_core import load_model, trace
 from mha_core.heads.findings import find
-from pages.parts.atlas import source
 
 transformers = pytest.importorskip("transformers")
 
@@ -87,17 +85,6 @@ def test_roles_are_asked_of_its_heads(folders, monkeypatch):
     at = visit.open_page("pages/roles.py", model=str(folders["Albert"]))
     assert not visit.said(at, "problem")
     assert visit.tables(at) or visit.mounted(at, "jobs")
-
-
-def test_its_heads_read_the_reader_for_an_atlas(folders, monkeypatch):
-    passages = list(source.read_reader())[:4]
-    monkeypatch.setattr(source, "read_reader", lambda: passages)
-    at = visit.open_page("pages/atlas.py", model=str(folders["Albert"]))
-    at.button(key="atlas-make").click()
-    deadline = time.monotonic() + 60
-    while not visit.mounted(visit.run(at), "atlas") and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert any("4 passages" in line for line in visit.said(at, "why"))
 
 
 @pytest.mark.parametrize("page", ["pages/inside.py", "pages/experiment.py", "pages/learn.py"])

@@ -1,16 +1,18 @@
-"""The atlas of heads: moments equal transformers' numbers, features are what they say, descriptions need evidence."""
+"""The atlas of heads: examples equal transformers' numbers, features are what they say, descriptions need evidence."""
 
 import numpy as np
 import pytest
 import torch
+from scipy.stats import binomtest
 
 from mha_core import load_model
-from mha_core.heads.atlas.describe import Description, describe
+from mha_core.heads.atlas.collect import Collection
+from mha_core.heads.atlas.describe import describe
+from mha_core.heads.atlas.effects import effects
 from mha_core.heads.atlas.features import features, pair_features
-from mha_core.heads.atlas.making import shuffled
-from mha_core.heads.atlas.reading import passage_tokens, read_passages
-from mha_core.heads.atlas.sums import AtlasSums
+from mha_core.heads.atlas.passages import passage_tokens, read_passages
 from mha_core.heads.atlas.table import atlas
+from mha_core.tools.atlas import shuffled
 from tests.bert_folders import random_bert, write
 from tests.decoder_folders import random_decoder, write_decoder
 
@@ -46,7 +48,7 @@ def parts(theirs, layer, states):
 
 
 def by_hand(theirs, model, tokens):
-    """(layer, head, query): the strongest key apart from where heads rest, its weight and what it brings."""
+    """(layer, head, query): the strongest key apart from attention sinks, its weight and the output norm."""
     with torch.no_grad():
         out = theirs(torch.tensor([tokens.ids]), output_attentions=True, output_hidden_states=True)
     found = {}
@@ -70,23 +72,51 @@ def by_hand(theirs, model, tokens):
 
 
 @pytest.mark.slow
-def test_moments_are_those_of_transformers(pair):
+def test_examples_are_those_of_transformers(pair):
     model, theirs = pair
     tokens = [passage_tokens(line, model) for line in LINES]
     expected = [by_hand(theirs, model, one) for one in tokens]
-    for part in read_passages(LINES, model):
-        sums = part.sums
-    for entry in atlas(sums).heads:
-        assert entry.strongest
-        for one in (*entry.strongest, *entry.random):
-            key, weight, brings = expected[one.passage][*entry.head, one.query]
-            assert one.key == key
-            assert one.weight == pytest.approx(weight, abs=1e-4)
-            assert one.brings == pytest.approx(brings, rel=1e-4, abs=1e-4)
-        rows = [
-            value[2] for numbers in expected for place, value in numbers.items() if place[:2] == entry.head
-        ]
-        assert entry.strongest[0].brings == pytest.approx(max(rows), rel=1e-4)
+    kept = Collection(model.n_layers, model.n_heads, model.is_causal)
+    for batch in read_passages(LINES, model):
+        for passage in batch:
+            kept.add(*passage)
+    frame = atlas(kept).to_frame()
+    assert set(frame.kind) == {"top", "typical", "random"}
+    for one in frame.itertuples():
+        key, weight, norm = expected[one.passage][one.layer - 1, one.head - 1, one.query]
+        labels = [tokens[one.passage].label(piece) for piece in tokens[one.passage].pieces]
+        assert (one.key, one.query_text, one.key_text) == (key, labels[one.query], labels[key])
+        assert one.weight == pytest.approx(weight, abs=1e-4)
+        assert one.output_norm == pytest.approx(norm, rel=1e-4, abs=1e-4)
+    largest = frame[frame.kind == "top"].groupby(["layer", "head"]).output_norm.max()
+    for (layer, head), norm in largest.items():
+        rows = [row[2] for of in expected for place, row in of.items() if place[:2] == (layer - 1, head - 1)]
+        assert norm == pytest.approx(max(rows), rel=1e-4)
+
+
+def test_a_planted_direction_raises_and_lowers_the_tokens_it_points_to_and_from(tmp_path):
+    pytest.importorskip("transformers")
+    theirs = random_decoder("gpt2")
+    layer, head, width, d = 2, 1, 3, 15
+    values = slice(2 * d + head * width, 2 * d + (head + 1) * width)
+    direction = torch.linspace(-1, 1, d).sin()
+    with torch.no_grad():  # values of one, whatever is read: the head always writes `direction`
+        attention = theirs.transformer.h[layer].attn
+        attention.c_attn.weight[:, values] = 0.0
+        attention.c_attn.bias[values] = 1.0
+        attention.c_proj.weight[head * width : (head + 1) * width] = direction / width
+        passed = (direction - direction.mean()) * theirs.transformer.ln_f.weight
+        scores = (theirs.lm_head.weight @ passed).numpy()
+    write_decoder(tmp_path, theirs)
+    model = load_model(str(tmp_path), device="cpu")
+    (found,) = effects(model.tokenizer.encode("then it thaws"), model, [(layer, head, 4)], k=5)
+    known = sorted(model.tokenizer.identities, key=lambda i: scores[i])
+    typed = [model.tokenizer.typed(i) for i in known]
+    assert [one.text for one in found.lowers] == typed[:5]
+    assert [one.text for one in found.raises] == typed[:-6:-1]
+    ratio = (scores[known[0]] - scores[known].mean()) / (scores[known[-1]] - scores[known].mean())
+    assert found.lowers[0].logits / found.raises[0].logits == pytest.approx(ratio, rel=1e-4)
+    assert found.lowers[0].logits < 0 < found.raises[0].logits
 
 
 def true_of(model, text, key):
@@ -114,55 +144,69 @@ def test_features_of_pairs_by_hand(model):
     assert true_of(model, "a b c", "one back") == {("b", "a"), ("c", "b")}
 
 
-def invented(model, look, n=80, seed=0):
-    """Sums of one head that looks where `look(tokens, query)` says, on invented sentences."""
+WORDS = [
+    *("tree", "river", "stone", "cloud", "glass", "horse", "moon", "field", "lamp", "door", "boat", "king"),
+    *("bird", "road", "fire", "hand", "book", "ship", "wall", "rain", "snow", "wind", "leaf", "gold"),
+    *("salt", "bread", "iron", "coat", "milk", "song", "not", "only", ",", ";"),
+]
+
+
+def planted(model, look, n=80, seed=0):
+    """What is kept of one head that looks where `look(tokens, query, rng)` says, on invented sentences."""
     rng = np.random.default_rng(seed)
-    words = [
-        "tree",
-        "river",
-        "stone",
-        "cloud",
-        "glass",
-        "horse",
-        "moon",
-        "field",
-        "lamp",
-        "door",
-        "boat",
-        "king",
-    ]
-    words += ["salt", "bread", "not", "only"]
-    sums = AtlasSums(1, 1, is_causal=False)
-    for _ in range(n):
-        tokens = model.tokenizer.encode(" ".join(rng.choice(words, 14)))
+    kept = Collection(1, 1, is_causal=False)
+    for number in range(n):
+        words = [*rng.choice(WORDS, 14)]
+        words.insert(int(rng.integers(2, 8)), '"')
+        tokens = model.tokenizer.encode(" ".join(words))
         weights = np.full((1, 1, len(tokens), len(tokens)), 1e-3, np.float32)
         for query in range(len(tokens)):
             weights[0, 0, query, look(tokens, query, rng)] = 0.5 + rng.random() / 2
-        sums.add(weights, np.ones((1, 1, len(tokens)), np.float32), tokens)
-    return sums
+        kept.add(number, tokens, weights, np.ones((1, 1, len(tokens)), np.float32))
+    return kept
 
 
-def test_a_head_that_looks_one_back_is_described_so(model):
-    found = describe(invented(model, lambda tokens, query, _: max(query - 1, 1)))[0]
-    assert found.findings[0].feature.key == "one back"
-    assert found.findings[0].share > 0.8
-    assert found.findings[0].lift > 5
-    assert not found.by_content
+def one_back(tokens, query, rng):
+    return max(query - 1, 1)
+
+
+def quote(tokens, query, rng):
+    return next(i for i, piece in enumerate(tokens.pieces) if piece.text == '"')
+
+
+def anywhere(tokens, query, rng):
+    return int(rng.integers(1, len(tokens) - 1))
+
+
+def of_only_head(kept):
+    return atlas(kept).descriptions().set_index("feature")
+
+
+def test_a_previous_token_head_and_a_quotation_mark_head_are_described_so(model):
+    kept = planted(model, one_back)
+    (found,) = of_only_head(kept).loc[["one back"]].itertuples()
+    assert found.share > 0.8
+    assert found.lift > 5
+    assert not describe(kept)[0].by_content
+    found = of_only_head(planted(model, quote)).loc["to opening"]
+    assert found.share > 0.8
+
+
+def test_the_interval_of_a_share_is_wilsons(model):
+    rows = [row for look in (one_back, quote) for row in of_only_head(planted(model, look)).itertuples()]
+    assert rows
+    for row in rows:
+        exact = binomtest(round(row.share * row.n), int(row.n)).proportion_ci(method="wilson")
+        assert (row.low, row.high) == pytest.approx((exact.low, exact.high), abs=1e-9)
 
 
 @pytest.mark.slow
 def test_a_head_that_looks_anywhere_has_no_description(model):
-    sums = invented(model, lambda tokens, query, rng: int(rng.integers(1, len(tokens) - 1)))
-    assert describe(sums)[0] == Description()
+    (row,) = atlas(planted(model, anywhere)).descriptions().itertuples()
+    assert row.feature is None
 
 
 @pytest.mark.slow
 def test_with_tokens_shuffled_content_vanishes_and_position_stays(model):
-    def negations(tokens, query, rng):
-        there = [i for i, piece in enumerate(tokens.pieces) if piece.text in ("not", "only") and i != query]
-        return int(rng.choice(there)) if there else query
-
-    content = shuffled(invented(model, negations))
-    assert not describe(content)[0].by_content
-    place = shuffled(invented(model, lambda tokens, query, _: max(query - 1, 1)))
-    assert describe(place)[0].findings[0].feature.key == "one back"
+    assert not describe(shuffled(planted(model, quote)))[0].by_content
+    assert describe(shuffled(planted(model, one_back)))[0].findings[0].feature.key == "one back"

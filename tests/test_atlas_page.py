@@ -1,4 +1,4 @@
-"""The Atlas page without a browser: points, lines of text, links, heads that act alike."""
+"""The atlas on the page: descriptions to press, all heads, one head's examples, and what leaves as a file."""
 
 import csv
 import html
@@ -6,132 +6,90 @@ import io
 import re
 from urllib.parse import parse_qs
 
-import numpy as np
 import pytest
-from visit import mounted, unbroken, unopened
+from visit import bodies, open_page, plain, said
 
-from mha_core.heads.atlas.habits import HABITS
-from mha_core.heads.atlas.moments import Moment
-from mha_core.heads.atlas.said import NO_DESCRIPTION, label
+from mha_core import export
 from mha_core.heads.atlas.shipped import read_shipped
-from mha_core.heads.atlas.table import Line
 from mha_core.wording import head_name
-from pages.parts.atlas import view
-from pages.parts.atlas.lines import moment_data, moment_link
-from pages.parts.atlas.points import counts, points_data
-from pages.parts.atlas.relatives import relatives
-
-TEXT = "We saw the fox and the owl."
-STARTS, ENDS = (0, 3, 7, 11, 15, 19, 23, 26), (2, 6, 10, 14, 18, 22, 26, 27)
-PASSAGE = Line(TEXT, tuple(TEXT[a:b] for a, b in zip(STARTS, ENDS, strict=True)), STARTS, ENDS)
 
 
-@pytest.fixture(scope="module")
-def minilm():
-    return read_shipped("minilm").atlas
-
-
-def test_a_moment_opens_in_explore_with_head_and_words_chosen():
-    link = moment_link(PASSAGE, Moment(0, 4, 3, 0.5, 2.0), {"model": "smollm2"}, (23, 3))
-    query = parse_qs(link.partition("?")[2])
-    assert query == {"text": [TEXT], "model": ["smollm2"], "head": ["24-4"], "pin": ["4"], "to": ["3"]}
-    shown = moment_data(PASSAGE, Moment(0, 4, 3, 0.5, 2.0), {"model": ""}, (0, 0))
-    assert "“and” looks at “fox”, weight 0.50" in shown["label"]
-    assert "model" not in parse_qs(shown["href"].partition("?")[2])
-
-
-def test_all_heads_are_points_inside_the_plane(minilm):
-    for x in HABITS:
-        data = points_data(minilm, x, "rests", "layer", "", (0, 0))
-        assert len(data["heads"]) == 72
-        assert all(0 <= head["x"] <= 1 and 0 <= head["y"] <= 1 for head in data["heads"])
-    by_hand = next(e for e in minilm.heads if e.head == (2, 8)).measures["previous"]
-    data = points_data(minilm, "previous", "rests", "layer", "", (0, 0))
-    assert next(head["x"] for head in data["heads"] if head["id"] == "3-9") == pytest.approx(
-        by_hand, abs=1e-4
+def cells(at):
+    """Every head of the grid: its link, and whether it is filled."""
+    (grid,) = (body for body in bodies(at) if "atlas-heads" in body)
+    found = re.findall(
+        r'<a href="([^"]*)"[^>]*aria-label="Head (\d+-\d+)[^>]*?(class=\w+)?(?: tabindex=-1)?></a>', grid
     )
-    mixed = [re.search(r"\) (\d+)%", head["colour"])[1] for head in data["heads"]]
-    assert mixed == [share for share in ("0", "20", "40", "60", "80", "100") for _ in range(12)]
+    return {head: (html.unescape(to), bool(mark)) for to, head, mark in found}
 
 
-def test_the_list_counts_every_head_once_and_chooses_the_points(minilm):
-    counted = counts(minilm)
-    assert sum(n for _, n in counted) == 72
-    assert counted[-1][0] == NO_DESCRIPTION
-    name, n = counted[0]
-    data = points_data(minilm, "rests", "brings", "description", name, (0, 0))
-    assert len(data["heads"]) == n
-    assert {head["letter"] for head in data["heads"]} == {"A"}
-
-
-def test_the_file_of_all_moments_has_both_tokens_of_each_in_its_own_column(minilm):
-    rows = list(csv.DictReader(io.StringIO(view._csv(minilm))))
-    every = [(entry, one) for entry in minilm.heads for one in entry.strongest]
-    assert len(rows) == len(every)
-    for row, (entry, one) in zip(rows, every, strict=True):
-        labels = minilm.passages[one.passage].labels
-        texts = [
-            row[name].removeprefix("'") for name in ("query_text", "key_text")
-        ]  # a sign begins no formula
-        assert texts == [labels[place].removeprefix("'") for place in (one.query, one.key)]
-        assert f"{row['layer']}-{row['head']}" == head_name(entry.head)
-        assert (int(row["query"]), int(row["key"])) == (one.query, one.key)
-        assert (float(row["weight"]), float(row["brings"])) == (one.weight, one.brings)
-
-
-def test_the_head_with_the_most_telling_description_opens_where_none_is_asked_for(minilm, monkeypatch):
-    asked = {}
-    monkeypatch.setattr(view.state, "params", lambda: asked)
-    telling = {
-        entry.head: max(
-            (f.share * np.log2(f.share / f.baseline) for f in entry.description.findings), default=0
-        )
-        for entry in minilm.heads
-    }
-    best = max(telling, key=telling.get)
-    assert best != minilm.heads[0].head
-    assert view._chosen(minilm).head == best
-    asked["head"] = "2-3"
-    assert view._chosen(minilm).head == (1, 2)
-    asked["head"] = "9-99"
-    assert view._chosen(minilm).head == best
-
-
-def said(at):
-    return re.sub(
-        r"\s+",
-        " ",
-        html.unescape(
-            " ".join(re.sub(r"<[^>]+>", " ", unbroken(block.proto.body)) for block in at.get("html"))
-        ),
-    )
+def pressed(at):
+    """Where each description leads, with its number of heads."""
+    (row,) = (body for body in bodies(at) if "atlas-features" in body)
+    found = re.findall(r'<a href="([^"]*)"[^>]*>(.*?) <b>(\d+)</b></a>', row)
+    return {html.unescape(name): (html.unescape(to), int(n)) for to, name, n in found}
 
 
 @pytest.mark.slow
-def test_the_page_says_how_sure_it_is_and_refuses_a_head_that_is_not_there(minilm):
-    at = unopened("pages/atlas.py", head="3-9").run()
-    assert not at.exception
-    entry = next(e for e in minilm.heads if e.head == (2, 8))
-    text = said(at)
-    assert f"Head 3-9: {label(entry.description)}" in text
-    assert f"{minilm.n_described} of 72 heads have a description" in text
-    assert "With random weights it is" in text
-    assert "of its 40 strongest moments" in text
-    assert "Attention is not explanation" in text
-    other = read_shipped("smollm2").atlas
-    for where, among in (("Heads that act at the same moments", minilm), ("In SmolLM2 135M, 4-bit", other)):
-        alike = ", ".join(f"{head_name(head)} ({n} of 40)" for head, n in relatives(minilm, (2, 8), among))
-        assert f"{where}: {alike or 'none'}." in text
-    assert "Asked ( Roles ): determiner → the next noun or name. 80.8 % of 1,817 cases" in text
-    assert "Not asked, over ordinary text : " in text
-    at.segmented_control(key="which").set_value("Typical").run()
-    (moments,) = [data for data in mounted(at, "atlas") if data["kind"] == "moments"]
-    titles = [group["title"] for group in moments["groups"]]
-    assert (titles[0], titles[-1]) == ("Tenth 10 of 10, the strongest", "Tenth 1 of 10, the weakest")
-    shown = [[moment["numbers"] for moment in group["moments"]] for group in moments["groups"]]
-    assert shown == [
-        [f"{one.weight:.2f}, brings {one.brings:.1f}" for one in tenth] for tenth in reversed(entry.tenths)
+@pytest.mark.parametrize(("name", "n_heads", "chosen"), [("minilm", 72, "3-9"), ("smollm2", 270, "27-7")])
+def test_the_chosen_head_has_its_description_and_examples(name, n_heads, chosen):
+    found = read_shipped(name).atlas
+    entry = next(one for one in found.heads if head_name(one.head) == chosen)
+    at = open_page("pages/atlas.py", model=name, head=chosen)
+    text = " ".join(plain(body) for body in bodies(at))
+    assert len(cells(at)) == n_heads
+    assert f"Head {chosen}:" in text
+    for finding in entry.description.findings:
+        low, high = finding.interval
+        assert f"{100 * finding.share:.0f}% of {finding.n}, {100 * low:.0f}–{100 * high:.0f}%" in text
+    (top, typical) = (body for body in bodies(at) if "atlas-examples" in body)
+    links = [
+        parse_qs(html.unescape(to).partition("?")[2]) for to in re.findall(r'<li><a href="([^"]*)"', top)
     ]
-    at.query_params["head"] = "9-99"
-    at.run()
-    assert "There is no head “9-99” here." in said(at)
+    for asked, one in zip(links, entry.top, strict=False):
+        assert asked["text"] == [found.passages[one.passage].text]
+        assert (asked["head"], asked["pin"], asked["to"]) == ([chosen], [str(one.query)], [str(one.key)])
+    assert len(links) == 8
+    assert typical.count("<li>") == 5
+    assert top.count("Raises:") == top.count("lowers:") == len(entry.effects)
+
+
+def test_a_description_that_is_pressed_fills_its_heads_alone():
+    at = open_page("pages/atlas.py", head="3-9")
+    found = read_shipped("minilm").atlas
+    described = {head_name(one.head) for one in found.heads if one.description.findings}
+    assert {head for head, (_, filled) in cells(at).items() if filled} == described
+    to, n = pressed(at)["previous token"]
+    asked = {key: value for key, (value,) in parse_qs(to.removeprefix("?")).items()}
+    assert asked["head"] == "3-9"
+    at = open_page("pages/atlas.py", **asked)
+    filled = {head for head, (_, filled) in cells(at).items() if filled}
+    assert len(filled) == n
+    assert filled == {
+        head_name(one.head)
+        for one in found.heads
+        if "one back" in [finding.feature.key for finding in one.description.findings]
+    }
+    back, _ = pressed(at)["previous token"]
+    assert "feature" not in parse_qs(back)
+    assert parse_qs(cells(at)["1-1"][0].removeprefix("?"))["feature"] == ["one back"]
+
+
+def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
+    (notice,) = said(open_page("pages/atlas.py", head="9-99"), "notice")
+    assert "9-99" in notice
+    at = open_page("pages/atlas.py", model="classroom")
+    (notice,) = said(at, "notice")
+    assert "heads atlas --model classroom" in notice
+    assert not any("atlas-heads" in body for body in bodies(at))
+
+
+def test_the_files_are_the_tables():
+    found = read_shipped("minilm").atlas
+    at = open_page("pages/atlas.py")
+    assert [button.proto.label for button in at.get("download_button")] == ["CSV", "JSON"]
+    rows = list(csv.DictReader(io.StringIO(export.csv_of(found.example_rows()))))
+    frame = found.to_frame()
+    assert len(rows) == len(frame)
+    assert [int(row["passage"]) for row in rows] == frame.passage.tolist()
+    assert [float(row["output_norm"]) for row in rows] == frame.output_norm.tolist()

@@ -109,8 +109,3 @@ _MARKS = {"\n": "↵", "\r": "↵", "\t": "⇥", "\x7f": "␡", "\u00ad": "‐",
 def listed(parts: Sequence[str]) -> str:
     """a, b and c."""
     return "".join(parts) if len(parts) < 2 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def in_a_list(tokens: Tokens, place: int) -> str:
-    """A token as lists of tokens and links name it: where it stands from 0, and its label."""
-    return f"{place}: {visible(tokens.label(tokens.pieces[place]))}"

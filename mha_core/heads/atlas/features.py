@@ -1,29 +1,24 @@
-"""What a pair of tokens (one that looks, one that is looked at) can be said to be: yes or no, fixed beforehand.
+"""What a pair of tokens, query and key, can be: yes or no, fixed before any head was looked at.
 
-In: tokens. Out: for every feature a matrix (query, key), and how often it is true of pairs at each distance. A
-description of a head is one of these features or none; nothing is made up afterwards.
+In: tokens. Out: for every feature a matrix (query, key), and how often it is true of pairs at each distance. A head is
+described by these features or by none. Word lists are short on purpose.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
 import numpy as np
 
-from mha_core.heads.atlas.classes import WORDS, classes
-from mha_core.heads.words import seen
+from mha_core.heads.atlas.collect import allowed
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 from mha_core.tokens import Tokens
 
 # A form of the same word: so many letters at the beginning are the same, and so large a part of the longer one.
 SAME_LETTERS, SAME_PART = 4, 0.6
 NEAR_LETTERS = 3  # two tokens that are near copies begin with the same letters
-# The second half of a pair of joining words, and its first.
-PAIRS = {
-    "or": {"either", "whether"}, "nor": {"neither"}, "and": {"both", "between"}, "then": {"if", "when"},
-    "to": {"from"}, "as": {"such", "as", "same"}, "that": {"so", "such"}, "but": {"not"},
-    "than": {"more", "less", "rather", "fewer", "better", "other"},
-}  # fmt: skip
+FAR = 10_000
 
 
 @dataclass(frozen=True)
@@ -38,50 +33,87 @@ class Feature:
 
     @property
     def name(self) -> str:
-        """A few words for it, without its examples."""
-        return self.words.removeprefix("at ").split(" (")[0].replace("`", "")
+        """A few words for it, without articles and examples."""
+        short = self.words.removeprefix("at ").split(" (")[0].replace("`", "")
+        return re.sub(r"\b(?:an?|the) ", "", short)
 
 
-FAR = 10_000
+def _words(listed: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(listed.split())})\b", re.IGNORECASE)
+
+
+# key: (how it reads after "from" or "to", where it is in a text).
+TOKEN_KINDS = {
+    "determiner": ("a determiner (`the`, `my`, `this`)", _words(
+        "the a an this that these those every each another some any my your his her its our their")),
+    "preposition": ("a preposition (`of`, `in`, `to`)", _words(
+        "of in on at by for with from to into onto over under about between through against during within without "
+        "across behind above below near")),
+    "pronoun": ("a pronoun", _words(
+        "i you he she it we they me him us them myself yourself himself herself itself themselves mine yours someone "
+        "somebody everyone everybody nobody who whom")),
+    "auxiliary": ("an auxiliary (`is`, `have`, `will`)", _words(
+        "am is are was were be been being have has had having do does did will would shall should can could may might "
+        "must")),
+    "clause": ("a word that opens a clause (`if`, `that`, `when`)", _words(
+        "if that when because while who which what how where why although though since unless whether until before "
+        "after as so")),
+    "joining": ("`and`, `or`, `but` or a comma", re.compile(r"\b(?:and|or|but|nor)\b|[,&]", re.IGNORECASE)),
+    "negation": ("a negation or limit (`not`, `never`, `only`)", re.compile(
+        r"\w+n['’]t\b|\b(?:not|no|never|nothing|nobody|nowhere|none|neither|nor|without|cannot|hardly|barely|only|"
+        r"just|even)\b", re.IGNORECASE)),
+    "number": ("a number", re.compile(r"\d+")),
+    "capital": ("a capitalised word", re.compile(r"\b[A-Z]\w*")),
+    "punctuation": ("punctuation", re.compile(r"[^\w\s]")),
+    "end": ("the end of a sentence", re.compile(r"[.!?](?=[\s\"”)]|$)")),
+    "comma": ("a comma", re.compile(r",")),
+}  # fmt: skip
+OPENING = ("opening", "an opening quotation mark or bracket")
+# The second half of a pair of conjunctions, and its first.
+PAIRS = {
+    "or": {"either", "whether"}, "nor": {"neither"}, "and": {"both", "between"}, "then": {"if", "when"},
+    "to": {"from"}, "as": {"such", "as", "same"}, "that": {"so", "such"}, "but": {"not"},
+    "than": {"more", "less", "rather", "fewer", "better", "other"},
+}  # fmt: skip
 POSITIONS = (
     Feature("itself", "position", "at itself", (0, 0)),
-    Feature("one back", "position", "one token back", (1, 1)),
+    Feature("one back", "position", "at the previous token", (1, 1)),
     Feature("two back", "position", "two tokens back", (2, 2)),
-    Feature("1 to 3 back", "position", "one to three tokens back", (1, 3)),
-    Feature("3 to 6 back", "position", "three to six tokens back", (3, 6)),
-    Feature("7 to 16 back", "position", "seven to sixteen tokens back", (7, 16)),
-    Feature("over 16 back", "position", "more than sixteen tokens back", (17, FAR)),
+    Feature("1 to 3 back", "position", "1–3 tokens back", (1, 3)),
+    Feature("3 to 6 back", "position", "3–6 tokens back", (3, 6)),
+    Feature("7 to 16 back", "position", "7–16 tokens back", (7, 16)),
+    Feature("over 16 back", "position", "more than 16 tokens back", (17, FAR)),
 )
 ONWARDS = (
-    Feature("one on", "position", "one token further on", (-1, -1)),
-    Feature("two on", "position", "two tokens further on", (-2, -2)),
-    Feature("1 to 3 on", "position", "one to three tokens further on", (-3, -1)),
-    Feature("3 to 6 on", "position", "three to six tokens further on", (-6, -3)),
-    Feature("over 6 on", "position", "more than six tokens further on", (-FAR, -7)),
+    Feature("one on", "position", "at the next token", (-1, -1)),
+    Feature("two on", "position", "two tokens ahead", (-2, -2)),
+    Feature("1 to 3 on", "position", "1–3 tokens ahead", (-3, -1)),
+    Feature("3 to 6 on", "position", "3–6 tokens ahead", (-6, -3)),
+    Feature("over 6 on", "position", "more than 6 tokens ahead", (-FAR, -7)),
 )
 LINKS = (
-    Feature("same token", "link", "at another copy of the same token"),
-    Feature("another form", "link", "at the same word in another form"),
-    Feature("after a copy", "link", "at what came after an earlier copy of the token"),
-    Feature("after a near copy", "link", "at what came after a similar token"),
-    Feature("within a word", "link", "at another piece of the same word"),
-    Feature("pair of joining words", "link", "from the second half of a pair such as `either` ... `or` to its first"),
+    Feature("same token", "link", "at a duplicate token"),
+    Feature("another form", "link", "at another form of the same word"),
+    Feature("after a copy", "link", "at the token after an earlier copy (induction)"),
+    Feature("after a near copy", "link", "at the token after a similar one (fuzzy induction)"),
+    Feature("within a word", "link", "at another token of the same word"),
+    Feature("pair of joining words", "link", "from the second to the first of a word pair (`either` … `or`)"),
 )  # fmt: skip
 
 
 @cache
 def features(is_causal: bool) -> tuple[Feature, ...]:
-    """All features, in the order of the matrices; a decoder's tokens do not look further on."""
-    kinds = [Feature(f"from {key}", "from", f"from {words}") for key, words in WORDS.items()]
-    kinds += [Feature(f"to {key}", "to", f"to {words}") for key, words in WORDS.items()]
-    return (*POSITIONS, *(() if is_causal else ONWARDS), *LINKS, *kinds)
+    """Return all features, in the order of the matrices; a decoder's tokens do not look ahead."""
+    kinds = {key: words for key, (words, _) in TOKEN_KINDS.items()} | dict([OPENING])
+    ends = [Feature(f"{end} {key}", end, f"{end} {kinds[key]}") for end in ("from", "to") for key in kinds]
+    return (*POSITIONS, *(() if is_causal else ONWARDS), *LINKS, *ends)
 
 
 @dataclass(frozen=True, eq=False)
 class PairFeatures:
     """One passage's. `of` (feature, query, key); `pairs` (distance,) and `counts` (feature, distance): how many
     pairs there are at each distance and of how many each feature is true, distances from 1 - n to n - 1 back;
-    `rows` (feature, query): of how many of the keys that a query may look at it is true, as a share."""
+    `rows` (feature, query): the share of the keys that a query may look at of which it is true."""
 
     of: BoolArray
     pairs: IntArray
@@ -89,21 +121,11 @@ class PairFeatures:
     rows: FloatArray
 
 
-def allowed(tokens: Tokens, is_causal: bool) -> BoolArray:
-    """(query, key): who can look at what, apart from where heads rest: a decoder's first token, specials elsewhere."""
-    ordinary = np.array([not piece.special for piece in tokens.pieces])
-    if is_causal:
-        ordinary[0] = False
-    found: BoolArray = seen(len(tokens), is_causal) & ordinary[:, None] & ordinary[None, :]
-    return found
-
-
 def pair_features(tokens: Tokens, is_causal: bool) -> PairFeatures:
-    """Every feature of every pair of one passage."""
+    """Return every feature of every pair of one passage."""
     n = len(tokens)
     can = allowed(tokens, is_causal)
-    back = np.arange(n)[:, None] - np.arange(n)[None, :]
-    marks = classes(tokens)
+    back = np.subtract.outer(np.arange(n), np.arange(n))
     links = _links(tokens, back, is_causal)
     found = []
     for feature in features(is_causal):
@@ -112,13 +134,40 @@ def pair_features(tokens: Tokens, is_causal: bool) -> PairFeatures:
         elif feature.kind == "link":
             found.append(links[feature.key])
         else:
-            mark = marks[feature.key.split(" ", 1)[1]]
-            found.append(np.broadcast_to(mark[:, None] if feature.kind == "from" else mark[None, :], (n, n)))
+            mark = _marked(tokens, feature.key.split(" ", 1)[1])
+            found.append(np.broadcast_to(mark[:, None] if feature.kind == "from" else mark, (n, n)))
     of = np.stack(found) & can
     places = (back + n - 1)[can]
     counts = np.stack([np.bincount(places, one[can], 2 * n - 1) for one in of]).astype(np.int32)
     rows = of.sum(-1) / np.maximum(can.sum(-1), 1)
     return PairFeatures(of, np.bincount(places, minlength=2 * n - 1), counts, rows)
+
+
+def _marked(tokens: Tokens, kind: str) -> BoolArray:
+    """Which tokens share a character with a word or sign of this kind, (n,); special tokens never do."""
+    text = tokens.text
+    spans = (
+        _opening_marks(text)
+        if kind == OPENING[0]
+        else [m.span() for m in TOKEN_KINDS[kind][1].finditer(text)]
+    )
+    inside = np.zeros(len(text) + 1, bool)
+    for start, stop in spans:
+        inside[start:stop] = True
+    return np.array([not piece.special and inside[piece.start : piece.end].any() for piece in tokens.pieces])
+
+
+def _opening_marks(text: str) -> list[tuple[int, int]]:
+    """Spans of opening brackets and quotation marks. Of straight quotation marks every second one opens; a straight
+    apostrophe opens between a space and a letter."""
+    spans, inside = [], False
+    for at, sign in enumerate(text):
+        if sign == '"':
+            inside = not inside
+        single = sign == "'" and not text[at - 1 : at].strip() and text[at + 1 : at + 2].isalpha()
+        if sign in "([{<“‘«" or (sign == '"' and inside) or single:
+            spans.append((at, at + 1))
+    return spans
 
 
 def _links(tokens: Tokens, back: IntArray, is_causal: bool) -> dict[str, BoolArray]:
@@ -129,49 +178,38 @@ def _links(tokens: Tokens, back: IntArray, is_causal: bool) -> dict[str, BoolArr
     bare = [piece.bare.lower() for piece in tokens.pieces]
     word = np.array([-1 if piece.word is None else piece.word for piece in tokens.pieces])
     within = (word[:, None] == word[None, :]) & (word >= 0)[:, None]
-    near = _alike([_letters(text) for text in bare], NEAR_LETTERS, 0.0) & ~same & other
+    near = _alike(bare, NEAR_LETTERS, 0.0) & ~same & other
     whole = [tokens.words[i].text.lower() if i >= 0 else "" for i in word]
-    forms = _alike([_letters(text) for text in whole], SAME_LETTERS, SAME_PART) & ~same & ~within
-    # What comes after a key's left neighbour is the key: a copy of the query there is a copy before the key.
-    after = np.zeros((n, n), bool)
-    after[:, 1:] = same[:, :-1]
-    after_near = np.zeros((n, n), bool)
-    after_near[:, 1:] = near[:, :-1]
-    if not is_causal:  # the copy is an earlier one in an encoder, too
-        earlier = back > 0
-        after, after_near = after & earlier, after_near & earlier
+    forms = _alike(whole, SAME_LETTERS, SAME_PART) & ~same & ~within
+    # What comes after a key's left neighbour is the key: a copy of the query there is a copy before the key. Of an
+    # encoder, too, the copy is an earlier one.
+    earlier = np.ones((n, n), bool) if is_causal else back > 0
+    after, after_near = (np.pad(one[:, :-1], ((0, 0), (1, 0))) & earlier & other for one in (same, near))
     firsts = {second: np.isin(bare, list(first)) for second, first in PAIRS.items()}
     pairs = np.stack([firsts.get(text, np.zeros(n, bool)) for text in bare]) & (back > 0)
     return {
         "same token": same,
         "another form": forms,
-        "after a copy": after & other,
-        "after a near copy": after_near & other,
+        "after a copy": after,
+        "after a near copy": after_near,
         "within a word": within & other,
         "pair of joining words": pairs,
     }
-
-
-def _letters(text: str) -> str:
-    return text if text.isalpha() else ""
 
 
 def _alike(texts: list[str], letters: int, part: float) -> BoolArray:
     """Which texts begin with the same letters, at least so many, and so large a part of the longer one."""
     n = len(texts)
     found = np.zeros((n, n), bool)
-    order = sorted((i for i in range(n) if len(texts[i]) >= letters), key=lambda i: texts[i][:letters])
-    for _, group in groupby(order, key=lambda i: texts[i][:letters]):
+    spelled = [i for i in range(n) if texts[i].isalpha() and len(texts[i]) >= letters]
+    spelled.sort(key=lambda i: texts[i][:letters])
+    for _, group in groupby(spelled, key=lambda i: texts[i][:letters]):
         members = list(group)
         for i in members:
             for j in members:
-                shared = _shared(texts[i], texts[j])
+                shared = next(
+                    (k for k, pair in enumerate(zip(texts[i], texts[j], strict=False)) if len(set(pair)) > 1),
+                    min(len(texts[i]), len(texts[j])),
+                )
                 found[i, j] = shared >= part * max(len(texts[i]), len(texts[j]))
     return found
-
-
-def _shared(a: str, b: str) -> int:
-    for i, (x, y) in enumerate(zip(a, b, strict=False)):
-        if x != y:
-            return i
-    return min(len(a), len(b))

@@ -1,39 +1,52 @@
-"""The atlas of a text: of every head its description, measures and moments, with the passages that these are of.
+"""The atlas of a text as a table: of every head its description and its examples.
 
-In: what was kept of the text. Out: an `Atlas`, and the data that leaves the program.
+In: what was kept of the text. Out: an `Atlas`, as objects, as rows and as pandas frames. Layers and heads count from 1
+in rows and from 0 in objects; passages and tokens count from 0 in both.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from mha_core.heads.atlas.describe import Description, Finding, describe
-from mha_core.heads.atlas.moments import Moment
-from mha_core.heads.atlas.sums import AtlasSums
+from mha_core.errors import Unavailable
+from mha_core.heads.atlas.collect import Collection, Example
+from mha_core.heads.atlas.describe import FINDING, Description, describe
+from mha_core.heads.atlas.effects import Effect
 from mha_core.tokens import Tokens
 from mha_core.wording import Head
 
 TENTHS = 10
 OF_A_TENTH = 2
 RANDOM = 8
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class HeadEntry:
-    """One head (layer and head from 0). `strongest` are sorted by what they bring; `tenths` are some rows of every
-    tenth of a sample of all rows, the weakest tenth first; `random` are rows drawn without looking."""
+    """One head (layer and head from 0). `sink` is the share of rows whose largest weight is on an attention sink; `top`
+    is sorted by output norm; `typical` has some rows of every tenth of a random sample by output norm, the weakest
+    tenth first; `random` are rows drawn without looking; `effects` belong to the first of `top`."""
 
     head: Head
     description: Description
-    measures: dict[str, float]
-    strongest: tuple[Moment, ...]
-    tenths: tuple[tuple[Moment, ...], ...]
-    random: tuple[Moment, ...]
+    sink: float
+    top: tuple[Example, ...]
+    typical: tuple[tuple[Example, ...], ...]
+    random: tuple[Example, ...]
+    effects: tuple[Effect, ...] = ()
+
+    def examples(self) -> Iterator[tuple[str, int | None, Example, Effect | None]]:
+        """Yield every example with its kind (top, typical, random), its tenth from 1, and its effect if known."""
+        for i, one in enumerate(self.top):
+            yield "top", None, one, self.effects[i] if i < len(self.effects) else None
+        for tenth, some in enumerate(self.typical, 1):
+            yield from (("typical", tenth, one, None) for one in some)
+        yield from (("random", None, one, None) for one in self.random)
 
 
-@dataclass(frozen=True)
-class Line:
-    """A passage as it is shown: its text (as far as it was read), and of every token its label and its characters
-    from start to end (both 0 for an inserted special token)."""
+class Passage(NamedTuple):
+    """A passage as it is shown: its text as far as it was read, and of every token its label and its characters from
+    start to end (both 0 for an inserted special token)."""
 
     text: str
     labels: tuple[str, ...]
@@ -41,23 +54,12 @@ class Line:
     ends: tuple[int, ...]
 
 
-def line_of(tokens: Tokens) -> Line:
-    """A passage's tokens as they are shown."""
-    pieces = tokens.pieces
-    return Line(
-        tokens.text,
-        tuple(map(tokens.label, pieces)),
-        tuple(piece.start for piece in pieces),
-        tuple(piece.end for piece in pieces),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Atlas:
-    """All heads; `passages` are those that moments are of, by their number in the text."""
+    """All heads; `passages` are those that examples are of, by their number in the text."""
 
     heads: tuple[HeadEntry, ...]
-    passages: dict[int, Line]
+    passages: dict[int, Passage]
     n_passages: int
     n_tokens: int
 
@@ -72,74 +74,94 @@ class Atlas:
         return sum(entry.description.by_content for entry in self.heads)
 
     def entry(self, head: Head) -> HeadEntry:
-        """One head's, from 0."""
+        """Return one head's entry, layer and head from 0."""
         return next(entry for entry in self.heads if entry.head == head)
 
+    def only(self, head: Head) -> "Atlas":
+        """Return the same atlas with one head alone."""
+        return replace(self, heads=(self.entry(head),))
 
-def atlas(sums: AtlasSums) -> Atlas:
-    """Everything that is said about the heads, out of what was kept of a text."""
-    habits = sums.habits.result()
+    def to_frame(self) -> Any:
+        """Return the examples as a pandas DataFrame: `example_rows`. Raises Unavailable without pandas."""
+        return _frame(self.example_rows())
+
+    def descriptions(self) -> Any:
+        """Return the descriptions as a pandas DataFrame: `description_rows`. Raises Unavailable without pandas."""
+        return _frame(self.description_rows())
+
+    def example_rows(self) -> list[Row]:
+        """Return a row a head and example. `tenth` is that of a typical one; `raises` and `lowers` are the next tokens
+        that a decoder's first top examples make more and less likely."""
+        return [
+            {
+                "layer": entry.head[0] + 1,
+                "head": entry.head[1] + 1,
+                "kind": kind,
+                "tenth": tenth,
+                **one._asdict(),
+                "query_text": self.passages[one.passage].labels[one.query],
+                "key_text": self.passages[one.passage].labels[one.key],
+                "raises": [token.text for token in effect.raises] if effect else [],
+                "lowers": [token.text for token in effect.lowers] if effect else [],
+            }
+            for entry in self.heads
+            for kind, tenth, one, effect in entry.examples()
+        ]
+
+    def description_rows(self) -> list[Row]:
+        """Return a row a head and feature, `low` and `high` the 95 % interval of `share`; a head without a description
+        has one row without a feature."""
+        return [
+            {"layer": entry.head[0] + 1, "head": entry.head[1] + 1, "sink": entry.sink, **finding}
+            for entry in self.heads
+            for finding in [one.row() for one in entry.description.findings] or [dict.fromkeys(FINDING)]
+        ]
+
+    def to_data(self) -> Row:
+        """Return everything for JSON: both tables, and of each passage the tokens."""
+        used = {one.passage for entry in self.heads for *_, one, _ in entry.examples()}
+        return {
+            "n_passages": self.n_passages,
+            "n_tokens": self.n_tokens,
+            "descriptions": self.description_rows(),
+            "examples": self.example_rows(),
+            "passages": {str(number): list(self.passages[number].labels) for number in sorted(used)},
+        }
+
+
+def atlas(kept: Collection) -> Atlas:
+    """Return the atlas of what was kept of a text."""
     entries = []
-    for i, description in enumerate(describe(sums)):
-        drawn = sums.sample.drawn(i)
-        entries.append(
-            HeadEntry(
-                divmod(i, sums.shape[1]),
-                description,
-                {name: float(values[i]) for name, values in habits.items()},
-                tuple(sums.strongest.sorted(i)),
-                _tenths(drawn),
-                tuple(drawn[:RANDOM]),
-            )
-        )
-    used = {
-        one.passage
-        for entry in entries
-        for one in (*entry.strongest, *entry.random, *(m for tenth in entry.tenths for m in tenth))
-    }
-    passages = {number: line_of(sums.passages[number].tokens) for number in sorted(used)}
-    return Atlas(tuple(entries), passages, sums.n_passages, sums.n_tokens)
+    for i, description in enumerate(describe(kept)):
+        drawn = kept.sample.drawn(i)
+        head, sink = divmod(i, kept.shape[1]), float(kept.sink[i])
+        top = tuple(kept.top.sorted(i))
+        entries.append(HeadEntry(head, description, sink, top, _tenths(drawn), tuple(drawn[:RANDOM])))
+    used = {one.passage for entry in entries for *_, one, _ in entry.examples()}
+    passages = {number: _passage(kept.passages[number]) for number in sorted(used)}
+    return Atlas(tuple(entries), passages, kept.n_passages, kept.n_tokens)
 
 
-def _tenths(drawn: list[Moment]) -> tuple[tuple[Moment, ...], ...]:
-    """Some of every tenth of the sample by what they bring, the first drawn of each."""
-    rank = {id(one): i for i, one in enumerate(sorted(drawn, key=lambda one: one.order))}
-    found: list[list[Moment]] = [[] for _ in range(TENTHS)]
+def _tenths(drawn: list[Example]) -> tuple[tuple[Example, ...], ...]:
+    """Some of every tenth of the sample by output norm, the first drawn of each."""
+    rank = {one: i for i, one in enumerate(sorted(drawn, key=lambda one: one.order))}
+    found: list[list[Example]] = [[] for _ in range(TENTHS)]
     for one in drawn:
-        tenth = found[rank[id(one)] * TENTHS // len(drawn)]
+        tenth = found[rank[one] * TENTHS // len(drawn)]
         if len(tenth) < OF_A_TENTH:
             tenth.append(one)
     return tuple(map(tuple, found))
 
 
-def atlas_data(found: Atlas, only: Head | None = None) -> dict[str, Any]:
-    """The atlas as it leaves the program: heads counted from 1, all indices from 0, passages as tokens by their number
-    in the text; those without a moment are left out."""
-    return {
-        "passages": {str(number): list(line.labels) for number, line in found.passages.items()},
-        "heads": [
-            {
-                "layer": entry.head[0] + 1,
-                "head": entry.head[1] + 1,
-                "description": [finding_data(one) for one in entry.description.findings],
-                "measures": entry.measures,
-                "moments": [
-                    {
-                        "passage": one.passage,
-                        "query": one.query,
-                        "key": one.key,
-                        "weight": one.weight,
-                        "brings": one.brings,
-                    }
-                    for one in entry.strongest
-                ],
-            }
-            for entry in found.heads
-            if only in (None, entry.head)
-        ],
-    }
+def _passage(tokens: Tokens) -> Passage:
+    pieces = tokens.pieces
+    spans = tuple(piece.start for piece in pieces), tuple(piece.end for piece in pieces)
+    return Passage(tokens.text, tuple(map(tokens.label, pieces)), *spans)
 
 
-def finding_data(one: Finding) -> dict[str, Any]:
-    """A finding as it leaves the program."""
-    return {"feature": one.feature.key, "share": one.share, "lift": one.lift, "n": one.n}
+def _frame(rows: list[Row]) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise Unavailable("A frame needs pandas: pip install pandas.") from None
+    return pandas.DataFrame(rows)

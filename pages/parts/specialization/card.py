@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from mha_core import Grid
-from mha_core.heads.atlas.said import label as described
+from mha_core.heads.atlas.describe import label as described
 from mha_core.heads.findings import Findings
 from mha_core.heads.jobs import NO_ROLE_SAID
 from mha_core.heads.report import CardLine, report_card
@@ -135,7 +135,7 @@ def _elsewhere(known: Known, head: Head, request: Request) -> None:
     markup(
         f'<p class="hs-note"><b>Asked here:</b> {prose(narrow)}. <b>Not asked</b> '
         f'(<a href="{html.escape(link)}" target="_self">Atlas</a>): {prose(whole)}. {prose(differ)} It rests on '
-        f"special or first tokens in {percent(entry.measures['rests'])} of the rows.</p>"
+        f"special or first tokens in {percent(entry.sink)} of the rows.</p>"
     )
 
 

@@ -1,0 +1,246 @@
+"""The atlas of heads: what each head does over ordinary text, with its examples.
+
+In: a request, and from the address the head (`head`) and the feature that heads are coloured by (`feature`). Out: the
+part of a page below its heading; presses are links that change the address.
+"""
+
+import html
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+
+import streamlit as st
+
+from mha_core import export
+from mha_core.families.bert import SPECIALS
+from mha_core.heads.atlas.collect import Example
+from mha_core.heads.atlas.describe import label, sentences
+from mha_core.heads.atlas.effects import Effect
+from mha_core.heads.atlas.features import features
+from mha_core.heads.atlas.shipped import Shipped
+from mha_core.heads.atlas.table import Atlas, HeadEntry, Passage
+from mha_core.shelf import EMBEDDED
+from mha_core.wording import Head, counted, head_name, size_in_words
+from pages.parts.frame import head_facts, state
+from pages.parts.frame.links import link_to, model_in_link, with_params
+from pages.parts.frame.prose import heading, markup, say, together, visible
+from pages.parts.frame.request import Request, title_of
+from pages.parts.frame.selection import parse_head
+from pages.parts.frame.shell import CSS
+
+NONE = "none"  # the feature of heads without a description
+NAMES = {feature.key: feature.name for feature in features(is_causal=False)} | {NONE: "no description"}
+TOP = 8
+TYPICAL = (10, 8, 6, 4, 2)  # tenths, of each the first example
+HIGH = 12  # layers
+TOKENS = 5  # raised and lowered at an example
+BLANKS = str.maketrans(" \n\t\r", "␣↵⇥↵")
+BEFORE, BETWEEN, AFTER = 60, 70, 40  # characters of a passage around the two tokens, at most
+
+
+def atlas(request: Request) -> None:
+    """Draw the atlas of the model that is asked for."""
+    st.html(CSS / "atlas.css")
+    there = head_facts.shipped_atlas(request.model, request.trained)
+    if there is None:
+        command = f"headscope heads atlas --model {shlex.quote(request.model)}"
+        say(
+            f"No atlas comes with {title_of(request.model)}{'' if request.trained else ' with random weights'}. Make "
+            f"one on the command line: `{command}{'' if request.trained else ' --untrained'}`",
+            "notice",
+        )
+        return
+    found = there.atlas
+    chosen = _chosen(found, request)
+    feature = state.own("feature", "")
+    _summary(there)
+    markup(_features(found, feature))
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        markup(_heads(found, feature, chosen))
+    with right, st.container(key="atlas-card"):
+        _card(found, chosen, request)
+    _downloads(there, request)
+
+
+def _chosen(found: Atlas, request: Request) -> HeadEntry:
+    """The head of the address, or the one with the most telling description."""
+    asked = state.own("head", "")
+    by_head = {entry.head: entry for entry in found.heads}
+    entry = by_head.get(parse_head(asked) or (-1, -1))
+    if entry is not None:
+        return entry
+    best = max(found.heads, key=lambda one: max((f.weight for f in one.description.findings), default=0.0))
+    if asked:
+        size = size_in_words(*(1 + n for n in max(by_head)))
+        say(
+            f"Unknown head “{asked[:20]}”: {title_of(request.model)} has {size}. Showing {head_name(best.head)}.",
+            "notice",
+        )
+    return best
+
+
+def _summary(there: Shipped) -> None:
+    """How many heads have a description, and how many of the controls."""
+    found, controls = there.atlas, there.controls
+    with together():
+        say(
+            f"{found.n_described} of {counted(len(found.heads), 'head')} have a description, {found.n_by_content} by "
+            "more than a position.",
+            "why",
+        )
+        say(
+            f"{counted(found.n_passages, 'passage')}, {counted(found.n_tokens, 'token')}. Controls, by more than a "
+            f"position: {counted(controls['untrained'].by_content, 'head')} with random weights, "
+            f"{controls['shuffled'].by_content} with shuffled tokens."
+        )
+
+
+def _here(**changes: str) -> str:
+    """This address with changes, whichever page this is a part of."""
+    return html.escape(with_params("", {**state.params(), **changes}) or "?")
+
+
+def _features(found: Atlas, chosen: str) -> str:
+    """Every feature with the number of heads that it describes; a press shows these heads, another shows all."""
+    counts = Counter(key for entry in found.heads for key in _keys(entry))
+    order = sorted(counts, key=lambda key: (key == NONE, -counts[key], NAMES[key]))
+    links = "".join(
+        f'<a href="{_here(feature="" if key == chosen else key)}"{_current(key == chosen)}>'
+        f"{html.escape(NAMES[key])} <b>{counts[key]}</b></a>"
+        for key in order
+    )
+    return f'<nav class="atlas-features" aria-label="Descriptions">{links}</nav>'
+
+
+def _keys(entry: HeadEntry) -> list[str]:
+    return [one.feature.key for one in entry.description.findings] or [NONE]
+
+
+def _current(is_this: bool) -> str:
+    return ' aria-current="true"' if is_this else ""
+
+
+def _heads(found: Atlas, feature: str, chosen: HeadEntry) -> str:
+    """All heads, layer down and head across; filled where they have the feature, or any description."""
+    rows: dict[int, list[str]] = {}
+    mark = "filled" if feature in NAMES else "described"
+    for entry in found.heads:
+        keys = _keys(entry)
+        filled = feature in keys if feature in NAMES else NONE not in keys
+        name = f"Head {head_name(entry.head)}: {label(entry.description)}"
+        rows.setdefault(entry.head[0], []).append(
+            f'<td><a href="{_here(head=head_name(entry.head))}" data-shows=".atlas-jump" title="{html.escape(name)}" '
+            f'aria-label="{html.escape(name)}"{_current(entry is chosen)}'
+            f"{f' class={mark}' if filled else ' tabindex=-1'}></a></td>"
+        )
+    columns = "".join(f'<th scope="col">{i}</th>' for i in range(1, 1 + len(rows[0])))
+    lines = "".join(
+        f'<tr><th scope="row">{layer + 1}</th>{"".join(cells)}</tr>' for layer, cells in rows.items()
+    )
+    legend = f"Layer ↓, head →. Filled: {NAMES.get(feature, 'has a description')}."
+    return (
+        f'<p class="hs-label">{html.escape(legend)}</p><div class="hs-scroll atlas-heads">'
+        '<table aria-label="All heads, layer down and head across"><thead><tr>'
+        f"<td></td>{columns}</tr></thead><tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _card(found: Atlas, entry: HeadEntry, request: Request) -> None:
+    """One head: what it does with the evidence, and its examples."""
+    sink = f"{SPECIALS.begin} or {SPECIALS.separator}" if request.model == EMBEDDED else "the first token"
+    effects = dict(zip(entry.top, entry.effects, strict=False))
+
+    def listed(examples: Iterable[Example]) -> str:
+        items = (
+            _line(found.passages[one.passage], one, entry.head, request) + _effect(effects.get(one))
+            for one in examples
+        )
+        return f'<ol class="atlas-examples">{"".join(f"<li>{item}</li>" for item in items)}</ol>'
+
+    with together():
+        # Where a press in the grid scrolls to: on a phone, and on a desktop where the grid is high.
+        markup(f'<div class="atlas-jump{" high" if found.heads[-1].head[0] >= HIGH else ""}"></div>')
+        heading(f"Head {head_name(entry.head)}: {label(entry.description)}")
+        for sentence in sentences(entry.description):
+            say(sentence, "why")
+        say(f"Attention sink: {sink} has the largest weight in {100 * entry.sink:.0f}% of rows.")
+        if entry.description.findings:
+            say(
+                "Held-out top examples, 95% interval. Baseline: pairs equally far apart (position: the row's other "
+                "keys)."
+            )
+        heading("Top examples", 3)
+        markup('<p class="hs-label"><u>Query</u> looks at <mark>key</mark>. Right: weight.</p>')
+        markup(listed(entry.top[:TOP]))
+    with st.expander("Typical examples"):
+        tenths = [entry.typical[tenth - 1][:1] for tenth in TYPICAL]
+        say("Random rows, from the largest output norm to the smallest.")
+        markup(listed(one for tenth in tenths for one in tenth))
+
+
+def _line(passage: Passage, one: Example, head: Head, request: Request) -> str:
+    """A passage around two tokens, as a link to it in Explore, and the weight."""
+    low, high = sorted((one.query, one.key))
+    text, starts, ends = passage.text, passage.starts, passage.ends
+    parts = [html.escape(_last(text[: starts[low]], BEFORE)), _token(passage, low, one)]
+    # Two tokens can share a character, which is written once.
+    if low != high and starts[high] >= ends[low]:
+        between = text[ends[low] : starts[high]]
+        if len(between) > BETWEEN:
+            between = _first(between, BETWEEN // 2) + " " + _last(between, BETWEEN // 2).removeprefix("… ")
+        parts += [html.escape(visible(between)), _token(passage, high, one)]
+    parts.append(html.escape(_first(text[ends[high] :], AFTER)))
+    link = link_to(
+        "Explore",
+        {
+            "text": passage.text,
+            "model": model_in_link(request.model),
+            "head": head_name(head),
+            "pin": str(one.query),
+            "to": str(one.key),
+        },
+    )
+    return f'<a href="{html.escape(link)}">{"".join(parts)}</a><span>{one.weight:.2f}</span>'
+
+
+def _token(passage: Passage, place: int, one: Example) -> str:
+    shown = html.escape(_shown(passage.text[passage.starts[place] : passage.ends[place]]))
+    shown = f"<mark>{shown}</mark>" if place == one.key else shown
+    return f"<u>{shown}</u>" if place == one.query else shown
+
+
+def _shown(token: str) -> str:
+    """A token without the space before it; white space as signs."""
+    return visible(token.strip() or token.translate(BLANKS)) or "␣"
+
+
+def _last(text: str, most: int) -> str:
+    return visible(text if len(text) <= most else "… " + text[-most:].split(" ", 1)[-1])
+
+
+def _first(text: str, most: int) -> str:
+    return visible(text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …")
+
+
+def _effect(effect: Effect | None) -> str:
+    """What a decoder's head raises and lowers there."""
+    if effect is None:
+        return ""
+    raises, lowers = (
+        " ".join(f"<b>{html.escape(_shown(one.text))}</b>" for one in side[:TOKENS]) for side in effect
+    )
+    return f"<small>Raises: {raises}; lowers: {lowers}</small>"
+
+
+def _downloads(there: Shipped, request: Request) -> None:
+    about = {"model": request.model, "digest": there.digest, "text": "the project's own passages"}
+    files = {
+        "csv": lambda: export.csv_of(there.atlas.example_rows()),
+        "json": lambda: export.json_of({**about, **there.atlas.to_data()}),
+    }
+    with st.container(key="atlas-files", horizontal=True, vertical_alignment="center", gap="small"):
+        say("All heads and examples:", "label")
+        for kind, made in files.items():
+            name = f"headscope-atlas-{request.model}.{kind}"
+            st.download_button(kind.upper(), made, name, on_click="ignore")
