@@ -131,10 +131,9 @@ atlas: .venv/.dev .venv/.decoder ## compute the numbers of the atlas again, for 
 	@$(BIN)/python -m mha_core.tools.atlas minilm
 	@$(BIN)/python -m mha_core.tools.atlas smollm2
 
-evidence: .venv/.dev .venv/.decoder ## measure the verdicts on real text again: UD=en_ewt-ud-dev.conllu GAP=gap-validation.tsv
-	@test -f "$(UD)" && test -f "$(GAP)" || { echo "Name both corpora: make evidence UD=... GAP=..."; exit 1; }
-	@for m in minilm smollm2; do \
-		$(BIN)/python -m mha_core heads verdicts --model $$m --corpus "$(UD)" "$(GAP)" --ship --progress || exit 1; done
+evidence: .venv/.dev .venv/.decoder ## ask every head again on real text (two hours): UD=en_ewt-ud-dev.conllu GAP="gap-development.tsv ..."
+	@test -f "$(UD)" && ls $(GAP) >/dev/null || { echo "Name both corpora: make evidence UD=... GAP=..."; exit 1; }
+	@for m in minilm smollm2; do $(BIN)/python -m mha_core.tools.roles $$m $(UD) $(GAP) || exit 1; done
 
 lock: .venv/.dev ## write the exact set of packages from pyproject.toml, with hashes; LOCK_FLAGS=--upgrade renews it
 	@[ "$$(uname -s)" = Linux ] || { echo "Only on Linux torch says what it needs for CUDA."; exit 1; }

@@ -80,7 +80,7 @@ def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
     assert "9-99" in notice
     at = open_page("pages/atlas.py", model="classroom")
     (notice,) = said(at, "notice")
-    assert "heads atlas --model classroom" in notice
+    assert "atlas --model classroom" in notice
     assert not any("atlas-heads" in body for body in bodies(at))
 
 

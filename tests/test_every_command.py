@@ -13,8 +13,6 @@ import sys
 import pytest
 
 from mha_core.cli import build_parser, main
-from tests.test_corpus import GAP
-from tests.test_heads_cli import TREEBANK
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +20,6 @@ pytestmark = pytest.mark.slow
 SILENT = {
     "app": "starts the app",
     "decoder": "runs pip",
-    "heads profile": "is asked in test_heads_cli.py, for its built-in sentences take seconds",
     "learn train": "writes a model's folder, and always says how far it is",
 }
 # A short call of every other command, what it reads, the rows it must give, and a column they must have.
@@ -35,17 +32,14 @@ CALLS = {
     "ablate": ("ablate 'the cat' --model DECODER --every", "", 15, "effect"),
     "ablate many": ("ablate - --model DECODER --every", "the cat\nit was", 30, "sentence"),
     "patch": ("patch - 'the dog' --model DECODER --every heads", "the cat", 15, "effect"),
-    "heads relations": ("heads relations FILE.conllu", TREEBANK, None, "accuracy"),
-    "heads coreference": ("heads coreference FILE.tsv", GAP, 144, "accuracy"),
-    "heads similarity": ("heads similarity FILE.txt", "The dog ran.\nIt ran away.", 72, "head"),
-    "heads atlas": ("heads atlas", "", None, "feature"),
-    "heads verdicts": ("heads verdicts", "", None, "verdict"),
-    "heads distances": ("heads distances FILE.conllu", TREEBANK, None, "relation"),
+    "roles": ("roles", "", None, "verdict"),
+    "similarity": ("similarity FILE.txt", "The dog ran.\nIt ran away.", 72, "head"),
+    "atlas": ("atlas", "", None, "feature"),
     "learn jobs": ("learn jobs --steps 2", "", 2, "loss"),
     "learn induction": ("learn induction --steps 2", "", 2, "loss"),
     "learn evaluate": ("learn evaluate classroom --pairs 2", "", 1, "pass"),
 }
-SECONDS = {"heads similarity", "learn induction", "learn evaluate"}
+SECONDS = {"similarity", "learn induction", "learn evaluate"}
 
 
 def leaves(parser, place=()):
@@ -65,15 +59,6 @@ def decoder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("decoder")
     write_decoder(folder, random_decoder("gpt2"), byte_tokenizer())
     return folder
-
-
-@pytest.fixture(autouse=True)
-def few_builtin_sentences(monkeypatch):
-    """A profile reads the built-in sentences too: here few of them."""
-    from mha_core.heads import studies
-    from mha_core.heads.builtin import read_builtin
-
-    monkeypatch.setattr(studies, "read_builtin", lambda path: read_builtin(path)[::100])
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`headscope roles` and `headscope similarity`: what every head does, on the built-in sentences or on files.
+"""`headscope roles`, `similarity` and `atlas`: what every head does, on the built-in sentences or on files.
 
 In: arguments. Out: an exit code (0 done, 2 cannot be used, 130 stopped by the user). Layers and heads count from 1 in
 everything that is written. Where nothing has to be computed, the table that comes with the program is printed.
@@ -10,12 +10,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mha_core.command_io import add_digest, add_format, at_terminal, give_frame, positive, warn_if_unpinned
 from mha_core.console import STOPPED, UNUSABLE
 from mha_core.errors import HeadScopeError, InputError
+from mha_core.heads.atlas.cli import add_atlas_parser
+from mha_core.heads.atlas.cli import run as atlas
 from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import Reading
 from mha_core.heads.make import find_roles, items_of
@@ -34,7 +37,7 @@ SHOWN = ["question", "role", "head", "n", "score", "held_out", "low", "high", "b
 
 
 def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add both commands."""
+    """Add `roles`, `similarity` and `atlas`."""
     roles = commands.add_parser("roles", help="which head does what, against baselines and with controls")
     roles.add_argument(
         "--corpus", type=Path, metavar="FILE", nargs="+", default=[],
@@ -56,10 +59,11 @@ def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentPar
         parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
         parser.add_argument("--progress", action="store_true", help="say how far it is")
         add_format(parser)
-        parser.set_defaults(run=lambda args, run=run: _run(args, run))
+        parser.set_defaults(run=partial(_run, answer=run))
+    add_atlas_parser(commands).set_defaults(run=partial(_run, answer=atlas))
 
 
-def _run(args: argparse.Namespace, answer: Callable[[argparse.Namespace, Stop], int]) -> int:
+def _run(args: argparse.Namespace, *, answer: Callable[[argparse.Namespace, Stop], int]) -> int:
     try:
         if args.out is not None and not args.out.parent.is_dir():
             raise InputError(f"There is no folder {args.out.parent} to write {args.out.name} to.")

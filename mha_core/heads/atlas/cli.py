@@ -1,4 +1,4 @@
-"""`heads atlas`: what every head does over a text, as a table for a person or as rows for a program.
+"""`headscope atlas`: what every head does over a text, as a table for a person or as rows for a program.
 
 In: arguments. Out: an exit code (0 done, 2 cannot be used, 130 stopped: what was read by then is written).
 """
@@ -26,10 +26,10 @@ SHOWN = 8  # examples of a head in the table
 Stop = Callable[[], bool]
 
 
-def add_atlas_parser(questions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `atlas` to the command line."""
+def add_atlas_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> argparse.ArgumentParser:
+    """Add `atlas` to the command line, and return its parser."""
     text = "what every head does over ordinary text, found without being told what to look for"
-    parser = questions.add_parser("atlas", help=text, description=f"Find out {text}.")
+    parser: argparse.ArgumentParser = commands.add_parser("atlas", help=text, description=f"Find out {text}.")
     parser.add_argument("--model", default="minilm", help="a name on the model list, a hub id or a folder")
     parser.add_argument(
         "--text", type=Path, metavar="FILE", help="a text of your own, one passage a line (the project's own)"
@@ -40,6 +40,7 @@ def add_atlas_parser(questions: "argparse._SubParsersAction[argparse.ArgumentPar
     parser.add_argument("--untrained", action="store_true", help="the same model with random weights")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, mps")
     parser.add_argument("--progress", action="store_true", help="say how far it is")
+    return parser
 
 
 def run(args: argparse.Namespace, stop: Stop) -> int:

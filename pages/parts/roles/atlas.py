@@ -43,7 +43,7 @@ def atlas(request: Request) -> None:
     st.html(CSS / "atlas.css")
     there = head_facts.shipped_atlas(request.model, request.trained)
     if there is None:
-        command = f"headscope heads atlas --model {shlex.quote(request.model)}"
+        command = f"headscope atlas --model {shlex.quote(request.model)}"
         say(
             f"No atlas comes with {title_of(request.model)}{'' if request.trained else ' with random weights'}. Make "
             f"one on the command line: `{command}{'' if request.trained else ' --untrained'}`",
