@@ -124,21 +124,30 @@ def heads_taken_away(names):
     return found | {"before": before, "sum from layer 21": part.result.effect[20:].sum()}
 
 
-def right(row):
-    return [pytest.approx(float(row["accuracy"]) * int(row["n"]), abs=1e-6), int(row["n"])]
+def asked_of_heads(path, limit):
+    """Right and n of every question, by its key and the head's name."""
+    rows = ask("roles", "--corpus", path, "--limit", limit, "--all")
+    return {
+        (row["question"], f"{row['layer']}-{row['head']}"): [
+            pytest.approx(float(row["score"]) * int(row["n"]), abs=1e-6),
+            int(row["n"]),
+        ]
+        for row in rows
+    }
 
 
 def relations(names):
     path, limit = corpus("HEADSCOPE_UD_EWT", "en_ewt-ud-dev.conllu"), names[0].split()[0]
-    rows = ask("heads", "relations", path, "--limit", limit, "--all")
-    return {f"{limit} {r['relation']} {r['direction']} {r['layer']}-{r['head']}": right(r) for r in rows}
+    found = asked_of_heads(path, limit)
+    ways = {"dep->head": "", "head->dep": ":back"}
+    parts = {name: name.split() for name in names}
+    return {name: found[relation + ways[way], head] for name, (_, relation, way, head) in parts.items()}
 
 
 def coreference(names):
     path, limit = corpus("HEADSCOPE_GAP", "gap-validation.tsv"), names[0].split()[0]
-    rows = ask("heads", "coreference", path, "--limit", limit)
-    looking = (row for row in rows if row["direction"] == "pronoun->mention")
-    return {f"{limit} {head}": right(row) for head, row in by_head(looking).items()}
+    found = asked_of_heads(path, limit)
+    return {name: found["antecedent", name.split()[1]] for name in names}
 
 
 SLOW = (pytest.mark.slow,)
