@@ -157,7 +157,10 @@ def written(
 
 
 def give_frame(
-    options: argparse.Namespace, frame: "pd.DataFrame", about: Mapping[str, Any], shown: list[str] | None = None
+    options: argparse.Namespace,
+    frame: "pd.DataFrame",
+    about: Mapping[str, Any],
+    shown: list[str] | None = None,
 ) -> None:
     """Write a table in the format that was asked for: `about` stands beside the rows in JSON, and a person is shown the
     columns `shown`. What is not known is null in JSON and empty elsewhere."""

@@ -12,7 +12,7 @@ from mha_core.heads.questions.syntax import Asked, Looks, measure, questions
 
 TRIED = 1000
 TRIES = 20  # draws of a distance until one fits
-# A determiner one to three words before its noun; in the last two another noun stands between, which no rule leaps over.
+# A determiner before its noun; in the last two another noun stands between, which no rule leaps over.
 NEAR = ("the dog saw a cat", [1, 2, -1, 4, 2], "det nsubj root det obj", "DET NOUN VERB DET NOUN")
 LONG = (
     "the big red dog saw cats",

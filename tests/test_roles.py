@@ -35,7 +35,9 @@ def looked(weights: np.ndarray, gold: Sentence = GOLD, words=WORDS) -> np.ndarra
 def test_a_word_looks_at_another_word_and_the_other_direction_reads_the_column():
     assert looked(looking(8, {1: 3, 2: 3, 3: 4, 6: 4}))[0, [0, 1, 2, 5]].tolist() == [2, 2, 3, 3]
     weights = looking(8, {3: 1, 4: 6, 6: 5})
-    weights[3, 2] = 0.95  # the row of the head word peaks elsewhere, and still nobody looks more at the dependent
+    weights[3, 2] = (
+        0.95  # the row of the head word peaks elsewhere, and still nobody looks more at the dependent
+    )
     assert looked(weights)[1, [0, 5, 4]].tolist() == [2, 3, 5]
 
 
@@ -226,7 +228,11 @@ def test_places_sinks_and_copies_are_counted_on_the_texts_own_rows():
     words = ["red", "boat", "sees", "blue", "boat"]  # [CLS] red boat sees blue boat X [SEP]
     weights = looking(8, {row: row - 1 for row in range(2, 7)})
     found = placed(weights, words)
-    assert (found["previous"].right.mean(), found["next"].right.mean(), found["self"].right.mean()) == (1, 0, 0)
+    assert (found["previous"].right.mean(), found["next"].right.mean(), found["self"].right.mean()) == (
+        1,
+        0,
+        0,
+    )
     weights = looking(8, dict.fromkeys(range(1, 7), 0))
     assert placed(weights, words)["sink-begin"].mass[0] == pytest.approx(0.9)
     weights[5, 6], weights[5, 2] = 0.2, 0.1

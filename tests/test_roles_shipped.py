@@ -75,7 +75,7 @@ def test_random_weights_do_nothing_but_spread(name):
     ("key", "head", "score", "baseline"),
     [
         # UD English EWT, dev, by transformers: 80.8, 57.5, 74.0 and 67.4; rules as an audit counted them.
-        ("det", (2, 8), 0.808, "the end of the next run of nouns or names"),
+        ("det", (2, 8), 0.808, "a rule like “the end of the next run of nouns or names”"),
         ("nsubj", (2, 8), 0.575, "the next verb, adjective or noun"),
         ("obj", (2, 0), 0.740, "the last verb before it"),
         ("case", (2, 8), 0.674, "the end of the next run of nouns, names or pronouns"),
@@ -99,7 +99,13 @@ def test_head_4_2_is_a_coreference_head_where_names_are_equally_frequent(minilm)
 
 def test_known_heads_have_their_names(minilm):
     found = {head: role.kind for head, role in roles(minilm).items()}
-    known = {(0, 2): "previous", (1, 8): "next", (1, 1): "duplicate", (2, 9): "duplicate", (1, 3): "agreement"}
+    known = {
+        (0, 2): "previous",
+        (1, 8): "next",
+        (1, 1): "duplicate",
+        (2, 9): "duplicate",
+        (1, 3): "agreement",
+    }
     assert known.items() <= found.items()
     assert heads_with(minilm, "previous") == [(0, 2)]
     assert description_of(minilm, (2, 8)).name == "determiner → its noun, weaker than a rule"
@@ -119,7 +125,9 @@ def test_a_table_is_the_same_when_it_was_written_and_read(minilm):
 def by_content(item, after):
     """A head that looks at the first copy of the token at hand, or right after it."""
     ids = item.tokens.ids
-    return looking(len(ids), {row: ids.index(ids[row]) + after for row in range(len(ids) - item.n, len(ids))}, 0.95)
+    return looking(
+        len(ids), {row: ids.index(ids[row]) + after for row in range(len(ids) - item.n, len(ids))}, 0.95
+    )
 
 
 def by_distance(item, distance):
@@ -196,11 +204,16 @@ def roles_of(capsys):
 def test_the_rows_are_counted_from_the_weights_themselves(roles_of, tmp_path, model, monkeypatch):
     """Word by word: whose row (or column) peaks at the head, [CLS], [SEP] and the word itself left out."""
     monkeypatch.setattr("mha_core.heads.questions.syntax.MIN_RELATION", 1)
-    monkeypatch.setattr("mha_core.heads.questions.syntax.half_of", lambda _, seen=[]: seen.append(0) or len(seen) % 2)
+    monkeypatch.setattr(
+        "mha_core.heads.questions.syntax.half_of", lambda _, seen=[]: seen.append(0) or len(seen) % 2
+    )
     path = tmp_path / "small.conllu"
     path.write_text(TREEBANK + "\n\n" + TREEBANK.replace("dog", "cat"), encoding="utf-8")
     hits, cases = Counter(), Counter()
-    for words, gold in (*GOLD, *((tuple(w.replace("dog", "cat") for w in words), gold) for words, gold in GOLD)):
+    for words, gold in (
+        *GOLD,
+        *((tuple(w.replace("dog", "cat") for w in words), gold) for words, gold in GOLD),
+    ):
         tokens = model.tokenizer.encode_words(words)
         pieces, spans = trace_tokens(tokens, model).weights, [(w.first, w.stop) for w in tokens.words]
         columns = np.stack([pieces[..., a:b].sum(-1) for a, b in spans], axis=-1)
@@ -268,8 +281,22 @@ def test_batches_change_nothing_because_padding_is_masked(model, batch_size):
 def test_the_built_in_sentences_alone_find_the_known_heads():
     found = find_roles(load_model())
     kinds = {head: role.kind for head, role in roles(found).items()}
-    assert {(0, 2): "previous", (1, 8): "next", (1, 1): "duplicate", (1, 3): "agreement"}.items() <= kinds.items()
-    assert set(kinds.values()) <= {"previous", "next", "duplicate", "agreement", "sink", "diffuse", "semantic", "rare"}
+    assert {
+        (0, 2): "previous",
+        (1, 8): "next",
+        (1, 1): "duplicate",
+        (1, 3): "agreement",
+    }.items() <= kinds.items()
+    assert set(kinds.values()) <= {
+        "previous",
+        "next",
+        "duplicate",
+        "agreement",
+        "sink",
+        "diffuse",
+        "semantic",
+        "rare",
+    }
     untrained = find_roles(load_model(trained=False), options=Options(limit=300))
     assert {role.kind for role in roles(untrained).values()} <= {"diffuse"}
 
@@ -292,4 +319,6 @@ def test_the_distance_of_heads_is_the_mean_over_rows_of_the_definition():
     log.add(weights[None], object())
     log.add(random_attention(4, 1, 5, 9), object())
     frame = log.to_frame()
-    assert frame["nats"].tolist() == pytest.approx([np.delete(row, i).min() for i, row in enumerate(log.distance())])
+    assert frame["nats"].tolist() == pytest.approx(
+        [np.delete(row, i).min() for i, row in enumerate(log.distance())]
+    )

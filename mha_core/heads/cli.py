@@ -33,7 +33,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Stop = Callable[[], bool]
-SHOWN = ["question", "role", "head", "n", "score", "held_out", "low", "high", "baseline", "baseline_score", "verdict"]
+SHOWN = [
+    "question",
+    "role",
+    "head",
+    "n",
+    "score",
+    "held_out",
+    "low",
+    "high",
+    "baseline",
+    "baseline_score",
+    "verdict",
+]
 
 
 def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -50,7 +62,9 @@ def add_roles_parsers(commands: "argparse._SubParsersAction[argparse.ArgumentPar
     roles.add_argument("--seed", type=int, default=0, help="of random weights (0)")
     roles.add_argument("--on-error", choices=("refuse", "skip"), default="refuse", help="of a broken line")
     similarity = commands.add_parser("similarity", help="how far apart the heads are")
-    similarity.add_argument("file", type=Path, metavar="FILE", nargs="?", help="texts (.txt) or a treebank (.conllu)")
+    similarity.add_argument(
+        "file", type=Path, metavar="FILE", nargs="?", help="texts (.txt) or a treebank (.conllu)"
+    )
     for parser, run in ((roles, _roles), (similarity, _similarity)):
         parser.add_argument("--model", default="minilm", help="a name of the list, a hub id or a folder")
         add_digest(parser)
@@ -125,14 +139,29 @@ def _chosen(args: argparse.Namespace, table: RoleTable) -> "tuple[pd.DataFrame, 
     frame = table.to_frame()
     if args.question:
         if args.question not in table.by_key:
-            raise InputError(f"Unknown question “{args.question[:40]}”. Choose one of: {', '.join(table.by_key)}.")
+            raise InputError(
+                f"Unknown question “{args.question[:40]}”. Choose one of: {', '.join(table.by_key)}."
+            )
         frame = frame[frame.question == args.question].sort_values("score", ascending=False, kind="stable")
     if args.head:
         layer, _, head = args.head.partition("-")
         frame = frame[(frame.layer.astype(str) == layer) & (frame["head"].astype(str) == head)]
         if not len(frame):
-            raise InputError(f"There is no head “{args.head[:20]}”; {table.model} has {table.shape[0]} layers of {table.shape[1]}.")
-    return frame, ["question", "layer", "head", "n", "score", "low", "high", "baseline_score", "control", "verdict"]
+            raise InputError(
+                f"There is no head “{args.head[:20]}”; {table.model} has {table.shape[0]} layers of {table.shape[1]}."
+            )
+    return frame, [
+        "question",
+        "layer",
+        "head",
+        "n",
+        "score",
+        "low",
+        "high",
+        "baseline_score",
+        "control",
+        "verdict",
+    ]
 
 
 def _similarity(args: argparse.Namespace, stop: Stop) -> int:

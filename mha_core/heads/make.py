@@ -28,7 +28,7 @@ from mha_core.heads.questions.base import Measured
 from mha_core.heads.questions.meaning import RelatedLog, meanings, related_measured
 from mha_core.heads.questions.places import PlaceLog
 from mha_core.heads.questions.pronouns import ChoiceLog, choice_case
-from mha_core.heads.questions.repeated import RareLog, RareWord, RepeatedLog, repeated_texts
+from mha_core.heads.questions.repeated import AFTER, RareLog, RareWord, RepeatedLog, repeated_texts
 from mha_core.heads.questions.syntax import LooksLog, Tree, measure, questions
 from mha_core.heads.survey import HasTokens, Log, Options, TextItem, survey
 from mha_core.heads.table import Corpus, RoleTable
@@ -39,8 +39,14 @@ COMMAND = "headscope roles --model {model}{weights}{corpora}"
 BUILT_IN = "builtin"
 # What is known of a corpus by the digest of its file; of another file nothing is said.
 KNOWN = {
-    "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6": ("UD English EWT, dev", "CC BY-SA 4.0"),
-    "e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd": ("UD English EWT, test", "CC BY-SA 4.0"),
+    "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6": (
+        "UD English EWT, dev",
+        "CC BY-SA 4.0",
+    ),
+    "e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd": (
+        "UD English EWT, test",
+        "CC BY-SA 4.0",
+    ),
     "b9a01434fcf58d8c2f9bc762480c27e58ce466cf1ffe8b09cfecbc7a20d2d634": ("GAP, development", "Apache 2.0"),
     "1c35e36d5b14f6313ec3f6cd67b275de282595dd59e59390e00cfff9897a6819": ("GAP, test", "Apache 2.0"),
     "2d784f66b390404f554704b9aef6dcde8845e79dda9886b8391cf7e9a24fdb98": ("GAP, validation", "Apache 2.0"),
@@ -130,7 +136,11 @@ def find_roles(
         corpora[key] = _corpus(key, ours, n_texts)
     known = {one.question.kind for one in asked}
     sentences = read_builtin()
-    asked += [one for one in _of_builtin(model, known, options) if one.question.kind not in known]
+    asked += [
+        one
+        for one in _of_builtin(model, known, options)
+        if one.question.kind not in known or one.question.key in AFTER
+    ]
     corpora[BUILT_IN] = _corpus(BUILT_IN, [builtin_path()], len(sentences))
     shape = (model.n_layers, model.n_heads)
     tried = shape[0] * shape[1] * max(len(asked), 1)

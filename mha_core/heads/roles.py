@@ -129,7 +129,5 @@ def role_by(table: RoleTable, answer: Answer, head: Head) -> Role:
     )
 
 
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}%"

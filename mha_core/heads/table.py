@@ -85,7 +85,7 @@ class RoleTable:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def questions(self) -> "pd.DataFrame":
-        """Return one row a question: its best head, the held-out score with its interval, and the strongest baseline."""
+        """Return one row a question: its best head, the held-out score, its interval, and the strongest baseline."""
         import pandas as pd
 
         return pd.DataFrame([_question_row(self, answer) for answer in self.answers])
@@ -170,19 +170,40 @@ def packed(table: RoleTable) -> Row:
     }
 
 
-ARRAYS = ("score", "low", "high", "effective", "reach", "mass", "control", "over_control", "gold", "rule", "hard")
+ARRAYS = (
+    "score",
+    "low",
+    "high",
+    "effective",
+    "reach",
+    "mass",
+    "control",
+    "over_control",
+    "gold",
+    "rule",
+    "hard",
+)
 
 
 def _packed(answer: Answer) -> Row:
     return {
         "question": answer.question.__dict__,
         "rules": [[one.name, one.does, _short(one.score), one.by_place] for one in answer.rules],
-        "numbers": [answer.n, answer.documents, answer.tried, answer.n_apart, answer.n_hard, _short(answer.chance)],
+        "numbers": [
+            answer.n,
+            answer.documents,
+            answer.tried,
+            answer.n_apart,
+            answer.n_hard,
+            _short(answer.chance),
+        ],
         "picked": [list(head) for head in answer.picked],
         "held_out": [_short(answer.chosen), _short(answer.held_out), *map(_short, answer.interval)],
         "over_rule": [_short(value) for value in answer.over_rule.__dict__.values()],
         "others": {name: _list(values) for name, values in answer.others.items()},
-        "arrays": {name: _list(getattr(answer, name)) for name in ARRAYS if getattr(answer, name) is not None},
+        "arrays": {
+            name: _list(getattr(answer, name)) for name in ARRAYS if getattr(answer, name) is not None
+        },
         "follows": answer.follows.ravel().tolist(),
         "words": "".join(str(WORDS.index(word)) for word in answer.word.ravel()),
     }

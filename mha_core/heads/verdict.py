@@ -18,8 +18,8 @@ from mha_core.heads.questions.base import BY_PLACE
 from mha_core.heads.stats import binomial_tail, wilson
 from mha_core.wording import counted, percent
 
-# role: it has the role. weak: it beats every baseline, but by less than MARGIN. tracks, rule: it is described by what it
-# tracks, or by the rule it follows. unclear: n is too small to tell. no: it does not.
+# role: it has the role. weak: it beats every baseline, but by less than MARGIN. tracks, rule: it is described by what
+# it tracks, or by the rule it follows. unclear: n is too small to tell. no: it does not.
 Word = Literal["role", "weak", "tracks", "rule", "unclear", "no"]
 GOLD = "the right answer"
 WORDS: tuple[Word, ...] = ("role", "weak", "tracks", "rule", "unclear", "no")
@@ -78,8 +78,9 @@ class Evidence:
 
     Shares from 0 to 1. `best`: the best baseline and its score. `mass`: the mean mass on the target. `control`: the
     score where the answer should not be known; `over_control`: the lower end of the interval of score minus control,
-    widened for chance. `detectable`: the gap to the best baseline that would have been seen with 80 % power. `follows`: what the head
-    follows where baselines and the right answer disagree: GOLD, a baseline's name, or nothing where that is not clear.
+    widened for chance. `detectable`: the gap to the best baseline that would have been seen with 80 % power.
+    `follows`: what the head follows where baselines and the right answer disagree: GOLD, a baseline's name, or nothing
+    where that is not clear.
     """
 
     kind: str
@@ -121,14 +122,18 @@ def judge(found: Evidence) -> Verdict:
     if beats and gap >= MARGIN and _enough(found):
         return Verdict("role", f"beats every baseline; the best, {name}, has {percent(best)}")
     if beats and found.kind not in BY_PLACE:
-        return Verdict("weak", f"beats {name} ({percent(best)}) by {percent(gap)}; {percent(MARGIN)} are asked")
+        return Verdict(
+            "weak", f"beats {name} ({percent(best)}) by {percent(gap)}; {percent(MARGIN)} are asked"
+        )
     if found.score >= max(asks.score, HALF) and found.follows:
         if found.follows == GOLD:
             return Verdict("tracks", f"weaker than {name} ({percent(best)}), but right where that is wrong")
         return Verdict("rule", f"follows {found.follows} rather than the right answer")
     reach = found.detectable
     if gap + reach > MARGIN and found.score + reach >= asks.score and found.mass >= asks.mass:
-        return Verdict("unclear", f"{counted(found.n, 'case')} would show a gap of {percent(reach)} to {name}")
+        return Verdict(
+            "unclear", f"{counted(found.n, 'case')} would show a gap of {percent(reach)} to {name}"
+        )
     return Verdict("no", f"no better than {name} ({percent(best)})")
 
 

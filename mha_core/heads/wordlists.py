@@ -15,9 +15,6 @@ FUNCTION_WORDS = frozenset(
 )
 
 
-
-
-
 def is_content(piece: Piece) -> bool:
     """Return whether the token is a whole word of letters that is no function word."""
     whole = not piece.special and not piece.continues and piece.bare.isalpha()

@@ -20,7 +20,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     args = parser.parse_args(arguments)
     trained, untrained = (
-        find_roles(load_model(args.model, trained=is_trained), args.files, say=_say) for is_trained in (True, False)
+        find_roles(load_model(args.model, trained=is_trained), args.files, say=_say)
+        for is_trained in (True, False)
     )
     write_roles(with_untrained(trained, untrained), roles_file(args.model))
 

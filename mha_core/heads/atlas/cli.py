@@ -26,7 +26,9 @@ SHOWN = 8  # examples of a head in the table
 Stop = Callable[[], bool]
 
 
-def add_atlas_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> argparse.ArgumentParser:
+def add_atlas_parser(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+) -> argparse.ArgumentParser:
     """Add `atlas` to the command line, and return its parser."""
     text = "what every head does over ordinary text, found without being told what to look for"
     parser: argparse.ArgumentParser = commands.add_parser("atlas", help=text, description=f"Find out {text}.")

@@ -156,7 +156,10 @@ def related_measured(
         ]
         if shuffled is not None:
             cases = _shuffled(cases, found, shuffled)
-        halves = np.array([half_of(found[case.number].sentence.pair or found[case.number].sentence.text) for case in cases], dtype=bool)
+        halves = np.array(
+            [half_of(found[case.number].sentence.pair or found[case.number].sentence.text) for case in cases],
+            dtype=bool,
+        )
         if len(np.unique(halves)) == 2:
             yield _measured(key, corpus, cases, found, halves)
 

@@ -14,8 +14,8 @@ import numpy as np
 from mha_core.heads.questions.base import Baseline, Measured, Question
 from mha_core.heads.stats import half_of
 from mha_core.heads.survey import HasTokens
-from mha_core.heads.words import BoolArray, FloatArray, entropy, seen
 from mha_core.heads.wordlists import is_content
+from mha_core.heads.words import BoolArray, FloatArray, entropy, seen
 from mha_core.tokens import Piece, Tokens
 
 STEPS = {"previous": -1, "next": 1, "self": 0}
@@ -152,7 +152,9 @@ class PlaceLog:
             name = {"sink-first": "the first token", "sink-punctuation": "punctuation"}.get(key)
             name = name or self.names.get(SPECIAL[key], SPECIAL[key])
             asks = f"Do words send most of their attention to {name}?"
-            return Question(key, "sink", f"attention to {name}", f"sends its attention to {name}", asks, corpus)
+            return Question(
+                key, "sink", f"attention to {name}", f"sends its attention to {name}", asks, corpus
+            )
         if key == "copy":
             asks = "Does a repeated word look most, of what came before it, at its earlier copy?"
             does = "looks from a repeated word to its earlier copy"

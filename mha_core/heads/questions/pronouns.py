@@ -204,7 +204,9 @@ class ChoiceLog:
         second = np.array([half_of(one.pair or one.text) for one in sources], dtype=bool)
         clusters = np.unique([one.source for one in sources], return_inverse=True)[1]
         rules = self._rules(answers)
-        counts = np.array([[_count(one.text, one.text[slice(*span)]) for span in one.candidates] for one in sources])
+        counts = np.array(
+            [[_count(one.text, one.text[slice(*span)]) for span in one.candidates] for one in sources]
+        )
         even = np.maximum(counts, 1)[:, 0] == np.maximum(counts, 1)[:, 1]
         side = np.where(answers == 1, 1.0, -1.0)[:, None]
         for subset, kept in (("", np.ones(len(even), dtype=bool)), (EVEN, even)):

@@ -117,7 +117,9 @@ class RepeatedLog:
             self.right[name].append(right)
             self.mass[name].append(mass)
         if item.role == IN_ORDER:
-            self.chance += [1 / (row + 1 if self.is_causal else flat.shape[-1]) for row in where.rows.tolist()]
+            self.chance += [
+                1 / (row + 1 if self.is_causal else flat.shape[-1]) for row in where.rows.tolist()
+            ]
             self.number += [item.number] * len(where.rows)
 
     def measured(self, corpus: str) -> Iterator[Measured]:

@@ -187,8 +187,8 @@ def _mean(hits: FloatArray, kept: BoolArray) -> FloatArray:
 
 
 def _baselines(asked: Asked, second: BoolArray, at: IntArray) -> tuple[Baseline, ...]:
-    """Every rule, learnt on each half and asked on the other; called as it is when it is learnt on all. `at` (case,
-    head): what every head answers."""
+    """Every rule, learnt on each half and asked on the other. It is called by what is learnt on all, and where the
+    halves learn others, a rule like that. `at` (case, head): what every head answers."""
     cases = asked.cases
     first_half, second_half = cases.among(~second), cases.among(second)
     if not len(first_half) or not len(second_half):
@@ -202,6 +202,7 @@ def _baselines(asked: Asked, second: BoolArray, at: IntArray) -> tuple[Baseline,
         guess[second], guess[~second] = one.guesses(second_half), two.guesses(first_half)
         same = (at == guess[:, None]).astype(np.float32)
         name, does = _said(whole, asked)
+        name = name if one.name == two.name == whole.name else f"a rule like “{name}”"
         found.append(Baseline(name, does, (guess == cases.answer).astype(float), whole.by_place, same))
     return tuple(sorted(found, key=lambda rule: -rule.score))
 
