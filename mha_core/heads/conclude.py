@@ -217,8 +217,8 @@ def _follows(found: Measured, tried: int) -> np.ndarray:
     """What every head follows where baselines and the right answer disagree, (head,).
 
     The right answer, if it is given where every baseline is wrong more often than the distance of the words explains
-    (corrected), and where the strongest is wrong more often than the strongest's; else the baseline that is followed most, if any is
-    followed rather than the right answer (corrected). Either is asked of MIN_CASES cases at least.
+    (corrected), and where the strongest is wrong more often than the strongest's; else the baseline that is followed
+    most, if any is followed rather than the right answer (corrected). Either is asked of MIN_CASES cases at least.
     """
     follows, most = np.full(found.right.shape[1], FOLLOWS_NONE), np.zeros(found.right.shape[1])
     if found.question.kind in BY_PLACE:

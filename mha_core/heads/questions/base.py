@@ -84,9 +84,9 @@ class Measured:
 
     `right`, `control` (case, head): 0 to 1, nan where a case has no control. `clusters` (case,): the document of each;
     `second_half` (case,): which half it lies in; `chance` (case,): a blind choice. `steps`: how far the right answer
-    stands from the word that is given, (case,), and what every head looks at, (case, head). `others`: the same heads from other
-    words with the same features, by name, (case, head). `mass` (head,): the mean mass on the target. `binary`: a case
-    is right or wrong, not a share.
+    stands from the word that is given, (case,), and what every head looks at, (case, head). `others`: the same heads
+    from other words with the same features, by name, (case, head). `mass` (head,): the mean mass on the target.
+    `binary`: a case is right or wrong, not a share.
     """
 
     question: Question
