@@ -74,6 +74,12 @@ def test_without_two_names_there_are_no_other_prompts(text, model):
     assert with_other_names(Prompt(text, " is", " are"), model) == ()
 
 
+def test_fewer_than_four_prompts_or_more_than_names_are_refused(model):
+    for n in (3, 61):
+        with pytest.raises(InputError):
+            with_other_names(MARY, model, n)
+
+
 def test_a_source_has_other_answers_and_every_prompt_is_a_source_once(model):
     prompts = with_other_names(MARY, model, 12)
     sources = resample_sources(prompts)

@@ -80,8 +80,11 @@ def with_other_names(prompt: Prompt, model: Model, n: int = USUAL) -> tuple[Prom
 
     The names stand in a ring, each taken once for the first and once for the second name. Where the sentence begins
     with "A and B", half of the prompts begin with "B and A" (BABA beside ABBA). All have as many tokens. Empty where
-    the sentence does not have two names that are one token each. Raises InputError for more prompts than names.
+    the sentence does not have two names that are one token each, or the vocabulary has too few. Raises InputError for
+    fewer than four prompts, or more than there are names.
     """
+    if not NAMES_AT_LEAST <= n <= len(prompts().names):
+        raise InputError(f"Choose {NAMES_AT_LEAST} to {len(prompts().names)} prompts, not {n}.")
     own = _two_names(prompt)
     first = re.match(r"\w*", prompt.text).group()  # type: ignore[union-attr]  # it matches any text
     ring = [
@@ -90,10 +93,8 @@ def with_other_names(prompt: Prompt, model: Model, n: int = USUAL) -> tuple[Prom
         if len(model.tokenizer.ids_of(f" {name}")) == 1
         and (first not in own or len(model.tokenizer.ids_of(name)) == 1)
     ]
-    if len(own) != 2 or ring[:2] != own:
+    if len(own) != 2 or ring[:2] != own or len(ring) < n:
         return ()
-    if not NAMES_AT_LEAST <= n <= len(ring):
-        raise InputError(f"Choose {NAMES_AT_LEAST} to {len(ring)} prompts, not {n}.")
     both = " and ".join(own)
     swapped = prompt.text.replace(both, " and ".join(reversed(own)), 1)
     can_swap = prompt.text.find(both) == prompt.text.find(own[0])
@@ -102,7 +103,8 @@ def with_other_names(prompt: Prompt, model: Model, n: int = USUAL) -> tuple[Prom
         other = dict(zip(own, (ring[i], ring[(i + 1) % n]), strict=True))
         text = swapped if can_swap and i // 2 % 2 else prompt.text
         found.append(Prompt(_renamed(text, other), *(_renamed(word, other) for word in prompt.answers)))
-    return tuple(found)
+    lengths = {len(model.tokenizer.encode(each.text)) for each in found}
+    return tuple(found) if len(lengths) == 1 else ()
 
 
 def _two_names(prompt: Prompt) -> list[str]:

@@ -37,8 +37,8 @@ from pages.parts.picture.head_switches import head_effects
 NAMED = 3  # beside the first
 MOSTLY = 2  # times as large a change of one answer's logit as of the other's
 HELP = (
-    "Zero: the output is 0. Mean: its mean over the built-in sentences; the first token keeps its own. Resample: its "
-    "output in a prompt with other names, so only what tells the prompts apart is lost."
+    "Zero: the output is 0. Mean: its mean over the built-in sentences; a decoder's first token keeps its own. "
+    "Resample: its output in a prompt with other names, so only what tells the prompts apart is lost."
 )
 HINT = "Point at a head for its numbers; a click opens it in Explore with this sentence."
 
