@@ -12,15 +12,13 @@ import pytest
 from visit import TIRED, WIDE, link, mounted, open_page, run, said
 
 from mha_core import load_model, predict_next, trace
-from mha_core.experiments import (
-    Part,
-    Selectivity,
-)
+from mha_core.experiments import Part, Prompt, PromptEffects, Selectivity, Word, every_head, last
+from mha_core.experiments.tasks import ORDINARY
 from mha_core.shelf import DECODER
 from mha_core.trace import batch_of
 from mha_core.trace import run as run_model
 from mha_core.wording import percent
-from pages.parts.experiment import pruning, switch
+from pages.parts.experiment import matter, pruning, selective, switch
 from pages.parts.experiment.asked import Asked, asked, spelled
 from pages.parts.frame import head_facts
 from pages.parts.frame import pages as frame_pages
@@ -30,7 +28,7 @@ from pages.parts.serve.store import Store
 from tests.ablated import ablate_each
 
 PAGE = "pages/experiment.py"
-MATTER, WHERE, GONE = "Which matter?", "Where is it decided?", "How many can go?"
+SWEEP, PATCHING = "Ablation sweep", "Activation patching"
 
 
 @pytest.fixture(autouse=True)
@@ -117,15 +115,15 @@ def _tensor(array):
     [
         (
             {"off": "99-99"},
-            "There is no head 99-99; the model has 6 layers of 12 heads. No head is switched.",
+            "There is no head 99-99; the model has 6 layers of 12 heads. No head is ablated.",
         ),
         (
             {"off": "<script>"},
-            "'<script>' is no head; write layer and head from 1, as in 4-2,6-6. No head is switched.",
+            "'<script>' is no head; write layer and head from 1, as in 4-2,6-6. No head is ablated.",
         ),
         (
             {"off": "1-1", "set": "banana"},
-            "A switched head cannot be set to “banana”, only to “0”, “mean”, “2”; it gives nothing.",
+            "Choose “0”, “mean”, “2” as the ablation, not “banana”. Heads are zero-ablated.",
         ),
     ],
 )
@@ -174,7 +172,7 @@ def test_all_heads_of_a_large_model_can_be_switched_and_a_longer_link_is_refused
     every = [(layer, head) for layer in range(layers) for head in range(heads)]
     given = {"off": spelled(every)}
     assert asked(given, (layers, heads)) == (Asked(tuple(every)), [])
-    refused = ["The link names more heads than any model has. No head is switched."]
+    refused = ["The link names more heads than any model has. No head is ablated."]
     assert asked({"off": "1-1," * 20_000}, (layers, heads)) == (Asked(), refused)
 
 
@@ -218,7 +216,7 @@ def test_the_page_opens_with_the_decoder_where_it_is_and_says_so_where_it_is_not
 
 @pytest.mark.slow
 def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
-    at = open_page(PAGE, **{"try": MATTER}, model="minilm", text=TIRED)
+    at = open_page(PAGE, **{"try": SWEEP}, model="minilm", text=TIRED)
     at.button(key="begin-every").click()
     while True:
         map_so_far = mounted(run(at), "view")
@@ -236,35 +234,75 @@ def test_the_map_of_all_heads_is_what_leaving_out_one_at_a_time_gives(minilm):
     name = f"{strongest[0] + 1}-{strongest[1] + 1}"
     assert data["strongest"][0]["head"] == name
     (sentence,) = said(at, "finding")
-    assert sentence.startswith(
-        f"Of 72 heads {name} matters most: without it the cosine of the embedding goes from 1.00 "
-        f"to {1 - expected.max():.2f}."
-    )
+    assert sentence.startswith("A single sentence's map")
+    assert name in sentence
+    assert f"from 1.00 to {1 - expected.max():.2f}" in sentence
     assert f"head={name}" in data["addresses"][name]
     assert data["addresses"][name].startswith("./?text=The+animal")
 
 
 @pytest.mark.slow
-def test_what_a_head_gives_in_its_turn_is_what_the_address_says_also_after_back():
-    at = open_page(PAGE, **{"try": MATTER}, model="minilm", text=TIRED)
+def test_the_ablation_is_what_the_address_says_also_after_back():
+    at = open_page(PAGE, **{"try": SWEEP}, model="minilm", text=TIRED)
 
-    def gives():
-        (control,) = (one for one in at.get("button_group") if one.key == "every-how")
+    def method():
+        (control,) = (one for one in at.get("button_group") if one.key == "sweep-method")
         return control
 
-    gives().set_value("mean")
-    assert link(run(at))["set"] == gives().value == "mean"
-    del at.query_params["set"]
-    assert "set" not in link(run(at))
-    assert gives().value == "factor"
-    at.query_params["set"] = "mean"
+    method().set_value("mean")
+    assert link(run(at))["method"] == method().value == "mean"
+    del at.query_params["method"]
+    assert "method" not in link(run(at))
+    assert method().value == "zero"
+    at.query_params["method"] = "mean"
     run(at)
-    assert gives().value == "mean"
+    assert method().value == "mean"
+    at.query_params["method"] = "resample"
+    assert run(at).get("button_group")
+    assert method().value == "zero", "one sentence has no other prompts to resample from"
+
+
+def planted(method, n=12):
+    """Head 2-1 lowers ` John` by 3 in every prompt; 1-2 has as large an effect on average, but not clear of zero."""
+    prompts = tuple(Prompt(MARY, " Mary", " John") for _ in range(n))
+    after = np.zeros((n, 2, 3, 2)) + np.random.default_rng(3).normal(size=(n, 2, 3, 2)) / 100
+    after[:, 1, 0, 1] += 3
+    after[:, 0, 1, 0] += np.linspace(-20, 14, n)
+    return PromptEffects(prompts, method, np.zeros((n, 2)), after)
+
+
+def test_only_resample_ablation_names_heads_that_matter():
+    found = matter.map_of_prompts(planted("resample"), {})
+    assert found.listed == ((1, 0),)
+    assert "2-1" in found.finding
+    assert "lowers ` John` (copy suppression)" in found.finding
+    assert "1-2" not in found.finding
+    assert f"−3.00 ± {found.half[1, 0]:.2f} (n = 12" in found.finding
+    for method in ("zero", "mean"):
+        found = matter.map_of_prompts(planted(method), {})
+        assert found.listed is None
+        assert "matters" not in found.finding
+    noise = planted("resample")
+    noise.after[:, 1, 0] = 0
+    assert matter.map_of_prompts(noise, {}).listed == ()
+
+
+@pytest.mark.slow
+def test_a_sentence_with_two_names_is_swept_over_twelve_prompts_and_another_is_a_single_one(smollm2):
+    at = open_page(PAGE, **{"try": SWEEP})
+    (control,) = (one for one in at.get("button_group") if one.key == "sweep-method")
+    assert control.options == ["resample", "mean", "zero"]
+    record = trace(MARY, smollm2)
+    assert len(matter.prompts_of(record, smollm2, Word(" Mary", " John"))) == 12
+    key = trace("The key to the cabinets", smollm2)
+    assert matter.prompts_of(key, smollm2, Word(" is", " are")) == ()
+    one = last(every_head(key.tokens, smollm2, Word(" is", " are")))
+    assert matter.map_of_one(one, {}, "zero").finding.startswith("A single prompt's map")
 
 
 @pytest.mark.slow
 def test_a_word_that_the_model_does_not_have_is_refused_and_the_page_stays(smollm2):
-    at = open_page(PAGE, **{"try": MATTER}, word="Mississippi river")
+    at = open_page(PAGE, **{"try": SWEEP}, word="Mississippi river")
     (problem,) = said(at, "problem")
     assert problem.startswith("'Mississippi river' is")
     assert not at.button
@@ -274,21 +312,21 @@ def test_a_word_that_the_model_does_not_have_is_refused_and_the_page_stays(smoll
 
 
 def test_sentences_of_other_lengths_cannot_be_taken_over_from():
-    at = open_page(PAGE, **{"try": WHERE}, model="minilm", text=TIRED, **{"from": "Too short."})
+    at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, **{"from": "Too short."})
     (problem,) = said(at, "problem")
     assert problem.startswith("“Too short.” has 5 tokens and your sentence 16;")
 
 
 @pytest.mark.parametrize("nothing", [" ", "\u200b"])
 def test_nothing_cannot_be_taken_over_from(nothing):
-    at = open_page(PAGE, **{"try": WHERE}, model="minilm", text=TIRED, **{"from": nothing})
+    at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, **{"from": nothing})
     assert said(at, "problem") == ["The sentence is empty; type at least one word."]
     assert not mounted(at, "view")
 
 
 @pytest.mark.slow
 def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
-    at = open_page(PAGE, **{"try": WHERE}, model="minilm", text=TIRED, map="layers and tokens")
+    at = open_page(PAGE, **{"try": PATCHING}, model="minilm", text=TIRED, map="layers and tokens")
     assert at.text_input(key="from").placeholder == WIDE
     at.button(key="begin-patch").click()
     while not (boards := mounted(run(at), "tiles")) or np.isnan(boards[0]["numbers"]).any():
@@ -303,14 +341,23 @@ def test_taking_over_the_last_states_gives_the_other_sentence(minilm):
     assert 0 < share[:, -1].max() < 1, "no single last state is the whole mean"
 
 
-# ---- selective, and how many
+# ---- role test
 
 
-def row(role, task, without, draws):
-    return Selectivity(role, ((0, 0), (1, 1), (2, 2)), task, 4, 3.0, without, draws)
+def test_a_role_stands_only_for_the_tasks_that_random_heads_harm_less():
+    def row(role, without, draws):
+        return Selectivity(role, ((0, 0), (1, 1), (2, 2)), ORDINARY, 4, 3.0, without, draws)
+
+    rows = [row("induction", 9.0, (4.0,) * 40), row("sink", 9.0, (4.0,) * 38 + (9.0, 9.5))]
+    text = selective.verdict(rows, 2)
+    stands, falls = text.split(". ", 1)
+    assert "induction" in stands
+    assert "sink" not in stands
+    assert "sink" in falls
+    assert selective.table(rows).count("★") == 2, "one cell, and the caption"
 
 
-# ---- ready experiments
+# ---- inside
 
 
 def test_inside_has_the_same_switch_on_its_heads(minilm):

@@ -11,7 +11,7 @@ from mha_core.experiments import (
     Cosine,
     Factor,
     Loss,
-    MeanOutput,
+    MeanAblation,
     PatchHeads,
     PatchStates,
     Rows,
@@ -129,7 +129,7 @@ def test_a_row_of_weights_is_replaced_and_mixes_what_it_says(to, query, row, exp
     plain, record = trace_tokens(tokens, llama), trace_changed(tokens, llama, chosen)
     np.testing.assert_allclose(record.weights[1, 4, row], expected, atol=1e-6)
     np.testing.assert_allclose(record.weights[1, :4], plain.weights[1, :4], atol=1e-6)
-    kept = kept_of(tokens, llama, changes_of(chosen, tokens, llama))
+    kept = kept_of([tokens], llama, changes_of(chosen, tokens, llama))
     values = layer_details(tokens, llama, 1).v[2]  # six heads on three
     np.testing.assert_allclose(kept.contexts[1][0, 4, row], np.array(expected) @ values, atol=1e-5)
     if query is not None:
@@ -213,7 +213,7 @@ def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
         one = (PatchHeads(((layer, head),), OTHER, None, positions),)
         np.testing.assert_allclose(found.numbers[layer, head], measure(into, llama, WORD, one), atol=1e-4)
     way = measure(source, llama, WORD)[0] - measure(into, llama, WORD)[0]
-    np.testing.assert_allclose(found.restored, found.effect / way, atol=1e-4)
+    np.testing.assert_allclose(found.recovered, found.effect / way, atol=1e-4)
 
 
 # What cannot be
@@ -225,7 +225,7 @@ def test_patching_every_head_is_patching_one_after_the_other(positions, llama):
         Factor(((3, 0),)),
         Factor(((0, 0),), float("nan")),
         Factor(((0, 0),), 1000000000.0),
-        MeanOutput(((0, 99),)),
+        MeanAblation(((0, 99),)),
         Rows(((0, 0),), "sideways"),
         Rows(((0, 0),), 5, 2),
         Rows(((0, 0),), 3, 2),

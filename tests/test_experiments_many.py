@@ -9,7 +9,7 @@ from decoder_folders import random_decoder, write_decoder
 
 from mha_core import embedding, load_model
 from mha_core.cli import main
-from mha_core.experiments import Factor, Loss, Word, measure, next_words, selective
+from mha_core.experiments import Factor, Loss, Selectivity, Word, measure, next_words, selective
 from mha_core.experiments.pruning import gate_gradient
 from mha_core.experiments.tasks import AGREEMENT, ORDINARY, Ready, gates_without, mean_loss, share_right
 
@@ -63,33 +63,46 @@ def test_losses_and_shares_over_texts_are_those_of_every_token(decoder, texts):
 # Roles against random heads
 
 
-def test_a_role_is_compared_with_as_many_heads_that_are_not_its_own(model, monkeypatch):
+def test_a_role_is_compared_with_random_heads_of_its_own_layers(model, monkeypatch):
     asked = []
 
     def of(gates):
         gone = [] if gates is None else [tuple(place) for place in (gates == 0).nonzero().tolist()]
         asked.append(gone)
-        return float(sum(layer for layer, _ in gone))
+        return float(sum(layer == 5 and head < 3 for layer, head in gone))
 
     monkeypatch.setitem(
         selective.__globals__, "ready_tasks", lambda _: (Ready(ORDINARY, 3, of), Ready(AGREEMENT, 3, of))
     )
-    roles = {"top": ((5, 0), (5, 1), (5, 2)), "low": ((0, 0), (0, 3))}
-    parts = list(selective(roles, model, draws=12))
-    assert (len(parts), parts[-1].fraction) == (1 + 2 * 13, 1)
+    roles = {"top": ((5, 0), (5, 1), (5, 2)), "two": ((0, 0), (0, 3), (4, 4))}
+    parts = list(selective(roles, model))
+    assert (len(parts), parts[-1].fraction) == (1 + 2 * 41, 1)
     drawn = asked[::2]
-    assert drawn[0] == []
-    for heads, start in ((roles["top"], 1), (roles["low"], 14)):
+    for heads, start in ((roles["top"], 1), (roles["two"], 42)):
         assert drawn[start] == list(heads)
-        for gone in drawn[start + 1 : start + 13]:
-            assert len(gone) == len(heads)
-            assert not set(gone) & set(heads)
-    assert len({tuple(gone) for gone in drawn}) == 27
+        for gone in drawn[start + 1 : start + 41]:
+            assert [layer for layer, _ in gone] == [layer for layer, _ in heads]
+            assert len(set(gone)) == len(heads)
+    assert len({tuple(gone) for gone in drawn}) > 70
     loss, agreement, *_ = parts[-1].result
-    assert (loss.role, loss.intact, loss.without, len(loss.draws)) == ("top", 0, 15, 12)
-    assert loss.worse  # no other three lie as high; and a loss is better low
-    assert not agreement.worse
-    assert (loss.low, loss.high) == (min(loss.draws), max(loss.draws))
+    assert (loss.role, loss.intact, loss.without, len(loss.draws)) == ("top", 0, 3, 40)
+    assert loss.p == pytest.approx(1 / 41)
+    assert loss.stands  # no other three do as much; and a loss is better low
+    assert agreement.p == 1
+    assert not agreement.stands
+
+
+@pytest.mark.parametrize(
+    ("as_large", "draws", "p"), [(0, 40, 1 / 41), (1, 40, 2 / 41), (40, 40, 1), (4, 99, 0.05)]
+)
+@pytest.mark.parametrize("task", [ORDINARY, AGREEMENT])
+def test_p_counts_the_role_s_own_set_and_a_claim_stands_only_below_a_twentieth(as_large, draws, p, task):
+    worse = 1.0 if task.better == "low" else -1.0
+    numbers = (5.0,) + (5.0 + worse,) * (as_large - 1) if as_large else ()
+    numbers += (5.0 - worse,) * (draws - as_large)
+    one = Selectivity("role", ((0, 0),), task, 4, 0.0, 5.0, numbers)
+    assert one.p == pytest.approx(p)
+    assert one.stands == (p < 0.05)
 
 
 # Pruning

@@ -3,8 +3,8 @@
 // data: {mode: "experiment", records: [id] | [], shape: [layers, heads], causal, heard, off: ["24-4"], factor, factors:
 //        [{value, label, title}], badge, groups: [{letter, label, heads: ["1-3"]}], undo: true, moved: {"25-1": 0.31},
 //        roles: {"1-3": {letter, label}}, result: null | {title, before, after, unit, rows, note},
-//        effects: null | column (layer, head), NaN where not known yet, top, measure, was, addresses: {"24-4": address},
-//        strongest: [{head, label, effect, address}]}
+//        effects: null | column (layer, head), NaN where not known yet, half: the same or null, top, measure, was, addresses: {"24-4": address},
+//        listTitle, strongest: [{head, label, effect, half, address}]}
 // ask({do: "set", off, n} | {do: "factor", value} | {do: "word", id} | {do: "undo"})
 import { column } from "./column.js";
 import { make } from "./dom.js";
@@ -39,6 +39,7 @@ export class Experiment {
     this.record = record;
     this.data = data;
     this.effects = data.effects ? column(data.effects) : null;
+    this.half = data.half ? column(data.half) : null;
     if (!this.effects && (data.heard >= this.sent || this.sent === 0) && !this.grid.dragging) this.off = new Set(data.off);
     if (data.heard > this.sent) this.sent = data.heard;
     this.toolbar.fill(data);
@@ -75,6 +76,10 @@ export class Experiment {
 
   effectOf([layer, head]) {
     return this.effects[layer * this.data.shape[1] + head];
+  }
+
+  halfOf([layer, head]) {
+    return this.half?.[layer * this.data.shape[1] + head];
   }
 
   drawAll() {

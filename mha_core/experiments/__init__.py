@@ -1,22 +1,40 @@
-"""Take heads away, or let them do something else, and see what the model does then."""
+"""Ablate heads, patch their output or a state, and see what the model does then."""
 
 from mha_core.experiments.changes import changes_of
-from mha_core.experiments.effects import Effects, Place
 from mha_core.experiments.interventions import (
     Factor,
     Intervention,
-    MeanOutput,
+    MeanAblation,
     PatchHeads,
     PatchStates,
     Rows,
     check,
     heads_from,
 )
-from mha_core.experiments.means import mean_steps
-from mha_core.experiments.once import measure, moved_heads, next_words, state_cosines, trace_changed
-from mha_core.experiments.outcomes import Cosine, Loss, Outcome, State, Word, bind, default_outcome, token_of
+from mha_core.experiments.kept import mean_steps
+from mha_core.experiments.once import (
+    ablate,
+    measure,
+    moved_heads,
+    next_words,
+    patch,
+    state_cosines,
+    trace_changed,
+)
+from mha_core.experiments.outcomes import (
+    Cosine,
+    Loss,
+    Outcome,
+    State,
+    Word,
+    bind,
+    default_outcome,
+    spaced,
+    token_of,
+)
 from mha_core.experiments.parts import Part, last
-from mha_core.experiments.prompts import Prompt, Prompts, prompts
+from mha_core.experiments.prompt_sweep import METHODS, Method, PromptEffects, sweep_prompts
+from mha_core.experiments.prompts import Prompt, Prompts, prompts, read_prompts, with_other_names
 from mha_core.experiments.pruning import (
     Curve,
     order_by_effect,
@@ -27,11 +45,11 @@ from mha_core.experiments.pruning import (
     pruning_texts,
 )
 from mha_core.experiments.selective import Selectivity, selective
-from mha_core.experiments.short import ablate, patch
-from mha_core.experiments.sweep import every_head, patch_heads, patch_states
+from mha_core.experiments.sweep import Effects, Place, every_head, patch_heads, patch_states
 from mha_core.experiments.tasks import TASKS, Task
 
 __all__ = [
+    "METHODS",
     "TASKS",
     "Cosine",
     "Curve",
@@ -39,13 +57,15 @@ __all__ = [
     "Factor",
     "Intervention",
     "Loss",
-    "MeanOutput",
+    "MeanAblation",
+    "Method",
     "Outcome",
     "Part",
     "PatchHeads",
     "PatchStates",
     "Place",
     "Prompt",
+    "PromptEffects",
     "Prompts",
     "Rows",
     "Selectivity",
@@ -74,8 +94,12 @@ __all__ = [
     "prompts",
     "prune_curve",
     "pruning_texts",
+    "read_prompts",
     "selective",
+    "spaced",
     "state_cosines",
+    "sweep_prompts",
     "token_of",
     "trace_changed",
+    "with_other_names",
 ]

@@ -11,14 +11,13 @@ from torch import Tensor
 from mha_core.experiments.interventions import (
     Factor,
     Intervention,
-    MeanOutput,
+    MeanAblation,
     PatchHeads,
     Rows,
     check,
     same_length,
 )
-from mha_core.experiments.kept import kept_of
-from mha_core.experiments.means import mean_contexts
+from mha_core.experiments.kept import first_replaced, kept_of, mean_contexts
 from mha_core.model import Model
 from mha_core.multihead import HeadChange
 from mha_core.tokens import Tokens
@@ -125,10 +124,10 @@ def _add(changes: Changes, one: Intervention, tokens: Tokens, model: Model) -> N
     if isinstance(one, Factor):
         for layer, head in one.heads:
             changes.mixed(layer).times((head,), one.factor)
-    elif isinstance(one, MeanOutput):
-        means = mean_contexts(model)
+    elif isinstance(one, MeanAblation):
+        means, replaced = mean_contexts(model), list(range(first_replaced(model), len(tokens)))
         for layer, head in one.heads:
-            changes.mixed(layer).then((head,), means[layer, head])
+            changes.mixed(layer).then((head, replaced), means[layer, head])
     elif isinstance(one, Rows):
         where, values = _rows(one, len(tokens), model)
         for layer, head in one.heads:
@@ -138,7 +137,7 @@ def _add(changes: Changes, one: Intervention, tokens: Tokens, model: Model) -> N
     else:
         source = model.tokenizer.encode(one.text, one.pair)
         same_length(source, tokens)
-        states = kept_of(source, model).states
+        states = kept_of([source], model).states
         for index, position in one.places:
             changes.at_state(index).then((position,), states[index][0, position])
 
@@ -146,7 +145,7 @@ def _add(changes: Changes, one: Intervention, tokens: Tokens, model: Model) -> N
 def _patch_heads(changes: Changes, one: PatchHeads, tokens: Tokens, model: Model) -> None:
     source = model.tokenizer.encode(one.text, one.pair)
     same_length(source, tokens)
-    contexts = kept_of(source, model).contexts
+    contexts = kept_of([source], model).contexts
     at = list(range(len(tokens)) if one.positions is None else one.positions)
     for layer, head in one.heads:
         changes.mixed(layer).then((head, at), contexts[layer][0, head, at])

@@ -5,7 +5,7 @@ is what stands before a layer: 0 is the embedding, n_layers what the last layer 
 
 Sources: Michel et al. 2019, section 2.3, and Voita et al. 2019 for factors (gates); Meng et al. 2022 and Zhang &
 Nanda 2023 for outputs and states taken over from another run (patching). Zero is not a neutral value: what is mixed
-after a head was made with its usual output there, hence `MeanOutput` beside it.
+after a head was made with its usual output there, hence `MeanAblation` beside it.
 """
 
 import math
@@ -34,13 +34,17 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class MeanOutput:
-    """What these heads mixed, replaced by what each mixes on average over the built-in sentences."""
+class MeanAblation:
+    """What these heads mixed, replaced by what each mixes on average over the built-in sentences.
+
+    A causal model keeps its first token's own output, which carries the attention sink (Xiao et al. 2023); the mean is
+    then over the positions after the first.
+    """
 
     heads: tuple[Head, ...]
 
     def __str__(self) -> str:
-        return f"{_names(self.heads)} replaced by the mean output"
+        return f"{_names(self.heads)} mean-ablated"
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class PatchStates:
         return f"{counted(len(self.places), 'state')} taken over from '{self.text}'"
 
 
-Intervention = Factor | MeanOutput | Rows | PatchHeads | PatchStates
+Intervention = Factor | MeanAblation | Rows | PatchHeads | PatchStates
 
 
 def _names(heads: Iterable[Head]) -> str:

@@ -7,7 +7,14 @@ import torch
 
 from mha_core.errors import SizeError
 from mha_core.experiments.changes import changes_of
-from mha_core.experiments.interventions import Intervention
+from mha_core.experiments.interventions import (
+    Factor,
+    Intervention,
+    MeanAblation,
+    PatchHeads,
+    heads_from,
+    same_length,
+)
 from mha_core.experiments.kept import kept_of
 from mha_core.experiments.outcomes import Outcome, bind, place_of, scores_of
 from mha_core.grid import Array
@@ -17,6 +24,30 @@ from mha_core.prediction import NextToken, likeliest
 from mha_core.record import AttentionRecord
 from mha_core.tokens import Tokens
 from mha_core.trace import run, to_numpy, versions
+
+
+def ablate(
+    text: str, model: Model, heads: str, *, factor: float = 0.0, mean: bool = False
+) -> AttentionRecord:
+    """Trace a text without these heads ("24-4,2-6", from 1): what each mixed times `factor` (0: zero ablation), or
+    with `mean` mean-ablated. `record.interventions` goes on to `next_words` and `measure`.
+
+    Raises InputError for heads that are not there.
+    """
+    chosen = heads_from(heads, model.n_layers, model.n_heads)
+    change: Intervention = MeanAblation(chosen) if mean else Factor(chosen, factor)
+    return trace_changed(model.tokenizer.encode(text), model, (change,))
+
+
+def patch(source: str, into: str, model: Model, heads: str) -> AttentionRecord:
+    """Trace the text `into` with what these heads ("24-4,2-6", from 1) mixed in a run of `source`.
+
+    Raises InputError for heads that are not there, and texts of unequally many tokens.
+    """
+    tokens = model.tokenizer.encode(into)
+    same_length(model.tokenizer.encode(source), tokens)
+    chosen = heads_from(heads, model.n_layers, model.n_heads)
+    return trace_changed(tokens, model, (PatchHeads(chosen, source),))
 
 
 def trace_changed(tokens: Tokens, model: Model, interventions: Sequence[Intervention]) -> AttentionRecord:
@@ -66,7 +97,7 @@ def moved_heads(before: AttentionRecord, after: AttentionRecord) -> FloatArray:
 def state_cosines(tokens: Tokens, model: Model, interventions: Sequence[Intervention]) -> Array:
     """How far every state is from that of the plain run: cosines (n_layers + 1, n), the embedding first."""
     plain, changed = (
-        torch.stack([state[0].double() for state in kept_of(tokens, model, change).states])
+        torch.stack([state[0].double() for state in kept_of([tokens], model, change).states])
         for change in (None, changes_of(interventions, tokens, model))
     )
     return to_numpy(torch.cosine_similarity(plain, changed, dim=-1))

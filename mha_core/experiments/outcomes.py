@@ -98,6 +98,12 @@ def token_of(word: str, model: Model) -> int:
     raise InputError(f"'{word[:40]}' is {len(ids)} tokens of {model.title} ({pieces}); {advice}.")
 
 
+def spaced(word: str, model: Model) -> str:
+    """The word as it would be the next one, " Mary", where that is a token; else as it was typed."""
+    with_space = f" {word}"
+    return word if word.startswith(" ") or len(model.tokenizer.ids_of(with_space)) != 1 else with_space
+
+
 def default_outcome(
     tokens: Tokens, model: Model, target: str | None = None, against: str | None = None
 ) -> Outcome:

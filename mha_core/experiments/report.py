@@ -4,15 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mha_core.experiments.effects import Effects
 from mha_core.experiments.outcomes import Outcome, Word
+from mha_core.experiments.prompt_sweep import LEVEL, PromptEffects
+from mha_core.experiments.sweep import Effects
 from mha_core.export import model_of
 from mha_core.prediction import NextToken
 from mha_core.record import ModelInfo
 from mha_core.tokens import Tokens
 from mha_core.wording import head_name
 
+Row = dict[str, Any]
 Outcomes = tuple[tuple[float, ...], Sequence[NextToken]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command says: everything, its rows, and its table."""
+
+    data: Row
+    rows: Sequence[Row]
+    text: str
 
 
 @dataclass(frozen=True)
@@ -27,116 +38,133 @@ class Asked:
     how: float | str
     source: Tokens | None = None
 
-
-def once_data(asked: Asked, names: Sequence[str], before: Outcomes, after: Outcomes) -> dict[str, Any]:
-    """A run without and with the intervention."""
-    found = _asked(asked)
-    for name, (numbers, words) in (("before", before), ("after", after)):
-        found[name] = {
-            **dict(zip(names, numbers, strict=True)),
-            "next": [{"token": w.text, "probability": w.probability, "logit": w.logit} for w in words],
+    @property
+    def data(self) -> Row:
+        """The same for JSON."""
+        word = self.outcome if isinstance(self.outcome, Word) else None
+        return {
+            "model": model_of(self.model),
+            "text": self.tokens.text,
+            "source": None if self.source is None else self.source.text,
+            "tokens": [piece.text for piece in self.tokens.pieces],
+            "target": word and word.target,
+            "against": word and word.against,
+            "heads": self.heads,
+            "how": self.how,
         }
-    return found | {"effect": after[0][0] - before[0][0]}
+
+    def measured(self, name: str) -> str:
+        """What a number is of, with the words whose logits it compares."""
+        if not isinstance(self.outcome, Word) or not name.startswith("logit"):
+            return name
+        against = "" if self.outcome.against is None else f" against {self.outcome.against!r}"
+        return f"{name} of {self.outcome.target!r}{against}"
+
+    def change(self, each: str = "") -> str:
+        """What was done to the heads, or to `each` of them in turn, in the field's words."""
+        if self.source is not None:
+            return f"activation patching of {each or self.heads} from '{self.source.text}'"
+        method = "mean ablation" if self.how == "mean" else "zero ablation" if self.how == 0 else None
+        done = f"{method} of {each or self.heads}" if method else f"{each or self.heads} times {self.how:g}"
+        return f"{done}, {self.heads} throughout" if each and self.heads else done
 
 
-def effects_data(asked: Asked, effects: Effects, top: int) -> dict[str, Any]:
-    """Every head or place in turn: `effects` [layer][head] or [state][token], the change of the outcome."""
-    names = effects.names
-    of_heads = len(effects.after) == asked.model.n_layers  # states are one more: the embedding
-    found = _asked(asked) | {
-        "axes": ["layer", "head"] if of_heads else ["state", "token"],
+def once_answer(asked: Asked, names: Sequence[str], before: Outcomes, after: Outcomes) -> Answer:
+    """A run without and with the intervention: a row for every number and every next word."""
+    data, rows = asked.data, list[Row]()
+    for run, (numbers, words) in (("before", before), ("after", after)):
+        told = [{"token": w.text, "probability": w.probability, "logit": w.logit} for w in words]
+        data[run] = {**dict(zip(names, numbers, strict=True)), "next": told}
+        shares = {f"probability of {w.text!r}": w.probability for w in words}
+        found = (*zip(names, numbers, strict=True), *shares.items())
+        rows += [{"run": run, "what": what, "value": value} for what, value in found]
+    data["effect"] = after[0][0] - before[0][0]
+    lines = [f"{asked.model.title}: {asked.change()}."]
+    for name, old, new in zip(names, before[0], after[0], strict=True):
+        lines.append(f"{asked.measured(name):32} {old:9.4f} -> {new:9.4f}")
+    for left, right in zip(before[1], after[1], strict=True):
+        was, now = (f"{100 * word.probability:5.1f} %  {word.text!r}" for word in (left, right))
+        lines.append(f"{was:26} {now}")
+    return Answer(data, rows, "\n".join(lines) + "\n")
+
+
+def sweep_answer(asked: Asked, effects: Effects, top: int) -> Answer:
+    """Every head or place of one prompt in turn: `effects` [layer][head] or [state][token], the outcome's change.
+
+    Rows have layer and head from 1, or state and token from 0.
+    """
+    names, of_heads = effects.names, len(effects.after) == asked.model.n_layers  # or states, one more
+    axes = ("layer", "head") if of_heads else ("state", "token")
+    strongest = [
+        {"place": _place(place, asked.tokens, of_heads), "effect": effect}
+        for place, effect in effects.strongest(top)
+    ]
+    data = asked.data | {
+        "axes": axes,
         "before": dict(zip(names, effects.before, strict=True)),
         "effects": effects.effect.tolist(),
         "after": {name: effects.numbers[..., i].tolist() for i, name in enumerate(names)},
-        "strongest": [
-            {"place": _place(place, asked.tokens, of_heads), "effect": effect}
-            for place, effect in effects.strongest(top)
-        ],
+        "strongest": strongest,
     }
     if effects.source is not None:
-        found["source_outcome"] = dict(zip(names, effects.source, strict=True))
-    return found
-
-
-def once_rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for every number and every next word, before and after."""
-    rows = list[dict[str, Any]]()
-    for when in ("before", "after"):
-        for name, number in data[when].items():
-            if name != "next":
-                rows.append({"run": when, "what": name, "value": number})
-        rows += [
-            {"run": when, "what": f"probability of {word['token']!r}", "value": word["probability"]}
-            for word in data[when]["next"]
-        ]
-    return rows
-
-
-def effects_rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for every head (layer and head from 1) or place (state and token from 0): the change of the outcome."""
-    first, second = data["axes"]
-    base = 1 if first == "layer" else 0
-    return [
-        {first: i + base, second: j + base, "effect": effect}
+        data["source_outcome"] = dict(zip(names, effects.source, strict=True))
+    rows = [
+        {axes[0]: i + of_heads, axes[1]: j + of_heads, "effect": effect}
         for i, row in enumerate(data["effects"])
         for j, effect in enumerate(row)
     ]
+    what = "prompt" if isinstance(asked.outcome, Word) else "sentence"
+    told = f"{asked.measured(names[0])} {effects.before[0]:.4f}; {asked.change(f'each {axes[1]}')}"
+    lines = [f"{asked.model.title}, a single {what}'s map: {told}."]
+    lines += [f"{row['place']:>24}  {row['effect']:+9.4f}" for row in strongest]
+    return Answer(data, rows, "\n".join(lines) + "\n")
 
 
-def once_text(data: Mapping[str, Any]) -> str:
-    """The outcome before and after, and the words beside each other."""
-    lines = [f"{data['model']['title']}: {_what(data)}"]
-    for name, number in data["before"].items():
-        if name != "next":
-            lines.append(f"{_measured(name, data):32} {number:9.4f} -> {data['after'][name]:9.4f}")
-    for old, new in zip(data["before"]["next"], data["after"]["next"], strict=True):
-        left, right = (f"{100 * row['probability']:5.1f} %  {row['token']!r}" for row in (old, new))
-        lines.append(f"{left:26} {right}")
-    return "\n".join(lines) + "\n"
+def prompts_answer(model: ModelInfo, found: Sequence[PromptEffects], top: int) -> Answer:
+    """Every head over many prompts, by every method that was tried: means with their 95 % intervals.
 
-
-def effects_text(data: Mapping[str, Any]) -> str:
-    """The strongest, by how much they change the outcome."""
-    name, before = next(iter(data["before"].items()))
-    told = _measured(name, data)
-    lines = [f"{data['model']['title']}: {told} {before:.4f}; the strongest changes, {_what(data)}"]
-    lines += [f"{row['place']:>24}  {row['effect']:+9.4f}" for row in data["strongest"]]
-    return "\n".join(lines) + "\n"
-
-
-def _measured(name: str, data: Mapping[str, Any]) -> str:
-    """What a number is of, with the words whose logits it compares."""
-    if name not in ("logit", "logit difference") or data.get("target") is None:
-        return name
-    against = "" if data["against"] is None else f" against {data['against']!r}"
-    return f"{name} of {data['target']!r}{against}"
-
-
-def _what(data: Mapping[str, Any]) -> str:
-    """What was done, in words."""
-    how, axes = data["how"], data.get("axes")
-    if how == "patch":
-        each = data["heads"] if axes is None else "each head" if axes[1] == "head" else "each place"
-        return f"{each} taken over from '{data['source']}'."
-    done = "replaced by its mean output" if how == "mean" else f"times {how:g}"
-    if axes is None:
-        return f"{data['heads']} {done}."
-    beside = f", with {data['heads']} the same throughout" if data["heads"] else ""
-    return f"each head {done}{beside}."
-
-
-def _asked(asked: Asked) -> dict[str, Any]:
-    outcome = asked.outcome
-    return {
-        "model": model_of(asked.model),
-        "text": asked.tokens.text,
-        "source": None if asked.source is None else asked.source.text,
-        "tokens": [piece.text for piece in asked.tokens.pieces],
-        "target": outcome.target if isinstance(outcome, Word) else None,
-        "against": outcome.against if isinstance(outcome, Word) else None,
-        "heads": asked.heads,
-        "how": asked.how,
+    `named`: the heads that matter by resample ablation, their interval corrected for the number of heads.
+    """
+    prompts, n = found[0].prompts, len(found[0].prompts)
+    named = next(([head_name(head) for head in one.named] for one in found if one.method == "resample"), [])
+    widths = {one.method: one.half_width() for one in found}
+    rows = [
+        {
+            "layer": layer + 1,
+            "head": head + 1,
+            **{
+                f"{one.method} {what}": float(one.mean[layer, head] + sign * widths[one.method][layer, head])
+                for one in found
+                for what, sign in (("effect", 0), ("low", -1), ("high", 1))
+            },
+            "named": head_name((layer, head)) in named,
+        }
+        for layer in range(model.n_layers)
+        for head in range(model.n_heads)
+    ]
+    before = found[0].before
+    outcome = float((before[:, 0] - (before[:, 1] if before.shape[1] > 1 else 0)).mean())
+    data = {
+        "model": model_of(model),
+        "prompts": [{"text": one.text, "target": one.target, "against": one.against} for one in prompts],
+        "before": outcome,
+        "level": LEVEL,
+        "named": named,
+        "heads": rows,
+        "answers": {
+            one.method: one.changes.mean(0).tolist() for one in found
+        },  # [layer][head][answer]: the change of its logit
     }
+    lines = [f"{model.title}, {n} prompts such as '{prompts[0].text}': mean logit difference {outcome:.2f}."]
+    lines.append(f"Heads that matter by resample ablation: {', '.join(named) or 'none'}.")
+    lines.append(f"{'':6}" + "".join(f"{f'{one.method} ablation':>20}" for one in found))
+    ranked = sorted(rows, key=lambda row: -abs(row[f"{found[0].method} effect"]))[:top]
+    for row in ranked:
+        numbers = [
+            f"{row[f'{m} effect']:+.2f} ± {(row[f'{m} high'] - row[f'{m} effect']):.2f}" for m in widths
+        ]
+        lines.append(f"{row['layer']}-{row['head']:<4}" + "".join(f"{number:>20}" for number in numbers))
+    return Answer(data, rows, "\n".join(lines) + "\n")
 
 
 def _place(place: tuple[int, int], tokens: Tokens, of_heads: bool) -> str:
@@ -145,3 +173,12 @@ def _place(place: tuple[int, int], tokens: Tokens, of_heads: bool) -> str:
         return head_name(place)
     state, token = place
     return f"layer {state}, token {token + 1} {tokens.label(tokens.pieces[token])!r}"
+
+
+def listed(found: Sequence[Answer], numbered: bool) -> list[Mapping[str, Any]]:
+    """The rows of all answers, `numbered` by their text."""
+    return [
+        {**({"sentence": number} if numbered else {}), **row}
+        for number, one in enumerate(found, 1)
+        for row in one.rows
+    ]

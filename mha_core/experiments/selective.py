@@ -1,14 +1,15 @@
-"""Are heads with a role needed for it? A role's heads are taken away, then as many others drawn at random, and several
-things that the model does are measured after each.
+"""Random-ablation control: is a role's set of heads needed for a task more than other heads of the same layers?
 
-If heads of one role break one task and leave the others alone, and random heads do not, they are selective; if what
-they break is no more than what random heads break, the role says where they look and not what they are needed for.
-The draws leave out the role's own heads. Other heads may take over what is missing (self-repair, McGrath et al. 2023),
-so what breaks nothing may still be in use.
+The role's heads are zero-ablated together, then sets drawn at random, layer by layer as many, of all heads of the
+layer. If the role made no difference, its own set would be one of the draws: p = (1 + draws with at least as large an
+effect) / (1 + draws). Other heads may take over what is missing (self-repair, McGrath et al. 2023), so a set without
+an effect may still be in use.
 
-Source: the comparison with random heads follows Olsson et al. 2022 (ablations) and Voita et al. 2019, section 6.
+Sources: the comparison with random heads follows Olsson et al. 2022 (ablations) and Voita et al. 2019, section 6; the
+p value Phipson & Smyth 2010.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -21,13 +22,14 @@ from mha_core.experiments.tasks import Task, gates_without, ready_tasks
 from mha_core.model import Model
 from mha_core.wording import Head
 
-DRAWS = 10
+DRAWS = 40
+LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class Selectivity:
     """One role and one task over `n` texts: the number of the whole model (`intact`), of the model without the role's
-    heads, and without as many random ones, one number for each draw.
+    heads, and without each random set of as many heads in the same layers.
     """
 
     role: str
@@ -39,48 +41,38 @@ class Selectivity:
     draws: tuple[float, ...]
 
     @property
-    def low(self) -> float:
-        """The least of the draws."""
-        return min(self.draws)
+    def p(self) -> float:
+        """The share of sets, the role's own among them, that harm the task at least as much as the role's."""
+        harm = 1 if self.task.better == "low" else -1
+        return (1 + sum(harm * draw >= harm * self.without for draw in self.draws)) / (1 + len(self.draws))
 
     @property
-    def high(self) -> float:
-        """The largest of the draws."""
-        return max(self.draws)
-
-    @property
-    def worse(self) -> bool:
-        """Is the model worse without the role's heads than without any of the random sets?"""
-        return self.without > self.high if self.task.better == "low" else self.without < self.low
+    def stands(self) -> bool:
+        """Does the task need the role's heads more than random ones, at p < 0.05?"""
+        return self.p < LEVEL
 
 
 def selective(
     sets: Mapping[str, tuple[Head, ...]], model: Model, *, draws: int = DRAWS, seed: int = 0
 ) -> Iterator[Part[tuple[Selectivity, ...]]]:
-    """Every role of `sets` with every task of the model: one part for each set of heads that was taken away, the
-    result complete role by role. Raises InputError for a set that cannot be drawn again among the other heads.
+    """Try every role of `sets` with every task of the model: one part for each set of heads that was ablated, the
+    result complete role by role. Raises InputError for an empty set and heads that are not there.
     """
-    ready = ready_tasks(model)
-    every = [(layer, head) for layer in range(model.n_layers) for head in range(model.n_heads)]
     for role, heads in sets.items():
         check_heads(heads, model.n_layers, model.n_heads)
-        if not 0 < 2 * len(set(heads)) <= len(every):
-            raise InputError(
-                f"'{role}' has {len(heads)} of {len(every)} heads; as many others must be there to draw from."
-            )
+        if not heads:
+            raise InputError(f"'{role}' has no heads; give one or more.")
     if draws < 1:
-        raise InputError(f"{draws} draws were asked for; one is the least, {DRAWS} are usual.")
+        raise InputError(f"draws must be 1 or more, not {draws}; {DRAWS} are usual.")
+    ready = ready_tasks(model)
     total, done, found = 1 + len(sets) * (1 + draws), 1, list[Selectivity]()
     intact = [one.of(None) for one in ready]
     yield Part(done / total, done, ())
     for number, (role, heads) in enumerate(sets.items()):
         random = np.random.default_rng([seed, number])
-        others = [head for head in every if head not in heads]
         numbers = list[list[float]]()
         for draw in range(draws + 1):
-            picked = random.choice(len(others), len(heads), replace=False)
-            away = heads if draw == 0 else [others[i] for i in picked]
-            gates = gates_without(away, model)
+            gates = gates_without(heads if draw == 0 else same_layers(heads, model.n_heads, random), model)
             numbers.append([one.of(gates) for one in ready])
             done += 1
             if draw < draws:
@@ -92,3 +84,13 @@ def selective(
             for i, one in enumerate(ready)
         ]
         yield Part(done / total, done, tuple(found))
+
+
+def same_layers(heads: tuple[Head, ...], n_heads: int, random: np.random.Generator) -> list[Head]:
+    """Draw as many heads in each layer as `heads` has there, out of all heads of the layer."""
+    counts = Counter(layer for layer, _ in set(heads))
+    return [
+        (layer, int(head))
+        for layer, count in sorted(counts.items())
+        for head in random.choice(n_heads, count, replace=False)
+    ]

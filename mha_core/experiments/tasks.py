@@ -136,7 +136,7 @@ class EmbeddingTask:
 def _pairs(task: Task, rows: Sequence[Prompt], model: Model) -> Ready:
     """The mean logit difference of the right word and the wrong one."""
     asked = {
-        tokens: [token_of(row.target, model), token_of(row.against, model)]
+        tokens: [token_of(word, model) for word in row.answers]
         for row, tokens in ((row, model.tokenizer.encode(row.text)) for row in rows)
     }
 

@@ -35,8 +35,8 @@ PAGES = {
     ],
     "a decoder": [
         "/experiment",
-        *(to("/experiment", try_=tab) for tab in ("Which matter?", "Where is it decided?")),
-        *(to("/experiment", try_=tab) for tab in ("Selective?", "How many can go?")),
+        *(to("/experiment", try_=tab) for tab in ("Ablation sweep", "Activation patching")),
+        *(to("/experiment", try_=tab) for tab in ("Role test", "Pruning")),
         to("/", model="smollm2"),
     ],
     "inside and learn": [

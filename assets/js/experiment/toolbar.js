@@ -7,12 +7,12 @@ const FIRST = 8; // drawn where none is switched
 export class Toolbar {
   constructor(actions) {
     this.actions = actions;
-    this.factors = make("div", { class: "tabs", role: "group", "aria-label": "What a switched head gives" });
-    this.roles = make("select", { "aria-label": "Switch the heads of a role", onchange: () => this.role() });
+    this.factors = make("div", { class: "tabs", role: "group", "aria-label": "Ablation" });
+    this.roles = make("select", { "aria-label": "Ablate the heads of a role", onchange: () => this.role() });
     this.random = make("button", { type: "button", class: "plain", onclick: () => this.draw() });
     this.undo = make("button", { type: "button", class: "plain", text: "Undo", onclick: () => actions.ask({ do: "undo" }) });
     this.clear = make("button", { type: "button", class: "plain", text: "All as they were", onclick: () => actions.set(new Set()) });
-    this.root = make("div", { class: "toolbar", role: "toolbar", "aria-label": "Switches" }, make("span", { class: "caption", text: "A switched head gives" }), this.factors, this.roles, this.random, this.undo, this.clear);
+    this.root = make("div", { class: "toolbar", role: "toolbar", "aria-label": "Switches" }, make("span", { class: "caption", text: "Ablation" }), this.factors, this.roles, this.random, this.undo, this.clear);
   }
 
   fill(data) {

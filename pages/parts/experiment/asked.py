@@ -1,4 +1,4 @@
-"""What a link asks to be tried: which heads are switched, what they give instead, and which word is followed.
+"""What a link asks to be tried: which heads are ablated, how, and which word is followed.
 
 In: the link's parameters and a model's shape. Out: a frozen `Asked`, whose interventions the engine takes, and the
 sentences that say what was refused. No Streamlit here.
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mha_core import InputError
-from mha_core.experiments import Factor, Intervention, MeanOutput, heads_from
+from mha_core.experiments import Factor, Intervention, MeanAblation, heads_from
 from mha_core.wording import Head, head_name
 from pages.parts.frame.prose import quoted
 
@@ -18,35 +18,33 @@ LINK_CHARS = 50_000  # all heads of any model there is; a link that says more is
 
 @dataclass(frozen=True)
 class Setting:
-    """What a switched head gives: `value` in the link, `label` on the switch, `title` at more length, `badge` on the
-    head; `said` goes before the names of heads, `done` after them."""
+    """How heads are ablated: `value` in the link, `label` on the switch, `title` at more length, `badge` on the
+    head, and what was `done` to it."""
 
     value: str
     label: str
     title: str
     badge: str
-    said: str
     done: str
 
 
 SETTINGS = (
-    Setting("0", "nothing", "Its output is multiplied by 0", "0", "Without", "taken away"),
+    Setting("0", "zero", "Zero ablation: the output is 0", "0", "zero-ablated"),
     Setting(
         "mean",
-        "its mean",
-        "Its output is its mean over the built-in sentences, which is what it gives whatever it reads",
+        "mean",
+        "Mean ablation: the output is its mean over the built-in sentences; a decoder's first token keeps its own",
         "x̄",
-        "With",
-        "at its mean output",
+        "mean-ablated",
     ),
-    Setting("2", "twice as much", "Its output is multiplied by 2", "×2", "With", "doubled"),
+    Setting("2", "double", "The output is multiplied by 2", "×2", "doubled"),
 )
 BY_VALUE = {setting.value: setting for setting in SETTINGS}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The heads that are switched, (layer, head) from 0 in order, and what they give."""
+    """The heads that are ablated, (layer, head) from 0 in order, and how."""
 
     heads: tuple[Head, ...] = ()
     setting: Setting = SETTINGS[0]
@@ -57,19 +55,18 @@ class Asked:
         if not self.heads:
             return ()
         if self.setting.value == "mean":
-            return (MeanOutput(self.heads),)
+            return (MeanAblation(self.heads),)
         return (Factor(self.heads, float(self.setting.value)),)
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """What is done, as a sentence begins: “Without 24-4”, “With these 12 heads doubled”."""
-        done = "" if self.setting.said == "Without" else f" {self.setting.done}"
-        if len(self.heads) > 1:
-            done = done.replace("its", "their")
-        return f"{self.setting.said} {heads_said(self.heads)}{done}"
+        if self.setting == SETTINGS[0]:
+            return f"Without {heads_text(self.heads)}"
+        return f"With {heads_text(self.heads)} {self.setting.done}"
 
 
-def heads_said(heads: Sequence[Head]) -> str:
+def heads_text(heads: Sequence[Head]) -> str:
     """Some heads by their names, many by their number."""
     names = [head_name(head) for head in heads]
     if len(names) > NAMED_AT_MOST:
@@ -84,20 +81,20 @@ def spelled(heads: Sequence[Head]) -> str | None:
 
 def asked(params: Mapping[str, str], shape: tuple[int, int]) -> tuple[Asked, list[str]]:
     """What the link asks for of a model of (layers, heads), and what was refused."""
-    said = list[str]()
+    refused = list[str]()
     heads: tuple[Head, ...] = ()
     given = params.get("off", "")
     if len(given) > LINK_CHARS:
-        said.append("The link names more heads than any model has. No head is switched.")
+        refused.append("The link names more heads than any model has. No head is ablated.")
     elif given:
         try:
             heads = tuple(sorted(set(heads_from(given, *shape))))
         except InputError as error:
-            said.append(f"{error} No head is switched.")
+            refused.append(f"{error} No head is ablated.")
     setting = BY_VALUE.get(params.get("set", SETTINGS[0].value))
     if setting is None:
         offered = ", ".join(f"“{value}”" for value in BY_VALUE)
-        said.append(
-            f"A switched head cannot be set to {quoted(params['set'])}, only to {offered}; it gives nothing."
+        refused.append(
+            f"Choose {offered} as the ablation, not {quoted(params['set'])}. Heads are zero-ablated."
         )
-    return Asked(heads, setting or SETTINGS[0]), said
+    return Asked(heads, setting or SETTINGS[0]), refused

@@ -1,4 +1,4 @@
-"""Where is it decided? One head's output, or one state of one token, taken over from another sentence at a time."""
+"""Activation patching: one head's output, or one state of one token, from another sentence at a time."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,10 @@ from mha_core.experiments import Effects, Outcome, Word, default_outcome, patch_
 from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
 from mha_core.tokens import Tokens
-from mha_core.wording import Head, counted, head_name, percent
-from pages.parts.experiment.frame import caveats, kept, roles_of
-from pages.parts.experiment.said import measured, number, shown
+from mha_core.wording import Head, counted, percent
+from pages.parts.experiment.frame import caveat, explore_links, named, roles_of
+from pages.parts.experiment.text import measured, number, shown
 from pages.parts.frame import examples, loading, presets, shell
-from pages.parts.frame.links import link_to
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import quoted, say
 from pages.parts.frame.request import Request
@@ -22,12 +21,8 @@ from pages.parts.picture.head_switches import head_effects
 from pages.parts.picture.tiles import Board
 
 MAPS = ("heads", "layers and tokens")
-DECIDED = 0.5  # a state that alone brings half of the way back carries what differs
-HINT = "Blue brings the outcome nearer to the other sentence's: 1 is all of the way. A click opens the head in Explore."
-NOT_ALL = (
-    "What is taken over from another run is a state the model can have, unlike zero. But what two sentences share is "
-    "in neither map, and places that only matter together do not show one by one (Zhang & Nanda 2023)."
-)
+DECIDED = 0.5  # a state that alone recovers half of the effect carries what differs
+HINT = "Blue: share of the effect recovered, 1 is the other sentence's outcome. A click opens the head in Explore."
 PAIRS = (
     ("tired / wide", presets.TIRED, presets.WIDE),
     ("Mary / John", presets.MARY, presets.JOHN),
@@ -44,12 +39,12 @@ def view(request: Request) -> None:
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
         usual = twin(request.text)
         donor = (
-            st.text_input("Take over from", key="from", bind="query-params", placeholder=usual, width=560)
+            st.text_input("Patch from", key="from", bind="query-params", placeholder=usual, width=560)
             or usual
         )
         examples.row("Pairs", {name: {"text": into, "from": source} for name, source, into in PAIRS})
         shape = st.segmented_control(
-            "What is taken over", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
+            "What is patched", MAPS, default=MAPS[0], required=True, key="map", bind="query-params"
         )
     other = shell.or_show_error(used.tokenizer.encode, donor)
     outcome = None if other is None else shell.or_show_error(outcome_of, other, record, used)
@@ -76,17 +71,17 @@ def view(request: Request) -> None:
         key,
         lambda: sweep(other, record.tokens, used, outcome),
         draw,
-        button="Take over one at a time",
+        button="Patch one at a time",
         unit=f"of {counted(used.n_layers * used.n_heads, 'head')} tried"
         if sweep is patch_heads
         else "states tried",
         one="" if sweep is patch_heads else "state tried",
     )
-    caveats(NOT_ALL)
+    caveat()
 
 
 def twin(text: str) -> str:
-    """The sentence to take over from, if the reader names none: the other of a pair, else the first there is."""
+    """The sentence to patch from, if the reader names none: the other of a pair, else the first there is."""
     both = {source: into for _, source, into in PAIRS} | {into: source for _, source, into in PAIRS}
     return both.get(text) or presets.twin_sentence(text)
 
@@ -99,7 +94,7 @@ def outcome_of(source: Tokens, record: AttentionRecord, used: Model) -> Outcome:
     if len(source) != len(record.tokens):
         raise InputError(
             f"{quoted(source.text)} has {len(source)} token{'s' * (len(source) != 1)} and your sentence "
-            f"{len(record.tokens)}; to take over from place to same place both need as many."
+            f"{len(record.tokens)}; for patching both need the same number."
         )
     usual = presets.FOLLOWED.get(source.text)
     if used.next_head is None:
@@ -113,10 +108,10 @@ def outcome_of(source: Tokens, record: AttentionRecord, used: Model) -> Outcome:
 
 
 def no_way(effects: Effects) -> str:
-    """What is said where both sentences come to the same."""
+    """Say that both sentences come to the same."""
     return (
-        f"In both sentences the {measured(effects.names)} is {number(effects.before[0])}, so there is no way from one "
-        "to the other; take over from a sentence in which it differs."
+        f"The {measured(effects.names)} is {number(effects.before[0])} in both sentences. Patch from one in which it "
+        "differs."
     )
 
 
@@ -127,35 +122,30 @@ def ways(effects: Effects) -> str:
 
 
 def of_heads(effects: Effects, roles: Mapping[Head, Role]) -> str:
-    """The heads that bring most of the way."""
-    share = np.asarray(effects.restored)
+    """The heads that recover most of the effect."""
+    share = np.asarray(effects.recovered)
     if not np.isfinite(share).any():
         return f"{ways(effects)}."
     order = np.argsort(-np.nan_to_num(share, nan=-9.0), axis=None, kind="stable")[:3]
     found = [head for head in (divmod(int(i), share.shape[1]) for i in order) if share[head] > 0]
     if not found:
-        return f"{ways(effects)}. No head's output, taken over alone, brings any of the way there."
-    names = [
-        f"{head_name(head)}{f', {roles[head].label},' if head in roles else ''} {percent(float(share[head]))}"
-        for head in found
-    ]
-    return (
-        f"{ways(effects)}. One head's output taken over brings at most: {', '.join(names)} of the way there."
-    )
+        return f"{ways(effects)}. No single head recovers any of the effect."
+    heads = ", ".join(f"{named(head, roles)} {percent(float(share[head]))}" for head in found)
+    return f"{ways(effects)}. Share of the effect recovered by one head: {heads}."
 
 
 def of_states(effects: Effects, into: Tokens, source: Tokens) -> str:
     """Which token carries the difference, layer by layer."""
-    share = np.asarray(effects.restored)
+    share = np.asarray(effects.recovered)
     carried = carriers(share)
     if not carried:
-        return f"{ways(effects)}. No single state brings half of the way there."
+        return f"{ways(effects)}. No single state recovers half of the effect."
     parts = [f"`{label(into, source, token)}` {_layers(first, final)}" for token, first, final in carried]
     return f"{ways(effects)}. What differs is carried by {', then by '.join(parts)}."
 
 
 def carriers(share: FloatArray) -> list[tuple[int, int, int]]:
-    """Runs of states in which one token alone brings most, and at least half, of the way: (token, first, last)."""
+    """Runs of states in which one token alone recovers most, and at least half, of the effect: (token, first, last)."""
     found: list[tuple[int, int, int]] = []
     for index, row in enumerate(share):
         if not np.isfinite(row).any() or np.nanmax(row) < DECIDED:
@@ -180,16 +170,11 @@ def label(into: Tokens, source: Tokens, position: int) -> str:
 
 
 def _heads(effects: Effects, request: Request, used: Model, roles: Mapping[Head, Role]) -> None:
-    addresses = {
-        head_name((layer, head)): link_to("Explore", {**kept(request), "head": head_name((layer, head))})
-        for layer in range(used.n_layers)
-        for head in range(used.n_heads)
-    }
     head_effects(
-        np.asarray(effects.restored),
-        measure="share of the way",
+        np.asarray(effects.recovered),
+        measure="effect recovered",
         was=0.0,
-        addresses=addresses,
+        addresses=explore_links(request, used),
         roles=roles,
         hint=HINT,
         key="patched-heads",
@@ -197,11 +182,11 @@ def _heads(effects: Effects, request: Request, used: Model, roles: Mapping[Head,
 
 
 def _states(effects: Effects, into: Tokens, source: Tokens) -> None:
-    share = np.asarray(effects.restored, dtype=np.float32).T
+    share = np.asarray(effects.recovered, dtype=np.float32).T
     board = Board()
     board.add(
         board.matrix(
-            "share of the way to the other sentence",
+            "share of the effect recovered",
             share,
             rows=[label(into, source, i) for i in range(len(into))],
             cols=list(map(str, range(share.shape[1]))),
@@ -209,7 +194,7 @@ def _states(effects: Effects, into: Tokens, source: Tokens) -> None:
             wide=max(14, min(40, 1050 / share.shape[1])),
             flat=True,
             top=1.0,
-            note="one state at a time: tokens downward, layers across, 0 the embedding; blue is nearer",
+            note="one state at a time: tokens downward, layers across, 0 the embedding; blue is more",
         )
     )
     board.show("patched-states")

@@ -1,13 +1,15 @@
-"""What every part of the page shares: their names, the style, and what is said where the decoder is not there."""
+"""What every part of the page shares: their names, the style, roles, links, and the one caveat."""
 
 import html
 from collections.abc import Mapping
 
 import streamlit as st
 
+from mha_core import Model
+from mha_core.heads.jobs import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.shelf import DECODER, EMBEDDED
-from mha_core.wording import Head
+from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts, presets
 from pages.parts.frame.links import link_to
 from pages.parts.frame.pages import page_called
@@ -15,42 +17,29 @@ from pages.parts.frame.prose import heading, markup, say
 from pages.parts.frame.request import Request, title_of
 from pages.parts.frame.shell import CSS
 
-PARTS = (
-    "Switch heads off",
-    "Which matter?",
-    "Where is it decided?",
-    "Selective?",
-    "How many can go?",
-)
+PARTS = ("Ablate heads", "Ablation sweep", "Activation patching", "Role test", "Pruning")
 SAID_TWICE = "tower lemon river candle horse silver garden winter tower lemon river candle"
 # Questions to begin with: what is asked, and the part, sentence and word of this page that answer it.
 QUESTIONS: tuple[tuple[str, Mapping[str, str]], ...] = (
     (
-        "Which head knows that the drink goes to Mary?",
-        {"try": "Which matter?", "text": presets.MARY, "word": "Mary", "rival": "John"},
+        "Mary or John: which heads matter for the answer?",
+        {"try": PARTS[1], "text": presets.MARY, "word": "Mary", "rival": "John"},
     ),
     (
-        "Which heads keep the verb from agreeing with “cabinets”?",
-        {"try": "Which matter?", "text": presets.KEY, "word": "is", "rival": "are"},
+        "“is” or “are”: which heads matter after “The key to the cabinets”?",
+        {"try": PARTS[1], "text": presets.KEY, "word": "is", "rival": "are"},
     ),
     (
-        "Words said twice: which heads know what comes next?",
-        {"try": "Which matter?", "text": SAID_TWICE, "word": "horse"},
+        "Words said twice: which heads help to predict the next one?",
+        {"try": PARTS[1], "text": SAID_TWICE, "word": "horse"},
     ),
-    ("What is lost without all heads that rest on the first token?", {"try": "Selective?"}),
+    ("What is lost without the attention-sink heads?", {"try": PARTS[3]}),
     (
         "Which head does MiniLM's embedding need most?",
-        {"try": "Which matter?", "text": presets.TIRED, "model": EMBEDDED},
+        {"try": PARTS[1], "text": presets.TIRED, "model": EMBEDDED},
     ),
 )
-ZERO = (
-    "Zero is not neutral: a head that always adds the same leaves a hole. Compare with its mean output (Michel et al. "
-    "2019 use zero, Wang et al. 2022 the mean)."
-)
-REPAIR = (
-    "When a head goes, later ones can do more of its work (self-repair, McGrath et al. 2023), so a small effect does "
-    "not say that a head does nothing. And one sentence is not a law."
-)
+CAVEAT = "A small effect does not prove a head unused: later heads can take over (self-repair, McGrath et al. 2023)."
 
 
 def style() -> None:
@@ -62,8 +51,8 @@ def without_decoder(request: Request) -> None:
     """Say that the model that speaks is not there, while the one that takes its place is shown."""
     if request.model == page_called("Experiment").first["model"]() != DECODER:
         say(
-            f"SmolLM2, which says a next word, is not on this server (`make decoder` fetches it), so these experiments "
-            f"run on {title_of(request.model)}: what changes is the meaning it gives the text, its embedding.",
+            "SmolLM2, which says a next word, is not on this server (`make decoder` fetches it). "
+            f"{title_of(request.model)} takes its place: what changes is the text's embedding.",
             "notice",
         )
 
@@ -80,18 +69,34 @@ def questions() -> None:
     markup(f'<ul class="hs-questions">{links}</ul>')
 
 
-def caveats(*more: str) -> None:
+def caveat() -> None:
     """What an ablation does not show."""
-    for text in (*more, ZERO, REPAIR):
-        say(text, "caveat")
+    say(CAVEAT, "caveat")
 
 
-def kept(request: Request) -> dict[str, str]:
-    """What a link to another page keeps: the sentence, and the model with its weights."""
-    found = {"text": request.text, "pair": request.pair or "", "model": request.model}
-    return found if request.trained else {**found, "weights": "untrained"}
+def explore_links(request: Request, used: Model, pin: str = "") -> dict[str, str]:
+    """Every head's name with the address that opens it in Explore, with this sentence and model."""
+    kept = {"text": request.text, "pair": request.pair or "", "model": request.model}
+    kept |= {} if request.trained else {"weights": "untrained"}
+    kept |= {"pin": pin} if pin else {}
+    names = [head_name((layer, head)) for layer in range(used.n_layers) for head in range(used.n_heads)]
+    return {name: link_to("Explore", {**kept, "head": name}) for name in names}
 
 
 def roles_of(request: Request) -> Mapping[Head, Role]:
     """The roles of the heads, as far as they are known."""
     return head_facts.roles_of(request.model, request.trained)
+
+
+def named(head: Head, roles: Mapping[Head, Role]) -> str:
+    """A head with its role, if it has one: "4-2 (coreference)"."""
+    return f"{head_name(head)} ({roles[head].label})" if head in roles else head_name(head)
+
+
+def heads_by_role(roles: Mapping[Head, Role]) -> list[tuple[str, str, tuple[Head, ...]]]:
+    """The letter, name and heads of every kind of role, most heads first."""
+    kinds = dict[str, list[Head]]()
+    for head, role in sorted(roles.items()):
+        kinds.setdefault(role.key, []).append(head)
+    ordered = sorted(kinds.items(), key=lambda pair: -len(pair[1]))
+    return [(KIND_OF[key].letter, KIND_OF[key].name, tuple(heads)) for key, heads in ordered]

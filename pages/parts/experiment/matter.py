@@ -1,26 +1,58 @@
-"""Which heads matter here? Every head taken away in turn, and what that does to the word that is followed, as a map."""
+"""Ablation sweep: every head ablated in turn, over prompts with other names where the sentence allows, as a map."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
 from mha_core import AttentionRecord, Model
-from mha_core.experiments import Effects, Outcome, default_outcome, every_head, token_of
+from mha_core.experiments import (
+    METHODS,
+    Effects,
+    Method,
+    Outcome,
+    Part,
+    Prompt,
+    PromptEffects,
+    Word,
+    default_outcome,
+    every_head,
+    spaced,
+    sweep_prompts,
+    token_of,
+    with_other_names,
+)
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, counted, head_name
-from pages.parts.experiment.frame import caveats, kept, roles_of
-from pages.parts.experiment.said import moves, number, shown, signed, word_of
+from mha_core.heads.words import FloatArray
+from mha_core.wording import Head, counted
+from pages.parts.experiment.frame import caveat, explore_links, named, roles_of
+from pages.parts.experiment.text import moves, number, shown, signed, word_of
 from pages.parts.frame import loading, presets, shell, state
-from pages.parts.frame.links import link_to
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.picture.head_switches import head_effects
 
-NAMED = 3
-HOW = {"factor": "nothing", "mean": "its mean"}
+NAMED = 3  # beside the first
+MOSTLY = 2  # times as large a change of one answer's logit as of the other's
+HELP = (
+    "Zero: the output is 0. Mean: its mean over the built-in sentences; a decoder's first token keeps its own. "
+    "Resample: its output in a prompt with other names, so only what tells the prompts apart is lost."
+)
 HINT = "Point at a head for its numbers; a click opens it in Explore with this sentence."
+
+
+@dataclass(frozen=True)
+class Map:
+    """One number a head: its effect, the half width of its interval (over prompts), and the outcome before."""
+
+    effect: FloatArray
+    half: FloatArray | None
+    was: float
+    measure: str
+    finding: str
+    listed: Sequence[Head] | None  # the heads beside the map; None: those with the largest effect
 
 
 def view(request: Request) -> None:
@@ -29,28 +61,43 @@ def view(request: Request) -> None:
     if record is None:
         return
     used = loading.model(request)
-    how = "mean" if state.own("set", "0") == "mean" else "factor"
     with st.container(key="trying", horizontal=True, vertical_alignment="bottom", gap="medium"):
         outcome = shell.or_show_error(followed, record, used)
-        how = setting(how)
-    if outcome is None:
-        return
+        if outcome is None:
+            return
+        prompts = prompts_of(record, used, outcome)
+        method = chosen_method(METHODS if prompts else ("zero", "mean"))
     roles = roles_of(request)
-    key = ("every", *map(repr, (request.run, used.fingerprint, outcome, how)))
+
+    def begin() -> Iterator[Part[Effects | PromptEffects]]:
+        if prompts:
+            for many in sweep_prompts(prompts, used, method):
+                yield Part(many.fraction, many.n, many.result)
+        else:
+            factor = None if method == "mean" else 0.0
+            for one in every_head(record.tokens, used, outcome, factor=factor):
+                yield Part(one.fraction, one.n, one.result)
+
+    def draw(found: Effects | PromptEffects | None) -> None:
+        if isinstance(found, PromptEffects):
+            _draw(map_of_prompts(found, roles), request, record, used, roles)
+        elif found is not None:
+            _draw(map_of_one(found, roles, method), request, record, used, roles)
+
     with st.container(key="sweep"):
         work(
-            key,
-            lambda: every_head(record.tokens, used, outcome, factor=0.0 if how == "factor" else None),
-            lambda effects: picture(effects, request, record, used, roles, how),
-            button="Try every head",
+            ("every", *map(repr, (request.run, used.fingerprint, outcome, method))),
+            begin,
+            draw,
+            button="Ablate every head",
             unit=f"of {counted(used.n_layers * used.n_heads, 'head')} tried",
         )
-    caveats()
+    caveat()
 
 
 def followed(record: AttentionRecord, used: Model) -> Outcome:
     """What is measured: two words of the reader's choice, else those the sentence is about, else the two likeliest;
-    the embedding where none is said."""
+    the embedding where it predicts no word."""
     if used.next_head is None:
         return default_outcome(record.tokens, used)
     usual = presets.FOLLOWED.get(record.tokens.text, ("the likeliest", "the one after it"))
@@ -63,8 +110,8 @@ def followed(record: AttentionRecord, used: Model) -> Outcome:
 def word_box(placeholder: str) -> str:
     """The word of the link, which another part of the page writes, too."""
     st.session_state["word"] = state.params().get("word", "")
-    said = st.text_input("Word", key="word", placeholder=placeholder, width=150, on_change=_keep_word)
-    return said or ""
+    typed = st.text_input("Word", key="word", placeholder=placeholder, width=150, on_change=_keep_word)
+    return typed or ""
 
 
 def _keep_word() -> None:
@@ -85,86 +132,114 @@ def outcome_of(record: AttentionRecord, used: Model, word: str, rival: str) -> O
     return default_outcome(record.tokens, used, *asked)
 
 
-def spaced(word: str, used: Model) -> str:
-    """The word as it would be the next one, " Mary"."""
-    with_space = f" {word}"
-    return word if word.startswith(" ") or len(used.tokenizer.ids_of(with_space)) != 1 else with_space
+def prompts_of(record: AttentionRecord, used: Model, outcome: Outcome) -> tuple[Prompt, ...]:
+    """Twelve prompts with other names; none where the sentence has no two names."""
+    if not isinstance(outcome, Word) or record.tokens.pair:
+        return ()
+    return with_other_names(Prompt(record.tokens.text, outcome.target, outcome.against), used)
 
 
-def setting(how: str) -> str:
-    """What a head gives when its turn comes: what the link says, also after Back."""
-    st.session_state["every-how"] = how
+def chosen_method(offered: Sequence[Method]) -> Method:
+    """The method that the link says, also after Back; the first that is offered unless it says another."""
+    asked = state.own("method", offered[0])
+    st.session_state["sweep-method"] = asked if asked in offered else offered[0]
     chosen = st.segmented_control(
-        "In its turn a head gives",
-        list(HOW),
-        format_func=HOW.__getitem__,
+        "Ablation",
+        offered,
         required=True,
-        key="every-how",
-        on_change=_keep_setting,
+        key="sweep-method",
+        help=HELP,
+        on_change=lambda: state.change({"method": st.session_state["sweep-method"]}),
     )
-    return chosen or how
+    return chosen or offered[0]
 
 
-def _keep_setting() -> None:
-    state.change({"set": "mean" if st.session_state["every-how"] == "mean" else None})
-
-
-def picture(
-    effects: Effects | None,
-    request: Request,
-    record: AttentionRecord,
-    used: Model,
-    roles: Mapping[Head, Role],
-    how: str,
+def _draw(
+    found: Map, request: Request, record: AttentionRecord, used: Model, roles: Mapping[Head, Role]
 ) -> None:
-    """The sentence and the map, of as many heads as were tried."""
-    if effects is None:
-        return
-    say(finding(effects, roles, how), "finding")
-    last = str(len(record.tokens) - 1) if used.next_head is not None else ""
-    links = {
-        head_name((layer, head)): link_to(
-            "Explore", {**kept(request), "head": head_name((layer, head)), "pin": last}
-        )
-        for layer in range(used.n_layers)
-        for head in range(used.n_heads)
-    }
+    say(found.finding, "finding")
+    pin = str(len(record.tokens) - 1) if used.next_head is not None else ""
     head_effects(
-        np.asarray(effects.effect),
-        measure=effects.names[0],
-        was=effects.before[0],
-        addresses=links,
+        np.asarray(found.effect),
+        half=found.half,
+        listed=found.listed,
+        measure=found.measure,
+        was=found.was,
+        addresses=explore_links(request, used, pin=pin),
         roles=roles,
         hint=HINT,
         key="effects",
     )
 
 
-def finding(effects: Effects, roles: Mapping[Head, Role], how: str) -> str:
-    """The strongest head, and what becomes of the outcome without it."""
-    numbers = np.asarray(effects.effect)
-    tried = int(np.isfinite(numbers).sum())
+def map_of_one(effects: Effects, roles: Mapping[Head, Role], method: Method) -> Map:
+    """A single prompt's map, or of a model that says no next word a single sentence's."""
     names, before = effects.names, effects.before
-    if not tried:
-        return f"As it is, the {names[0]} is {number(before[0])}."
-    ((layer, head), _), *rest = effects.strongest(NAMED)
-    after = effects.numbers[layer, head]
-    done = "without it" if how == "factor" else "with its mean output instead"
-    first = (
-        f"Of {counted(tried, 'head')} {named((layer, head), roles)} matters most: {done} the {names[0]} goes from "
-        f"{number(before[0])} to {number(float(after[0]))}"
+    what = "prompt" if len(names) > 1 else "sentence"
+    text = f"A single {what}'s map: the {names[0]} is {number(before[0])}."
+    if strongest := effects.strongest(1):
+        head = strongest[0][0]
+        after = effects.numbers[head]
+        text = (
+            f"A single {what}'s map: {method} ablation of {named(head, roles)} moves the {names[0]} most, from "
+            f"{number(before[0])} to {number(float(after[0]))}."
+        )
+        if len(names) > 1:
+            text += f" `{shown(word_of(names[1]))}` {moves(before[1], float(after[1]))}."
+    return Map(effects.effect, None, before[0], names[0], text, None)
+
+
+def map_of_prompts(effects: PromptEffects, roles: Mapping[Head, Role]) -> Map:
+    """The mean over prompts. Heads are listed as mattering by resample ablation alone."""
+    before = effects.before
+    was = before[:, 0].mean() - (before[:, 1].mean() if before.shape[1] > 1 else 0)
+    measure = "logit difference" if before.shape[1] > 1 else "logit"
+    mean, half, n = effects.mean, effects.half_width(), len(effects.prompts)
+    listed = effects.named if effects.method == "resample" else None
+    if not np.isfinite(mean).any():
+        text = f"The {measure} is {number(was)}, mean over {n} prompts with other names."
+    elif listed is None:
+        size = np.nan_to_num(np.abs(mean))
+        head = divmod(int(size.argmax()), mean.shape[1])
+        text = (
+            f"{effects.method.capitalize()} ablation of {named(head, roles)} changes the {measure} most: "
+            f"{signed(mean[head])} ± {number(half[head])} (n = {n} prompts). "
+            "Resample ablation tells which heads matter."
+        )
+    elif not listed:
+        text = f"No head's effect on the {measure} is clear of zero (n = {n} prompts)."
+    else:
+        text = _of_named(effects, listed, roles, measure)
+    return Map(mean, half, float(was), measure, text, listed)
+
+
+def _of_named(effects: PromptEffects, heads: Sequence[Head], roles: Mapping[Head, Role], measure: str) -> str:
+    """The heads that matter, the first with what becomes of its answers."""
+    mean, half, n = effects.mean, effects.half_width(), len(effects.prompts)
+    first, *others = heads
+    text = (
+        f"{named(first, roles)} matters most: resampled, it changes the {measure} by {signed(mean[first])} ± "
+        f"{number(half[first])} (n = {n} prompts)."
     )
-    if len(names) > 1:
-        first += f", and `{shown(word_of(names[1]))}` {moves(before[1], float(after[1]))}"
-    return f"{first}. Then {listed(rest, roles)}." if rest else f"{first}."
+    text += answers_text(effects, first)
+    if others:
+        rest = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        some = ", ".join(f"{named(head, roles)} ({signed(mean[head])})" for head in others[:NAMED])
+        text += f" Then {some}{rest}."
+    return text
 
 
-def listed(found: Sequence[tuple[Head, float]], roles: Mapping[Head, Role]) -> str:
-    """Heads with their effects."""
-    return ", ".join(f"{named(head, roles)} ({signed(value)})" for head, value in found)
+def answers_text(effects: PromptEffects, head: Head) -> str:
+    """Which answer a head's ablation raises or lowers, where it is one of the two.
 
-
-def named(head: Head, roles: Mapping[Head, Role]) -> str:
-    """A head with its role, if it has one."""
-    role = roles.get(head)
-    return f"{head_name(head)}, {role.label}," if role else head_name(head)
+    A head that lowers a word of the prompt does copy suppression (McDougall et al. 2023).
+    """
+    prompt = effects.prompts[0]
+    changes = dict(zip(prompt.answers, effects.changes[:, head[0], head[1]].mean(0), strict=True))
+    word = max(changes, key=lambda answer: abs(changes[answer]))
+    others = [abs(change) for answer, change in changes.items() if answer != word]
+    if not others or abs(changes[word]) < MOSTLY * others[0]:
+        return ""
+    does = "lowers" if changes[word] > 0 else "raises"
+    also = " (copy suppression)" if does == "lowers" and word.strip() in prompt.text else ""
+    return f" It {does} `{shown(word)}`{also}: resampled, that logit changes by {signed(changes[word])}."

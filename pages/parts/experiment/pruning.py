@@ -1,4 +1,4 @@
-"""How many can go? Heads taken away one after the other, least important first, and what is left, for both models."""
+"""Pruning: heads zero-ablated one after the other, least important first, and what is left, for both models."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -17,7 +17,7 @@ from mha_core.experiments import (
 )
 from mha_core.shelf import DECODER, EMBEDDED
 from mha_core.wording import Head, counted
-from pages.parts.experiment.frame import caveats
+from pages.parts.experiment.frame import caveat
 from pages.parts.frame import loading, shell
 from pages.parts.frame.progress import work
 from pages.parts.frame.prose import heading, say
@@ -30,10 +30,6 @@ GREEDY_AT_MOST = (
 )
 AT_ONCE = 6
 EFFECT, GRADIENT, GREEDY, RANDOM = "by effect", "by gradient", "greedy", "at random"
-CLAIM = (
-    "“20 to 40 % of the heads can be pruned” is what Michel et al. 2019 found for a translation model and for BERT. "
-    "What came out here stands above each curve, for these two models and these texts."
-)
 Curves = Mapping[str, Curve]
 
 
@@ -44,7 +40,7 @@ def view(_request: Request) -> None:
             used = shell.or_show_error(loading.named_model, name)
             if used is not None:
                 _one(used)
-    caveats(CLAIM)
+    caveat()
 
 
 def _one(used: Model) -> None:
@@ -53,7 +49,7 @@ def _one(used: Model) -> None:
         (f"prune-{used.name}", used.fingerprint),
         lambda: curves(used),
         lambda found: _show(found, used),
-        button=f"Take the heads of {used.title} away",
+        button=f"Prune {used.title}",
         unit="steps",
         one="step",
     )
@@ -114,10 +110,10 @@ def finding(found: Curves, n_heads: int) -> str:
     curve = found[best]
     lost = [_lost(curve, points, n_heads) for points in LOST]
     measure = curve.measure[:1].upper() + curve.measure[1:]
-    said = f"{measure}: {curve.points[0]:.1f} points at first (n = {curve.n}). Taken {best}, {lost[0]} and {lost[1]}"
+    text = f"{measure}: {curve.points[0]:.1f} points at first (n = {curve.n}). Taken {best}, {lost[0]} and {lost[1]}"
     if RANDOM in found and best != RANDOM:
-        said += f"; at random {_lost(found[RANDOM], LOST[1], n_heads)}"
-    return f"{said}."
+        text += f"; at random {_lost(found[RANDOM], LOST[1], n_heads)}"
+    return f"{text}."
 
 
 def _kept(curve: Curve, points: float) -> int:

@@ -1,4 +1,4 @@
-"""Switch heads off: all heads as switches, the next words with and without them, and who looks elsewhere now."""
+"""Ablate heads: all heads as switches, the next words with and without them, and who looks elsewhere now."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,14 +8,13 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Model
 from mha_core.experiments import mean_steps
-from mha_core.heads.jobs import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.picture.payload import Payload, record_payload
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.asked import BY_VALUE, SETTINGS, Asked, asked, spelled
 from pages.parts.experiment.changed import KNOWN, Changed, Guess, changed_by
-from pages.parts.experiment.frame import caveats, roles_of
-from pages.parts.experiment.said import elsewhere, finding
+from pages.parts.experiment.frame import caveat, heads_by_role, roles_of
+from pages.parts.experiment.text import elsewhere, finding
 from pages.parts.frame import loading, shell, state
 from pages.parts.frame.mounts import heard_from
 from pages.parts.frame.progress import work
@@ -61,7 +60,7 @@ def view(request: Request) -> None:
     if how:  # below, or the heads would move away under the pointer
         above = (used.n_layers - 1 - min(layer for layer, _ in wanted.heads)) * used.n_heads
         say(elsewhere(found.moved, record, roles, above), "moved")
-    caveats()
+    caveat()
 
 
 def ready(wanted: Asked, used: Model) -> bool:
@@ -113,7 +112,10 @@ def _picture(
         "factors": [{"value": s.value, "label": s.label, "title": s.title} for s in SETTINGS],
         "badge": wanted.setting.badge,
         "done": wanted.setting.done,
-        "groups": groups(roles),
+        "groups": [
+            {"letter": letter, "label": name, "heads": list(map(head_name, heads))}
+            for letter, name, heads in heads_by_role(roles)
+        ],
         "undo": bool(st.session_state.get(UNDONE)),
         "moved": {head_name(each.head): each.share for each in found.moved},
         "result": bars,
@@ -122,24 +124,9 @@ def _picture(
     head_switches(payload, view, key=PICTURE, on_ask=_heard)
 
 
-def groups(roles: Mapping[Head, Role]) -> list[dict[str, Any]]:
-    """The heads of every kind of role, most heads first."""
-    kinds = dict[str, list[Head]]()
-    for head, role in roles.items():
-        kinds.setdefault(role.key, []).append(head)
-    return [
-        {
-            "letter": KIND_OF[key].letter,
-            "label": KIND_OF[key].name,
-            "heads": [head_name(h) for h in sorted(heads)],
-        }
-        for key, heads in sorted(kinds.items(), key=lambda pair: -len(pair[1]))
-    ]
-
-
 def result(wanted: Asked, found: Changed, followed: Guess | None, record: AttentionRecord) -> Payload:
     """The bars beside the heads."""
-    sides = {"before": "as it is", "after": wanted.said[:1].lower() + wanted.said[1:] if wanted.heads else ""}
+    sides = {"before": "as it is", "after": wanted.text[:1].lower() + wanted.text[1:] if wanted.heads else ""}
     if found.words:
         rows = [
             {"id": guess.text, "before": guess.before, "after": guess.after, "target": guess == followed}

@@ -4,7 +4,7 @@ In: for switches the record of the text as it is; which heads are switched, and 
 a head. Out: what the reader asks for, as the component's `ask`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,16 @@ NOTHING: Payload = {
     "groups": [],
     "undo": False,
 }
-NOTHING |= {"heard": 0, "moved": {}, "result": None, "effects": None, "addresses": None, "strongest": []}
+NOTHING |= {
+    "heard": 0,
+    "moved": {},
+    "result": None,
+    "effects": None,
+    "half": None,
+    "addresses": None,
+    "listTitle": "",
+    "strongest": [],
+}
 STRONGEST = 8
 
 
@@ -38,6 +47,8 @@ def head_switches(record: Payload, view: Payload, *, key: str, on_ask: Callable[
 def head_effects(
     effects: FloatArray,
     *,
+    half: FloatArray | None = None,
+    listed: Sequence[Head] | None = None,
     measure: str,
     was: float,
     addresses: Mapping[str, str],
@@ -47,15 +58,17 @@ def head_effects(
 ) -> None:
     """Draw one number a head, (layer, head), NaN where it is not known yet: blue is more, orange is less.
 
-    The strongest are listed beside them. `was` is the measure as it is; `addresses` lead from a head's name to where
-    it opens.
+    `half`: half the width of each one's interval. The heads that are `listed`, or else the strongest, stand beside
+    them. `was` is the measure before; `addresses` lead from a head's name to where it opens.
     """
     sizes = np.abs(effects[np.isfinite(effects)])
     order = np.argsort(-np.nan_to_num(np.abs(effects), nan=-1.0), axis=None, kind="stable")[:STRONGEST]
     strongest = [divmod(int(i), effects.shape[1]) for i in order if np.isfinite(effects.flat[i])]
+    strongest = strongest if listed is None else list(listed[:STRONGEST])
     view: Payload = {
         "shape": list(effects.shape),
         "effects": np.ascontiguousarray(effects, dtype=np.float32).ravel(),
+        "half": None if half is None else np.ascontiguousarray(half, dtype=np.float32).ravel(),
         "top": float(sizes.max(initial=0.0)) or 1.0,
         "measure": measure,
         "was": was,
@@ -64,11 +77,13 @@ def head_effects(
             head_name(head): {"letter": role.letter, "label": role.label} for head, role in roles.items()
         },
         "hint": hint,
+        "listTitle": "Largest effects" if listed is None else "Heads that matter",
         "strongest": [
             {
                 "head": head_name(head),
                 "label": roles[head].label if head in roles else "",
                 "effect": float(effects[head]),
+                "half": None if half is None else float(half[head]),
                 "address": addresses[head_name(head)],
             }
             for head in strongest

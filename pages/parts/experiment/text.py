@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 
 from mha_core import AttentionRecord
 from mha_core.heads.roles import Role
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, percent
 from pages.parts.experiment.asked import Asked
 from pages.parts.experiment.changed import WORTH_SAYING, Changed, Guess, Moved
+from pages.parts.experiment.frame import named
 
 MOVED_NAMED = 3
 LEAST = f"{WORTH_SAYING:.0%}".replace("%", " %")
 TENTH = 0.0005
-TO = {"0": "take them away", "mean": "set them to their mean output", "2": "double them"}
+TO = {"0": "zero-ablate them", "mean": "mean-ablate them", "2": "double them"}
 
 
 def chance(p: float) -> str:
@@ -32,8 +33,8 @@ def _as_it_is(asked: Asked, found: Changed, record: AttentionRecord) -> str:
     title = record.model.title if record.model else "the model"
     if not found.words:
         return (
-            f"{title} says no next word, so what is followed is the text's embedding: how far it turns when heads are "
-            "switched off."
+            f"{title} predicts no next word. Click heads to {TO[asked.setting.value]}, and see how far the text's "
+            "embedding turns."
         )
     first, *rest = sorted(found.words, key=lambda guess: -guess.before)
     then = f", `{shown(rest[0].text)}` {chance(rest[0].before)}" if rest else ""
@@ -42,11 +43,11 @@ def _as_it_is(asked: Asked, found: Changed, record: AttentionRecord) -> str:
 
 
 def _of_words(asked: Asked, found: Changed, followed: Guess) -> str:
-    said = f"{asked.said} `{shown(followed.text)}` {moves(followed.before, followed.after)}"
+    text = f"{asked.text} `{shown(followed.text)}` {moves(followed.before, followed.after)}"
     best = max(found.words, key=lambda guess: guess.after)
     if best.id != followed.id:
-        return f"{said}; likeliest is then `{shown(best.text)}` with {chance(best.after)}."
-    return f"{said}."
+        return f"{text}; likeliest is then `{shown(best.text)}` with {chance(best.after)}."
+    return f"{text}."
 
 
 def moves(before: float, after: float) -> str:
@@ -61,7 +62,7 @@ def _of_cosines(asked: Asked, found: Changed, record: AttentionRecord) -> str:
     least = int(states.argmin())
     name = shown(record.tokens.pieces[least].bare)
     return (
-        f"{asked.said} the text's embedding has cosine {whole:.3f} with what it was; the last state of `{name}` "
+        f"{asked.text} the text's embedding has cosine {whole:.3f} with what it was; the last state of `{name}` "
         f"changes most, to {float(states[least]):.3f}."
     )
 
@@ -79,7 +80,7 @@ def elsewhere(
             else "The one head in a later layer does not move"
         )
         return f"{above} {LEAST} of its attention."
-    names = [_moved_said(each, record, roles) for each in moved[:MOVED_NAMED]]
+    names = [_moved_text(each, record, roles) for each in moved[:MOVED_NAMED]]
     one = f"Of the {n_above} heads in later layers one" if n_above > 1 else "The one head in a later layer"
     many = (
         f"{len(moved)} of the {n_above} heads in later layers now look"
@@ -90,12 +91,9 @@ def elsewhere(
     return f"{many} elsewhere with {LEAST} of {whose} attention or more, mean over all tokens: {'; '.join(names)}."
 
 
-def _moved_said(each: Moved, record: AttentionRecord, roles: Mapping[Head, Role]) -> str:
-    role = roles.get(each.head)
+def _moved_text(each: Moved, record: AttentionRecord, roles: Mapping[Head, Role]) -> str:
     word = shown(record.tokens.pieces[each.query].bare)
-    return (
-        f"{head_name(each.head)}{f' ({role.label})' if role else ''} {percent(each.share)}, most at `{word}`"
-    )
+    return f"{named(each.head, roles)} {percent(each.share)}, most at `{word}`"
 
 
 def number(value: float) -> str:
