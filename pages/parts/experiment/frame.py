@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from mha_core import Model
-from mha_core.heads.jobs import KIND_OF
+from mha_core.heads.questions.base import KIND_OF
 from mha_core.heads.roles import Role
 from mha_core.shelf import DECODER, EMBEDDED
 from mha_core.wording import Head, head_name
@@ -90,13 +90,13 @@ def roles_of(request: Request) -> Mapping[Head, Role]:
 
 def named(head: Head, roles: Mapping[Head, Role]) -> str:
     """A head with its role, if it has one: "4-2 (coreference)"."""
-    return f"{head_name(head)} ({roles[head].label})" if head in roles else head_name(head)
+    return f"{head_name(head)} ({roles[head].name})" if head in roles else head_name(head)
 
 
-def heads_by_role(roles: Mapping[Head, Role]) -> list[tuple[str, str, tuple[Head, ...]]]:
-    """The letter, name and heads of every kind of role, most heads first."""
+def heads_by_role(roles: Mapping[Head, Role]) -> list[tuple[str, tuple[Head, ...]]]:
+    """The name and heads of every kind of role, most heads first."""
     kinds = dict[str, list[Head]]()
     for head, role in sorted(roles.items()):
-        kinds.setdefault(role.key, []).append(head)
+        kinds.setdefault(role.kind, []).append(head)
     ordered = sorted(kinds.items(), key=lambda pair: -len(pair[1]))
-    return [(KIND_OF[key].letter, KIND_OF[key].name, tuple(heads)) for key, heads in ordered]
+    return [(KIND_OF[key].word, tuple(heads)) for key, heads in ordered]

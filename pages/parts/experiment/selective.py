@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from mha_core.experiments import Selectivity, selective
-from mha_core.heads.roles import Role
+from mha_core.heads.roles import Role, roles
 from mha_core.wording import Head, head_name
 from pages.parts.experiment.frame import caveat, heads_by_role
 from pages.parts.experiment.text import number
@@ -28,15 +28,15 @@ def view(request: Request) -> None:
     used = shell.or_show_error(loading.model, request)
     if used is None:
         return
-    known = head_facts.known_findings(request.model, request.trained)
+    known = head_facts.known_table(request.model, request.trained)
     if known is None:
         say("The roles of this model's heads are not known yet.", "note")
         if st.button("Find the roles", key="find-roles", type="primary"):
             with st.spinner("Every head reads the built-in sentences.", show_time=True):
-                known = shell.or_show_error(head_facts.findings, request.model, request.trained)
+                known = shell.or_show_error(head_facts.table, request.model, request.trained)
     if known is None:
         return
-    sets = sets_of(known.roles)
+    sets = sets_of(roles(known))
     if not sets:
         say(f"No role of {used.title} has {LEAST} heads or more.", "notice")
         return
@@ -51,9 +51,9 @@ def view(request: Request) -> None:
     caveat()
 
 
-def sets_of(roles: Mapping[Head, Role]) -> dict[str, tuple[Head, ...]]:
+def sets_of(known: Mapping[Head, Role]) -> dict[str, tuple[Head, ...]]:
     """The heads of every role that has enough of them, most heads first."""
-    return {name: heads for _, name, heads in heads_by_role(roles) if len(heads) >= LEAST}
+    return {name: heads for name, heads in heads_by_role(known) if len(heads) >= LEAST}
 
 
 def _show(found: tuple[Selectivity, ...] | None, n_sets: int) -> None:

@@ -113,8 +113,7 @@ def _picture(
         "badge": wanted.setting.badge,
         "done": wanted.setting.done,
         "groups": [
-            {"letter": letter, "label": name, "heads": list(map(head_name, heads))}
-            for letter, name, heads in heads_by_role(roles)
+            {"label": name, "heads": list(map(head_name, heads))} for name, heads in heads_by_role(roles)
         ],
         "undo": bool(st.session_state.get(UNDONE)),
         "moved": {head_name(each.head): each.share for each in found.moved},
