@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mha_core.heads.conclude import Answer
-from mha_core.heads.questions.base import KIND_OF
+from mha_core.heads.questions.base import BACK, KIND_OF, Question
 from mha_core.heads.table import RoleTable
 from mha_core.wording import Head
 
@@ -89,8 +89,8 @@ def answers_of(table: RoleTable, head: Head, words: tuple[str, ...]) -> list[Ans
     return sorted(
         (answer for answer in table.answers if answer.word[head] in words),
         key=lambda answer: (
-            NAMED_BY.index(answer.kind),
             words.index(str(answer.word[head])),
+            NAMED_BY.index(answer.kind),
             -answer.n * float(answer.score[head]),
         ),
     )
@@ -111,8 +111,7 @@ def role_by(table: RoleTable, answer: Answer, head: Head) -> Role:
     if word == "tracks":
         name = f"{question.title}, weaker than a rule"
     elif word == "rule":
-        followed = answer.rules[int(answer.follows[head])]
-        name = does = f"often looks at {followed.does}"
+        name = does = _following(question, answer.rules[int(answer.follows[head])].does)
     mass = answer.score if answer.mass is None else answer.mass
     return Role(
         question.key,
@@ -127,6 +126,15 @@ def role_by(table: RoleTable, answer: Answer, head: Head) -> Role:
         float(mass[head]),
         table.corpus_of(answer),
     )
+
+
+def _following(question: Question, does: str) -> str:
+    """What a head does that follows a rule, which names a word to look at."""
+    if question.kind not in ("coreference", "agreement"):
+        return f"often looks at {does}"
+    if question.key.endswith(BACK):
+        return f"often looks from {does} to a pronoun"
+    return f"often looks from a pronoun to {does}"
 
 
 def _percent(share: float) -> str:

@@ -260,7 +260,7 @@ def _unpacked(row: Row, shape: tuple[int, int]) -> Answer:
         n_hard=n_hard,
         chance=chance,
         follows=np.array(row["follows"]).reshape(shape),
-        word=np.array([WORDS[int(digit)] for digit in row["words"]]).reshape(shape),
+        word=np.array([WORDS[int(digit)] for digit in row["words"]], dtype="<U8").reshape(shape),
         **arrays,  # type: ignore[arg-type]
     )
 

@@ -125,7 +125,7 @@ def judge(found: Evidence) -> Verdict:
         return Verdict(
             "weak", f"beats {name} ({percent(best)}) by {percent(gap)}; {percent(MARGIN)} are asked"
         )
-    if found.score >= max(asks.score, HALF) and found.follows:
+    if found.score >= max(asks.score, HALF, asks.coin + MARGIN) and found.follows:
         if found.follows == GOLD:
             return Verdict("tracks", f"weaker than {name} ({percent(best)}), but right where that is wrong")
         return Verdict("rule", f"follows {found.follows} rather than the right answer")
@@ -134,6 +134,8 @@ def judge(found: Evidence) -> Verdict:
         return Verdict(
             "unclear", f"{counted(found.n, 'case')} would show a gap of {percent(reach)} to {name}"
         )
+    if beats:
+        return Verdict("no", f"above {name} ({percent(best)}), but not often enough")
     return Verdict("no", f"no better than {name} ({percent(best)})")
 
 
