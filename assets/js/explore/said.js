@@ -68,7 +68,7 @@ export function drawWords(view) {
   if (opened) hint = view.opening.said;
   else if (!pins.length) hint = "Point at a word to see where it looks. Click it to pin it.";
   else if (view.state.adding) hint = "Every click adds a word; shown is the mean of what the pinned words look at.";
-  else if (to === null && !evidence) hint = hintAcross(view.record) ?? `Click a second word to rank ${kindOf(view.record).many} by this link.`;
+  else if (to === null && !view.evidence) hint = hintAcross(view.record) ?? `Click a second word to rank ${kindOf(view.record).many} by this link.`;
   drawTrace(view);
   view.hint.hidden = (!view.trace.hidden && !opened && !view.state.adding) || (evidence && !hint); // one line for all
   drawEvidence(view, evidence);
@@ -140,7 +140,8 @@ export function shadeNote(view) {
 
 // What the chosen head usually does, and does here.
 export function drawUsual(view) {
-  view.usualSaid.hidden = !view.usual; // its line stays while the next sentence is on its way
+  view.usualSaid.hidden = !view.usual;
+  view.root.classList.toggle("tested", Boolean(view.usual)); // the room of both stays while the next ones are on their way
   spokenOnce(view.usualSaid, current(view.usual, view.state) ? view.usual.said.replace(/`([^`]*)`/g, "“$1”") : "");
 }
 
