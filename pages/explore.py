@@ -1,19 +1,18 @@
 """Explore, the first page: one sentence, every head of a real model at work on it."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from mha_core import AttentionRecord, Grid
-from mha_core.heads.notices import against_raw, notices, unread
+from mha_core.heads.notices import untrained
 from mha_core.picture.crossed import cross_record
 from pages.parts.explore import (
     before,
     downloads,
+    evidence,
     export,
-    holds,
     measured,
     moments,
     next_word,
@@ -42,7 +41,7 @@ def draw() -> None:
 
 @st.fragment
 def sentence() -> None:
-    """The sentence, the picture of all heads, why it looks as it does, and what can be taken away."""
+    """The sentence, the picture of all heads, and what can be taken away."""
     request = moments.asked(shell.asked("Explore", SHOWN))
     record = shell.or_show_error(cache.record, request)
     if record is None:
@@ -77,7 +76,7 @@ def crossed(request: Request, record: AttentionRecord) -> None:
 
 
 def picture(request: Request, record: AttentionRecord) -> None:
-    """The picture of all heads, why it looks as it does, and what can be taken away."""
+    """The picture of all heads, and what can be taken away."""
     grid = shell.or_show_error(cache.grid, request, record)
     if grid is None:  # a refused measure is no title over other numbers
         request = request.measured("raw")
@@ -104,14 +103,11 @@ def picture(request: Request, record: AttentionRecord) -> None:
         moved=moved,
     )
     moving.keep(request, grid, asked, name)
-    head = None if request.mixed else chosen.head  # a mixed picture shows none of the record's heads
-    found = [n for n in notices(record, head, roles.get(chosen.head)) if n not in unread(record)]
-    if not request.raw:  # they speak of the weights as they are, over a picture of something else
-        found = [replace(n, text=f"Raw attention: {n.text}") for n in found]
     with st.container(key="below"):
-        holds.beside(request, record, grid, chosen)
         with together():
-            shell.why([*against_raw(record, grid, request.measure, chosen.head), *found])
+            if random := untrained(record):
+                say(random)
+            say(shell.CAVEAT, "caveat")
         downloads.heatmap(grid, chosen, request)
         downloads.offer(record, grid, chosen, request)
     if not request.mixed and head_facts.finding(request.model, request.trained):
@@ -119,10 +115,10 @@ def picture(request: Request, record: AttentionRecord) -> None:
 
 
 def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any]:
-    """What the picture says of a choice beyond the weights: the switch of measures, why it opened there, and
-    what was before."""
+    """What the picture says of a choice beyond the weights: the switch of measures, why it opened there, what is known
+    of the head, and what was before."""
     used = loading.model(request)
-    return {
+    return evidence.of_choice(request, record, grid, chosen) | {
         "measures": measured.switch(request, used, record=record, grid=grid),
         "opening": opening.reason(request, record, grid, chosen),
         "ghost": before.ghost(request, grid),
@@ -133,6 +129,6 @@ def more(request: Request, record: AttentionRecord, grid: Grid, chosen: Selectio
 
 @st.fragment(run_every=1.0)
 def roles_when_found(request: Request) -> None:
-    """On a fresh server: once the roles of the heads are known, the page has their letters."""
+    """On a fresh server: once the roles of the heads are known, the page has them."""
     if not head_facts.finding(request.model, request.trained):
         st.rerun()

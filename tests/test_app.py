@@ -54,7 +54,7 @@ def test_a_link_opens_exactly_what_it_says():
     assert at.text_input(key="text").value == "The cat sat on the mat."
     assert picture(at)["selection"] == {"head": [5, 10], "pins": [2, 5], "to": 1}
     assert "untrained · whole words" in said(at, "summary")[0]
-    assert any("weights are random" in line for line in said(at, "why"))
+    assert any("weights are random" in line for line in said(at, "note"))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,6 @@ def test_a_measure_that_this_model_lacks_is_one_sentence_and_the_weights_stay():
     at = open_page(text=TIRED, measure="gradient")
     (problem,) = said(at, "problem")
     assert "predicts no word" in problem
-    assert not any(text.startswith("Shown: ") for text in said(at, "why"))
     assert picture(at)["measures"]["chosen"] == "raw"
     offered = [key for key, _ in picture(at)["measures"]["offered"]]
     assert offered == ["raw", "value", "residual", "rollout"], "only what this model can do"

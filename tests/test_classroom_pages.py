@@ -28,8 +28,8 @@ def model():
 
 
 def test_what_it_does_not_know_is_said_and_what_it_knows_is_offered(model):
-    said = [notice.text for notice in unread(trace("The zebra didn't cross the street.", model))]
-    assert said == ["1 piece was not in the model's vocabulary: the model sees only `[UNK]` there."]
+    (said,) = unread(trace("The zebra didn't cross the street.", model))
+    assert said == "1 token is not in the model's vocabulary: the model sees only `[UNK]` there."
     known = model.tokenizer.known_words
     assert known is not None
     assert {"animal", "street", "wide"} <= set(known)

@@ -10,7 +10,7 @@ import { svgFile } from "./compare/saving.js";
 import { notMine } from "./explore/look.js";
 import { percent, points } from "./format.js";
 import { mix, STEPS } from "./numbers.js";
-import { legend, noted } from "./parts.js";
+import { legend } from "./parts.js";
 import { allHeads, exactOf, headIndex, kindOf, titleOf } from "./record.js";
 import { nameAll } from "./sheet.js";
 import { drawTable } from "./table.js";
@@ -56,7 +56,6 @@ export class Compare {
       this.duo.fill(a, b, this.pairs, this.differs);
       this.ranking.fill(a.named);
     }
-    this.notices = view.notices ?? [];
     this.offers = view.offers ?? [];
     this.present = Boolean(view.present);
     this.titles.textContent = [view.ready, `A: ${view.titles[0]} · B: ${view.titles[1]}`].filter(Boolean).join(" ");
@@ -199,8 +198,6 @@ export class Compare {
     this.headTitle.textContent = titleOf(this.common, this.state.head);
     drawMeasure(this);
     if (this.state.panel === "table") drawTable(this.table, tableNow(this), (value, column) => (column === 3 ? points : percent)(value));
-    this.why.hidden = !this.notices.length;
-    this.why.replaceChildren(...this.notices.map(noted));
     this.animate(moving);
   }
 
@@ -246,7 +243,7 @@ export class Compare {
       this.span = this.both.length ? spanOf(this) : 1;
       const end = Math.round(this.span * 100);
       this.legend.replaceChildren(legend(`more in B, ${end} points`, `${end} points, more in A`, "change"));
-      this.sheet.fill(this.common, allHeads(this.common), null, (head) => describe(this, head));
+      this.sheet.fill(this.common, allHeads(this.common), (head) => describe(this, head));
     }
     this.update(false);
     this.sheet.draw(this.paint.change, (head) => this.pictureOf(head));

@@ -1,8 +1,8 @@
 // Experiment: all heads as switches, or coloured by what each one changes, and beside them what the model does without.
 //
 // data: {mode: "experiment", records: [id] | [], shape: [layers, heads], causal, heard, off: ["24-4"], factor, factors:
-//        [{value, label, title}], badge, groups: [{letter, label, heads: ["1-3"]}], undo: true, moved: {"25-1": 0.31},
-//        roles: {"1-3": {letter, label}}, result: null | {title, before, after, unit, rows, note},
+//        [{value, label, title}], badge, groups: [{label, heads: ["1-3"]}], undo: true, moved: {"25-1": 0.31},
+//        roles: {"1-3": {label}}, result: null | {title, before, after, unit, rows, note},
 //        effects: null | column (layer, head), NaN where not known yet, half: the same or null, top, measure, was, addresses: {"24-4": address},
 //        listTitle, strongest: [{head, label, effect, half, address}]}
 // ask({do: "set", off, n} | {do: "factor", value} | {do: "word", id} | {do: "undo"})

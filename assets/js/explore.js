@@ -4,7 +4,7 @@ import { chosenAcross, sources } from "./cross.js";
 import { build } from "./explore/build.js";
 import { describe, drawRanking, fillSheet } from "./explore/heads.js";
 import { hasTwo, lookFrom, lookOf, notMine } from "./explore/look.js";
-import { drawNotices, drawTabs, drawWords, sentenceShown } from "./explore/said.js";
+import { drawTabs, drawUsual, drawWords, sentenceShown } from "./explore/said.js";
 import { svgFile } from "./explore/saving.js";
 import { linesSpec, matrixSpec, shownLinks } from "./explore/shown.js";
 import { percent } from "./format.js";
@@ -23,7 +23,7 @@ export class Explore {
     this.askMeasure = draw;
     this.retype = retype;
     this.next = new NextWords(ask);
-    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", also: [], summed: false, pair: "all", adding: false, plain: false, brings: false, scaled: false };
+    this.state = { head: [0, 0], pins: [], to: null, panel: "matrix", least: 0, sort: "layer", kind: null, also: [], summed: false, pair: "all", adding: false, plain: false, brings: false, scaled: false };
     this.hovered = { unit: null, q: null, k: null };
     this.before = { values: null };
     this.mine = {};
@@ -48,7 +48,8 @@ export class Explore {
       this.pairs.hidden = sources(record) > 0 || !hasTwo(record);
       this.sheetFor = null;
     }
-    this.notices = { texts: view.notices ?? [], of: view.noticesOf };
+    this.usual = view.usual ?? null;
+    this.evidence = view.evidence ?? null;
     this.next.fill(view.next);
     this.link = view.link;
     this.measures = view.measures ?? null;
@@ -233,7 +234,7 @@ export class Explore {
     drawWords(this);
     drawRanking(this);
     drawTabs(this);
-    drawNotices(this);
+    drawUsual(this);
     this.animate(moving);
   }
 

@@ -13,11 +13,6 @@ export function spokenOnce(node, sentence) {
   spoken(node, sentence);
 }
 
-// Sentences with `words` in backticks, as the core writes them.
-export function noted(sentence) {
-  return make("p", {}, ...sentence.split(/`([^`]*)`/).map((part, i) => (i % 2 ? make("b", { class: "word", text: part }) : part)));
-}
-
 export function wrapped(text, limit) {
   const lines = [""];
   for (const word of text.split(" ")) {

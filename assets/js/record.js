@@ -34,10 +34,9 @@ export function sinkOf(record, head) {
   return record.sink.slice(at, at + record.n);
 }
 
-// {"4-2": {letter, label, kind, colour}} from what arrives: [[letter, label, kind, colour, "4-2 5-1"]].
+// {"4-2": {name, kind, colour}} from what arrives: [[name, kind, colour, "4-2 5-1"]].
 function rolesOf(groups) {
-  const each = groups.flatMap(([letter, label, kind, colour, heads]) => heads.split(" ").map((name) => [name, { letter, label, kind, colour }]));
-  return Object.fromEntries(each);
+  return Object.fromEntries(groups.flatMap(([name, kind, colour, heads]) => heads.split(" ").map((head) => [head, { name, kind, colour }])));
 }
 
 export const headIndex = (record, head) => head[0] * record.heads + head[1];

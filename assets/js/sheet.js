@@ -46,10 +46,10 @@ export class Sheet {
     this.actions.head(this.order[next], false);
   }
 
-  // order: heads in the order to show; grouped is true when rows are layers. groups: [{title, mark, heads}], if the heads
+  // order: heads in the order to show; grouped is true when rows are layers. groups: [{title, colour, heads}], if the heads
   // stand under headings.
   // What stands there in the same form for another text only hears what is said of it.
-  fill(record, order, roles, describe, groups = null) {
+  fill(record, order, describe, groups = null) {
     this.record = record;
     this.order = order;
     // A record of one head a layer (heads mixed) stands in a row, each with its name.
@@ -57,7 +57,7 @@ export class Sheet {
     this.grouped = !groups && record.heads > 1 && order.length === record.layers * record.heads && order.every((head, i) => headIndex(record, head) === i);
     const sharing = this.grouped && groupColumns(record, this.columns) ? record.sharing : 0;
     const said = (head) => describe(head) + sharedKeys(record, head);
-    const form = JSON.stringify([order, roles, groups, this.columns, sharing, Boolean(record.causal), record.absent, record.per]);
+    const form = JSON.stringify([order, groups, this.columns, sharing, Boolean(record.causal), record.absent, record.per]);
     if (form === this.form) {
       order.forEach((head, i) => this.cells[i].setAttribute("aria-label", said(head)));
       return;
@@ -66,16 +66,13 @@ export class Sheet {
     this.stale = true;
     this.grid.setAttribute("aria-label", this.grouped ? "All heads: layers downward, heads across" : kindOf(record).all);
     const rows = [];
-    this.cells = order.map((head, i) => {
-      const role = roles?.[headName(head)];
-      const cell = make(
+    this.cells = order.map((head, i) =>
+      make(
         "button",
         { type: "button", role: "gridcell", tabindex: -1, "data-at": i, "aria-label": said(head), "aria-disabled": hasHead(record, head) ? null : "true" },
         this.grouped ? null : make("span", { class: "tag", text: kindOf(record).short(head) }),
-        role?.letter && !groups ? roleMark(role) : null,
-      );
-      return cell;
-    });
+      ),
+    );
     this.rows = rowsOf(groups?.map((group) => group.heads.length) ?? [order.length], this.columns);
     const first = new Map(groups?.map((group, i) => [groups.slice(0, i).reduce((sum, { heads }) => sum + heads.length, 0), group]));
     for (const [number, row] of this.rows.entries()) {
@@ -92,7 +89,6 @@ export class Sheet {
     this.grid.classList.toggle("stairs", Boolean(record.causal));
     this.stage.classList.toggle("causal", Boolean(record.causal));
     this.root.closest(".below")?.classList.toggle("long", rows.length >= LONG);
-    this.stage.classList.toggle("marked", !groups && Boolean(roles && Object.keys(roles).length));
     this.stage.classList.toggle("sorted", !this.grouped);
     this.stage.style.setProperty("--columns", this.columns);
     this.stage.style.setProperty("--across", (sharing && groupColumns(record, this.columns)) || "repeat(var(--columns), minmax(0, 1fr))");
@@ -122,6 +118,13 @@ export class Sheet {
     });
     const first = this.cells.find((_, i) => hasHead(this.record, this.order[i]));
     if (first && !this.cells.some((cell) => cell.tabIndex === 0)) first.tabIndex = 0;
+  }
+
+  // Heads of which `has` is true have a frame of that colour, and all others fade; null: no head differs.
+  frame(has, colour) {
+    this.grid.classList.toggle("framing", Boolean(has));
+    if (has) this.grid.style.setProperty("--role", colour);
+    this.cells.forEach((cell, i) => cell.classList.toggle("framed", Boolean(has?.(this.order[i]))));
   }
 
   // paint: {pixels, signed}; pictures(head) → {cells, side, top}
@@ -188,16 +191,9 @@ export function neighbour(rows, at, key) {
   return next ? next[Math.min(rows[row].indexOf(at), next.length - 1)] : null;
 }
 
-// A head's role lies along the lower edge of its picture, outside of it: a bar of its colour with the letter set in.
-function roleMark({ letter, label, colour }) {
-  const mark = make("span", { class: "role", title: label }, make("b", { text: letter }));
-  mark.style.setProperty("--role", colour ?? "var(--soft)");
-  return mark;
-}
-
-function groupHead({ title, mark }) {
-  const name = make("span", { role: "rowheader", class: "group" }, mark?.letter ? make("b", { text: mark.letter }) : null, title);
-  name.style.setProperty("--role", mark?.colour ?? "var(--line)");
+function groupHead({ title, colour }) {
+  const name = make("span", { role: "rowheader", class: "group", text: title });
+  name.style.setProperty("--role", colour ?? "var(--line)");
   return make("div", { role: "row", class: "titled" }, name);
 }
 

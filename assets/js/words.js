@@ -71,8 +71,9 @@ export function slug(text, limit = 40) {
   return out || "text";
 }
 
-// What the letters on the sheet mean: [letter, kind, colour], each kind once, in the order of the alphabet.
-export function rolesInWords(roles) {
-  const kinds = new Map(Object.values(roles ?? {}).filter((role) => role.letter).map((role) => [role.letter, role]));
-  return [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([letter, { kind, colour }]) => [letter, kind, colour]);
+// The kinds of roles that heads have, in the order in which they arrived: [{kind, colour, heads: how many}].
+export function kindsOf(roles) {
+  const kinds = new Map();
+  for (const { kind, colour } of Object.values(roles ?? {})) kinds.set(kind, { kind, colour, heads: 1 + (kinds.get(kind)?.heads ?? 0) });
+  return [...kinds.values()];
 }

@@ -6,7 +6,6 @@ looks.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,42 +15,47 @@ from mha_core.heads.verdict import BROAD, HALF
 from mha_core.heads.wordlists import is_content
 from mha_core.heads.words import entropy, seen
 from mha_core.record import AttentionRecord
-from mha_core.wording import Head
+from mha_core.wording import Head, counted
 
 
-@dataclass(frozen=True)
-class Here:
-    """How much a head does here of what it usually does (`share`), in words, and whether that is most of it."""
-
-    says: str
-    share: float
-    does: bool
-
-
-def usually(record: AttentionRecord, head: Head, role: Role | None, looks: tuple[str, str] | None) -> str:
+def usually(
+    record: AttentionRecord,
+    head: Head,
+    role: Role | None,
+    looks: tuple[str, str] | None,
+    step: int | None = None,
+) -> str:
     """Say what a head (from 0) usually does and what it does here.
 
-    `looks`: the chosen word and the word that it looks at most, as they are spelled.
+    `looks`: the chosen word and the word that it looks at most, as they are spelled; `step`: how many tokens further on
+    that is, if its direction is to be said.
     """
-    there = f"`{looks[0]}` looks at `{looks[1]}`" if looks else ""
+    there = f"here {_looks(*looks, step)}" if looks else ""
     if role is None:
-        return f"No role found. Here {there}." if there else "No role found."
+        return f"No clear role; {there}." if there else "No clear role."
     usual = f"Usually {role.does.removeprefix('often ')}"
-    found = in_this_sentence(record, head, role)
-    if found is not None:
-        return f"{usual}; here {found.says}." if found.does else f"{usual}; not here: {found.says}."
-    return f"{usual}; here {there}." if there else f"{usual}."
+    here = in_this_sentence(record, head, role) or there
+    return f"{usual}; {here}." if here else f"{usual}."
 
 
-def in_this_sentence(record: AttentionRecord, head: Head, role: Role) -> Here | None:
-    """Count in a record what a head is called by; None where that needs gold, or the text has no case of it."""
-    if not role.has:
-        return None
-    ask = _ASKED.get(role.kind)
-    return None if ask is None else ask(record, head, role)
+def _looks(word: str, at: str, step: int | None) -> str:
+    if step == 0:
+        return f"`{word}` looks at itself"
+    way = "" if step is None else "back " if step < 0 else "ahead "
+    return f"`{word}` looks {way}at `{at}`"
 
 
-def _place(record: AttentionRecord, head: Head, role: Role) -> Here | None:
+def in_this_sentence(record: AttentionRecord, head: Head, role: Role) -> str:
+    """Say how much a head does in a record of what its role is; empty where that needs gold, or there is no case."""
+    ask = _ASKED.get(role.kind) if role.has else None
+    return "" if ask is None else ask(record, head, role)
+
+
+def _share(share: float, enough: float) -> str:
+    return f"{'' if share >= enough else 'only '}{share:.0%}"
+
+
+def _place(record: AttentionRecord, head: Head, role: Role) -> str:
     """The share of the text's own rows whose largest weight lies at the distance."""
     step, own = STEPS[role.question], _own(record)
     rows = np.flatnonzero(own)
@@ -60,12 +64,12 @@ def _place(record: AttentionRecord, head: Head, role: Role) -> Here | None:
     if record.model.is_causal:
         rows = rows[rows > 0]
     if not len(rows):
-        return None
+        return ""
     share = float((record.weights[head][rows].argmax(-1) == rows + step).mean())
-    return Here(f"{share:.0%} of the tokens do", share, share >= HALF)
+    return f"here for {_share(share, HALF)} of the tokens"
 
 
-def _sink(record: AttentionRecord, head: Head, role: Role) -> Here | None:
+def _sink(record: AttentionRecord, head: Head, role: Role) -> str:
     """The mass that words (marks aside) send to the special token, to punctuation, or to the first token."""
     pieces, rows = record.tokens.pieces, _own(record)
     marks, first = np.array([is_mark(piece) for piece in pieces]), np.arange(len(pieces)) == 0
@@ -74,22 +78,22 @@ def _sink(record: AttentionRecord, head: Head, role: Role) -> Here | None:
         place = np.array([piece.role == SPECIAL[role.question] for piece in pieces])
     rows = rows & ~marks & ~first
     if not rows.any() or not place.any():
-        return None
+        return ""
     share = float(record.weights[head][rows][:, place].sum(-1).mean())
-    return Here(f"{share:.0%} of it", share, share >= HALF)
+    return f"here {_share(share, HALF)} of it"
 
 
-def _diffuse(record: AttentionRecord, head: Head, role: Role) -> Here | None:
+def _diffuse(record: AttentionRecord, head: Head, role: Role) -> str:
     del role
     can = seen(len(record.tokens), False) if record.visible is None else record.visible[head[0]]
     rows = _own(record) & (can.sum(-1) > 1)
     if not rows.any():
-        return None
+        return ""
     share = float((entropy(record.weights[head], can)[rows] / np.log(can.sum(-1))[rows]).mean())
-    return Here(f"{share:.0%} of the possible entropy", share, share >= BROAD)
+    return f"here its entropy is {_share(share, BROAD)} of the maximum"
 
 
-def _copy(record: AttentionRecord, head: Head, role: Role) -> Here | None:
+def _copy(record: AttentionRecord, head: Head, role: Role) -> str:
     """Of the content words with an earlier copy, the share that looks most at it, of what came before."""
     del role
     own = np.flatnonzero(_own(record))
@@ -98,18 +102,17 @@ def _copy(record: AttentionRecord, head: Head, role: Role) -> Here | None:
     same = (ids[:, None] == ids) & np.tri(len(ids), k=-1, dtype=bool)
     queries = np.flatnonzero(same.any(-1) & content)
     if not len(queries):
-        return None
+        return ""
     small = record.weights[head][np.ix_(own, own)]
     right = sum(bool(same[q][:q][small[q, :q].argmax()]) for q in queries)
-    share = right / len(queries)
-    return Here(f"{right} of {len(queries)} do", share, share >= HALF)
+    return f"here in {right} of {counted(len(queries), 'case')}"
 
 
 def _own(record: AttentionRecord) -> np.ndarray:
     return np.array([not piece.special for piece in record.tokens.pieces])
 
 
-_ASKED: dict[str, Callable[[AttentionRecord, Head, Role], Here | None]] = {
+_ASKED: dict[str, Callable[[AttentionRecord, Head, Role], str]] = {
     "previous": _place,
     "next": _place,
     "self": _place,

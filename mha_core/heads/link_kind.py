@@ -1,7 +1,7 @@
-"""Which question of the evidence a link on the screen is a case of: "the → dog" asks what determiners look at.
+"""Which question a link on the screen is a case of: "the → dog" asks what determiners look at.
 
-In: the units of a picture and two of them. Out: the key of a question (heads/verdicts), or None. Closed word lists
-decide, fixed before any head was looked at; a link between two open words is of no kind but its place.
+In: the units of a picture and two of them. Out: the key of a question, or None. Closed word lists decide, fixed before
+any head was looked at; a link between two open words is of no kind but its place.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ PREPOSITIONS = _words(
 PRONOUNS = _words("he she it they him her them his its their himself herself itself themselves")
 # No noun is among them: what ties two of them together is no question that is asked of nouns.
 CLOSED = FUNCTION_WORDS | OWNERS | DETERMINERS | PREPOSITIONS | PRONOUNS
-SPECIAL = {"begin": "rest-begin", "separator": "rest-separator"}
+SINKS = {"begin": "sink-begin", "separator": "sink-separator"}
 STEPS = {-1: "previous", 0: "self", 1: "next"}
 
 
@@ -41,7 +41,7 @@ def link_kind(
 
 def _asked(units: Sequence[Unit], query: int, key: int, special: str | None) -> list[str]:
     if units[key].special:
-        return [SPECIAL.get(special or "", ""), "first"]
+        return [SINKS.get(special or "", ""), "sink-first"]
     if units[query].special:
         return []
     looks, seen = (units[i].bare.lower() for i in (query, key))

@@ -115,7 +115,7 @@ def judge(found: Evidence) -> Verdict:
         worth = "" if found.n < MIN_CASES else f", effective sample size {cases:.0f}"
         return Verdict("unclear", f"only {counted(found.n, 'case')}{worth}")
     name, best = found.best
-    if _in_control(found):
+    if in_control(found):
         return Verdict("no", f"the control does too ({percent(found.control or 0.0)})")
     asks = THRESHOLDS[found.kind]
     beats, gap = beyond_chance(found.score, cases, best, found.tried), found.score - best
@@ -151,7 +151,8 @@ def specific(score: float, control: float, coin: float = 0.5) -> bool:
     return control - coin <= LEFT_IN_CONTROL * (score - coin)
 
 
-def _in_control(found: Evidence) -> bool:
+def in_control(found: Evidence) -> bool:
+    """Return whether a head does as much where the answer should not be known."""
     if found.control is None:
         return False
     if found.over_control is not None and found.over_control <= 0:

@@ -18,7 +18,6 @@ from mha_core.picture.text import indexed, marks, spelled
 from mha_core.record import AttentionRecord
 from mha_core.thumbnails import quantise
 from mha_core.tokens import Tokens
-from mha_core.wording import head_name
 
 MOST_BYTES = 24_000_000  # of all heads
 
@@ -31,8 +30,8 @@ def cross_payload(record: AttentionRecord, grid: Grid, selection: Selection) -> 
     kept = cross_record(record, grid)
     n_keys = len(grid.key_labels)
     chosen = replace(selection, pins=tuple(pin + n_keys for pin in selection.pins))
-    view: Payload = {"mode": "explore", "records": [kept["id"]], "present": False, "notices": []}
-    view |= {"noticesOf": head_name(chosen.head)} | opened(grid, 0, chosen.head)
+    view: Payload = {"mode": "explore", "records": [kept["id"]], "present": False}
+    view |= opened(grid, 0, chosen.head)
     return {"records": [kept], "view": view, "selection": chosen.as_json()}
 
 

@@ -8,13 +8,14 @@ of the pinned words in every head, so that rankings stay exact.
 import hashlib
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from mha_core.compare import align as align_labels
 from mha_core.grid import Grid
 from mha_core.heads.questions.base import KIND_OF
+from mha_core.heads.roles import Role
 from mha_core.picture.selection import Selection
 from mha_core.picture.text import indexed, marks, spelled
 from mha_core.thumbnails import changes, quantise, strongest, strongest_link, thumbnails, toward
@@ -46,15 +47,6 @@ def made_now(_part: Hashable, make: Callable[[], Payload]) -> Payload:
     return make()
 
 
-class Role(Protocol):
-    """What a head was found to be: its standard name and its kind."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-
-
 def explore_payload(
     grid: Grid,
     tokens: Tokens,
@@ -62,7 +54,6 @@ def explore_payload(
     model_title: str,
     selection: Selection,
     roles: Mapping[Head, Role] | None = None,
-    notices: Sequence[Any] = (),
     present: bool = False,
     about: Payload | None = None,
     exact: bool = False,
@@ -77,7 +68,7 @@ def explore_payload(
     record = record_payload(grid, tokens, model_title, roles, about=about, full_bytes=full_bytes)
     if exact and record["packing"] == "full":
         record["exact"] = grid.weights.ravel()
-    view = explore_view_payload(grid, record, selection=selection, notices=notices, present=present)
+    view = explore_view_payload(grid, record, selection=selection, present=present)
     return {"records": [record], "view": view, "selection": selection.inside(grid.weights.shape).as_json()}
 
 
@@ -86,7 +77,6 @@ def explore_view_payload(
     record: Payload,
     *,
     selection: Selection,
-    notices: Sequence[Any],
     present: bool,
     exact: bool = True,
 ) -> Payload:
@@ -94,7 +84,6 @@ def explore_view_payload(
     computed it, where it is in the record in steps: only files need that."""
     selection = selection.inside(grid.weights.shape)
     view: Payload = {"mode": "explore", "records": [record["id"]], "present": present}
-    view |= {"notices": [_text(notice) for notice in notices], "noticesOf": head_name(selection.head)}
     if exact or record["packing"] != "full":
         view |= opened(grid, 0, selection.head)
     if record["packing"] == "small":
@@ -174,7 +163,6 @@ def compare_payload(
     *,
     titles: tuple[str, str],
     selection: Selection,
-    notices: Sequence[Any] = (),
     present: bool = False,
     offers: Offers = (),
     abouts: Sequence[Payload | None] = (None, None),
@@ -183,7 +171,7 @@ def compare_payload(
     """Everything the browser needs for two runs: {records, view, selection}. Pure."""
     records = compare_records(a, a_tokens, b, b_tokens, titles, abouts=abouts, full_bytes=full_bytes)
     view = compare_view_payload(
-        a, b, records, titles=titles, selection=selection, notices=notices, present=present, offers=offers
+        a, b, records, titles=titles, selection=selection, present=present, offers=offers
     )
     return {"records": records, "view": view, "selection": selection.inside(a.weights.shape).as_json()}
 
@@ -217,7 +205,6 @@ def compare_view_payload(
     *,
     titles: tuple[str, str],
     selection: Selection,
-    notices: Sequence[Any],
     present: bool,
     offers: Offers = (),
     exact: bool = True,
@@ -230,7 +217,6 @@ def compare_view_payload(
         "titles": list(titles),
         "present": present,
         "pairs": [list(pair) for pair in pairs],
-        "notices": [_text(notice) for notice in notices],
         "offers": [list(offer) for offer in offers],
         "opened": [],
     }
@@ -309,10 +295,6 @@ def align(a: Grid, b: Grid) -> Pairs:
     return align_labels(a.labels, b.labels)
 
 
-def _text(notice: Any) -> str:
-    return str(getattr(notice, "text", notice))
-
-
 def opened(grid: Grid, record: int, head: Head) -> Payload:
     """One head in full, as the engine computed it, for the record of that number."""
     name = f"opened_{record}"
@@ -345,12 +327,15 @@ def _links(grid: Grid, selection: Selection) -> Payload:
 
 
 def _roles(roles: Mapping[Head, Role] | None) -> list[list[str]]:
-    """[name, kind, colour, the heads that have it] of every role: most heads share theirs with others."""
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    """[name, kind, colour, the heads that have it] of every role, in the order of KINDS; a description is none."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for head, role in (roles or {}).items():
-        kind = KIND_OF[role.kind]
-        groups.setdefault((role.name, kind.word, kind.colour), []).append(head_name(head))
-    return [[*said, " ".join(heads)] for said, heads in groups.items()]
+        if role.has:
+            groups.setdefault((role.kind, role.name), []).append(head_name(head))
+    return [
+        [name, KIND_OF[kind].word, KIND_OF[kind].colour, " ".join(groups[kind, name])]
+        for kind, name in sorted(groups, key=lambda group: [*KIND_OF].index(group[0]))
+    ]
 
 
 def digest_of(record: Payload) -> str:

@@ -77,7 +77,7 @@ class Reader:
 
     def head(self, name: str) -> Any:
         """A small head in the picture of all heads, such as 4-2."""
-        return self.page.get_by_role("gridcell", name=re.compile(f"^Head {name}:"))
+        return self.page.get_by_role("gridcell", name=re.compile(f"^Head {name}[:,]"))
 
 
 @pytest.fixture(scope="session")

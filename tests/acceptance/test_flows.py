@@ -127,7 +127,7 @@ def stands(person: Any, text: str, head: str | None, word: str) -> None:
     shows.__wrapped__(person, text)
     assert pressed(person) == [word]
     (chosen,) = person.page.get_by_role("gridcell", selected=True).evaluate_all(LABELS)
-    shown = re.match(r"Head (\S+):", chosen)[1]
+    shown = re.match(r"Head (\d+-\d+)", chosen)[1]
     assert shown == (head or shown)
     looks_right(said(person), engine(text), shown, word)
     place = str(engine(text).words.index(word))

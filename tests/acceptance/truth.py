@@ -12,7 +12,7 @@ import numpy as np
 from mha_core import load_model, trace
 
 PERCENT = r"(\d+(?:\.\d+)?)\s*%"
-LOOKS = re.compile(r"Head (\d+-\d+): “?(\S+?)”? looks at (.*)", re.DOTALL)
+LOOKS = re.compile(r"Head (\d+-\d+)(?:, [^:]+)?: “?(\S+?)”? looks at (.*)", re.DOTALL)
 PART = re.compile(rf"“?([^\s“”]+?)”? \({PERCENT}")
 BOTH = re.compile(rf"“?([^\s“”(]+)”? \({PERCENT} in A, {PERCENT} in B, ([+−]?[\d.]+) points\)")
 CELL = re.compile(rf"(\S+) looks at (\S+): {PERCENT}")

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +11,8 @@ from alone import new_tab
 from drawn import SHADE, Picture, Stroke, page_of, percent
 
 from mha_core import trace
+from mha_core.heads.questions.base import KIND_OF
+from mha_core.heads.roles import Role
 
 pytestmark = pytest.mark.browser
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -20,13 +21,9 @@ DRAWN = 14  # arcs over a sentence, at most
 STROKE = 0.015  # what 8 bits a channel leave unknown of a stroke's weight
 
 
-@dataclass(frozen=True)
-class Role:
-    """What a head was found to be, as the sheet takes it."""
-
-    key: str
-    letter: str
-    label: str
+def role(kind: str, has: bool = True) -> Role:
+    """A role, or a description, of no evidence."""
+    return Role("", kind, KIND_OF[kind].name, "", has, 0.0, 0, "", 0.0, 0.0, "")
 
 
 @pytest.fixture(scope="module")
@@ -192,11 +189,7 @@ def check_small(picture: Picture, weights) -> None:
 @pytest.mark.parametrize("scheme", ["light"])
 def test_every_small_picture_is_its_own_head(draw, record, scheme):
     grid = record.grid()
-    roles = {
-        (4, 2): Role("rare", "R", "rare words"),
-        (0, 3): Role("copy", "C", "earlier copy"),
-        (2, 2): Role("copy", "C", "earlier copy"),
-    }
+    roles = {(4, 2): role("rare"), (0, 3): role("duplicate"), (2, 2): role("duplicate")}
     picture = draw(grid, record.tokens, (3, 1), (IT,), ANIMAL, scheme=scheme, roles=roles)
     layered = [f"{layer + 1}-{head + 1}" for layer, head in np.ndindex(6, 12)]
     assert picture.heads() == layered
@@ -214,17 +207,45 @@ def test_every_small_picture_is_its_own_head(draw, record, scheme):
     ]
     check_small(picture, grid.weights)
     headings = picture.part("All heads").get_by_role("rowheader").all_inner_texts()
-    assert [heading.split("\n")[-1] for heading in headings] == [
-        "earlier copy · 2 heads",
-        "rare words · 1 head",
-        "no clear role · 69 heads",
-    ]
-    cells = [picture.root.get_by_role("gridcell", name=f"Head {name}:") for name in ("1-4", "3-3", "5-3")]
+    assert headings == ["duplicate token · 2 heads", "rare word · 1 head", "no clear role · 69 heads"]
+    cells = [picture.root.get_by_role("gridcell", name=f"Head {name},") for name in ("1-4", "3-3", "5-3")]
     cells[0].focus()
     for key, cell in (("ArrowDown", cells[2]), ("ArrowUp", cells[0]), ("ArrowRight", cells[1])):
         picture.page.keyboard.press(key)
         assert cell.evaluate("(cell) => cell.getRootNode().activeElement === cell"), key
-    assert picture.part("All heads").locator(".kind").all_inner_texts() == ["C earlier copy", "R rare words"]
+
+
+FRAMED = """all => all.filter(e => getComputedStyle(e).boxShadow.includes("0px 0px 0px 3px"))
+    .filter(e => e.ariaSelected !== "true" || getComputedStyle(e).boxShadow.includes("inset")).map(e => e.ariaLabel)"""
+
+
+def test_a_role_that_is_pressed_frames_exactly_its_heads(draw, record):
+    roles = {
+        (3, 1): role("coreference"),
+        (2, 2): role("sink"),
+        (0, 3): role("sink"),
+        (4, 4): role("sink", has=False),
+    }
+    picture = draw(record.grid(), record.tokens, (3, 1), (IT,), ANIMAL, roles=roles)
+    words = picture.part("Mark the heads with a role").get_by_role("button")
+
+    def framed() -> list[str]:
+        labels = picture.settle().root.get_by_role("gridcell").evaluate_all(FRAMED)
+        return [label.partition(":")[0] for label in labels]
+
+    assert words.all_inner_texts() == ["coreference 1", "attention sink 2"]
+    assert framed() == []
+    words.nth(1).click()
+    assert framed() == ["Head 1-4, attention sink", "Head 3-3, attention sink"]
+    picture.word(ANIMAL).click()
+    assert len(framed()) == 2, "another word changes nothing of it"
+    picture.page.keyboard.press("Escape")
+    words.nth(0).focus()
+    picture.page.keyboard.press("Enter")
+    assert framed() == ["Head 4-2, coreference head"], "the chosen head, too"
+    assert words.evaluate_all("all => all.map(e => e.ariaPressed)") == ["true", "false"]
+    picture.page.keyboard.press("Space")
+    assert framed() == []
 
 
 # ---- the sentence

@@ -73,7 +73,7 @@ test("another pair of texts has its own differences, pictures and legend, which 
     const filled = [];
     Object.assign(view, { paint: { change: {} }, update() {} });
     view.duo.measure = () => {};
-    Object.assign(view.sheet, { cells: [1], draw() {}, fill: (record, heads, roles, describe) => filled.push(describe([0, 0])) });
+    Object.assign(view.sheet, { cells: [1], draw() {}, fill: (record, heads, describe) => filled.push(describe([0, 0])) });
     const drawn = () => {
       view.drawAll();
       return [view.legend.querySelectorAll("span").map((node) => node.textContent), filled.splice(0)];
@@ -417,7 +417,7 @@ test("heads are said to share keys, and stand in groups, where those of both mod
   const other = (sharing) => run("b", ["[CLS]", "She"], [...B, ...B], { heads: 4, sharing });
   const heard = (ours, theirs) => {
     const view = viewOf({ a: four(ours), b: other(theirs) });
-    onPage(() => view.sheet.fill(view.common, records.allHeads(view.common), null, (head) => describe(view, head)));
+    onPage(() => view.sheet.fill(view.common, records.allHeads(view.common), (head) => describe(view, head)));
     return view.sheet.cells.map((cell) => cell.getAttribute("aria-label").split(", keys ")[1] ?? "");
   };
   const none = ["", "", "", ""];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Explore } from "../../assets/js/explore.js";
 import { describe, drawChips, drawRanking, fillSheet } from "../../assets/js/explore/heads.js";
-import { drawNotices, drawWords, sentenceShown, tableNow } from "../../assets/js/explore/said.js";
+import { drawUsual, drawWords, sentenceShown, tableNow } from "../../assets/js/explore/said.js";
 import { fromNow, linesSpec, matrixSpec, shownLinks } from "../../assets/js/explore/shown.js";
 import { WEIGHTS, column, numbers, opened, record as records, words } from "./drawing.mjs";
 import { onPage, texts, withGlobals } from "./page.mjs";
@@ -132,10 +132,10 @@ test("of token lines a decoder's first word has none of its own accord, and a wo
 
 // ---- what is said
 test("a head is described by what the pinned words look at, or by its strongest link between words, and by its role", () => {
-  const record = opened({ roles: [["R", "rare words", "rare words", "red", "1-2"]] });
+  const record = opened({ roles: [["rare-word head", "rare word", "red", "1-2"]] });
   const of = (head, state) => describe(viewOf({ record, state }), head);
   assert.equal(of([0, 0]), "Head 1-1: strongest link “it” to “cat”, 90.0 %");
-  assert.equal(of([0, 1]), "Head 1-2: strongest link “cat” to “it”, 34.0 %. Role: rare words.");
+  assert.equal(of([0, 1]), "Head 1-2, rare-word head: strongest link “cat” to “it”, 34.0 %");
   assert.equal(of([0, 0], { pins: [2] }), "Head 1-1: “it” looks at “cat” (90.0 %), “[CLS]” (5.0 %) and “it” (5.0 %).");
   const long = opened({ packing: "small", side: 1, weights: column(new Uint8Array(4)), loudest: numbers.quantise([0, 0, 0, 0, 0, 0, 0, 0, 0.5, 0, 0, 0]).map((step, i) => (i === 6 ? 2 : i === 7 ? 1 : step)) });
   assert.equal(describe(viewOf({ record: long }), [1, 0]), "Head 2-1: strongest link “it” to “cat”, 50.0 %");
@@ -201,9 +201,9 @@ test("the filter on a pair counts in the ranking as it does in the picture", () 
 function sheet(state, record = opened()) {
   return onPage(() => {
     const filled = [];
-    const view = viewOf({ state, record, allTitle: document.createElement("h2"), overview: document.createElement("section"), sort: document.createElement("select"), kinds: document.createElement("p"), sheet: { fill: (...given) => filled.push(given) } });
+    const view = viewOf({ state, record, allTitle: document.createElement("h2"), overview: document.createElement("section"), sort: document.createElement("select"), kinds: document.createElement("div"), sheet: { fill: (...given) => filled.push(given), frame() {} } });
     fillSheet(view);
-    const [, order, , said, groups] = filled[0];
+    const [, order, said, groups] = filled[0];
     return { order: order.map(words.headName), said: said([0, 0]), groups: groups?.map((group) => [group.title, group.heads.map(words.headName)]) ?? null, view };
   });
 }
@@ -214,10 +214,10 @@ test("the sheet of all heads has them by layer, by weight once a word is pinned,
   assert.deepEqual(sheet({ sort: "weight", pins: [2], to: 0 }).order, ["1-2", "2-1", "1-1", "2-2"]);
   const byWeight = (state) => texts(sheet(state).view.sort.options)[1];
   assert.deepEqual([byWeight({}), byWeight({ pins: [2] }), byWeight({ pins: [2], to: 2 }), byWeight({ pins: [1, 2], to: 0 })], ["by weight (pin a word)", "by where “it” looks most", "by “it” to “it”", "by the pinned words to “[CLS]”"]);
-  const roles = [["R", "rare words", "rare words", "red", "2-2"], ["P", "the next word", "positional", "blue", "1-2"]];
+  const roles = [["next-token head", "next token", "blue", "1-2"], ["rare-word head", "rare word", "red", "2-2"]];
   const found = sheet({ sort: "role" }, opened({ roles }));
   assert.deepEqual(found.order, ["1-2", "2-2", "1-1", "2-1"]);
-  assert.deepEqual(found.groups, [["positional · 1 head", ["1-2"]], ["rare words · 1 head", ["2-2"]], ["no clear role · 2 heads", ["1-1", "2-1"]]]);
+  assert.deepEqual(found.groups, [["next token · 1 head", ["1-2"]], ["rare word · 1 head", ["2-2"]], ["no clear role · 2 heads", ["1-1", "2-1"]]]);
   assert.equal(sheet({ sort: "role" }).view.state.sort, "layer", "without roles there is no such order");
   const named = ["head", "layer", "model"].map((per) => sheet({}, opened({ per })).view);
   assert.deepEqual(named.map((view) => [view.allTitle.textContent, view.overview.getAttribute("aria-label")]), ["All heads", "All layers", "All layers together"].map((name) => [name, name]));
@@ -334,17 +334,36 @@ test("while another head is on its way the sentence names the head whose numbers
   assert.match(sentenceShown(view), /^Head 1-1: “cat” looks at “it” \(75\.0 %\)/);
 });
 
-test("in a saved file the notices are shown for the head that they speak of", () => {
-  const shown = (live, head) => onPage(() => {
-    globalThis.headscope = { live };
-    const view = viewOf({ state: { head }, notices: { texts: ["It is `so`."], of: "1-1" }, why: document.createElement("div") });
-    view.headNow = [0, 0]; // the only one that a file of a long text holds in full
-    drawNotices(view);
-    delete globalThis.headscope;
-    return view.why.hidden ? null : texts(view.why.children).join(" ");
+test("what a head usually does is said while the choice that it is about stands", () => {
+  onPage(() => {
+    const said = (state, usual) => {
+      const view = viewOf({ state: { head: [0, 0], pins: [2], to: null, ...state }, usual, usualSaid: document.createElement("p") });
+      drawUsual(view);
+      return view.usualSaid.hidden ? null : view.usualSaid.textContent;
+    };
+    const usual = { said: "Usually diffuse; here `it` looks back at `cat`.", of: { head: [0, 0], pins: [2], to: null } };
+    assert.deepEqual([said({}, usual), said({ head: [0, 1] }, usual), said({ pins: [1] }, usual), said({}, null)], ["Usually diffuse; here it looks back at cat.", "", "", null]);
   });
-  const whole = "Why does it look like this? It is so.";
-  assert.deepEqual([shown(true, [0, 0]), shown(true, [0, 1]), shown(false, [0, 0]), shown(false, [0, 1])], [whole, whole, whole, null]);
+});
+
+test("a role that is pressed marks its heads and no other, and pressed again none", () => {
+  const roles = [["syntactic head (det)", "syntactic", "green", "1-1"], ["syntactic head (case)", "syntactic", "green", "2-2"], ["attention sink", "attention sink", "grey", "1-2"]];
+  open(opened({ after: [""], roles }), (view) => {
+    const framed = () => view.sheet.cells.filter((cell) => cell.classList.contains("framed")).map((cell) => cell.getAttribute("aria-label").split(/[,:]/)[0]);
+    view.select({ pins: [] });
+    const [syntactic, sink] = view.kinds.children;
+    const pressed = () => view.kinds.children.map((word) => word.getAttribute("aria-pressed"));
+    const after = (word) => {
+      word.onclick();
+      return [framed(), pressed()];
+    };
+    assert.deepEqual([texts(view.kinds.children), framed(), pressed()], [["syntactic 2", "attention sink 1"], [], ["false", "false"]]);
+    assert.deepEqual(after(syntactic), [["Head 1-1", "Head 2-2"], ["true", "false"]]);
+    view.select({ pins: [1] });
+    assert.deepEqual(framed(), ["Head 1-1", "Head 2-2"], "another word changes nothing of it");
+    assert.deepEqual(after(sink), [["Head 1-2"], ["false", "true"]]);
+    assert.deepEqual(after(sink), [[], ["false", "false"]]);
+  });
 });
 
 // ---- what a click does
@@ -506,10 +525,10 @@ test("a picture that fills the screen begins with the matrix, and keeps the tab 
 });
 
 test("who hears the small pictures hears where the words look that are pinned now, and a head's role once", () => {
-  open(opened({ after: [""], roles: [["R", "rare words", "rare words", "red", "1-2"]] }), (view) => {
+  open(opened({ after: [""], roles: [["rare-word head", "rare word", "red", "1-2"]] }), (view) => {
     const said = () => view.sheet.cells.map((cell) => cell.getAttribute("aria-label"));
     view.select({ pins: [1] });
-    assert.deepEqual(said().slice(0, 2), ["Head 1-1: “cat” looks at “it” (75.0 %), “cat” (15.0 %) and “[CLS]” (10.0 %).", "Head 1-2: “cat” looks at “it” (34.0 %), “[CLS]” (33.0 %) and “cat” (33.0 %). Role: rare words."]);
+    assert.deepEqual(said().slice(0, 2), ["Head 1-1: “cat” looks at “it” (75.0 %), “cat” (15.0 %) and “[CLS]” (10.0 %).", "Head 1-2, rare-word head: “cat” looks at “it” (34.0 %), “[CLS]” (33.0 %) and “cat” (33.0 %)."]);
     view.select({ pins: [2] });
     assert.deepEqual(said()[2], "Head 2-1: “it” looks at “[CLS]” (40.0 %), “it” (35.0 %) and “cat” (25.0 %).");
   });
@@ -545,12 +564,12 @@ test("who hears the small pictures hears which heads share their keys, and which
 });
 
 test("layers and heads of the small pictures count from 1, and by role every heading stands above its own heads", () => {
-  const roles = [["R", "rare words", "rare words", "red", "2-2"], ["P", "the next word", "positional", "blue", "1-2"]];
+  const roles = [["next-token head", "next token", "blue", "1-2"], ["rare-word head", "rare word", "red", "2-2"]];
   open(opened({ after: [""], roles }), (view) => {
     view.select({ pins: [] });
     assert.deepEqual([texts(view.sheet.grid.querySelectorAll(".axis")), texts(view.sheet.stage.querySelectorAll(".top .axis"))], [["1", "2"], ["", "1", "2"]]);
     view.resort("role");
-    assert.deepEqual(texts(view.sheet.grid.children), ["Ppositional · 1 head", "1-2", "Rrare words · 1 head", "2-2", "no clear role · 2 heads", "1-12-1"]);
+    assert.deepEqual(texts(view.sheet.grid.children), ["next token · 1 head", "1-2", "rare word · 1 head", "2-2", "no clear role · 2 heads", "1-12-1"]);
   });
 });
 

@@ -54,10 +54,9 @@ function heroOf(view) {
 // Every head as a small picture of A minus B.
 function overviewOf(view) {
   view.previewed = make("p", { class: "caption" });
-  view.why = make("div", { class: "why" });
   view.legend = make("div");
   view.allTitle = make("h2", {});
-  view.overview = make("section", { class: "part overview" }, make("header", {}, view.allTitle), view.sheet.root, view.legend, view.previewed, view.why);
+  view.overview = make("section", { class: "part overview" }, make("header", {}, view.allTitle), view.sheet.root, view.legend, view.previewed);
   return view.overview;
 }
 

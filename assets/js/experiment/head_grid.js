@@ -35,7 +35,7 @@ export class HeadGrid extends Sheet {
     return turned;
   }
 
-  fill({ shape, turned, causal, roles, addresses, effects }, describe) {
+  fill({ shape, turned, causal, addresses, effects }, describe) {
     const [layers, heads] = (this.shape = shape);
     const focused = this.cells.indexOf(this.root.getRootNode().activeElement);
     this.record = { causal: causal && !effects };
@@ -46,9 +46,8 @@ export class HeadGrid extends Sheet {
     this.lines = [];
     const numbered = (layer) => make("button", { type: "button", class: "axis", tabindex: -1, "data-layer": layer, text: layer + 1, title: `Layer ${layer + 1}: all its heads`, disabled: Boolean(addresses) });
     const cell = (layer, head) => {
-      const role = roles?.[headName([layer, head])];
       const of = addresses ? ["a", { href: addresses[headName([layer, head])], draggable: "false" }] : ["button", { type: "button" }];
-      const made = make(of[0], { ...of[1], class: "switch", tabindex: -1, "data-at": this.cells.length }, role ? make("span", { class: "role", text: role.letter }) : null, make("span", { class: "badge" }), make("i", { class: "moved" }));
+      const made = make(of[0], { ...of[1], class: "switch", tabindex: -1, "data-at": this.cells.length }, make("span", { class: "badge" }), make("i", { class: "moved" }));
       this.order.push([layer, head]);
       this.cells.push(made);
       return made;

@@ -23,7 +23,7 @@ export class Toolbar {
       ...data.factors.map(({ value, label, title }) => make("button", { type: "button", text: label, title, "aria-pressed": String(value === data.factor), onclick: () => this.actions.ask({ do: "factor", value }) })),
     );
     this.roles.hidden = !data.groups.length;
-    this.roles.replaceChildren(make("option", { value: "", text: "A role …" }), ...data.groups.map(({ letter, label, heads }, i) => make("option", { value: String(i), text: `${letter} · ${label} (${heads.length})` })));
+    this.roles.replaceChildren(make("option", { value: "", text: "A role …" }), ...data.groups.map(({ label, heads }, i) => make("option", { value: String(i), text: `${label} (${heads.length})` })));
     this.undo.disabled = !data.undo;
   }
 

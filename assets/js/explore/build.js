@@ -41,6 +41,9 @@ export function build(view) {
 function heroOf(view) {
   view.line = make("p", { class: "inwords" });
   view.hint = make("p", { class: "hint" });
+  view.evidenceSaid = make("span");
+  view.evidenceLink = make("a", { target: "_self", text: "See the test" });
+  view.proof = make("p", { class: "hint evidence" }, view.evidenceSaid, " ", view.evidenceLink);
   view.menu = new Menu([
     ["Picture, SVG", "vectors; the key S keeps what you point at", () => view.saveSvg()],
     ["Picture, PNG", "twice the screen's resolution", () => pngFile(view)],
@@ -52,7 +55,7 @@ function heroOf(view) {
   view.clear = make("button", { type: "button", class: "plain", text: "Clear", onclick: () => view.select({ pins: [], to: null }) });
   const tools = make("div", { class: "tools" }, view.clear, view.adding, view.menu.root);
   view.facts = make("p", { class: "caption facts" });
-  const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, view.hint, traceOf(view), view.facts), tools);
+  const under = make("div", { class: "under" }, make("div", { class: "said" }, view.line, view.proof, view.hint, traceOf(view), view.facts), tools);
   return make("section", { class: "hero", "aria-label": "The sentence" }, view.sentence.root, under, view.live);
 }
 
@@ -65,15 +68,14 @@ function traceOf(view) {
   return view.trace;
 }
 
-// Every head as a small picture, and what lies below them.
+// Every head as a small picture, above them the roles that can be marked.
 function overviewOf(view) {
   view.sort = make("select", { "aria-label": "Order of the heads", onchange: () => view.resort(view.sort.value) });
   view.previewed = make("p", { class: "caption" });
-  view.why = make("div", { class: "why" });
-  view.kinds = make("p", { class: "kinds" });
+  view.kinds = make("div", { class: "kinds", role: "group", "aria-label": "Mark the heads with a role" });
   view.allTitle = make("h2", {});
   const header = make("header", {}, view.allTitle, view.sort);
-  view.overview = make("section", { class: "part overview" }, header, view.sheet.root, legend("0 %", "100 %", "ramp"), view.kinds, view.previewed, view.why);
+  view.overview = make("section", { class: "part overview" }, header, view.kinds, view.sheet.root, legend("0 %", "100 %", "ramp"), view.previewed);
   return view.overview;
 }
 
@@ -84,9 +86,10 @@ function headPartOf(view) {
   view.tabs = make("div", { class: "tabs", role: "group", "aria-label": "How to show the head" });
   view.controls = make("div", { class: "controls" });
   view.panelNote = make("p", { class: "caption" });
+  view.usualSaid = make("p", { class: "usual" });
   const panel = make("div", { class: "panel" }, view.matrix.root, view.lines.root, view.table);
   buildControls(view);
-  return make("section", { class: "part onehead", "aria-label": "The chosen head" }, make("header", {}, view.panelTitle, view.tabs), measureRow(view), view.panelNote, view.controls, panel);
+  return make("section", { class: "part onehead", "aria-label": "The chosen head" }, make("header", {}, view.panelTitle, view.tabs), view.usualSaid, measureRow(view), view.panelNote, view.controls, panel);
 }
 
 function buildControls(view) {

@@ -3,12 +3,12 @@ import { noneSeesInWords } from "../causal.js";
 import { fillOptions, make } from "../dom.js";
 import { percent } from "../format.js";
 import { tintOf } from "../lines.js";
-import { meanRow, STEPS, strongestLinks } from "../numbers.js";
+import { meanRow, strongestLinks } from "../numbers.js";
 import { notRanked } from "../ranking.js";
-import { allHeads, hasHead, kindOf, matrixOf, rankHeads, startsIn, titleOf } from "../record.js";
+import { allHeads, hasHead, kindOf, loudest, matrixOf, rankHeads, startsIn, titleOf } from "../record.js";
 import { chose, neverSeen } from "../seen.js";
 import { nameAll } from "../sheet.js";
-import { headName, listed, quoted, rolesInWords, rowInWords } from "../words.js";
+import { headName, kindsOf, listed, quoted, rowInWords } from "../words.js";
 
 export function fillSheet(view) {
   const roles = view.record.roles;
@@ -19,24 +19,47 @@ export function fillSheet(view) {
   if (!orders.some(([value]) => value === view.state.sort)) view.state.sort = "layer";
   view.sort.value = view.state.sort;
   const groups = view.state.sort === "role" ? roleGroups(allHeads(view.record), roles) : null;
-  view.sheet.fill(view.record, groups ? groups.flatMap((group) => group.heads) : orderNow(view), roles, (head) => describe(view, head), groups);
-  view.kinds.replaceChildren(...rolesInWords(roles).map(([letter, kind, colour]) => kindShown(letter, kind, colour)));
-  view.kinds.hidden = !view.kinds.childNodes.length;
+  view.sheet.fill(view.record, groups ? groups.flatMap((group) => group.heads) : orderNow(view), (head) => describe(view, head), groups);
+  fillKinds(view);
   view.sheetFor = view.state.pins.join();
 }
 
-function kindShown(letter, kind, colour) {
-  const shown = make("span", { class: "kind" }, make("b", { text: letter }), ` ${kind}`);
-  shown.style.setProperty("--role", colour ?? "var(--soft)");
-  return shown;
+const headsInWords = (n) => `${n} ${n === 1 ? "head" : "heads"}`;
+
+// A word for each kind of role, with the number of its heads; pressed, it marks them.
+function fillKinds(view) {
+  const kinds = kindsOf(view.record.roles);
+  const form = JSON.stringify(kinds);
+  if (view.kinds.dataset.form !== form) {
+    view.kinds.dataset.form = form;
+    view.kinds.replaceChildren(...kinds.map((kind) => kindWord(view, kind)));
+  }
+  view.kinds.hidden = !kinds.length;
+  markKind(view);
 }
 
-// The heads of one kind of role under one heading, in the order of the legend; those without a role come last.
+function kindWord(view, { kind, colour, heads }) {
+  const press = () => {
+    view.state.kind = view.state.kind === kind ? null : kind;
+    markKind(view);
+  };
+  const word = make("button", { type: "button", "data-kind": kind, "aria-label": `${kind}, ${headsInWords(heads)}`, onclick: press }, kind, make("b", { text: ` ${heads}` }));
+  word.style.setProperty("--role", colour);
+  return word;
+}
+
+function markKind(view) {
+  const pressed = kindsOf(view.record.roles).find(({ kind }) => kind === view.state.kind);
+  for (const word of view.kinds.children) word.setAttribute("aria-pressed", String(word.dataset.kind === pressed?.kind));
+  view.sheet.frame(pressed ? (head) => view.record.roles[headName(head)]?.kind === pressed.kind : null, pressed?.colour);
+}
+
+// The heads of one kind of role under one heading, in the order of the words; those without a role come last.
 export function roleGroups(heads, roles) {
-  const of = (head) => roles?.[headName(head)];
-  const groups = rolesInWords(roles).map(([letter, kind, colour]) => ({ letter, kind, colour, heads: heads.filter((head) => of(head)?.letter === letter) }));
-  groups.push({ kind: "no clear role", heads: heads.filter((head) => !of(head)?.letter) });
-  return groups.filter((group) => group.heads.length).map(({ letter, kind, colour, heads: those }) => ({ title: `${kind} · ${those.length} ${those.length === 1 ? "head" : "heads"}`, mark: { letter, colour }, heads: those }));
+  const of = (head) => roles[headName(head)]?.kind;
+  const groups = kindsOf(roles).map(({ kind, colour }) => ({ kind, colour, heads: heads.filter((head) => of(head) === kind) }));
+  groups.push({ kind: "no clear role", heads: heads.filter((head) => !of(head)) });
+  return groups.filter((group) => group.heads.length).map(({ kind, colour, heads: those }) => ({ title: `${kind} · ${headsInWords(those.length)}`, colour, heads: those }));
 }
 
 function weightOrderName(view) {
@@ -60,19 +83,11 @@ export function describe(view, head) {
   const role = view.record.roles?.[headName(head)];
   const matrix = matrixOf(view.record, head);
   const pins = view.state?.pins ?? [];
-  const title = titleOf(view.record, head);
+  const title = titleOf(view.record, head) + (role ? `, ${role.name}` : "");
   if (!hasHead(view.record, head)) return `${title} has no attention weights.`;
-  let what = title;
-  if (matrix && pins.length) what = rowInWords(title, names, pins, meanRow(matrix, view.record.n, pins));
-  else if (matrix) {
-    const [link] = strongestLinks(matrix, view.record.n, 1, (q, k) => !specials[q] && !specials[k] && chose(view.record, q));
-    if (link) what = `${title}: strongest link ${quoted(names[link.from])} to ${quoted(names[link.to])}, ${percent(link.weight)}`;
-  } else if (view.record.loudest) {
-    const at = (head[0] * view.record.heads + head[1]) * 3;
-    const [q, k, w] = view.record.loudest.slice(at, at + 3);
-    what = `${title}: strongest link ${quoted(names[q])} to ${quoted(names[k])}, ${percent(w / STEPS)}`;
-  }
-  return role ? `${what.replace(/\.$/, "")}. Role: ${role.label}.` : what;
+  if (matrix && pins.length) return rowInWords(title, names, pins, meanRow(matrix, view.record.n, pins));
+  const link = matrix ? strongestLinks(matrix, view.record.n, 1, (q, k) => !specials[q] && !specials[k] && chose(view.record, q))[0] : loudest(view.record, head);
+  return link ? `${title}: strongest link ${quoted(names[link.from])} to ${quoted(names[link.to])}, ${percent(link.weight)}` : title;
 }
 
 export function drawRanking(view) {

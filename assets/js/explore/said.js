@@ -1,4 +1,4 @@
-// What stands around the pictures of Explore: sentences, hints, tabs, notices, the table.
+// What stands around the pictures of Explore: sentences, hints, tabs, the table.
 import { cannotSee, maskNote, sharingInWords, triangleNote } from "../causal.js";
 import { apart, hintAcross, sources } from "../cross.js";
 import { make, write } from "../dom.js";
@@ -7,7 +7,7 @@ import { factsOf, placeName } from "../files.js";
 import { percent } from "../format.js";
 import { meanRow } from "../numbers.js";
 import { drawMeasure } from "../measure.js";
-import { noted, spokenOnce } from "../parts.js";
+import { spokenOnce } from "../parts.js";
 import { chose, noneSees, unseen } from "../seen.js";
 import { drawTable, pinnedTable, strongestTable } from "../table.js";
 import { kindOf, rankHeads, sinkOf, titleOf } from "../record.js";
@@ -45,10 +45,10 @@ function sinkInWords(record, head, pins) {
   return sink ? ` A learned sink takes ${percent(meanOf(pins, sink))}.` : "";
 }
 
-// Is what Python chose for the reader still what is chosen?
-function opened({ opening, state }) {
-  if (!opening) return false;
-  const { head, pins, to } = opening.of;
+// What Python says of a choice, {said, of}, is said for as long as that is chosen.
+function current(part, state) {
+  if (!part) return false;
+  const { head, pins, to } = part.of;
   return JSON.stringify([head, pins, to]) === JSON.stringify([state.head, state.pins, state.to]);
 }
 
@@ -64,12 +64,14 @@ export function drawWords(view) {
   const blind = noneSees(view.record, pins, to) ? cannotSee(view.record, pins[pins.length - 1], to) : "";
   if (blind) view.live.textContent = `${sentence} ${blind}`.replace(/[“”]/g, "");
   let hint = blind;
-  if (opened(view)) hint = view.opening.said;
+  const [opened, evidence] = [view.opening, view.evidence].map((part) => current(part, view.state));
+  if (opened) hint = view.opening.said;
   else if (!pins.length) hint = "Point at a word to see where it looks. Click it to pin it.";
   else if (view.state.adding) hint = "Every click adds a word; shown is the mean of what the pinned words look at.";
-  else if (to === null) hint = hintAcross(view.record) ?? `Click a second word to rank ${kindOf(view.record).many} by this link.`;
+  else if (to === null && !view.evidence) hint = hintAcross(view.record) ?? `Click a second word to rank ${kindOf(view.record).many} by this link.`;
   drawTrace(view);
-  view.hint.hidden = !view.trace.hidden && !opened(view) && !view.state.adding; // one line for both
+  view.hint.hidden = (!view.trace.hidden && !opened && !view.state.adding) || (evidence && !hint); // one line for all
+  drawEvidence(view, evidence);
   if (view.state.brings && view.brings && !view.hint.hidden) hint = "An arc is as wide at the word looked at as the raw weight, and at the word that looks as what it brings.";
   write(view.hint, hint);
   view.hint.classList.toggle("empty", !hint); // its line stays, so that nothing below it moves
@@ -136,12 +138,19 @@ export function shadeNote(view) {
   return view.state.scaled ? ` · ${view.paint.dark ? "brightest" : "darkest"} = ${percent(topNow(view))}` : "";
 }
 
-// They come from Python with the head they speak of; in a saved file only that head has them.
-export function drawNotices(view) {
-  const { texts, of } = view.notices;
-  const fits = texts.length && (globalThis.headscope?.live !== false || of === headName(view.state.head));
-  view.why.hidden = !fits;
-  if (fits) view.why.replaceChildren(make("h2", { text: "Why does it look like this?" }), ...texts.map(noted));
+// What the chosen head usually does, and does here.
+export function drawUsual(view) {
+  view.usualSaid.hidden = !view.usual;
+  view.root.classList.toggle("tested", Boolean(view.usual)); // the room of both stays while the next ones are on their way
+  spokenOnce(view.usualSaid, current(view.usual, view.state) ? view.usual.said.replace(/`([^`]*)`/g, "“$1”") : "");
+}
+
+// How often the chosen head is right where such a link was tested.
+function drawEvidence(view, shown) {
+  view.proof.hidden = !shown;
+  if (!shown) return;
+  write(view.evidenceSaid, view.evidence.said);
+  view.evidenceLink.href = view.evidence.href;
 }
 
 export function tableNow(view) {

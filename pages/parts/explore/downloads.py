@@ -12,6 +12,7 @@ from mha_core.picture.payload import Payload, explore_payload
 from mha_core.picture.standalone import standalone_html
 from mha_core.wording import place_name
 from pages.parts.explore import export
+from pages.parts.frame import head_facts
 from pages.parts.frame.prose import say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
@@ -91,6 +92,7 @@ def _payload(record: AttentionRecord, grid: Grid, selection: Selection, request:
         record.tokens,
         model_title=record.model.title,
         selection=selection,
+        roles={} if request.mixed else head_facts.roles_of(request.model, request.trained),
         about=export.about(record, grid, request),
         exact=True,
     )

@@ -17,13 +17,13 @@ import streamlit as st
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
 from mha_core.figures.colours import page as colours_of
-from mha_core.heads.notices import Notice, unread
+from mha_core.heads.notices import unread
 from mha_core.picture.bundle import ASSETS
 from mha_core.wording import Head
 from pages.parts.frame import controls, loading, menu, state
 from pages.parts.frame.controls import Shown as Shown  # for pages
 from pages.parts.frame.pages import page_called
-from pages.parts.frame.prose import heading, markup, prose, say, whole
+from pages.parts.frame.prose import markup, prose, say, whole
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection, from_params
 from pages.parts.picture.attention_view import bring_library
@@ -150,17 +150,8 @@ def read(request: Request) -> AttentionRecord | None:
 def misread(records: Sequence[AttentionRecord]) -> None:
     """Above the picture: where the model did not read what was written, of every text by its side."""
     for side, record in zip("AB", records, strict=False):
-        for notice in unread(record):
-            say(notice.text if len(records) == 1 else f"{side}: {notice.text}", "notice")
-
-
-def why(found: Sequence[Notice]) -> None:
-    """Why the picture looks as it does, and, once on a page, that attention is not explanation."""
-    if found:
-        heading("Why does it look like this?")
-    for notice in found:
-        say(notice.text, "why")
-    say(CAVEAT, "caveat")
+        for sentence in unread(record):
+            say(sentence if len(records) == 1 else f"{side}: {sentence}", "notice")
 
 
 @functools.cache

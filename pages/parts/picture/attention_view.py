@@ -18,12 +18,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
 from mha_core.grid import Grid
+from mha_core.heads.roles import Role
 from mha_core.picture.bundle import style
 from mha_core.picture.payload import (
     Keep,
     Offers,
     Payload,
-    Role,
     compare_records,
     compare_view_payload,
     explore_view_payload,
@@ -69,7 +69,6 @@ def explore_view(
     model_title: str,
     selection: Selection,
     roles: Mapping[Head, Role] | None = None,
-    notices: Sequence[Any] = (),
     present: bool = False,
     key: str,
     keep: Keep = made_now,
@@ -81,20 +80,19 @@ def explore_view(
 ) -> str:
     """Draw one text with every head, with `selection` chosen; returns the record's name in the browser.
 
-    `keep`: see `record_payload`. `notices`: sentences, or objects with a `text`. `following`: what stands under the
-    sentence, and the callback of what is asked for there. `about`: what the numbers are, see `record_payload`. `more`:
-    what else the view says, `measures` (the switch), `opening` (why this was chosen), `ghost` (what was drawn before a
-    word was changed) and `typed` (where its words stand in the text). `moved`: see `moving.settle`. `made`: the record
-    as it travels, where it is made already (cross-attention, whose units are those of both texts, source first).
+    `keep`: see `record_payload`. `following`: what stands under the sentence, and the callback of what is asked
+    for there. `about`: what the numbers are, see `record_payload`. `more`: what else the view says, `measures` (the
+    switch), `opening` (why this was chosen), `usual` (what the head usually does), `evidence` (how often it is right),
+    `ghost` (what was drawn before a word was changed) and `typed` (where its words stand in the text). `moved`: see
+    `moving.settle`. `made`: the record as it travels, where it is made already (cross-attention, whose units are those
+    of both texts, source first).
     """
     said = dict(about or {})
     files = {name: said.pop(name) for name in FILES if name in said}
     record = made or record_payload(grid, tokens, model_title, roles, keep, said or None)
 
     saving = _wants_files(key, [record])
-    view = explore_view_payload(
-        grid, record, selection=selection, notices=notices, present=present, exact=saving
-    )
+    view = explore_view_payload(grid, record, selection=selection, present=present, exact=saving)
     under, on_ask = following or (None, None)
     view |= {"next": under, "files": files if saving else None} | (more or {})
     _mount([record], view, selection, key, moved, on_ask)
@@ -109,7 +107,6 @@ def compare_view(
     *,
     titles: tuple[str, str],
     selection: Selection,
-    notices: Sequence[Any] = (),
     present: bool = False,
     key: str,
     keeps: tuple[Keep, Keep, Keep] = (made_now, made_now, made_now),
@@ -130,7 +127,6 @@ def compare_view(
         records,
         titles=titles,
         selection=selection,
-        notices=notices,
         present=present,
         offers=offers,
         exact=_wants_files(key, records),

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mha_core.heads.roles import Role
 from mha_core.heads.words import FloatArray
-from mha_core.picture.payload import Payload, Role
+from mha_core.picture.payload import Payload
 from mha_core.wording import Head, head_name
 from pages.parts.picture.attention_view import KEEP, MOUNT, bring_library, component, packed
 from pages.parts.picture.sealed import sealed
@@ -41,7 +42,8 @@ STRONGEST = 8
 def head_switches(record: Payload, view: Payload, *, key: str, on_ask: Callable[[], None]) -> None:
     """Draw the heads of a record as switches; `view` as in assets/js/experiment.js."""
     shape = [record["layers"], record["heads"]]
-    _mount([record], {"shape": shape, "roles": record["roles"] or {}, **view}, key, on_ask)
+    roles = {head: {"label": name} for name, _, _, heads in record["roles"] for head in heads.split()}
+    _mount([record], {"shape": shape, "roles": roles, **view}, key, on_ask)
 
 
 def head_effects(
@@ -73,15 +75,13 @@ def head_effects(
         "measure": measure,
         "was": was,
         "addresses": dict(addresses),
-        "roles": {
-            head_name(head): {"letter": role.letter, "label": role.label} for head, role in roles.items()
-        },
+        "roles": {head_name(head): {"label": role.name} for head, role in roles.items()},
         "hint": hint,
         "listTitle": "Largest effects" if listed is None else "Heads that matter",
         "strongest": [
             {
                 "head": head_name(head),
-                "label": roles[head].label if head in roles else "",
+                "label": roles[head].name if head in roles else "",
                 "effect": float(effects[head]),
                 "half": None if half is None else float(half[head]),
                 "address": addresses[head_name(head)],

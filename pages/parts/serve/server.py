@@ -106,7 +106,7 @@ def warm_up() -> list[str]:
     for page in PAGES:
         importlib.import_module(f"pages.{page.name}")
     attention_view.warm()
-    if not problems:  # behind the pages: the first visitor's heads have their letters
+    if not problems:  # behind the pages: the first visitor's heads have their roles
         head_facts.roles_of(EMBEDDED)
     # A full garbage collection holds every reader up; what is here now stays, and it need not look at that again.
     gc.collect()

@@ -1,0 +1,121 @@
+"""What is known of the chosen head: what it usually does, and how often it is right where such links were tested.
+
+In: what is chosen in the picture, and the model's table of roles. Out: sentences for the picture, each with the choice
+that it is about; None where nothing is known.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mha_core import AttentionRecord, Grid
+from mha_core.heads.conclude import Answer
+from mha_core.heads.here import usually
+from mha_core.heads.link_kind import link_kind
+from mha_core.heads.questions.base import BY_PLACE
+from mha_core.heads.roles import description_of, role_of
+from mha_core.heads.table import RoleTable
+from mha_core.heads.verdict import MIN_CASES, in_control
+from mha_core.picture.text import indexed, spelled, visible
+from mha_core.wording import Head, head_name
+from pages.parts.frame import head_facts
+from pages.parts.frame.links import link_to, model_in_link
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
+
+PRONOUN, EVEN = "antecedent", "antecedent-even"
+FOUND = {
+    "role": "Yes, better than every rule",
+    "weak": "A little better than any rule",
+    "tracks": "It tracks it, but a rule does better",
+    "rule": "No, it follows a rule",
+    "no": "No",
+}
+
+
+def of_choice(request: Request, record: AttentionRecord, grid: Grid, chosen: Selection) -> dict[str, Any]:
+    """Return what the picture says of the chosen head, `usual` and `evidence`; both are of raw weights alone."""
+    table = head_facts.known_table(request.model, request.trained) if request.raw else None
+    if table is None:
+        return {"usual": None, "evidence": None}
+    of = chosen.as_json()
+    usual = {"said": usual_said(table, record, grid, chosen), "of": of}
+    answer = asked(table, record, grid, chosen)
+    if answer is None:
+        return {"usual": usual, "evidence": None}
+    said = " ".join(tested(table, answer, chosen.head))
+    return {"usual": usual, "evidence": {"said": said, "href": _test(request, answer, chosen.head), "of": of}}
+
+
+def usual_said(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selection) -> str:
+    """Return what the head usually does, with the word that the chosen one looks at most."""
+    head = chosen.head
+    looks, step = None, None
+    if len(chosen.pins) == 1:
+        (query,) = chosen.pins
+        key = int(grid.weights[head][query].argmax())
+        names = indexed(spelled(grid, record.tokens)["names"])
+        looks, step = (
+            (visible(names[query]), visible(names[key])),
+            None if grid.units[key].special else key - query,
+        )
+    return usually(record, head, role_of(table, head) or description_of(table, head), looks, step)
+
+
+def asked(table: RoleTable, record: AttentionRecord, grid: Grid, chosen: Selection) -> Answer | None:
+    """Return the question that the chosen link is a case of: to the chosen word, or else to the strongest other one."""
+    if not chosen.pins:
+        return None
+    query, key = chosen.pins[0], chosen.to
+    if key is None:
+        row = np.array(grid.weights[chosen.head][query], dtype=float)
+        row[[i for i, unit in enumerate(grid.units) if unit.special or i == query]] = -1.0
+        key = int(row.argmax())
+        if row[key] <= 0:
+            return None
+    looked_at = record.tokens.pieces[grid.units[key].pieces[0]]
+    kind = link_kind(grid.units, query, key, table.by_key, str(looked_at.role))
+    return None if kind is None else table.by_key[kind]
+
+
+def tested(table: RoleTable, answer: Answer, head: Head) -> list[str]:
+    """Return the question, what came out of it for a head, and what did where the names are equally frequent."""
+    does = answer.question.does.replace("s ", " ", 1)
+    does = "understand the pronoun" if answer.key == PRONOUN else does
+    said = [f"Does head {head_name(head)} {does}?", _outcome(answer, head)]
+    even = table.by_key.get(EVEN) if answer.key == PRONOUN else None
+    if even is not None and even.word[head] == "role":
+        said.append(f"Where both names are equally frequent: {_numbers(even, head)}.")
+    return said
+
+
+def _outcome(answer: Answer, head: Head) -> str:
+    word, found = str(answer.word[head]), answer.evidence(head)
+    if word == "unclear" and min(found.n, found.effective) < MIN_CASES:
+        return f"Cannot tell: {answer.verdict(head).because}."
+    if word == "unclear":
+        return f"Cannot tell: {_numbers(answer, head)}. Only a gap of {100 * found.detectable:.0f} points would show."
+    if word == "no" and in_control(found):
+        return f"No: {_right(answer, head)}, but in {found.control:.0%} of the control too."
+    said = "Yes" if answer.kind in BY_PLACE and word == "role" else FOUND[word]
+    return f"{said}: {_numbers(answer, head)}."
+
+
+def _numbers(answer: Answer, head: Head) -> str:
+    best = f"{answer.rules[0].score:.0%}"
+    return f"{_right(answer, head)}; {'by chance' if answer.kind in BY_PLACE else 'the best rule'}, {best}"
+
+
+def _right(answer: Answer, head: Head) -> str:
+    if answer.kind == "sink" and answer.mass is not None:
+        return f"{answer.mass[head]:.0%} of its attention in {answer.n:,} cases"
+    cases = "pronouns" if answer.key in (PRONOUN, EVEN) else "cases"
+    right = "" if answer.kind in BY_PLACE else "right "
+    return f"{right}in {answer.score[head]:.0%} of {answer.n:,} {cases}"
+
+
+def _test(request: Request, answer: Answer, head: Head) -> str:
+    """Return the address of the test on Roles."""
+    weights = "" if request.trained else "untrained"
+    chosen = {"head": head_name(head), "by": answer.key}
+    return link_to("Roles", {"model": model_in_link(request.model), "weights": weights, **chosen})

@@ -1,0 +1,186 @@
+"""What Explore says of roles: which question a link is a case of, what came out of it, and what a head usually does."""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from mha_core import AttentionRecord, HeadScopeError, load_model, trace
+from mha_core.grid import Unit
+from mha_core.heads.link_kind import link_kind
+from mha_core.heads.questions.base import KIND_OF
+from mha_core.heads.roles import description_of, role_by, roles
+from mha_core.heads.table import RoleTable, read_roles
+from mha_core.picture.payload import record_payload
+from mha_core.wording import head_name
+from pages.parts.explore import evidence
+from pages.parts.frame.selection import Selection
+
+KNOWN = (
+    "det", "det:back", "case", "nmod:poss", "antecedent", "copy", "previous", "next", "self", "sink-begin",
+)  # fmt: skip
+TEXTS = (
+    "The animal didn't cross the street because it was too tired.",
+    "Maria gave the book to her sister, and the sister read the book.",
+)
+MOST = 20  # words a sentence
+
+
+def units(text: str) -> list[Unit]:
+    """[CLS], the words, each a unit."""
+    words = ["[CLS]", *text.split()]
+    return [Unit(word, 0, 0, 0, i == 0, (i,)) for i, word in enumerate(words)]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "key", "kind"),
+    [
+        ("The old dog ran", 1, 3, "det"),
+        ("The old dog ran", 3, 1, "det:back"),
+        ("They saw a dog", 2, 3, "next"),
+        ("The dog saw it was near", 4, 2, "antecedent"),
+        ("They sat in the old house", 3, 6, "case"),
+        ("They sold their house", 3, 4, "nmod:poss"),
+        ("A dog met a dog", 5, 2, "copy"),
+        ("A dog met a dog", 2, 5, None),
+        ("Dogs saw them run", 3, 2, "previous"),
+        ("Dogs run fast", 2, 3, "next"),
+        ("Dogs run fast", 2, 2, "self"),
+        ("Dogs run very fast", 1, 4, None),
+        ("The very old red dog", 1, 5, "det"),
+        ("The very old red dog", 5, 1, "det:back"),
+        ("The a b c d dog", 1, 6, None),
+        ("The end of the day", 3, 4, "next"),
+        ("The end of the day", 4, 3, "previous"),
+        ("Their own her old dog", 1, 3, None),
+        ("The dog saw the one it had", 6, 1, None),
+        ("The dog saw the one it had", 6, 4, None),
+    ],
+)
+def test_a_link_is_a_case_of_the_question_that_its_words_ask(text, query, key, kind):
+    assert link_kind(units(text), query, key, KNOWN) == kind
+
+
+def test_words_of_two_texts_stand_at_no_distance_from_each_other():
+    words = units("Maria hid the book . She knew")[1:]
+    both = [replace(unit, segment=int(i > 3)) for i, unit in enumerate(words)]
+    across = [link_kind(both, *link, KNOWN) for link in ((3, 4), (4, 3), (2, 6))]
+    assert across == [None, None, None]
+    assert [link_kind(both, *link, KNOWN) for link in ((3, 2), (2, 3))] == ["det:back", "det"]
+    assert link_kind(both, 5, 0, KNOWN) == "antecedent", "which is no matter of place"
+
+
+def test_a_special_token_is_a_sink_and_a_question_that_was_not_asked_is_none():
+    assert link_kind(units("Dogs run"), 1, 0, KNOWN, "begin") == "sink-begin"
+    assert link_kind(units("Dogs run"), 1, 0, KNOWN, "separator") is None
+    assert link_kind(units("Dogs run"), 0, 1, KNOWN) is None
+    assert link_kind(units("The dog ran"), 1, 2, ("next",)) == "next"
+
+
+# ---- what is said, of every head of the models that come with a table
+
+
+@cache
+def shipped(name: str) -> tuple[RoleTable, tuple[AttentionRecord, ...]]:
+    table = read_roles(name)
+    if table is None:
+        pytest.skip(f"no table of {name} is shipped")
+    try:
+        model = load_model(name, device="cpu")
+    except HeadScopeError:
+        pytest.skip(f"{name} is not installed")
+    return table, tuple(trace(text, model) for text in TEXTS)
+
+
+each_model = pytest.mark.parametrize("name", ["minilm", "smollm2"])
+
+
+def sentences(text: str) -> list[str]:
+    return re.split(r"(?<=[.?]) ", text)
+
+
+@each_model
+def test_of_every_head_it_is_said_in_short_sentences_what_it_does_and_how_sure_that_is(name):
+    table, records = shipped(name)
+    for record in records:
+        grid, pin = record.grid(), len(record.tokens.pieces) // 2
+        for head in table.heads:
+            for to in (None, 0, 1, pin - 1, pin):
+                chosen = Selection(head, (pin,), to)
+                said = [evidence.usual_said(table, record, grid, chosen)]
+                answer = evidence.asked(table, record, grid, chosen)
+                said += [] if answer is None else evidence.tested(table, answer, head)
+                long = [one for text in said for one in sentences(text) if len(one.split()) > MOST]
+                assert not long, (head, to)
+
+
+@each_model
+def test_what_a_head_usually_does_is_its_role_or_its_description_and_else_no_role(name):
+    table, (record, _) = shipped(name)
+    named = roles(table)
+    for head in table.heads:
+        said = evidence.usual_said(table, record, record.grid(), Selection(head))
+        role = named.get(head) or description_of(table, head)
+        assert said.startswith(
+            "No clear role" if role is None else f"Usually {role.does.removeprefix('often ')}"
+        )
+
+
+@each_model
+def test_what_is_said_of_a_link_is_the_verdict_and_the_numbers_of_the_table(name):
+    table, _ = shipped(name)
+    for answer in table.answers:
+        for head in table.heads:
+            question, outcome, *_ = evidence.tested(table, answer, head)
+            assert head_name(head) in question
+            assert outcome.startswith("Yes") == (answer.word[head] == "role")
+            assert outcome.startswith("Cannot tell") == (answer.word[head] == "unclear")
+            share = answer.mass[head] if answer.kind == "sink" else answer.score[head]
+            few = "only" in outcome.split(",")[0]
+            assert few or (f"{share:.0%}" in outcome and f"{answer.n:,}" in outcome), (answer.key, head)
+
+
+@each_model
+def test_no_head_is_shown_with_a_role_that_no_verdict_gives_it(name):
+    table, (record, _) = shipped(name)
+    described = {head: role for head in table.heads if (role := description_of(table, head))}
+    sent = record_payload(record.grid(), record.tokens, "M", described | roles(table))["roles"]
+    shown = {head: (title, kind) for title, kind, _, heads in sent for head in heads.split()}
+    assert [kind.word for kind in KIND_OF.values() if kind.word in {kind for _, kind, *_ in sent}] == list(
+        dict.fromkeys(kind for _, kind, *_ in sent)
+    )
+    for head in table.heads:
+        earned = {
+            (role_by(table, answer, head).name, KIND_OF[answer.kind].word)
+            for answer in table.answers
+            if answer.word[head] == "role"
+        }
+        assert (head_name(head) in shown) == bool(earned), head
+        assert not earned or shown[head_name(head)] in earned
+
+
+def test_a_sink_is_asked_by_the_special_token_that_is_looked_at():
+    table, (record, _) = shipped("minilm")
+    grid, last = record.grid(), len(record.tokens.pieces) - 1
+    asked = [evidence.asked(table, record, grid, Selection((0, 0), (1,), to)) for to in (0, last)]
+    assert [answer.key for answer in asked] == ["sink-begin", "sink-separator"]
+    assert evidence.asked(table, record, grid, Selection((0, 0))) is None
+
+
+def test_without_a_target_the_strongest_other_word_is_the_link():
+    table, (record, _) = shipped("minilm")
+    grid, it = record.grid(), 10
+    head = next(h for h in table.heads if grid.labels[int(np.argmax(grid.weights[h][it]))] == "animal")
+    assert evidence.asked(table, record, grid, Selection(head, (it,))).key == "antecedent"
+
+
+def test_the_verdict_on_an_easier_part_is_said_only_where_it_is_a_role():
+    table, _ = shipped("minilm")
+    head, even = (3, 1), table.by_key["antecedent-even"]
+    for word in ("role", "no"):
+        changed = replace(even, word=np.where(np.ones_like(even.word, dtype=bool), word, even.word))
+        known = replace(table, answers=(table.by_key["antecedent"], changed))
+        said = evidence.tested(known, known.by_key["antecedent"], head)
+        assert (f"{even.score[head]:.0%} of {even.n:,}" in " ".join(said)) == (word == "role")
