@@ -27,14 +27,6 @@ def tokens_of(words: Sequence[str | Sequence[str]]) -> Tokens:
     return Tokens(text, None, tuple(pieces), tuple(spelled))
 
 
-def attention(n: int, *rows: Sequence[float], layers: int = 1, heads: int = 1) -> np.ndarray:
-    """(layers, heads, n, n) in which every head has these rows; rows not given look everywhere equally."""
-    found = np.full((layers, heads, n, n), 1 / n, dtype=np.float32)
-    for i, row in enumerate(rows):
-        found[:, :, i] = row
-    return found
-
-
 def looking(n: int, targets: dict[int, int], strength: float = 0.9) -> np.ndarray:
     """(n, n): row i gives `strength` to targets[i] and shares the rest; a row without a target is uniform."""
     found = np.full((n, n), 1 / n, dtype=np.float32)

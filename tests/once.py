@@ -5,15 +5,11 @@ import pickle
 import platform
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from filelock import FileLock
-
-if TYPE_CHECKING:
-    from mha_core.heads.findings import Findings
 
 T = TypeVar("T")
 ROOT = Path(__file__).parent.parent
@@ -69,15 +65,3 @@ def sources(root: Path = ROOT) -> str:
 
 
 AT_START = sources()  # before anything of the engine is imported
-
-
-@cache
-def findings(trained: bool = True) -> "Findings":
-    """What the built-in sentences tell of the embedded model's heads: nine seconds of work."""
-    from mha_core import load_model
-    from mha_core.heads import studies
-    from mha_core.heads.builtin import read_builtin
-    from mha_core.heads.findings import find
-
-    assert studies.read_builtin is read_builtin, "a test has replaced what all others are to be given"
-    return once(f"findings-{trained}", lambda: find(load_model(trained=trained)), keep=True)

@@ -7,10 +7,10 @@ import torch.nn.functional as F
 
 from mha_core import InputError, SizeError
 from mha_core.device import use_one_thread
-from mha_core.heads.repeated import Copies, RepeatedSums
 from mha_core.learning.descent import Recipe, begun, descend, random_for
-from mha_core.learning.scores import repeated_table, texts_for
+from mha_core.learning.scores import head_scores, mean_masses, texts_for
 from mha_core.learning.small import Shape, SmallModel
+from mha_core.learning.tasks import task_called
 from mha_core.learning.train import Setup, Training
 
 
@@ -82,13 +82,13 @@ def test_a_step_is_torchs_adamw_and_the_rate_falls_in_a_line():
 @torch.no_grad()
 def test_the_measures_are_those_of_the_real_models_counted_token_by_token():
     training = Training(Setup("induction", 2, 2, seed=1))
-    table = repeated_table(training.model, training.task)
+    masses = mean_masses(training.model, training.task)
     texts = texts_for(training.model, training.task)
     wanted = {name: np.zeros((2, 2)) for name in ("previous", "first", "duplicate", "induction")}
-    for text in texts:
-        n = len(text.ids) // 2
-        assert len(set(text.ids[:n].tolist())) == n
-        _, every = training.model(text.ids[None], need_weights=True)
+    for ids in texts:
+        n = len(ids) // 2
+        assert len(set(ids[:n].tolist())) == n
+        _, every = training.model(ids[None], need_weights=True)
         weights = torch.cat(every).numpy()
         for i in range(1, 2 * n):
             wanted["previous"] += weights[:, :, i, i - 1] / (2 * n - 1) / len(texts)
@@ -97,7 +97,27 @@ def test_the_measures_are_those_of_the_real_models_counted_token_by_token():
             wanted["duplicate"] += weights[:, :, i, i - n] / n / len(texts)
             wanted["induction"] += weights[:, :, i, i - n + 1] / n / len(texts)
     for name, values in wanted.items():
-        np.testing.assert_allclose(getattr(table, name), values, atol=1e-6)
-    sums = RepeatedSums()
-    sums.count(weights, Copies(np.arange(n, 2 * n), np.arange(n), np.arange(n)))
-    assert sums.result().n_texts == 1
+        np.testing.assert_allclose(masses[name], values, atol=1e-6)
+
+
+class Planted:
+    """A model of one layer whose heads look where they are told: head 1 one token back, head 2 at what came after the
+    earlier copy, head 3 seven tokens back, head 4 everywhere."""
+
+    shape = Shape(64, 48, 1, 4, d_model=8)
+
+    def __call__(self, ids, gates=None, *, need_weights):
+        n = ids.shape[1]
+        rows = torch.arange(n)
+        looks = [rows - 1, rows - n // 2 + 1, rows - 7]
+        weights = torch.zeros(1, 4, n, n)
+        for head, keys in enumerate(looks):
+            weights[0, head, rows, keys.clamp(min=0)] = 1
+        weights[0, 3] = torch.ones(n, n).tril() / rows.add(1)[:, None]
+        return None, [weights]
+
+
+def test_a_head_has_a_role_by_what_it_does_and_not_by_a_distance_that_happens_to_fit():
+    found = head_scores(Planted(), task_called("induction"))
+    assert [score.role for score in found] == ["previous-token head", "induction head", None, None]
+    assert found[1].induction == 1

@@ -1,66 +1,145 @@
-"""The claim that the lesson tests: its numbers are the models', the shipped files', or GAP's, and none is typed in."""
+"""The claim that the lesson tests: its numbers are the engine's or the table of roles', and none is typed in."""
 
 import json
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from boards import prose
+from streamlit.testing.v1 import AppTest
+from visit import bodies, open_page, plain, unopened
 
 from mha_core import load_model, trace
-from mha_core.wording import percent
+from mha_core.heads.make import find_roles
+from mha_core.heads.table import read_roles
+from mha_core.heads.verdict import WORDS
+from pages.parts.frame import head_facts
+from pages.parts.frame.glossary import LESSON
 from pages.parts.learn import claims
-from pages.parts.learn.outcome import Share
 from pages.parts.learn.ranks import forms_alike
 
-ROOT = Path(__file__).parent.parent
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = TIRED.replace("tired", "wide")
+MINE, OTHER = (3, 1), (1, 3)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return read_roles("minilm")
+
+
+def percents(text: str) -> list[str]:
+    return re.findall(r"\d+%", text)
+
+
+def rows_of(at: AppTest) -> list[list[str]]:
+    """The table on the page, a row a list of cells as a reader sees them."""
+    (body,) = (body for body in bodies(at) if "hs-kinds" in body)
+    rows = re.findall(r"<tr>(.*?)</tr>", body)[1:]
+    return [[plain(cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row)] for row in rows]
+
+
+def as_shown(row) -> list[str]:
+    """Head, score, baseline and n of a row of the table's frame."""
+    return [f"{row.layer}-{row['head']}", f"{row.score:.0%}", f"{row.baseline_score:.0%}", f"{row.n:,}"]
 
 
 def test_tired_and_wide_are_read_by_the_model():
-    test = claims.one_word()
-    for text in (TIRED, WIDE):
-        row = trace(text, load_model()).weights[3, 1, 10]
-        assert f"animal {percent(float(row[2]))}, street {percent(float(row[8]))}" in test.got
-    assert test.says == "1 of 2 right: it stays with `animal`."
+    _, got, says = claims.one_word()
+    weights = [trace(text, load_model()).weights[3, 1, 10] for text in (TIRED, WIDE)]
+    assert percents(got) == [f"{row[place]:.0%}" for row in weights for place in (2, 8)]
+    assert says.startswith("1 of 2 right")
 
 
-HIGH, LOW, COIN = Share(0.9, 0.8, 0.95), Share(0.45, 0.4, 0.48), Share(0.5, 0.42, 0.58)
+def test_every_kind_of_role_shows_the_head_that_comes_closest_to_it(table):
+    frame = table.to_frame()
+    keys = {answer.question.title: answer.key for answer in table.answers}
+    place = frame.verdict.map(WORDS.index).clip(upper=3)  # role, weak, tracks, all others
+    first = frame.assign(place=place, cases=-frame.n * frame.score).sort_values(["place", "cases"])
+    best = first.groupby("role").head(1).set_index("question")
+    shown = rows_of(open_page("pages/learn.py", step="kinds"))
+    assert {keys[title.rpartition(": ")[2]] for title, *_ in shown} == set(best.index)
+    for title, *numbers, verdict in shown:
+        row = best.loc[keys[title.rpartition(": ")[2]]]
+        assert numbers == as_shown(row)
+        assert (verdict == "better than every rule") == (row.verdict == "role")
 
 
-def test_gap_is_what_the_readme_and_the_shipped_file_say():
-    card = claims.gap()
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for number in (card["trained"]["head"]["accuracy"], card["trained"]["baselines"]["most frequent"]):
-        assert percent(number) in readme
-        assert percent(number) in claims.published().got + claims.published().beat
-    low, high = (percent(card["trained"]["head"][end]) for end in ("ci_low", "ci_high"))
-    assert f"(95 %: {low} to {high}; n = {card['trained']['n']})" in claims.published().got
-    assert f"n = {card['trained']['n']}" in readme
-    assert "no better than the rule just named" in claims.published().says
-    assert card["trained"]["digest"] == load_model().digest
+def test_what_the_head_does_besides_is_the_tables(table):
+    frame = table.to_frame().set_index(["question", "layer", "head"], drop=False)
+    keys = {answer.question.title: answer.key for answer in table.answers}
+    shown = rows_of(open_page("pages/learn.py", step="truth"))
+    assert {row[1] for row in shown} == {"4-2", "2-4"}
+    for title, head, *numbers, verdict, hard in shown:
+        row = frame.loc[keys[title], *map(int, head.split("-"))]
+        assert [head, *numbers] == as_shown(row)
+        assert (verdict == "weaker than a rule") == (row.verdict == "tracks")
+        if row.n_all_wrong:
+            assert percents(hard) == [f"{row.right_where_all_wrong:.0%}", f"{row.chance_there:.0%}"]
+            assert f"of {row.n_all_wrong:,}" in hard
 
 
-def test_gap_counted_anew_is_what_is_shipped(tmp_path):
+def test_the_text_of_the_lesson_says_what_the_table_says(table):
+    for key in ("det", "case"):
+        answer = table.by_key[key]
+        assert answer.word[MINE] == "tracks"
+        assert answer.hard[MINE] > 5 * answer.chance
+    assert table.by_key["agreement"].word[OTHER] == "role"
+
+
+def test_pronouns_are_counted_in_the_table_trained_and_untrained(table):
+    at = unopened("pages/learn.py", step="tests")
+    at.session_state["lesson-tests"] = len(claims.TESTS)
+    shown = prose(at.run())
+    few = json.loads((LESSON / "gap.json").read_text())
+    for key, test in (("antecedent", claims.pronouns), ("antecedent-even", claims.even)):
+        answer, (asks, got, says) = table.by_key[key], test()
+        assert f"{answer.n:,}" in asks
+        assert percents(got) == [f"{share:.0%}" for share in (answer.score[MINE], answer.rules[0].score)]
+        assert all(part.replace("`", "") in shown for part in (asks, got, says))
+    assert percents(claims.pronouns()[2]) == [f"{few[key]:.0%}" for key in ("score", "baseline_score")]
+    _, got, says = claims.random_weights()
+    before, after = (one.by_key["antecedent"] for one in (table.untrained, table))
+    assert percents(got) == [f"{answer.score[MINE]:.0%}" for answer in (before, after)]
+    assert (says == "It learned this.") == (after.low[MINE] > before.high[MINE])
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [("role", "is a coref"), ("weak", "is a weak"), ("unclear", "no clear"), ("rule", "no clear")],
+)
+def test_the_conclusion_claims_no_more_than_the_verdict(monkeypatch, table, word, named):
+    asked = table.by_key["antecedent"]
+    words = asked.word.astype(object)  # or a longer word would be cut
+    words[MINE] = word
+    changed = tuple(replace(one, word=words) if one is asked else one for one in table.answers)
+    monkeypatch.setattr(head_facts, "table", lambda *_: replace(table, answers=changed))
+    assert named in claims.conclusion()
+    assert "does not follow" in claims.conclusion()
+
+
+def test_few_pronouns_counted_anew_are_what_is_shipped():
     file = os.environ.get("GAP_VALIDATION", "")
     if not file:
         pytest.skip("GAP_VALIDATION names no copy of gap-validation.tsv")
-    from mha_core.cli import main
-
-    for name, flags in (("trained", []), ("untrained", ["--untrained"])):
-        out = tmp_path / f"{name}.json"
-        main(["heads", "coreference", file, "--out", str(out), *flags])
-        rows = json.loads(out.read_text())["heads"]
-        mine = next(r for r in rows if (r["direction"], r["layer"], r["head"]) == ("pronoun->mention", 4, 2))
-        assert mine["accuracy"] == pytest.approx(claims.gap()[name]["head"]["accuracy"], abs=1e-6)
+    few = json.loads((LESSON / "gap.json").read_text())
+    found = find_roles(load_model(), [Path(file)])
+    answer = found.by_key[few["question"]]
+    counted = {
+        "digest": found.digest, "n": answer.n, "verdict": answer.word[MINE],
+        "score": pytest.approx(answer.score[MINE], abs=1e-6),
+        "baseline": answer.rules[0].name, "baseline_score": pytest.approx(answer.rules[0].score, abs=1e-5),
+    }  # fmt: skip
+    assert {key: few[key] for key in counted} == counted
+    assert found.corpora["pronouns"].digests == [few["sha256"]]
 
 
 def test_agreement_is_shown_where_reference_is_impossible():
     row = trace(claims.IMPOSSIBLE, load_model()).weights[1, 3, 1]
-    assert (
-        f"gives Anna **{percent(float(row[4]))}** and Peter {percent(float(row[6]))}" in claims.impossible()
-    )
+    assert f"gives Anna **{row[4]:.0%}** and Peter {row[6]:.0%}" in claims.impossible()
     assert row[4] > 5 * row[6]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mha_core.export import csv_of
 from mha_core.heads.words import FloatArray
-from mha_core.learning.scores import MEASURES, effects, head_scores, repeated_table
+from mha_core.learning.scores import MEASURES, effects, head_scores, mean_masses
 from mha_core.learning.tasks import task_called
 from mha_core.learning.train import Setup, Snapshot, Training, answers_of, examine, revived
 from mha_core.wording import Head, counted, head_name, percent
@@ -46,7 +46,7 @@ def taken_away(setup: Setup, parameters: Mapping[str, FloatArray], heads: Sequen
     """
     model, task = revived(setup, parameters), task_called(setup.task)
     _, jobs = examine(model, task, heads)
-    left = repeated_table(model, task, heads).induction
+    left = mean_masses(model, task, heads)["induction"]
     return {
         "accuracy": sum(jobs.values()) / len(jobs),
         "jobs": jobs,
@@ -55,7 +55,7 @@ def taken_away(setup: Setup, parameters: Mapping[str, FloatArray], heads: Sequen
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """The end of the curve, and a line a head: where it looks, what it is called, what is left without it."""
+    """The end of the curve, and a line a head: where it looks, its role, what is left without it."""
     last = found["curve"][-1]
     lines = [
         f"After {counted(last['step'], 'step')}: accuracy {percent(last['accuracy'])}, loss {last['loss']:.3f} nats "
@@ -67,7 +67,7 @@ def table(found: Mapping[str, Any]) -> str:
         lines.append(
             f"{head['head']:5} "
             + "  ".join(f"{name} {percent(value):>7}" for name, value in masses.items())
-            + f"  without it {percent(effect['accuracy']):>7}  {head['role'] or 'no clear role'}"
+            + f"  without it {percent(effect['accuracy']):>7}  {head['role'] or 'no role'}"
         )
     return "\n".join(lines) + "\n"
 

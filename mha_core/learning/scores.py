@@ -1,8 +1,8 @@
 """What the heads of a small model do, by the measures and the rules that name the heads of real models.
 
 In: a trained small model. Out: for every head the mass on the previous token, the first, an earlier copy and what
-came after it there (`RepeatedTable`), on random tokens said twice; for the three jobs the mass on the place where each
-job's answer stands; what the head is called; and what taking it away costs.
+came after it there, on random tokens said twice; for the three jobs the mass on the place where each job's answer
+stands; the head's role; and what taking it away costs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mha_core.heads.jobs import KIND_OF
-from mha_core.heads.repeated import AFTER, Copies, RepeatedSums, RepeatedTable, found_in
-from mha_core.heads.verdict import Claim, Evidence, called, tries
-from mha_core.heads.words import FloatArray
+from mha_core.heads.questions.base import KIND_OF
+from mha_core.heads.questions.repeated import AFTER, found_in
+from mha_core.heads.verdict import Evidence, judge
+from mha_core.heads.words import FloatArray, IntArray
 from mha_core.learning.descent import random_for
 from mha_core.learning.small import SmallModel, gates_without
 from mha_core.learning.tasks import STRETCH, TEXT, Jobs, Task, answer_places
@@ -26,11 +26,12 @@ from mha_core.wording import Head, head_name
 
 TEXTS_A_LENGTH = 4
 MEASURES = ("previous", "first", *AFTER)
+NAMED_BY = ("previous", "induction")  # the roles that such texts can show
 
 
 @dataclass(frozen=True)
 class HeadScore:
-    """One head, (layer, head) from 0: shares of its mass, from 0 to 1; `role` is what it is called, or None.
+    """One head, (layer, head) from 0: shares of its mass, from 0 to 1; `role` is its name, or None.
 
     `jobs`: in the rows of each of the three jobs, the mass on the place where the answer stands.
     """
@@ -73,60 +74,62 @@ class Effect:
         return line | {"induction_left": {name: v for name, v in left.items() if name != line["head"]}}
 
 
-@dataclass(frozen=True)
-class _Text:
-    """Random tokens said twice, ids (n,), and where the copies stand."""
-
-    ids: Tensor
-    where: Copies
-
-
 @cache
-def _said_twice(vocab_size: int, first: int, n_tokens: int) -> tuple[_Text, ...]:
+def _said_twice(vocab_size: int, first: int, n_tokens: int) -> tuple[Tensor, ...]:
     """Stretches of many lengths, so that no fixed distance finds the copy; no token twice in a stretch."""
     random = random_for("said twice", 0)
     made = []
     low, high = STRETCH
     for length in range(low, min(high, n_tokens // 2) + 1):
-        rows = np.arange(length, 2 * length)
         for _ in range(TEXTS_A_LENGTH):
             stretch = first + torch.randperm(vocab_size - first, generator=random)[:length]
-            made.append(_Text(torch.cat([stretch, stretch]), Copies(rows, rows - length, rows - length)))
+            made.append(torch.cat([stretch, stretch]))
     return tuple(made)
 
 
-def texts_for(model: SmallModel, task: Task) -> tuple[_Text, ...]:
-    """The texts on which previous, first, copy and induction are measured; tokens that name a job are left out."""
+def texts_for(model: SmallModel, task: Task) -> tuple[Tensor, ...]:
+    """Return the texts, ids (n,), on which MEASURES are taken; tokens that name a job are left out."""
     first = len(task.groups) if len(task.groups) > 1 else 0
     return _said_twice(model.shape.vocab_size, first, model.shape.n_tokens)
 
 
-@torch.no_grad()
-def repeated_table(model: SmallModel, task: Task, without: Sequence[Head] = ()) -> RepeatedTable:
-    """The measures of heads/repeated.py of every head, with some heads taken away."""
-    sums = RepeatedSums()
-    for text, weights in _runs(model, task, without):
-        sums.count(weights, text.where)
-    return sums.result()
-
-
-def _runs(model: SmallModel, task: Task, without: Sequence[Head] = ()) -> Iterator[tuple[_Text, FloatArray]]:
+def _runs(model: SmallModel, task: Task, without: Sequence[Head] = ()) -> Iterator[FloatArray]:
+    """Every text's weights, (layer, head, query, key)."""
     gates = gates_without(model.shape, without) if without else None
-    for text in texts_for(model, task):
-        _, weights = model(text.ids[None], gates, need_weights=True)
-        yield text, torch.cat(weights).numpy()
+    for ids in texts_for(model, task):
+        yield torch.cat(model(ids[None], gates, need_weights=True)[1]).numpy()
+
+
+def _places(n: int) -> dict[str, tuple[IntArray, IntArray]]:
+    """For each of MEASURES the rows of a text of n tokens, and the key that each row is measured on."""
+    every, again = np.arange(1, n), np.arange(n // 2, n)
+    places: dict[str, tuple[IntArray, IntArray]] = {
+        "previous": (every, every - 1),
+        "first": (every, np.zeros_like(every)),
+    }
+    return places | {name: (again, again - n // 2 + after) for name, after in AFTER.items()}
+
+
+@torch.no_grad()
+def mean_masses(model: SmallModel, task: Task, without: Sequence[Head] = ()) -> dict[str, FloatArray]:
+    """Return each of MEASURES, (layer, head): the mean mass over the rows and texts, with some heads taken away."""
+    found: dict[str, list[FloatArray]] = {name: [] for name in MEASURES}
+    for weights in _runs(model, task, without):
+        for name, (rows, keys) in _places(weights.shape[-1]).items():
+            found[name].append(weights[..., rows, keys].mean(-1, dtype=np.float64))
+    return {name: np.mean(masses, axis=0) for name, masses in found.items()}
 
 
 @torch.no_grad()
 def head_scores(model: SmallModel, task: Task) -> list[HeadScore]:
-    """Every head's measures and its name."""
-    table, roles, places = repeated_table(model, task), _roles(model, task), _job_masses(model, task)
+    """Every head's measures and its role."""
+    masses, roles, places = mean_masses(model, task), _roles(model, task), _job_masses(model, task)
     return [
         HeadScore(
             head=(i, j),
             jobs={job: float(mass[i, j]) for job, mass in places.items()},
             role=roles[i, j],
-            **{name: float(getattr(table, name)[i, j]) for name in MEASURES},
+            **{name: float(mass[i, j]) for name, mass in masses.items()},
         )
         for i, j in np.ndindex(model.shape.n_layers, model.shape.n_heads)
     ]
@@ -148,46 +151,32 @@ def _job_masses(model: SmallModel, task: Task) -> dict[str, FloatArray]:
 
 @torch.no_grad()
 def _roles(model: SmallModel, task: Task) -> dict[Head, str | None]:
-    """What the rules of heads/verdict.py call every head, of the two jobs that can be asked of such texts."""
+    """The role of every head by heads/verdict.py, the first of NAMED_BY that it has."""
     heads = list(np.ndindex(model.shape.n_layers, model.shape.n_heads))
-    found: dict[str, list[FloatArray]] = {"positional": [], "induction": []}
-    masses: dict[str, list[FloatArray]] = {"positional": [], "induction": []}
-    offsets: dict[int, int] = {}
-    for text, weights in _runs(model, task):
-        flat = weights.reshape(-1, *weights.shape[-2:])
-        rows = np.arange(1, flat.shape[-1])
-        asked = {"positional": (rows, rows - 1), "induction": (text.where.rows, text.where.first + 1)}
-        for kind, (at, target) in asked.items():
-            right, mass = found_in(flat, at, target)
+    found: dict[str, list[FloatArray]] = {kind: [] for kind in NAMED_BY}
+    masses: dict[str, list[FloatArray]] = {kind: [] for kind in NAMED_BY}
+    blind, distances = list[float](), list[int]()
+    for weights in _runs(model, task):
+        n = weights.shape[-1]
+        for kind in NAMED_BY:
+            right, mass = found_in(weights.reshape(-1, n, n), *_places(n)[kind])
             found[kind].append(right)
             masses[kind].append(mass)
-        distance = int(text.where.rows[0] - text.where.first[0]) - 1
-        offsets[distance] = offsets.get(distance, 0) + len(text.where.rows)
-    return {head: _named(i, found, masses, offsets, len(heads)) for i, head in enumerate(heads)}
-
-
-def _named(
-    i: int,
-    found: Mapping[str, Sequence[FloatArray]],
-    masses: Mapping[str, Sequence[FloatArray]],
-    offsets: Mapping[int, int],
-    n_heads: int,
-) -> str | None:
-    """The name of head `i`; the rules to beat are a blind choice, and the distance that is right most often."""
-    n = {kind: sum(len(part) for part in parts) for kind, parts in found.items()}
-    score = {kind: float(np.concatenate(parts)[:, i].mean()) for kind, parts in found.items()}
-    mass = {kind: float(np.concatenate(parts)[:, i].mean()) for kind, parts in masses.items()}
-    blind = float(np.mean(np.concatenate([1 / np.arange(2, len(part) + 2) for part in found["positional"]])))
-    tried = tries(n_heads, len(found))
-    place = Evidence(
-        "positional", score["positional"], n["positional"], blind, "a blind choice", tried, mass["positional"]
-    )
-    nearest = max(offsets.values()) / sum(offsets.values())
-    after = Evidence(
-        "induction", score["induction"], n["induction"], nearest, "one distance", tried, mass["induction"]
-    )
-    claim = called([Claim(place, "previous token", ""), Claim(after, KIND_OF["induction"].name, "")])
-    return claim.label if claim else None
+        blind += (1 / np.arange(2, n + 1)).tolist()
+        distances += [n // 2 - 1] * (n // 2)
+    best = {
+        "previous": ("looking everywhere alike", float(np.mean(blind))),
+        "induction": ("always one distance", max(map(distances.count, set(distances))) / len(distances)),
+    }
+    roles: dict[Head, str | None] = dict.fromkeys(heads)
+    for kind in reversed(NAMED_BY):
+        right, mass = np.concatenate(found[kind]), np.concatenate(masses[kind]).mean(0)
+        n, tried = len(right), len(heads) * len(NAMED_BY)
+        for i, head in enumerate(heads):
+            score = float(right[:, i].mean())
+            if judge(Evidence(kind, score, n, n, best[kind], tried, float(mass[i]))):
+                roles[head] = KIND_OF[kind].name
+    return roles
 
 
 @torch.no_grad()
@@ -196,6 +185,6 @@ def effects(model: SmallModel, task: Task) -> list[Effect]:
     found = []
     for head in np.ndindex(model.shape.n_layers, model.shape.n_heads):
         _, jobs = examine(model, task, [head])
-        left = repeated_table(model, task, [head]).induction
+        left = mean_masses(model, task, [head])["induction"]
         found.append(Effect(head, sum(jobs.values()) / len(jobs), jobs, left))
     return found

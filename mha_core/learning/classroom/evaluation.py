@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import torch
 
-from mha_core.heads.intervals import wilson
+from mha_core.heads.stats import wilson
 from mha_core.heads.words import FloatArray
 from mha_core.learning.classroom.batches import MASK, PAD
 from mha_core.learning.classroom.lexicon import vocabulary

@@ -1,177 +1,173 @@
-"""A claim about head 4-2 of MiniLM, tested until it falls; what the head does instead; and a model for which it holds.
+"""The claim about head 4-2 of MiniLM, its tests, what the head does besides, and a model for which the claim holds.
 
-In: records and findings of the embedded models, and the shipped figures of GAP and of the classroom. Out: rows and
-sentences; every number is computed or read from what is shipped. No Streamlit here.
+In: MiniLM's table of roles, records of the embedded models, the shipped figures of the classroom. Out: rows and
+sentences; every number is computed or shipped. No Streamlit here.
 """
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache as once
-from typing import Any
+from itertools import product
 
-from mha_core import AttentionRecord
 from mha_core.grid import piece_units
-from mha_core.heads.findings import Findings
+from mha_core.heads.conclude import Answer
+from mha_core.heads.questions.base import KIND_OF, KINDS
+from mha_core.heads.roles import answers_of
+from mha_core.heads.table import RoleTable
+from mha_core.heads.verdict import MARGIN
 from mha_core.learning.classroom.shipped import report
 from mha_core.shelf import CLASSROOM, EMBEDDED
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.presets import TIRED, WIDE
 from pages.parts.frame.request import Request
-from pages.parts.learn.outcome import Share, Trial, learnt, pronouns_said
 from pages.parts.serve import cache
 
+Trial = tuple[str, str, str]  # what is asked, what came out, what follows
 HEAD: Head = (3, 1)
 AGREES: Head = (1, 3)
-MEANING, AGREEMENT = "coreference", "agreement"
+PRONOUNS, EVEN = "antecedent", "antecedent-even"
 IMPOSSIBLE = "She knew that Anna thanked Peter."
 CANDIDATES = ("animal", "street")
-BEATS = {"specialist": "yes", "rule": "a rule does it", "unsure": "not sure", "none": "no"}
+NOTICED = ("role", "weak", "tracks")  # verdicts before which a higher score does not count
+SAID = {
+    "role": "better than every rule",
+    "weak": "a little better than any rule",
+    "tracks": "weaker than a rule",
+    "rule": "follows a rule",
+    "unclear": "cannot tell",
+    "no": "no",
+}
 
 
-@once
-def gap() -> dict[str, Any]:
-    """Head 4-2 on GAP's validation file, trained and untrained; the command that counted stands in it."""
-    found: dict[str, Any] = json.loads((LESSON / "gap.json").read_text(encoding="utf-8"))
-    return found
+def best_of_kinds(table: RoleTable) -> list[tuple[Answer, Head]]:
+    """Return for every kind of role the question and the head that come closest to it."""
+    found: dict[str, tuple[Answer, Head]] = {}
+    for answer, head in sorted(product(table.answers, table.heads), key=_place):
+        found.setdefault(answer.kind, (answer, head))
+    return [found[kind.key] for kind in KINDS if kind.key in found]
+
+
+def _place(asked: tuple[Answer, Head]) -> tuple[int, float]:
+    answer, head = asked
+    word = str(answer.word[head])
+    place = NOTICED.index(word) if word in NOTICED else len(NOTICED)
+    return place, -answer.n * float(answer.score[head])
+
+
+def besides(table: RoleTable) -> list[tuple[Answer, Head]]:
+    """Return what 4-2 does other than coreference, described or not, and what 2-4 does."""
+    mine = [answer for answer in answers_of(table, HEAD, NOTICED) if answer.kind != "coreference"]
+    return [(a, HEAD) for a in mine] + [(a, AGREES) for a in answers_of(table, AGREES, ("role",))]
 
 
 def looks(text: str, word: str, at: Sequence[str], head: Head, model: str = EMBEDDED) -> dict[str, float]:
-    """How much a word's row gives to each of these words, in one head (from 0), as the model computes it now."""
+    """Return how much the first token with that spelling gives to others, in one head, as the model computes it now."""
     record = cache.record(Request(text, model=model))
-    return row_of(record, word, at, head)
-
-
-def row_of(record: AttentionRecord, word: str, at: Sequence[str], head: Head) -> dict[str, float]:
-    """The same of a record: the first token with that spelling looks at the first ones of the others."""
     names = [unit.label.strip().lower() for unit in piece_units(record.tokens)]
-    row = record.weights[head[0], head[1], names.index(word.lower())]
+    row = record.weights[head][names.index(word.lower())]
     return {name: float(row[names.index(name.lower())]) for name in at}
 
 
 def one_word() -> Trial:
-    """Tired and wide."""
-    tired, wide = (looks(text, "it", CANDIDATES, HEAD) for text in (TIRED, WIDE))
-    right = (tired["animal"] > tired["street"]) + (wide["street"] > wide["animal"])
-    moved = "it moves" if wide["street"] > wide["animal"] else "it stays with `animal`"
-    return Trial(
-        "One word changed: tired, wide",
-        f"tired: animal {percent(tired['animal'])}, street {percent(tired['street'])}; "
-        f"wide: animal {percent(wide['animal'])}, street {percent(wide['street'])}",
-        "To beat: both right.",
-        f"{right} of 2 right: {moved}.",
-        right == 2,
+    """Ask whether `it` follows the change from tired to wide."""
+    found = {word: looks(text, "it", CANDIDATES, HEAD) for word, text in (("tired", TIRED), ("wide", WIDE))}
+    got = (f"`{word}`: animal {at['animal']:.0%}, street {at['street']:.0%}" for word, at in found.items())
+    right = (found["tired"]["animal"] > found["tired"]["street"]) + _follows()
+    says = f"{right} of 2 right: `it` {'moves' if _follows() else 'stays with `animal`'}."
+    return "One word changed", "; ".join(got), says
+
+
+def _follows() -> bool:
+    at = looks(WIDE, "it", CANDIDATES, HEAD)
+    return at["street"] > at["animal"]
+
+
+def pronouns() -> Trial:
+    """Ask all pronouns of GAP, and say what fewer would have shown."""
+    few = json.loads((LESSON / "gap.json").read_text(encoding="utf-8"))
+    got, says = _answered(PRONOUNS)
+    told = "could not be told apart" if few["verdict"] == "unclear" else "could be told apart"
+    says += f" With {few['n']} pronouns, {few['score']:.0%} and {few['baseline_score']:.0%} {told}."
+    return f"{_table().by_key[PRONOUNS].n:,} pronouns of GAP (Webster et al. 2018)", got, says
+
+
+def even() -> Trial:
+    """Ask those in which counting the names does not help."""
+    return f"The {_table().by_key[EVEN].n:,} with both names equally frequent", *_answered(EVEN)
+
+
+def _answered(key: str) -> tuple[str, str]:
+    answer = _table().by_key[key]
+    score, rule, says = float(answer.score[HEAD]), answer.rules[0].score, SAID[str(answer.word[HEAD])]
+    if answer.word[HEAD] == "weak":
+        says += f": {100 * (score - rule):.0f} points, where a role asks for {100 * MARGIN:.0f}"
+    return f"Right in {score:.0%}; the best rule, in {rule:.0%}", f"{says[0].upper()}{says[1:]}."
+
+
+def random_weights() -> Trial:
+    """Ask the same head before training."""
+    trained, random = (_table(weights).by_key[PRONOUNS] for weights in (True, False))
+    got = f"Right in {random.score[HEAD]:.0%} of {random.n:,}; trained, {trained.score[HEAD]:.0%}"
+    learned = trained.low[HEAD] > random.high[HEAD]
+    says = "It learned this." if learned else "Training made no difference that shows."
+    return "The same head with random weights", got, says
+
+
+def _table(trained: bool = True) -> RoleTable:
+    return head_facts.table(EMBEDDED, trained)
+
+
+TESTS: dict[str, Callable[[], Trial]] = {
+    "change one word": one_word,
+    "published pronouns": pronouns,
+    "names equally frequent": even,
+    "before training": random_weights,
+}
+
+
+def conclusion() -> str:
+    """Return what is left of the claim after all tests."""
+    every, some = (_table().by_key[key] for key in (PRONOUNS, EVEN))
+    is_a = {"role": "is a", "weak": "is a weak"}.get(str(every.word[HEAD]), "is no clear")
+    over, over_even = (100 * (one.score[HEAD] - one.rules[0].score) for one in (every, some))
+    return (
+        f"{head_name(HEAD)} {is_a} {KIND_OF[every.kind].name}: {over:+.0f} points over every rule on all pronouns, "
+        f"{over_even:+.0f} where names are equally frequent. "
+        f"It {'follows' if _follows() else 'does not follow'} `tired` and `wide`."
     )
-
-
-def built_in() -> Trial:
-    """Sentences in which only the meaning tells the two candidates apart."""
-    table = head_facts.findings(EMBEDDED).jobs[MEANING]
-    low, high = percent(float(table.low[HEAD])), percent(float(table.high[HEAD]))
-    return Trial(
-        f"{table.n} sentences where only the meaning decides",
-        f"{percent(float(table.score[HEAD]))} (95 %: {low} to {high}; n = {table.n})",
-        f"To beat: {table.baseline_name} {percent(table.baseline)}.",
-        f"{table.verdicts[HEAD].because.capitalize()}.",
-        bool(table.verdicts[HEAD]),
-    )
-
-
-def published() -> Trial:
-    """GAP: texts by others."""
-    card = gap()["trained"]
-    mine, rule = card["head"], max(card["baselines"], key=card["baselines"].get)
-    because = str(mine["because"]).replace(f"“{rule}”", "just named")
-    return Trial(
-        f"{card['n']} pronouns of GAP (Webster et al. 2018)",
-        f"{percent(mine['accuracy'])} (95 %: {percent(mine['ci_low'])} to {percent(mine['ci_high'])}; n = {card['n']})",
-        f"To beat: “take the {rule} name” {percent(card['baselines'][rule])}.",
-        f"{pronouns_said(mine)}; {because}.",
-        mine["verdict"] == "specialist",
-    )
-
-
-def untrained() -> Trial:
-    """The same head before it learnt anything."""
-    table, twin = (head_facts.findings(EMBEDDED, trained).jobs[MEANING] for trained in (True, False))
-    published = [gap()[weights]["head"] for weights in ("trained", "untrained")]
-    meaning = [Share(*(float(part[HEAD]) for part in (t.score, t.low, t.high))) for t in (table, twin)]
-    names = [Share(card["accuracy"], card["ci_low"], card["ci_high"]) for card in published]
-    says, held = learnt(head_name(HEAD), (meaning[0], meaning[1]), (names[0], names[1]))
-    return Trial(
-        "The same head with random weights",
-        f"{percent(meaning[1].score)} of the {twin.n}, {percent(names[1].score)} of GAP's {gap()['untrained']['n']}",
-        f"Trained: {percent(meaning[0].score)} and {percent(names[0].score)}.",
-        says,
-        held,
-    )
-
-
-TESTS: tuple[tuple[str, Callable[[], Trial]], ...] = (
-    ("change one word", one_word),
-    ("sentences of meaning", built_in),
-    ("texts by others", published),
-    ("before training", untrained),
-)
-
-
-def instead(found: Findings) -> list[list[str]]:
-    """What 4-2 is a specialist in, then the job of the claim, and 2-4's own: job, head, score, what it beats, n."""
-    mine = [(table, HEAD) for table in found.best_jobs(HEAD)]
-    asked = [*mine, (found.jobs[MEANING], HEAD), (found.jobs[AGREEMENT], AGREES)]
-    return [
-        [
-            table.job.title,
-            head_name(head),
-            percent(float(table.score[head])),
-            percent(table.baseline),
-            str(table.n),
-            BEATS[table.verdict(*head)],
-        ]
-        for table, head in asked
-    ]
 
 
 def impossible() -> str:
-    """Where agreement and reference part: the pronoun cannot mean the name that agrees."""
+    """Return where agreement and reference part: the pronoun cannot mean the name that agrees."""
     at = looks(IMPOSSIBLE, "She", ("Anna", "Peter"), AGREES)
     follows = "it looks for agreement" if at["Anna"] > at["Peter"] else "here it does not look for agreement"
     return (
-        f"“{IMPOSSIBLE}” Whoever she is, she is not Anna. Head {head_name(AGREES)} gives Anna "
-        f"**{percent(at['Anna'])}** and Peter {percent(at['Peter'])}: {follows}."
+        f"“{IMPOSSIBLE}” Whoever she is, she is not Anna. Head {head_name(AGREES)} gives Anna **{at['Anna']:.0%}** and "
+        f"Peter {at['Peter']:.0%}: {follows}."
     )
 
 
 def moving() -> list[list[str]]:
-    """Tired and wide: what `it` gives to both nouns in MiniLM's 4-2 and in the classroom's head."""
+    """Return what `it` gives to both nouns, tired and wide, in MiniLM's 4-2 and in the classroom's head."""
+    layer, head = (int(part) - 1 for part in report()["models"]["seed-1"]["head"].split("-"))
     lines = []
-    card = report()["models"]["seed-1"]
-    layer, head = (int(part) - 1 for part in card["head"].split("-"))
     for name, model, place in (("MiniLM", EMBEDDED, HEAD), ("Classroom", CLASSROOM, (layer, head))):
         for word, text in (("tired", TIRED), ("wide", WIDE)):
             at = looks(text, "it", CANDIDATES, place, model)
-            lines.append([f"{name} {head_name(place)}", word, percent(at["animal"]), percent(at["street"])])
+            lines.append([f"{name} {head_name(place)}", word, *(f"{share:.0%}" for share in at.values())])
     return lines
 
 
-def card_said() -> list[str]:
-    """What the report card of the classroom says for the claim, and against it."""
+def for_and_against() -> list[str]:
+    """Return what the evaluation of the classroom says for the claim, and against it."""
     found = report()
     seeds, card = found["over_seeds"], found["models"]["seed-1"]
     answers, without = card["answers"]["better"], card["without_head"]["better"]
-    left = "almost nothing is lost" if answers - without < 0.05 else "much is lost"
-    windows = ", ".join(percent(value) for value in found.get("without_window", {}).values())
-    said = [
-        f"**For it:** over {seeds['seeds']} seeds, none left out, one head goes to the right noun of both sentences in "
-        f"{percent(seeds['pass'])} of {card['pairs']} pairs that no text of the training had; untrained in "
-        f"{percent(found['untrained']['pass'])}.",
-        f"**Against it:** cut head {card['head']}, and the model still prefers the right noun in {percent(without)} "
-        f"instead of {percent(answers)}: {left}. What the head shows is not what the answer rests on.",
+    lost = "almost nothing" if answers - without < 0.05 else "much"
+    return [
+        f"**For it:** one head goes to the right noun of both sentences in {seeds['pass']:.0%} of {card['pairs']} new "
+        f"pairs, over {seeds['seeds']} seeds; untrained, in {found['untrained']['pass']:.0%}.",
+        f"**Against it:** without head {card['head']} the model still prefers the right noun in {without:.0%} instead "
+        f"of {answers:.0%}. So {lost} of its answer depends on that head.",
     ]
-    if windows:
-        said.append(
-            f"**What it took:** a task that pays for it, and a layer 1 that sees a few words only. Without that window "
-            f"the best head passed {windows}."
-        )
-    return said

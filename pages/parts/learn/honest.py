@@ -1,18 +1,18 @@
-"""The steps about claims: kinds of heads, the pretty picture, its tests, what is true instead, the classroom, and code.
+"""The steps about claims: kinds of heads, the pretty picture, its tests, what is true besides, the classroom, and code.
 
 In: a scene. Out: what stands beside the text; links open the real head.
 """
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 
 from mha_core.grid import piece_units
-from mha_core.heads.findings import Findings
-from mha_core.heads.job_table import ExampleRow, JobTable
+from mha_core.heads.conclude import Answer
+from mha_core.heads.questions.base import KIND_OF
 from mha_core.shelf import EMBEDDED
-from mha_core.wording import Head, head_name, percent
+from mha_core.wording import Head, head_name
 from pages.parts.frame import head_facts
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
@@ -21,68 +21,57 @@ from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.inside.scene import Scene
 from pages.parts.learn import claims
-from pages.parts.learn.outcome import fallen
 from pages.parts.picture.tiles import Board, column, paragraph
 from pages.parts.serve import cache
 
-JOBS_SHOWN = (
-    *("previous", "next", "determiner", "adjective", "preposition", "object", "possessive"),
-    *("agreement", "coreference", "semantic", "copy", "rare", "separator"),
-)
 TESTS_SEEN = "lesson-tests"
 LAYERS = {"Multi-head": "layer.py", "Grouped-query": "grouped.py"}
 SECOND = "    def split("  # where the printed layer is cut in two, so that all of it is on one screen
 
 
-def found() -> Findings:
-    """What MiniLM's heads do on the built-in sentences."""
-    with st.spinner("Every head reads the built-in sentences; that takes a while once.", show_time=True):
-        return head_facts.findings(EMBEDDED)
-
-
 def kinds(scene: Scene) -> None:
-    """A row for each kind of job: the best head, its evidence, and two sentences to open."""
+    """A row for each kind of role: the head that comes closest, its score, the strongest baseline and the verdict."""
     del scene
-    heads = found()
-    rows = "".join(_kind(heads.jobs[name]) for name in JOBS_SHOWN if name in heads.jobs)
-    titles = ("MiniLM: a head for", "best", "correct", "to beat", "n", "beats it?", "see it")
-    top = "".join(f'<th scope="col">{title}</th>' for title in titles)
-    markup(
-        f'<div class="hs-scroll hs-kinds"><table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table></div>'
-    )
-    say(
-        "Counted now on sentences written for this page; n: those in which the job can be asked for. “Antecedent” is "
-        "told by the meaning alone."
-    )
+    found = claims.best_of_kinds(head_facts.table(EMBEDDED))
+    rows = ((_kind(answer), *_cells(answer, head)) for answer, head in found)
+    _table(("MiniLM", "best head", "score", "baseline", "n", "verdict"), rows)
+    say("Score: cases that are right; for a sink, attention there; for a diffuse head, entropy.")
 
 
-def _kind(table: JobTable) -> str:
-    best = table.order()[0]
-    word = claims.BEATS[table.verdict(*best)]
-    good, bad = table.examples(*best, 1), table.examples(*best, 1, right=False)
-    links = [
-        f'<a href="{html.escape(example_link(look, best, table.job.group == "syntactic"))}" target="_self">{name}</a>'
-        for name, looks in (("works", good), ("fails", bad))
-        for look in looks
-    ]
+def _kind(answer: Answer) -> str:
+    """The kind of role and what such a head looks for."""
+    word, title = KIND_OF[answer.kind].word, html.escape(answer.question.title)
+    return title if word in title else f"{word}: <span>{title}</span>"
+
+
+def _cells(answer: Answer, head: Head) -> tuple[str, ...]:
+    """The head as a link to Roles, its score, the strongest baseline's, n, and the verdict."""
+    name = head_name(head)
+    link = html.escape(link_to("Roles", {"head": name, "by": answer.key}))
     return (
-        f'<tr><th scope="row">{html.escape(table.job.title)}</th><td>{head_name(best)}</td>'
-        f"<td>{percent(float(table.score[best]))}</td><td>{percent(table.baseline)}</td><td>{table.n}</td>"
-        f"<td>{word}</td><td>{' · '.join(links)}</td></tr>"
+        f'<a href="{link}" target="_self">{name}</a>',
+        f"{answer.score[head]:.0%}",
+        f"{answer.rules[0].score:.0%}",
+        f"{answer.n:,}",
+        claims.SAID[str(answer.word[head])],
     )
 
 
-def example_link(look: ExampleRow, head: Head, words: bool) -> str:
-    """The view of Explore that shows a case; a job that is counted by whole words opens by whole words."""
-    text = look.sample.sentence.text
-    units = cache.record(Request(text)).grid(words=words, specials="shown").units
-    ends = [
-        next(i for i, unit in enumerate(units) if place[0] in unit.pieces)
-        for place in (look.query, look.target)
-        if place
-    ]
-    view = {"text": text, "head": head_name(head), "unit": "words" if words else ""}
-    return link_to("Explore", view | dict(zip(("pin", "to"), map(str, ends), strict=False)))
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table of escaped cells; the first of a row names it."""
+    top = "".join(f'<th scope="col">{title}</th>' for title in head)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    markup(
+        f'<div class="hs-scroll hs-kinds"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _links(links: Mapping[str, str]) -> None:
+    items = (f'<a href="{html.escape(to)}" target="_self">{name}</a>' for name, to in links.items())
+    markup(f"<p>{' · '.join(items)}</p>")
 
 
 def claim(scene: Scene) -> None:
@@ -97,7 +86,7 @@ def claim(scene: Scene) -> None:
             "it", row, id="claim", note=f"head {head_name(claims.HEAD)} of MiniLM, “too tired”",
             rows=["it"], cols=names, ramp="weight", top=1, high=44, wide=34, numbers=False,
         ),
-        paragraph(f"`it` looks at `animal`: **{percent(row[0][names.index('animal')])}**.", "verdict"),
+        paragraph(f"`it` looks at `animal`: **{row[0][names.index('animal')]:.0%}**.", "verdict"),
         paragraph("The claim: 4-2 finds what a pronoun stands for.", "big"),
     )  # fmt: skip
     board.show("lesson-claim")
@@ -106,42 +95,28 @@ def claim(scene: Scene) -> None:
 def tests(scene: Scene) -> None:
     """The tests so far, and the button for the next."""
     del scene
+    names = list(claims.TESTS)
     seen = st.session_state.get(TESTS_SEEN, 0)
     board = Board()
-    if seen:
-        with st.spinner("The model reads the sentences of this test."):
-            done = [test() for _, test in claims.TESTS[:seen]]
-        for number, test in enumerate(done, 1):
-            board.add(
-                column(
-                    paragraph(
-                        f"**{number} · {test.asks}.** {head_name(claims.HEAD)}: **{test.got}**. {test.beat}",
-                        "result",
-                    ),
-                    paragraph(test.says, "result-said"),
-                    size="close",
-                )
-            )
-    else:
+    if not seen:
         board.add(paragraph("The claim stands: 4-2 finds what a pronoun stands for.", "big"))
-    if seen == len(claims.TESTS):
-        board.add(paragraph(fallen(done), "verdict"))
+    for number, test in enumerate(list(claims.TESTS.values())[:seen], 1):
+        asks, got, says = test()
+        asked = paragraph(f"**{number} · {asks}.** {got}.", "result")
+        board.add(column(asked, paragraph(says, "result-said"), size="close"))
+    if seen == len(names):
+        board.add(paragraph(claims.conclusion(), "verdict"))
     board.show("lesson-claim-tests")
     with st.container(horizontal=True, gap="small", key="claim-buttons"):
-        if seen < len(claims.TESTS):
-            st.button(
-                f"Run test {seen + 1}: {claims.TESTS[seen][0]}",
-                key="claim-next",
-                type="primary",
-                on_click=_see,
-                args=(seen + 1,),
-            )
-        link = link_to(
-            "Compare", {"text": TIRED, "text2": WIDE, "head": head_name(claims.HEAD), "against": "sentence"}
-        )
-        markup(
-            f'<p><a href="{html.escape(link)}" target="_self">Compare the two sentences</a></p>', inline=True
-        )
+        if seen < len(names):
+            label = f"Run test {seen + 1}: {names[seen]}"
+            st.button(label, key="claim-next", type="primary", on_click=_see, args=(seen + 1,))
+        head = head_name(claims.HEAD)
+        pair = {"text": TIRED, "text2": WIDE, "head": head, "against": "sentence"}
+        _links({
+            "Compare the two sentences": link_to("Compare", pair),
+            "All pronouns in Roles": link_to("Roles", {"head": head, "by": claims.PRONOUNS}),
+        })  # fmt: skip
 
 
 def _see(count: int) -> None:
@@ -149,63 +124,42 @@ def _see(count: int) -> None:
 
 
 def truth(scene: Scene) -> None:
-    """What 4-2 is good at, beside what it was thought to be."""
+    """What 4-2 does besides, and where 2-4 shows that agreement is not meaning."""
     del scene
-    board = Board()
-    board.add(
-        {
-            "type": "grid",
-            "id": "instead",
-            "label": "What heads 4-2 and 2-4 are good at",
-            "size": "snug",
-            "head": ["built-in sentences", "head", "correct", "to beat", "n", "beats it?"],
-            "rows": claims.instead(found()),
-        },
-        paragraph(claims.impossible()),
-        paragraph(
-            "To beat: always guessing the word at the best fixed distance; for two candidates, a coin. "
-            "Built-in sentences are few and of one kind; on other texts another head can be the best. “What 4-2 does” "
-            "is true of what it was tested on. The atlas asks without being told what to look for.",
-            "quiet",
+    _table(
+        ("looks for", "head", "score", "baseline", "n", "verdict", "where every rule is wrong"),
+        (
+            (html.escape(answer.question.title), *_cells(answer, head), _where_all_wrong(answer, head))
+            for answer, head in claims.besides(head_facts.table(EMBEDDED))
         ),
     )
+    board = Board()
+    board.add(paragraph(claims.impossible()))
     board.show("lesson-truth")
-    links = {
-        "4-2 in the atlas": link_to("Atlas", {"head": "4-2"}),
-        "4-2 among the jobs": link_to("Roles", {"head": "4-2"}),
+    _links({
+        "4-2 in the atlas": link_to("Roles", {"part": "atlas", "head": "4-2"}),
         "2-4 on this sentence": link_to("Explore", {"text": claims.IMPOSSIBLE, "head": "2-4", "pin": "1"}),
-    }
-    items = " · ".join(
-        f'<a href="{html.escape(link)}" target="_self">{name}</a>' for name, link in links.items()
-    )
-    markup(f"<p>{items}</p>")
+    })  # fmt: skip
+
+
+def _where_all_wrong(answer: Answer, head: Head) -> str:
+    if answer.hard is None:
+        return "–"
+    return f"{answer.hard[head]:.0%} of {answer.n_hard:,} (chance {answer.chance:.0%})"
 
 
 def classroom(scene: Scene) -> None:
     """A model in which `it` moves, and what it takes."""
     del scene
+    _table(("head", "“... too”", "it → animal", "it → street"), claims.moving())
     board = Board()
-    board.add(
-        {
-            "type": "grid",
-            "id": "moving",
-            "label": "What `it` looks at in two models",
-            "head": ["head", "“... too”", "it → animal", "it → street"],
-            "rows": claims.moving(),
-        },
-        *(paragraph(text) for text in claims.card_said()),
-    )
+    board.add(*(paragraph(text) for text in claims.for_and_against()))
     board.show("lesson-classroom")
-    links = {
-        "Compare both sentences in it": link_to(
-            "Compare", {"text": TIRED, "text2": WIDE, "model": "classroom", "against": "sentence"}
-        ),
+    pair = {"text": TIRED, "text2": WIDE, "model": "classroom", "against": "sentence"}
+    _links({
+        "Compare both sentences in it": link_to("Compare", pair),
         "Train one yourself": link_to("Training", {"train": "Where does it look?"}),
-    }
-    items = " · ".join(
-        f'<a href="{html.escape(link)}" target="_self">{name}</a>' for name, link in links.items()
-    )
-    markup(f"<p>{items}</p>")
+    })  # fmt: skip
 
 
 def listing_begins() -> None:

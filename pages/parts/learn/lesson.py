@@ -10,9 +10,8 @@ import streamlit as st
 
 from mha_core import AttentionRecord
 from mha_core.grid import piece_units
-from mha_core.shelf import EMBEDDED
 from mha_core.wording import head_name
-from pages.parts.frame import head_facts, moving, shell, state
+from pages.parts.frame import moving, shell, state
 from pages.parts.frame.glossary import LESSON
 from pages.parts.frame.links import link_to
 from pages.parts.frame.mounts import heard_from
@@ -50,7 +49,6 @@ IN_THE_PICTURE = ("asking", "follow", "norms")  # their words are the token row
 @st.fragment
 def lesson_view(request: Request) -> None:
     """One step: its prose, its prediction, its picture, its exercises, and the way on."""
-    head_facts.find_ahead(EMBEDDED, trained=False)  # what the tests of the claim will ask for
     record = cache.record(request)  # a fragment lives as long as its reader, and so does what it is given
     scene = make_plain(request, _picked(request, record))
     if scene is None:

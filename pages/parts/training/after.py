@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from mha_core.heads.questions.base import KIND_OF
 from mha_core.learning.report import taken_away
 from mha_core.shelf import DECODER
 from mha_core.wording import Head, head_name, percent
@@ -74,7 +75,9 @@ def _gone(choice: Choice, report: Report, gone: Sequence[Head]) -> list[Block]:
         now, whole = percent(left["accuracy"]), percent(last["accuracy"])
         said = f"Without {names}, {now} of the answers are right instead of {whole}."
         others = [
-            h for h in report["heads"] if h["role"] == "induction" and parse_head(h["head"]) not in gone
+            h
+            for h in report["heads"]
+            if h["role"] == KIND_OF["induction"].name and parse_head(h["head"]) not in gone
         ]
         before |= {f"induction mass of {h['head']}": h["induction"] for h in others}
         after |= {f"induction mass of {h['head']}": left["induction"][h["head"]] for h in others}

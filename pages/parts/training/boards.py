@@ -100,7 +100,7 @@ def pictures(board: Board, choice: Choice, run: int, state: Mapping[str, Any]) -
 
 
 def scores_block(choice: Choice, run: int, report: Report) -> Block:
-    """A line a head: where its mass lies, what it is called, and what is left without it."""
+    """A line a head: where its mass lies, its role, and what is left without it."""
     jobs = choice.task == "jobs"
     masses = ["previous", "first", *JOBS] if jobs else ["previous", "first", "duplicate", "induction"]
     left = [f"without: {job}" for job in JOBS] if jobs else ["without: right"]
@@ -108,12 +108,12 @@ def scores_block(choice: Choice, run: int, report: Report) -> Block:
     for head, without in zip(report["heads"], report["without"], strict=True):
         there = [percent((head.get("jobs", {}) | head)[name]) for name in masses]
         after = [percent(without["jobs"][job]) for job in JOBS] if jobs else [percent(without["accuracy"])]
-        lines.append([head["head"], *there, head["role"] or "no clear role", *after])
+        lines.append([head["head"], *there, head["role"] or "no role", *after])
     return {
         "type": "grid",
         "id": f"scores-{run}",
         "label": f"Heads of the model with {choice.names()[run]}",
-        "head": ["head", *(TITLES.get(name, name) for name in masses), "called", *left],
+        "head": ["head", *(TITLES.get(name, name) for name in masses), "role", *left],
         "rows": lines,
     }
 

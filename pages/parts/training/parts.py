@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mha_core.heads.questions.base import KIND_OF
+from mha_core.learning.scores import NAMED_BY
 from mha_core.learning.tasks import JOBS, TASKS
 from mha_core.learning.train import Setup
 from mha_core.wording import percent
@@ -179,19 +181,16 @@ def induction_guess_said(guess: str | None, names: Sequence[str], reports: Seque
 
 
 def roles_said(name: str, report: Report) -> str:
-    """Which heads have a name now, by the rules that name the heads of real models."""
-    named = [head for head in report["heads"] if head["role"]]
+    """Which heads have a role now, by the thresholds that hold for real models."""
+    mass = {KIND_OF[kind].name: kind for kind in NAMED_BY}
+    named = [
+        f"{head['head']}, {head['role']} ({percent(head[mass[head['role']]])} of its mass)"
+        for head in report["heads"]
+        if head["role"]
+    ]
     if not named:
-        return f"**{name}**: no head meets the rules for a previous-token or an induction head."
-    mass = {"previous token": "previous", "induction": "induction"}
-    return (
-        f"**{name}**: "
-        + "; ".join(
-            f"{head['head']} is called {head['role']} ({percent(head[mass[head['role']]])} of its mass)"
-            for head in named
-        )
-        + "."
-    )
+        return f"**{name}**: no previous-token or induction head."
+    return f"**{name}**: {'; '.join(named)}."
 
 
 def free_said(report: Report) -> str:
