@@ -16,8 +16,9 @@ import pyarrow as pa
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from mha_core.heads.findings import Findings, find
+from mha_core.heads.make import find_roles
 from mha_core.heads.survey import Options
+from mha_core.heads.table import RoleTable
 from mha_core.model import Model
 from pages.parts.frame import head_facts as served
 
@@ -31,16 +32,16 @@ STEP = 1 / 65535
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
-def found(used: Model, options: Options) -> Findings:
+def found(used: Model, *, options: Options) -> RoleTable:
     """What the heads of a model do, as the pages ask for it: of a small model that is shipped found out once."""
-    if used.name == "minilm":
-        return once.findings(used.trained)
-    if used.name.startswith("classroom"):
-        return once.once(f"findings-{used.name}-{used.trained}", lambda: find(used, options), keep=True)
-    return find(used, options)
+    if used.name == "minilm" or used.name.startswith("classroom"):
+        return once.once(
+            f"roles-{used.name}-{used.trained}", lambda: find_roles(used, options=options), keep=True
+        )
+    return find_roles(used, options=options)
 
 
-served.find = found
+served.find_roles = found
 
 
 def unopened(page: str = "app.py", **query: str) -> AppTest:

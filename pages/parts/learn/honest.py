@@ -171,8 +171,8 @@ def truth(scene: Scene) -> None:
     )
     board.show("lesson-truth")
     links = {
-        "4-2 in the atlas": link_to("Atlas", {"head": "4-2"}),
-        "4-2 among the jobs": link_to("Roles", {"head": "4-2"}),
+        "4-2 in the atlas": link_to("Roles", {"part": "atlas", "head": "4-2"}),
+        "4-2 among the roles": link_to("Roles", {"head": "4-2"}),
         "2-4 on this sentence": link_to("Explore", {"text": claims.IMPOSSIBLE, "head": "2-4", "pin": "1"}),
     }
     items = " · ".join(
