@@ -133,12 +133,12 @@ def test_a_question_and_a_head_show_that_heads_evidence(table):
 
 
 def test_every_head_of_the_map_leads_to_its_card_in_the_same_role():
-    markup = body(open_page(role="sink"))
+    markup = body(open_page(head="5-6"))
     map_of = markup[markup.index('aria-label="All heads') : markup.index("<h2>Head")]
     links = visit.asked_by_links(map_of)
     assert [one["head"][0] for one in links] == [f"{i}-{j}" for i in range(1, 7) for j in range(1, 13)]
-    assert all(one["role"] == ["sink"] for one in links)
-    assert f"<h2>Head {links[40]['head'][0]} " in body(open_page(role="sink", head=links[40]["head"][0]))
+    assert all(one["role"] == ["agreement"] for one in links)
+    assert f"<h2>Head {links[40]['head'][0]} " in body(open_page(role="agreement", head=links[40]["head"][0]))
 
 
 def test_another_question_is_chosen_in_the_list_and_opens_its_best_head(table):

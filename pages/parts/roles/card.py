@@ -25,12 +25,14 @@ def card(shown: Choice, query: Mapping[str, str], carried: Mapping[str, str]) ->
     """Return the whole card; `query` is this address, `carried` what goes along to other pages."""
     head, answer = shown.head, shown.answer(shown.head)
     layer, number = head
+    high = " high" if shown.table.shape[0] > HIGH else ""
     rows = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th><td>{whole(html.escape(value))}</td></tr>'
         for name, value in evidence(answer, head)
     )
     return (
-        f'<div class="role-jump{" high" if shown.table.shape[0] > HIGH else ""}"></div><h2>Head {head_name(head)} <small>L{layer}H{number}, zero-based</small></h2>'
+        f'<div class="role-jump{high}"></div>'
+        f"<h2>Head {head_name(head)} <small>L{layer}H{number}, zero-based</small></h2>"
         f'<p class="hs-why">{names(shown.table, head, query)}</p>'
         f"<h3>{html.escape(answer.question.title)}</h3>"
         f'<p class="hs-note">{html.escape(answer.question.asks)}</p>'

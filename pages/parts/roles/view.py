@@ -8,18 +8,20 @@ from pages.parts.frame import head_facts, loading, state
 from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.shell import CSS, or_show_error
+from pages.parts.roles.atlas import example_line
 from pages.parts.roles.card import card
 from pages.parts.roles.choice import Choice, choice, finding
 from pages.parts.roles.head_map import head_map, kinds
 from pages.parts.roles.sheet import sheet
 
 QUESTION = "role-question"
+EXAMPLES = 2
 SMALL = 30_000_000  # parameters; MiniLM has 23 million
 
 
 def roles(request: Request) -> None:
     """Draw everything that is known of the heads of the model that is asked for."""
-    st.html(CSS / "roles.css")
+    st.html(CSS / "atlas.css")
     table = or_show_error(_table, request)
     if table is None:
         return
@@ -35,15 +37,22 @@ def roles(request: Request) -> None:
         markup(head_map(shown, query))
     with right, st.container(key="role-card"):
         markup(card(shown, query, state.carried()))
-        for example in atlas_examples(request, shown.head):
-            markup(example)
+        if examples := atlas_examples(request, shown.head):
+            markup(examples)
     sheet(shown)
 
 
-def atlas_examples(request: Request, head: Head) -> list[str]:
-    """Return one or two of a head's top examples in the atlas, as HTML."""
-    del request, head
-    return []
+def atlas_examples(request: Request, head: Head) -> str:
+    """Return the first top examples of a head in the atlas, as HTML; empty where no atlas comes with the model."""
+    there = head_facts.shipped_atlas(request.model, request.trained)
+    if there is None:
+        return ""
+    found = there.atlas
+    items = "".join(
+        f"<li>{example_line(found.passages[one.passage], one, head, request)}</li>"
+        for one in found.entry(head).top[:EXAMPLES]
+    )
+    return f'<h3>Top examples</h3><ol class="atlas-examples">{items}</ol>'
 
 
 def _table(request: Request) -> RoleTable:
