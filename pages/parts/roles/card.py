@@ -70,12 +70,12 @@ def verdict(answer: Answer, head: Head) -> str:
         gap = f"{100 * float(answer.reach[head]):.0f} points"
         return f"Cannot tell: {answer.n:,} cases only show a gap of {gap} or more."
     if word == "rule" and answer.follows[head] != FOLLOWS_GOLD:
-        return f"No role: follows a baseline, {answer.rules[int(answer.follows[head])].name}."
+        return f"Not this role: follows a baseline, {answer.rules[int(answer.follows[head])].name}."
     return {
         "role": f"Has the role: beats every baseline by {POINTS} or more.",
-        "weak": f"No role: beats every baseline, but by less than {POINTS}.",
-        "tracks": f"No role: weaker than {rule.name}, but right where that is wrong.",
-    }.get(word, "No role.")
+        "weak": f"Not this role: beats every baseline, but by less than {POINTS}.",
+        "tracks": f"Not this role: weaker than {rule.name}, but right where that is wrong.",
+    }.get(word, "Not this role.")
 
 
 def evidence(answer: Answer, head: Head) -> list[Row]:
