@@ -9,7 +9,7 @@ from bert_folders import embedded_folder
 from test_any_model import DECODERS, ENCODERS, HYBRIDS, SEQUENCES, TEXT, random_model
 
 from mha_core import load_model, trace
-from mha_core.heads.findings import find
+from mha_core.heads.make import find_roles
 
 transformers = pytest.importorskip("transformers")
 
@@ -81,10 +81,15 @@ def test_two_sentences_are_compared(folders):
 
 
 def test_roles_are_asked_of_its_heads(folders, monkeypatch):
-    monkeypatch.setattr(visit.served, "find", lambda used, options: find(used, replace(options, limit=60)))
+    monkeypatch.setattr(
+        visit.served, "find_roles", lambda used, options: find_roles(used, options=replace(options, limit=60))
+    )
     at = visit.open_page("pages/roles.py", model=str(folders["Albert"]))
     assert not visit.said(at, "problem")
-    assert visit.tables(at) or visit.mounted(at, "jobs")
+    assert visit.said(at, "role-finding")
+    questions = at.dataframe[0].value
+    assert len(questions)
+    assert set(questions["corpus"]) == {"the built-in sentences"}
 
 
 @pytest.mark.parametrize("page", ["pages/inside.py", "pages/experiment.py", "pages/learn.py"])

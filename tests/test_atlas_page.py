@@ -35,7 +35,7 @@ def pressed(at):
 def test_the_chosen_head_has_its_description_and_examples(name, n_heads, chosen):
     found = read_shipped(name).atlas
     entry = next(one for one in found.heads if head_name(one.head) == chosen)
-    at = open_page("pages/atlas.py", model=name, head=chosen)
+    at = open_page("pages/roles.py", part="atlas", model=name, head=chosen)
     text = " ".join(plain(body) for body in bodies(at))
     assert len(cells(at)) == n_heads
     assert f"Head {chosen}:" in text
@@ -55,14 +55,14 @@ def test_the_chosen_head_has_its_description_and_examples(name, n_heads, chosen)
 
 
 def test_a_description_that_is_pressed_fills_its_heads_alone():
-    at = open_page("pages/atlas.py", head="3-9")
+    at = open_page("pages/roles.py", part="atlas", head="3-9")
     found = read_shipped("minilm").atlas
     described = {head_name(one.head) for one in found.heads if one.description.findings}
     assert {head for head, (_, filled) in cells(at).items() if filled} == described
     to, n = pressed(at)["previous token"]
     asked = {key: value for key, (value,) in parse_qs(to.removeprefix("?")).items()}
     assert asked["head"] == "3-9"
-    at = open_page("pages/atlas.py", **asked)
+    at = open_page("pages/roles.py", **asked)
     filled = {head for head, (_, filled) in cells(at).items() if filled}
     assert len(filled) == n
     assert filled == {
@@ -76,9 +76,9 @@ def test_a_description_that_is_pressed_fills_its_heads_alone():
 
 
 def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
-    (notice,) = said(open_page("pages/atlas.py", head="9-99"), "notice")
+    (notice,) = said(open_page("pages/roles.py", part="atlas", head="9-99"), "notice")
     assert "9-99" in notice
-    at = open_page("pages/atlas.py", model="classroom")
+    at = open_page("pages/roles.py", part="atlas", model="classroom")
     (notice,) = said(at, "notice")
     assert "atlas --model classroom" in notice
     assert not any("atlas-heads" in body for body in bodies(at))
@@ -86,7 +86,7 @@ def test_an_unknown_head_and_a_model_without_an_atlas_are_said():
 
 def test_the_files_are_the_tables():
     found = read_shipped("minilm").atlas
-    at = open_page("pages/atlas.py")
+    at = open_page("pages/roles.py", part="atlas")
     assert [button.proto.label for button in at.get("download_button")] == ["CSV", "JSON"]
     rows = list(csv.DictReader(io.StringIO(export.csv_of(found.example_rows()))))
     frame = found.to_frame()

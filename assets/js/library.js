@@ -1,12 +1,10 @@
 // What begins when the library's file has arrived, with its style and the addresses of its typeface: once a tab.
 import { Address } from "./address.js";
-import jobs from "./jobs.js";
 import { Headscope } from "./view.js";
 
 export default function library({ css, faces }) {
   if (globalThis.headscope?.css === css) return;
   const headscope = new Headscope(css, new Address());
-  headscope.jobs = jobs;
   globalThis.headscope = headscope;
   const fetched = faces.map(async ([address, range]) => {
     const answer = await fetch(new URL(address, document.baseURI));

@@ -6,13 +6,13 @@ drawn here, not by `st.Page.run`, so that a control of the frame is the same one
 
 import streamlit as st
 
-from pages import atlas, compare, experiment, explore, inside, learn, roles, training
+from pages import compare, experiment, explore, inside, learn, roles, training
 from pages.parts.frame.menu import entries
 from pages.parts.frame.pages import PAGES
 
 MODULES = {
     module.__name__.rpartition(".")[2]: module
-    for module in (atlas, compare, experiment, explore, inside, learn, roles, training)
+    for module in (compare, experiment, explore, inside, learn, roles, training)
 }
 
 here = st.navigation(entries(tuple(str(MODULES[page.name].__file__) for page in PAGES)), position="hidden")

@@ -7,7 +7,6 @@ export * as svg from "../../assets/js/svg.js";
 export * as csv from "../../assets/js/csv.js";
 export * as format from "../../assets/js/format.js";
 export * as geometry from "../../assets/js/geometry.js";
-export * as headMap from "../../assets/js/head_map.js";
 export * as lines from "../../assets/js/lines.js";
 export * as matrix from "../../assets/js/matrix.js";
 export * as numbers from "../../assets/js/numbers.js";

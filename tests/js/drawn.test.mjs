@@ -1,7 +1,7 @@
 // What is drawn, pixel by pixel, of matrices that are not their own transpose.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colour, csv, geometry, headMap, levels, lines, matrix, paper, sentence, shareOf, sheet, signedOf, svg } from "./drawing.mjs";
+import { colour, csv, geometry, levels, lines, matrix, paper, sentence, shareOf, sheet, signedOf, svg } from "./drawing.mjs";
 
 const NEAR = 0.002;
 const near = (a, b, within = NEAR) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
@@ -280,18 +280,4 @@ test("the marked cell and the pinned row stand where they are", () => {
 
 test("a number in a saved table is never taken for text, and text that a spreadsheet would run is", () => {
   assert.equal(csv.csv([["-", -0.25, "a;b", 3]]), "'-,-0.25,\"a;b\",3\r\n");
-});
-
-// ---- the map of heads
-test("the outline turns the right way round and drops the points on its edges", () => {
-  const corners = headMap.hull([[0, 0], [2, 0], [1, 0], [2, 2], [0, 2], [1, 1], [0, 1]]);
-  assert.deepEqual(corners, [[0, 0], [2, 0], [2, 2], [0, 2]]);
-});
-
-test("on the map the nearest head counts both ways, and what lies sideways is not ahead", () => {
-  const map = [{ x: 0.5, y: 0.5 }, { x: 0.6, y: 0.59 }, { x: 0.68, y: 0.5 }, { x: 0.5, y: 0.9 }, { x: 0.52, y: 0.2 }];
-  assert.equal(headMap.neighbour(map, 0, "ArrowRight", "map", 2), 2);
-  assert.equal(headMap.neighbour(map, 0, "ArrowDown", "map", 2), 3);
-  assert.equal(headMap.neighbour(map, 0, "ArrowUp", "map", 2), 4);
-  assert.equal(headMap.neighbour(map, 3, "ArrowDown", "map", 2), null);
 });

@@ -1,7 +1,7 @@
 // Rows, rankings, tables and sentences of matrices that are not their own transpose; every number by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WEIGHTS, column, format, headMap, numbers, record, save, table, words } from "./drawing.mjs";
+import { WEIGHTS, column, format, numbers, record, save, table, words } from "./drawing.mjs";
 
 const { STEPS, quantise } = numbers;
 const near = (a, b, within = 2e-5) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
@@ -157,5 +157,4 @@ test("small pictures of uneven cuts keep queries on rows", () => {
 
 test("a file of a pinned view keeps the order of its letters and its ending", () => {
   assert.equal(save.fileName(["head-6-12", "It was."], "csv"), "headscope-head-6-12-it-was.csv");
-  assert.equal(headMap.neighbour([{ layer: 0, head: 0 }, { layer: 0, head: 1 }, { layer: 1, head: 0 }], 2, "ArrowLeft", "grid", 2), null);
 });

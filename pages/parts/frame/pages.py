@@ -48,8 +48,7 @@ def _who_speaks() -> str:
 PAGES = (
     Page("Explore", "explore"),
     Page("Compare", "compare"),
-    Page("Roles", "roles", presented=False, tab="Roles"),
-    Page("Atlas", "atlas", presented=False, menu="Roles", tab="Atlas"),
+    Page("Roles", "roles", presented=False),
     Page(
         "Experiment",
         "experiment",

@@ -196,7 +196,7 @@ def _nothing() -> None:
 @cache
 def component(name: str, does: str, css: str | None = None) -> Callable[..., Any]:
     """A mount of that name, made once, which tells the library to do something with its data: to `KEEP` a record that
-    is `sealed`, to `MOUNT` a view that is `packed`, or to draw "jobs"."""
+    is `sealed`, or to `MOUNT` a view that is `packed`."""
     stub = STUB.replace("@@DOES@@", does).replace("@@LEAVE@@", LEAVE if does == MOUNT else "")
     return script(name, stub, css)
 

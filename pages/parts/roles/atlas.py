@@ -153,7 +153,7 @@ def _card(found: Atlas, entry: HeadEntry, request: Request) -> None:
 
     def listed(examples: Iterable[Example]) -> str:
         items = (
-            _line(found.passages[one.passage], one, entry.head, request) + _effect(effects.get(one))
+            example_line(found.passages[one.passage], one, entry.head, request) + _effect(effects.get(one))
             for one in examples
         )
         return f'<ol class="atlas-examples">{"".join(f"<li>{item}</li>" for item in items)}</ol>'
@@ -179,7 +179,7 @@ def _card(found: Atlas, entry: HeadEntry, request: Request) -> None:
         markup(listed(one for tenth in tenths for one in tenth))
 
 
-def _line(passage: Passage, one: Example, head: Head, request: Request) -> str:
+def example_line(passage: Passage, one: Example, head: Head, request: Request) -> str:
     """A passage around two tokens, as a link to it in Explore, and the weight."""
     low, high = sorted((one.query, one.key))
     text, starts, ends = passage.text, passage.starts, passage.ends

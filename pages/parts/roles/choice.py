@@ -1,0 +1,116 @@
+"""What an address asks of a table of roles: a kind of role or one question, and a head. No Streamlit here.
+
+In: a `RoleTable` and the parameters `role`, `question`, `head`. Out: a `Choice`, and the findings that it shows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mha_core.heads.conclude import Answer
+from mha_core.heads.questions.base import KIND_OF, KINDS, Kind
+from mha_core.heads.roles import description_of, heads_with, role_by, role_of
+from mha_core.heads.table import RoleTable
+from mha_core.heads.verdict import MARGIN, WORDS
+from mha_core.wording import Head, head_name, size_in_words
+from pages.parts.frame.prose import quoted
+from pages.parts.frame.selection import parse_head
+
+POINTS = f"{100 * MARGIN:.0f} points"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A kind of role, the questions of that kind that are shown (all, or one), and the chosen head (from 0)."""
+
+    table: RoleTable
+    kind: Kind
+    answers: tuple[Answer, ...]
+    head: Head
+
+    @property
+    def question(self) -> str:
+        """The key of the one question that is shown, empty where all of the kind are."""
+        return self.answers[0].key if len(self.answers) == 1 else ""
+
+    def answer(self, head: Head) -> Answer:
+        """Return the question, of those shown, on which a head does best."""
+        return min(self.answers, key=lambda answer: _order(answer, head))
+
+    def word(self, head: Head) -> str:
+        """Return the verdict on a head there."""
+        return str(self.answer(head).word[head])
+
+
+def share(value: float) -> str:
+    """Write a share in whole percent."""
+    return f"{100 * value:.0f}%"
+
+
+@lru_cache(maxsize=8)
+def counts(table: RoleTable) -> dict[str, int]:
+    """Return the kinds that are asked, in the order of legends, and how many heads have a role of each."""
+    asked = {answer.kind for answer in table.answers}
+    return {kind.key: len(heads_with(table, kind.key)) for kind in KINDS if kind.key in asked}
+
+
+def choice(table: RoleTable, params: Mapping[str, str]) -> tuple[Choice, list[str]]:
+    """Return what the address asks for, or what is shown instead, and a sentence for each value that is refused.
+
+    A head alone is shown by its role or its description; nothing at all by the first role that a head has.
+    """
+    refused = []
+    head = parse_head(params.get("head", ""))
+    if head not in table.heads:
+        head = None
+        if "head" in params:
+            size = size_in_words(*table.shape)
+            refused.append(f"Unknown head {quoted(params['head'])}: this model has {size}.")
+    asked = params.get("question", "")
+    kind = table.by_key[asked].kind if asked in table.by_key else params.get("role", "")
+    for key, known in (("question", asked in table.by_key), ("role", kind in counts(table))):
+        if params.get(key) and not known:
+            refused.append(f"Unknown {key} {quoted(params[key])}.")
+    if kind not in counts(table):
+        kind = _first_kind(table, head)
+    answers = tuple(answer for answer in table.answers if answer.kind == kind)
+    if asked in table.by_key:
+        answers = (table.by_key[asked],)
+    return Choice(table, KIND_OF[kind], answers, head or best(table, answers)[1]), refused
+
+
+def best(table: RoleTable, answers: tuple[Answer, ...]) -> tuple[Answer, Head]:
+    """Return the head with the strongest verdict on any of these questions, and the question."""
+    return min(((one, head) for one in answers for head in table.heads), key=lambda pair: _order(*pair))
+
+
+def finding(shown: Choice) -> str:
+    """Say which head has the role, or that none has and which comes closest, with the numbers."""
+    answer, head = best(shown.table, shown.answers)
+    role, name, word = role_by(shown.table, answer, head), head_name(head), str(answer.word[head])
+    numbers = f"{share(role.score)} of {role.n:,}, the best baseline {share(role.baseline_score)}."
+    if answer.kind in ("sink", "diffuse"):
+        numbers = role.evidence
+    if word == "role":
+        return f"Head {name} {role.does}: {numbers}"
+    if word == "weak":
+        return f"Head {name} beats every baseline, but by less than {POINTS}: {numbers}"
+    beaten = any((one.score > one.rules[0].score).any() for one in shown.answers)
+    none = f"No head {'clearly ' if beaten else ''}beats every baseline"
+    if len(shown.answers) == 1:
+        return f"{none} for “{answer.question.title}”. {name} comes closest: {numbers}"
+    return (
+        f"{none} in {len(shown.answers)} questions. {name} comes closest, {answer.question.title}: {numbers}"
+    )
+
+
+def _first_kind(table: RoleTable, head: Head | None) -> str:
+    """The kind of a head's role or description, else the first that any head has."""
+    role = head and (role_of(table, head) or description_of(table, head))
+    if role:
+        return role.kind
+    return next((key for key, n in counts(table).items() if n), next(iter(counts(table))))
+
+
+def _order(answer: Answer, head: Head) -> tuple[int, float]:
+    return WORDS.index(answer.word[head]), answer.rules[0].score - float(answer.score[head])

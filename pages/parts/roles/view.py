@@ -1,0 +1,89 @@
+"""The part Roles: a role to choose, all heads on a map, the card of one, and the table behind them."""
+
+import streamlit as st
+
+from mha_core.heads.table import RoleTable
+from mha_core.wording import Head, counted
+from pages.parts.frame import head_facts, loading, state
+from pages.parts.frame.prose import markup, say
+from pages.parts.frame.request import Request
+from pages.parts.frame.shell import CSS, or_show_error
+from pages.parts.roles.atlas import example_line
+from pages.parts.roles.card import card
+from pages.parts.roles.choice import Choice, choice, finding
+from pages.parts.roles.head_map import head_map, kinds
+from pages.parts.roles.sheet import sheet
+
+QUESTION = "role-question"
+EXAMPLES = 2
+SMALL = 30_000_000  # parameters; MiniLM has 23 million
+
+
+def roles(request: Request) -> None:
+    """Draw everything that is known of the heads of the model that is asked for."""
+    st.html(CSS / "atlas.css")
+    table = or_show_error(_table, request)
+    if table is None:
+        return
+    query = state.params()
+    shown, refused = choice(table, query)
+    for sentence in refused:
+        say(sentence, "notice")
+    markup(kinds(shown, query))
+    _questions(shown)
+    say(finding(shown), "role-finding")
+    left, right = st.columns([11, 9], gap="large")
+    with left:
+        markup(head_map(shown, query))
+    with right, st.container(key="role-card"):
+        markup(card(shown, query, state.carried()))
+        if examples := atlas_examples(request, shown.head):
+            markup(examples)
+    sheet(shown)
+
+
+def atlas_examples(request: Request, head: Head) -> str:
+    """Return the first top examples of a head in the atlas, as HTML; empty where no atlas comes with the model."""
+    there = head_facts.shipped_atlas(request.model, request.trained)
+    if there is None:
+        return ""
+    found = there.atlas
+    items = "".join(
+        f"<li>{example_line(found.passages[one.passage], one, head, request)}</li>"
+        for one in found.entry(head).top[:EXAMPLES]
+    )
+    return f'<h3>Top examples</h3><ol class="atlas-examples">{items}</ol>'
+
+
+def _table(request: Request) -> RoleTable:
+    """The table, waited for where none comes with the program. Raises HeadScopeError where there is none."""
+    known = head_facts.known_table(request.model, request.trained)
+    if known is not None:
+        return known
+    used = loading.model(request)
+    n, long = used.n_layers * used.n_heads, used.n_parameters > SMALL
+    with st.spinner(
+        f"Analysing {counted(n, 'head')} ({'some minutes' if long else 'up to a minute'}, first visit only)",
+        show_time=True,
+    ):
+        return head_facts.table(request.model, request.trained)
+
+
+def _questions(shown: Choice) -> None:
+    """One question of the kind, where it has several."""
+    every = [answer for answer in shown.table.answers if answer.kind == shown.kind.key]
+    if len(every) == 1:
+        return
+    titles = {"": f"All {len(every)} questions", **{answer.key: answer.question.title for answer in every}}
+    st.session_state[QUESTION] = shown.question
+    st.selectbox(
+        "Question",
+        list(titles),
+        format_func=lambda key: titles[key],
+        key=QUESTION,
+        label_visibility="collapsed",
+        width=360,
+        on_change=lambda: state.change(
+            {"role": shown.kind.key, "question": st.session_state[QUESTION], "head": None}
+        ),
+    )

@@ -1,0 +1,198 @@
+"""The page Roles: no head has a role that its own evidence withdraws, and every number is the table's."""
+
+import html
+import re
+
+import pytest
+import visit
+from streamlit.testing.v1 import AppTest
+
+from mha_core.heads.questions.base import KIND_OF, KINDS
+from mha_core.heads.table import read_roles
+from mha_core.wording import head_name
+from pages.parts.frame import head_facts
+from pages.parts.frame.selection import parse_head
+from pages.parts.roles import card, choice, head_map
+
+SHIPPED = [table for name in head_facts.SHIPPED if (table := read_roles(name)) is not None]
+TABLES = [*SHIPPED, *(table.untrained for table in SHIPPED if table.untrained is not None)]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return read_roles("minilm")
+
+
+def open_page(**query: str) -> AppTest:
+    return visit.open_page("pages/roles.py", **query)
+
+
+def body(at: AppTest) -> str:
+    return visit.unbroken("\n".join(visit.bodies(at)))
+
+
+def cells(markup: str) -> dict[str, str]:
+    """The verdict that the map shows of every head."""
+    map_of = markup[markup.index('aria-label="All heads') :]
+    return {
+        label.split(",")[0].removeprefix("Head "): word
+        for word, label in re.findall(r'class="(\w+)" data-shows="[^"]*" title="([^"]*)"', map_of)
+    }
+
+
+def evidence(markup: str) -> dict[str, str]:
+    rows = re.findall(r'<tr><th scope="row">([^<]*)</th><td>([^<]*)</td></tr>', markup)
+    return {html.unescape(name): html.unescape(value) for name, value in rows}
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.0f}%"
+
+
+# Of all heads of every table that comes with the program
+
+
+@pytest.mark.parametrize("known", TABLES, ids=lambda known: f"{known.model}-{known.trained}")
+def test_no_card_names_a_role_that_its_evidence_withdraws(known):
+    role_names = [kind.name for kind in KINDS]
+    for head in known.heads:
+        said = card.names(known, head, {})
+        for asked in visit.asked_by_links(said):
+            if "role" in asked:
+                words = [str(one.word[head]) for one in known.answers if one.kind == asked["role"][0]]
+                assert "role" in words, (head, said)
+        named = [name for name in role_names if f">{name}<" in said]
+        has = {KIND_OF[one.kind].name for one in known.answers if one.word[head] == "role"}
+        assert set(named) == has, head
+
+
+@pytest.mark.parametrize("known", TABLES, ids=lambda known: f"{known.model}-{known.trained}")
+def test_every_verdict_of_the_map_and_the_card_is_the_tables(known):
+    for answer in known.answers:
+        shown, refused = choice.choice(known, {"question": answer.key})
+        assert not refused
+        words = cells(head_map.head_map(shown, {}))
+        assert words == {head_name(head): str(answer.word[head]) for head in known.heads}, answer.key
+        for head in known.heads:
+            says_so = card.verdict(answer, head).startswith("Has the role")
+            assert says_so == (answer.word[head] == "role"), (answer.key, head)
+        none = choice.finding(shown).startswith("No head")
+        assert none == (not {"role", "weak"} & set(answer.word.ravel())), answer.key
+
+
+@pytest.mark.parametrize("known", TABLES, ids=lambda known: f"{known.model}-{known.trained}")
+def test_the_list_counts_the_heads_that_the_map_fills(known):
+    for kind, n in choice.counts(known).items():
+        shown, _ = choice.choice(known, {"role": kind})
+        filled = [name for name, word in cells(head_map.head_map(shown, {})).items() if word == "role"]
+        assert len(filled) == n
+        if n:
+            assert head_name(shown.head) in filled, "the head that is shown first has the role"
+
+
+# What an address opens
+
+
+def test_a_role_opens_its_best_head_with_score_n_and_baseline(table):
+    at = open_page(role="duplicate")
+    (answer,) = (one for one in table.answers if one.kind == "duplicate")
+    (said,) = visit.said(at, "role-finding")
+    for part in (
+        head_name(answer.best),
+        percent(answer.score.max()),
+        f"{answer.n:,}",
+        percent(answer.rules[0].score),
+    ):
+        assert part in said
+    assert f"<h2>Head {head_name(answer.best)} " in body(at)
+
+
+def test_a_head_alone_opens_in_a_role_that_it_has(table):
+    for head in ("1-3", "2-9"):
+        markup = body(open_page(head=head))
+        assert f"<h2>Head {head} <small>L0H2" in markup or f"<h2>Head {head} <small>L1H8" in markup
+        assert cells(markup)[head] == "role"
+
+
+def test_a_question_and_a_head_show_that_heads_evidence(table):
+    answer, head = table.by_key["det"], parse_head("3-2")
+    found = evidence(body(open_page(question="det", head="3-2")))
+    assert (
+        found["Score"]
+        == f"{percent(answer.score[head])} of {answer.n:,} cases in {answer.documents:,} documents"
+    )
+    assert found["95% interval"] == f"{percent(answer.low[head])} to {percent(answer.high[head])}"
+    assert found["Best baseline"] == f"{percent(answer.rules[0].score)}, {answer.rules[0].name}"
+    assert found["Control"].startswith(f"{percent(answer.control[head])}, ")
+    wrong = found[f"Where that baseline is wrong ({answer.n_apart:,})"]
+    assert wrong.startswith(
+        f"right {percent(answer.gold[head])}, the baseline's answer {percent(answer.rule[head])}"
+    )
+    every = found[f"Where every baseline is wrong ({answer.n_hard:,})"]
+    assert every == f"right {percent(answer.hard[head])}, chance {percent(answer.chance)}"
+
+
+def test_every_head_of_the_map_leads_to_its_card_in_the_same_role():
+    markup = body(open_page(head="5-6"))
+    map_of = markup[markup.index('aria-label="All heads') : markup.index("<h2>Head")]
+    links = visit.asked_by_links(map_of)
+    assert [one["head"][0] for one in links] == [f"{i}-{j}" for i in range(1, 7) for j in range(1, 13)]
+    assert all(one["role"] == ["agreement"] for one in links)
+    assert f"<h2>Head {links[40]['head'][0]} " in body(open_page(role="agreement", head=links[40]["head"][0]))
+
+
+def test_another_question_is_chosen_in_the_list_and_opens_its_best_head(table):
+    at = open_page(role="syntactic", head="1-1")
+    at.selectbox(key="role-question").set_value("amod").run()
+    assert not at.exception
+    assert visit.link(at) == {"role": "syntactic", "question": "amod"}
+    assert f"<h2>Head {head_name(table.by_key['amod'].best)} " in body(at)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("head", "9-99", "Unknown head “9-99”"),
+        ("head", "<script>x</script>", "Unknown head"),
+        ("role", "<script>x</script>", "Unknown role"),
+        ("question", "<script>x</script>", "Unknown question"),
+    ],
+)
+def test_what_is_not_there_is_said_and_stays_text(key, value, said):
+    at = open_page(**{key: value})
+    (notice,) = visit.said(at, "notice")
+    assert notice.startswith(said)
+    assert visit.said(at, "role-finding")
+    assert "<script>x" not in body(at)
+
+
+def test_the_atlas_is_the_other_part_of_the_page_and_keeps_the_head():
+    at = open_page(head="4-2", part="atlas")
+    assert not visit.said(at, "role-finding")
+    assert re.search(r"aria-current=page>Atlas</a>", body(at))
+
+
+# Other models and weights
+
+
+def test_the_table_lists_every_question_with_its_best_head(table):
+    at = open_page()
+    shown = at.dataframe[0].value
+    assert list(shown["title"]) == [answer.question.title for answer in table.answers]
+    assert list(shown["head"]) == [head_name(answer.best) for answer in table.answers]
+
+
+def test_random_weights_show_their_own_numbers():
+    at = open_page(weights="untrained", role="previous")
+    known = head_facts.known_table("minilm", trained=False)
+    assert not known.trained
+    shown, _ = choice.choice(known, {"role": "previous"})
+    assert visit.said(at, "role-finding") == [choice.finding(shown)]
+    assert not choice.counts(known)["previous"], "random weights have no previous-token head"
+
+
+def test_a_model_without_a_table_is_analysed_and_shown():
+    at = open_page(model="classroom", role="previous")
+    known = head_facts.known_table("classroom")
+    assert visit.said(at, "role-finding") == [choice.finding(choice.choice(known, {"role": "previous"})[0])]
+    assert set(at.dataframe[0].value["corpus"]) == {"the built-in sentences"}
