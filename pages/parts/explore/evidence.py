@@ -117,5 +117,5 @@ def _right(answer: Answer, head: Head) -> str:
 def _test(request: Request, answer: Answer, head: Head) -> str:
     """Return the address of the test on Roles."""
     weights = "" if request.trained else "untrained"
-    chosen = {"head": head_name(head), "by": answer.key}
+    chosen = {"head": head_name(head), "question": answer.key}
     return link_to("Roles", {"model": model_in_link(request.model), "weights": weights, **chosen})

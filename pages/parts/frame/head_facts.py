@@ -101,7 +101,9 @@ def _begin(key: Hashable, load: Callable[[], Model]) -> Job[RoleTable]:
 
     def parts() -> Parts[RoleTable]:
         used = load()
-        yield Part(1.0, 1, store.STORE.get(_key(used), lambda: find_roles(used, options=Options(stop=between))))
+        yield Part(
+            1.0, 1, store.STORE.get(_key(used), lambda: find_roles(used, options=Options(stop=between)))
+        )
 
     job = FINDINGS.ask(key, parts)
     FINDINGS.behind(job)

@@ -47,7 +47,7 @@ def _kind(answer: Answer) -> str:
 def _cells(answer: Answer, head: Head) -> tuple[str, ...]:
     """The head as a link to Roles, its score, the strongest baseline's, n, and the verdict."""
     name = head_name(head)
-    link = html.escape(link_to("Roles", {"head": name, "by": answer.key}))
+    link = html.escape(link_to("Roles", {"head": name, "question": answer.key}))
     return (
         f'<a href="{link}" target="_self">{name}</a>',
         f"{answer.score[head]:.0%}",
@@ -115,7 +115,7 @@ def tests(scene: Scene) -> None:
         pair = {"text": TIRED, "text2": WIDE, "head": head, "against": "sentence"}
         _links({
             "Compare the two sentences": link_to("Compare", pair),
-            "All pronouns in Roles": link_to("Roles", {"head": head, "by": claims.PRONOUNS}),
+            "All pronouns in Roles": link_to("Roles", {"head": head, "question": claims.PRONOUNS}),
         })  # fmt: skip
 
 
