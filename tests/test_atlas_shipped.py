@@ -73,7 +73,7 @@ def test_examples_of_minilm_come_out_again(model):
 
 
 def test_the_command_line_gives_the_table_of_one_head(capsys):
-    assert main(["heads", "atlas", "--head", "3-9", "--format", "json"]) == 0
+    assert main(["atlas", "--head", "3-9", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["model"]["title"] == "MiniLM"
     names = ["layer", "head", "sink", "feature", "share", "low", "high", "baseline", "lift", "n"]
@@ -81,4 +81,4 @@ def test_the_command_line_gives_the_table_of_one_head(capsys):
     assert {(row["layer"], row["head"]) for row in data["examples"]} == {(3, 9)}
     norms = [row["output_norm"] for row in data["examples"] if row["kind"] == "top"]
     assert norms == sorted(norms, reverse=True)
-    assert main(["heads", "atlas", "--head", "9-9"]) == 2
+    assert main(["atlas", "--head", "9-9"]) == 2

@@ -74,7 +74,7 @@ def test_a_broken_line_is_refused_by_its_number_or_its_sentence_skipped(broken: 
 def test_gap_gives_only_pronouns_with_exactly_one_right_name():
     reading = Reading()
     first, second = read_gap(Lines(GAP.encode()), reading)
-    assert first == PronounCase("Ann saw Sue when she left.", (17, 20), ((0, 3), (8, 11)), 0, None, 2)
+    assert first == PronounCase("Ann saw Sue when she left.", (17, 20), ((0, 3), (8, 11)), 0, None, 2, "u")
     assert (second.answer, second.line) == (1, 5)
     assert reading.n_unused == 2
 

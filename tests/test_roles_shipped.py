@@ -12,6 +12,7 @@ import pytest
 from mha_core import load_model, trace_tokens
 from mha_core.heads.builtin import builtin_path
 from mha_core.heads.cli import add_roles_parsers
+from mha_core.heads.conclude import conclude
 from mha_core.heads.make import find_roles
 from mha_core.heads.questions.base import BY_PLACE
 from mha_core.heads.questions.repeated import AFTER, IN_ORDER, N_TEXTS, RepeatedLog, repeated_texts
@@ -135,9 +136,17 @@ def by_distance(item, distance):
     return looking(n, {row: row - distance for row in range(distance, n)}, 0.95)
 
 
-def test_an_induction_head_is_told_from_one_that_goes_by_distance(model):
-    from mha_core.heads.conclude import conclude
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory):
+    pytest.importorskip("transformers")
+    from tests.decoder_folders import random_decoder, write_decoder
 
+    folder = tmp_path_factory.mktemp("decoder")
+    write_decoder(folder, random_decoder("llama", 0, max_position_embeddings=300))
+    return load_model(str(folder), device="cpu")
+
+
+def test_an_induction_head_is_told_from_one_that_goes_by_distance(decoder):
     log = RepeatedLog()
     heads = (
         lambda item: by_content(item, 1),
@@ -145,21 +154,21 @@ def test_an_induction_head_is_told_from_one_that_goes_by_distance(model):
         lambda item: by_distance(item, 39),
         lambda item: by_distance(item, 40),
     )
-    for item in repeated_texts(model):
+    for item in repeated_texts(decoder):
         log.add(np.stack([head(item) for head in heads])[None], item)
     found = {one.question.key: conclude(one, (1, 4), 100) for one in log.measured("builtin")}
     assert [found[name].n for name in AFTER] == [N_TEXTS * 40] * 2
     assert found["induction"].word[0].tolist() == ["role", "no", "no", "no"]
     assert found["duplicate"].word[0].tolist() == ["no", "role", "no", "no"]
-    assert found["induction"].score[0, [0, 2]].tolist() == pytest.approx([1, 1], abs=0.06)
+    assert found["induction"].score[0, [0, 2]].tolist() == pytest.approx([1, 1], abs=0.1)
 
 
 def test_two_heads_of_minilm_find_the_earlier_copy_and_none_does_induction(model):
     log = RepeatedLog()
     survey(repeated_texts(model), model, [log])
     duplicate, induction = log.measured("builtin")
-    assert duplicate.right.mean(0)[[13, 33]].round(3).tolist() == [0.688, 0.834]
-    assert duplicate.mass[[13, 33]].round(2).tolist() == [0.26, 0.5]
+    assert duplicate.right.mean(0)[[13, 33]] == pytest.approx([0.688, 0.834], abs=0.001)
+    assert duplicate.mass[[13, 33]] == pytest.approx([0.26, 0.5], abs=0.006)
     assert induction.mass.max() < 0.02
     assert sum(item.role == IN_ORDER for item in repeated_texts(model)) == N_TEXTS
 

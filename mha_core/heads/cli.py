@@ -8,7 +8,7 @@ import argparse
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from mha_core.heads.builtin import read_builtin
 from mha_core.heads.corpora import Reading
 from mha_core.heads.make import find_roles, items_of
 from mha_core.heads.similarity import SimilarityLog
-from mha_core.heads.survey import Options, Progress, TextItem, survey
+from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, survey
 from mha_core.heads.table import RoleTable, read_roles
 from mha_core.load import load_model
 from mha_core.model import Model
@@ -170,7 +170,7 @@ def _similarity(args: argparse.Namespace, stop: Stop) -> int:
         raise InputError(f"{model.title} has one head, and there is no other to compare it with.")
     reading = Reading()
     if args.file is None:
-        items = iter([TextItem(model.tokenizer.encode(one.text)) for one in read_builtin()])
+        items: Iterable[HasTokens] = [TextItem(model.tokenizer.encode(one.text)) for one in read_builtin()]
     else:
         items = items_of([args.file], model, reading)
     log = SimilarityLog(model.n_layers, model.n_heads, model.info.is_causal)

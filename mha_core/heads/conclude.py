@@ -165,7 +165,7 @@ def conclude(found: Measured, shape: tuple[int, int], tried: int) -> Answer | No
         square(found.mass),
         square(control),
         square(over),
-        {name: np.nanmean(values, axis=0).reshape(shape) for name, values in found.others.items()},
+        {name: _known_mean(values).reshape(shape) for name, values in found.others.items()},
         n_apart,
         square(gold),
         square(rule),
@@ -194,6 +194,13 @@ def _control(found: Measured, tried: int) -> tuple[FloatArray | None, FloatArray
     return found.control[there].mean(0, dtype=np.float64), over
 
 
+def _known_mean(values: FloatArray) -> FloatArray:
+    """The mean of the cases that have a value, (case, head) → (head,); nan where none has."""
+    there = np.isfinite(values)
+    result: FloatArray = np.where(there, values, 0).sum(0) / np.where(there.any(0), there.sum(0), np.nan)
+    return result
+
+
 def _apart(found: Measured) -> tuple[FloatArray | None, FloatArray | None, int]:
     """Where the strongest baseline is wrong: the share of heads that are right and that give its answer, (head,)."""
     strongest = found.baselines[0]
@@ -202,7 +209,7 @@ def _apart(found: Measured) -> tuple[FloatArray | None, FloatArray | None, int]:
     here = strongest.hits == 0
     if not here.any():
         return None, None, 0
-    return found.right[here].mean(0), np.nanmean(strongest.same[here], axis=0), int(here.sum())
+    return found.right[here].mean(0), _known_mean(strongest.same[here]), int(here.sum())
 
 
 def _hard(found: Measured) -> tuple[FloatArray | None, int, float]:
@@ -225,9 +232,9 @@ def _follows(found: Measured, tried: int) -> np.ndarray:
         return follows
     for number, one in enumerate(found.baselines):
         apart, error = _rather(found, one)
-        if apart is None:
+        if apart is None or one.same is None:
             continue
-        share = np.nanmean(one.same, axis=0)
+        share = _known_mean(one.same)
         rather = (apart < -z_for_best_of(tried) * error) & (share > most)
         follows[rather], most[rather] = number, share[rather]
     apart, error = _rather(found, found.baselines[0])
@@ -250,8 +257,9 @@ def _by_distance(found: Measured, here: np.ndarray) -> FloatArray:
         return blind
     answers, looks = (steps[here] for steps in found.steps)
     far, counts = np.unique(answers, return_counts=True)
-    alike = sum((looks == step).mean(0) * n for step, n in zip(far, counts / len(answers), strict=True))
-    return np.maximum(blind, alike)
+    alike = np.stack([(looks == step).mean(0) for step in far], -1) @ (counts / len(answers))
+    result: FloatArray = np.maximum(blind, alike)
+    return result
 
 
 def _rather(found: Measured, one: Baseline) -> tuple[FloatArray | None, FloatArray]:
