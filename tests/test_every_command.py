@@ -92,7 +92,6 @@ def test_every_command_is_here_and_takes_a_format():
 @pytest.fixture
 def long_work_is_done_once(monkeypatch):
     """The five answers of one command are written from one result where finding it takes seconds."""
-    from mha_core.heads import cli
     from mha_core.learning import classroom_cli, report
 
     def once(real):
@@ -105,7 +104,6 @@ def long_work_is_done_once(monkeypatch):
 
         return found
 
-    monkeypatch.setattr(cli, "study_corpus", once(cli.study_corpus))
     monkeypatch.setattr(report, "trained", once(report.trained))
     monkeypatch.setattr(classroom_cli, "evaluate", once(classroom_cli.evaluate))
 

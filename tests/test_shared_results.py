@@ -164,7 +164,7 @@ def found(monkeypatch):
     """Findings that only say of which model they are; nothing is found before the gate is open."""
     gate, made = threading.Event(), []
 
-    def find(used, _options):
+    def find(used, options):
         assert gate.wait(30)
         made.append(used)
         return SimpleNamespace(model=used, roles={(0, 0): used})
@@ -174,7 +174,8 @@ def found(monkeypatch):
     monkeypatch.setattr(head_facts, "FINDINGS", line)
     monkeypatch.setattr(loading, "model_allowed", lambda name: True)
     monkeypatch.setattr(loading, "load_model", lambda name, trained=True, **_: Named(name, trained))
-    monkeypatch.setattr(head_facts, "find", find)
+    monkeypatch.setattr(head_facts, "find_roles", find)
+    monkeypatch.setattr(head_facts, "roles", lambda table: table.roles)
     yield SimpleNamespace(gate=gate, made=made)
     gate.set()
     until(lambda: line._thread is None)  # what is begun behind the pages would be found for the next test
@@ -193,20 +194,20 @@ def test_roles_are_found_once_behind_the_pages_and_nobody_waits(found):
     found.gate.set()
     until(lambda: not head_facts.finding("a"))
     assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}
-    assert head_facts.findings("a").model == Named("a", True)
+    assert head_facts.table("a").model == Named("a", True)
     assert found.made == [Named("a", True)]
 
 
 def test_findings_that_failed_are_no_roles(found, monkeypatch):
-    def broken(used, _options):
+    def broken(used, options):
         raise ModelError("damaged")
 
-    monkeypatch.setattr(head_facts, "find", broken)
+    monkeypatch.setattr(head_facts, "find_roles", broken)
     with pytest.raises(HeadScopeError, match="damaged"):
-        head_facts.findings("a")
+        head_facts.table("a")
     assert head_facts.roles_of("a") == {}
     until(lambda: not head_facts.finding("a"))
-    monkeypatch.setattr(head_facts, "find", lambda used, _options: SimpleNamespace(roles={(0, 0): used}))
+    monkeypatch.setattr(head_facts, "find_roles", lambda used, options: SimpleNamespace(roles={(0, 0): used}))
     assert head_facts.roles_of("a") == {}
     until(lambda: not head_facts.finding("a"))
     assert head_facts.roles_of("a") == {(0, 0): Named("a", True)}, "whoever asks later has it tried again"

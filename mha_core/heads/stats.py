@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from scipy.special import betainc
 
 from mha_core.heads.words import BoolArray, FloatArray, IntArray
 
@@ -48,6 +47,8 @@ def wilson(hits: FloatArray | float, n: FloatArray | float) -> tuple[FloatArray,
 
 def binomial_tail(share: FloatArray | float, n: FloatArray | float, chance: float) -> FloatArray:
     """Return how likely so large a share of n cases is at this chance: the exact upper tail, n whole or not."""
+    from scipy.special import betainc
+
     hits = np.asarray(share, dtype=float) * n
     if chance >= 1:
         return np.ones_like(hits)
