@@ -9,13 +9,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mha_core import load_model, trace_tokens
-from mha_core.heads.builtin import builtin_path
+from mha_core import load_model, trace_many, trace_tokens
+from mha_core.heads.builtin import builtin_path, read_builtin, tree_of
 from mha_core.heads.cli import add_roles_parsers
 from mha_core.heads.conclude import conclude
 from mha_core.heads.make import find_roles
 from mha_core.heads.questions.base import BY_PLACE
+from mha_core.heads.questions.meaning import RelatedLog, meanings, related_measured
 from mha_core.heads.questions.repeated import AFTER, IN_ORDER, N_TEXTS, RepeatedLog, repeated_texts
+from mha_core.heads.questions.syntax import LooksLog, measure, questions
 from mha_core.heads.roles import description_of, heads_with, roles
 from mha_core.heads.similarity import SimilarityLog, js_divergence
 from mha_core.heads.survey import Options, TextItem, survey
@@ -308,6 +310,26 @@ def test_the_built_in_sentences_alone_find_the_known_heads():
     }
     untrained = find_roles(load_model(trained=False), options=Options(limit=300))
     assert {role.kind for role in roles(untrained).values()} <= {"diffuse"}
+
+
+@pytest.mark.slow
+def test_the_weights_of_another_sentence_give_no_role(model):
+    """Built-in sentences share patterns of places: a head must not get a role by these alone."""
+    sentences = read_builtin()
+    items = [tree_of(one, model.tokenizer) for one in sentences]
+    weights = list(trace_many([one.tokens for one in items], model))
+    lengths = np.array([len(one.tokens) for one in items])
+    rng, logs = np.random.default_rng(0), (LooksLog(), RelatedLog(meanings()))
+    for n in np.unique(lengths):
+        drawn = rng.permutation(np.flatnonzero(lengths == n))
+        for one, other in zip(drawn, np.roll(drawn, 1), strict=True):
+            for log in logs if one != other else ():
+                log.add(weights[other], items[one])
+    looks, related = logs
+    asked = [measure(one, looks.found) for one in questions(looks.found, "builtin", is_causal=False)]
+    found = [conclude(one, (6, 12), 5544) for one in (*asked, *related_measured(related.found, "builtin"))]
+    assert len(found) >= 12
+    assert {str(word) for answer in found for word in answer.word.ravel()} <= {"no", "unclear", "rule"}
 
 
 # Similarity
