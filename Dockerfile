@@ -36,7 +36,7 @@ RUN sed -n -e ':more' -e '/\\$/{N;b more' -e '}' \
     && rm -rf torch/include torch/share torch/test torch/bin/*[tT]est* torch/bin/protoc* \
          pyarrow/include pyarrow/tests pyarrow/*flight* pyarrow/libarrow_s3.* pyarrow/_s3fs.* pyarrow/libarrow_python*.so \
          pyarrow/libarrow_python*.so.*.*.* pandas/tests plotly/labextension plotly/package_data/*.js \
-    && find numpy sympy networkx -type d -name tests -prune -exec rm -rf {} +
+    && find numpy scipy sklearn sympy networkx -type d -name tests -prune -exec rm -rf {} +
 # Names of functions for debuggers: 110 MB. An image without this step does the same.
 RUN if apt-get update -qq && apt-get install -y -qq --no-install-recommends binutils >/dev/null; then \
       cd /opt/venv/lib/python3.11/site-packages && strip --strip-unneeded torch/lib/libtorch_*.so pyarrow/libarrow*.so.*; \
