@@ -5,7 +5,6 @@ headings for programs.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mha_core.console import write_file
 from mha_core.errors import InputError
-from mha_core.export import csv_of, json_of
+from mha_core.export import csv_of, json_of, rows_of
 from mha_core.model import Model
 
 if TYPE_CHECKING:
@@ -168,9 +167,7 @@ def give_frame(
     if form == "table":
         short = frame if shown is None else frame[shown]
         content = short.to_string(index=False, na_rep="", float_format="{:.3f}".format) + "\n"
-    elif form == "csv":
-        content = frame.to_csv(index=False, lineterminator="\n")
     else:
-        rows = json.loads(frame.to_json(orient="records", double_precision=10))
-        content = json_of({**about, "rows": rows}) if form == "json" else "".join(map(json_of, rows))
+        rows = rows_of(frame)
+        content = written(form, rows, list(frame), {**about, "rows": rows}, str)
     put(content, options.out)

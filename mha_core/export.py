@@ -10,13 +10,16 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mha_core.grid import SINK, Grid
 from mha_core.record import AttentionRecord, ModelInfo
 from mha_core.wording import Head, Per, head_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r]")
 WEIGHT_COLUMNS = ("layer", "head", "query", "key", "query_text", "key_text", "weight")
@@ -42,6 +45,12 @@ def csv_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = No
     writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     return out.getvalue()
+
+
+def rows_of(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return the rows of a frame as plain values; what is not known is None."""
+    rows: list[dict[str, Any]] = json.loads(frame.to_json(orient="records", double_precision=15))
+    return rows
 
 
 def json_of(content: object, indent: int | None = None) -> str:

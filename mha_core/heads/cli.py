@@ -20,8 +20,8 @@ from mha_core.errors import HeadScopeError, InputError
 from mha_core.heads.atlas.cli import add_atlas_parser
 from mha_core.heads.atlas.cli import run as atlas
 from mha_core.heads.builtin import read_builtin
-from mha_core.heads.corpora import Reading
-from mha_core.heads.make import find_roles, items_of
+from mha_core.heads.corpora import Lines, Reading
+from mha_core.heads.make import find_roles, kind_of
 from mha_core.heads.similarity import SimilarityLog
 from mha_core.heads.survey import HasTokens, Options, Progress, TextItem, survey
 from mha_core.heads.table import RoleTable, read_roles
@@ -125,7 +125,7 @@ def _asked(args: argparse.Namespace, reading: Reading, stop: Stop) -> RoleTable:
         raise InputError(f"There is no file {missing.name}.")
     model = _load(args)
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
-    table = find_roles(model, args.corpus, options=options, reading=reading, seed=args.seed)
+    table = find_roles(model, args.corpus, options=options, reading=reading, say=_say, seed=args.seed)
     empty = next((corpus for corpus in table.corpora.values() if not corpus.n_texts), None)
     if empty is not None and not stop():
         raise InputError(f"There is nothing in {', '.join(empty.files)} to measure.")
@@ -172,7 +172,7 @@ def _similarity(args: argparse.Namespace, stop: Stop) -> int:
     if args.file is None:
         items: Iterable[HasTokens] = [TextItem(model.tokenizer.encode(one.text)) for one in read_builtin()]
     else:
-        items = items_of([args.file], model, reading)
+        items = kind_of(args.file).read(Lines(args.file), reading, model)
     log = SimilarityLog(model.n_layers, model.n_heads, model.info.is_causal)
     options = Options(limit=args.limit, stop=stop, progress=_report if _shows(args) else None)
     done = survey(items, model, [log], options)

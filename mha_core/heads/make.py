@@ -7,7 +7,8 @@ one kind are one corpus. The built-in sentences are asked what no file can answe
 import datetime
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path, PurePath
 
@@ -30,7 +31,7 @@ from mha_core.heads.questions.places import PlaceLog
 from mha_core.heads.questions.pronouns import ChoiceLog, choice_case
 from mha_core.heads.questions.repeated import AFTER, RareLog, RareWord, RepeatedLog, repeated_texts
 from mha_core.heads.questions.syntax import LooksLog, Tree, measure, questions
-from mha_core.heads.survey import HasTokens, Log, Options, TextItem, survey
+from mha_core.heads.survey import Done, HasTokens, Log, Options, TextItem, survey
 from mha_core.heads.table import Corpus, RoleTable
 from mha_core.model import Model
 from mha_core.wording import counted
@@ -130,10 +131,13 @@ def find_roles(
     asked, corpora = list[Measured](), dict[str, Corpus]()
     for key in dict.fromkeys(kind_of(file).key for file in files):
         ours = [file for file in files if kind_of(file).key == key]
-        measured, n_texts = _of_files(model, key, ours, options, reading)
-        say(f"{', '.join(file.name for file in ours)}: {counted(n_texts, 'text')} read")
+        lines = [Lines(file) for file in ours]
+        read = replace(options, fraction=partial(_fraction, lines))
+        measured, done = _of_files(model, key, zip(ours, lines, strict=True), read, reading)
+        said = f"{', '.join(file.name for file in ours)}: {counted(done.n_texts, 'text')} read"
+        say(said + (f", {done.n_cut:,} cut at {model.max_tokens} tokens." if done.n_cut else "."))
         asked += measured
-        corpora[key] = _corpus(key, ours, n_texts)
+        corpora[key] = _corpus(key, ours, done.n_texts)
     known = {one.question.kind for one in asked}
     sentences = read_builtin()
     asked += [
@@ -159,27 +163,27 @@ def find_roles(
     )
 
 
-def items_of(files: Iterable[Path], model: Model, reading: Reading) -> Iterator[HasTokens]:
-    """Yield what is in files, one text at a time."""
-    return chain.from_iterable(kind_of(file).read(Lines(file), reading, model) for file in files)
+def _fraction(lines: Sequence[Lines]) -> float:
+    """The share of some files' bytes that has been read."""
+    return sum(one.read for one in lines) / max(sum(one.size for one in lines), 1)
 
 
 def _of_files(
-    model: Model, key: str, files: Sequence[Path], options: Options, reading: Reading
-) -> tuple[list[Measured], int]:
-    items = items_of(files, model, reading)
+    model: Model, key: str, files: Iterable[tuple[Path, Lines]], options: Options, reading: Reading
+) -> tuple[list[Measured], Done]:
+    items = chain.from_iterable(kind_of(file).read(lines, reading, model) for file, lines in files)
     is_causal = model.info.is_causal
     if key == "pronouns":
         log = ChoiceLog(is_causal)
         done = survey(items, model, [log], options)
-        return list(log.measured(key)), done.n_texts
+        return list(log.measured(key)), done
     places = PlaceLog(is_causal)
     if key == "texts":
         done = survey(items, model, [places], options)
-        return list(places.measured(key)), done.n_texts
+        return list(places.measured(key)), done
     looks, related = LooksLog(is_causal), RelatedLog(meanings(), is_causal)
     done = survey(items, model, [looks, places, related], options)
-    return _of_trees(looks, places, related, key, is_causal), done.n_texts
+    return _of_trees(looks, places, related, key, is_causal), done
 
 
 def _of_trees(

@@ -41,19 +41,14 @@ class Role:
     corpus: str
 
     @property
-    def colour(self) -> str:
-        """The colour of its kind."""
-        return KIND_OF[self.kind].colour
-
-    @property
     def evidence(self) -> str:
         """The numbers in one sentence."""
         if self.kind == "sink":
-            return f"{_percent(self.mass)} of its attention lies there ({_percent(self.baseline_score)} by chance)."
+            return f"{self.mass:.0%} of its attention lies there ({self.baseline_score:.0%} by chance)."
         if self.kind == "diffuse":
-            return f"{_percent(self.score)} of the possible entropy ({self.baseline}: {_percent(self.baseline_score)})."
-        said = f"{_percent(self.score)} of {self.n:,} cases; "
-        return said + f"{self.baseline}: {_percent(self.baseline_score)}."
+            return f"{self.score:.0%} of the possible entropy ({self.baseline}: {self.baseline_score:.0%})."
+        said = f"{self.score:.0%} of {self.n:,} cases; "
+        return said + f"{self.baseline}: {self.baseline_score:.0%}."
 
 
 def role_of(table: RoleTable, head: Head) -> Role | None:
@@ -135,7 +130,3 @@ def _following(question: Question, does: str) -> str:
     if question.key.endswith(BACK):
         return f"often looks from {does} to a pronoun"
     return f"often looks from a pronoun to {does}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}%"

@@ -6,8 +6,8 @@ In files layers and heads count from 1, shares go from 0 to 1 with DIGITS digits
 import gzip
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -273,14 +273,8 @@ def roles_file(model: str) -> Path:
 def read_roles(model: str, digest: str | None = None) -> RoleTable | None:
     """Return the shipped table of a model by its name; None if there is none, or not for weights with this digest."""
     path = roles_file(model)
-    found = _read(path, path.stat().st_mtime_ns) if path.is_file() else None
+    found = unpacked(json.loads(gzip.decompress(path.read_bytes()))) if path.is_file() else None
     return None if found is None or (digest is not None and found.digest != digest) else found
-
-
-@lru_cache(maxsize=4)
-def _read(path: Path, changed: int) -> RoleTable:
-    del changed
-    return unpacked(json.loads(gzip.decompress(path.read_bytes())))
 
 
 def write_roles(table: RoleTable, path: Path) -> None:
@@ -288,8 +282,3 @@ def write_roles(table: RoleTable, path: Path) -> None:
     text = json.dumps(packed(table), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
-
-
-def with_untrained(table: RoleTable, untrained: RoleTable) -> RoleTable:
-    """Return the table with that of random weights beside it."""
-    return replace(table, untrained=untrained)

@@ -6,10 +6,11 @@ the same; the result is written to `assets/roles`.
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from mha_core.heads.make import find_roles
-from mha_core.heads.table import roles_file, with_untrained, write_roles
+from mha_core.heads.table import roles_file, write_roles
 from mha_core.load import load_model
 
 
@@ -23,7 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
         find_roles(load_model(args.model, trained=is_trained), args.files, say=_say)
         for is_trained in (True, False)
     )
-    write_roles(with_untrained(trained, untrained), roles_file(args.model))
+    write_roles(replace(trained, untrained=untrained), roles_file(args.model))
 
 
 def _say(line: str) -> None:

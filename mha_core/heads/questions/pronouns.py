@@ -180,12 +180,10 @@ class ChoiceLog:
         self.cases: list[ChoiceCase] = []
         self.prefers: list[FloatArray] = []
         self.others: list[FloatArray] = []
-        self.n_later = 0
 
     def add(self, weights: FloatArray, item: ChoiceCase) -> None:
         """Keep one text; weights (layer, head, query, key) over its tokens."""
         if self.is_causal and not looks_back(item):
-            self.n_later += 1
             return
         scores = mention_scores(weights, item)
         prefers = np.sign(scores[..., 1] - scores[..., 0])

@@ -4,7 +4,7 @@ In: the name of a model. Out: its table of roles, the roles, an atlas; what is n
 """
 
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 
 from mha_core import HeadScopeError, Model
 from mha_core.experiments import Part
@@ -47,8 +47,7 @@ def table(name: str, trained: bool = True) -> RoleTable:
     """Return the same; waits until it is known. Raises HeadScopeError where it cannot be found out."""
     found = known_table(name, trained)
     if found is None:
-        used = named_model(name, trained)
-        job = _begin(_key(used), lambda: used)
+        job = _begin(named_model(name, trained))
         while not job.finished:
             time.sleep(LOOKS)
             end_if_left()
@@ -67,7 +66,7 @@ def roles_of(name: str, trained: bool = True) -> Mapping[Head, Role]:
     if found is None:
         used = named_model(name, trained)
         if used.n_parameters <= UNASKED_AT_MOST:
-            _begin(_key(used), lambda: used)
+            _begin(used)
         return {}
     return roles(found)
 
@@ -80,14 +79,7 @@ def finding(name: str, trained: bool = True) -> bool:
     return job is not None and not job.finished
 
 
-def begin(name: str, trained: bool = True) -> None:
-    """Let the roles of a model's heads be found out behind the pages, whatever its size."""
-    if known_table(name, trained) is None:
-        used = named_model(name, trained)
-        _begin(_key(used), lambda: used)
-
-
-def _begin(key: Hashable, load: Callable[[], Model]) -> Job[RoleTable]:
+def _begin(used: Model) -> Job[RoleTable]:
     """Begin it behind the pages, unless that is under way; again where it failed, or what was found was let go."""
 
     def between() -> bool:
@@ -100,12 +92,10 @@ def _begin(key: Hashable, load: Callable[[], Model]) -> Job[RoleTable]:
         return False
 
     def parts() -> Parts[RoleTable]:
-        used = load()
-        yield Part(
-            1.0, 1, store.STORE.get(_key(used), lambda: find_roles(used, options=Options(stop=between)))
-        )
+        found = store.STORE.get(_key(used), lambda: find_roles(used, options=Options(stop=between)))
+        yield Part(1.0, 1, found)
 
-    job = FINDINGS.ask(key, parts)
+    job = FINDINGS.ask(_key(used), parts)
     FINDINGS.behind(job)
     return job
 

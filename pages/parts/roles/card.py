@@ -14,7 +14,7 @@ from mha_core.heads.verdict import MIN_CASES
 from mha_core.wording import Head, head_name
 from pages.parts.frame.links import link_to
 from pages.parts.frame.prose import whole
-from pages.parts.roles.choice import POINTS, Choice, share
+from pages.parts.roles.choice import POINTS, Choice
 from pages.parts.roles.head_map import link
 
 HIGH = 12  # layers; of a higher map the card is out of sight where a head is pressed
@@ -84,30 +84,30 @@ def evidence(answer: Answer, head: Head) -> list[Row]:
     rows = [
         (
             "Score",
-            f"{share(float(answer.score[head]))} of {answer.n:,} cases in {answer.documents:,} documents",
+            f"{answer.score[head]:.0%} of {answer.n:,} cases in {answer.documents:,} documents",
         ),
-        ("95% interval", f"{share(low)} to {share(high)}"),
-        ("Best baseline", f"{share(rule.score)}, {rule.name}"),
+        ("95% interval", f"{low:.0%} to {high:.0%}"),
+        ("Best baseline", f"{rule.score:.0%}, {rule.name}"),
     ]
     if answer.picked == (head, head):
-        rows.insert(2, ("Held out", share(answer.held_out)))
+        rows.insert(2, ("Held out", f"{answer.held_out:.0%}"))
     if answer.control is not None:
-        rows.append(("Control", f"{share(float(answer.control[head]))}, {answer.question.control}"))
+        rows.append(("Control", f"{answer.control[head]:.0%}, {answer.question.control}"))
     if answer.gold is not None and answer.rule is not None:
         right, as_rule = float(answer.gold[head]), float(answer.rule[head])
-        wrong = f"right {share(right)}, the baseline's answer {share(as_rule)}"
+        wrong = f"right {right:.0%}, the baseline's answer {as_rule:.0%}"
         if 1 - right - as_rule > 0.005:
-            wrong += f", neither {share(1 - right - as_rule)}"
+            wrong += f", neither {1 - right - as_rule:.0%}"
         rows.append((f"Where that baseline is wrong ({answer.n_apart:,})", wrong))
     if answer.hard is not None:
         rows.append(
             (
                 f"Where every baseline is wrong ({answer.n_hard:,})",
-                f"right {share(float(answer.hard[head]))}, chance {share(answer.chance)}",
+                f"right {answer.hard[head]:.0%}, chance {answer.chance:.0%}",
             )
         )
     if answer.mass is not None:
-        rows.append(("Attention there", share(float(answer.mass[head]))))
+        rows.append(("Attention there", f"{answer.mass[head]:.0%}"))
     return rows
 
 

@@ -42,11 +42,6 @@ class Choice:
         return str(self.answer(head).word[head])
 
 
-def share(value: float) -> str:
-    """Write a share in whole percent."""
-    return f"{100 * value:.0f}%"
-
-
 @lru_cache(maxsize=8)
 def counts(table: RoleTable) -> dict[str, int]:
     """Return the kinds that are asked, in the order of legends, and how many heads have a role of each."""
@@ -88,7 +83,7 @@ def finding(shown: Choice) -> str:
     """Say which head has the role, or that none has and which comes closest, with the numbers."""
     answer, head = best(shown.table, shown.answers)
     role, name, word = role_by(shown.table, answer, head), head_name(head), str(answer.word[head])
-    numbers = f"{share(role.score)} of {role.n:,}, the best baseline {share(role.baseline_score)}."
+    numbers = f"{role.score:.0%} of {role.n:,}, the best baseline {role.baseline_score:.0%}."
     if answer.kind in ("sink", "diffuse"):
         numbers = role.evidence
     if word == "role":

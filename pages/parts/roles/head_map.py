@@ -8,7 +8,7 @@ from mha_core.heads.conclude import Answer
 from mha_core.heads.questions.base import KIND_OF
 from mha_core.wording import Head, head_name
 from pages.parts.frame.links import with_params
-from pages.parts.roles.choice import POINTS, Choice, counts, share
+from pages.parts.roles.choice import POINTS, Choice, counts
 
 HERE = "./roles"
 # Verdict: the mark in a cell, and its words. What is not here has no mark.
@@ -61,7 +61,7 @@ def current(is_this: bool) -> str:
 def said(answer: Answer, head: Head) -> str:
     """Return a head's score on a question in words, for those who do not see the mark."""
     mark = MARKS.get(str(answer.word[head]))
-    name = f"Head {head_name(head)}, {answer.question.title}: {share(float(answer.score[head]))}"
+    name = f"Head {head_name(head)}, {answer.question.title}: {answer.score[head]:.0%}"
     return f"{name}, {mark[1]}" if mark else name
 
 

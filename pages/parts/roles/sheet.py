@@ -1,6 +1,5 @@
 """All questions as a table to sort, every row of the chosen head and question, and files of all rows."""
 
-import json
 from typing import Any
 
 import streamlit as st
@@ -89,10 +88,8 @@ def _files(table: RoleTable) -> None:
     """CSV and JSON of all rows, made when they are asked for."""
     name = f"headscope-roles-{table.model.rsplit('/', 1)[-1]}{'' if table.trained else '-untrained'}"
     files = {
-        "csv": lambda: export.csv_of(table.to_frame().to_dict("records")),
-        "json": lambda: (
-            json.dumps(json.loads(table.to_frame().to_json(orient="records")), ensure_ascii=False) + "\n"
-        ),
+        "csv": lambda: export.csv_of(export.rows_of(table.to_frame())),
+        "json": lambda: export.json_of(export.rows_of(table.to_frame())),
     }
     with st.container(key="role-files", horizontal=True, vertical_alignment="center", gap="small"):
         say("All heads, all questions:", "label")
