@@ -1,4 +1,4 @@
-"""Training: heads learn their jobs before the reader's eyes, in seconds, from nothing."""
+"""Training: heads learn their roles before the reader's eyes, in seconds, from nothing."""
 
 from pages.parts.frame import shell
 from pages.parts.training import parts, picture, view
@@ -14,8 +14,8 @@ def draw() -> None:
     """What is trained is chosen in a row."""
     shell.page(
         "Training",
-        question="Where do the heads get their jobs?",
-        lead="Nobody gives a head its job: training does. Small models learn here, before your eyes, with the very "
+        question="Where do the heads get their roles?",
+        lead="Nobody gives a head its role: training does. Small models learn here, before your eyes, with the very "
         "layer of attention that runs the large ones.",
         shown=shell.Shown(sentence=False),
     )
