@@ -34,12 +34,14 @@ def page(*, dark: bool = False) -> dict[str, str]:
     return colours
 
 
-def ramp(places: Sequence[float], paper: str, *, dark: bool = False) -> list[tuple[int, int, int]]:
-    """The colours of weights at those places: `paper` at 0, the ramp's end at 1."""
-    named = PALETTE["weights"]["dark" if dark else "light"]
-    start, end = oklab(paper), oklab(named["end"])
-    bend = np.array([0, *named["bend"]])
-    return [rgb(start + (end - start) * t + bend * np.sin(np.pi * t)) for t in places]
+def ramp(
+    places: Sequence[float], paper: str, *, dark: bool = False, palette: str = "weights", end: str = "end"
+) -> list[tuple[int, int, int]]:
+    """The colours at those places of a ramp of the palette: `paper` at 0, the ramp's end at 1."""
+    named = PALETTE[palette]["dark" if dark else "light"]
+    start, stop = oklab(paper), oklab(named[end])
+    bend = np.array([0, *named.get("bend", (0, 0))])
+    return [rgb(start + (stop - start) * t + bend * np.sin(np.pi * t)) for t in places]
 
 
 def steps(paper: str) -> list[str]:

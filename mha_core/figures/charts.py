@@ -1,0 +1,323 @@
+"""Charts of numbers: a table in, a Plotly figure out. Nothing is computed here.
+
+In: a pandas DataFrame, a row a point, and the names of its columns. Out: `plotly.graph_objects.Figure`; hover text says
+the numbers, a dash or a symbol tells apart what a colour tells apart.
+"""
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from mha_core.figures.colours import page
+from mha_core.figures.style import CLEAR, DASHES, SYMBOLS, differences_scale, template, weights_scale
+from mha_core.wording import head_name
+
+ROW = 26  # pixels of a bar or a head, with the space around it
+ABOVE, BELOW = 66, 44  # the margins of the template
+
+
+def curves(
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    by: str | None = None,
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    percent: bool = False,
+    levels: Sequence[tuple[float, str]] = (),
+    dark: bool = False,
+) -> go.Figure:
+    """Draw lines of `y` over `x`, one for each value of `by`; `levels` are dotted lines across with a name.
+
+    `percent`: `y` holds shares from 0 to 1.
+    """
+    figure = _figure(title, dark=dark)
+    groups = [("", frame)] if by is None else list(frame.groupby(by, sort=False))
+    number = "%{y:.1%}" if percent else "%{y:.3g}"
+    for i, (name, rows) in enumerate(groups):
+        figure.add_scatter(
+            x=rows[x],
+            y=rows[y],
+            name=_plain(name),
+            mode="lines" if len(rows) > 1 else "markers",
+            line={"dash": DASHES[i % len(DASHES)], "width": 2},
+            hovertemplate=f"{_plain(name)} {number} at %{{x:,}}<extra></extra>",
+            showlegend=by is not None,
+        )
+    for level, name in levels:
+        figure.add_hline(
+            level,
+            line={"dash": "dot", "width": 1, "color": page(dark=dark)["quiet"]},
+            annotation={"text": _plain(name)},
+        )
+    figure.update_xaxes(title_text=x_title, rangemode="tozero")
+    figure.update_yaxes(title_text=y_title, **({"tickformat": ".0%", "range": (0, 1.02)} if percent else {}))
+    return figure.update_layout(height=340)
+
+
+def head_map(
+    frame: pd.DataFrame,
+    value: str,
+    *,
+    title: str,
+    name: str,
+    text: str | None = None,
+    mark: str | None = None,
+    chosen: tuple[int, int] | None = None,
+    signed: bool = False,
+    percent: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw every head as a cell, layer down and head across; each is a point to select with `customdata` (layer, head).
+
+    `frame` has a row a head with `layer` and `head` from 1, its `value` (shares where `percent`; nan is drawn empty),
+    its hover text in the column `text`, and a letter or sign to draw in the cell in the column `mark`. `chosen`
+    (layer, head from 0) is framed. `signed`: values below zero have a colour of their own. `name` titles the colours.
+    """
+    layers, heads = int(frame["layer"].max()), int(frame["head"].max())
+    values = np.full((layers, heads), np.nan)
+    values[frame["layer"] - 1, frame["head"] - 1] = frame[value]
+    top = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
+    number = ".1%" if percent else ".2f"
+    figure = _figure(title, dark=dark)
+    figure.add_heatmap(
+        z=values,
+        x=np.arange(1, heads + 1),
+        y=np.arange(1, layers + 1),
+        zmin=-top if signed else 0,
+        zmax=top or 1.0,
+        colorscale=differences_scale(dark=dark) if signed else weights_scale(dark=dark),
+        colorbar={"title": {"text": name}, "thickness": 10, "outlinewidth": 0, "tickformat": number},
+        xgap=2,
+        ygap=2,
+        hoverinfo="skip",
+    )
+    names = [head_name((la - 1, h - 1)) for la, h in zip(frame["layer"], frame["head"], strict=True)]
+    said = [f"{head}: {v:{number}}" for head, v in zip(names, frame[value], strict=True)]
+    figure.add_scatter(
+        x=frame["head"],
+        y=frame["layer"],
+        mode="markers+text" if mark else "markers",
+        marker={"size": ROW, "symbol": "square", "color": CLEAR},
+        text=None if mark is None else [_plain(each) for each in frame[mark]],
+        customdata=frame[["layer", "head"]],
+        hovertext=said if text is None else [_plain(each) for each in frame[text]],
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=False,
+    )
+    if chosen is not None:
+        y, x = chosen
+        figure.add_shape(
+            type="rect",
+            x0=x + 0.5,
+            x1=x + 1.5,
+            y0=y + 0.5,
+            y1=y + 1.5,
+            line={"color": page(dark=dark)["accent"], "width": 3},
+        )
+    ticks = {"showgrid": False, "zeroline": False, "constrain": "domain"}
+    figure.update_xaxes(title_text="head", side="top", range=(0.5, heads + 0.5), **ticks, **_every(heads))
+    figure.update_yaxes(title_text="layer", range=(layers + 0.5, 0.5), **ticks, **_every(layers))
+    # A click selects a head, Shift adds one; the box is a tool of the bar. Dragging would eat a finger's scrolling.
+    return figure.update_layout(
+        height=ROW * layers + ABOVE + 34,
+        margin={"t": ABOVE + 24, "b": 10},
+        dragmode=False,
+        clickmode="event+select",
+    )
+
+
+def bars(
+    frame: pd.DataFrame,
+    label: str,
+    values: Sequence[str],
+    *,
+    title: str,
+    x_title: str,
+    percent: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw bars across, the first row on top: one for each column of `values`, side by side."""
+    figure = _figure(title, dark=dark)
+    number = ":.1%" if percent else ":.3g"
+    shades = ("", "/", "x")
+    at = np.arange(len(frame))
+    for i, name in enumerate(values):
+        figure.add_bar(
+            y=at,
+            x=frame[name],
+            orientation="h",
+            name=_plain(name),
+            marker={"pattern": {"shape": shades[i % len(shades)]}},
+            customdata=[_plain(each) for each in frame[label]],
+            texttemplate=f"%{{x{number}}}",
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate=f"%{{customdata}}, {_plain(name)}: %{{x{number}}}<extra></extra>",
+            showlegend=len(values) > 1,
+        )
+    figure.update_yaxes(
+        tickvals=at, ticktext=[_plain(each) for each in frame[label]], autorange="reversed", showgrid=False
+    )
+    figure.update_xaxes(title_text=x_title, **({"tickformat": ".0%"} if percent else {}))
+    if len(frame) and frame[list(values)].to_numpy().min() >= 0:  # room for the number after the longest bar
+        figure.update_xaxes(range=(0, 1.18 * float(np.nanmax(frame[list(values)])) or 1.0))
+    height = ROW * len(frame) * max(1, len(values)) + ABOVE + BELOW
+    return figure.update_layout(height=height, barmode="group", bargap=0.25)
+
+
+def intervals(
+    frame: pd.DataFrame, label: str, value: str, low: str, high: str, *, title: str, dark: bool = False
+) -> go.Figure:
+    """Draw shares as points on one axis from 0 to 100%, a row each, with their interval where they have one."""
+    figure = _figure(title, dark=dark)
+    for i, (name, point, start, stop) in enumerate(
+        frame[[label, value, low, high]].itertuples(index=False, name=None)
+    ):
+        known = bool(np.isfinite([start, stop]).all())
+        told = f", 95% interval {start:.0%} to {stop:.0%}" if known else ""
+        figure.add_scatter(
+            x=[point],
+            y=[i],
+            mode="markers",
+            marker={"size": 12, "symbol": SYMBOLS[i % len(SYMBOLS)]},
+            error_x={"array": [stop - point], "arrayminus": [point - start], "thickness": 2}
+            if known
+            else None,
+            hovertemplate=f"{_plain(name)}: %{{x:.1%}}{told}<extra></extra>",
+            showlegend=False,
+        )
+    figure.update_yaxes(
+        tickvals=list(range(len(frame))),
+        ticktext=[_plain(each) for each in frame[label]],
+        range=(len(frame) - 0.5, -0.5),
+        showgrid=False,
+        zeroline=False,
+    )
+    figure.update_xaxes(tickformat=".0%", range=(0, 1.02))
+    return figure.update_layout(height=34 * len(frame) + ABOVE + 10, margin={"t": 40})
+
+
+def plane(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    hull: np.ndarray | None = None,
+    marks: pd.DataFrame | None = None,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw points `x`, `y` with their `label`, sized by `weight` (0 to 1) where there is one; both axes have one scale.
+
+    `hull` (point, 2): corners of an area to shade. `marks`: points `x`, `y`, `label` that stand out.
+    """
+    figure = _figure(title, dark=dark)
+    if hull is not None and len(hull) > 1:
+        corners = np.concatenate([hull, hull[:1]])
+        figure.add_scatter(
+            x=corners[:, 0],
+            y=corners[:, 1],
+            mode="lines",
+            fill="toself",
+            line={"width": 1},
+            opacity=0.5,
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    weights = frame["weight"] if "weight" in frame else pd.Series(0.0, index=frame.index)
+    figure.add_scatter(
+        x=frame["x"],
+        y=frame["y"],
+        mode="markers+text",
+        text=[_plain(each) for each in frame["label"]],
+        textposition="top center",
+        marker={"size": 8 + 18 * np.sqrt(weights)},
+        customdata=np.arange(len(frame)),
+        hovertemplate="%{text}<extra></extra>",
+        showlegend=False,
+    )
+    if marks is not None:
+        figure.add_scatter(
+            x=marks["x"],
+            y=marks["y"],
+            mode="markers+text",
+            text=[_plain(each) for each in marks["label"]],
+            textposition="bottom center",
+            marker={"size": 14, "symbol": "cross", "color": page(dark=dark)["accent"]},
+            hovertemplate="%{text}<extra></extra>",
+            showlegend=False,
+        )
+    points = pd.concat([frame, *([] if marks is None else [marks])])
+    for axis, update in (("x", figure.update_xaxes), ("y", figure.update_yaxes)):  # room for the names
+        low, high = float(points[axis].min()), float(points[axis].max())
+        pad = 0.12 * (high - low) or 1.0
+        update(range=(low - pad, high + pad))
+    figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False)
+    figure.update_yaxes(showticklabels=False, showgrid=False, zeroline=False, scaleanchor="x")
+    return figure.update_layout(height=380)
+
+
+def cells(
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str,
+    name: str,
+    row_title: str = "",
+    column_title: str = "",
+    signed: bool = False,
+    percent: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw a matrix (row, column) with its names; nan is drawn empty. Names may repeat."""
+    figure = _figure(title, dark=dark)
+    top = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
+    number = ".1%" if percent else ".2f"
+    named = [[[_plain(row), _plain(column)] for column in columns] for row in rows]
+    figure.add_heatmap(
+        z=values,
+        customdata=named,
+        hovertemplate=f"%{{customdata[0]}}, {_plain(column_title)} %{{customdata[1]}}: %{{z:{number}}}<extra></extra>",
+        hoverongaps=False,
+        zmin=-top if signed else 0,
+        zmax=top or 1.0,
+        colorscale=differences_scale(dark=dark) if signed else weights_scale(dark=dark),
+        colorbar={"title": {"text": name}, "thickness": 10, "outlinewidth": 0, "tickformat": number},
+        xgap=1,
+        ygap=1,
+    )
+    figure.update_xaxes(
+        tickvals=list(range(len(columns))),
+        ticktext=list(map(_plain, columns)),
+        title_text=column_title,
+        showgrid=False,
+        zeroline=False,
+    )
+    figure.update_yaxes(
+        tickvals=list(range(len(rows))),
+        ticktext=list(map(_plain, rows)),
+        title_text=row_title,
+        autorange="reversed",
+        showgrid=False,
+        zeroline=False,
+    )
+    return figure.update_layout(height=ROW * len(rows) + ABOVE + 30, margin={"t": 40})
+
+
+def _figure(title: str, *, dark: bool) -> go.Figure:
+    return go.Figure(layout={"template": template(dark=dark), "title": {"text": _plain(title)}})
+
+
+def _plain(text: object) -> str:
+    """A text that Plotly, which reads its texts as markup, shows as it stands."""
+    return html.escape(str(text), quote=False)
+
+
+def _every(n: int) -> dict[str, object]:
+    """Ticks at every number up to n, or at every other where there are many."""
+    return {"tickvals": list(range(1, n + 1, 1 if n <= 16 else 2))}
