@@ -9,8 +9,8 @@ const DRAWN = 14;
 const FAINT = 0.02;
 const PRESENTED = 0.4; // of the screen's height
 const SMALLEST_PRESENTED = 22;
-export const STEPPED_BACK = 0.3;
-export const DASHES = "5 5"; // of the arcs before a word was changed
+const STEPPED_BACK = 0.3;
+const DASHES = "5 5"; // of the arcs before a word was changed
 const LOW = 800; // a screen on which the arcs stay flat, so that all heads are seen below them
 const FLATTEST = 110;
 const BRINGS_ROOM = 86; // pixels of a label that says both
@@ -73,17 +73,12 @@ export class Sentence {
     this.actions.redraw?.();
   }
 
-  // The key S saves what is pointed at below, also while a word has the focus.
-  saves(event) {
-    return event.key === "s" && this.root.closest(".headscope")?.matches(":hover") && !this.root.matches(":hover");
-  }
-
   key(event) {
     const step = arrowStep(event.key, 1);
     const here = this.units[this.focus];
     if (step) this.goTo(this.focus + step);
     else if (event.key === "F2" || (event.key === "Enter" && !event.shiftKey && this.pins.includes(this.focus))) this.editAt(here);
-    else if (types(event) && !this.saves(event)) this.editAt(here, event.key);
+    else if (types(event)) this.editAt(here, event.key);
     else if (event.key === "Enter" || event.key === " ") this.actions.choose(this.focus, event.shiftKey);
     else return;
     event.preventDefault();

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mha_core.figures.colours import page as page_colours
-from mha_core.figures.lettering import FACES, FOLDER, faces_for
+from mha_core.figures.lettering import style as typeface
 from mha_core.picture.bundle import ASSETS, bundle, style
 
 Payload = dict[str, Any]
@@ -26,9 +26,6 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     content = {
         "records": [_portable(record) for record in payload["records"]],
         "view": _portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
-        "fonts": [
-            [_base64((FOLDER / name).read_bytes()), FACES[name]] for name in faces_for(_written(payload))
-        ],
         "css": style(),
     }
     data = json.dumps(content, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
@@ -36,7 +33,7 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     page = (ASSETS / "js" / "standalone.html").read_text(encoding="utf-8")
     source = bundle("standalone").replace("</script", "<\\/script")
     parts = {"TITLE": html.escape(title), "DATA": data, "SOURCE": source}
-    parts |= {"LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
+    parts |= {"FACES": typeface(_written(payload)), "LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
     return re.sub("@@([A-Z]+)@@", lambda match: parts[match[1]], page)
 
 

@@ -1,0 +1,219 @@
+"""What a reader takes away, in one box under the picture: a figure, the numbers, an offline page, a link, code.
+
+In: records, grids and what is chosen. The files are made when they are asked for.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+from mha_core.figures.attention import WIDTHS, Kind, figure
+
+from mha_core import AttentionRecord, Grid, HeadScopeError
+from mha_core.compare import difference
+from mha_core.heads import measures
+from mha_core.picture.crossed import cross_payload
+from mha_core.picture.payload import compare_payload, explore_payload
+from mha_core.picture.standalone import standalone_html
+from mha_core.wording import Head, place_name
+from pages.parts.explore import export, export_both
+from pages.parts.explore.tables import box
+from pages.parts.frame import head_facts
+from pages.parts.frame.charts import FORMATS, camera, is_dark
+from pages.parts.frame.prose import say
+from pages.parts.frame.request import Request
+from pages.parts.frame.selection import Selection
+
+# Beyond this a file of all heads is made for the chosen head alone: 60 MB of text is no gift.
+CELLS_AT_MOST = 400_000
+KINDS: dict[Kind, str] = {
+    "matrix": "Matrix",
+    "heads": "All heads",
+    "arcs": "Arcs",
+    "lines": "Lines",
+    "bars": "Bars",
+}
+WIDTH = 16.0  # centimetres: a column of text on A4
+
+
+class File(NamedTuple):
+    """A file to save: what its button says, its name and kind, and what makes it."""
+
+    label: str
+    name: str
+    kind: str
+    make: Callable[[], str]
+
+
+def of_one(record: AttentionRecord, grid: Grid, chosen: Selection, request: Request, link: str) -> None:
+    """Draw the box "Save" of one text; `chosen` by positions in the grid."""
+    opened = box("Save", "save")
+    if opened is None:
+        return
+    with opened:
+        kind, width = _picture(grid, chosen.head, chosen.pins, request, export.stem(request))
+        _buttons(_files(record, grid, chosen, request, link))
+        _code(link, export.python_of(grid, request, chosen, link, kind, width))
+
+
+def of_both(runs: export_both.Comparison) -> None:
+    """Draw the box "Save" of two runs: A, B and their difference."""
+    opened = box("Save", "save")
+    if opened is None:
+        return
+    with opened:
+        sides = export_both.SIDES
+        side = st.segmented_control("Of", sides, default=sides[2], required=True, key="figure-of") or sides[2]
+        grids = dict(zip(sides, (*runs.grids, difference(*runs.grids)), strict=True))
+        queries, signed = runs.chosen_in(side), side == sides[2]
+        kind, width = _picture(
+            grids[side],
+            runs.selection.head,
+            queries,
+            runs.sides[side == "B"],
+            runs.stem,
+            f"{side}: ",
+            signed=signed,
+        )
+        _buttons(
+            [
+                File("CSV", f"headscope-{runs.stem}.csv", "text/csv", partial(export_both.csv_of, runs)),
+                File(
+                    "JSON",
+                    f"headscope-{runs.stem}.json",
+                    "application/json",
+                    partial(export_both.json_of_both, runs),
+                ),
+                File(
+                    "HTML, works offline",
+                    f"headscope-{runs.stem}.html",
+                    "text/html",
+                    partial(offline_of_both, runs),
+                ),
+            ]
+        )
+        _code(runs.link, export_both.python_of(runs, side, kind, width))
+
+
+def _picture(
+    grid: Grid,
+    head: Head,
+    queries: Sequence[int],
+    request: Request,
+    stem: str,
+    of: str = "",
+    *,
+    signed: bool = False,
+) -> tuple[Kind, float]:
+    """The figure, drawn as it is saved, and what it is: its kind, and its width in centimetres."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="figure-options"):
+        kind = st.segmented_control(
+            "Figure",
+            list(KINDS),
+            format_func=KINDS.__getitem__,
+            default="matrix",
+            required=True,
+            key="figure-kind",
+        )
+        width = st.number_input(
+            "Width, cm", *WIDTHS, WIDTH, 1.0, format="%.1f", key="figure-width", width=130
+        )
+        form = st.segmented_control(
+            "The camera saves",
+            FORMATS,
+            format_func=str.upper,
+            default=FORMATS[1],
+            required=True,
+            key="figure-form",
+        )
+    kind = kind or "matrix"
+    place = "all heads" if kind == "heads" else place_name(head, request.per)
+    title = f"{of}{place}, {measures.BY_KEY[request.measure].label.lower()}"
+    title = title[0].upper() + title[1:]
+    try:
+        drawn = figure(
+            grid,
+            kind,
+            heads=[head],
+            queries=queries,
+            width_cm=width,
+            title=title,
+            signed=signed,
+            dark=is_dark(),
+        )
+    except HeadScopeError as error:
+        say(str(error), "notice")
+        return kind, width
+    config = camera(f"{kind} {place} {stem}", form or FORMATS[1])
+    config["toImageButtonOptions"] |= {"width": drawn.layout.width, "height": drawn.layout.height}
+    st.plotly_chart(drawn, key="figure", theme=None, width="content", config=config, alt=title)
+    return kind, width
+
+
+def _files(record: AttentionRecord, grid: Grid, chosen: Selection, request: Request, link: str) -> list[File]:
+    """Numbers of all heads, or where those are too many of the chosen one, and the picture as a page."""
+    place = place_name(chosen.head, request.per)
+    heads, which, part = [chosen.head], place, place.replace(" ", "-")
+    if grid.weights.size <= CELLS_AT_MOST and grid.weights.shape[:2] != (1, 1):
+        heads = list(np.ndindex(*grid.weights.shape[:2]))
+        which, part = f"all {len(heads)} {'heads' if request.per == 'head' else 'layers'}", "all"
+    name = partial(export.file_name, request)
+    csv_of = partial(export.csv_of, record, grid, request, heads, link)
+    json_of = partial(export.json_of, record, grid, request, chosen, heads, link)
+    return [
+        File(f"CSV, {which}", name("csv", part), "text/csv", csv_of),
+        File(f"JSON, {which}", name("json", part), "application/json", json_of),
+        File(
+            "HTML, works offline",
+            name("html", place.replace(" ", "-")),
+            "text/html",
+            partial(offline, record, grid, chosen, request, link),
+        ),
+    ]
+
+
+def offline(record: AttentionRecord, grid: Grid, chosen: Selection, request: Request, link: str) -> str:
+    """Return the picture of one text as a page of its own."""
+    if record.is_cross:
+        payload = cross_payload(record, grid, chosen)
+    else:
+        payload = explore_payload(
+            grid,
+            record.tokens,
+            model_title=record.model.title,
+            selection=chosen,
+            roles={} if request.mixed else head_facts.roles_of(request.model, request.trained),
+            about=export.about(record, grid, request),
+        )
+    return standalone_html(payload, title=f"HeadScope: {request.text}"[:120], link=link)
+
+
+def offline_of_both(runs: export_both.Comparison) -> str:
+    """Return the picture of two runs as a page of its own."""
+    (a, b), (grid_a, grid_b) = runs.records, runs.grids
+    payload = compare_payload(
+        grid_a,
+        a.tokens,
+        grid_b,
+        b.tokens,
+        titles=(a.model.title, b.model.title),
+        selection=runs.selection,
+        abouts=[export.about(*each) for each in zip(runs.records, runs.grids, runs.sides, strict=True)],
+    )
+    return standalone_html(payload, title=f"HeadScope: {runs.sides[0].text}"[:120], link=runs.link)
+
+
+def _buttons(files: Sequence[File]) -> None:
+    with st.container(horizontal=True, key="files"):
+        for label, name, kind, make in files:
+            st.download_button(label, make, name, kind, on_click="ignore", key=f"file-{name}")
+
+
+def _code(link: str, python: str) -> None:
+    """The link to the view, and the lines that make the numbers and the figure again."""
+    say("Link to this view:")
+    st.code(link, language=None, wrap_lines=True)
+    say("Python, where HeadScope is installed:")
+    st.code(python, language="python", wrap_lines=True)
