@@ -12,10 +12,15 @@ from typing import Any
 import numpy as np
 
 from mha_core.figures.colours import page as page_colours
-from mha_core.figures.lettering import FACES, FOLDER, faces_for
 from mha_core.picture.bundle import ASSETS, bundle, style
+from mha_core.resources import asset
 
 Payload = dict[str, Any]
+FOLDER = asset("fonts")
+FACES = {
+    "headscope-latin.woff2": "U+0-FF, U+131, U+152-153, U+2000-206F, U+20AC, U+2122, U+2212",
+    "headscope-latin-ext.woff2": "U+100-130, U+132-151, U+154-17F, U+218-21B, U+1E9E",
+}
 
 
 def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
@@ -26,9 +31,7 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     content = {
         "records": [_portable(record) for record in payload["records"]],
         "view": _portable(payload["view"] | {"n": 1, "selection": payload["selection"], "link": link}),
-        "fonts": [
-            [_base64((FOLDER / name).read_bytes()), FACES[name]] for name in faces_for(_written(payload))
-        ],
+        "fonts": [[_base64((FOLDER / name).read_bytes()), FACES[name]] for name in _faces(_written(payload))],
         "css": style(),
     }
     data = json.dumps(content, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
@@ -46,6 +49,12 @@ def _written(payload: Payload) -> str:
         str(record.get(name, "")) for record in payload["records"] for name in ("title", "labels", "model")
     )
     return "".join((*drawn, *map(str, payload["view"].get("titles", ()))))
+
+
+def _faces(letters: str) -> list[str]:
+    """The files of the typeface that these letters need."""
+    latin, extended = FACES
+    return [latin] + ([extended] if any("\u0100" <= letter <= "\u1e9e" for letter in letters) else [])
 
 
 def _theme(*, dark: bool) -> str:
