@@ -165,7 +165,9 @@ def bars(
         tickvals=at, ticktext=[_plain(each) for each in frame[label]], autorange="reversed", showgrid=False
     )
     figure.update_xaxes(title_text=x_title, **({"tickformat": ".0%"} if percent else {}))
-    if len(frame) and frame[list(values)].to_numpy().min() >= 0:  # room for the number after the longest bar
+    if (
+        len(frame) and np.nanmin(frame[list(values)].to_numpy()) >= 0
+    ):  # room for the number after the longest bar
         figure.update_xaxes(range=(0, 1.18 * float(np.nanmax(frame[list(values)])) or 1.0))
     height = ROW * len(frame) * max(1, len(values)) + ABOVE + BELOW
     return figure.update_layout(height=height, barmode="group", bargap=0.25)

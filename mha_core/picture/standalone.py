@@ -12,10 +12,15 @@ from typing import Any
 import numpy as np
 
 from mha_core.figures.colours import page as page_colours
-from mha_core.figures.lettering import style as typeface
 from mha_core.picture.bundle import ASSETS, bundle, style
+from mha_core.resources import asset
 
 Payload = dict[str, Any]
+FOLDER = asset("fonts")
+FACES = {
+    "headscope-latin.woff2": "U+0-FF, U+131, U+152-153, U+2000-206F, U+20AC, U+2122, U+2212",
+    "headscope-latin-ext.woff2": "U+100-130, U+132-151, U+154-17F, U+218-21B, U+1E9E",
+}
 
 
 def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
@@ -33,7 +38,7 @@ def standalone_html(payload: Payload, *, title: str, link: str = "") -> str:
     page = (ASSETS / "js" / "standalone.html").read_text(encoding="utf-8")
     source = bundle("standalone").replace("</script", "<\\/script")
     parts = {"TITLE": html.escape(title), "DATA": data, "SOURCE": source}
-    parts |= {"FACES": typeface(_written(payload)), "LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
+    parts |= {"FACES": _typeface(_written(payload)), "LIGHT": _theme(dark=False), "DARK": _theme(dark=True)}
     return re.sub("@@([A-Z]+)@@", lambda match: parts[match[1]], page)
 
 
@@ -43,6 +48,17 @@ def _written(payload: Payload) -> str:
         str(record.get(name, "")) for record in payload["records"] for name in ("title", "labels", "model")
     )
     return "".join((*drawn, *map(str, payload["view"].get("titles", ()))))
+
+
+def _typeface(letters: str) -> str:
+    """The faces that these letters need, as a style sheet with the files inside."""
+    latin, extended = FACES
+    files = [latin] + ([extended] if any("\u0100" <= letter <= "\u1e9e" for letter in letters) else [])
+    return "".join(
+        f"@font-face{{font-family:HeadScope;font-weight:400 650;unicode-range:{FACES[name]};"
+        f"src:url(data:font/woff2;base64,{_base64((FOLDER / name).read_bytes())}) format('woff2')}}"
+        for name in files
+    )
 
 
 def _theme(*, dark: bool) -> str:

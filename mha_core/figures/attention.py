@@ -1,0 +1,229 @@
+"""Where heads look, as a figure for paper, slides and pages.
+
+In: a grid (layer, head, query, key), and which of its heads and rows. Out: a Plotly figure, which writes itself as
+HTML, JSON or, with kaleido, as an image.
+"""
+
+import html
+import textwrap
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from mha_core.errors import InputError
+from mha_core.figures.charts import bars
+from mha_core.figures.colours import page
+from mha_core.figures.links import arcs, lines
+from mha_core.figures.sheet import INCH, Floats, Sheet, text_width
+from mha_core.figures.style import template
+from mha_core.grid import Grid
+from mha_core.picture.text import visible
+from mha_core.thumbnails import pooled
+from mha_core.wording import Head, head_name
+
+if TYPE_CHECKING:
+    from mha_core.record import AttentionRecord
+
+KINDS = ("matrix", "heads", "arcs", "lines", "bars")
+WIDTHS = (4.0, 40.0)  # centimetres
+SIDE = 32  # cells of a head's side where all heads are drawn
+PANELS = 24
+WIDTH = 640  # pixels, where no width is asked for
+CELLS = {"showgrid": False, "zeroline": False, "showline": False, "ticks": ""}
+
+
+def figure(
+    grid: Grid,
+    kind: str = "matrix",
+    *,
+    heads: Sequence[Head] = ((3, 1),),
+    queries: Sequence[int] = (),
+    width_cm: float | None = None,
+    title: str = "",
+    signed: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw where heads look.
+
+    `kind`: "matrix", query down and key across; "heads", all heads of the grid; "arcs" over the sentence; "lines"
+    between two columns; "bars", where the rows `queries` look, on average. `heads` are (layer, head) from 0, a panel
+    each. `queries`: rows that are looked from; arcs and lines without them show the strongest links between words.
+    `width_cm`: at 96 pixels an inch. `signed`: the weights are differences of two runs, from -1 to 1.
+
+    Raises InputError for another kind or width, a head or row that is not there, bars without rows, and a text that
+    has no room.
+    """
+    if kind not in KINDS:
+        raise InputError(f"A figure can be {', '.join(KINDS)}, not “{kind}”.")
+    if width_cm is not None and not WIDTHS[0] <= width_cm <= WIDTHS[1]:
+        raise InputError(f"A figure is {WIDTHS[0]:g} to {WIDTHS[1]:g} cm wide, not {width_cm:g}.")
+    if not len(grid) or not grid.key_labels:
+        raise InputError("Nothing of this text is left to draw.")
+    if kind == "heads":
+        heads = list(np.ndindex(*grid.weights.shape[:2]))
+    elif not 1 <= len(heads) <= PANELS:
+        raise InputError(f"A figure of this kind has 1 to {PANELS} heads, not {len(heads)}.")
+    else:
+        _ = [grid[head_name(head)] for head in heads]  # raises for one that is not there
+    if not all(0 <= query < len(grid) for query in queries):
+        raise InputError(
+            f"There are {len(grid)} rows to look from, 0 to {len(grid) - 1}; given are {queries}."
+        )
+    width = None if width_cm is None else width_cm / 2.54 * INCH
+    sheet = Sheet(grid, tuple(heads), tuple(queries), width, signed, dark)
+    draw = {"matrix": matrix, "heads": every_head, "arcs": arcs, "lines": lines, "bars": looks}[kind]
+    return _finished(draw(sheet), sheet, title)
+
+
+def captioned(record: "AttentionRecord", kind: str, heads: Sequence[Head]) -> str:
+    """Return a title ready for a caption: which heads, of which model, with which text (shortened)."""
+    names = [head_name(head) for head in heads]
+    what = "All heads" if kind == "heads" else f"{'Head' if len(names) == 1 else 'Heads'} {', '.join(names)}"
+    text = " | ".join(part for part in (record.tokens.text, record.tokens.pair) if part)
+    if record.keys is not None:
+        text = f"{record.keys.text} | {text}"
+    return f"{what} of {record.model.title}: “{textwrap.shorten(text, 80, placeholder='…')}”"
+
+
+def matrix(sheet: Sheet) -> go.Figure:
+    """Draw a heatmap a head, all on one scale, the rows that are looked from framed."""
+    n, size, (rows, columns) = len(sheet.heads), sheet.size, sheet.weights.shape[1:]
+    left, below = (
+        max(text_width(name, size) for name in each) + size for each in (sheet.rows, sheet.columns)
+    )
+    room = (sheet.width or WIDTH) - left - 5.5 * size
+    across = ceil(n / ceil(n / max(1, min(n, int(room // (12 * size))))))
+    cell = min(2 * size, (room / across - 2 * size) / columns)
+    if cell * columns < 3 * size:
+        raise InputError("The words leave no room for a matrix at this width; take a wider figure.")
+    down, gap = ceil(n / across), 2.5 * size
+    high = down * cell * rows + (down - 1) * gap
+    drawn = make_subplots(
+        down,
+        across,
+        subplot_titles=sheet.names if n > 1 else None,
+        horizontal_spacing=2 * size / room,
+        vertical_spacing=gap / high,
+    )
+    words = np.array([[f"{row} looks at {column}" for column in sheet.columns] for row in sheet.rows])
+    step = ceil(1.2 * size / cell)
+    for i, (name, weights) in enumerate(zip(sheet.names, sheet.weights, strict=True)):
+        place = {"row": i // across + 1, "col": i % across + 1}
+        drawn.add_heatmap(
+            z=weights,
+            customdata=words,
+            hovertemplate=f"{name}: %{{customdata}}, %{{z:{sheet.number}}}<extra></extra>",
+            hoverongaps=False,
+            coloraxis="coloraxis",
+            xgap=min(1, cell / 10),
+            ygap=min(1, cell / 10),
+            **place,
+        )
+        drawn.update_xaxes(**_ticks(sheet.columns, step, shown=i + across >= n), tickangle=-90, **place)
+        drawn.update_yaxes(**_ticks(sheet.marked, step, shown=i % across == 0), autorange="reversed", **place)
+        for row in sheet.queries:
+            ends = {"x0": -0.5, "x1": columns - 0.5, "y0": row - 0.5, "y1": row + 0.5}
+            drawn.add_shape(line={"color": page(dark=sheet.dark)["accent"], "width": 2}, **ends, **place)
+    drawn.update_annotations(font_size=size)
+    margin = {"l": left, "r": 5.5 * size, "b": below, "t": 1.5 * size * (n > 1)}
+    return drawn.update_layout(coloraxis=sheet.colour_axis(), height=high + below, margin=margin)
+
+
+def _ticks(names: Sequence[str], step: int, *, shown: bool) -> dict[str, object]:
+    at = list(range(0, len(names), step))
+    return {"tickvals": at, "ticktext": [names[i] for i in at], "showticklabels": shown, **CELLS}
+
+
+def every_head(sheet: Sheet) -> go.Figure:
+    """Draw all heads as one heatmap of small matrices, layer down and head across; what is too small to be seen keeps
+    its largest weight."""
+    layers, heads = sheet.grid.weights.shape[:2]
+    small = _largest(sheet.weights)
+    rows, columns = small.shape[1:]
+    gap = 1 + max(rows, columns) // 12
+    tiles = np.full((layers, rows + gap, heads, columns + gap), np.nan, dtype=small.dtype)
+    words = np.full(tiles.shape, "", dtype=object)
+    tiles[:, :rows, :, :columns] = small.reshape(layers, heads, rows, columns).swapaxes(1, 2)
+    names = [_named(each, n) for each, n in ((sheet.rows, rows), (sheet.columns, columns))]
+    links = np.array([[f"{row} looks at {column}" for column in names[1]] for row in names[0]], dtype=object)
+    heading = np.array([f"{name}: " for name in sheet.names], dtype=object).reshape(layers, 1, heads, 1)
+    words[:, :rows, :, :columns] = heading + links[None, :, None]
+    z, said = (each.reshape(layers * (rows + gap), -1)[:-gap, :-gap] for each in (tiles, words))
+    dx, dy = 1 / (columns + gap), 1 / (rows + gap)
+    drawn = go.Figure().add_heatmap(
+        z=z,
+        x0=1 - (columns - 1) / 2 * dx,
+        dx=dx,
+        y0=1 - (rows - 1) / 2 * dy,
+        dy=dy,
+        customdata=said,
+        hovertemplate=f"%{{customdata}}, %{{z:{sheet.number}}}<extra></extra>",
+        hoverongaps=False,
+        coloraxis="coloraxis",
+    )
+    drawn.update_xaxes(title_text="head", tickvals=list(range(1, heads + 1)), side="top", **CELLS)
+    drawn.update_yaxes(title_text="layer", tickvals=list(range(1, layers + 1)), autorange="reversed", **CELLS)
+    size = sheet.size
+    room = (sheet.width or WIDTH) - 9 * size
+    margin = {"l": 3.5 * size, "r": 5.5 * size, "t": 3 * size, "b": 5}
+    height = min(room / heads, 5 * size) * layers
+    return drawn.update_layout(coloraxis=sheet.colour_axis(), height=height, margin=margin)
+
+
+def _largest(weights: Floats) -> Floats:
+    """Weights (..., query, key) in at most SIDE rows and columns: the one furthest from 0 under each cell."""
+    most = pooled(np.where(np.isnan(weights), -np.inf, weights), SIDE)
+    least = -pooled(np.where(np.isnan(weights), -np.inf, -weights), SIDE)
+    found: Floats = np.where(most >= -least, most, least)
+    return np.where(np.isinf(found), np.float32(np.nan), found)
+
+
+def _named(names: Sequence[str], n: int) -> list[str]:
+    """The words of n rows, of several that share one the first."""
+    first = [ceil(i * len(names) / n) for i in range(n)]
+    return [names[i] + "…" * (n < len(names)) for i in first]
+
+
+def looks(sheet: Sheet) -> go.Figure:
+    """Draw where the chosen rows look on average: a bar a word, a colour and a pattern a head."""
+    if not sheet.queries:
+        raise InputError("Bars show where a word looks; choose a word of the sentence.")
+    means = sheet.weights[:, list(sheet.queries)]
+    seen = np.isfinite(means).any(axis=1)
+    shares = np.where(seen, np.nansum(means, axis=1) / len(sheet.queries), np.nan)
+    frame = pd.DataFrame({"word": sheet.keys, **dict(zip(sheet.names, shares, strict=True))})
+    start = ", ".join(sheet.rows[q] for q in sheet.queries)
+    said = "change of attention" if sheet.signed else "attention"
+    return bars(
+        frame, "word", sheet.names, title="", x_title=f"{said} from {start}", percent=True, dark=sheet.dark
+    )
+
+
+def _finished(drawn: go.Figure, sheet: Sheet, title: str) -> go.Figure:
+    """The figure with its title in lines that fit, its size, its type and its ground."""
+    size, margin = sheet.size, drawn.layout.margin
+    wide = sheet.width or drawn.layout.width
+    signs = int((wide or WIDTH) / (0.55 * size)) - 2
+    said = [html.escape(line, quote=False) for line in textwrap.wrap(visible(title), signs)]
+    above = 1.4 * size * len(said) + 0.5 * size
+    margin = {"t": above + (drawn.layout.margin.t or 0)}
+    return drawn.update_layout(
+        template=template(dark=sheet.dark),
+        title={
+            "text": "<br>".join(said),
+            "font": {"size": size},
+            "yref": "container",
+            "y": 1,
+            "pad": {"t": size / 2, "l": 8},
+        },
+        font={"size": size},
+        width=wide,
+        height=drawn.layout.height + margin["t"],
+        margin=margin,
+        paper_bgcolor=page(dark=True)["paper"] if sheet.dark else "white",
+    )

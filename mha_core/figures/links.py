@@ -1,0 +1,205 @@
+"""Attention as strokes from the words that look to those that are looked at: arcs over the sentence, or two columns.
+
+In: a sheet. Out: a Plotly figure, a trace a link; its `meta` is (layer, head, query, key, weight), from 0.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mha_core.errors import InputError
+from mha_core.figures.sheet import INCH, Floats, Sheet, runs_leftward, text_width
+
+LEAST, WORTH_SAYING = 0.01, 0.02  # links below are not drawn; shares below not written
+LINKS, STRONGEST = 12, 5  # links drawn at most: of a word that is looked from, and where none is
+SMALLEST = 4 / 72 * INCH  # smaller type is not read
+SPACE, WIDEST = 0.35, 1.2  # between words at least and at most, of the size
+BROADEST = 1200  # pixels, where no width is asked for
+BETWEEN, LEADING = 7.0, 1.5  # of the size: from a source's line to its target's; from row to row
+Link = tuple[int, int, float]
+Point = tuple[float, float]
+
+
+def strongest_links(sheet: Sheet, weights: Floats) -> list[Link]:
+    """Return the links to draw, weakest first: of the rows that are looked from, else the strongest between words."""
+    known = np.nan_to_num(weights)
+    if sheet.queries:
+        rows = [(q, np.argsort(-np.abs(known[q]), kind="stable")[:LINKS]) for q in sheet.queries]
+        found = [(q, int(k), float(known[q, k])) for q, keys in rows for k in keys]
+    else:
+        grid = sheet.grid
+        special = np.array([unit.special for unit in grid.units])
+        keys = [unit.special for unit in grid.key_units or grid.units]
+        keys += [True] * (len(sheet.columns) - len(keys))  # a sink is no word
+        known[np.logical_or.outer(special, keys)] = 0
+        if grid.key_units is None:
+            np.fill_diagonal(known, 0)
+        known[np.isfinite(weights).sum(axis=1) == 1] = 0  # it has no choice
+        best = np.abs(known).argmax(axis=1)
+        found = [(q, int(k), float(known[q, k])) for q, k in enumerate(best)]
+        found = sorted(found, key=lambda link: -abs(link[2]))[:STRONGEST]
+    return sorted((link for link in found if abs(link[2]) >= LEAST), key=lambda link: abs(link[2]))
+
+
+def arcs(sheet: Sheet) -> go.Figure:
+    """Draw the sentence with an arc a link, a panel a head; of two texts the source stands above the target.
+
+    Raises InputError for a line that nobody could read.
+    """
+    cross = sheet.grid.key_units is not None or sheet.grid.sink is not None
+    lines = [sheet.rows, sheet.columns] if cross else [sheet.rows]
+    needed = max(sum(text_width(name, 1) + 0.8 for name in line) for line in lines)
+    wide = (sheet.width or min(BROADEST, max(400, needed * sheet.size + 20))) - 20
+    size = min(sheet.size, wide / max(sum(text_width(name, 1) + SPACE for name in line) for line in lines))
+    if size < SMALLEST:
+        raise InputError("The text is too long for one line of arcs; take a wider figure, or a matrix.")
+    middles = [_middles(line, size, wide) for line in lines]
+    queries, keys = middles[0], middles[-1]
+    found = [strongest_links(sheet, weights) for weights in sheet.weights]
+    reach = max((abs(queries[q] - keys[k]) for links in found for q, k, _ in links), default=0)
+    rise = BETWEEN * size if cross else 0.75 * _height(reach, wide, size) + size
+    high = rise + (2.2 + 2.6 * (len(sheet.heads) > 1)) * size + size * cross
+    figure = sheet.canvas(wide, high * len(found))
+    for i, (name, links) in enumerate(zip(sheet.names, found, strict=True)):
+        base = -high * (i + 1) + (0.8 if cross else 2.0) * size
+        below = base + rise if cross else base  # the line that is looked at
+        for q, k, weight in links:
+            start, end = (queries[q], base + 0.8 * size), (keys[k], below + 0.8 * size)
+            if cross:
+                end = keys[k], below - 1.9 * size
+                pull = 0.3 * rise, -0.3 * rise
+            else:
+                pull = (_height(abs(start[0] - end[0]), wide, size),) * 2
+            if start == end:
+                start, end = (start[0] - 0.3 * size, start[1]), (end[0] + 0.3 * size, end[1])
+            _add(figure, sheet, i, (q, k, weight), _curve(start, end, pull), size)
+        _write(figure, queries, [base] * len(queries), sheet.marked, size)
+        if cross:
+            _write(figure, keys, [below] * len(keys), sheet.columns, size)
+        _shares(figure, sheet, i, links, keys, below - 1.1 * size, 0.9 * size)
+        if len(found) > 1:
+            _write(figure, [0], [-high * i - sheet.size], [name], sheet.size, "middle right")
+    return figure
+
+
+def lines(sheet: Sheet) -> go.Figure:
+    """Draw the queries beside the keys with a line a link, panels side by side; the queries stand where lines begin.
+
+    Raises InputError where the words leave no room.
+    """
+    size, n = sheet.size, len(sheet.heads)
+    room = max(text_width(name, size) for name in (*sheet.rows, *sheet.columns)) + 0.5 * size
+    least = 2 * room + 4 * size
+    wide = sheet.width - 20 if sheet.width else min(n, 3) * (2 * room + 12 * size)
+    if least > wide:
+        raise InputError("The words leave no room for lines at this width; take a wider figure.")
+    across = ceil(n / ceil(n / min(n, int(wide // least))))
+    panel = wide / across
+    leading = LEADING * size
+    high = (max(len(sheet.rows), len(sheet.columns)) + 0.5 + 1.5 * (n > 1)) * leading
+    figure = sheet.canvas(wide, high * ceil(n / across))
+    leftward = runs_leftward(sheet.rows)
+    for i, name in enumerate(sheet.names):
+        x, y = i % across * panel, -(i // across) * high
+        start, end = x + room, x + panel - room - size * (across > 1)
+        if leftward:
+            start, end = end, start
+        if n > 1:
+            _write(figure, [x], [y - size], [name], size, "middle right")
+        top = y - leading * (0.6 + 1.5 * (n > 1))
+        for q, k, weight in strongest_links(sheet, sheet.weights[i]):
+            points = (start, top - q * leading), (end, top - k * leading)
+            _add(figure, sheet, i, (q, k, weight), _curve(*points, None), size)
+        sides = ["middle left", "middle right"]
+        for names, at, side in zip(
+            (sheet.marked, sheet.columns), (start, end), sides[:: -1 if leftward else 1], strict=True
+        ):
+            _write(
+                figure, [at] * len(names), [top - j * leading for j in range(len(names))], names, size, side
+            )
+    return figure
+
+
+def _middles(names: list[str], size: float, wide: float) -> list[float]:
+    """Where the middle of every word of a line stands."""
+    widths = np.array([text_width(name, size) for name in names])
+    space = min(WIDEST * size, (wide - widths.sum()) / max(1, len(names) - 1))
+    middles = np.cumsum(widths + space) - space - widths / 2
+    if runs_leftward(names):
+        middles = widths.sum() + space * (len(names) - 1) - middles
+    return [float(x) for x in middles]
+
+
+def _height(reach: float, wide: float, size: float) -> float:
+    return float(min(0.4 * reach, 0.25 * wide) + 1.2 * size)
+
+
+def _curve(start: Point, end: Point, pull: tuple[float, float] | None) -> Floats:
+    """A cubic Bézier curve that leaves `start` and reaches `end` upright, pulled so far; None: a straight line."""
+    t = np.linspace(0, 1, 25)[:, None]
+    a, d = np.array(start), np.array(end)
+    if pull is None:
+        return np.asarray(a + (d - a) * t)
+    b, c = a + np.array([0, pull[0]]), d + np.array([0, pull[1]])
+    curve: Floats = (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
+    return curve
+
+
+def _add(figure: go.Figure, sheet: Sheet, panel: int, link: Link, points: Floats, size: float) -> None:
+    q, k, weight = link
+    stroke = sheet.stroke(weight, size)
+    tips = [0.0] * (len(points) - 1) + [max(6.0, 2.4 * stroke["width"])]
+    figure.add_scatter(
+        x=points[:, 0],
+        y=points[:, 1],
+        mode="lines+markers",
+        line=stroke,
+        marker={"symbol": "arrow", "angleref": "previous", "size": tips, "color": stroke["color"]},
+        meta=[*sheet.heads[panel], q, k, weight],
+        text=sheet.said(panel, q, k, weight),
+        hoverinfo="text",
+        showlegend=False,
+    )
+
+
+def _write(
+    figure: go.Figure,
+    x: Sequence[float],
+    y: Sequence[float],
+    texts: Sequence[str],
+    size: float,
+    where: str = "middle center",
+) -> None:
+    figure.add_scatter(
+        x=x,
+        y=y,
+        text=texts,
+        mode="text",
+        textposition=where,
+        textfont={"size": size},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _shares(
+    figure: go.Figure,
+    sheet: Sheet,
+    panel: int,
+    links: list[Link],
+    middles: list[float],
+    y: float,
+    size: float,
+) -> None:
+    """Percentages under the words that are looked at, the largest first; one that finds no room is left out. Of several
+    rows it is their mean."""
+    shares = {k: weight for _, k, weight in links}
+    if sheet.queries:
+        shares = {k: float(np.nanmean(sheet.weights[panel, list(sheet.queries), k])) for k in shares}
+    kept = dict[float, str]()
+    for k, share in sorted(shares.items(), key=lambda item: -abs(item[1])):
+        if abs(share) >= WORTH_SAYING and all(abs(middles[k] - x) > 2.4 * size for x in kept):
+            kept[middles[k]] = f"{share:{'+' * sheet.signed}.0%}"
+    _write(figure, list(kept), [y] * len(kept), list(kept.values()), size)
