@@ -1,6 +1,7 @@
 """Compare's tables of one word: what each candidate gets under both runs, and which heads changed their mind.
 
-In: two grids, the word and its candidates as positions in both. Out: tables and sentences, computed by mha_core.compare.
+In: two grids, and the word and its candidates as positions in both. Out: tables and sentences; all numbers are
+mha_core.compare's.
 """
 
 from collections.abc import Mapping, Sequence

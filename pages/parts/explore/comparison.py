@@ -110,7 +110,7 @@ def drawn(sides: Sequence[Request], records: Sequence[AttentionRecord]) -> list[
 def more(
     sides: Sequence[Request], records: Sequence[AttentionRecord], grids: Sequence[Grid]
 ) -> dict[str, Any]:
-    """What the picture says beyond the weights: the switch of measures, where its words stand, whether B is to be typed."""
+    """What the picture says beyond the weights: the switch of measures, and where its words stand in the texts."""
     models = [loading.model(side) for side in sides]
     switch = measured.switch(sides[0], *models, record=records[0], grid=grids[0])
     if switch["said"]:

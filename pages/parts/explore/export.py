@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from mha_core.figures.attention import Kind
-
 from mha_core import AttentionRecord, Grid
 from mha_core.export import weights_csv, weights_json
 from mha_core.heads import measures
@@ -61,7 +59,7 @@ def json_of(
     return weights_json(record, grid, layers, columns, **chosen)
 
 
-def python_of(grid: Grid, request: Request, selection: Selection, link: str, kind: Kind, width: float) -> str:
+def python_of(grid: Grid, request: Request, selection: Selection, link: str, kind: str, width: float) -> str:
     """Return lines that print the rows on the screen and draw the figure, from mha_core alone."""
     layer, head = selection.head
     place = place_name(selection.head, request.per)
@@ -91,10 +89,12 @@ def _word(grid: Grid, at: int) -> str | None:
     """How `record.plot` names a word: "it#2" is the second; None where it cannot."""
     spelt = grid.units[at].bare
     places = grid.find(spelt)
-    return f"{spelt}#{places.index(at) + 1}" if at in places else None
+    if at not in places:
+        return None
+    return spelt if len(places) == 1 and "#" not in spelt else f"{spelt}#{places.index(at) + 1}"
 
 
-def plot_line(request: Request, kind: Kind, head: Head, words: Sequence[str | None], width: float) -> str:
+def plot_line(request: Request, kind: str, head: Head, words: Sequence[str | None], width: float) -> str:
     """Return the lines that draw a figure of raw weights."""
     options = [f'"{kind}"', f'"{head_name(head)}"', *([ascii(words)] if words else []), f"width_cm={width:g}"]
     options += ['unit="words"'] if request.words else []
@@ -104,11 +104,19 @@ def plot_line(request: Request, kind: Kind, head: Head, words: Sequence[str | No
 
 def heading(request: Request, selection: Selection, link: str) -> str:
     """Return comments that say what the lines are of."""
-    framed = f"{'words' if request.words else 'pieces'}, special tokens {request.specials}"
-    drawn = measures.BY_KEY[request.measure].label
-    return f"""# Runs where HeadScope is installed: in its folder, or anywhere after `pip install .` there.
-# {title_of(request.model)}{"" if request.trained else ", untrained"} · {place_name(selection.head, request.per)} · {drawn} · {framed}
-# {link}"""
+    facts = [
+        title_of(request.model) + ("" if request.trained else ", untrained"),
+        place_name(selection.head, request.per),
+        measures.BY_KEY[request.measure].label,
+        f"{'words' if request.words else 'pieces'}, special tokens {request.specials}",
+    ]
+    return LINE.join(
+        [
+            "# Runs where HeadScope is installed: in its folder, or anywhere after `pip install .` there.",
+            f"# {' · '.join(facts)}",
+            f"# {link}",
+        ]
+    )
 
 
 def imports(request: Request) -> list[str]:
@@ -143,7 +151,7 @@ def grid_lines(request: Request, name: str) -> list[str]:
 
 
 def figure_line(
-    grid: str, kind: Kind, head: Head, queries: Sequence[int], width: float, more: str = ""
+    grid: str, kind: str, head: Head, queries: Sequence[int], width: float, more: str = ""
 ) -> str:
     """Return the line that draws a figure of the grid of that name."""
     given = f'"{kind}", heads=[{head}], queries={list(queries)}, width_cm={width:g}{more}'

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from mha_core.figures.attention import Kind
+import numpy as np
 
 from mha_core import AttentionRecord, Grid
 from mha_core.compare import align
@@ -79,15 +79,22 @@ def _weights(runs: Comparison) -> Iterator[dict[str, Any]]:
         _named(*(grid.units[at].label for grid, at in zip(grids, pair, strict=True))) for pair in runs.both
     ]
     for (query, q), (key, k) in product(enumerate(runs.both), repeat=2):
-        seen = [
-            grid.weights[layer, head, i, j] if grid.visible is None or grid.visible[layer, i, j] else None
+        weights = [
+            float("nan")
+            if grid.visible is not None and not grid.visible[layer, i, j]
+            else grid.weights[layer, head, i, j]
             for grid, i, j in zip(grids, q, k, strict=True)
         ]
-        if seen == [None, None]:
+        if np.isnan(weights).all():
             continue
-        numbers = dict(zip(SIDES, [*seen, None if None in seen else seen[0] - seen[1]], strict=True))
+        numbers = zip(SIDES, (*weights, weights[0] - weights[1]), strict=True)
         named = {"query_text": labels[query], "key_text": labels[key]}
-        yield place | {"query": q[0], "key": k[0]} | named | numbers
+        yield (
+            place
+            | {"query": q[0], "key": k[0]}
+            | named
+            | {side: "" if np.isnan(number) else number for side, number in numbers}
+        )
 
 
 def _named(a: str, b: str) -> str:
@@ -131,9 +138,10 @@ def json_of_both(runs: Comparison) -> str:
     return json_of(chosen | {"pairs": runs.both, "A": a, "B": b})
 
 
-def python_of(runs: Comparison, side: str, kind: Kind, width: float) -> str:
+def python_of(runs: Comparison, side: str, kind: str, width: float) -> str:
     """Return lines that make both grids and print the largest changes of the chosen head; the last draws the figure."""
     a, b = runs.sides
+    in_a, in_b = export.grid_lines(a, "a"), export.grid_lines(b, "b")
     layer, head = runs.selection.head
     grid = {"A": "a", "B": "b"}.get(side, "change")
     signed = ", signed=True" if grid == "change" else ""
@@ -145,8 +153,8 @@ def python_of(runs: Comparison, side: str, kind: Kind, width: float) -> str:
             export.heading(a, runs.selection, runs.link),
             *imports,
             "",
-            *export.grid_lines(a, "a"),
-            *export.grid_lines(b, "b"),
+            *in_a,
+            *in_b[in_a[0] == in_b[0] :],  # one model is loaded once
             "change = difference(a, b)",
             "",
             f"weights = change.weights[{layer}, {head}]  # {runs.place}, A minus B: row = query, column = key",

@@ -3,16 +3,18 @@
 In: records, grids and what is chosen. The files are made when they are asked for.
 """
 
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
-from mha_core.figures.attention import WIDTHS, Kind, figure
 
 from mha_core import AttentionRecord, Grid, HeadScopeError
 from mha_core.compare import difference
+from mha_core.figures.attention import WIDTHS, captioned, figure
 from mha_core.heads import measures
 from mha_core.picture.crossed import cross_payload
 from mha_core.picture.payload import compare_payload, explore_payload
@@ -28,22 +30,23 @@ from pages.parts.frame.selection import Selection
 
 # Beyond this a file of all heads is made for the chosen head alone: 60 MB of text is no gift.
 CELLS_AT_MOST = 400_000
-KINDS: dict[Kind, str] = {
+KINDS = {
     "matrix": "Matrix",
     "heads": "All heads",
     "arcs": "Arcs",
     "lines": "Lines",
     "bars": "Bars",
 }
+MIME = {"csv": "text/csv", "json": "application/json", "html": "text/html"}
+OFFLINE = "HTML, works offline"
 WIDTH = 16.0  # centimetres: a column of text on A4
 
 
 class File(NamedTuple):
-    """A file to save: what its button says, its name and kind, and what makes it."""
+    """A file to save: what its button says, its name, and what makes it."""
 
     label: str
     name: str
-    kind: str
     make: Callable[[], str]
 
 
@@ -53,7 +56,10 @@ def of_one(record: AttentionRecord, grid: Grid, chosen: Selection, request: Requ
     if opened is None:
         return
     with opened:
-        kind, width = _picture(grid, chosen.head, chosen.pins, request, export.stem(request))
+        kind, width, form = _options()
+        title = _title(record, request, kind, chosen.head)
+        name = f"{kind} {place_name(chosen.head, request.per)} {export.stem(request)}"
+        _draw(partial(_figure, grid, kind, width, chosen.head, chosen.pins, title), name, form)
         _buttons(_files(record, grid, chosen, request, link))
         _code(link, export.python_of(grid, request, chosen, link, kind, width))
 
@@ -64,50 +70,28 @@ def of_both(runs: export_both.Comparison) -> None:
     if opened is None:
         return
     with opened:
-        sides = export_both.SIDES
-        side = st.segmented_control("Of", sides, default=sides[2], required=True, key="figure-of") or sides[2]
+        *_, change = sides = export_both.SIDES
+        side = st.segmented_control("Of", sides, default=change, required=True, key="figure-of") or change
+        kind, width, form = _options()
         grids = dict(zip(sides, (*runs.grids, difference(*runs.grids)), strict=True))
-        queries, signed = runs.chosen_in(side), side == sides[2]
-        kind, width = _picture(
-            grids[side],
-            runs.selection.head,
-            queries,
-            runs.sides[side == "B"],
-            runs.stem,
-            f"{side}: ",
-            signed=signed,
+        make = partial(_figure, grids[side], kind, width, runs.selection.head, runs.chosen_in(side))
+        _draw(
+            partial(make, _title_of_both(runs, side, kind), signed=side == change),
+            f"{kind} {side} {runs.stem}",
+            form,
         )
         _buttons(
             [
-                File("CSV", f"headscope-{runs.stem}.csv", "text/csv", partial(export_both.csv_of, runs)),
-                File(
-                    "JSON",
-                    f"headscope-{runs.stem}.json",
-                    "application/json",
-                    partial(export_both.json_of_both, runs),
-                ),
-                File(
-                    "HTML, works offline",
-                    f"headscope-{runs.stem}.html",
-                    "text/html",
-                    partial(offline_of_both, runs),
-                ),
+                File("CSV", f"headscope-{runs.stem}.csv", partial(export_both.csv_of, runs)),
+                File("JSON", f"headscope-{runs.stem}.json", partial(export_both.json_of_both, runs)),
+                File(OFFLINE, f"headscope-{runs.stem}.html", partial(offline_of_both, runs)),
             ]
         )
         _code(runs.link, export_both.python_of(runs, side, kind, width))
 
 
-def _picture(
-    grid: Grid,
-    head: Head,
-    queries: Sequence[int],
-    request: Request,
-    stem: str,
-    of: str = "",
-    *,
-    signed: bool = False,
-) -> tuple[Kind, float]:
-    """The figure, drawn as it is saved, and what it is: its kind, and its width in centimetres."""
+def _options() -> tuple[str, float, str]:
+    """What figure it is: its kind, its width in centimetres, and the format that its camera saves."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="figure-options"):
         kind = st.segmented_control(
             "Figure",
@@ -124,32 +108,63 @@ def _picture(
             "The camera saves",
             FORMATS,
             format_func=str.upper,
-            default=FORMATS[1],
+            default="svg",
             required=True,
             key="figure-form",
         )
-    kind = kind or "matrix"
-    place = "all heads" if kind == "heads" else place_name(head, request.per)
-    title = f"{of}{place}, {measures.BY_KEY[request.measure].label.lower()}"
-    title = title[0].upper() + title[1:]
+    return kind or "matrix", width, form or "svg"
+
+
+def _figure(
+    grid: Grid,
+    kind: str,
+    width: float,
+    head: Head,
+    queries: Sequence[int],
+    title: str,
+    *,
+    signed: bool = False,
+) -> go.Figure:
+    return figure(
+        grid, kind, heads=[head], queries=queries, width_cm=width, title=title, signed=signed, dark=is_dark()
+    )
+
+
+def _draw(make: Callable[[], go.Figure], stem: str, form: str) -> None:
+    """The figure as it is saved, or why there is none."""
     try:
-        drawn = figure(
-            grid,
-            kind,
-            heads=[head],
-            queries=queries,
-            width_cm=width,
-            title=title,
-            signed=signed,
-            dark=is_dark(),
-        )
+        drawn = make()
     except HeadScopeError as error:
         say(str(error), "notice")
-        return kind, width
-    config = camera(f"{kind} {place} {stem}", form or FORMATS[1])
+        return
+    title = str(drawn.layout.title.text).replace("<br>", " ")
+    config = camera(stem, form)
     config["toImageButtonOptions"] |= {"width": drawn.layout.width, "height": drawn.layout.height}
     st.plotly_chart(drawn, key="figure", theme=None, width="content", config=config, alt=title)
-    return kind, width
+
+
+def _title(record: AttentionRecord, request: Request, kind: str, head: Head) -> str:
+    """What a figure says of itself: as `record.plot` does, and the measure where it is not raw weights."""
+    if request.raw:
+        return captioned(record, kind, [head])
+    place = place_name(head, request.per)
+    what = f"{place[0].upper()}{place[1:]}" if kind != "heads" else "All heads"
+    return f"{what} of {record.model.title}, {measures.BY_KEY[request.measure].label.lower()}: {_shortened(record)}"
+
+
+def _title_of_both(runs: export_both.Comparison, side: str, kind: str) -> str:
+    if side in "AB":
+        at = "AB".index(side)
+        return f"{side}: {_title(runs.records[at], runs.sides[at], kind, runs.selection.head)}"
+    place = "all heads" if kind == "heads" else runs.place
+    a, b = map(_shortened, runs.records)
+    return (
+        f"A minus B, {place}. A: {a}, {runs.records[0].model.title}. B: {b}, {runs.records[1].model.title}."
+    )
+
+
+def _shortened(record: AttentionRecord) -> str:
+    return f"“{textwrap.shorten(record.tokens.text, 80, placeholder='…')}”"
 
 
 def _files(record: AttentionRecord, grid: Grid, chosen: Selection, request: Request, link: str) -> list[File]:
@@ -159,18 +174,13 @@ def _files(record: AttentionRecord, grid: Grid, chosen: Selection, request: Requ
     if grid.weights.size <= CELLS_AT_MOST and grid.weights.shape[:2] != (1, 1):
         heads = list(np.ndindex(*grid.weights.shape[:2]))
         which, part = f"all {len(heads)} {'heads' if request.per == 'head' else 'layers'}", "all"
-    name = partial(export.file_name, request)
     csv_of = partial(export.csv_of, record, grid, request, heads, link)
     json_of = partial(export.json_of, record, grid, request, chosen, heads, link)
+    page = partial(offline, record, grid, chosen, request, link)
     return [
-        File(f"CSV, {which}", name("csv", part), "text/csv", csv_of),
-        File(f"JSON, {which}", name("json", part), "application/json", json_of),
-        File(
-            "HTML, works offline",
-            name("html", place.replace(" ", "-")),
-            "text/html",
-            partial(offline, record, grid, chosen, request, link),
-        ),
+        File(f"CSV, {which}", export.file_name(request, "csv", part), csv_of),
+        File(f"JSON, {which}", export.file_name(request, "json", part), json_of),
+        File(OFFLINE, export.file_name(request, "html", place.replace(" ", "-")), page),
     ]
 
 
@@ -207,7 +217,8 @@ def offline_of_both(runs: export_both.Comparison) -> str:
 
 def _buttons(files: Sequence[File]) -> None:
     with st.container(horizontal=True, key="files"):
-        for label, name, kind, make in files:
+        for label, name, make in files:
+            kind = MIME[name.rpartition(".")[2]]
             st.download_button(label, make, name, kind, on_click="ignore", key=f"file-{name}")
 
 

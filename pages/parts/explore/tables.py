@@ -28,7 +28,7 @@ Shares = NDArray[np.float64]
 
 
 def box(label: str, key: str) -> Any:
-    """Return a box to open; None while it is closed. A label that changed would make it another one, which is closed."""
+    """Return a box to open; None while it is closed. With another label it would be another box, which is closed."""
     made = st.expander(label, key=key, on_change="rerun")
     return made if made.open else None
 
@@ -59,9 +59,7 @@ def of_one(grid: Grid, tokens: Tokens, chosen: Selection, request: Request) -> N
             )
 
 
-def of_both(
-    grids: tuple[Grid, Grid], tokens: tuple[Tokens, Tokens], chosen: Selection, request: Request
-) -> None:
+def of_both(grids: tuple[Grid, Grid], tokens: Sequence[Tokens], chosen: Selection, request: Request) -> None:
     """Draw the box "Table" of two runs: what the chosen words look at in A and in B, and the difference."""
     opened = box("Table", "table")
     if opened is None:
@@ -116,7 +114,7 @@ def looked_at_in_both(a: Grid, b: Grid, chosen: Selection, names: Sequence[Seque
     there = dict(pairs)
     shared = [pin for pin in chosen.pins if there[pin] is not None]
     pins = shared or list(chosen.pins), [there[pin] for pin in shared]
-    columns = {LOOKED_AT: [_name_in_both(names, pair) for pair in pairs]}
+    columns: dict[str, list[Any]] = {LOOKED_AT: [_name_in_both(names, pair) for pair in pairs]}
     for side, grid in enumerate((a, b)):
         row = _mean(grid, chosen.head, pins[side])
         at = [pair[side] for pair in pairs]
