@@ -80,9 +80,7 @@ def _weights(runs: Comparison) -> Iterator[dict[str, Any]]:
     ]
     for (query, q), (key, k) in product(enumerate(runs.both), repeat=2):
         weights = [
-            float("nan")
-            if grid.visible is not None and not grid.visible[layer, i, j]
-            else grid.weights[layer, head, i, j]
+            grid.weights[layer, head, i, j] if _sees(grid, layer, i, j) else np.float32(np.nan)
             for grid, i, j in zip(grids, q, k, strict=True)
         ]
         if np.isnan(weights).all():
@@ -95,6 +93,10 @@ def _weights(runs: Comparison) -> Iterator[dict[str, Any]]:
             | named
             | {side: "" if np.isnan(number) else number for side, number in numbers}
         )
+
+
+def _sees(grid: Grid, layer: int, query: int, key: int) -> bool:
+    return grid.visible is None or bool(grid.visible[layer, query, key])
 
 
 def _named(a: str, b: str) -> str:

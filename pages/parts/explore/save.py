@@ -93,13 +93,8 @@ def of_both(runs: export_both.Comparison) -> None:
 def _options() -> tuple[str, float, str]:
     """What figure it is: its kind, its width in centimetres, and the format that its camera saves."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="figure-options"):
-        kind = st.segmented_control(
-            "Figure",
-            list(KINDS),
-            format_func=KINDS.__getitem__,
-            default="matrix",
-            required=True,
-            key="figure-kind",
+        kind = st.selectbox(
+            "Figure", list(KINDS), format_func=KINDS.__getitem__, key="figure-kind", width=150
         )
         width = st.number_input(
             "Width, cm", *WIDTHS, WIDTH, 1.0, format="%.1f", key="figure-width", width=130
@@ -112,7 +107,7 @@ def _options() -> tuple[str, float, str]:
             required=True,
             key="figure-form",
         )
-    return kind or "matrix", width, form or "svg"
+    return kind, width, form or "svg"
 
 
 def _figure(
