@@ -63,9 +63,8 @@ class Sheet:
     @property
     def marked(self) -> list[str]:
         """The same with those that are looked from in bold."""
-        accent = page(dark=self.dark)["accent"]
-        bold = f'<b style="color:{accent}">', "</b>"
-        return [name.join(bold) if i in self.queries else name for i, name in enumerate(self.rows)]
+        bold = '<b style="color:' + page(dark=self.dark)["accent"] + '">'
+        return [f"{bold}{row}</b>" if i in self.queries else row for i, row in enumerate(self.rows)]
 
     @property
     def keys(self) -> list[str]:
@@ -138,10 +137,7 @@ class Sheet:
         if self.signed:
             place = 0.5 + (place if weight > 0 else -place) / 2
         (colour,) = sample_colorscale(list(map(list, self.scale)), [place])
-        return {
-            "width": size * (0.06 + 0.5 * share),
-            "color": colour,
-        }
+        return {"width": size * (0.06 + 0.5 * share), "color": colour}
 
     @property
     def leftward(self) -> bool:
