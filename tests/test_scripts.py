@@ -40,8 +40,8 @@ def test_the_words_are_what_was_typed_in_record_file_and_page(script, record):
 
 @pytest.mark.parametrize("kind", ["arcs", "lines"])
 def test_a_figure_runs_as_the_text_does(kind, script, record):
-    grid = record.grid(words=True, specials="hidden")
-    drawn = figure(grid, kind, heads=((0, 0),), queries=(0,), width_cm=25)
+    grid = record.grid(words=True)  # [CLS] has no say
+    drawn = figure(grid, kind, heads=((0, 0),), queries=(0,), width_cm=30)
     texts = [trace for trace in drawn.data if trace.mode == "text" and len(trace.text) == len(grid)]
     if kind == "lines":  # the queries stand where the text begins
         first, last = (trace.x[0] for trace in texts)

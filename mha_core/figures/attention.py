@@ -33,6 +33,7 @@ KINDS = ("matrix", "heads", "arcs", "lines", "bars")
 WIDTHS = (4.0, 40.0)  # centimetres
 SIDE = 32  # cells of a head's side where all heads are drawn
 PANELS = 24
+LINE = 1.3  # from line to line of a text, of the size
 WIDTH = 640  # pixels, where no width is asked for
 CELLS = {"showgrid": False, "zeroline": False, "showline": False, "ticks": ""}
 
@@ -110,13 +111,12 @@ def matrix(sheet: Sheet) -> go.Figure:
         horizontal_spacing=2 * size / room,
         vertical_spacing=gap / high,
     )
-    words = np.array([[f"{row} looks at {column}" for column in sheet.columns] for row in sheet.rows])
     step = ceil(1.2 * size / cell)
     for i, (name, weights) in enumerate(zip(sheet.names, sheet.weights, strict=True)):
         place = {"row": i // across + 1, "col": i % across + 1}
         drawn.add_heatmap(
             z=weights,
-            customdata=words,
+            customdata=sheet.links,
             hovertemplate=f"{name}: %{{customdata}}, %{{z:{sheet.number}}}<extra></extra>",
             hoverongaps=False,
             coloraxis="coloraxis",
@@ -130,8 +130,9 @@ def matrix(sheet: Sheet) -> go.Figure:
             ends = {"x0": -0.5, "x1": columns - 0.5, "y0": row - 0.5, "y1": row + 0.5}
             drawn.add_shape(line={"color": page(dark=sheet.dark)["accent"], "width": 2}, **ends, **place)
     drawn.update_annotations(font_size=size)
-    margin = {"l": left, "r": 5.5 * size, "b": below, "t": 1.5 * size * (n > 1)}
-    return drawn.update_layout(coloraxis=sheet.colour_axis(), height=high + below, margin=margin)
+    spare = (room / across - 2 * size - cell * columns) * across if sheet.width else 0  # cells are square
+    margin = {"l": left, "r": 5.5 * size + spare, "b": below, "t": 1.5 * size * (n > 1)}
+    return drawn.update_layout(coloraxis=sheet.colour_axis(high), height=high + below, margin=margin)
 
 
 def _ticks(names: Sequence[str], step: int, *, shown: bool) -> dict[str, object]:
@@ -147,13 +148,14 @@ def every_head(sheet: Sheet) -> go.Figure:
     rows, columns = small.shape[1:]
     gap = 1 + max(rows, columns) // 12
     tiles = np.full((layers, rows + gap, heads, columns + gap), np.nan, dtype=small.dtype)
-    words = np.full(tiles.shape, "", dtype=object)
     tiles[:, :rows, :, :columns] = small.reshape(layers, heads, rows, columns).swapaxes(1, 2)
-    names = [_named(each, n) for each, n in ((sheet.rows, rows), (sheet.columns, columns))]
-    links = np.array([[f"{row} looks at {column}" for column in names[1]] for row in names[0]], dtype=object)
-    heading = np.array([f"{name}: " for name in sheet.names], dtype=object).reshape(layers, 1, heads, 1)
-    words[:, :rows, :, :columns] = heading + links[None, :, None]
-    z, said = (each.reshape(layers * (rows + gap), -1)[:-gap, :-gap] for each in (tiles, words))
+    z = tiles.reshape(layers * (rows + gap), -1)[:-gap, :-gap]
+    place, words = "Head %{y:.0f}-%{x:.0f}", None
+    if small.shape == sheet.weights.shape:  # a cell is a weight, and has words
+        words = np.full(tiles.shape[1:], "", dtype=object)
+        words[:rows, :, :columns] = sheet.links[:, None]
+        words = np.tile(words.reshape(rows + gap, -1), (layers, 1))[:-gap, :-gap]
+        place += ": %{customdata}"
     dx, dy = 1 / (columns + gap), 1 / (rows + gap)
     drawn = go.Figure().add_heatmap(
         z=z,
@@ -161,18 +163,28 @@ def every_head(sheet: Sheet) -> go.Figure:
         dx=dx,
         y0=1 - (rows - 1) / 2 * dy,
         dy=dy,
-        customdata=said,
-        hovertemplate=f"%{{customdata}}, %{{z:{sheet.number}}}<extra></extra>",
         hoverongaps=False,
+        customdata=words,
+        hovertemplate=f"{place}, %{{z:{sheet.number}}}<extra></extra>",
         coloraxis="coloraxis",
     )
-    drawn.update_xaxes(title_text="head", tickvals=list(range(1, heads + 1)), side="top", **CELLS)
-    drawn.update_yaxes(title_text="layer", tickvals=list(range(1, layers + 1)), autorange="reversed", **CELLS)
+    drawn.update_xaxes(
+        title={"text": "head", "font": {"size": sheet.size}},
+        tickvals=list(range(1, heads + 1)),
+        side="top",
+        **CELLS,
+    )
+    drawn.update_yaxes(
+        title={"text": "layer", "font": {"size": sheet.size}},
+        tickvals=list(range(1, layers + 1)),
+        autorange="reversed",
+        **CELLS,
+    )
     size = sheet.size
     room = (sheet.width or WIDTH) - 9 * size
-    margin = {"l": 3.5 * size, "r": 5.5 * size, "t": 3 * size, "b": 5}
+    margin = {"l": 3.5 * size, "r": 5.5 * size, "t": 3.5 * size, "b": 5}
     height = min(room / heads, 5 * size) * layers
-    return drawn.update_layout(coloraxis=sheet.colour_axis(), height=height, margin=margin)
+    return drawn.update_layout(coloraxis=sheet.colour_axis(height), height=height, margin=margin)
 
 
 def _largest(weights: Floats) -> Floats:
@@ -183,12 +195,6 @@ def _largest(weights: Floats) -> Floats:
     return np.where(np.isinf(found), np.float32(np.nan), found)
 
 
-def _named(names: Sequence[str], n: int) -> list[str]:
-    """The words of n rows, of several that share one the first."""
-    first = [ceil(i * len(names) / n) for i in range(n)]
-    return [names[i] + "…" * (n < len(names)) for i in first]
-
-
 def looks(sheet: Sheet) -> go.Figure:
     """Draw where the chosen rows look on average: a bar a word, a colour and a pattern a head."""
     if not sheet.queries:
@@ -197,11 +203,13 @@ def looks(sheet: Sheet) -> go.Figure:
     seen = np.isfinite(means).any(axis=1)
     shares = np.where(seen, np.nansum(means, axis=1) / len(sheet.queries), np.nan)
     frame = pd.DataFrame({"word": sheet.keys, **dict(zip(sheet.names, shares, strict=True))})
-    start = ", ".join(sheet.rows[q] for q in sheet.queries)
-    said = "change of attention" if sheet.signed else "attention"
-    return bars(
-        frame, "word", sheet.names, title="", x_title=f"{said} from {start}", percent=True, dark=sheet.dark
-    )
+    start = ", ".join(f"“{sheet.rows[q]}”" for q in sheet.queries)
+    title = f"{'change of attention' if sheet.signed else 'attention'} from {start}"
+    drawn = bars(frame, "word", sheet.names, title="", x_title=title, percent=True, dark=sheet.dark)
+    n, size = len(sheet.heads), sheet.size
+    drawn.update_xaxes(title_font_size=size, nticks=6)
+    height = (len(frame) * (1.2 * n + 0.6) + 3.5) * size
+    return drawn.update_layout(height=height, margin={"t": 3 * size * (n > 1), "b": 3.5 * size})
 
 
 def _finished(drawn: go.Figure, sheet: Sheet, title: str) -> go.Figure:
@@ -209,21 +217,23 @@ def _finished(drawn: go.Figure, sheet: Sheet, title: str) -> go.Figure:
     size, margin = sheet.size, drawn.layout.margin
     wide = sheet.width or drawn.layout.width
     signs = int((wide or WIDTH) / (0.55 * size)) - 2
-    said = [html.escape(line, quote=False) for line in textwrap.wrap(visible(title), signs)]
-    above = 1.4 * size * len(said) + 0.5 * size
-    margin = {"t": above + (drawn.layout.margin.t or 0)}
+    said = [html.escape(line, quote=False) for line in textwrap.wrap(title and visible(title), signs)]
+    above = (LINE * len(said) + 0.8) * size
     return drawn.update_layout(
         template=template(dark=sheet.dark),
         title={
             "text": "<br>".join(said),
             "font": {"size": size},
-            "yref": "container",
+            "x": 0,
+            "xref": "container",
             "y": 1,
-            "pad": {"t": size / 2, "l": 8},
+            "yref": "paper",
+            "yanchor": "bottom",
+            "pad": {"b": (margin.t or 0) + (0.5 + LINE * (len(said) - 1)) * size, "l": 8},
         },
         font={"size": size},
         width=wide,
-        height=drawn.layout.height + margin["t"],
-        margin=margin,
+        height=drawn.layout.height + above + (margin.t or 0),
+        margin={"t": above + (margin.t or 0)},
         paper_bgcolor=page(dark=True)["paper"] if sheet.dark else "white",
     )

@@ -165,10 +165,11 @@ def bars(
         tickvals=at, ticktext=[_plain(each) for each in frame[label]], autorange="reversed", showgrid=False
     )
     figure.update_xaxes(title_text=x_title, **({"tickformat": ".0%"} if percent else {}))
-    if (
-        len(frame) and np.nanmin(frame[list(values)].to_numpy()) >= 0
-    ):  # room for the number after the longest bar
-        figure.update_xaxes(range=(0, 1.18 * float(np.nanmax(frame[list(values)])) or 1.0))
+    numbers = frame[list(values)].to_numpy(dtype=float)
+    if np.isfinite(numbers).any():  # room for the number after the longest bar, to either side
+        low, high = min(float(np.nanmin(numbers)), 0.0), max(float(np.nanmax(numbers)), 0.0)
+        pad = 0.18 * (high - low) or 1.0
+        figure.update_xaxes(range=(low - pad if low < 0 else 0, high + pad if high > 0 or not low else 0))
     height = ROW * len(frame) * max(1, len(values)) + ABOVE + BELOW
     return figure.update_layout(height=height, barmode="group", bargap=0.25)
 

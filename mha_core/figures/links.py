@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mha_core.errors import InputError
-from mha_core.figures.sheet import INCH, Floats, Sheet, runs_leftward, text_width
+from mha_core.figures.sheet import INCH, Floats, Sheet, text_width
 
 LEAST, WORTH_SAYING = 0.01, 0.02  # links below are not drawn; shares below not written
 LINKS, STRONGEST = 12, 5  # links drawn at most: of a word that is looked from, and where none is
@@ -48,39 +48,34 @@ def arcs(sheet: Sheet) -> go.Figure:
 
     Raises InputError for a line that nobody could read.
     """
-    cross = sheet.grid.key_units is not None or sheet.grid.sink is not None
-    lines = [sheet.rows, sheet.columns] if cross else [sheet.rows]
-    needed = max(sum(text_width(name, 1) + 0.8 for name in line) for line in lines)
-    wide = (sheet.width or min(BROADEST, max(400, needed * sheet.size + 20))) - 20
-    size = min(sheet.size, wide / max(sum(text_width(name, 1) + SPACE for name in line) for line in lines))
-    if size < SMALLEST:
-        raise InputError("The text is too long for one line of arcs; take a wider figure, or a matrix.")
-    middles = [_middles(line, size, wide) for line in lines]
-    queries, keys = middles[0], middles[-1]
+    cross = sheet.grid.key_units is not None
+    words = [sheet.marked, sheet.columns] if cross else [sheet.marked + sheet.columns[len(sheet.rows) :]]
+    lines = [sheet.rows, sheet.columns] if cross else [sheet.columns]
+    wide, size = _fitted(sheet, lines)
+    middles = [_middles(line, size, wide, leftward=sheet.leftward) for line in lines]
     found = [strongest_links(sheet, weights) for weights in sheet.weights]
-    reach = max((abs(queries[q] - keys[k]) for links in found for q, k, _ in links), default=0)
-    rise = BETWEEN * size if cross else 0.75 * _height(reach, wide, size) + size
-    high = rise + (2.2 + 2.6 * (len(sheet.heads) > 1)) * size + size * cross
+    reach = max((abs(middles[0][q] - middles[-1][k]) for links in found for q, k, _ in links), default=0.0)
+    rise = BETWEEN * size if cross else _height(reach, wide, size)
+    above = (1.8 * (len(found) > 1) + cross) * sheet.size
+    high = above + rise + 3 * size
     figure = sheet.canvas(wide, high * len(found))
     for i, (name, links) in enumerate(zip(sheet.names, found, strict=True)):
-        base = -high * (i + 1) + (0.8 if cross else 2.0) * size
-        below = base + rise if cross else base  # the line that is looked at
+        base = 2 * size - high * (i + 1)
+        top = base + rise if cross else base  # of the line that is looked at
         for q, k, weight in links:
-            start, end = (queries[q], base + 0.8 * size), (keys[k], below + 0.8 * size)
+            x, to = middles[0][q], middles[-1][k]
             if cross:
-                end = keys[k], below - 1.9 * size
-                pull = 0.3 * rise, -0.3 * rise
+                curve = _curve((x, base + 0.8 * size), (to, top - 2.1 * size), 0.3 * rise, -0.3 * rise)
             else:
-                pull = (_height(abs(start[0] - end[0]), wide, size),) * 2
-            if start == end:
-                start, end = (start[0] - 0.3 * size, start[1]), (end[0] + 0.3 * size, end[1])
-            _add(figure, sheet, i, (q, k, weight), _curve(start, end, pull), size)
-        _write(figure, queries, [base] * len(queries), sheet.marked, size)
-        if cross:
-            _write(figure, keys, [below] * len(keys), sheet.columns, size)
-        _shares(figure, sheet, i, links, keys, below - 1.1 * size, 0.9 * size)
+                aside = 0.4 * size * (q == k)
+                pull = _height(abs(x - to), wide, size) / 0.75  # how high a curve gets, of its pull
+                curve = _curve((x - aside, base + 0.8 * size), (to + aside, base + 0.8 * size), pull, pull)
+            _add(figure, sheet, i, (q, k, weight), curve, size)
+        for line, xs, y in zip(words, middles, (base, top), strict=False):
+            _write(figure, xs, [y] * len(xs), line, size)
+        _shares(figure, sheet, i, links, middles[-1], top - 1.1 * size, 0.9 * size)
         if len(found) > 1:
-            _write(figure, [0], [-high * i - sheet.size], [name], sheet.size, "middle right")
+            _write(figure, [0], [-high * i - 0.6 * sheet.size], [name], sheet.size, "middle right")
     return figure
 
 
@@ -96,53 +91,57 @@ def lines(sheet: Sheet) -> go.Figure:
     if least > wide:
         raise InputError("The words leave no room for lines at this width; take a wider figure.")
     across = ceil(n / ceil(n / min(n, int(wide // least))))
-    panel = wide / across
-    leading = LEADING * size
-    high = (max(len(sheet.rows), len(sheet.columns)) + 0.5 + 1.5 * (n > 1)) * leading
+    panel, leading, above = wide / across, LEADING * size, (0.8 + 1.8 * (n > 1)) * size
+    high = above + max(len(sheet.rows), len(sheet.columns)) * leading
     figure = sheet.canvas(wide, high * ceil(n / across))
-    leftward = runs_leftward(sheet.rows)
+    sides = ["middle left", "middle right"]
     for i, name in enumerate(sheet.names):
         x, y = i % across * panel, -(i // across) * high
-        start, end = x + room, x + panel - room - size * (across > 1)
-        if leftward:
-            start, end = end, start
-        if n > 1:
-            _write(figure, [x], [y - size], [name], size, "middle right")
-        top = y - leading * (0.6 + 1.5 * (n > 1))
+        ends = [x + room, x + panel - room - size * (across > 1)]
+        heights = [y - above - j * leading for j in range(max(len(sheet.rows), len(sheet.columns)))]
+        if sheet.leftward:
+            ends.reverse()
         for q, k, weight in strongest_links(sheet, sheet.weights[i]):
-            points = (start, top - q * leading), (end, top - k * leading)
-            _add(figure, sheet, i, (q, k, weight), _curve(*points, None), size)
-        sides = ["middle left", "middle right"]
-        for names, at, side in zip(
-            (sheet.marked, sheet.columns), (start, end), sides[:: -1 if leftward else 1], strict=True
+            line = _curve((ends[0], heights[q]), (ends[1], heights[k]))
+            _add(figure, sheet, i, (q, k, weight), line, size)
+        for words, at, side in zip(
+            (sheet.marked, sheet.columns), ends, sides[:: -1 if sheet.leftward else 1], strict=True
         ):
-            _write(
-                figure, [at] * len(names), [top - j * leading for j in range(len(names))], names, size, side
-            )
+            _write(figure, [at] * len(words), heights[: len(words)], words, size, side)
+        if n > 1:
+            _write(figure, [x], [y - 0.6 * size], [name], size, "middle right")
     return figure
 
 
-def _middles(names: list[str], size: float, wide: float) -> list[float]:
+def _fitted(sheet: Sheet, lines: Sequence[Sequence[str]]) -> tuple[float, float]:
+    """How wide a figure of these lines of words is, and the size of their type, both in pixels."""
+    ems = [sum(text_width(name, 1) for name in line) for line in lines]
+    needed = max(em + 0.8 * len(line) for em, line in zip(ems, lines, strict=True))
+    wide = (sheet.width or min(BROADEST, max(400, needed * sheet.size))) - 20
+    size = min(sheet.size, *(wide / (em + SPACE * len(line)) for em, line in zip(ems, lines, strict=True)))
+    if size < SMALLEST:
+        raise InputError("The text is too long for one line of arcs; take a wider figure, or a matrix.")
+    return wide, size
+
+
+def _middles(names: Sequence[str], size: float, wide: float, *, leftward: bool) -> list[float]:
     """Where the middle of every word of a line stands."""
     widths = np.array([text_width(name, size) for name in names])
     space = min(WIDEST * size, (wide - widths.sum()) / max(1, len(names) - 1))
     middles = np.cumsum(widths + space) - space - widths / 2
-    if runs_leftward(names):
+    if leftward:
         middles = widths.sum() + space * (len(names) - 1) - middles
     return [float(x) for x in middles]
 
 
 def _height(reach: float, wide: float, size: float) -> float:
-    return float(min(0.4 * reach, 0.25 * wide) + 1.2 * size)
+    return min(0.3 * reach, 0.19 * wide) + size
 
 
-def _curve(start: Point, end: Point, pull: tuple[float, float] | None) -> Floats:
-    """A cubic Bézier curve that leaves `start` and reaches `end` upright, pulled so far; None: a straight line."""
-    t = np.linspace(0, 1, 25)[:, None]
-    a, d = np.array(start), np.array(end)
-    if pull is None:
-        return np.asarray(a + (d - a) * t)
-    b, c = a + np.array([0, pull[0]]), d + np.array([0, pull[1]])
+def _curve(start: Point, end: Point, up: float = 0.0, down: float = 0.0) -> Floats:
+    """A cubic Bézier curve (point, 2), pulled up where it leaves `start` and where it reaches `end`; else straight."""
+    t = np.linspace(0, 1, 41)[:, None]
+    a, b, c, d = np.array([start, (start[0], start[1] + up), (end[0], end[1] + down), end])
     curve: Floats = (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
     return curve
 
@@ -156,9 +155,16 @@ def _add(figure: go.Figure, sheet: Sheet, panel: int, link: Link, points: Floats
         y=points[:, 1],
         mode="lines+markers",
         line=stroke,
-        marker={"symbol": "arrow", "angleref": "previous", "size": tips, "color": stroke["color"]},
+        marker={
+            "symbol": "arrow",
+            "angleref": "previous",
+            "opacity": 1,
+            "size": tips,
+            "color": stroke["color"],
+            "line": {"width": 0},
+        },
         meta=[*sheet.heads[panel], q, k, weight],
-        text=sheet.said(panel, q, k, weight),
+        text=f"{sheet.names[panel]}: {sheet.links[q, k]}, {sheet.share(weight)}",
         hoverinfo="text",
         showlegend=False,
     )
@@ -201,5 +207,5 @@ def _shares(
     kept = dict[float, str]()
     for k, share in sorted(shares.items(), key=lambda item: -abs(item[1])):
         if abs(share) >= WORTH_SAYING and all(abs(middles[k] - x) > 2.4 * size for x in kept):
-            kept[middles[k]] = f"{share:{'+' * sheet.signed}.0%}"
+            kept[middles[k]] = sheet.share(share, 0)
     _write(figure, list(kept), [y] * len(kept), list(kept.values()), size)

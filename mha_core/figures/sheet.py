@@ -4,7 +4,6 @@ In: a grid, the heads, the rows that are looked from. Out: a `Sheet`, which ever
 """
 
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -64,9 +63,8 @@ class Sheet:
     @property
     def marked(self) -> list[str]:
         """The same with those that are looked from in bold."""
-        accent = page(dark=self.dark)["accent"]
-        bold = f'<b style="color:{accent}">', "</b>"
-        return [name.join(bold) if i in self.queries else name for i, name in enumerate(self.rows)]
+        bold = '<b style="color:' + page(dark=self.dark)["accent"] + '">'
+        return [f"{bold}{row}</b>" if i in self.queries else row for i, row in enumerate(self.rows)]
 
     @property
     def keys(self) -> list[str]:
@@ -94,27 +92,43 @@ class Sheet:
         """How a weight is written."""
         return "+.1%" if self.signed else ".1%"
 
-    def said(self, panel: int, query: int, key: int, weight: float) -> str:
-        """A link in words: "Head 4-2: it looks at animal, 67.7%"."""
-        said = f"{self.rows[query]} looks at {self.columns[key]}, {weight:{self.number}}"
-        return f"{self.names[panel]}: {said}"
-
     @cached_property
-    def top(self) -> float:
-        """The largest weight that is drawn: there the one scale of all panels ends."""
-        drawn = self.weights[:, list(self.queries)] if self.queries else self.weights
-        return float(np.nanmax(np.abs(drawn), initial=0)) or 1.0
+    def links(self) -> NDArray[np.object_]:
+        """(query, key): "it looks at animal"."""
+        said = [[f"{row} looks at {column}" for column in self.columns] for row in self.rows]
+        return np.array(said, dtype=object)
 
-    def colour_axis(self) -> dict[str, object]:
-        """The one scale of all panels."""
+    def share(self, weight: float, digits: int = 1) -> str:
+        """A weight as a person reads it: "67.7%", of a difference "−3.1%"."""
+        return f"{weight:{'+' * self.signed}.{digits}%}".replace("-", "−")
+
+    def colour_axis(self, height: float) -> dict[str, object]:
+        """The one scale of all panels, with a bar beside a figure so many pixels high."""
         top = float(np.nanmax(np.abs(self.weights), initial=0)) or 1.0
-        bar = {"thickness": 10, "outlinewidth": 0, "tickformat": ".0%", "title": {"text": "weight"}}
+        small = {"size": 0.9 * self.size}
         return {
             "colorscale": self.scale,
             "cmin": -top if self.signed else 0,
             "cmax": top,
-            "colorbar": bar | ({"title": {"text": "change"}} if self.signed else {}),
+            "colorbar": {
+                "title": {"text": "change" if self.signed else "weight", "font": small},
+                "tickformat": ".0%",
+                "tickfont": small,
+                "nticks": 6,
+                "thickness": 10,
+                "outlinewidth": 0,
+                "lenmode": "pixels",
+                "len": min(height, 14 * self.size),
+                "y": 1,
+                "yanchor": "top",
+            },
         }
+
+    @cached_property
+    def top(self) -> float:
+        """The largest weight of the rows that are looked from, which has the thickest stroke."""
+        drawn = self.weights[:, list(self.queries)] if self.queries else self.weights
+        return float(np.nanmax(np.abs(drawn), initial=0)) or 1.0
 
     def stroke(self, weight: float, size: float) -> dict[str, Any]:
         """How thick a link is, and its colour; even the weakest is seen."""
@@ -123,23 +137,25 @@ class Sheet:
         if self.signed:
             place = 0.5 + (place if weight > 0 else -place) / 2
         (colour,) = sample_colorscale(list(map(list, self.scale)), [place])
-        return {
-            "width": size * (0.06 + 0.5 * share),
-            "color": colour,
-        }
+        return {"width": size * (0.06 + 0.5 * share), "color": colour}
+
+    @property
+    def leftward(self) -> bool:
+        """Whether the text runs from right to left: the first letter of its words with a direction decides."""
+        strong = (
+            unicodedata.bidirectional(sign)
+            for unit in self.grid.units
+            if not unit.special
+            for sign in unit.label
+        )
+        return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
 
     def canvas(self, width: float, height: float) -> go.Figure:
         """An empty figure whose axes count pixels: to the right from 0, and up from -height to 0."""
         figure = go.Figure()
         figure.update_xaxes(visible=False, range=(0, width), automargin=False)
         figure.update_yaxes(visible=False, range=(-height, 0), automargin=False)
-        return figure.update_layout(width=width + 20, height=height, margin={"l": 10, "r": 10, "b": 10})
-
-
-def runs_leftward(names: Iterable[str]) -> bool:
-    """Return whether a line of these words runs from right to left: its first letter with a direction decides."""
-    strong = (unicodedata.bidirectional(sign) for name in names for sign in name)
-    return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
+        return figure.update_layout(width=width + 20, height=height + 10, margin={"l": 10, "r": 10, "b": 10})
 
 
 def text_width(text: str, size: float) -> float:
@@ -152,4 +168,4 @@ def _em(sign: str) -> float:
         return 0.0
     if unicodedata.east_asian_width(sign) in "WF":
         return 1.0
-    return 0.36 if sign in NARROW else 0.92 if sign in BROAD else 0.72 if sign.isupper() else 0.55
+    return 0.38 if sign in NARROW else 0.95 if sign in BROAD else 0.75 if sign.isupper() else 0.6
