@@ -24,7 +24,7 @@ from pages.parts.explore import export, export_both
 from pages.parts.explore.tables import box
 from pages.parts.frame import head_facts
 from pages.parts.frame.charts import FORMATS, camera, is_dark
-from pages.parts.frame.prose import say
+from pages.parts.frame.prose import markup, say
 from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 
@@ -135,7 +135,9 @@ def _draw(make: Callable[[], go.Figure], stem: str, form: str) -> None:
     title = str(drawn.layout.title.text).replace("<br>", " ")
     config = camera(stem, form)
     config["toImageButtonOptions"] |= {"width": drawn.layout.width, "height": drawn.layout.height}
-    st.plotly_chart(drawn, key="figure", theme=None, width="content", config=config, alt=title)
+    with st.container(key="figure-sheet"):  # where the screen is narrower it scrolls: what is seen is what is saved
+        markup(f"<style>.st-key-figure {{ min-width: {drawn.layout.width:.0f}px; }}</style>")
+        st.plotly_chart(drawn, key="figure", theme=None, width="content", config=config, alt=title)
 
 
 def _title(record: AttentionRecord, request: Request, kind: str, head: Head) -> str:

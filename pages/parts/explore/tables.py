@@ -22,7 +22,7 @@ from pages.parts.frame.request import Request
 from pages.parts.frame.selection import Selection
 
 SHARE = st.column_config.NumberColumn(format="percent")
-POINTS = st.column_config.NumberColumn(format="%+.1f")
+POINTS = st.column_config.NumberColumn(format="%+.2f")
 LOOKED_AT, DIFFERENCE = "Looked at", "A − B, points"
 Shares = NDArray[np.float64]
 
