@@ -89,6 +89,7 @@ def show(
                 stage.picture.show(
                     f"inside-picture-{name}", told | pictures.get("told", {}), **_data(scene, pictures)
                 )
+                stage.picture.numbers(f"inside-picture-{name}")
             if stage.below:
                 stage.below()
         with st.container(key="inside-origin", gap="small"):
